@@ -1,0 +1,294 @@
+// The syntax tree: what the user wrote, and where. Data only.
+//
+// A File owns all nodes of its text in vectors; nodes refer to one another by
+// typed index (ExprId, TypeId, BlockId), so a tree copies, prints and compares
+// without pointers. Comments stay attached to the item that they precede, for
+// the formatter and the documentation.
+
+#ifndef RECIPEC_AST_AST_H
+#define RECIPEC_AST_AST_H
+
+#include "compiler/base/Source.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace recipec::ast {
+
+enum class ExprId : int32_t { none = -1 };
+enum class TypeId : int32_t { none = -1 };
+enum class BodyId : int32_t { none = -1 };
+
+/// An identifier with its place.
+struct Name {
+  std::string text;
+  SourceRange range;
+};
+
+/// Comment lines before an item, and one behind it on its line. Texts keep
+/// their `#` or `##`.
+struct Comments {
+  std::vector<std::string> leading;
+  std::string trailing;
+  bool blankLineBefore = false;
+};
+
+// ---- expressions ----------------------------------------------------------
+
+/// `none`, `auto`, `true`, `false`
+struct KeywordLiteral {
+  enum class Which { none, automatic, trueValue, falseValue } which;
+};
+/// `42`, `1_000`; the value is exact.
+struct IntLiteral {
+  int64_t value;
+};
+/// `2e-5`, `0.1`
+struct FloatLiteral {
+  double value;
+};
+/// A number with a unit: `80GiB`, `500 steps`, `3 epochs`, `30min`.
+struct QuantityLiteral {
+  double value;
+  bool isInteger;
+  Name unit;
+};
+/// A string; interpolations `{expr}` split it into parts. `texts` has one more
+/// element than `holes`.
+struct StringLiteral {
+  std::vector<std::string> texts;
+  std::vector<ExprId> holes;
+};
+struct NameRef {
+  Name name;
+};
+/// `base.member`
+struct Member {
+  ExprId base;
+  Name member;
+};
+/// `base[index]`
+struct Index {
+  ExprId base;
+  ExprId index;
+};
+struct Argument {
+  std::optional<Name> name; // `eps = 1e-5`
+  ExprId value;
+};
+/// `callee(argument, name = argument)`
+struct Call {
+  ExprId callee;
+  std::vector<Argument> arguments;
+};
+/// `base { field = value ... }`: the base with these fields amended.
+struct Amend {
+  ExprId base;
+  BodyId body;
+};
+/// `[a, b]`
+struct ListExpr {
+  std::vector<ExprId> elements;
+};
+/// `[expr for name in source if condition]`
+struct Comprehension {
+  ExprId element;
+  Name variable;
+  ExprId source;
+  ExprId condition; // none where absent
+};
+enum class UnaryOp { negate, logicalNot };
+struct Unary {
+  UnaryOp op;
+  ExprId operand;
+};
+enum class BinaryOp {
+  add, subtract, multiply, divide, remainder,
+  equal, notEqual, less, lessEqual, greater, greaterEqual,
+  logicalAnd, logicalOr, range /* a..b */, maps /* dims -> dims */, in
+};
+struct Binary {
+  BinaryOp op;
+  ExprId left;
+  ExprId right;
+  SourceRange opRange;
+};
+/// `if condition then a else b`
+struct Conditional {
+  ExprId condition;
+  ExprId thenValue;
+  ExprId elseValue;
+};
+/// `{ name = value ... }` without a base: an anonymous record (map).
+struct RecordExpr {
+  BodyId body;
+};
+
+struct Expr {
+  SourceRange range;
+  std::variant<KeywordLiteral, IntLiteral, FloatLiteral, QuantityLiteral,
+               StringLiteral, NameRef, Member, Index, Call, Amend, ListExpr,
+               Comprehension, Unary, Binary, Conditional, RecordExpr>
+      node;
+};
+
+// ---- types ----------------------------------------------------------------
+
+/// A type as written: `int`, `bytes`, `"1f1b" | "interleaved"`, `[string]`,
+/// `rope_scaling | none`, `int | auto`, `map[string, int]`.
+struct NamedType {
+  std::vector<Name> path; // `int`, `llama.rope_scaling`, `none`, `auto`
+};
+struct StringType {
+  std::string value; // a literal type
+};
+struct ListType {
+  TypeId element;
+};
+struct MapType {
+  TypeId key;
+  TypeId value;
+};
+struct UnionType {
+  std::vector<TypeId> members;
+};
+struct Type {
+  SourceRange range;
+  std::variant<NamedType, StringType, ListType, MapType, UnionType> node;
+};
+
+// ---- bodies: what stands between braces ------------------------------------
+
+/// `path = value`, or `path { ... }` which amends what `path` holds.
+struct Assignment {
+  std::vector<Name> path; // one name, or dotted
+  ExprId value;           // none when `body` is there
+  BodyId body;            // none when `value` is there
+};
+/// `name : type = default`, `fixed name : type = expr`
+struct FieldDecl {
+  bool isFixed = false;
+  Name name;
+  TypeId type;
+  ExprId defaultValue; // none where the field is required
+};
+/// `require condition : "message"`
+struct Require {
+  ExprId condition;
+  ExprId message; // none where absent
+};
+/// `let name = value` in a body, a block or a file
+struct Let {
+  Name name;
+  ExprId value;
+};
+/// `name = value` in a block of a model, where a name may be bound again.
+/// Shares Assignment; told apart by the body's kind.
+
+/// `for name in source { ... }`: repeats statements; names bound again inside
+/// are carried from one turn to the next.
+struct For {
+  Name variable;
+  ExprId source;
+  BodyId body;
+};
+/// `if condition { ... } else { ... }` as a statement of a block
+struct If {
+  ExprId condition;
+  BodyId thenBody;
+  BodyId elseBody; // none where absent
+};
+struct Return {
+  ExprId value;
+};
+struct Parameter {
+  Name name;
+  TypeId type; // none where absent: a tensor
+  ExprId defaultValue;
+};
+/// `block name(x, y: int = 1) { ... }` in a model or a file: a function from
+/// tensors to a tensor.
+struct BlockDecl {
+  Name name;
+  std::vector<Parameter> parameters;
+  BodyId body;
+};
+/// `fun name(a: int): int = expr`: a pure function of values.
+struct FunDecl {
+  Name name;
+  std::vector<Parameter> parameters;
+  TypeId result; // none where absent
+  ExprId value;
+};
+
+struct Item {
+  SourceRange range;
+  Comments comments;
+  std::variant<Assignment, FieldDecl, Require, Let, For, If, Return, BlockDecl,
+               FunDecl>
+      node;
+};
+
+struct Body {
+  SourceRange range; // with the braces
+  std::vector<Item> items;
+  Comments closing; // comments before the closing brace
+  bool oneLine = false;
+};
+
+// ---- files -----------------------------------------------------------------
+
+/// `import std.models.llama`, `import "../team/base.recipe" as base`
+struct Import {
+  std::vector<Name> path; // empty for a quoted path
+  std::string file;       // empty for a dotted path
+  SourceRange targetRange;
+  std::optional<Name> alias;
+};
+/// `recipe name amends other { ... }`
+struct RecipeDecl {
+  Name name;
+  ExprId parent; // none where absent
+  BodyId body;
+};
+/// `schema name { fields }`: a closed record type.
+struct SchemaDecl {
+  Name name;
+  BodyId body;
+};
+/// `model name { fields, blocks, forward }`: a schema whose values can be run.
+/// Its entry is the block `forward(tokens)`.
+struct ModelDecl {
+  Name name;
+  BodyId body;
+};
+
+struct Declaration {
+  SourceRange range;
+  Comments comments;
+  std::variant<Import, RecipeDecl, SchemaDecl, ModelDecl, Let, BlockDecl,
+               FunDecl>
+      node;
+};
+
+struct File {
+  SourceId source = SourceId::none;
+  Comments header; // comments at the top, before a blank line
+  std::vector<Declaration> declarations;
+  Comments closing;
+
+  std::vector<Expr> exprs;
+  std::vector<Type> types;
+  std::vector<Body> bodies;
+
+  const Expr& operator[](ExprId id) const { return exprs[size_t(id)]; }
+  const Type& operator[](TypeId id) const { return types[size_t(id)]; }
+  const Body& operator[](BodyId id) const { return bodies[size_t(id)]; }
+};
+
+} // namespace recipec::ast
+
+#endif // RECIPEC_AST_AST_H

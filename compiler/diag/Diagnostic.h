@@ -1,0 +1,93 @@
+// Diagnostics: what the user did, where, and a way out.
+//
+// A phase reports into an Engine; only the driver renders. A kind is one line
+// in DiagnosticKinds.def (name, severity) and one paragraph in
+// Explanations.cpp; either missing fails the build or a test.
+
+#ifndef RECIPEC_DIAG_DIAGNOSTIC_H
+#define RECIPEC_DIAG_DIAGNOSTIC_H
+
+#include "compiler/base/Source.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::diag {
+
+enum class Kind {
+#define DIAGNOSTIC(Name, Severity) Name,
+#include "compiler/diag/DiagnosticKinds.def"
+};
+
+enum class Severity { error, warning };
+
+std::string_view kindName(Kind kind);
+Severity kindSeverity(Kind kind);
+/// Finds a kind by the name that a rendered diagnostic prints in brackets.
+std::optional<Kind> findKind(std::string_view name);
+/// The long text that `recipec explain KIND` prints.
+std::string_view explanation(Kind kind);
+
+/// A remark under the message: the rule, the origin of an operand, ...
+struct Note {
+  std::string message;
+  SourceRange range; // may be invalid: a remark without a place
+};
+
+/// Text that a tool may put in the place of a range.
+struct FixIt {
+  SourceRange range;
+  std::string replacement;
+};
+
+struct Diagnostic {
+  Kind kind;
+  SourceRange range; // the user's value, never the rule
+  std::string message;
+  std::string label; // may be empty; text under the range
+  std::vector<Note> notes;
+  std::vector<std::string> helps;
+  std::vector<FixIt> fixIts;
+};
+
+/// Adds notes and helps to a diagnostic just reported.
+class Builder {
+public:
+  explicit Builder(Diagnostic& diagnostic) : diagnostic(diagnostic) {}
+  Builder& label(std::string text);
+  Builder& note(std::string message, SourceRange range = {});
+  Builder& help(std::string message);
+  Builder& fixIt(SourceRange range, std::string replacement);
+
+private:
+  Diagnostic& diagnostic;
+};
+
+/// Collects diagnostics in the order of their report.
+class Engine {
+public:
+  /// Messages are lower case, without a final period, names in backticks.
+  /// The Builder is valid until the next report.
+  Builder report(Kind kind, SourceRange range, std::string message);
+
+  bool hasErrors() const { return errorCount > 0; }
+  int errors() const { return errorCount; }
+  const std::vector<Diagnostic>& all() const { return diagnostics; }
+  /// Orders by source and place; keeps the order of equal places.
+  void sortByPlace();
+
+private:
+  std::vector<Diagnostic> diagnostics;
+  int errorCount = 0;
+};
+
+/// The name among `candidates` that the user most likely meant, by edit
+/// distance; none when nothing is near.
+std::optional<std::string>
+didYouMean(std::string_view name, const std::vector<std::string>& candidates);
+
+} // namespace recipec::diag
+
+#endif // RECIPEC_DIAG_DIAGNOSTIC_H

@@ -1,0 +1,220 @@
+// Graph and Program: ops over tensors with named dimensions. Data only.
+//
+// One Module type serves both. A Graph is the model as written: whole tensors,
+// one function `forward`, no collectives. A Program is what the passes make of
+// it: every value has a Sharding over the mesh, collectives stand between ops,
+// and the functions `begin`, `forward`, `backward`, `update`, `evaluate` exist
+// with a schedule that orders them. Sizes of dimensions are always whole; the
+// local size follows from the sharding.
+
+#ifndef RECIPEC_IR_IR_H
+#define RECIPEC_IR_IR_H
+
+#include "compiler/base/Source.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace recipec::ir {
+
+enum class DimId : int32_t { none = -1 };
+enum class AxisId : int32_t { none = -1 };
+enum class ValueId : int32_t { none = -1 };
+enum class ParamId : int32_t { none = -1 };
+
+enum class DType { f64, f32, bf16, i32, i64 };
+int64_t byteSize(DType type);
+std::string_view dtypeName(DType type);
+
+struct Dim {
+  std::string name;
+  int64_t size = 0;
+  SourceRange range; // of the value that gave the size
+};
+
+/// A parallel degree. Axes are kept from the outermost to the innermost, the
+/// order in which ranks are numbered: dp, pp, cp, tp (tp varies fastest).
+struct Axis {
+  std::string name;
+  int size = 1;
+  SourceRange range; // of the degree in the user's text
+};
+
+/// A set of axes, iterated in mesh order.
+class AxisSet {
+public:
+  AxisSet() = default;
+  explicit AxisSet(AxisId axis) : bits(1u << unsigned(axis)) {}
+  bool contains(AxisId axis) const { return bits >> unsigned(axis) & 1; }
+  bool empty() const { return bits == 0; }
+  AxisSet operator|(AxisSet other) const { return fromBits(bits | other.bits); }
+  AxisSet operator&(AxisSet other) const { return fromBits(bits & other.bits); }
+  AxisSet operator-(AxisSet other) const {
+    return fromBits(bits & ~other.bits);
+  }
+  bool operator==(const AxisSet&) const = default;
+  uint32_t raw() const { return bits; }
+  static AxisSet fromBits(uint32_t bits) {
+    AxisSet set;
+    set.bits = bits;
+    return set;
+  }
+
+private:
+  uint32_t bits = 0;
+};
+
+/// How a value lies on the mesh. Along an axis it is split (the axis stands at
+/// one dimension), a partial sum (the whole is the sum over the axis), or
+/// replicated (neither).
+struct Sharding {
+  std::vector<AxisSet> dims; // one entry a dimension of the value
+  AxisSet partial;
+  bool operator==(const Sharding&) const = default;
+};
+
+enum class ValueKind {
+  input,     // filled by the host: tokens, labels, ...
+  parameter, // in the compute type
+  gradient,  // of a parameter: accumulates over micro-batches
+  state,     // optimizer state, scalars: lives between steps
+  saved,     // an activation that the backward reads
+  temporary, // lives inside one function
+};
+
+struct Value {
+  std::string name; // `layers.0.q`, printed as %layers.0.q
+  ValueKind kind = ValueKind::temporary;
+  DType type = DType::f32;
+  std::vector<DimId> dims;
+  Sharding sharding; // empty dims in a Graph
+  SourceRange range;
+};
+
+enum class OpKind {
+#define OP(Enumerator, ...) Enumerator,
+#include "compiler/ir/Ops.def"
+};
+std::string_view opName(OpKind kind);
+std::optional<OpKind> findOp(std::string_view name);
+bool isCollective(OpKind kind);
+
+using Attribute = std::variant<bool, int64_t, double, std::string,
+                               std::vector<std::string>>;
+
+struct Op {
+  OpKind kind;
+  std::string name; // as in the user's model: `layers.0.q`
+  std::vector<ValueId> operands; // `none` where an optional one is absent
+  std::vector<ValueId> results;  // may repeat an operand: written in place
+  std::map<std::string, Attribute> attributes; // ordered by name
+  AxisSet group;    // of a collective
+  int layer = -1;   // the model's layer, for stages and reports
+  SourceRange range;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Op> ops;
+};
+
+struct Initializer {
+  std::string kind; // `normal`, `zeros`, `ones`
+  double scale = 0;
+};
+
+struct Param {
+  std::string name; // `layers.0.q.weight`
+  ValueId value = ValueId::none;
+  ValueId gradient = ValueId::none; // none when frozen
+  Initializer init;
+  bool trainable = true;
+  bool decay = true;    // weight decay applies
+  bool adapter = false; // made by an adapter
+  std::string hfName;
+  std::vector<int64_t> hfShape;
+  ParamId loraA = ParamId::none; // of the matrix that is adapted
+  ParamId loraB = ParamId::none;
+  double loraScale = 0;
+};
+
+/// A flat run of parameters that the optimizer treats alike: same decay, same
+/// replication. Buffers of the members lie one behind the other in it.
+struct Region {
+  std::string name;
+  std::vector<ParamId> params;
+  int64_t elements = 0;       // local, padded to a multiple of the shards
+  AxisId shard = AxisId::none; // axis that shards master and moments
+  ValueId param = ValueId::none;
+  ValueId gradient = ValueId::none;
+  ValueId master = ValueId::none; // the same as `param` when types agree
+  ValueId momentM = ValueId::none;
+  ValueId momentV = ValueId::none;
+};
+
+/// One entry of a schedule: load a micro-batch or run a function on it.
+struct Step {
+  enum class Kind { load, run } kind = Kind::run;
+  std::string function;
+  int microBatch = 0;
+  int slot = 0;
+};
+struct Schedule {
+  std::string name;
+  std::vector<Step> steps;
+};
+
+/// Where a value lies, in bytes; the memory pass fills it.
+struct Placement {
+  ValueId value = ValueId::none;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  int64_t slotStride = 0;
+  std::string category; // of the memory table
+};
+
+struct Module {
+  std::string name;
+  bool isProgram = false;
+  DType compute = DType::f32;
+  std::vector<Axis> axes;
+  std::vector<Dim> dims;
+  std::vector<Value> values;
+  std::vector<Param> params;
+  std::vector<Region> regions;
+  std::vector<Function> functions;
+  std::vector<Schedule> schedules;
+  std::vector<Placement> placements;
+  int64_t arenaBytes = 0;
+  /// Values that the host fills or reads, by their role in the plan (`tokens`,
+  /// `labels`, `loss`, `norm_squared`, `logits`, ...).
+  std::map<std::string, ValueId> bindings;
+
+  Value& operator[](ValueId id) { return values[size_t(id)]; }
+  const Value& operator[](ValueId id) const { return values[size_t(id)]; }
+  Param& operator[](ParamId id) { return params[size_t(id)]; }
+  const Param& operator[](ParamId id) const { return params[size_t(id)]; }
+  const Dim& operator[](DimId id) const { return dims[size_t(id)]; }
+  const Axis& operator[](AxisId id) const { return axes[size_t(id)]; }
+};
+
+/// Ranks along a set of axes.
+int64_t sizeOf(const Module& module, AxisSet axes);
+/// Local sizes of a value's dimensions, its elements and bytes on one rank.
+std::vector<int64_t> localShape(const Module& module, ValueId value);
+int64_t localElements(const Module& module, ValueId value);
+int64_t localBytes(const Module& module, ValueId value);
+/// Named look-ups; `none` where absent.
+AxisId findAxis(const Module& module, std::string_view name);
+DimId findDim(const Module& module, std::string_view name);
+Function* findFunction(Module& module, std::string_view name);
+const Function* findFunction(const Module& module, std::string_view name);
+
+} // namespace recipec::ir
+
+#endif // RECIPEC_IR_IR_H

@@ -1,0 +1,143 @@
+// The evaluated recipe: values without expressions, each with its origin.
+//
+// Sema produces it, passes read it. The tree of settings has the shape that
+// stdlib/schema declares, so an accessor names a path and may rely on its type.
+// The model has been traced into a Dataflow: the ops that its blocks call, in
+// order, over tensors with named dimensions.
+
+#ifndef RECIPEC_RECIPE_RECIPE_H
+#define RECIPEC_RECIPE_RECIPE_H
+
+#include "compiler/base/Source.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace recipec::recipe {
+
+/// Where a value came from.
+struct Origin {
+  enum class Kind {
+    written,      // in the recipe or one that it amends
+    defaultValue, // the schema's
+    commandLine,  // `--set`
+    derived,      // computed from others; the range is the expression
+  };
+  Kind kind = Kind::written;
+  SourceRange range;
+};
+
+enum class DimId : int32_t { none = -1 };
+enum class TensorId : int32_t { none = -1 };
+
+struct None {
+  bool operator==(const None&) const = default;
+};
+struct Auto {
+  bool operator==(const Auto&) const = default;
+};
+enum class Unit { bytes, seconds, steps, epochs, tokens };
+/// A number with a unit, in the unit's base: bytes, seconds, steps, ...
+struct Quantity {
+  double amount = 0;
+  Unit unit = Unit::bytes;
+  bool operator==(const Quantity&) const = default;
+};
+/// A named dimension of the model where it was used as a value.
+struct DimValue {
+  DimId dim = DimId::none;
+  bool operator==(const DimValue&) const = default;
+};
+/// `from -> to`, the dimensions that an op contracts and those it makes.
+struct DimsMapping {
+  std::vector<DimId> from;
+  std::vector<DimId> to;
+  bool operator==(const DimsMapping&) const = default;
+};
+
+struct Value;
+using List = std::vector<Value>;
+
+/// A record of a schema, or an anonymous one (`schema` is empty). Fields keep
+/// the schema's order of declaration.
+struct Record {
+  std::string schema; // `lora`, `cosine`, `llama`: tells variants apart
+  std::vector<std::pair<std::string, Value>> fields;
+
+  const Value* find(std::string_view name) const;
+};
+
+struct Value {
+  std::variant<None, Auto, bool, int64_t, double, std::string, Quantity,
+               DimValue, DimsMapping, List, Record>
+      data;
+  Origin origin;
+
+  bool isNone() const { return std::holds_alternative<None>(data); }
+  bool isAuto() const { return std::holds_alternative<Auto>(data); }
+};
+
+struct Dim {
+  std::string name; // `hidden`
+  int64_t size = 0; // whole, before any sharding
+  Origin origin;    // of its size
+};
+
+struct Attribute {
+  std::string name;
+  Value value;
+};
+
+/// One call of an op, as stdlib/ops.recipe declares it.
+struct Call {
+  std::string op; // `linear`
+  /// Tensor operands in the order of declaration; `none` where an optional
+  /// one was not given.
+  std::vector<TensorId> operands;
+  /// All other arguments, defaults included, in the order of declaration.
+  std::vector<Attribute> attributes;
+  std::string name;   // scoped: `layers.0.q`; empty where the call has none
+  std::string hfName; // scoped: `model.layers.0.self_attn.q_proj`
+  int layer = -1;     // the turn of the outermost `for` around it
+  TensorId result = TensorId::none;
+  SourceRange range;
+
+  const Value* find(std::string_view attribute) const;
+};
+
+/// The traced model. Tensors are numbered; `tokens` is the input
+/// [batch, sequence] and `output` the logits [batch, sequence, vocab].
+struct Dataflow {
+  std::vector<Dim> dims; // those that the model declares
+  std::vector<Call> calls;
+  int tensorCount = 0;
+  TensorId tokens = TensorId::none;
+  TensorId output = TensorId::none;
+};
+
+struct Recipe {
+  std::string name; // `support_bot`
+  SourceRange range;
+  Value settings; // a Record of the schema `recipe`
+  Dataflow model;
+
+  /// The value at a dotted path (`parallel.tp`); asserts that it exists.
+  const Value& at(std::string_view path) const;
+  const Value* find(std::string_view path) const;
+  /// Typed access; asserts the type, which sema has checked. `real` takes
+  /// integers, `count` the whole amount of an integer, dim or quantity.
+  int64_t integer(std::string_view path) const;
+  double real(std::string_view path) const;
+  bool boolean(std::string_view path) const;
+  const std::string& string(std::string_view path) const;
+  int64_t count(std::string_view path) const;
+  const Record& record(std::string_view path) const;
+};
+
+} // namespace recipec::recipe
+
+#endif // RECIPEC_RECIPE_RECIPE_H

@@ -1,0 +1,290 @@
+// The plan: everything that the compiler decided, as plain data.
+//
+// This is the only contract between recipec and reciperun. It is stored as
+// JSON (see PlanJson.h), versioned, and byte-stable. All shapes are local to a
+// rank, all sizes in bytes, all lists in the order of execution or definition.
+
+#ifndef RECIPERUN_PLAN_PLAN_H
+#define RECIPERUN_PLAN_PLAN_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace reciperun::plan {
+
+/// A reader refuses a plan of another major version, or of a newer minor one.
+inline constexpr int majorVersion = 1;
+inline constexpr int minorVersion = 0;
+
+enum class DType { f64, f32, bf16, i32, i64 };
+int64_t byteSize(DType type);
+
+// ---- the mesh ----------------------------------------------------------------
+
+/// Axes from the outermost (slowest-varying in rank order) to the innermost.
+struct Axis {
+  std::string name; // `dp`, `pp`, `cp`, `tp`
+  int size = 1;
+};
+/// Ranks that communicate: those whose coordinates agree on every axis that is
+/// not listed. `{tp}` is a tensor-parallel group, all axes is the world.
+struct Group {
+  std::string name;
+  std::vector<std::string> axes;
+};
+struct Mesh {
+  std::vector<Axis> axes;
+  std::vector<Group> groups;
+  int ranks = 1;
+};
+
+// ---- memory -------------------------------------------------------------------
+
+enum class Category {
+  parameters, gradients, optimizer, activations, workspace, library
+};
+
+/// A piece of the arena. Views of one another are buffers with one offset.
+struct Buffer {
+  std::string name; // `layers.0.q.weight`, `forward/layers.0.rmsnorm`
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape; // local
+  int64_t offset = 0;         // in the device arena, a multiple of 64
+  /// Bytes between the slots of consecutive micro-batches in flight; 0 when
+  /// there is one slot.
+  int64_t slotStride = 0;
+  /// When set, the address moves by coordinate(shardAxis) * shardStride: the
+  /// rank's own part of a whole buffer.
+  std::string shardAxis;
+  int64_t shardStride = 0;
+};
+
+/// Bytes by category; what `recipec check` promises. `total` is what a process
+/// takes from its device: the arena and the library constant.
+struct MemoryTable {
+  int64_t parameters = 0;
+  int64_t gradients = 0;
+  int64_t optimizer = 0;
+  int64_t activations = 0;
+  int64_t workspace = 0;
+  int64_t library = 0; // outside the arena: runtime, MPI, GEMM library
+  int64_t arena = 0;   // exactly what is allocated
+  int64_t total = 0;
+  int64_t capacity = 0; // of the device
+};
+
+// ---- programs -------------------------------------------------------------------
+
+enum class OpKind {
+#define OP(Enumerator, name) Enumerator,
+#include "runtime/plan/Ops.def"
+};
+const char* opName(OpKind kind);
+
+using AttributeValue = std::variant<bool, int64_t, double, std::string,
+                                    std::vector<std::string>>;
+struct Op {
+  OpKind kind;
+  std::string name;         // `layers.0.q`, `backward layers.0.q`
+  std::vector<int> inputs;  // buffer numbers; -1 where an optional is absent
+  std::vector<int> outputs; // buffer numbers
+  int group = -1;           // of a collective
+  /// A buffer that the kernel may scribble on, -1 where it needs none.
+  int workspace = -1;
+  std::vector<std::pair<std::string, AttributeValue>> attributes;
+
+  bool flag(const char* name, bool otherwise = false) const;
+  int64_t integer(const char* name, int64_t otherwise = 0) const;
+  double real(const char* name, double otherwise = 0) const;
+  const std::string& string(const char* name) const; // empty where absent
+  const std::vector<std::string>& strings(const char* name) const;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Op> ops;
+};
+
+/// One entry of a schedule: fill the input buffers of a micro-batch, or run a
+/// function on it.
+struct Step {
+  enum class Kind { load, run } kind = Kind::run;
+  int function = -1;   // of `run`
+  int microBatch = 0;  // which of the step's micro-batches
+  int slot = 0;        // which slot of the buffers with a slotStride
+};
+struct Schedule {
+  std::string name; // `train`, `evaluate`, `generate`
+  std::vector<Step> steps;
+};
+
+/// Buffers that the host fills or reads, -1 where the plan has none. Token
+/// inputs are [micro, sequence]; `samples` i64 [micro] numbers each sequence
+/// over the whole run (step * global batch + index in the global batch).
+struct Inputs {
+  int tokens = -1;     // i32
+  int labels = -1;     // i32: the token to predict at this place
+  int weights = -1;    // f32: 1 where the place counts in the loss
+  int positions = -1;  // i32: from 0 in each document
+  int segments = -1;   // i32: number of the document in the row, -1 padding
+  int samples = -1;    // i64
+  int lossScale = -1;  // f32 [1]: 1 / tokens that count in the global batch
+  int learningRate = -1; // f32 [1]
+  int step = -1;         // i32 [1], from 1
+};
+struct Outputs {
+  int loss = -1;        // f64 [1], whole (reduced over all ranks)
+  int normSquared = -1; // f64 [1], of the whole gradient, before clipping
+};
+
+/// One width of a generating step: the function that takes up to `tokens`
+/// tokens of one sequence. Unused places have position -1.
+struct Bucket {
+  int64_t tokens = 0;
+  int function = -1;
+  Inputs inputs;   // tokens and positions, i32 [1, tokens]
+  int logits = -1; // [1, tokens, vocab] in the compute type
+};
+
+// ---- parameters -----------------------------------------------------------------
+
+struct Initializer {
+  std::string kind; // `normal`, `zeros`, `ones`
+  double scale = 0; // the standard deviation of `normal`
+};
+
+/// One tensor of the model. Its shard is the block of the global shape at the
+/// rank's coordinates: dimension i is split along `shardAxes[i]` ("" for whole).
+struct Parameter {
+  std::string name; // `layers.0.q.weight`
+  std::vector<int64_t> globalShape;
+  std::vector<std::string> shardAxes;
+  Initializer init;
+  bool trainable = true;
+  bool adapter = false; // of LoRA: exported on its own in peft's layout
+  int value = -1;       // buffer in the compute type
+  int gradient = -1;    // f32/f64; -1 when frozen
+  /// Name and shape in a Hugging Face checkpoint; data order is the same
+  /// (row-major), so that shapes may differ in how dimensions are grouped.
+  std::string hfName;
+  std::vector<int64_t> hfShape;
+  /// For a matrix that LoRA adapts: y = W x + loraScale B A x.
+  int loraA = -1; // parameter numbers
+  int loraB = -1;
+  double loraScale = 0;
+};
+
+/// A flat run of trainable parameters that the optimizer treats alike. The
+/// rank's part of `master` starts at coordinate(dp) * elements / dp of the
+/// region when the optimizer is sharded. A parameter's data starts at
+/// (its value's offset - param's offset) / size elements.
+struct Region {
+  std::string name;
+  int64_t elements = 0; // padded to a multiple of the shards
+  int param = -1;       // whole flat buffer in the compute type
+  int master = -1;      // flat, this rank's part; f32/f64
+  /// Axis along which master and moments are sharded; "" when they are whole.
+  std::string shardAxis;
+  std::vector<int> parameters;
+};
+
+// ---- what surrounds the step -------------------------------------------------------
+
+/// Where sequences come from. Paths are as the recipe's user wrote them,
+/// relative to the folder of the run.
+struct DataSource {
+  std::string kind; // `jsonl`, `text`, `mock`
+  std::string path;
+  std::string prompt, completion; // fields of `jsonl`
+  std::string messages;           // the other form of `jsonl`
+};
+/// How chat messages become text, role by role.
+struct ChatTemplate {
+  std::string before; // `{role}` is replaced
+  std::string after;
+};
+struct Data {
+  std::optional<DataSource> train;
+  std::optional<DataSource> valid;
+  int64_t sequence = 0;
+  bool pack = false;
+  int64_t seed = 0;
+  ChatTemplate chat;
+  std::string tokenizer; // path of tokenizer.json; empty with mock data
+  int64_t vocab = 0;     // ids are below it
+  int64_t bosToken = -1; // put before a document; -1: none
+  int64_t eosToken = -1; // put behind one
+};
+
+struct LearningRate {
+  std::string kind; // `constant`, `linear`, `cosine`
+  double peak = 0;
+  double min = 0;
+  int64_t warmup = 0; // steps
+};
+
+struct Train {
+  std::string directory;
+  int64_t steps = 0;  // either these
+  double epochs = 0;  // or these
+  int64_t validateEvery = 0; // steps; 0: at the end alone
+  int64_t logEvery = 1;
+  int64_t seed = 0;
+  int64_t globalBatch = 0;
+  int64_t microBatch = 0;
+  int64_t accumulation = 0;
+  LearningRate learningRate;
+  std::vector<std::string> prompts; // answered when the training has ended
+};
+
+/// Models in and out. JSON members are texts that are written as they are.
+struct Exchange {
+  std::string weights; // a Hugging Face directory to start from; empty: random
+  std::string hf;      // directory to write; empty: none
+  std::string config;  // config.json of the model, byte-stable JSON
+  std::string generationConfig;
+  std::string adapterConfig; // adapter_config.json; empty without LoRA
+};
+
+/// What the compiler expects, for reports and MFU.
+struct Prediction {
+  double flopsPerStep = 0; // of the whole job, causal attention counted once
+  double peakFlops = 0;    // of one rank, in the compute type
+  double stepSeconds = 0;
+};
+
+struct Plan {
+  int major = majorVersion;
+  int minor = minorVersion;
+  std::string name; // of the recipe
+  std::string task; // `pretrain`, `sft`, `generate`
+  std::string device; // `cpu` or `cuda`
+  DType compute = DType::f32;
+  Mesh mesh;
+  MemoryTable memory;
+  std::vector<Buffer> buffers;
+  std::vector<Parameter> parameters;
+  std::vector<Region> regions;
+  Inputs inputs;
+  Outputs outputs;
+  std::vector<Function> functions;
+  std::vector<Schedule> schedules;
+  /// Of task `generate`, the widest first; empty otherwise.
+  std::vector<Bucket> buckets;
+  int64_t cacheTokens = 0; // capacity of the KV cache, in tokens
+  Data data;
+  Train train;
+  Exchange exchange;
+  Prediction prediction;
+  /// For training plans that export: the single-rank plan of task `generate`
+  /// as JSON text, written beside the exported model.
+  std::string generation;
+};
+
+} // namespace reciperun::plan
+
+#endif // RECIPERUN_PLAN_PLAN_H
