@@ -1,0 +1,33 @@
+# The shell tests: a `RUN:` line in a recipe or a `.test` file, FileCheck on what
+# it prints. Names of erring inputs begin with `fail_`.
+import os
+
+import lit.formats
+
+config.name = "recipec"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.suffixes = [".recipe", ".test"]
+config.excludes = ["Inputs", "transformers", "CMakeLists.txt"]
+config.test_source_root = os.path.join(config.source_root, "test")
+config.test_exec_root = os.path.join(config.build_root, "test", "shell")
+
+tools = os.path.join(config.build_root, "bin")
+path = [tools, config.llvm_tools, os.environ["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+if config.sanitized:
+    config.available_features.add("sanitized")
+
+# As root and with more ranks than cores, Open MPI wants to be asked twice.
+root = "--allow-run-as-root" if os.geteuid() == 0 else ""
+mpirun = f"mpirun {root} --oversubscribe --bind-to none".replace("  ", " ")
+
+config.substitutions += [
+    ("%recipec", os.path.join(tools, "recipec")),
+    ("%reciperun", os.path.join(tools, "reciperun")),
+    ("%programs", os.path.join(config.build_root, "test", "programs")),
+    ("%mpirun", mpirun),
+    ("%root", config.source_root),
+]
