@@ -1,0 +1,86 @@
+// Status and Expected: how the runtime reports what its environment did wrong.
+//
+// A Status is ok or a message; an Expected<T> is a T or such a message. Neither
+// throws. Messages follow the house style (lower case, no period, names in
+// backticks) and gain context on their way up: "`a.json`: line 3: ...".
+
+#ifndef RECIPERUN_PLAN_STATUS_H
+#define RECIPERUN_PLAN_STATUS_H
+
+#include <cassert>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace reciperun {
+
+/// The outcome of something that may fail.
+class [[nodiscard]] Status {
+public:
+  /// Success, so that `return {}` and `return Status::ok()` say the same.
+  Status() = default;
+  static Status ok() { return Status(); }
+  /// A failure; an empty message is replaced, so that it stays a failure.
+  static Status error(std::string message) {
+    Status status;
+    status.text = message.empty() ? "unknown error" : std::move(message);
+    return status;
+  }
+
+  bool isOk() const { return text.empty(); }
+  explicit operator bool() const { return isOk(); }
+  /// Empty when ok.
+  const std::string& message() const { return text; }
+  /// The same failure told from further out: "`context`: message". Ok stays ok.
+  Status withContext(const std::string& context) const {
+    return isOk() ? *this : error(context + ": " + text);
+  }
+
+private:
+  std::string text;
+};
+
+/// A value, or the Status that says why there is none.
+template <class T> class [[nodiscard]] Expected {
+public:
+  Expected(T value) : held(std::in_place_index<0>, std::move(value)) {}
+  Expected(Status failure) : held(std::in_place_index<1>, std::move(failure)) {
+    assert(!std::get<1>(held).isOk() && "an Expected needs a value or a cause");
+  }
+
+  explicit operator bool() const { return held.index() == 0; }
+  T& operator*() & { return std::get<0>(held); }
+  const T& operator*() const& { return std::get<0>(held); }
+  T&& operator*() && { return std::get<0>(std::move(held)); }
+  T* operator->() { return &std::get<0>(held); }
+  const T* operator->() const { return &std::get<0>(held); }
+
+  /// Ok when there is a value.
+  Status status() const { return *this ? Status::ok() : std::get<1>(held); }
+  const std::string& message() const {
+    static const std::string none;
+    return *this ? none : std::get<1>(held).message();
+  }
+
+private:
+  std::variant<T, Status> held;
+};
+
+/// The Status of either, so that RECIPERUN_TRY takes both.
+inline Status statusOf(const Status& status) {
+  return status;
+}
+template <class T> Status statusOf(const Expected<T>& value) {
+  return value.status();
+}
+
+} // namespace reciperun
+
+/// Returns the failure of a Status or Expected from the enclosing function.
+#define RECIPERUN_TRY(expr)                                                    \
+  do {                                                                         \
+    if (::reciperun::Status tried = ::reciperun::statusOf(expr); !tried)       \
+      return tried;                                                            \
+  } while (false)
+
+#endif // RECIPERUN_PLAN_STATUS_H
