@@ -1,0 +1,79 @@
+// Coordinates and groups of ranks, row-major over the axes of the mesh.
+
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+
+namespace reciperun::plan {
+namespace {
+
+bool spans(const Group& group, const std::string& axis) {
+  return std::find(group.axes.begin(), group.axes.end(), axis) !=
+         group.axes.end();
+}
+
+/// The ranks between neighbours along axis number `index`.
+int axisStride(const Mesh& mesh, size_t index) {
+  int stride = 1;
+  for (size_t inner = index + 1; inner < mesh.axes.size(); ++inner)
+    stride *= mesh.axes[inner].size;
+  return stride;
+}
+
+} // namespace
+
+int axisIndex(const Mesh& mesh, std::string_view axis) {
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    if (mesh.axes[i].name == axis)
+      return static_cast<int>(i);
+  return -1;
+}
+
+int axisSize(const Mesh& mesh, std::string_view axis) {
+  int index = axisIndex(mesh, axis);
+  return index < 0 ? 1 : mesh.axes[index].size;
+}
+
+int coordinate(const Mesh& mesh, int rank, std::string_view axis) {
+  int index = axisIndex(mesh, axis);
+  if (index < 0)
+    return 0;
+  return rank / axisStride(mesh, index) % mesh.axes[index].size;
+}
+
+std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank) {
+  std::vector<int> members = {rank};
+  // Every spanned axis replaces each member by the row of ranks through it.
+  // Going from the outermost axis inwards keeps the order rising.
+  for (size_t i = 0; i < mesh.axes.size(); ++i) {
+    const Axis& axis = mesh.axes[i];
+    if (!spans(group, axis.name))
+      continue;
+    int stride = axisStride(mesh, i);
+    std::vector<int> wider;
+    for (int member : members) {
+      int first = member - member / stride % axis.size * stride;
+      for (int step = 0; step < axis.size; ++step)
+        wider.push_back(first + step * stride);
+    }
+    members = std::move(wider);
+  }
+  return members;
+}
+
+int groupSize(const Mesh& mesh, const Group& group) {
+  int size = 1;
+  for (const Axis& axis : mesh.axes)
+    if (spans(group, axis.name))
+      size *= axis.size;
+  return size;
+}
+
+int64_t elementCount(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (int64_t dimension : shape)
+    count *= dimension;
+  return count;
+}
+
+} // namespace reciperun::plan

@@ -1,0 +1,36 @@
+// Where a rank stands in the mesh.
+//
+// Ranks are numbered row-major over the axes: the first axis varies slowest,
+// so that with axes dp=2, tp=4 rank 5 has dp=1, tp=1.
+
+#ifndef RECIPERUN_PLAN_MESH_H
+#define RECIPERUN_PLAN_MESH_H
+
+#include "runtime/plan/Plan.h"
+
+#include <string_view>
+
+namespace reciperun::plan {
+
+/// The number of an axis in `mesh.axes`, -1 where the mesh has none so named.
+int axisIndex(const Mesh& mesh, std::string_view axis);
+
+/// The size of an axis; 1 where the mesh has none of that name (or it is "").
+int axisSize(const Mesh& mesh, std::string_view axis);
+
+/// The rank's index along an axis, from 0; 0 where the mesh has no such axis.
+int coordinate(const Mesh& mesh, int rank, std::string_view axis);
+
+/// The ranks that share `rank`'s coordinates on all axes outside the group, in
+/// rising order; `rank` is among them. A group of no axes is the rank alone.
+std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank);
+
+/// The number of ranks of each instance of a group.
+int groupSize(const Mesh& mesh, const Group& group);
+
+/// The product of a shape's dimensions; 1 for a scalar.
+int64_t elementCount(const std::vector<int64_t>& shape);
+
+} // namespace reciperun::plan
+
+#endif // RECIPERUN_PLAN_MESH_H
