@@ -1,0 +1,335 @@
+// The table of subcommands and the reading of their arguments.
+//
+// 1. Find the subcommand; `--help` and `--version` work without one.
+// 2. Read options by the subcommand's list, positional arguments between them.
+// 3. Check the number of positional arguments, then call the subcommand.
+// Whatever is wrong up to here is a usage error: exit code 2.
+
+#include "compiler/driver/Driver.h"
+
+#include "compiler/diag/Diagnostic.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <ostream>
+
+namespace recipec::driver {
+namespace {
+
+constexpr std::string_view version = "0.1.0";
+constexpr size_t anyNumber = std::numeric_limits<size_t>::max();
+
+struct Option {
+  OptionId id;
+  std::string_view name;      // `--set`
+  std::string_view shortName; // `-o`, or empty
+  std::string_view valueName; // empty: the option takes no value
+  std::string_view help;
+};
+
+constexpr Option optionTable[] = {
+    {OptionId::set, "--set", "", "PATH=VALUE",
+     "set a field of the recipe; may be repeated"},
+    {OptionId::emit, "--emit", "", "KIND",
+     "what to print: tokens, ast, recipe, graph, program, schedule, memory or "
+     "plan"},
+    {OptionId::output, "--output", "-o", "OUT",
+     "write to the file OUT instead of standard output"},
+    {OptionId::json, "--json", "", "", "print JSON"},
+    {OptionId::checkOnly, "--check", "", "",
+     "change nothing; exit 1 where a file would change"},
+};
+
+const Option& optionOf(OptionId id) {
+  return *std::find_if(std::begin(optionTable), std::end(optionTable),
+                       [&](const Option& option) { return option.id == id; });
+}
+
+void printOption(std::ostream& out, std::string left, std::string_view help) {
+  constexpr size_t column = 24;
+  left.resize(std::max(left.size() + 2, column), ' ');
+  out << "  " << left << help << '\n';
+}
+
+void printOverview(std::ostream& out) {
+  out << "usage: recipec COMMAND ARGUMENTS\n\n"
+         "Compiles a recipe for training a language model into a plan.\n\n"
+         "commands:\n";
+  for (const Command& command : commands())
+    printOption(out, std::string(command.name), command.summary);
+  out << "\nA recipe is named by its file, or by FILE:NAME where a file holds "
+         "several;\n`std/...` is a file of the standard library. See "
+         "`recipec COMMAND --help`.\n";
+}
+
+void printHelp(const Command& command, std::ostream& out) {
+  out << "usage: recipec " << command.name << ' ' << command.synopsis << "\n\n"
+      << command.details << "\n\noptions:\n";
+  for (OptionId id : command.options) {
+    const Option& option = optionOf(id);
+    std::string left(option.name);
+    if (!option.shortName.empty())
+      left = std::string(option.shortName) + ", " + left;
+    if (!option.valueName.empty())
+      left += "=" + std::string(option.valueName);
+    printOption(out, left, option.help);
+  }
+  printOption(out, "-h, --help", "print this text");
+}
+
+/// A usage error: one line, a way out, exit code 2.
+int usageError(std::ostream& err, const std::string& message,
+               const std::string& help) {
+  err << "error: " << message << '\n';
+  if (!help.empty())
+    err << "help: " << help << '\n';
+  return exitUsage;
+}
+
+std::string suggestion(std::string_view name,
+                       const std::vector<std::string>& candidates,
+                       const std::string& otherwise) {
+  if (auto near = diag::didYouMean(name, candidates))
+    return "did you mean `" + *near + "`?";
+  return otherwise;
+}
+
+/// Reads the arguments of one subcommand into an Invocation.
+class ArgumentReader {
+public:
+  ArgumentReader(const Command& command, Invocation& invocation)
+      : command(command), invocation(invocation) {}
+
+  bool wantsHelp = false;
+
+  /// Gives the exit code of a usage error, or none when all is well.
+  std::optional<int> read(const std::vector<std::string>& arguments,
+                          size_t first);
+
+private:
+  const Option* find(std::string_view name) const;
+  int unknownOption(std::string_view name) const;
+  std::optional<int> store(const Option& option, const std::string& value);
+  std::optional<int> checkInputs() const;
+  std::string seeHelp() const {
+    return "see `recipec " + std::string(command.name) + " --help`";
+  }
+
+  const Command& command;
+  Invocation& invocation;
+  std::vector<OptionId> given;
+};
+
+const Option* ArgumentReader::find(std::string_view name) const {
+  for (OptionId id : command.options) {
+    const Option& option = optionOf(id);
+    if (name == option.name || (name == option.shortName && !name.empty()))
+      return &option;
+  }
+  return nullptr;
+}
+
+int ArgumentReader::unknownOption(std::string_view name) const {
+  std::vector<std::string> names = {"--help"};
+  for (OptionId id : command.options)
+    names.emplace_back(optionOf(id).name);
+  return usageError(invocation.err,
+                    "`recipec " + std::string(command.name) +
+                        "` has no option `" + std::string(name) + "`",
+                    suggestion(name, names, seeHelp()));
+}
+
+std::optional<int> ArgumentReader::store(const Option& option,
+                                         const std::string& value) {
+  bool again = std::find(given.begin(), given.end(), option.id) != given.end();
+  if (again && option.id != OptionId::set)
+    return usageError(invocation.err,
+                      "`" + std::string(option.name) + "` is given twice", "");
+  given.push_back(option.id);
+  switch (option.id) {
+  case OptionId::set:
+    invocation.sets.push_back(value);
+    break;
+  case OptionId::json:
+    invocation.json = true;
+    break;
+  case OptionId::output:
+    invocation.output = value;
+    break;
+  case OptionId::emit:
+    invocation.emit = value;
+    break;
+  case OptionId::checkOnly:
+    invocation.checkOnly = true;
+    break;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> ArgumentReader::checkInputs() const {
+  size_t count = invocation.inputs.size();
+  if (count < command.fewestInputs)
+    return usageError(invocation.err,
+                      "`recipec " + std::string(command.name) +
+                          "` needs a file",
+                      "usage: recipec " + std::string(command.name) + " " +
+                          std::string(command.synopsis));
+  if (count > command.mostInputs)
+    return usageError(invocation.err,
+                      "`recipec " + std::string(command.name) + "` takes " +
+                          std::to_string(command.mostInputs) +
+                          " argument, not " + std::to_string(count) + ": `" +
+                          invocation.inputs[command.mostInputs] +
+                          "` is too many",
+                      seeHelp());
+  return std::nullopt;
+}
+
+std::optional<int>
+ArgumentReader::read(const std::vector<std::string>& arguments, size_t first) {
+  bool optionsEnded = false;
+  for (size_t i = first; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (!optionsEnded && argument == "--") {
+      optionsEnded = true;
+      continue;
+    }
+    if (optionsEnded || argument.size() < 2 || argument[0] != '-') {
+      invocation.inputs.push_back(argument);
+      continue;
+    }
+    if (argument == "--help" || argument == "-h") {
+      wantsHelp = true;
+      return std::nullopt;
+    }
+    size_t equals = argument.find('=');
+    std::string name = argument.substr(0, equals);
+    const Option* option = find(name);
+    if (!option)
+      return unknownOption(name);
+    std::string value;
+    bool takesValue = !option->valueName.empty();
+    if (!takesValue && equals != std::string::npos)
+      return usageError(invocation.err, "`" + name + "` takes no value",
+                        seeHelp());
+    if (takesValue && equals != std::string::npos)
+      value = argument.substr(equals + 1);
+    else if (takesValue && i + 1 < arguments.size())
+      value = arguments[++i];
+    if (takesValue && value.empty())
+      return usageError(invocation.err, "`" + name + "` needs a value",
+                        "write `" + name + "=" +
+                            std::string(option->valueName) + "`");
+    if (auto code = store(*option, value))
+      return code;
+  }
+  return checkInputs();
+}
+
+const Command* findCommand(std::string_view name) {
+  for (const Command& command : commands())
+    if (command.name == name)
+      return &command;
+  return nullptr;
+}
+
+int unknownCommand(const std::string& name, std::ostream& err) {
+  std::vector<std::string> names;
+  for (const Command& command : commands())
+    names.emplace_back(command.name);
+  return usageError(err, "there is no command `" + name + "`",
+                    suggestion(name, names, "see `recipec --help`"));
+}
+
+} // namespace
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {
+      {"check",
+       "FILE[:NAME]... [options]",
+       "parse, type-check and plan memory; exit 0 when launchable",
+       "Compiles each recipe as `plan` would and prints what is wrong with it. "
+       "Exits 0\nwhen every recipe can be launched, 1 with diagnostics.",
+       {OptionId::set, OptionId::json},
+       1,
+       anyNumber,
+       runCheck},
+      {"plan",
+       "FILE[:NAME] [options]",
+       "compile a recipe into a plan, or print any stage of it",
+       "Compiles a recipe and prints the plan as JSON, or with --emit what an "
+       "earlier\nphase made.",
+       {OptionId::emit, OptionId::output, OptionId::set},
+       1,
+       1,
+       runPlan},
+      {"estimate",
+       "FILE[:NAME] [options]",
+       "predict memory, step time, throughput and MFU",
+       "Prints the memory of a rank by category, and the predicted time of a "
+       "step.",
+       {OptionId::set, OptionId::json},
+       1,
+       1,
+       runEstimate},
+      {"run",
+       "FILE[:NAME] [options]",
+       "compile a recipe and launch it with mpirun",
+       "Compiles a recipe, writes the plan to `train.dir`/plan.json and "
+       "launches\n`mpirun reciperun train` on it. Exits as the run does.",
+       {OptionId::set},
+       1,
+       1,
+       runRun},
+      {"fmt",
+       "FILE... [options]",
+       "format recipes in the one style",
+       "Rewrites each file in the one style.",
+       {OptionId::checkOnly},
+       1,
+       anyNumber,
+       runFmt},
+      {"explain",
+       "KIND",
+       "print the long text of a diagnostic",
+       "Explains the diagnostic that prints KIND in brackets.",
+       {},
+       1,
+       1,
+       runExplain},
+  };
+  return table;
+}
+
+int run(std::string_view program, const std::vector<std::string>& arguments,
+        std::ostream& out, std::ostream& err) {
+  if (arguments.empty()) {
+    printOverview(err);
+    return exitUsage;
+  }
+  const std::string& first = arguments[0];
+  if (first == "--help" || first == "-h" || first == "help") {
+    printOverview(out);
+    return exitSuccess;
+  }
+  if (first == "--version") {
+    out << "recipec " << version << '\n';
+    return exitSuccess;
+  }
+  const Command* command = findCommand(first);
+  if (!command)
+    return unknownCommand(first, err);
+
+  Invocation invocation{.program = program, .out = out, .err = err};
+  ArgumentReader reader(*command, invocation);
+  if (auto code = reader.read(arguments, 1))
+    return *code;
+  if (reader.wantsHelp) {
+    printHelp(*command, out);
+    return exitSuccess;
+  }
+  return command->run(invocation);
+}
+
+} // namespace recipec::driver
