@@ -155,6 +155,10 @@ struct Region {
   ValueId master = ValueId::none; // the same as `param` when types agree
   ValueId momentM = ValueId::none;
   ValueId momentV = ValueId::none;
+  /// This rank's part of `param` and of the reduced `gradient`, in their place;
+  /// the whole of them where nothing is sharded.
+  ValueId paramPart = ValueId::none;
+  ValueId gradientPart = ValueId::none;
 };
 
 /// One entry of a schedule: load a micro-batch or run a function on it.
