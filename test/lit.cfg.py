@@ -24,7 +24,12 @@ if config.sanitized:
 root = "--allow-run-as-root" if os.geteuid() == 0 else ""
 mpirun = f"mpirun {root} --oversubscribe --bind-to none".replace("  ", " ")
 
+golden = os.path.join(config.source_root, "tools", "golden")
+if lit_config.params.get("update_goldens"):
+    golden += " --update"
+
 config.substitutions += [
+    ("%golden", golden),
     ("%recipec", os.path.join(tools, "recipec")),
     ("%reciperun", os.path.join(tools, "reciperun")),
     ("%programs", os.path.join(config.build_root, "test", "programs")),
