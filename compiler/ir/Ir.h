@@ -30,6 +30,10 @@ enum class ParamId : int32_t { none = -1 };
 enum class DType { f64, f32, bf16, i32, i64 };
 int64_t byteSize(DType type);
 std::string_view dtypeName(DType type);
+std::optional<DType> findDType(std::string_view name);
+/// The type in which statistics and gradients of `compute` are kept: f64 for
+/// f64, f32 for the others.
+DType accumulationType(DType compute);
 
 struct Dim {
   std::string name;
@@ -49,8 +53,12 @@ struct Axis {
 class AxisSet {
 public:
   AxisSet() = default;
-  explicit AxisSet(AxisId axis) : bits(1u << unsigned(axis)) {}
-  bool contains(AxisId axis) const { return bits >> unsigned(axis) & 1; }
+  /// Empty for `none`.
+  explicit AxisSet(AxisId axis)
+      : bits(axis == AxisId::none ? 0 : 1u << unsigned(axis)) {}
+  bool contains(AxisId axis) const {
+    return axis != AxisId::none && (bits >> unsigned(axis) & 1);
+  }
   bool empty() const { return bits == 0; }
   AxisSet operator|(AxisSet other) const { return fromBits(bits | other.bits); }
   AxisSet operator&(AxisSet other) const { return fromBits(bits & other.bits); }
@@ -95,26 +103,36 @@ struct Value {
   Sharding sharding; // empty dims in a Graph
   SourceRange range;
 };
+std::string_view valueKindName(ValueKind kind);
 
 enum class OpKind {
 #define OP(Enumerator, ...) Enumerator,
 #include "compiler/ir/Ops.def"
 };
+/// What Ops.def says of an op.
+struct OpTraits {
+  std::string_view name;
+  int operands = 0; // optional places included
+  int results = 0;
+  int reuse = -1; // the operand whose buffer the first result may take
+};
+const OpTraits& traits(OpKind kind);
 std::string_view opName(OpKind kind);
 std::optional<OpKind> findOp(std::string_view name);
+/// Whether ranks exchange data in it; `slice` does not.
 bool isCollective(OpKind kind);
 
-using Attribute = std::variant<bool, int64_t, double, std::string,
-                               std::vector<std::string>>;
+using Attribute =
+    std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 
 struct Op {
   OpKind kind;
-  std::string name; // as in the user's model: `layers.0.q`
+  std::string name;              // as in the user's model: `layers.0.q`
   std::vector<ValueId> operands; // `none` where an optional one is absent
   std::vector<ValueId> results;  // may repeat an operand: written in place
   std::map<std::string, Attribute> attributes; // ordered by name
-  AxisSet group;    // of a collective
-  int layer = -1;   // the model's layer, for stages and reports
+  AxisSet group;                               // of a collective
+  int layer = -1; // the model's layer, for stages and reports
   SourceRange range;
 };
 
@@ -148,7 +166,7 @@ struct Param {
 struct Region {
   std::string name;
   std::vector<ParamId> params;
-  int64_t elements = 0;       // local, padded to a multiple of the shards
+  int64_t elements = 0;        // local, padded to a multiple of the shards
   AxisId shard = AxisId::none; // axis that shards master and moments
   ValueId param = ValueId::none;
   ValueId gradient = ValueId::none;
@@ -216,7 +234,15 @@ int64_t localBytes(const Module& module, ValueId value);
 /// Named look-ups; `none` where absent.
 AxisId findAxis(const Module& module, std::string_view name);
 DimId findDim(const Module& module, std::string_view name);
+/// The dimension of that name, made when there is none. Counts such as the two
+/// statistics of a softmax are dimensions named by their size: `constantDim`.
+DimId addDim(Module& module, std::string_view name, int64_t size,
+             SourceRange range = {});
+DimId constantDim(Module& module, int64_t size);
+ValueId addValue(Module& module, Value value);
 Function* findFunction(Module& module, std::string_view name);
+/// Finds the function or appends an empty one.
+Function& obtainFunction(Module& module, std::string_view name);
 const Function* findFunction(const Module& module, std::string_view name);
 
 } // namespace recipec::ir

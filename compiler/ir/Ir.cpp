@@ -1,0 +1,156 @@
+// Names, sizes and look-ups of the IR; see Ir.h.
+
+#include "compiler/ir/Ir.h"
+
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace recipec::ir {
+
+namespace {
+
+struct TypeInfo {
+  std::string_view name;
+  int64_t bytes;
+};
+// In the order of DType.
+constexpr std::array<TypeInfo, 5> typeInfos = {
+    {{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"i32", 4}, {"i64", 8}}};
+
+constexpr OpTraits opTraits[] = {
+#define OP(Enumerator, name, operands, results, reuse)                         \
+  {#name, operands, results, reuse},
+#include "compiler/ir/Ops.def"
+};
+
+} // namespace
+
+int64_t byteSize(DType type) {
+  return typeInfos[size_t(type)].bytes;
+}
+
+std::string_view dtypeName(DType type) {
+  return typeInfos[size_t(type)].name;
+}
+
+std::optional<DType> findDType(std::string_view name) {
+  for (size_t i = 0; i < typeInfos.size(); ++i)
+    if (typeInfos[i].name == name)
+      return DType(i);
+  return std::nullopt;
+}
+
+DType accumulationType(DType compute) {
+  return compute == DType::f64 ? DType::f64 : DType::f32;
+}
+
+std::string_view valueKindName(ValueKind kind) {
+  constexpr std::array<std::string_view, 6> names = {
+      "input", "param", "gradient", "state", "saved", "temporary"};
+  return names[size_t(kind)];
+}
+
+const OpTraits& traits(OpKind kind) {
+  return opTraits[size_t(kind)];
+}
+
+std::string_view opName(OpKind kind) {
+  return traits(kind).name;
+}
+
+std::optional<OpKind> findOp(std::string_view name) {
+  for (size_t i = 0; i < std::size(opTraits); ++i)
+    if (opTraits[i].name == name)
+      return OpKind(i);
+  return std::nullopt;
+}
+
+bool isCollective(OpKind kind) {
+  return kind == OpKind::AllReduce || kind == OpKind::AllGather ||
+         kind == OpKind::ReduceScatter;
+}
+
+int64_t sizeOf(const Module& module, AxisSet axes) {
+  int64_t size = 1;
+  for (size_t i = 0; i < module.axes.size(); ++i)
+    if (axes.contains(AxisId(i)))
+      size *= module.axes[i].size;
+  return size;
+}
+
+std::vector<int64_t> localShape(const Module& module, ValueId id) {
+  const Value& value = module[id];
+  std::vector<int64_t> shape;
+  shape.reserve(value.dims.size());
+  for (size_t i = 0; i < value.dims.size(); ++i) {
+    int64_t size = module[value.dims[i]].size;
+    if (i < value.sharding.dims.size())
+      size /= sizeOf(module, value.sharding.dims[i]);
+    shape.push_back(size);
+  }
+  return shape;
+}
+
+int64_t localElements(const Module& module, ValueId id) {
+  int64_t elements = 1;
+  for (int64_t size : localShape(module, id))
+    elements *= size;
+  return elements;
+}
+
+int64_t localBytes(const Module& module, ValueId id) {
+  return localElements(module, id) * byteSize(module[id].type);
+}
+
+AxisId findAxis(const Module& module, std::string_view name) {
+  for (size_t i = 0; i < module.axes.size(); ++i)
+    if (module.axes[i].name == name)
+      return AxisId(i);
+  return AxisId::none;
+}
+
+DimId findDim(const Module& module, std::string_view name) {
+  for (size_t i = 0; i < module.dims.size(); ++i)
+    if (module.dims[i].name == name)
+      return DimId(i);
+  return DimId::none;
+}
+
+DimId addDim(Module& module, std::string_view name, int64_t size,
+             SourceRange range) {
+  if (DimId existing = findDim(module, name); existing != DimId::none) {
+    assert(module[existing].size == size && "two sizes of one dimension");
+    return existing;
+  }
+  module.dims.push_back({std::string(name), size, range});
+  return DimId(module.dims.size() - 1);
+}
+
+DimId constantDim(Module& module, int64_t size) {
+  return addDim(module, std::to_string(size), size);
+}
+
+ValueId addValue(Module& module, Value value) {
+  module.values.push_back(std::move(value));
+  return ValueId(module.values.size() - 1);
+}
+
+const Function* findFunction(const Module& module, std::string_view name) {
+  for (const Function& function : module.functions)
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}
+
+Function* findFunction(Module& module, std::string_view name) {
+  return const_cast<Function*>(findFunction(std::as_const(module), name));
+}
+
+Function& obtainFunction(Module& module, std::string_view name) {
+  if (Function* existing = findFunction(module, name))
+    return *existing;
+  return module.functions.emplace_back(Function{std::string(name), {}});
+}
+
+} // namespace recipec::ir
