@@ -1,0 +1,36 @@
+// Graph → Program: every value gets a sharding, collectives stand between.
+
+#ifndef RECIPEC_PASSES_SHARD_H
+#define RECIPEC_PASSES_SHARD_H
+
+#include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace recipec::passes {
+
+/// Which axes split which dimensions.
+struct Layout {
+  /// Dimension name → mesh axis, wherever the dimension occurs: `batch` → dp,
+  /// `heads`, `kv_heads`, `ffn`, `vocab` → tp.
+  std::vector<std::pair<std::string, std::string>> dims;
+  /// The same for the residual stream alone, that is for activations that no
+  /// entry of `dims` splits along that axis: `sequence` → tp under sequence
+  /// parallelism.
+  std::vector<std::pair<std::string, std::string>> residual;
+};
+
+/// The layout that `parallel` asks for.
+Layout layoutOf(const recipe::Recipe& recipe);
+/// The layout of a mesh whose axes all have one rank or are data-parallel.
+Layout wholeLayout();
+
+/// Makes the Graph a Program. The Graph must have passed checkDivisibility.
+void shard(ir::Module& module, const Layout& layout);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_SHARD_H
