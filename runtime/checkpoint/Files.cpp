@@ -1,0 +1,175 @@
+// POSIX reads at offsets, and writes that become visible only when complete.
+
+#include "runtime/checkpoint/Files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace reciperun::checkpoint {
+namespace {
+
+/// Linux moves at most 2 GiB a call; a smaller piece is as fast.
+constexpr size_t pieceBytes = size_t(64) << 20;
+
+} // namespace
+
+Status systemError(std::string_view verb, const std::filesystem::path& path,
+                   int errorNumber) {
+  std::string reason = std::generic_category().message(errorNumber);
+  if (!reason.empty())
+    reason[0] = static_cast<char>(tolower(reason[0]));
+  return Status::error("cannot " + std::string(verb) + " `" + path.string() +
+                       "`: " + reason);
+}
+
+// ---- Descriptor
+// ---------------------------------------------------------------
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : number(other.number) {
+  other.number = -1;
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number, other.number);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  close();
+}
+
+bool Descriptor::close() {
+  if (number < 0)
+    return true;
+  int closing = number;
+  number = -1;
+  return ::close(closing) == 0;
+}
+
+// ---- InputFile
+// ----------------------------------------------------------------
+
+Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
+  InputFile file;
+  file.where = path;
+  file.descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.descriptor.isOpen())
+    return systemError("open", path, errno);
+  struct stat facts = {};
+  if (fstat(file.descriptor.get(), &facts) != 0)
+    return systemError("read", path, errno);
+  if (!S_ISREG(facts.st_mode))
+    return Status::error("cannot read `" + path.string() +
+                         "`: not a regular file");
+  file.bytes = facts.st_size;
+  return file;
+}
+
+Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    ssize_t got = pread(descriptor.get(), out.data(),
+                        std::min(out.size(), pieceBytes), offset);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return systemError("read", where, errno);
+    if (got == 0)
+      return Status::error("`" + where.string() +
+                           "` is truncated: it ends at " + "byte " +
+                           std::to_string(offset) + ", " +
+                           std::to_string(out.size()) + " bytes too early");
+    offset += got;
+    out = out.subspan(static_cast<size_t>(got));
+  }
+  return Status::ok();
+}
+
+// ---- OutputFile
+// ---------------------------------------------------------------
+
+std::filesystem::path OutputFile::partialPath() const {
+  std::filesystem::path partial = where;
+  partial += ".partial";
+  return partial;
+}
+
+Expected<OutputFile> OutputFile::create(const std::filesystem::path& path) {
+  OutputFile file;
+  file.where = path;
+  file.descriptor =
+      Descriptor(::open(file.partialPath().c_str(),
+                        O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.descriptor.isOpen())
+    return systemError("write", file.partialPath(), errno);
+  return file;
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor.isOpen())
+    unlink(partialPath().c_str());
+}
+
+Status OutputFile::append(std::span<const std::byte> data) {
+  while (!data.empty()) {
+    ssize_t put =
+        write(descriptor.get(), data.data(), std::min(data.size(), pieceBytes));
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return systemError("write", partialPath(), errno);
+    data = data.subspan(static_cast<size_t>(put));
+  }
+  return Status::ok();
+}
+
+Status OutputFile::commit() {
+  if (fsync(descriptor.get()) != 0)
+    return systemError("write", partialPath(), errno);
+  if (rename(partialPath().c_str(), where.c_str()) != 0)
+    return systemError("write", where, errno);
+  if (!descriptor.close())
+    return systemError("write", where, errno);
+  return Status::ok();
+}
+
+// ---- whole files
+// --------------------------------------------------------------
+
+Expected<std::string> readTextFile(const std::filesystem::path& path,
+                                   int64_t limit) {
+  Expected<InputFile> file = InputFile::open(path);
+  RECIPERUN_TRY(file);
+  if (file->size() > limit)
+    return Status::error("`" + path.string() + "` has " +
+                         std::to_string(file->size()) +
+                         " bytes, more than the " + std::to_string(limit) +
+                         " that such a file may have");
+  std::string text(static_cast<size_t>(file->size()), '\0');
+  RECIPERUN_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+Status writeTextFile(const std::filesystem::path& path, std::string_view text) {
+  Expected<OutputFile> file = OutputFile::create(path);
+  RECIPERUN_TRY(file);
+  RECIPERUN_TRY(file->append(std::as_bytes(std::span(text))));
+  return file->commit();
+}
+
+Status syncDirectory(const std::filesystem::path& directory) {
+  Descriptor descriptor(
+      ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor.isOpen())
+    return systemError("open", directory, errno);
+  // Some network file systems cannot sync a folder; the files themselves have
+  // been synced, so that is no failure.
+  if (fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
+    return systemError("write", directory, errno);
+  return Status::ok();
+}
+
+} // namespace reciperun::checkpoint

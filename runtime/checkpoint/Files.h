@@ -1,0 +1,94 @@
+// Files as checkpoints need them: read at an offset in bounded pieces, or
+// written aside and put in place whole.
+//
+// Nothing is mapped: a process takes from memory what it reads, no more. An
+// OutputFile appears under its name only when everything has reached the disk.
+
+#ifndef RECIPERUN_CHECKPOINT_FILES_H
+#define RECIPERUN_CHECKPOINT_FILES_H
+
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace reciperun::checkpoint {
+
+/// An open file descriptor, closed at the end of its life.
+class Descriptor {
+public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number(number) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+
+  int get() const { return number; }
+  bool isOpen() const { return number >= 0; }
+  /// Closes now; false when the system reports a failed write.
+  bool close();
+
+private:
+  int number = -1;
+};
+
+/// A file that is read at offsets.
+class InputFile {
+public:
+  /// Fails when the path cannot be opened or is no regular file.
+  static Expected<InputFile> open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return where; }
+  int64_t size() const { return bytes; }
+  /// Fills `out` from `offset`; fails when the file ends before.
+  Status read(int64_t offset, std::span<std::byte> out) const;
+
+private:
+  std::filesystem::path where;
+  Descriptor descriptor;
+  int64_t bytes = 0;
+};
+
+/// A file that is written from front to back. It grows as `PATH.partial` and
+/// gets its name by `commit`; without it, it is removed.
+class OutputFile {
+public:
+  static Expected<OutputFile> create(const std::filesystem::path& path);
+  OutputFile(OutputFile&&) noexcept = default;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  const std::filesystem::path& path() const { return where; }
+  Status append(std::span<const std::byte> data);
+  /// Brings the data to the disk (fsync), then puts the file in place.
+  Status commit();
+
+private:
+  OutputFile() = default;
+  std::filesystem::path partialPath() const;
+
+  std::filesystem::path where;
+  Descriptor descriptor;
+};
+
+/// The whole of a small file; fails above `limit` bytes.
+Expected<std::string> readTextFile(const std::filesystem::path& path,
+                                   int64_t limit = int64_t(256) << 20);
+
+/// Writes a whole file aside and puts it in place.
+Status writeTextFile(const std::filesystem::path& path, std::string_view text);
+
+/// Brings a folder's entries to the disk.
+Status syncDirectory(const std::filesystem::path& directory);
+
+/// "cannot VERB `path`: what the system said", for a failed system call.
+Status systemError(std::string_view verb, const std::filesystem::path& path,
+                   int errorNumber);
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_FILES_H

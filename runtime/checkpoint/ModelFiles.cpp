@@ -1,0 +1,190 @@
+// A model's safetensors as a set: found by the index, split by size.
+
+#include "runtime/checkpoint/ModelFiles.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <map>
+
+namespace reciperun::checkpoint {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* singleName = "model.safetensors";
+constexpr const char* indexName = "model.safetensors.index.json";
+
+/// A file's name in an index must stay in the index's folder.
+bool isPlainName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find('/') == std::string::npos;
+}
+
+/// Tensor names by file, from the text of an index.
+Expected<std::map<std::string, std::vector<std::string>>>
+parseIndex(const std::string& text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return Status::error("not valid JSON");
+  if (!json.is_object() || !json.contains("weight_map") ||
+      !json["weight_map"].is_object())
+    return Status::error("`weight_map` is missing");
+  std::map<std::string, std::vector<std::string>> byFile;
+  for (const auto& [tensor, file] : json["weight_map"].items()) {
+    if (!file.is_string() || !isPlainName(file.get<std::string>()))
+      return Status::error("the file of tensor `" + tensor +
+                           "` is not a file name");
+    byFile[file.get<std::string>()].push_back(tensor);
+  }
+  return byFile;
+}
+
+Status noSafetensors(const std::filesystem::path& directory) {
+  std::error_code code;
+  if (!std::filesystem::is_directory(directory, code))
+    return Status::error("`" + directory.string() + "` is no directory");
+  std::string message = "`" + directory.string() + "` holds neither `" +
+                        singleName + "` nor `" + indexName + "`";
+  if (std::filesystem::exists(directory / "pytorch_model.bin", code) ||
+      std::filesystem::exists(directory / "pytorch_model.bin.index.json", code))
+    message += "; its `pytorch_model.bin` becomes one by transformers' "
+               "`save_pretrained`";
+  return Status::error(message);
+}
+
+} // namespace
+
+// ---- ModelFiles
+// ---------------------------------------------------------------
+
+Expected<ModelFiles> ModelFiles::open(const std::filesystem::path& directory) {
+  ModelFiles model;
+  model.folder = directory;
+  std::error_code code;
+  if (std::filesystem::exists(directory / singleName, code)) {
+    Expected<SafetensorsFile> file =
+        SafetensorsFile::open(directory / singleName);
+    RECIPERUN_TRY(file);
+    model.files.push_back(*std::move(file));
+    return model;
+  }
+  if (!std::filesystem::exists(directory / indexName, code))
+    return noSafetensors(directory);
+  RECIPERUN_TRY(model.openIndex(directory / indexName));
+  return model;
+}
+
+Status ModelFiles::openIndex(const std::filesystem::path& index) {
+  Expected<std::string> text = readTextFile(index);
+  RECIPERUN_TRY(text);
+  auto byFile = parseIndex(*text);
+  RECIPERUN_TRY(byFile.status().withContext("`" + index.string() + "`"));
+  for (const auto& [name, tensors] : *byFile) {
+    Expected<SafetensorsFile> file = SafetensorsFile::open(folder / name);
+    RECIPERUN_TRY(file);
+    for (const std::string& tensor : tensors)
+      if (!file->find(tensor))
+        return Status::error("`" + index.string() + "` puts tensor `" + tensor +
+                             "` into `" + name + "`, which does not hold it");
+    files.push_back(*std::move(file));
+  }
+  return Status::ok();
+}
+
+std::optional<ModelFiles::Place> ModelFiles::find(std::string_view name) const {
+  for (const SafetensorsFile& file : files)
+    if (const StoredTensor* tensor = file.find(name))
+      return Place{&file, tensor};
+  return std::nullopt;
+}
+
+std::vector<std::string> ModelFiles::names() const {
+  std::vector<std::string> names;
+  for (const SafetensorsFile& file : files)
+    for (const StoredTensor& tensor : file.tensors())
+      names.push_back(tensor.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// ---- ModelWriter
+// --------------------------------------------------------------
+
+Expected<ModelWriter>
+ModelWriter::create(const std::filesystem::path& directory,
+                    std::vector<TensorSpec> specs, int64_t maxFileBytes) {
+  ModelWriter writer;
+  writer.folder = directory;
+  // Greedy as transformers splits: a part ends before the tensor that would
+  // exceed the limit; one that exceeds it alone has a part of its own.
+  int64_t bytes = 0;
+  for (TensorSpec& spec : specs) {
+    if (writer.parts.empty() ||
+        (bytes > 0 && bytes + spec.bytes() > maxFileBytes)) {
+      writer.parts.emplace_back();
+      bytes = 0;
+    }
+    bytes += spec.bytes();
+    writer.parts.back().specs.push_back(std::move(spec));
+  }
+  for (size_t i = 0; i < writer.parts.size(); ++i) {
+    char name[64];
+    std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", i + 1,
+                  writer.parts.size());
+    writer.parts[i].file = writer.parts.size() == 1 ? singleName : name;
+  }
+  if (!writer.parts.empty())
+    RECIPERUN_TRY(writer.openPart());
+  return writer;
+}
+
+Status ModelWriter::openPart() {
+  const Part& part = parts[current];
+  Expected<SafetensorsWriter> opened =
+      SafetensorsWriter::create(folder / part.file, part.specs);
+  RECIPERUN_TRY(opened);
+  writer.emplace(*std::move(opened));
+  remaining = 0;
+  for (const TensorSpec& spec : part.specs)
+    remaining += spec.bytes();
+  return Status::ok();
+}
+
+Status ModelWriter::append(std::span<const std::byte> data) {
+  if (data.empty())
+    return Status::ok();
+  assert(writer && "data for no tensor");
+  if (remaining == 0) {
+    RECIPERUN_TRY(writer->finish());
+    writer.reset();
+    ++current;
+    assert(current < parts.size() && "more data than the specs announced");
+    RECIPERUN_TRY(openPart());
+  }
+  remaining -= static_cast<int64_t>(data.size());
+  return writer->append(data);
+}
+
+Status ModelWriter::finish() {
+  if (writer)
+    RECIPERUN_TRY(writer->finish());
+  writer.reset();
+  return parts.size() > 1 ? writeIndex() : Status::ok();
+}
+
+Status ModelWriter::writeIndex() const {
+  int64_t total = 0;
+  Json map = Json::object();
+  for (const Part& part : parts)
+    for (const TensorSpec& spec : part.specs) {
+      total += spec.bytes();
+      map[spec.name] = part.file;
+    }
+  Json json = {{"metadata", {{"total_size", total}}}, {"weight_map", map}};
+  return writeTextFile(folder / indexName, json.dump(2) + "\n");
+}
+
+} // namespace reciperun::checkpoint

@@ -1,0 +1,71 @@
+// The safetensors files of a model's directory, one or many, as one set.
+//
+// A directory holds `model.safetensors`, or several files and
+// `model.safetensors.index.json`, whose `weight_map` says where a tensor lies.
+
+#ifndef RECIPERUN_CHECKPOINT_MODELFILES_H
+#define RECIPERUN_CHECKPOINT_MODELFILES_H
+
+#include "runtime/checkpoint/Safetensors.h"
+
+#include <optional>
+
+namespace reciperun::checkpoint {
+
+/// A model's tensors for reading.
+class ModelFiles {
+public:
+  /// A tensor and the file that holds it.
+  struct Place {
+    const SafetensorsFile* file = nullptr;
+    const StoredTensor* tensor = nullptr;
+  };
+
+  /// Opens every file and checks every header. Fails when the directory has no
+  /// safetensors, when the index is damaged or names a tensor that its file
+  /// lacks.
+  static Expected<ModelFiles> open(const std::filesystem::path& directory);
+
+  const std::filesystem::path& directory() const { return folder; }
+  std::optional<Place> find(std::string_view name) const;
+  /// The names of all tensors, in order.
+  std::vector<std::string> names() const;
+
+private:
+  Status openIndex(const std::filesystem::path& index);
+
+  std::filesystem::path folder;
+  std::vector<SafetensorsFile> files;
+};
+
+/// Streams tensors into one file, or into several with an index when their
+/// data exceeds `maxFileBytes`. The specs' order is the order of the data.
+class ModelWriter {
+public:
+  static Expected<ModelWriter> create(const std::filesystem::path& directory,
+                                      std::vector<TensorSpec> specs,
+                                      int64_t maxFileBytes);
+  /// The next bytes of the current tensor; never beyond its end.
+  Status append(std::span<const std::byte> data);
+  /// Completes the last file and writes the index when there is one.
+  Status finish();
+
+private:
+  struct Part {
+    std::string file;
+    std::vector<TensorSpec> specs;
+  };
+
+  Status openPart();
+  Status writeIndex() const;
+
+  std::filesystem::path folder;
+  std::vector<Part> parts;
+  size_t current = 0; // part
+  std::optional<SafetensorsWriter> writer;
+  int64_t remaining = 0; // bytes of the current part
+};
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_MODELFILES_H
