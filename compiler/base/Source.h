@@ -60,8 +60,11 @@ public:
   LineColumn lineColumn(SourceId id, uint32_t offset) const;
   /// The one-based line's text without its newline.
   std::string_view lineText(SourceId id, int line) const;
+  /// Byte offset of the first character of that text.
+  uint32_t lineBegin(SourceId id, int line) const;
   int lineCount(SourceId id) const;
-  /// `sft.recipe:9:22`, or the bare name for a range that is not valid.
+  /// `sft.recipe:9:22`; the whole argument, `--set parallel.tp=4`, for a place
+  /// on the command line; empty for a range that is not valid.
   std::string describe(SourceRange range) const;
 
 private:

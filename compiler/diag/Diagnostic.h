@@ -27,6 +27,8 @@ std::string_view kindName(Kind kind);
 Severity kindSeverity(Kind kind);
 /// Finds a kind by the name that a rendered diagnostic prints in brackets.
 std::optional<Kind> findKind(std::string_view name);
+/// All names, in the order of DiagnosticKinds.def.
+std::vector<std::string> kindNames();
 /// The long text that `recipec explain KIND` prints.
 std::string_view explanation(Kind kind);
 

@@ -1,0 +1,42 @@
+// Diagnostics as text for people and as JSON for tools.
+//
+//   error: `tp` = 3 does not divide `heads` = 32 [Indivisible]
+//     --> sft.recipe:9:22
+//    9 |   parallel { tp = 3 }
+//      |              ^^^^^^ the degree
+//   note: `heads` is 32, std/models/llama.recipe:80
+//   help: change `tp` to 2 or 4
+//
+// A note in a user's file shows its line; a note in the standard library or on
+// the command line names its place behind the message.
+
+#ifndef RECIPEC_DIAG_RENDER_H
+#define RECIPEC_DIAG_RENDER_H
+
+#include "compiler/diag/Diagnostic.h"
+
+namespace recipec::diag {
+
+struct RenderOptions {
+  bool colour =
+      false;         // ANSI colours; the caller knows whether it is a terminal
+  int columns = 120; // longer lines are cut around the range
+};
+
+/// One diagnostic, ending in a newline. Never fails: bytes of the source that
+/// are not printable show as `?`.
+std::string render(const Diagnostic& diagnostic, const SourceMap& sources,
+                   const RenderOptions& options = {});
+
+/// All diagnostics in their order, a blank line between them.
+std::string render(const Engine& engine, const SourceMap& sources,
+                   const RenderOptions& options = {});
+
+/// A JSON array with one object a diagnostic: `kind`, `severity`, `message`,
+/// `place` (`file line column end_line end_column`; null where there is none),
+/// `label`, `notes`, `helps` and `fix_its`.
+std::string renderJson(const Engine& engine, const SourceMap& sources);
+
+} // namespace recipec::diag
+
+#endif // RECIPEC_DIAG_RENDER_H

@@ -1,0 +1,51 @@
+// Renders diagnostics as JSON, for editors and scripts: see Render.h.
+
+#include "compiler/diag/Render.h"
+
+#include <nlohmann/json.hpp>
+
+namespace recipec::diag {
+
+using Json = nlohmann::ordered_json;
+
+static Json toJson(SourceRange range, const SourceMap& sources) {
+  if (!range.isValid())
+    return nullptr;
+  LineColumn begin = sources.lineColumn(range.source, range.begin);
+  LineColumn end = sources.lineColumn(range.source, range.end);
+  return {{"file", sources.name(range.source)},
+          {"line", begin.line},
+          {"column", begin.column},
+          {"end_line", end.line},
+          {"end_column", end.column}};
+}
+
+static Json toJson(const Diagnostic& diagnostic, const SourceMap& sources) {
+  bool isError = kindSeverity(diagnostic.kind) == Severity::error;
+  Json notes = Json::array();
+  for (const Note& note : diagnostic.notes)
+    notes.push_back(
+        {{"message", note.message}, {"place", toJson(note.range, sources)}});
+  Json fixIts = Json::array();
+  for (const FixIt& fixIt : diagnostic.fixIts)
+    fixIts.push_back({{"place", toJson(fixIt.range, sources)},
+                      {"replacement", fixIt.replacement}});
+  return {{"kind", kindName(diagnostic.kind)},
+          {"severity", isError ? "error" : "warning"},
+          {"message", diagnostic.message},
+          {"place", toJson(diagnostic.range, sources)},
+          {"label", diagnostic.label},
+          {"notes", notes},
+          {"helps", diagnostic.helps},
+          {"fix_its", fixIts}};
+}
+
+std::string renderJson(const Engine& engine, const SourceMap& sources) {
+  Json all = Json::array();
+  for (const Diagnostic& diagnostic : engine.all())
+    all.push_back(toJson(diagnostic, sources));
+  // A file's name may hold any bytes; those that are not UTF-8 are replaced.
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace recipec::diag
