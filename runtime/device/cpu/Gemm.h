@@ -1,0 +1,55 @@
+// Matrix products by oneDNN: C = alpha op(A) op(B), or C += that.
+//
+// Matrices are row-major and contiguous. A primitive is made once for each
+// distinct Shape and kept; all share one scratch buffer, whose size is the
+// largest that any of them asked for (a few MiB: copies of panels, see oneDNN's
+// brgemm matmul). f64, which oneDNN lacks, goes to a simple blocked loop and
+// serves to check gradients.
+
+#ifndef RECIPERUN_DEVICE_CPU_GEMM_H
+#define RECIPERUN_DEVICE_CPU_GEMM_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace reciperun::device {
+
+class Gemm {
+public:
+  struct Shape {
+    int64_t m = 0, n = 0, k = 0;
+    bool transposeA = false;               // A is stored [k,m], else [m,k]
+    bool transposeB = false;               // B is stored [n,k], else [k,n]
+    plan::DType input = plan::DType::f32;  // of A and B
+    plan::DType output = plan::DType::f32; // of C [m,n]
+    bool accumulate = false;
+    float alpha = 1;
+    auto operator<=>(const Shape&) const = default;
+  };
+
+  explicit Gemm(int threads);
+  ~Gemm();
+  Gemm(Gemm&&) noexcept;
+  Gemm& operator=(Gemm&&) noexcept;
+
+  /// Types: f32 -> f32, bf16 -> bf16 or f32, f64 -> f64. Sums are kept in f32
+  /// (f64 for f64). Fails where oneDNN does, with its reason.
+  Status run(const Shape& shape, const void* a, const void* b, void* c);
+
+  /// Bytes of the scratch that the primitives made so far share.
+  size_t scratchBytes() const;
+
+private:
+  struct Library; // oneDNN's engine, stream and primitives
+  std::unique_ptr<Library> library;
+  int threads;
+};
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_CPU_GEMM_H

@@ -1,0 +1,27 @@
+// The CPU's kernels: one for each op of Ops.def that is not a collective.
+//
+// Each file of this folder holds one op, forward and backward. A kernel is a
+// specialisation of `kernel<OpKind>`; the table of findKernel names them all
+// through Ops.def, so that an op without a kernel fails the build.
+
+#ifndef RECIPERUN_KERNELS_KERNELS_H
+#define RECIPERUN_KERNELS_KERNELS_H
+
+#include "runtime/device/KernelTable.h"
+
+namespace reciperun::kernels {
+
+/// Whether the communicator runs the op, over the ranks of its group.
+constexpr bool isCollective(plan::OpKind kind) {
+  return kind == plan::OpKind::AllReduce || kind == plan::OpKind::AllGather ||
+         kind == plan::OpKind::ReduceScatter;
+}
+
+template <plan::OpKind kind> Status kernel(const device::KernelArgs& args);
+
+/// The CPU's kernel of an op; null for a collective.
+device::Kernel findKernel(plan::OpKind kind);
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_KERNELS_H

@@ -1,0 +1,96 @@
+// One anonymous mapping that holds every buffer of a plan.
+//
+// The mapping is larger than the arena by one huge page at most, so that the
+// arena can begin on a huge page's border: fewer pages make matrix products
+// faster. What lies outside the arena is never touched and takes no memory.
+
+#include "runtime/memory/Arena.h"
+
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace reciperun::memory {
+namespace {
+
+constexpr size_t hugePage = size_t(2) << 20;
+
+Status failure(int64_t bytes, int cause) {
+  return Status::error("cannot take the arena's " + std::to_string(bytes) +
+                       " bytes from the system: " + std::strerror(cause) +
+                       "; free memory on this machine or compile the recipe "
+                       "for more ranks");
+}
+
+/// Makes the system back every page now.
+void touch(std::byte* data, int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  for (int64_t at = 0; at < bytes; at += page)
+    *const_cast<volatile std::byte*>(data + at) = std::byte(0);
+}
+
+} // namespace
+
+Expected<Arena> Arena::allocate(int64_t bytes) {
+  assert(bytes >= 0 && "an arena has a size");
+  Arena arena;
+  if (bytes == 0)
+    return arena;
+  const bool large = size_t(bytes) >= hugePage;
+  const size_t wanted = size_t(bytes) + (large ? hugePage : 0);
+  void* mapping = mmap(nullptr, wanted, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED)
+    return failure(bytes, errno);
+  arena.mapping = mapping;
+  arena.mappedBytes = wanted;
+  arena.size = bytes;
+  arena.data = static_cast<std::byte*>(mapping);
+  if (large) {
+    const size_t past = reinterpret_cast<uintptr_t>(mapping) % hugePage;
+    arena.data += (hugePage - past) % hugePage;
+    // Only whole huge pages: the rest would back bytes that nobody asked for.
+    // That the system has none is no failure.
+    madvise(arena.data, size_t(bytes) / hugePage * hugePage, MADV_HUGEPAGE);
+  }
+  touch(arena.data, bytes);
+  return arena;
+}
+
+Arena::Arena(Arena&& other) noexcept {
+  *this = std::move(other);
+}
+
+Arena& Arena::operator=(Arena&& other) noexcept {
+  std::swap(data, other.data);
+  std::swap(size, other.size);
+  std::swap(mapping, other.mapping);
+  std::swap(mappedBytes, other.mappedBytes);
+  return *this;
+}
+
+Arena::~Arena() {
+  if (mapping)
+    munmap(mapping, mappedBytes);
+}
+
+void* Arena::address(const plan::Buffer& buffer, int slot,
+                     const plan::Mesh& mesh, int rank) const {
+  int64_t offset = buffer.offset + slot * buffer.slotStride;
+  if (!buffer.shardAxis.empty())
+    offset +=
+        plan::coordinate(mesh, rank, buffer.shardAxis) * buffer.shardStride;
+  assert(offset >= 0 &&
+         offset + plan::elementCount(buffer.shape) *
+                      plan::byteSize(buffer.dtype) <=
+             size &&
+         "a buffer lies inside the arena");
+  return data + offset;
+}
+
+} // namespace reciperun::memory

@@ -1,0 +1,50 @@
+// The arena: all memory that a plan's buffers live in, taken in one allocation.
+//
+// Its size is the plan's `memory.arena`, to the byte. Pages are touched at
+// once, so that a machine with too little memory fails here and not in mid-run.
+
+#ifndef RECIPERUN_MEMORY_ARENA_H
+#define RECIPERUN_MEMORY_ARENA_H
+
+#include "runtime/plan/Mesh.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace reciperun::memory {
+
+/// Bytes at which buffers, and the arena itself, are aligned.
+inline constexpr int64_t alignment = 64;
+
+class Arena {
+public:
+  /// Takes `bytes` zeroed bytes. The Status of a failure names them.
+  static Expected<Arena> allocate(int64_t bytes);
+
+  Arena() = default;
+  Arena(Arena&& other) noexcept;
+  Arena& operator=(Arena&& other) noexcept;
+  ~Arena();
+
+  /// The bytes that were asked for, and that buffers may lie in.
+  int64_t bytes() const { return size; }
+  std::byte* base() const { return data; }
+
+  /// Where a buffer's data starts for the micro-batch in `slot` on a rank: its
+  /// offset, plus the slot's stride, plus the rank's own part of a buffer that
+  /// is sharded in place.
+  void* address(const plan::Buffer& buffer, int slot, const plan::Mesh& mesh,
+                int rank) const;
+
+private:
+  std::byte* data = nullptr;
+  int64_t size = 0;
+  void* mapping = nullptr; // what the system gave: `data` is aligned in it
+  size_t mappedBytes = 0;
+};
+
+} // namespace reciperun::memory
+
+#endif // RECIPERUN_MEMORY_ARENA_H
