@@ -23,7 +23,7 @@ inline constexpr int minorVersion = 0;
 enum class DType { f64, f32, bf16, i32, i64 };
 int64_t byteSize(DType type);
 
-// ---- the mesh ----------------------------------------------------------------
+// ---- the mesh --------------------------------------------------------------
 
 /// Axes from the outermost (slowest-varying in rank order) to the innermost.
 struct Axis {
@@ -42,10 +42,15 @@ struct Mesh {
   int ranks = 1;
 };
 
-// ---- memory -------------------------------------------------------------------
+// ---- memory ----------------------------------------------------------------
 
 enum class Category {
-  parameters, gradients, optimizer, activations, workspace, library
+  parameters,
+  gradients,
+  optimizer,
+  activations,
+  workspace,
+  library
 };
 
 /// A piece of the arena. Views of one another are buffers with one offset.
@@ -77,7 +82,7 @@ struct MemoryTable {
   int64_t capacity = 0; // of the device
 };
 
-// ---- programs -------------------------------------------------------------------
+// ---- programs --------------------------------------------------------------
 
 enum class OpKind {
 #define OP(Enumerator, name) Enumerator,
@@ -85,8 +90,8 @@ enum class OpKind {
 };
 const char* opName(OpKind kind);
 
-using AttributeValue = std::variant<bool, int64_t, double, std::string,
-                                    std::vector<std::string>>;
+using AttributeValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 struct Op {
   OpKind kind;
   std::string name;         // `layers.0.q`, `backward layers.0.q`
@@ -113,9 +118,9 @@ struct Function {
 /// function on it.
 struct Step {
   enum class Kind { load, run } kind = Kind::run;
-  int function = -1;   // of `run`
-  int microBatch = 0;  // which of the step's micro-batches
-  int slot = 0;        // which slot of the buffers with a slotStride
+  int function = -1;  // of `run`
+  int microBatch = 0; // which of the step's micro-batches
+  int slot = 0;       // which slot of the buffers with a slotStride
 };
 struct Schedule {
   std::string name; // `train`, `evaluate`, `generate`
@@ -126,13 +131,13 @@ struct Schedule {
 /// inputs are [micro, sequence]; `samples` i64 [micro] numbers each sequence
 /// over the whole run (step * global batch + index in the global batch).
 struct Inputs {
-  int tokens = -1;     // i32
-  int labels = -1;     // i32: the token to predict at this place
-  int weights = -1;    // f32: 1 where the place counts in the loss
-  int positions = -1;  // i32: from 0 in each document
-  int segments = -1;   // i32: number of the document in the row, -1 padding
-  int samples = -1;    // i64
-  int lossScale = -1;  // f32 [1]: 1 / tokens that count in the global batch
+  int tokens = -1;       // i32
+  int labels = -1;       // i32: the token to predict at this place
+  int weights = -1;      // f32: 1 where the place counts in the loss
+  int positions = -1;    // i32: from 0 in each document
+  int segments = -1;     // i32: number of the document in the row, -1 padding
+  int samples = -1;      // i64
+  int lossScale = -1;    // f32 [1]: 1 / tokens that count in the global batch
   int learningRate = -1; // f32 [1]
   int step = -1;         // i32 [1], from 1
 };
@@ -150,7 +155,7 @@ struct Bucket {
   int logits = -1; // [1, tokens, vocab] in the compute type
 };
 
-// ---- parameters -----------------------------------------------------------------
+// ---- parameters ------------------------------------------------------------
 
 struct Initializer {
   std::string kind; // `normal`, `zeros`, `ones`
@@ -158,7 +163,8 @@ struct Initializer {
 };
 
 /// One tensor of the model. Its shard is the block of the global shape at the
-/// rank's coordinates: dimension i is split along `shardAxes[i]` ("" for whole).
+/// rank's coordinates: dimension i is split along `shardAxes[i]` ("" for
+/// whole).
 struct Parameter {
   std::string name; // `layers.0.q.weight`
   std::vector<int64_t> globalShape;
@@ -192,7 +198,7 @@ struct Region {
   std::vector<int> parameters;
 };
 
-// ---- what surrounds the step -------------------------------------------------------
+// ---- what surrounds the step -----------------------------------------------
 
 /// Where sequences come from. Paths are as the recipe's user wrote them,
 /// relative to the folder of the run.
@@ -229,8 +235,8 @@ struct LearningRate {
 
 struct Train {
   std::string directory;
-  int64_t steps = 0;  // either these
-  double epochs = 0;  // or these
+  int64_t steps = 0;         // either these
+  double epochs = 0;         // or these
   int64_t validateEvery = 0; // steps; 0: at the end alone
   int64_t logEvery = 1;
   int64_t seed = 0;
@@ -260,8 +266,8 @@ struct Prediction {
 struct Plan {
   int major = majorVersion;
   int minor = minorVersion;
-  std::string name; // of the recipe
-  std::string task; // `pretrain`, `sft`, `generate`
+  std::string name;   // of the recipe
+  std::string task;   // `pretrain`, `sft`, `generate`
   std::string device; // `cpu` or `cuda`
   DType compute = DType::f32;
   Mesh mesh;

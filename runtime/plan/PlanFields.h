@@ -1,0 +1,253 @@
+// The fields of every struct of the plan, listed once.
+//
+// The writer and the reader of the JSON form both walk these lists, so that a
+// field that one of them knows is known to the other. A visitor V offers
+// `V::Ref<T>` (const T& to write, T& to read) and
+//   field(name, value)              always there
+//   optional(name, value, absent)   left out where it equals `absent`
+// in the order in which the JSON names them.
+
+#ifndef RECIPERUN_PLAN_PLANFIELDS_H
+#define RECIPERUN_PLAN_PLANFIELDS_H
+
+#include "runtime/plan/Plan.h"
+
+namespace reciperun::plan {
+
+template <class V> void fields(V& v, typename V::template Ref<Axis> axis) {
+  v.field("name", axis.name);
+  v.field("size", axis.size);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Group> group) {
+  v.field("name", group.name);
+  v.field("axes", group.axes);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Mesh> mesh) {
+  v.field("ranks", mesh.ranks);
+  v.field("axes", mesh.axes);
+  v.field("groups", mesh.groups);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<MemoryTable> memory) {
+  v.field("parameters", memory.parameters);
+  v.field("gradients", memory.gradients);
+  v.field("optimizer", memory.optimizer);
+  v.field("activations", memory.activations);
+  v.field("workspace", memory.workspace);
+  v.field("library", memory.library);
+  v.field("arena", memory.arena);
+  v.field("total", memory.total);
+  v.field("capacity", memory.capacity);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Buffer> buffer) {
+  v.field("name", buffer.name);
+  v.field("dtype", buffer.dtype);
+  v.field("shape", buffer.shape);
+  v.field("offset", buffer.offset);
+  v.optional("slot_stride", buffer.slotStride, int64_t(0));
+  v.optional("shard_axis", buffer.shardAxis, std::string());
+  v.optional("shard_stride", buffer.shardStride, int64_t(0));
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Op> op) {
+  v.field("op", op.kind);
+  v.field("name", op.name);
+  v.field("in", op.inputs);
+  v.field("out", op.outputs);
+  v.optional("group", op.group, -1);
+  v.optional("workspace", op.workspace, -1);
+  v.attributes("attributes", op.attributes);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Function> function) {
+  v.field("name", function.name);
+  v.field("ops", function.ops);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Step> step) {
+  v.field("kind", step.kind);
+  v.optional("function", step.function, -1);
+  v.optional("micro_batch", step.microBatch, 0);
+  v.optional("slot", step.slot, 0);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Schedule> schedule) {
+  v.field("name", schedule.name);
+  v.field("steps", schedule.steps);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Inputs> inputs) {
+  v.optional("tokens", inputs.tokens, -1);
+  v.optional("labels", inputs.labels, -1);
+  v.optional("weights", inputs.weights, -1);
+  v.optional("positions", inputs.positions, -1);
+  v.optional("segments", inputs.segments, -1);
+  v.optional("samples", inputs.samples, -1);
+  v.optional("loss_scale", inputs.lossScale, -1);
+  v.optional("learning_rate", inputs.learningRate, -1);
+  v.optional("step", inputs.step, -1);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Outputs> outputs) {
+  v.optional("loss", outputs.loss, -1);
+  v.optional("norm_squared", outputs.normSquared, -1);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
+  v.field("tokens", bucket.tokens);
+  v.field("function", bucket.function);
+  v.field("inputs", bucket.inputs);
+  v.field("logits", bucket.logits);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Initializer> init) {
+  v.field("kind", init.kind);
+  v.optional("scale", init.scale, 0.0);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Parameter> parameter) {
+  v.field("name", parameter.name);
+  v.field("shape", parameter.globalShape);
+  v.field("shard_axes", parameter.shardAxes);
+  v.field("init", parameter.init);
+  v.optional("trainable", parameter.trainable, true);
+  v.optional("adapter", parameter.adapter, false);
+  v.field("value", parameter.value);
+  v.optional("gradient", parameter.gradient, -1);
+  v.field("hf_name", parameter.hfName);
+  v.field("hf_shape", parameter.hfShape);
+  v.optional("lora_a", parameter.loraA, -1);
+  v.optional("lora_b", parameter.loraB, -1);
+  v.optional("lora_scale", parameter.loraScale, 0.0);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Region> region) {
+  v.field("name", region.name);
+  v.field("elements", region.elements);
+  v.field("param", region.param);
+  v.field("master", region.master);
+  v.optional("shard_axis", region.shardAxis, std::string());
+  v.field("parameters", region.parameters);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<DataSource> source) {
+  v.field("kind", source.kind);
+  v.optional("path", source.path, std::string());
+  v.optional("prompt", source.prompt, std::string());
+  v.optional("completion", source.completion, std::string());
+  v.optional("messages", source.messages, std::string());
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<ChatTemplate> chat) {
+  v.field("before", chat.before);
+  v.field("after", chat.after);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Data> data) {
+  v.optional("train", data.train, std::optional<DataSource>());
+  v.optional("valid", data.valid, std::optional<DataSource>());
+  v.field("sequence", data.sequence);
+  v.field("pack", data.pack);
+  v.field("seed", data.seed);
+  v.field("chat", data.chat);
+  v.field("tokenizer", data.tokenizer);
+  v.field("vocab", data.vocab);
+  v.optional("bos_token", data.bosToken, int64_t(-1));
+  v.optional("eos_token", data.eosToken, int64_t(-1));
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<LearningRate> rate) {
+  v.field("kind", rate.kind);
+  v.field("peak", rate.peak);
+  v.field("min", rate.min);
+  v.field("warmup", rate.warmup);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Train> train) {
+  v.field("directory", train.directory);
+  v.field("steps", train.steps);
+  v.field("epochs", train.epochs);
+  v.field("validate_every", train.validateEvery);
+  v.field("log_every", train.logEvery);
+  v.field("seed", train.seed);
+  v.field("global_batch", train.globalBatch);
+  v.field("micro_batch", train.microBatch);
+  v.field("accumulation", train.accumulation);
+  v.field("learning_rate", train.learningRate);
+  v.field("prompts", train.prompts);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Exchange> exchange) {
+  v.field("weights", exchange.weights);
+  v.field("hf", exchange.hf);
+  v.field("config", exchange.config);
+  v.field("generation_config", exchange.generationConfig);
+  v.field("adapter_config", exchange.adapterConfig);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Prediction> prediction) {
+  v.field("flops_per_step", prediction.flopsPerStep);
+  v.field("peak_flops", prediction.peakFlops);
+  v.field("step_seconds", prediction.stepSeconds);
+}
+
+/// The version comes first, so that a reader can refuse before it reads on.
+template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
+  v.field("major", plan.major);
+  v.field("minor", plan.minor);
+  v.field("name", plan.name);
+  v.field("task", plan.task);
+  v.field("device", plan.device);
+  v.field("compute", plan.compute);
+  v.field("mesh", plan.mesh);
+  v.field("memory", plan.memory);
+  v.field("buffers", plan.buffers);
+  v.field("parameters", plan.parameters);
+  v.field("regions", plan.regions);
+  v.field("inputs", plan.inputs);
+  v.field("outputs", plan.outputs);
+  v.field("functions", plan.functions);
+  v.field("schedules", plan.schedules);
+  v.field("buckets", plan.buckets);
+  v.field("cache_tokens", plan.cacheTokens);
+  v.field("data", plan.data);
+  v.field("train", plan.train);
+  v.field("exchange", plan.exchange);
+  v.field("prediction", plan.prediction);
+  v.field("generation", plan.generation);
+}
+
+/// How enumerators are spelt in JSON.
+template <class Enum> struct Spelling {
+  const char* name;
+  Enum value;
+};
+inline constexpr Spelling<DType> dtypeSpellings[] = {{"f64", DType::f64},
+                                                     {"f32", DType::f32},
+                                                     {"bf16", DType::bf16},
+                                                     {"i32", DType::i32},
+                                                     {"i64", DType::i64}};
+inline constexpr Spelling<Step::Kind> stepSpellings[] = {
+    {"load", Step::Kind::load}, {"run", Step::Kind::run}};
+inline constexpr Spelling<OpKind> opSpellings[] = {
+#define OP(Enumerator, name) {#name, OpKind::Enumerator},
+#include "runtime/plan/Ops.def"
+};
+
+} // namespace reciperun::plan
+
+#endif // RECIPERUN_PLAN_PLANFIELDS_H

@@ -1,0 +1,303 @@
+// JSON text -> Plan.
+//
+// 1. The JSON library parses the text; where it gives up, the place is told in
+//    lines and columns and its own words are dropped.
+// 2. The version is looked at before anything else: another version may have
+//    other fields.
+// 3. The lists of PlanFields.h are walked; the first field that is missing, of
+//    another type, or unknown is reported with its path in the document.
+
+#include "runtime/plan/PlanFields.h"
+#include "runtime/plan/PlanJson.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace reciperun::plan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* typeName(const Json& json) {
+  switch (json.type()) {
+  case Json::value_t::null:
+    return "null";
+  case Json::value_t::boolean:
+    return "a boolean";
+  case Json::value_t::string:
+    return "a string";
+  case Json::value_t::array:
+    return "a list";
+  case Json::value_t::object:
+    return "an object";
+  case Json::value_t::number_float:
+    return "a fraction";
+  default:
+    return "an integer";
+  }
+}
+
+/// A node of the document and the way to it, kept as a chain on the stack so
+/// that a path is only spelt out for an error.
+struct Place {
+  const Place* parent = nullptr;
+  const char* key = nullptr; // of an object's member,
+  size_t index = 0;          // or of a list's element
+
+  std::string path() const {
+    if (!parent)
+      return "";
+    if (!key)
+      return parent->path() + "[" + std::to_string(index) + "]";
+    std::string above = parent->path();
+    return above.empty() ? key : above + "." + key;
+  }
+};
+
+/// Reads one object; errors go to `failure`, the first one stays.
+class Reader {
+public:
+  template <class T> using Ref = T&;
+
+  Reader(const Json& object, const Place& place, Status& failure)
+      : object(object), place(place), failure(failure) {}
+
+  template <class T> void field(const char* name, T& value) {
+    if (const Json* node = member(name))
+      return read(*node, value, Place{&place, name});
+    fail(place, "lacks `" + std::string(name) + "`");
+  }
+  template <class T>
+  void optional(const char* name, T& value, const T& absent) {
+    value = absent;
+    if (const Json* node = member(name))
+      read(*node, value, Place{&place, name});
+  }
+  void optional(const char* name, std::optional<DataSource>& value,
+                const std::optional<DataSource>&) {
+    if (const Json* node = member(name))
+      read(*node, value.emplace(), Place{&place, name});
+  }
+  void attributes(const char* name,
+                  std::vector<std::pair<std::string, AttributeValue>>& list) {
+    const Json* node = member(name);
+    if (!node)
+      return;
+    Place here{&place, name};
+    if (!node->is_object())
+      return mismatch(here, "an object", *node);
+    for (const auto& [key, value] : node->items())
+      attribute(value, list.emplace_back(key, false).second,
+                Place{&here, key.c_str()});
+  }
+
+  /// Reports a member that no field asked for.
+  void finish() {
+    if (!failure || used.size() == object.size())
+      return;
+    for (const auto& [key, value] : object.items())
+      if (std::find(used.begin(), used.end(), key) == used.end())
+        return fail(place, "has the unknown field `" + key + "`");
+  }
+
+private:
+  const Json* member(const char* name) {
+    auto found = object.find(name);
+    if (found == object.end())
+      return nullptr;
+    used.push_back(name);
+    return &*found;
+  }
+
+  void fail(const Place& at, const std::string& what) {
+    if (!failure)
+      return;
+    std::string path = at.path();
+    failure = Status::error((path.empty() ? "the plan" : "`" + path + "`") +
+                            " " + what);
+  }
+  void mismatch(const Place& at, const char* wanted, const Json& found) {
+    fail(at, std::string("should be ") + wanted + " and is " + typeName(found));
+  }
+
+  void read(const Json& node, bool& value, const Place& at) {
+    if (!node.is_boolean())
+      return mismatch(at, "a boolean", node);
+    value = node.get<bool>();
+  }
+  void read(const Json& node, int64_t& value, const Place& at) {
+    bool tooLarge = node.is_number_unsigned() &&
+                    node.get<uint64_t>() > std::numeric_limits<int64_t>::max();
+    if (!node.is_number_integer() || tooLarge)
+      return mismatch(at, "an integer of 64 bits", node);
+    value = node.get<int64_t>();
+  }
+  void read(const Json& node, int& value, const Place& at) {
+    int64_t wide = 0;
+    read(node, wide, at);
+    value = static_cast<int>(wide);
+    if (value != wide)
+      fail(at, "is " + std::to_string(wide) + ", beyond 32 bits");
+  }
+  void read(const Json& node, double& value, const Place& at) {
+    if (!node.is_number())
+      return mismatch(at, "a number", node);
+    value = node.get<double>();
+  }
+  void read(const Json& node, std::string& value, const Place& at) {
+    if (!node.is_string())
+      return mismatch(at, "a string", node);
+    value = node.get_ref<const std::string&>();
+  }
+  void read(const Json& node, DType& value, const Place& at) {
+    spelt(node, value, dtypeSpellings, at, "dtype");
+  }
+  void read(const Json& node, OpKind& value, const Place& at) {
+    spelt(node, value, opSpellings, at, "op");
+  }
+  void read(const Json& node, Step::Kind& value, const Place& at) {
+    spelt(node, value, stepSpellings, at, "kind of step");
+  }
+
+  template <class Enum, size_t count>
+  void spelt(const Json& node, Enum& value,
+             const Spelling<Enum> (&spellings)[count], const Place& at,
+             const char* what) {
+    std::string name;
+    read(node, name, at);
+    for (const Spelling<Enum>& spelling : spellings)
+      if (name == spelling.name) {
+        value = spelling.value;
+        return;
+      }
+    fail(at, "is `" + name + "`, which is no " + what);
+  }
+
+  template <class T>
+  void read(const Json& node, std::vector<T>& list, const Place& at) {
+    if (!node.is_array())
+      return mismatch(at, "a list", node);
+    list.clear();
+    list.reserve(node.size());
+    for (size_t i = 0; i < node.size() && failure; ++i)
+      read(node[i], list.emplace_back(), Place{&at, nullptr, i});
+  }
+  template <class T>
+  requires std::is_class_v<T>
+  void read(const Json& node, T& record, const Place& at) {
+    if (!failure)
+      return;
+    if (!node.is_object())
+      return mismatch(at, "an object", node);
+    Reader inner(node, at, failure);
+    fields(inner, record);
+    inner.finish();
+  }
+
+  void attribute(const Json& node, AttributeValue& value, const Place& at) {
+    if (node.is_boolean())
+      return read(node, value.emplace<bool>(), at);
+    if (node.is_number_float())
+      return read(node, value.emplace<double>(), at);
+    if (node.is_number())
+      return read(node, value.emplace<int64_t>(), at);
+    if (node.is_string())
+      return read(node, value.emplace<std::string>(), at);
+    read(node, value.emplace<std::vector<std::string>>(), at);
+  }
+
+  const Json& object;
+  const Place& place;
+  Status& failure;
+  std::vector<std::string_view> used;
+};
+
+/// The line and column of a byte, both from 1.
+std::string placeOf(std::string_view text, size_t byte) {
+  std::string_view before = text.substr(0, std::min(byte, text.size()));
+  size_t line = 1 + std::count(before.begin(), before.end(), '\n');
+  size_t lineStart = before.rfind('\n');
+  size_t column = lineStart == std::string_view::npos
+                      ? before.size()
+                      : before.size() - lineStart - 1;
+  return "line " + std::to_string(line) + ", column " +
+         std::to_string(std::max<size_t>(column, 1));
+}
+
+Expected<Json> parseJson(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    if (error.byte >= text.size())
+      return Status::error("the plan is damaged: it ends early, at " +
+                           placeOf(text, text.size()));
+    return Status::error("the plan is damaged: no JSON from " +
+                         placeOf(text, error.byte) + " on");
+  } catch (const std::exception&) {
+    return Status::error("the plan is damaged: a number is out of range");
+  }
+}
+
+Status checkVersion(const Json& json) {
+  if (!json.is_object())
+    return Status::error(std::string("a plan is a JSON object, this is ") +
+                         typeName(json));
+  auto major = json.find("major"), minor = json.find("minor");
+  if (major == json.end() || minor == json.end() ||
+      !major->is_number_integer() || !minor->is_number_integer())
+    return Status::error("this is no plan: it has no version");
+  int64_t foundMajor = major->get<int64_t>(),
+          foundMinor = minor->get<int64_t>();
+  if (foundMajor == majorVersion && foundMinor >= 0 &&
+      foundMinor <= minorVersion)
+    return Status::ok();
+  auto version = [](int64_t a, int64_t b) {
+    return std::to_string(a) + "." + std::to_string(b);
+  };
+  return Status::error(
+      "the plan has version " + version(foundMajor, foundMinor) +
+      " and this program reads version " + version(majorVersion, minorVersion) +
+      "; compile the recipe again with the `recipec` of "
+      "this version");
+}
+
+} // namespace
+
+Expected<Plan> fromJson(std::string_view text) {
+  Expected<Json> json = parseJson(text);
+  if (!json)
+    return json.status();
+  RECIPERUN_TRY(checkVersion(*json));
+  Plan plan;
+  Status failure;
+  Place root;
+  Reader reader(*json, root, failure);
+  fields(reader, plan);
+  reader.finish();
+  if (!failure)
+    return Status::error("the plan is damaged: " + failure.message());
+  return plan;
+}
+
+Expected<Plan> readPlan(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  char chunk[1 << 16];
+  while (file.read(chunk, sizeof chunk) || file.gcount() > 0)
+    text.append(chunk, file.gcount());
+  if (!file.is_open() || file.bad())
+    return Status::error("`" + path +
+                         "` cannot be read: " + std::strerror(errno));
+  Expected<Plan> plan = fromJson(text);
+  if (!plan)
+    return plan.status().withContext("`" + path + "`");
+  RECIPERUN_TRY(validate(*plan).withContext("`" + path + "`"));
+  return plan;
+}
+
+} // namespace reciperun::plan

@@ -1,0 +1,354 @@
+// A plan whose numbers are in range, checked table by table.
+//
+// 1. version, task, device, mesh: sizes multiply to the ranks, groups are made
+//    of axes;
+// 2. memory: every buffer lies in the arena, also in its last slot and at its
+//    last shard;
+// 3. functions (each op through ValidateOps.cpp) and schedules;
+// 4. parameters, regions, inputs, outputs, buckets: buffers of the right type
+//    and size.
+
+#include "runtime/plan/Validate.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/plan/PlanJson.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace reciperun::plan {
+namespace {
+
+std::string quoted(const std::string& name) {
+  return "`" + name + "`";
+}
+
+Status wrong(const std::string& what) {
+  return Status::error("the plan is damaged: " + what);
+}
+
+/// a * b, or nothing where that leaves 64 bits. Neither is negative.
+std::optional<int64_t> product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result))
+    return std::nullopt;
+  return result;
+}
+
+class Validation {
+public:
+  explicit Validation(const Plan& plan) : plan(plan) {}
+
+  Status run() {
+    RECIPERUN_TRY(head());
+    RECIPERUN_TRY(mesh());
+    RECIPERUN_TRY(memory());
+    slots = slotsInUse();
+    for (const Buffer& buffer : plan.buffers)
+      RECIPERUN_TRY(inArena(buffer));
+    for (const Function& function : plan.functions)
+      RECIPERUN_TRY(ops(function));
+    for (const Schedule& schedule : plan.schedules)
+      RECIPERUN_TRY(steps(schedule));
+    for (const Parameter& parameter : plan.parameters)
+      RECIPERUN_TRY(parameterBlock(parameter));
+    for (const Region& region : plan.regions)
+      RECIPERUN_TRY(regionRun(region));
+    RECIPERUN_TRY(hostBuffers());
+    for (const Bucket& bucket : plan.buckets)
+      RECIPERUN_TRY(bucketStep(bucket));
+    return training();
+  }
+
+private:
+  Status head() {
+    if (plan.major != majorVersion || plan.minor > minorVersion)
+      return wrong("version " + std::to_string(plan.major) + "." +
+                   std::to_string(plan.minor) + " is not known here");
+    if (plan.task != "pretrain" && plan.task != "sft" &&
+        plan.task != "generate")
+      return wrong("there is no task " + quoted(plan.task));
+    if (plan.device != "cpu" && plan.device != "cuda")
+      return wrong("there is no device " + quoted(plan.device));
+    return Status::ok();
+  }
+
+  Status mesh() {
+    std::set<std::string> names;
+    int64_t ranks = 1;
+    for (const Axis& axis : plan.mesh.axes) {
+      if (axis.name.empty() || !names.insert(axis.name).second)
+        return wrong("the mesh has two axes " + quoted(axis.name));
+      if (axis.size < 1 || axis.size > maxRanks)
+        return wrong("axis " + quoted(axis.name) + " has size " +
+                     std::to_string(axis.size));
+      ranks = std::min(ranks * axis.size, maxRanks + 1);
+    }
+    if (ranks != plan.mesh.ranks)
+      return wrong("the axes of the mesh make " + std::to_string(ranks) +
+                   " ranks and the plan says " +
+                   std::to_string(plan.mesh.ranks));
+    for (const Group& group : plan.mesh.groups)
+      for (const std::string& axis : group.axes)
+        if (!names.count(axis))
+          return wrong("group " + quoted(group.name) + " spans " +
+                       quoted(axis) + ", which is no axis");
+    return Status::ok();
+  }
+
+  Status memory() {
+    const MemoryTable& memory = plan.memory;
+    for (int64_t bytes : {memory.parameters, memory.gradients, memory.optimizer,
+                          memory.activations, memory.workspace, memory.library,
+                          memory.arena, memory.total, memory.capacity})
+      if (bytes < 0)
+        return wrong("the memory table has a negative entry");
+    if (memory.total < memory.arena)
+      return wrong("the arena has " + std::to_string(memory.arena) +
+                   " bytes, more than the total of " +
+                   std::to_string(memory.total));
+    return Status::ok();
+  }
+
+  /// One more than the highest slot that a schedule names.
+  int64_t slotsInUse() const {
+    int64_t slots = 1;
+    for (const Schedule& schedule : plan.schedules)
+      for (const Step& step : schedule.steps)
+        slots = std::max<int64_t>(slots, step.slot + 1);
+    return slots;
+  }
+
+  /// The byte behind the buffer's last element, wherever it may move to.
+  std::optional<int64_t> end(const Buffer& buffer) const {
+    int64_t bytes = byteSize(buffer.dtype);
+    for (int64_t dimension : buffer.shape) {
+      std::optional<int64_t> wider = product(bytes, dimension);
+      if (!wider)
+        return std::nullopt;
+      bytes = *wider;
+    }
+    int64_t result = bytes;
+    int64_t shards = axisSize(plan.mesh, buffer.shardAxis);
+    for (std::optional<int64_t> part :
+         {std::optional(buffer.offset), product(slots - 1, buffer.slotStride),
+          product(shards - 1, buffer.shardStride)})
+      if (!part || __builtin_add_overflow(result, *part, &result))
+        return std::nullopt;
+    return result;
+  }
+
+  Status inArena(const Buffer& buffer) const {
+    std::string who = "buffer " + quoted(buffer.name);
+    if (std::any_of(buffer.shape.begin(), buffer.shape.end(),
+                    [](int64_t dimension) { return dimension < 1; }))
+      return wrong(who + " has a dimension below 1");
+    if (buffer.offset < 0 || buffer.slotStride < 0 || buffer.shardStride < 0)
+      return wrong(who + " has a negative offset or stride");
+    if (!buffer.shardAxis.empty() && axisIndex(plan.mesh, buffer.shardAxis) < 0)
+      return wrong(who + " is split along " + quoted(buffer.shardAxis) +
+                   ", which is no axis");
+    int64_t size = byteSize(buffer.dtype);
+    if (buffer.offset % alignment != 0 || buffer.slotStride % size != 0 ||
+        buffer.shardStride % size != 0)
+      return wrong(who + " is not aligned: offset " +
+                   std::to_string(buffer.offset) + " is no multiple of " +
+                   std::to_string(alignment));
+    std::optional<int64_t> last = end(buffer);
+    if (!last || *last > plan.memory.arena)
+      return wrong(who + " ends at byte " +
+                   (last ? std::to_string(*last) : "2^63") +
+                   " of an arena of " + std::to_string(plan.memory.arena));
+    return Status::ok();
+  }
+
+  Status ops(const Function& function) const {
+    for (size_t i = 0; i < function.ops.size(); ++i) {
+      const Op& op = function.ops[i];
+      Status status = validateOp(plan, op);
+      if (!status)
+        return wrong("function " + quoted(function.name) + ", op " +
+                     std::to_string(i) + " " + quoted(op.name) + " (" +
+                     opName(op.kind) + ") " + status.message());
+    }
+    return Status::ok();
+  }
+
+  bool isFunction(int number) const {
+    return number >= 0 && number < int(plan.functions.size());
+  }
+
+  Status steps(const Schedule& schedule) const {
+    int64_t microBatches = std::max<int64_t>(1, plan.train.accumulation);
+    for (const Step& step : schedule.steps) {
+      std::string who = "schedule " + quoted(schedule.name);
+      if (step.kind == Step::Kind::run && !isFunction(step.function))
+        return wrong(who + " runs function " + std::to_string(step.function) +
+                     " of " + std::to_string(plan.functions.size()));
+      if (step.microBatch < 0 || step.microBatch >= microBatches)
+        return wrong(who + " names micro-batch " +
+                     std::to_string(step.microBatch) + " of " +
+                     std::to_string(microBatches));
+      if (step.slot < 0)
+        return wrong(who + " names slot " + std::to_string(step.slot));
+    }
+    return Status::ok();
+  }
+
+  /// The number is a buffer of this type with that many elements.
+  Status holds(const std::string& who, int number, const std::set<DType>& types,
+               int64_t elements) const {
+    if (number < 0 || number >= int(plan.buffers.size()))
+      return wrong(who + " is buffer " + std::to_string(number) + " of " +
+                   std::to_string(plan.buffers.size()));
+    const Buffer& buffer = plan.buffers[number];
+    if (!types.count(buffer.dtype))
+      return wrong(who + " is " + quoted(buffer.name) + ", of another type");
+    if (elements >= 0 && elementCount(buffer.shape) != elements)
+      return wrong(who + " is " + quoted(buffer.name) + " with " +
+                   std::to_string(elementCount(buffer.shape)) +
+                   " elements instead of " + std::to_string(elements));
+    return Status::ok();
+  }
+  Status holdsIf(const std::string& who, int number,
+                 const std::set<DType>& types, int64_t elements) const {
+    return number == -1 ? Status::ok() : holds(who, number, types, elements);
+  }
+
+  Status parameterBlock(const Parameter& parameter) const {
+    std::string who = "parameter " + quoted(parameter.name);
+    if (parameter.shardAxes.size() != parameter.globalShape.size())
+      return wrong(who + " has " + std::to_string(parameter.shardAxes.size()) +
+                   " shard axes for " +
+                   std::to_string(parameter.globalShape.size()) +
+                   " dimensions");
+    int64_t local = 1, whole = 1;
+    for (size_t i = 0; i < parameter.globalShape.size(); ++i) {
+      int64_t size = axisSize(plan.mesh, parameter.shardAxes[i]);
+      int64_t dimension = parameter.globalShape[i];
+      if (dimension < 1 || dimension % size != 0)
+        return wrong(who + " has dimension " + std::to_string(dimension) +
+                     " over " + std::to_string(size) + " ranks");
+      std::optional<int64_t> wider = product(whole, dimension);
+      if (!wider)
+        return wrong(who + " has more than 2^63 elements");
+      whole = *wider;
+      local *= dimension / size;
+    }
+    RECIPERUN_TRY(
+        holds("the value of " + who, parameter.value, {plan.compute}, local));
+    RECIPERUN_TRY(
+        holdsIf("the gradient of " + who, parameter.gradient, masters, local));
+    int64_t external = 1;
+    for (int64_t dimension : parameter.hfShape) {
+      std::optional<int64_t> wider =
+          dimension < 1 ? std::nullopt : product(external, dimension);
+      if (!wider)
+        return wrong(who + " has an external shape out of range");
+      external = *wider;
+    }
+    if (!parameter.hfName.empty() && external != whole)
+      return wrong(who + " has " + std::to_string(whole) +
+                   " elements here and " + std::to_string(external) +
+                   " in its external shape");
+    for (int number : {parameter.loraA, parameter.loraB})
+      if (number < -1 || number >= int(plan.parameters.size()))
+        return wrong(who + " names parameter " + std::to_string(number) +
+                     " of " + std::to_string(plan.parameters.size()));
+    return Status::ok();
+  }
+
+  Status regionRun(const Region& region) const {
+    std::string who = "region " + quoted(region.name);
+    if (!region.shardAxis.empty() && axisIndex(plan.mesh, region.shardAxis) < 0)
+      return wrong(who + " is split along " + quoted(region.shardAxis) +
+                   ", which is no axis");
+    int64_t shards = axisSize(plan.mesh, region.shardAxis);
+    if (region.elements < 1 || region.elements % shards != 0)
+      return wrong(who + " has " + std::to_string(region.elements) +
+                   " elements over " + std::to_string(shards) + " ranks");
+    RECIPERUN_TRY(holds("the values of " + who, region.param, {plan.compute},
+                        region.elements));
+    RECIPERUN_TRY(holds("the master weights of " + who, region.master, masters,
+                        region.elements / shards));
+    int64_t size = byteSize(plan.compute);
+    int64_t start = plan.buffers[region.param].offset;
+    for (int number : region.parameters) {
+      if (number < 0 || number >= int(plan.parameters.size()))
+        return wrong(who + " names parameter " + std::to_string(number) +
+                     " of " + std::to_string(plan.parameters.size()));
+      const Buffer& value = plan.buffers[plan.parameters[number].value];
+      int64_t from = value.offset - start;
+      if (from < 0 || from % size != 0 ||
+          from / size + elementCount(value.shape) > region.elements)
+        return wrong(who + " does not hold " + quoted(value.name));
+    }
+    return Status::ok();
+  }
+
+  Status hostBuffers() const {
+    const Inputs& in = plan.inputs;
+    int64_t rows = plan.train.microBatch;
+    int64_t places = rows * plan.data.sequence;
+    const std::set<DType> i32 = {DType::i32}, f32 = {DType::f32};
+    RECIPERUN_TRY(holdsIf("input `tokens`", in.tokens, i32, places));
+    RECIPERUN_TRY(holdsIf("input `labels`", in.labels, i32, places));
+    RECIPERUN_TRY(holdsIf("input `weights`", in.weights, f32, places));
+    RECIPERUN_TRY(holdsIf("input `positions`", in.positions, i32, places));
+    RECIPERUN_TRY(holdsIf("input `segments`", in.segments, i32, places));
+    RECIPERUN_TRY(holdsIf("input `samples`", in.samples, {DType::i64}, rows));
+    RECIPERUN_TRY(holdsIf("input `loss_scale`", in.lossScale, f32, 1));
+    RECIPERUN_TRY(holdsIf("input `learning_rate`", in.learningRate, f32, 1));
+    RECIPERUN_TRY(holdsIf("input `step`", in.step, i32, 1));
+    const Outputs& out = plan.outputs;
+    RECIPERUN_TRY(holdsIf("output `loss`", out.loss, {DType::f64}, 1));
+    return holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1);
+  }
+
+  Status bucketStep(const Bucket& bucket) const {
+    std::string who = "bucket of " + std::to_string(bucket.tokens) + " tokens";
+    if (bucket.tokens < 1 || !isFunction(bucket.function))
+      return wrong(who + " runs function " + std::to_string(bucket.function));
+    RECIPERUN_TRY(holds("`tokens` of " + who, bucket.inputs.tokens,
+                        {DType::i32}, bucket.tokens));
+    RECIPERUN_TRY(holds("`positions` of " + who, bucket.inputs.positions,
+                        {DType::i32}, bucket.tokens));
+    RECIPERUN_TRY(
+        holds("the logits of " + who, bucket.logits, {plan.compute}, -1));
+    const Buffer& logits = plan.buffers[bucket.logits];
+    if (elementCount(logits.shape) % bucket.tokens != 0)
+      return wrong(who + " has logits for another number of tokens");
+    return Status::ok();
+  }
+
+  Status training() const {
+    if (plan.task == "generate")
+      return Status::ok();
+    const Train& train = plan.train;
+    if (train.microBatch < 1 || train.accumulation < 1 ||
+        train.globalBatch < 1 || plan.data.sequence < 1)
+      return wrong("its batch sizes are not positive");
+    if (train.globalBatch !=
+        train.microBatch * train.accumulation * axisSize(plan.mesh, "dp"))
+      return wrong("global batch " + std::to_string(train.globalBatch) +
+                   " is not micro-batch * accumulation * `dp`");
+    if (train.steps < 0 || train.epochs < 0 || train.logEvery < 1 ||
+        train.validateEvery < 0)
+      return wrong("its numbers of steps are out of range");
+    return Status::ok();
+  }
+
+  static constexpr int64_t maxRanks = 1 << 24;
+  static constexpr int64_t alignment = 64;
+  const std::set<DType> masters = {DType::f32, DType::f64};
+  const Plan& plan;
+  int64_t slots = 1;
+};
+
+} // namespace
+
+Status validate(const Plan& plan) {
+  return Validation(plan).run();
+}
+
+} // namespace reciperun::plan
