@@ -1,0 +1,87 @@
+// Byte-pair encoding of one word (Sennrich et al. 2016), with the ranked merges
+// of a tokenizer.json and in exactly the order in which `tokenizers` applies
+// them.
+
+#ifndef RECIPERUN_DATA_BYTEPAIRS_H
+#define RECIPERUN_DATA_BYTEPAIRS_H
+
+#include "runtime/plan/Status.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace reciperun::data {
+
+/// Lookup of strings by views.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+template <class T>
+using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
+
+/// What a tokenizer.json says of its BPE model. Tokens are in the byte-level
+/// alphabet.
+struct BytePairRules {
+  TextMap<int32_t> vocabulary;
+  std::vector<std::pair<std::string, std::string>> merges; // by rank
+  bool ignoreMerges = false; // a word that is a token stays whole
+  bool fuseUnknown = false;
+  int32_t unknown = -1; // stands for bytes without a token; -1: dropped
+};
+
+/// Not for use by two threads at once: it remembers the words it has encoded.
+class BytePairs {
+public:
+  /// Fails where a merge names a token that the vocabulary lacks.
+  static Expected<BytePairs> build(const BytePairRules& rules);
+
+  /// Appends the ids of a word given as plain bytes.
+  void encode(std::string_view word, std::vector<int32_t>& ids) const;
+
+  /// Bytes that occur in UTF-8 and have no token of their own.
+  int missingBytes() const { return missing; }
+
+private:
+  struct Merge {
+    int32_t rank = 0;
+    int32_t token = 0;
+  };
+  struct Symbol {
+    int32_t token = 0;
+    int previous = -1;
+    int next = -1;
+    bool alive = true;
+  };
+  struct Candidate {
+    int32_t rank = 0;
+    int place = 0;
+    int32_t token = 0;
+  };
+  class Queue;
+
+  const Merge* mergeOf(int32_t left, int32_t right) const;
+  void symbolsOf(std::string_view word, std::vector<Symbol>& symbols) const;
+  void mergeAll(std::vector<Symbol>& symbols) const;
+  void encodeUncached(std::string_view word, std::vector<int32_t>& ids) const;
+
+  std::array<int32_t, 256> byteTokens{};
+  std::unordered_map<uint64_t, Merge> merges; // by left << 32 | right
+  TextMap<int32_t> wholeWords;                // by plain bytes
+  bool ignoreMerges = false;
+  bool fuseUnknown = false;
+  int32_t unknown = -1;
+  int missing = 0;
+  mutable TextMap<std::vector<int32_t>> cache;
+};
+
+} // namespace reciperun::data
+
+#endif // RECIPERUN_DATA_BYTEPAIRS_H

@@ -1,0 +1,102 @@
+// ICU works on UTF-16: the text goes there, through unorm2, and back. A text
+// of ASCII alone is in every form already.
+
+#include "runtime/data/Normalizer.h"
+
+#ifdef RECIPERUN_WITH_ICU
+#include <unicode/unorm2.h>
+#include <unicode/ustring.h>
+#endif
+
+#include <algorithm>
+#include <vector>
+
+namespace reciperun::data {
+
+#ifdef RECIPERUN_WITH_ICU
+
+namespace {
+
+const UNormalizer2* instanceOf(NormalizationForm form, UErrorCode& error) {
+  switch (form) {
+  case NormalizationForm::nfc:
+    return unorm2_getNFCInstance(&error);
+  case NormalizationForm::nfd:
+    return unorm2_getNFDInstance(&error);
+  case NormalizationForm::nfkc:
+    return unorm2_getNFKCInstance(&error);
+  case NormalizationForm::nfkd:
+    return unorm2_getNFKDInstance(&error);
+  case NormalizationForm::none:
+    break;
+  }
+  return nullptr;
+}
+
+Status failure(const char* what) {
+  return Status::error(std::string("ICU cannot ") + what + " a text");
+}
+
+} // namespace
+
+Status checkNormalization(NormalizationForm form) {
+  if (form == NormalizationForm::none)
+    return {};
+  UErrorCode error = U_ZERO_ERROR;
+  instanceOf(form, error);
+  return U_SUCCESS(error) ? Status::ok() : failure("normalize");
+}
+
+Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
+  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  });
+  if (form == NormalizationForm::none || ascii)
+    return std::string(text);
+
+  UErrorCode error = U_ZERO_ERROR;
+  const UNormalizer2* normalizer = instanceOf(form, error);
+  // UTF-16 never has more units than UTF-8 has bytes.
+  std::vector<UChar> source(text.size());
+  int32_t length = 0;
+  u_strFromUTF8(source.data(), static_cast<int32_t>(source.size()), &length,
+                text.data(), static_cast<int32_t>(text.size()), &error);
+  if (U_FAILURE(error))
+    return failure("read");
+
+  const int32_t wanted =
+      unorm2_normalize(normalizer, source.data(), length, nullptr, 0, &error);
+  if (error != U_BUFFER_OVERFLOW_ERROR && U_FAILURE(error))
+    return failure("normalize");
+  error = U_ZERO_ERROR;
+  std::vector<UChar> target(wanted + 1);
+  unorm2_normalize(normalizer, source.data(), length, target.data(),
+                   static_cast<int32_t>(target.size()), &error);
+  std::string result(3 * static_cast<size_t>(wanted), '\0');
+  int32_t bytes = 0;
+  u_strToUTF8(result.data(), static_cast<int32_t>(result.size()), &bytes,
+              target.data(), wanted, &error);
+  if (U_FAILURE(error))
+    return failure("normalize");
+  result.resize(bytes);
+  return result;
+}
+
+#else
+
+Status checkNormalization(NormalizationForm form) {
+  if (form == NormalizationForm::none)
+    return {};
+  return Status::error("this reciperun was built without ICU, which Unicode "
+                       "normalization needs; install libicu-dev and build it "
+                       "again");
+}
+
+Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
+  RECIPERUN_TRY(checkNormalization(form));
+  return std::string(text);
+}
+
+#endif
+
+} // namespace reciperun::data

@@ -1,0 +1,180 @@
+// encode: 1. cut the text at the added tokens that are looked for as they are;
+// 2. normalize what lies between and cut it at the other added tokens; 3. cut
+// the rest into words; 4. merge the bytes of each word; 5. put the
+// post-processor's tokens around.
+
+#include "runtime/data/Tokenizer.h"
+
+#include "runtime/data/ByteLevel.h"
+#include "runtime/data/TokenizerJson.h"
+#include "runtime/data/Utf8.h"
+
+#include <fstream>
+#include <iterator>
+
+namespace reciperun::data {
+
+Expected<Tokenizer> Tokenizer::read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad())
+    return Status::error("cannot read the tokenizer `" + path + "`");
+  return parse(std::move(text), path);
+}
+
+static Status normalizeContents(TokenizerParts& parts) {
+  for (AddedToken& token : parts.added) {
+    if (!token.normalized)
+      continue;
+    Expected<std::string> content =
+        normalize(parts.normalization, token.content);
+    RECIPERUN_TRY(content);
+    token.content = std::move(*content);
+  }
+  return {};
+}
+
+Expected<Tokenizer> Tokenizer::parse(std::string text,
+                                     const std::string& name) {
+  const auto within = [&](const Status& status) {
+    return status.withContext("`" + name + "`");
+  };
+  Expected<TokenizerParts> parts = readTokenizerJson(text);
+  if (!parts)
+    return within(parts.status());
+  Expected<BytePairs> pairs = BytePairs::build(parts->rules);
+  if (!pairs)
+    return within(pairs.status());
+
+  TokenizerParts searched = {};
+  searched.normalization = parts->normalization;
+  searched.added = parts->added;
+  if (Status status = normalizeContents(searched); !status)
+    return within(status);
+  std::vector<AddedToken> raw, normalized;
+  for (const AddedToken& token : searched.added)
+    (token.normalized ? normalized : raw).push_back(token);
+  Expected<AddedTokens> rawTokens = AddedTokens::build(std::move(raw));
+  RECIPERUN_TRY(rawTokens);
+  Expected<AddedTokens> normalizedTokens =
+      AddedTokens::build(std::move(normalized));
+  RECIPERUN_TRY(normalizedTokens);
+  return Tokenizer(std::move(*parts), std::move(*pairs), std::move(*rawTokens),
+                   std::move(*normalizedTokens), std::move(text));
+}
+
+Tokenizer::Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
+                     AddedTokens normalized, std::string text)
+    : normalization(parts.normalization),
+      preTokenizer(std::move(parts.steps), parts.addPrefixSpace,
+                   parts.prefixAfter),
+      pairs(std::move(pairs)), rawTokens(std::move(raw)),
+      normalizedTokens(std::move(normalized)), before(parts.before),
+      after(parts.after), text(std::move(text)) {
+  collectTokens(parts);
+  ids = std::move(parts.rules.vocabulary);
+  for (const AddedToken& token : parts.added)
+    ids.emplace(token.content, token.id);
+}
+
+void Tokenizer::collectTokens(const TokenizerParts& parts) {
+  // A token outside the byte-level alphabet stands for its own spelling.
+  const auto put = [&](int32_t id, const std::string& spelling, bool special) {
+    if (static_cast<size_t>(id) >= tokens.size())
+      tokens.resize(id + 1);
+    tokens[id] = {byteLevelBytes(spelling).value_or(spelling), special};
+  };
+  for (const auto& [spelling, id] : parts.rules.vocabulary)
+    put(id, spelling, false);
+  for (const AddedToken& token : parts.added)
+    put(token.id, token.content, token.special);
+}
+
+Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view given,
+                                                 bool addSpecial) const {
+  std::string replaced;
+  if (firstIllFormed(given) != std::string_view::npos) {
+    replaced = replaceIllFormed(given);
+    given = replaced;
+  }
+  std::vector<int32_t> result;
+  if (addSpecial)
+    result = before;
+  std::vector<TextPart> parts;
+  RECIPERUN_TRY(rawTokens.split(given, parts));
+  for (const TextPart& part : parts) {
+    if (part.id >= 0)
+      result.push_back(part.id);
+    else
+      RECIPERUN_TRY(encodeNormalized(part.text, result));
+  }
+  if (addSpecial)
+    result.insert(result.end(), after.begin(), after.end());
+  return result;
+}
+
+Status Tokenizer::encodeNormalized(std::string_view piece,
+                                   std::vector<int32_t>& result) const {
+  const Expected<std::string> normal = normalize(normalization, piece);
+  RECIPERUN_TRY(normal);
+  std::vector<TextPart> parts;
+  RECIPERUN_TRY(normalizedTokens.split(*normal, parts));
+  for (const TextPart& part : parts) {
+    if (part.id >= 0)
+      result.push_back(part.id);
+    else
+      RECIPERUN_TRY(encodePlain(part.text, result));
+  }
+  return {};
+}
+
+Status Tokenizer::encodePlain(std::string_view piece,
+                              std::vector<int32_t>& result) const {
+  Words words;
+  RECIPERUN_TRY(preTokenizer.run(piece, words));
+  for (std::string_view word : words.views)
+    pairs.encode(word, result);
+  return {};
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> list,
+                              bool skipSpecial) const {
+  std::string bytes;
+  for (int32_t id : list)
+    if (!skipSpecial || !isSpecial(id))
+      bytes += bytesOf(id);
+  return replaceIllFormed(bytes);
+}
+
+int32_t Tokenizer::idOf(std::string_view token) const {
+  const auto found = ids.find(token);
+  return found == ids.end() ? -1 : found->second;
+}
+
+const std::string& Tokenizer::bytesOf(int32_t id) const {
+  static const std::string none;
+  return id < 0 || id >= size() ? none : tokens[id].bytes;
+}
+
+bool Tokenizer::isSpecial(int32_t id) const {
+  return id >= 0 && id < size() && tokens[id].special;
+}
+
+std::string StreamDecoder::next(int32_t id) {
+  if (skipSpecial && tokenizer.isSpecial(id))
+    return {};
+  pending += tokenizer.bytesOf(id);
+  const size_t whole = pending.size() - cutOffBytes(pending);
+  std::string text =
+      replaceIllFormed(std::string_view(pending).substr(0, whole));
+  pending.erase(0, whole);
+  return text;
+}
+
+std::string StreamDecoder::finish() {
+  std::string text = replaceIllFormed(pending);
+  pending.clear();
+  return text;
+}
+
+} // namespace reciperun::data

@@ -1,0 +1,113 @@
+// Hugging Face's byte-level BPE tokenizers (GPT-2, Llama 3, Qwen, ...), read
+// from a tokenizer.json and applied exactly.
+//
+// A text goes through: added tokens, normalizer, pre-tokenizer, merges,
+// post-processor. Settings for truncation and padding are not applied: the
+// loader has rules of its own for lengths.
+
+#ifndef RECIPERUN_DATA_TOKENIZER_H
+#define RECIPERUN_DATA_TOKENIZER_H
+
+#include "runtime/data/AddedTokens.h"
+#include "runtime/data/BytePairs.h"
+#include "runtime/data/Normalizer.h"
+#include "runtime/data/PreTokenizer.h"
+#include "runtime/plan/Status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::data {
+
+/// The parts of a tokenizer.json, checked (see TokenizerJson.h).
+struct TokenizerParts {
+  NormalizationForm normalization = NormalizationForm::none;
+  std::vector<SplitStep> steps;
+  bool addPrefixSpace = false;
+  size_t prefixAfter = 0;
+  BytePairRules rules;
+  std::vector<AddedToken> added;
+  /// What the post-processor puts around a text.
+  std::vector<int32_t> before, after;
+};
+
+/// Not for use by two threads at once (the words of earlier texts are kept).
+class Tokenizer {
+public:
+  /// Reads a tokenizer.json. Fails, naming the file, where it cannot be read,
+  /// is no tokenizer, or is one of another type than byte-level BPE.
+  static Expected<Tokenizer> read(const std::string& path);
+  /// The same from the file's text; `name` stands in messages.
+  static Expected<Tokenizer> parse(std::string text, const std::string& name);
+
+  /// The ids of a text; with `addSpecial` also those that the post-processor
+  /// puts around it. Ill-formed UTF-8 counts as U+FFFD. Fails only when the
+  /// text exceeds the machine's memory.
+  Expected<std::vector<int32_t>> encode(std::string_view text,
+                                        bool addSpecial = false) const;
+
+  /// The text of ids, always well-formed UTF-8; ids that no token has are
+  /// skipped.
+  std::string decode(std::span<const int32_t> ids,
+                     bool skipSpecial = true) const;
+
+  /// One more than the largest id.
+  int64_t size() const { return static_cast<int64_t>(tokens.size()); }
+  /// The id of a token in the file's spelling; -1 where there is none.
+  int32_t idOf(std::string_view token) const;
+  /// The bytes that an id stands for; they may end inside a code point.
+  const std::string& bytesOf(int32_t id) const;
+  bool isSpecial(int32_t id) const;
+  /// Bytes that occur in UTF-8 but have no token: texts with them lose them,
+  /// as with `tokenizers`. 0 for a tokenizer trained on the whole alphabet.
+  int missingBytes() const { return pairs.missingBytes(); }
+  /// The file as it was read, to be written beside an exported model.
+  const std::string& fileText() const { return text; }
+
+private:
+  struct Token {
+    std::string bytes;
+    bool special = false;
+  };
+
+  Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
+            AddedTokens normalized, std::string text);
+  void collectTokens(const TokenizerParts& parts);
+  Status encodePlain(std::string_view piece, std::vector<int32_t>& ids) const;
+  Status encodeNormalized(std::string_view piece,
+                          std::vector<int32_t>& ids) const;
+
+  NormalizationForm normalization;
+  PreTokenizer preTokenizer;
+  BytePairs pairs;
+  AddedTokens rawTokens;        // looked for in the text as it is
+  AddedTokens normalizedTokens; // looked for in the normalized text
+  std::vector<int32_t> before, after;
+  std::vector<Token> tokens; // by id
+  TextMap<int32_t> ids;
+  std::string text;
+};
+
+/// Turns ids into text one at a time, never ending inside a code point.
+class StreamDecoder {
+public:
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool skipSpecial = true)
+      : tokenizer(tokenizer), skipSpecial(skipSpecial) {}
+
+  /// The text that this id completes, possibly empty.
+  std::string next(int32_t id);
+  /// What the last ids left unfinished, as U+FFFD.
+  std::string finish();
+
+private:
+  const Tokenizer& tokenizer;
+  bool skipSpecial;
+  std::string pending;
+};
+
+} // namespace reciperun::data
+
+#endif // RECIPERUN_DATA_TOKENIZER_H
