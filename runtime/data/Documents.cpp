@@ -1,0 +1,174 @@
+// Per sample: tokenize the pieces, check the ids, cut or drop, append.
+
+#include "runtime/data/Documents.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace reciperun::data {
+
+Document Documents::operator[](int64_t index) const {
+  const size_t begin = starts[index];
+  const size_t count = starts[index + 1] - begin;
+  return {std::span(ids).subspan(begin, count),
+          std::span(counts).subspan(begin, count)};
+}
+
+class DocumentBuilder {
+public:
+  DocumentBuilder(const plan::DataSource& source, const plan::Data& data,
+                  const Tokenizer& tokenizer)
+      : source(source), data(data), tokenizer(tokenizer) {}
+
+  Status add(const Sample& sample) {
+    ++samples;
+    ids.clear();
+    counts.clear();
+    RECIPERUN_TRY(encode(sample));
+    RECIPERUN_TRY(checkIds(sample));
+    if (!fit())
+      return {};
+    append();
+    return {};
+  }
+
+  Expected<Documents> finish() {
+    if (documents.size() == 0)
+      return Status::error("no sample of the data set `" + source.path +
+                           "` fits: " + std::to_string(tooLong) + " of " +
+                           std::to_string(samples) +
+                           " have a completion longer than `data.sequence` = " +
+                           std::to_string(data.sequence) + ", in " +
+                           std::to_string(empty) + " nothing counts");
+    note(shortened, "were cut on the left of the prompt to fit `data.sequence` "
+                    "= " +
+                        std::to_string(data.sequence));
+    note(tooLong, "were dropped: their completion is longer than "
+                  "`data.sequence` = " +
+                      std::to_string(data.sequence));
+    note(empty, "were dropped: nothing in them counts in the loss");
+    if (tokenizer.missingBytes() > 0)
+      documents.messages.push_back("the tokenizer has no token for " +
+                                   std::to_string(tokenizer.missingBytes()) +
+                                   " of the bytes of UTF-8; texts lose them");
+    return std::move(documents);
+  }
+
+private:
+  Status encode(const Sample& sample) {
+    if (data.bosToken >= 0)
+      put({static_cast<int32_t>(data.bosToken)}, false);
+    for (const Piece& piece : sample.pieces) {
+      const Expected<std::vector<int32_t>> some = tokenizer.encode(piece.text);
+      RECIPERUN_TRY(some);
+      put(*some, piece.counts);
+    }
+    if (data.eosToken >= 0)
+      put({static_cast<int32_t>(data.eosToken)}, sample.pieces.back().counts);
+    return {};
+  }
+
+  void put(const std::vector<int32_t>& some, bool count) {
+    ids.insert(ids.end(), some.begin(), some.end());
+    counts.insert(counts.end(), some.size(), count ? 1 : 0);
+  }
+
+  Status checkIds(const Sample& sample) const {
+    for (int32_t id : ids)
+      if (data.vocab > 0 && id >= data.vocab)
+        return Status::error(
+            "line " + std::to_string(sample.line) + " of `" + source.path +
+            "` has the token " + std::to_string(id) + " (`" +
+            tokenizer.bytesOf(id) + "`), but the model's `vocab` is " +
+            std::to_string(data.vocab) +
+            "; use the model's own tokenizer or a larger `vocab`");
+    return {};
+  }
+
+  /// Cuts the document to the sequence length; false where it is dropped.
+  bool fit() {
+    const auto end = static_cast<int64_t>(ids.size());
+    const int64_t begin = data.bosToken >= 0 ? 1 : 0;
+    const auto first = std::find(counts.begin(), counts.end(), 1);
+    // Something must stand before the first id that counts, or its prediction
+    // could not be asked for.
+    const int64_t cuttable = std::max<int64_t>(
+        0, first - counts.begin() - std::max<int64_t>(begin, 1));
+    const int64_t excess = end - 1 - data.sequence;
+    if (std::accumulate(counts.begin() + (end > 0), counts.end(), 0) == 0) {
+      ++empty;
+      return false;
+    }
+    if (excess > cuttable) {
+      ++tooLong;
+      return false;
+    }
+    if (excess <= 0)
+      return true;
+    ++shortened;
+    ids.erase(ids.begin() + begin, ids.begin() + begin + excess);
+    counts.erase(counts.begin() + begin, counts.begin() + begin + excess);
+    return true;
+  }
+
+  void append() {
+    documents.ids.insert(documents.ids.end(), ids.begin(), ids.end());
+    documents.counts.insert(documents.counts.end(), counts.begin(),
+                            counts.end());
+    documents.starts.push_back(static_cast<int64_t>(documents.ids.size()));
+    documents.weights.push_back(
+        std::accumulate(counts.begin() + 1, counts.end(), int64_t{0}));
+  }
+
+  void note(int64_t count, const std::string& what) {
+    if (count > 0)
+      documents.messages.push_back(std::to_string(count) + " of the " +
+                                   std::to_string(samples) + " samples of `" +
+                                   source.path + "` " + what);
+  }
+
+  const plan::DataSource& source;
+  const plan::Data& data;
+  const Tokenizer& tokenizer;
+  Documents documents;
+  std::vector<int32_t> ids;
+  std::vector<uint8_t> counts;
+  int64_t samples = 0;
+  int64_t shortened = 0;
+  int64_t tooLong = 0;
+  int64_t empty = 0;
+};
+
+Expected<Documents> Documents::read(const plan::DataSource& source,
+                                    const plan::Data& data,
+                                    const Tokenizer& tokenizer) {
+  Expected<JsonlReader> reader = JsonlReader::open(source, data.chat);
+  RECIPERUN_TRY(reader);
+  DocumentBuilder builder(source, data, tokenizer);
+  Sample sample;
+  while (reader->next(sample))
+    RECIPERUN_TRY(builder.add(sample));
+  RECIPERUN_TRY(reader->finish());
+  return builder.finish();
+}
+
+Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
+                                            const Tokenizer& tokenizer,
+                                            const std::string& prompt) {
+  std::vector<Piece> pieces = {{prompt, false}};
+  if (data.train && !data.train->messages.empty()) {
+    pieces = chatPieces(data.chat, "user", prompt);
+    pieces.push_back(chatPieces(data.chat, "assistant", "").front());
+  }
+  std::vector<int32_t> ids;
+  if (data.bosToken >= 0)
+    ids.push_back(static_cast<int32_t>(data.bosToken));
+  for (const Piece& piece : pieces) {
+    const Expected<std::vector<int32_t>> some = tokenizer.encode(piece.text);
+    RECIPERUN_TRY(some);
+    ids.insert(ids.end(), some->begin(), some->end());
+  }
+  return ids;
+}
+
+} // namespace reciperun::data

@@ -1,0 +1,65 @@
+// The rows' free places are the leaves of a tournament tree of maxima; going
+// down to the left child wherever it has room finds the first row that fits.
+
+#include "runtime/data/Packing.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace reciperun::data {
+
+namespace {
+
+class FreePlaces {
+public:
+  FreePlaces(size_t rows, int64_t sequence)
+      : leaves(std::bit_ceil(std::max<size_t>(rows, 1))),
+        tree(2 * leaves, sequence) {}
+
+  /// Takes places of the first row that has as many, and returns the row.
+  int64_t take(int64_t places) {
+    size_t node = 1;
+    while (node < leaves)
+      node = tree[2 * node] >= places ? 2 * node : 2 * node + 1;
+    const auto row = static_cast<int64_t>(node - leaves);
+    tree[node] -= places;
+    for (node /= 2; node > 0; node /= 2)
+      tree[node] = std::max(tree[2 * node], tree[2 * node + 1]);
+    return row;
+  }
+
+private:
+  size_t leaves;
+  std::vector<int64_t> tree;
+};
+
+} // namespace
+
+RowLayout layOneByOne(const std::vector<int64_t>& order) {
+  RowLayout layout;
+  layout.documents = order;
+  layout.starts.resize(order.size() + 1);
+  std::iota(layout.starts.begin(), layout.starts.end(), 0);
+  return layout;
+}
+
+RowLayout packFirstFit(const std::vector<int64_t>& order,
+                       const std::vector<int64_t>& places, int64_t sequence) {
+  FreePlaces free(order.size(), sequence);
+  std::vector<std::vector<int64_t>> rows;
+  for (int64_t document : order) {
+    const int64_t row = free.take(places[document]);
+    if (row == static_cast<int64_t>(rows.size()))
+      rows.emplace_back();
+    rows[row].push_back(document);
+  }
+  RowLayout layout;
+  for (const std::vector<int64_t>& row : rows) {
+    layout.documents.insert(layout.documents.end(), row.begin(), row.end());
+    layout.starts.push_back(static_cast<int64_t>(layout.documents.size()));
+  }
+  return layout;
+}
+
+} // namespace reciperun::data
