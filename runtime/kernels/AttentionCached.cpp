@@ -1,0 +1,131 @@
+// Attention of new tokens of one sequence to all tokens so far, whose keys and
+// values are in a cache.
+//
+// 1. Write the new keys and values into the cache at their positions.
+// 2. For each new token and query head, run a softmax over the positions up to
+//    the token's own, 64 at a time (Milakov & Gimelshein 2018): scores, raised
+//    maximum, rescaled sum and output.
+
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/Exponential.h"
+#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/Types.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::KernelArgs;
+using device::Tensor;
+
+constexpr int64_t chunk = 64;
+
+template <class T> class Cached {
+  using M = Math<T>;
+
+public:
+  explicit Cached(const KernelArgs& args)
+      : args(args), tokens(args.inputs[3].elements()),
+        heads(args.inputs[0].shape[2]), keyHeads(args.inputs[1].shape[2]),
+        width(args.inputs[0].shape[3]), positions(args.inputs[3].as<int32_t>()),
+        scale(M(args.op.real("scale"))) {
+    if (scale == 0)
+      scale = M(1) / std::sqrt(M(width));
+  }
+
+  void run() {
+    remember(args.inputs[1], args.outputs[1]);
+    remember(args.inputs[2], args.outputs[2]);
+    device::parallelItems(args.context.threads(), tokens * heads,
+                          [&](int64_t item, int thread) {
+                            attend(item / heads, item % heads, thread);
+                          });
+  }
+
+private:
+  void remember(const Tensor& fresh, const Tensor& cache) {
+    const int64_t row = keyHeads * width;
+    [[maybe_unused]] const int64_t capacity = cache.elements() / row;
+    for (int64_t i = 0; i < tokens; ++i) {
+      if (positions[i] < 0)
+        continue;
+      assert(positions[i] < capacity && "a position lies inside the cache");
+      std::copy_n(fresh.as<T>() + i * row, row,
+                  cache.as<T>() + positions[i] * row);
+    }
+  }
+
+  void attend(int64_t token, int64_t head, int thread) {
+    T* out = args.outputs[0].as<T>() + (token * heads + head) * width;
+    if (positions[token] < 0) {
+      std::fill_n(out, width, T());
+      return;
+    }
+    const int64_t seen = positions[token] + 1;
+    const int64_t row = keyHeads * width;
+    const int64_t column = head / (heads / keyHeads) * width;
+    const T* q = args.inputs[0].as<T>() + (token * heads + head) * width;
+    const T* keys = args.outputs[1].as<T>() + column;
+    const T* values = args.outputs[2].as<T>() + column;
+    M* sum = args.context.scratch<M>(thread, size_t(width));
+    std::fill_n(sum, width, M(0));
+    M maximum = std::numeric_limits<M>::lowest() / 2;
+    M total = 0;
+    for (int64_t first = 0; first < seen; first += chunk) {
+      const int64_t count = std::min(chunk, seen - first);
+      M weights[chunk];
+      for (int64_t i = 0; i < count; ++i)
+        weights[i] = scale * dot(q, keys + (first + i) * row);
+      const M raised =
+          std::max(maximum, *std::max_element(weights, weights + count));
+      const M rescale = exponential(maximum - raised);
+      maximum = raised;
+      total *= rescale;
+#pragma omp simd
+      for (int64_t d = 0; d < width; ++d)
+        sum[d] *= rescale;
+      for (int64_t i = 0; i < count; ++i) {
+        const M weight = exponential(weights[i] - maximum);
+        total += weight;
+        addScaled(weight, values + (first + i) * row, sum);
+      }
+    }
+#pragma omp simd
+    for (int64_t d = 0; d < width; ++d)
+      out[d] = T(sum[d] / total);
+  }
+
+  M dot(const T* a, const T* b) const {
+    M sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t d = 0; d < width; ++d)
+      sum += M(a[d]) * M(b[d]);
+    return sum;
+  }
+
+  void addScaled(M factor, const T* from, M* to) const {
+#pragma omp simd
+    for (int64_t d = 0; d < width; ++d)
+      to[d] += factor * M(from[d]);
+  }
+
+  const KernelArgs& args;
+  const int64_t tokens, heads, keyHeads, width;
+  const int32_t* positions;
+  M scale;
+};
+
+} // namespace
+
+template <>
+Status kernel<plan::OpKind::AttentionCached>(const device::KernelArgs& args) {
+  return withType(args, args.inputs[0].type,
+                  [&]<class T>(Type<T>) { Cached<T>(args).run(); });
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,118 @@
+// Dropout (Srivastava et al. 2014) that every layout draws alike.
+//
+// Element e of sample s is kept where word e % 4 of Philox block (e / 4, s) is
+// at least p 2^32; e counts in the whole tensor without its batch dimension.
+// The backward is the same op on dy.
+
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/Philox.h"
+#include "runtime/kernels/Types.h"
+
+#include <cassert>
+#include <cmath>
+#include <vector>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::KernelArgs;
+using device::Tensor;
+
+/// Rows of x: runs of its last dimension, which are runs of the whole too.
+class RowNumbering {
+public:
+  explicit RowNumbering(const KernelArgs& args) {
+    const auto shape = args.inputs[0].shape;
+    const std::vector<std::string>& axes = args.op.strings("axes");
+    assert((axes.empty() || axes.size() == shape.size()) &&
+           "each dimension says how it is split");
+    for (size_t i = 1; i < shape.size(); ++i) {
+      const std::string axis = axes.empty() ? "" : axes[i];
+      local.push_back(shape[i]);
+      global.push_back(shape[i] * plan::axisSize(args.mesh, axis));
+      begin.push_back(shape[i] * args.coordinate(axis));
+    }
+    for (size_t i = 0; i + 1 < local.size(); ++i)
+      rowsOfSample *= local[i];
+  }
+
+  int64_t rowLength() const { return local.empty() ? 1 : local.back(); }
+  int64_t rowsPerSample() const { return rowsOfSample; }
+
+  /// The number in the whole sample of the first element of a sample's row.
+  int64_t firstOf(int64_t row) const {
+    if (local.empty())
+      return 0;
+    int64_t result = begin.back(), stride = global.back();
+    for (size_t i = local.size() - 1; i-- > 0;) {
+      result += (row % local[i] + begin[i]) * stride;
+      row /= local[i];
+      stride *= global[i];
+    }
+    return result;
+  }
+
+private:
+  std::vector<int64_t> local, global, begin; // without the batch dimension
+  int64_t rowsOfSample = 1;
+};
+
+/// What decides whether an element is kept.
+struct Draw {
+  PhiloxKey key;
+  uint32_t threshold; // words below it drop
+  double scale;       // of what is kept
+};
+
+Draw drawOf(const plan::Op& op) {
+  const double p = op.real("p");
+  assert(p >= 0 && p < 1 && "a dropout keeps something");
+  Draw draw;
+  draw.key =
+      philoxKey(uint64_t(op.integer("seed")), uint64_t(op.integer("stream")));
+  draw.threshold = uint32_t(std::floor(p * 0x1p32));
+  draw.scale = 1 / (1 - p);
+  return draw;
+}
+
+template <class T>
+void dropRow(const Draw& draw, uint64_t sample, uint64_t first, int64_t count,
+             const T* x, T* y) {
+  using M = Math<T>;
+  PhiloxCounter words{};
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t number = first + uint64_t(i);
+    if (i == 0 || number % 4 == 0)
+      words = philox(philoxCounter(number / 4, sample), draw.key);
+    const bool kept = words[number % 4] >= draw.threshold;
+    y[i] = kept ? T(M(x[i]) * M(draw.scale)) : T();
+  }
+}
+
+template <class T> void dropout(const KernelArgs& args) {
+  const Tensor &x = args.inputs[0], &y = args.outputs[0];
+  const int64_t* samples = args.inputs[1].as<int64_t>();
+  const RowNumbering rows(args);
+  const Draw draw = drawOf(args.op);
+  const int64_t width = rows.rowLength();
+  device::parallelFor(
+      args.context.threads(), x.elements() / width, 4,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          dropRow(draw, uint64_t(samples[i / rows.rowsPerSample()]),
+                  uint64_t(rows.firstOf(i % rows.rowsPerSample())), width,
+                  x.as<T>() + i * width, y.as<T>() + i * width);
+      });
+}
+
+} // namespace
+
+template <>
+Status kernel<plan::OpKind::Dropout>(const device::KernelArgs& args) {
+  return withType(args, args.inputs[0].type,
+                  [&]<class T>(Type<T>) { dropout<T>(args); });
+}
+
+} // namespace reciperun::kernels

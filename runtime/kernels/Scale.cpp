@@ -1,0 +1,16 @@
+// y = alpha x. The gradient is a scale of dy by the same alpha.
+
+#include "runtime/kernels/Elementwise.h"
+#include "runtime/kernels/Kernels.h"
+
+namespace reciperun::kernels {
+
+template <> Status kernel<plan::OpKind::Scale>(const device::KernelArgs& args) {
+  return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
+    const Math<T> alpha = Math<T>(args.op.real("alpha", 1));
+    mapElements<T>(args, args.inputs[0], args.outputs[0],
+                   [alpha](Math<T> x) { return alpha * x; });
+  });
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,23 @@
+// The sigmoid linear unit of one number, for silu and swiglu.
+
+#ifndef RECIPERUN_KERNELS_SILU_H
+#define RECIPERUN_KERNELS_SILU_H
+
+#include "runtime/kernels/Exponential.h"
+
+namespace reciperun::kernels {
+
+/// x / (1 + e^-x).
+template <class M> M silu(M x) {
+  return x / (M(1) + exponential(-x));
+}
+
+/// The derivative of silu: s (1 + x (1 - s)) with s the sigmoid of x.
+template <class M> M siluSlope(M x) {
+  const M s = M(1) / (M(1) + exponential(-x));
+  return s * (M(1) + x * (M(1) - s));
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_SILU_H

@@ -1,0 +1,61 @@
+// The element types of kernels, and how a type in the plan picks an instance.
+//
+// A kernel is a template over the compute type T (float, bf16, double). It
+// computes in Math<T>: float for bf16, else T itself.
+
+#ifndef RECIPERUN_KERNELS_TYPES_H
+#define RECIPERUN_KERNELS_TYPES_H
+
+#include "runtime/device/BFloat16.h"
+#include "runtime/device/KernelTable.h"
+
+#include <string>
+#include <type_traits>
+
+namespace reciperun::kernels {
+
+using device::bf16;
+
+template <class T>
+using Math = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
+
+template <class T> struct Type { using Element = T; };
+
+/// The plan's enumerator of a C++ type.
+template <class T> constexpr plan::DType dtypeOf() {
+  if constexpr (std::is_same_v<T, double>)
+    return plan::DType::f64;
+  else if constexpr (std::is_same_v<T, bf16>)
+    return plan::DType::bf16;
+  else {
+    static_assert(std::is_same_v<T, float>, "a type that computes");
+    return plan::DType::f32;
+  }
+}
+
+/// Calls body(Type<T>()) for the C++ type of `type`; fails for integers.
+template <class Body>
+Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
+  switch (type) {
+  case plan::DType::f64:
+    body(Type<double>());
+    return Status::ok();
+  case plan::DType::f32:
+    body(Type<float>());
+    return Status::ok();
+  case plan::DType::bf16:
+    body(Type<bf16>());
+    return Status::ok();
+  case plan::DType::i32:
+  case plan::DType::i64:
+    break;
+  }
+  return Status::error("op `" + args.op.name + "`: `" +
+                       plan::opName(args.op.kind) +
+                       "` computes in floating point and its operand is of an "
+                       "integer type");
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_TYPES_H
