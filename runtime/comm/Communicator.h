@@ -1,0 +1,67 @@
+// Collectives over the groups of a plan's mesh.
+//
+// A group is named by its number in `mesh.groups`, or is `world`, all ranks.
+// Every rank of a group calls the same collectives in the same order. Sums are
+// taken in the order of the ranks, bf16 in f32 with one rounding at the end, so
+// that the result is the same bits on all ranks, in all runs.
+
+#ifndef RECIPERUN_COMM_COMMUNICATOR_H
+#define RECIPERUN_COMM_COMMUNICATOR_H
+
+#include "runtime/device/Tensor.h"
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace reciperun::comm {
+
+using device::Tensor;
+
+enum class Reduction { sum, max };
+
+/// The group of all ranks.
+inline constexpr int world = -1;
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+
+  /// out = the sum or maximum over the group of each element of `in`. Types
+  /// f64, f32, bf16, i64 and i32; `in` and `out` have one shape and may be one
+  /// buffer.
+  virtual Status allReduce(int group, const Tensor& in, const Tensor& out,
+                           Reduction reduction) = 0;
+
+  /// Lays the group's parts side by side along dimension `dim`, in the order
+  /// of the ranks. `in` may start where `out` does, or be the rank's own part
+  /// of `out` where no dimension before `dim` exceeds 1.
+  virtual Status allGather(int group, const Tensor& in, const Tensor& out,
+                           int dim) = 0;
+
+  /// out = this rank's part, along dimension `dim`, of the group's sum of `in`.
+  /// The same sharing of buffers is allowed as in allGather.
+  virtual Status reduceScatter(int group, const Tensor& in, const Tensor& out,
+                               int dim) = 0;
+
+  /// Moves bytes between two ranks of the world: one calls send, the other
+  /// receive, with equal sizes.
+  virtual Status send(int to, std::span<const std::byte> bytes) = 0;
+  virtual Status receive(int from, std::span<std::byte> bytes) = 0;
+
+  /// Every rank hands in how its part of some work went; every rank gets the
+  /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
+  /// ok.
+  virtual Status agree(const Status& mine) = 0;
+
+  /// Maximum over all ranks of a number of the host's.
+  Expected<int64_t> maximum(int64_t mine);
+};
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_COMMUNICATOR_H

@@ -1,0 +1,28 @@
+// The communicator of a job of one rank, without any message layer.
+
+#ifndef RECIPERUN_COMM_LOCALCOMMUNICATOR_H
+#define RECIPERUN_COMM_LOCALCOMMUNICATOR_H
+
+#include "runtime/comm/Communicator.h"
+
+namespace reciperun::comm {
+
+/// Collectives over one rank: copies.
+class LocalCommunicator final : public Communicator {
+public:
+  int rank() const override { return 0; }
+  int ranks() const override { return 1; }
+  Status allReduce(int group, const Tensor& in, const Tensor& out,
+                   Reduction reduction) override;
+  Status allGather(int group, const Tensor& in, const Tensor& out,
+                   int dim) override;
+  Status reduceScatter(int group, const Tensor& in, const Tensor& out,
+                       int dim) override;
+  Status send(int to, std::span<const std::byte> bytes) override;
+  Status receive(int from, std::span<std::byte> bytes) override;
+  Status agree(const Status& mine) override { return mine; }
+};
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_LOCALCOMMUNICATOR_H

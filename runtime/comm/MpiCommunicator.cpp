@@ -1,0 +1,270 @@
+// Collectives by MPI, in pieces that fit two fixed buffers.
+//
+// all-reduce   1. a small tensor: all ranks gather all contributions and add;
+//              2. otherwise, piece by piece: rank j receives slice j of each
+//                 contribution (all-to-all), adds in rank order, and the
+//                 results are gathered.
+// all-gather   a contiguous part goes in one call; others are laid into their
+//              rows from the buffer, last piece first, so that an input that
+//              starts where the output does is read before it is overwritten.
+// reduce-scatter  slices of each rank's part are packed, exchanged and added,
+//              first piece first, for the same reason.
+
+#include "runtime/comm/MpiCommunicator.h"
+
+#include "runtime/comm/MpiCheck.h"
+#include "runtime/comm/Reduce.h"
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <new>
+
+namespace reciperun::comm {
+namespace {
+
+/// Above this, in contributions of all ranks together, an all-reduce is cut
+/// into slices: below, one call's latency is worth more than its traffic.
+constexpr int64_t smallBytes = int64_t(64) << 10;
+
+const std::byte* bytesOf(const Tensor& tensor) {
+  return static_cast<const std::byte*>(tensor.data);
+}
+std::byte* writableBytes(const Tensor& tensor) {
+  return static_cast<std::byte*>(tensor.data);
+}
+
+} // namespace
+
+MpiCommunicator::MpiCommunicator(int rank, int ranks)
+    : ownRank(rank), allRanks(ranks), all{MPI_COMM_WORLD, rank, ranks} {}
+
+MpiCommunicator::~MpiCommunicator() {
+  for (Circle& group : groups)
+    MPI_Comm_free(&group.comm);
+}
+
+Expected<std::unique_ptr<Communicator>>
+MpiCommunicator::make(const plan::Mesh& mesh, int rank, int ranks) {
+  if (mesh.ranks != ranks)
+    return Status::error("a mesh of " + std::to_string(mesh.ranks) +
+                         " ranks does not fit a job of " +
+                         std::to_string(ranks));
+  std::unique_ptr<MpiCommunicator> result(new MpiCommunicator(rank, ranks));
+  result->sending.reset(new (std::nothrow) std::byte[bufferBytes]);
+  result->receiving.reset(new (std::nothrow) std::byte[bufferBytes]);
+  if (!result->sending || !result->receiving)
+    return Status::error("no memory for the buffers of the collectives");
+  for (const plan::Group& group : mesh.groups)
+    RECIPERUN_TRY(result->split(mesh, group));
+  return std::unique_ptr<Communicator>(std::move(result));
+}
+
+/// The group's instances are told apart by their lowest rank.
+Status MpiCommunicator::split(const plan::Mesh& mesh,
+                              const plan::Group& group) {
+  std::vector<int> members = plan::groupMembers(mesh, group, ownRank);
+  Circle circle;
+  RECIPERUN_TRY(check(
+      MPI_Comm_split(MPI_COMM_WORLD, members.front(), ownRank, &circle.comm),
+      "MPI_Comm_split"));
+  groups.push_back(circle);
+  Circle& kept = groups.back();
+  MPI_Comm_set_errhandler(kept.comm, MPI_ERRORS_RETURN);
+  RECIPERUN_TRY(check(MPI_Comm_rank(kept.comm, &kept.rank), "MPI_Comm_rank"));
+  return check(MPI_Comm_size(kept.comm, &kept.ranks), "MPI_Comm_size");
+}
+
+const MpiCommunicator::Circle& MpiCommunicator::circle(int group) const {
+  if (group == world)
+    return all;
+  assert(group >= 0 && size_t(group) < groups.size() && "no such group");
+  return groups[size_t(group)];
+}
+
+Status MpiCommunicator::check(int code, const char* call) const {
+  return checkMpi(code, call, ownRank);
+}
+
+Status MpiCommunicator::allReduce(int group, const Tensor& in,
+                                  const Tensor& out, Reduction reduction) {
+  const Circle& circle = this->circle(group);
+  assert(in.bytes() == out.bytes() && in.type == out.type);
+  int64_t size = plan::byteSize(in.type), elements = in.elements();
+  if (circle.ranks == 1) {
+    if (in.data != out.data)
+      std::memcpy(out.data, in.data, size_t(in.bytes()));
+    return Status::ok();
+  }
+  if (in.bytes() * circle.ranks <= smallBytes)
+    return reduceSmall(circle, in.type, reduction, elements, bytesOf(in),
+                       writableBytes(out));
+  int64_t piece = bufferBytes / size;
+  for (int64_t begin = 0; begin < elements; begin += piece)
+    RECIPERUN_TRY(reducePiece(
+        circle, in.type, reduction, std::min(piece, elements - begin),
+        bytesOf(in) + begin * size, writableBytes(out) + begin * size));
+  return Status::ok();
+}
+
+Status MpiCommunicator::reduceSmall(const Circle& circle, plan::DType type,
+                                    Reduction reduction, int64_t elements,
+                                    const std::byte* in, std::byte* out) {
+  int64_t bytes = elements * plan::byteSize(type);
+  RECIPERUN_TRY(check(MPI_Allgather(in, int(bytes), MPI_BYTE, receiving.get(),
+                                    int(bytes), MPI_BYTE, circle.comm),
+                      "MPI_Allgather"));
+  reduceInRankOrder(type, reduction, receiving.get(), bytes, circle.ranks,
+                    elements, out);
+  return Status::ok();
+}
+
+/// Reduces at most a bufferful. Slice j belongs to rank j.
+Status MpiCommunicator::reducePiece(const Circle& circle, plan::DType type,
+                                    Reduction reduction, int64_t elements,
+                                    const std::byte* in, std::byte* out) {
+  int64_t size = plan::byteSize(type);
+  std::vector<int> counts(size_t(circle.ranks)), starts(size_t(circle.ranks));
+  for (int64_t j = 0; j < circle.ranks; ++j) {
+    int64_t begin = elements * j / circle.ranks;
+    int64_t end = elements * (j + 1) / circle.ranks;
+    counts[size_t(j)] = int((end - begin) * size);
+    starts[size_t(j)] = int(begin * size);
+  }
+  int own = counts[size_t(circle.rank)];
+  std::vector<int> received(counts.size(), own), places(counts.size());
+  for (int j = 0; j < circle.ranks; ++j)
+    places[size_t(j)] = j * own;
+  RECIPERUN_TRY(check(MPI_Alltoallv(in, counts.data(), starts.data(), MPI_BYTE,
+                                    receiving.get(), received.data(),
+                                    places.data(), MPI_BYTE, circle.comm),
+                      "MPI_Alltoallv"));
+  reduceInRankOrder(type, reduction, receiving.get(), own, circle.ranks,
+                    own / size, sending.get());
+  return check(MPI_Allgatherv(sending.get(), own, MPI_BYTE, out, counts.data(),
+                              starts.data(), MPI_BYTE, circle.comm),
+               "MPI_Allgatherv");
+}
+
+Status MpiCommunicator::allGather(int group, const Tensor& in,
+                                  const Tensor& out, int dim) {
+  const Circle& circle = this->circle(group);
+  assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
+  int64_t size = plan::byteSize(in.type);
+  Blocks blocks = Blocks::of(in.shape, dim, circle.ranks, size);
+  if (circle.ranks == 1) {
+    if (in.data != out.data)
+      std::memcpy(out.data, in.data, size_t(in.bytes()));
+    return Status::ok();
+  }
+  std::byte* ownPart = writableBytes(out) + circle.rank * in.bytes();
+  bool inPlace = in.data == ownPart;
+  bool apart = bytesOf(in) + in.bytes() <= bytesOf(out) ||
+               bytesOf(out) + out.bytes() <= bytesOf(in);
+  if (blocks.contiguous() && (inPlace || apart) &&
+      in.bytes() <= std::numeric_limits<int>::max())
+    return check(MPI_Allgather(inPlace ? MPI_IN_PLACE : in.data,
+                               int(in.bytes()), MPI_BYTE, out.data,
+                               int(in.bytes()), MPI_BYTE, circle.comm),
+                 "MPI_Allgather");
+  int64_t elements = blocks.partElements();
+  int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
+  for (int64_t end = elements; end > 0; end -= std::min(piece, end))
+    RECIPERUN_TRY(gatherPiece(circle, blocks, std::max<int64_t>(0, end - piece),
+                              end, bytesOf(in), writableBytes(out)));
+  return Status::ok();
+}
+
+Status MpiCommunicator::gatherPiece(const Circle& circle, const Blocks& blocks,
+                                    int64_t begin, int64_t end,
+                                    const std::byte* in, std::byte* out) {
+  int64_t bytes = (end - begin) * blocks.elementBytes;
+  RECIPERUN_TRY(check(MPI_Allgather(in + begin * blocks.elementBytes,
+                                    int(bytes), MPI_BYTE, receiving.get(),
+                                    int(bytes), MPI_BYTE, circle.comm),
+                      "MPI_Allgather"));
+  for (int part = 0; part < circle.ranks; ++part)
+    blocks.unpack(receiving.get() + part * bytes, part, begin, end, out);
+  return Status::ok();
+}
+
+Status MpiCommunicator::reduceScatter(int group, const Tensor& in,
+                                      const Tensor& out, int dim) {
+  const Circle& circle = this->circle(group);
+  assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
+  int64_t size = plan::byteSize(in.type);
+  Blocks blocks = Blocks::of(out.shape, dim, circle.ranks, size);
+  if (circle.ranks == 1) {
+    if (in.data != out.data)
+      std::memcpy(out.data, in.data, size_t(in.bytes()));
+    return Status::ok();
+  }
+  int64_t elements = blocks.partElements();
+  int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
+  for (int64_t begin = 0; begin < elements; begin += piece)
+    RECIPERUN_TRY(scatterPiece(circle, blocks, in.type, begin,
+                               std::min(begin + piece, elements), bytesOf(in),
+                               writableBytes(out)));
+  return Status::ok();
+}
+
+Status MpiCommunicator::scatterPiece(const Circle& circle, const Blocks& blocks,
+                                     plan::DType type, int64_t begin,
+                                     int64_t end, const std::byte* in,
+                                     std::byte* out) {
+  int64_t bytes = (end - begin) * blocks.elementBytes;
+  for (int part = 0; part < circle.ranks; ++part)
+    blocks.pack(in, part, begin, end, sending.get() + part * bytes);
+  RECIPERUN_TRY(
+      check(MPI_Alltoall(sending.get(), int(bytes), MPI_BYTE, receiving.get(),
+                         int(bytes), MPI_BYTE, circle.comm),
+            "MPI_Alltoall"));
+  reduceInRankOrder(type, Reduction::sum, receiving.get(), bytes, circle.ranks,
+                    end - begin, out + begin * blocks.elementBytes);
+  return Status::ok();
+}
+
+Status MpiCommunicator::send(int to, std::span<const std::byte> bytes) {
+  for (size_t at = 0; at < bytes.size(); at += bufferBytes)
+    RECIPERUN_TRY(
+        check(MPI_Send(bytes.data() + at,
+                       int(std::min<size_t>(bufferBytes, bytes.size() - at)),
+                       MPI_BYTE, to, 0, MPI_COMM_WORLD),
+              "MPI_Send"));
+  return Status::ok();
+}
+
+Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
+  for (size_t at = 0; at < bytes.size(); at += bufferBytes)
+    RECIPERUN_TRY(
+        check(MPI_Recv(bytes.data() + at,
+                       int(std::min<size_t>(bufferBytes, bytes.size() - at)),
+                       MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+              "MPI_Recv"));
+  return Status::ok();
+}
+
+Status MpiCommunicator::agree(const Status& mine) {
+  int first = mine ? allRanks : ownRank, lowest = 0;
+  RECIPERUN_TRY(
+      check(MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),
+            "MPI_Allreduce"));
+  if (lowest == allRanks)
+    return Status::ok();
+  std::string text = ownRank == lowest ? mine.message() : "";
+  uint64_t length = text.size();
+  RECIPERUN_TRY(
+      check(MPI_Bcast(&length, 1, MPI_UINT64_T, lowest, MPI_COMM_WORLD),
+            "MPI_Bcast"));
+  text.resize(length);
+  RECIPERUN_TRY(check(
+      MPI_Bcast(text.data(), int(length), MPI_CHAR, lowest, MPI_COMM_WORLD),
+      "MPI_Bcast"));
+  std::string place =
+      lowest == 0 ? "" : "on rank " + std::to_string(lowest) + ": ";
+  return Status::error(place + text);
+}
+
+} // namespace reciperun::comm

@@ -1,0 +1,80 @@
+// Collectives by MPI.
+//
+// Reductions move the contributions with MPI and add them up themselves: each
+// element is summed by one rank in rank order and sent to the others, which
+// makes the order independent of MPI's choice of algorithm. The traffic is that
+// of a ring, 2 (n-1)/n of the tensor. Tensors pass through two buffers of fixed
+// size, all that this class ever allocates.
+
+#ifndef RECIPERUN_COMM_MPICOMMUNICATOR_H
+#define RECIPERUN_COMM_MPICOMMUNICATOR_H
+
+#include "runtime/comm/Blocks.h"
+#include "runtime/comm/Communicator.h"
+
+#include <mpi.h>
+
+#include <memory>
+#include <vector>
+
+namespace reciperun::comm {
+
+class MpiCommunicator final : public Communicator {
+public:
+  /// Bytes of each of the two buffers.
+  static constexpr int64_t bufferBytes = int64_t(4) << 20;
+
+  /// Splits the world into the groups of the mesh; called by all ranks.
+  static Expected<std::unique_ptr<Communicator>> make(const plan::Mesh& mesh,
+                                                      int rank, int ranks);
+
+  ~MpiCommunicator() override;
+
+  int rank() const override { return ownRank; }
+  int ranks() const override { return allRanks; }
+  Status allReduce(int group, const Tensor& in, const Tensor& out,
+                   Reduction reduction) override;
+  Status allGather(int group, const Tensor& in, const Tensor& out,
+                   int dim) override;
+  Status reduceScatter(int group, const Tensor& in, const Tensor& out,
+                       int dim) override;
+  Status send(int to, std::span<const std::byte> bytes) override;
+  Status receive(int from, std::span<std::byte> bytes) override;
+  Status agree(const Status& mine) override;
+
+private:
+  /// One group: its MPI communicator and this rank's place in it.
+  struct Circle {
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = 0;
+    int ranks = 1;
+  };
+
+  MpiCommunicator(int rank, int ranks);
+  Status split(const plan::Mesh& mesh, const plan::Group& group);
+  const Circle& circle(int group) const;
+  Status check(int code, const char* call) const;
+
+  Status reduceSmall(const Circle& circle, plan::DType type,
+                     Reduction reduction, int64_t elements, const std::byte* in,
+                     std::byte* out);
+  Status reducePiece(const Circle& circle, plan::DType type,
+                     Reduction reduction, int64_t elements, const std::byte* in,
+                     std::byte* out);
+  Status gatherPiece(const Circle& circle, const Blocks& blocks, int64_t begin,
+                     int64_t end, const std::byte* in, std::byte* out);
+  Status scatterPiece(const Circle& circle, const Blocks& blocks,
+                      plan::DType type, int64_t begin, int64_t end,
+                      const std::byte* in, std::byte* out);
+
+  int ownRank;
+  int allRanks;
+  Circle all;
+  std::vector<Circle> groups;
+  std::unique_ptr<std::byte[]> sending;
+  std::unique_ptr<std::byte[]> receiving;
+};
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_MPICOMMUNICATOR_H

@@ -1,0 +1,99 @@
+// Sums and maxima over the contributions of ranks, in rank order.
+//
+// Goes through the elements in tiles that stay in the first-level cache: the
+// tile is begun by the first rank's contribution, in the wider type for bf16,
+// and takes the others' one after the other.
+
+#include "runtime/comm/Reduce.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace reciperun::comm {
+namespace {
+
+constexpr int64_t tileElements = 1024;
+
+/// The bits of a bf16: the upper half of an f32.
+struct Bf16 {
+  uint16_t bits;
+};
+
+float widen(Bf16 value) {
+  return std::bit_cast<float>(uint32_t(value.bits) << 16);
+}
+template <class T> T widen(T value) {
+  return value;
+}
+
+/// Rounds to nearest, ties to even; NaN stays one.
+void narrow(float value, Bf16& out) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  out.bits = uint16_t((std::isnan(value) ? bits | 0x400000 : rounded) >> 16);
+}
+template <class T> void narrow(T value, T& out) {
+  out = value;
+}
+
+template <class T> T sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
+  else
+    return a + b;
+}
+template <class T> T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a > b || std::isnan(a) ? a : b;
+  else
+    return std::max(a, b);
+}
+
+template <class Stored, class Wide>
+void reduce(Reduction reduction, const std::byte* in, int64_t stride, int ranks,
+            int64_t elements, Stored* out) {
+  Wide tile[tileElements];
+  for (int64_t begin = 0; begin < elements; begin += tileElements) {
+    int64_t count = std::min(tileElements, elements - begin);
+    for (int rank = 0; rank < ranks; ++rank) {
+      auto* part = reinterpret_cast<const Stored*>(in + rank * stride) + begin;
+      if (rank == 0)
+        for (int64_t i = 0; i < count; ++i)
+          tile[i] = widen(part[i]);
+      else if (reduction == Reduction::sum)
+        for (int64_t i = 0; i < count; ++i)
+          tile[i] = sum<Wide>(tile[i], widen(part[i]));
+      else
+        for (int64_t i = 0; i < count; ++i)
+          tile[i] = larger<Wide>(tile[i], widen(part[i]));
+    }
+    for (int64_t i = 0; i < count; ++i)
+      narrow(tile[i], out[begin + i]);
+  }
+}
+
+} // namespace
+
+void reduceInRankOrder(plan::DType type, Reduction reduction,
+                       const std::byte* in, int64_t stride, int ranks,
+                       int64_t elements, std::byte* out) {
+  auto run = [&]<class Stored, class Wide>() {
+    reduce<Stored, Wide>(reduction, in, stride, ranks, elements,
+                         reinterpret_cast<Stored*>(out));
+  };
+  switch (type) {
+  case plan::DType::f64:
+    return run.operator()<double, double>();
+  case plan::DType::f32:
+    return run.operator()<float, float>();
+  case plan::DType::bf16:
+    return run.operator()<Bf16, float>();
+  case plan::DType::i32:
+    return run.operator()<int32_t, int32_t>();
+  case plan::DType::i64:
+    return run.operator()<int64_t, int64_t>();
+  }
+}
+
+} // namespace reciperun::comm

@@ -1,0 +1,77 @@
+// Runs the functions and schedules of a plan.
+//
+// 1. make: each op of each function is resolved to its kernel and to views of
+//    its buffers, once for every slot that a schedule uses.
+// 2. run: a loop over those. What is run, on which data and in which order is
+//    the plan's; there is no policy here.
+
+#ifndef RECIPERUN_EXEC_EXECUTOR_H
+#define RECIPERUN_EXEC_EXECUTOR_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/device/KernelTable.h"
+#include "runtime/memory/Arena.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::exec {
+
+using device::Tensor;
+
+class Executor {
+public:
+  /// Fills the input buffers of a micro-batch, in a slot.
+  using Load = std::function<Status(int microBatch, int slot)>;
+
+  /// All arguments outlive the executor; the plan has been validated and the
+  /// arena has its size. Fails where an op has no kernel on this device.
+  static Expected<Executor> make(const plan::Plan& plan, memory::Arena& arena,
+                                 comm::Communicator& communicator,
+                                 device::CpuContext& context);
+
+  /// Runs all steps of a schedule, `load` where the schedule says so. A failure
+  /// names function, op and rank.
+  Status run(const plan::Schedule& schedule, const Load& load);
+
+  /// Runs one function on the buffers of a slot.
+  Status run(int function, int slot = 0);
+
+  /// A buffer of this rank; no data for the number -1.
+  Tensor tensor(int buffer, int slot = 0) const;
+
+  /// The schedule of that name, null where the plan has none.
+  const plan::Schedule* findSchedule(std::string_view name) const;
+
+private:
+  struct Call {
+    const plan::Op* op;
+    device::Kernel kernel; // null for a collective
+    std::vector<Tensor> inputs;
+    std::vector<Tensor> outputs;
+    Tensor workspace;
+  };
+
+  Executor(const plan::Plan& plan, memory::Arena& arena,
+           comm::Communicator& communicator, device::CpuContext& context)
+      : plan(plan), arena(arena), communicator(communicator), context(context) {
+  }
+  Status resolve(int function, int slot);
+  Expected<Call> resolve(const plan::Op& op, int slot) const;
+  Status perform(const Call& call);
+  Status communicate(const Call& call);
+
+  const plan::Plan& plan;
+  memory::Arena& arena;
+  comm::Communicator& communicator;
+  device::CpuContext& context;
+  /// calls[slot][function]; empty where no schedule runs the pair.
+  std::vector<std::vector<std::vector<Call>>> calls;
+};
+
+} // namespace reciperun::exec
+
+#endif // RECIPERUN_EXEC_EXECUTOR_H
