@@ -1,9 +1,10 @@
-// MPI's return codes as Status.
+// MPI's return codes as Status, and agreement on one.
 
 #include "runtime/comm/MpiCheck.h"
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <string>
 
 namespace reciperun::comm {
@@ -17,6 +18,27 @@ Status checkMpi(int code, const char* call, int rank) {
   std::string text = "`";
   text.append(call).append("` failed on rank ").append(std::to_string(rank));
   return Status::error(text.append(": ").append(reason));
+}
+
+Status agreeOnWorld(const Status& mine, int rank, int ranks) {
+  int first = mine ? ranks : rank, lowest = 0;
+  RECIPERUN_TRY(checkMpi(
+      MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),
+      "MPI_Allreduce", rank));
+  if (lowest == ranks)
+    return Status::ok();
+  std::string text = rank == lowest ? mine.message() : "";
+  uint64_t length = text.size();
+  RECIPERUN_TRY(
+      checkMpi(MPI_Bcast(&length, 1, MPI_UINT64_T, lowest, MPI_COMM_WORLD),
+               "MPI_Bcast", rank));
+  text.resize(length);
+  RECIPERUN_TRY(checkMpi(
+      MPI_Bcast(text.data(), int(length), MPI_CHAR, lowest, MPI_COMM_WORLD),
+      "MPI_Bcast", rank));
+  if (lowest == 0)
+    return Status::error(text);
+  return Status::error(text).withContext("on rank " + std::to_string(lowest));
 }
 
 } // namespace reciperun::comm

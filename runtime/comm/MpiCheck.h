@@ -1,4 +1,4 @@
-// MPI's return codes as Status.
+// MPI's return codes as Status, and agreement on one.
 
 #ifndef RECIPERUN_COMM_MPICHECK_H
 #define RECIPERUN_COMM_MPICHECK_H
@@ -9,6 +9,9 @@ namespace reciperun::comm {
 
 /// Ok, or "`MPI_Call` failed on rank N: what MPI says of the code".
 Status checkMpi(int code, const char* call, int rank);
+
+/// What Communicator::agree promises, over MPI_COMM_WORLD.
+Status agreeOnWorld(const Status& mine, int rank, int ranks);
 
 } // namespace reciperun::comm
 

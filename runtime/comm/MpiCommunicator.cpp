@@ -247,24 +247,7 @@ Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
 }
 
 Status MpiCommunicator::agree(const Status& mine) {
-  int first = mine ? allRanks : ownRank, lowest = 0;
-  RECIPERUN_TRY(
-      check(MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),
-            "MPI_Allreduce"));
-  if (lowest == allRanks)
-    return Status::ok();
-  std::string text = ownRank == lowest ? mine.message() : "";
-  uint64_t length = text.size();
-  RECIPERUN_TRY(
-      check(MPI_Bcast(&length, 1, MPI_UINT64_T, lowest, MPI_COMM_WORLD),
-            "MPI_Bcast"));
-  text.resize(length);
-  RECIPERUN_TRY(check(
-      MPI_Bcast(text.data(), int(length), MPI_CHAR, lowest, MPI_COMM_WORLD),
-      "MPI_Bcast"));
-  std::string place =
-      lowest == 0 ? "" : "on rank " + std::to_string(lowest) + ": ";
-  return Status::error(place + text);
+  return agreeOnWorld(mine, ownRank, allRanks);
 }
 
 } // namespace reciperun::comm

@@ -5,25 +5,14 @@
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/MpiCommunicator.h"
 
+#include <mpi.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 namespace reciperun::comm {
-namespace {
-
-/// The number of ranks on this rank's host.
-Status countHostRanks(int rank, int& count) {
-  MPI_Comm host = MPI_COMM_NULL;
-  RECIPERUN_TRY(
-      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
-                                   MPI_INFO_NULL, &host),
-               "MPI_Comm_split_type", rank));
-  RECIPERUN_TRY(checkMpi(MPI_Comm_size(host, &count), "MPI_Comm_size", rank));
-  return checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", rank);
-}
-
-} // namespace
-
 Expected<MpiSession> MpiSession::start() {
   MpiSession session;
   int granted = 0;
@@ -39,17 +28,41 @@ Expected<MpiSession> MpiSession::start() {
                          "MPI_Comm_rank", 0));
   RECIPERUN_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &session.allRanks),
                          "MPI_Comm_size", session.ownRank));
-  RECIPERUN_TRY(countHostRanks(session.ownRank, session.hostRanks));
   return session;
 }
 
 MpiSession::MpiSession(MpiSession&& other) noexcept
     : active(std::exchange(other.active, false)), ownRank(other.ownRank),
-      allRanks(other.allRanks), hostRanks(other.hostRanks) {}
+      allRanks(other.allRanks) {}
 
 MpiSession::~MpiSession() {
   if (active)
     MPI_Finalize();
+}
+
+Expected<int> MpiSession::countOnHost(std::span<const std::byte> bytes) const {
+  MPI_Comm host = MPI_COMM_NULL;
+  RECIPERUN_TRY(
+      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                   ownRank, MPI_INFO_NULL, &host),
+               "MPI_Comm_split_type", ownRank));
+  int ranksOnHost = 0;
+  RECIPERUN_TRY(
+      checkMpi(MPI_Comm_size(host, &ranksOnHost), "MPI_Comm_size", ownRank));
+  std::vector<std::byte> all(bytes.size() * size_t(ranksOnHost));
+  int length = int(bytes.size());
+  RECIPERUN_TRY(checkMpi(MPI_Allgather(bytes.data(), length, MPI_BYTE,
+                                       all.data(), length, MPI_BYTE, host),
+                         "MPI_Allgather", ownRank));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", ownRank));
+  int same = 0;
+  for (size_t at = 0; at < all.size(); at += bytes.size())
+    same += std::equal(bytes.begin(), bytes.end(), all.begin() + ptrdiff_t(at));
+  return same;
+}
+
+Status MpiSession::agree(const Status& mine) const {
+  return agreeOnWorld(mine, ownRank, allRanks);
 }
 
 void MpiSession::abort(int exitCode) {

@@ -6,7 +6,9 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/plan/Plan.h"
 
+#include <cstddef>
 #include <memory>
+#include <span>
 
 namespace reciperun::comm {
 
@@ -23,8 +25,12 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return allRanks; }
-  /// Ranks that share this host's cores, this one included.
-  int ranksOnHost() const { return hostRanks; }
+  /// How many ranks of this host, this one included, hand in the same bytes;
+  /// all hand in equally many. Collective.
+  Expected<int> countOnHost(std::span<const std::byte> bytes) const;
+
+  /// Communicator::agree for what comes before a mesh is known.
+  Status agree(const Status& mine) const;
 
   /// Ends all ranks at once with an exit code; for a rank that cannot go on
   /// while others wait for it.
@@ -39,7 +45,6 @@ private:
   bool active = true;
   int ownRank = 0;
   int allRanks = 1;
-  int hostRanks = 1;
 };
 
 } // namespace reciperun::comm
