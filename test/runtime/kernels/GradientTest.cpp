@@ -1,0 +1,247 @@
+// Each op's backward against central differences in double precision.
+//
+// The loss is the sum of the outputs times fixed random numbers, which are then
+// the outputs' gradients. Errors are relative to the largest element of the
+// gradient and must be below 1e-6: differences are right to about 1e-9.
+
+#include "test/runtime/kernels/Harness.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+constexpr double tolerance = 1e-6;
+
+Array real(std::vector<int64_t> shape, unsigned seed) {
+  return Array::random(DType::f64, std::move(shape), seed);
+}
+Array like(const Array& other) {
+  return Array(other.dtype(), other.shape());
+}
+
+TEST(Gradient, Embedding) {
+  Array tokens = Array::integers({2, 3}, {4, 0, 4, 1, 6, 4});
+  Array table = real({7, 5}, 1), y(DType::f64, {2, 3, 5});
+  Array dy = real({2, 3, 5}, 2), dtable = like(table);
+  call(OpKind::EmbeddingBackward, {&tokens, &dy}, {&dtable});
+  const Array expected = centralDifferences(table, [&] {
+    call(OpKind::Embedding, {&tokens, &table}, {&y});
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dtable, expected), tolerance);
+}
+
+TEST(Gradient, EmbeddingAddsToTheGradient) {
+  Array tokens = Array::integers({1, 1}, {1});
+  Array dy = real({1, 1, 5}, 2), once(DType::f64, {3, 5}), twice = once;
+  call(OpKind::EmbeddingBackward, {&tokens, &dy}, {&once});
+  call(OpKind::EmbeddingBackward, {&tokens, &dy}, {&twice});
+  call(OpKind::EmbeddingBackward, {&tokens, &dy}, {&twice});
+  for (int64_t i = 0; i < once.size(); ++i)
+    EXPECT_EQ(twice.get(i), 2 * once.get(i));
+}
+
+TEST(Gradient, Linear) {
+  // Grouped dimensions on both sides: [2,3,(2,4)] to [2,3,(5,3)].
+  Array x = real({2, 3, 2, 4}, 1), w = real({5, 3, 2, 4}, 2);
+  Array y(DType::f64, {2, 3, 5, 3}), dy = real({2, 3, 5, 3}, 3);
+  Array dx = like(x), dw = like(w);
+  const Attributes attributes = {{"alpha", 0.7}};
+  call(OpKind::LinearDgrad, {&dy, &w}, {&dx}, attributes);
+  call(OpKind::LinearWgrad, {&x, &dy}, {&dw}, attributes);
+  auto loss = [&] {
+    call(OpKind::Linear, {&x, &w}, {&y}, attributes);
+    return dot(y, dy);
+  };
+  EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
+  EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
+}
+
+TEST(Gradient, LinearAccumulates) {
+  Array x = real({5, 7}, 1), w = real({3, 7}, 2), once(DType::f64, {5, 3});
+  Array twice = once;
+  call(OpKind::Linear, {&x, &w}, {&once});
+  call(OpKind::Linear, {&x, &w}, {&twice});
+  call(OpKind::Linear, {&x, &w}, {&twice}, {{"accumulate", true}});
+  for (int64_t i = 0; i < once.size(); ++i)
+    EXPECT_DOUBLE_EQ(twice.get(i), 2 * once.get(i));
+}
+
+TEST(Gradient, RmsNorm) {
+  Array x = real({2, 3, 13}, 1), w = real({13}, 2), y = like(x);
+  Array rstd(DType::f64, {2, 3}), dy = real({2, 3, 13}, 3);
+  Array dx = like(x), dw = like(w);
+  auto loss = [&] {
+    call(OpKind::RmsNorm, {&x, &w}, {&y, &rstd}, {{"eps", 1e-5}});
+    return dot(y, dy);
+  };
+  loss();
+  call(OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&dx, &dw});
+  EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
+  EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
+}
+
+TEST(Gradient, RmsNormOfAFrozenWeightGivesDxAlone) {
+  Array x = real({4, 9}, 1), w = real({9}, 2), y = like(x),
+        dy = real({4, 9}, 3);
+  Array rstd(DType::f64, {4}), dx = like(x), alone = like(x), dw = like(w);
+  call(OpKind::RmsNorm, {&x, &w}, {&y, &rstd}, {{"eps", 1e-5}});
+  call(OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&dx, &dw});
+  call(OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&alone, nullptr});
+  EXPECT_EQ(relativeError(alone, dx), 0);
+}
+
+TEST(Gradient, RopeIsUndoneByItsInverse) {
+  Array x = real({2, 5, 3, 6}, 1), dy = real({2, 5, 3, 6}, 2);
+  Array y = like(x), dx = like(x);
+  Array positions = Array::integers({2, 5}, {0, 1, 2, 0, 1, 0, 1, 2, 3, 900});
+  call(OpKind::Rope, {&dy, &positions}, {&dx},
+       {{"theta", 1e4}, {"inverse", true}});
+  const Array expected = centralDifferences(x, [&] {
+    call(OpKind::Rope, {&x, &positions}, {&y}, {{"theta", 1e4}});
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance);
+}
+
+struct AttentionCase {
+  int64_t batch, sequence, heads, keyHeads, width;
+  bool causal;
+  std::vector<int64_t> segments;
+};
+
+void checkAttention(const AttentionCase& c) {
+  const std::vector<int64_t> queryShape = {c.batch, c.sequence, c.heads,
+                                           c.width};
+  const std::vector<int64_t> keyShape = {c.batch, c.sequence, c.keyHeads,
+                                         c.width};
+  Array q = real(queryShape, 1), k = real(keyShape, 2), v = real(keyShape, 3);
+  Array segments = Array::integers({c.batch, c.sequence}, c.segments);
+  Array out = like(q), lse(DType::f64, {c.batch, c.heads, c.sequence});
+  Array dout = real(queryShape, 4), dq = like(q), dk = like(k), dv = like(v);
+  const Attributes attributes = {{"causal", c.causal}};
+  auto loss = [&] {
+    call(OpKind::Attention, {&q, &k, &v, &segments}, {&out, &lse}, attributes);
+    return dot(out, dout);
+  };
+  loss();
+  call(OpKind::AttentionBackward, {&dout, &out, &q, &k, &v, &lse, &segments},
+       {&dq, &dk, &dv}, attributes);
+  EXPECT_LT(relativeError(dq, centralDifferences(q, loss)), tolerance);
+  EXPECT_LT(relativeError(dk, centralDifferences(k, loss)), tolerance);
+  EXPECT_LT(relativeError(dv, centralDifferences(v, loss)), tolerance);
+}
+
+TEST(Gradient, AttentionCausal) {
+  checkAttention({1, 7, 2, 2, 5, true, std::vector<int64_t>(7, 0)});
+}
+TEST(Gradient, AttentionOverAllTokens) {
+  checkAttention({1, 6, 2, 1, 8, false, std::vector<int64_t>(6, 0)});
+}
+TEST(Gradient, AttentionGroupedPackedAndPadded) {
+  checkAttention(
+      {2, 6, 4, 2, 3, true, {0, 0, 1, 1, 1, -1, 5, 5, 5, 5, -1, -1}});
+}
+TEST(Gradient, AttentionAcrossTiles) {
+  std::vector<int64_t> segments(70, 3);
+  std::fill(segments.begin() + 40, segments.end(), 4);
+  checkAttention({1, 70, 1, 1, 2, true, segments});
+}
+
+TEST(Gradient, Silu) {
+  Array x = real({3, 7}, 1), y = like(x), dy = real({3, 7}, 2), dx = like(x);
+  call(OpKind::SiluBackward, {&dy, &x}, {&dx});
+  const Array expected = centralDifferences(x, [&] {
+    call(OpKind::Silu, {&x}, {&y});
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance);
+}
+
+TEST(Gradient, Swiglu) {
+  Array gate = real({3, 7}, 1), up = real({3, 7}, 2), y = like(up);
+  Array dy = real({3, 7}, 3), dgate = like(gate), dup = like(up);
+  call(OpKind::SwigluBackward, {&dy, &gate, &up}, {&dgate, &dup});
+  auto loss = [&] {
+    call(OpKind::Swiglu, {&gate, &up}, {&y});
+    return dot(y, dy);
+  };
+  EXPECT_LT(relativeError(dgate, centralDifferences(gate, loss)), tolerance);
+  EXPECT_LT(relativeError(dup, centralDifferences(up, loss)), tolerance);
+}
+
+TEST(Gradient, MulIsAMulByTheOtherFactor) {
+  Array a = real({3, 7}, 1), b = real({3, 7}, 2), y = like(a);
+  Array dy = real({3, 7}, 3), da = like(a);
+  call(OpKind::Mul, {&dy, &b}, {&da});
+  const Array expected = centralDifferences(a, [&] {
+    call(OpKind::Mul, {&a, &b}, {&y});
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(da, expected), tolerance);
+}
+
+TEST(Gradient, AddPassesItsGradientOn) {
+  Array a = real({3, 7}, 1), b = real({3, 7}, 2), y = like(a);
+  const Array dy = real({3, 7}, 3);
+  const Array expected = centralDifferences(b, [&] {
+    call(OpKind::Add, {&a, &b}, {&y});
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dy, expected), tolerance);
+}
+
+TEST(Gradient, ScaleIsAScale) {
+  Array x = real({3, 7}, 1), y = like(x), dy = real({3, 7}, 2), dx = like(x);
+  const Attributes attributes = {{"alpha", -2.5}};
+  call(OpKind::Scale, {&dy}, {&dx}, attributes);
+  const Array expected = centralDifferences(x, [&] {
+    call(OpKind::Scale, {&x}, {&y}, attributes);
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance);
+}
+
+TEST(Gradient, DropoutIsADropout) {
+  Array x = real({2, 3, 7}, 1), y = like(x), dy = real({2, 3, 7}, 2);
+  Array dx = like(x), samples = Array::integers({2}, {3, 8}, DType::i64);
+  const Attributes attributes = {
+      {"p", 0.4}, {"seed", int64_t(7)}, {"stream", int64_t(2)}};
+  call(OpKind::Dropout, {&dy, &samples}, {&dx}, attributes);
+  const Array expected = centralDifferences(x, [&] {
+    call(OpKind::Dropout, {&x, &samples}, {&y}, attributes);
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance);
+}
+
+TEST(Gradient, CrossEntropy) {
+  Array logits = real({2, 3, 11}, 1), dlogits = like(logits);
+  Array labels = Array::integers({2, 3}, {0, 10, 4, 4, -1, 7});
+  Array weights = Array::random(DType::f32, {2, 3}, 2);
+  weights.set(4, 0); // the place without a label
+  Array scale(DType::f32, {1});
+  scale.set(0, 0.25);
+  Array m(DType::f64, {2, 3}), stats(DType::f64, {2, 3, 2});
+  auto loss = [&] {
+    Array sum(DType::f64, {1});
+    call(OpKind::SoftmaxMax, {&logits}, {&m});
+    call(OpKind::SoftmaxSum, {&logits, &m, &labels}, {&stats});
+    call(OpKind::Nll, {&m, &stats, &weights, &scale}, {&sum});
+    return sum.get(0);
+  };
+  loss();
+  call(OpKind::CrossEntropyBackward,
+       {&logits, &m, &stats, &labels, &weights, &scale}, {&dlogits});
+  const Array expected = centralDifferences(logits, loss);
+  EXPECT_LT(relativeError(dlogits, expected), tolerance);
+}
+
+} // namespace
+} // namespace reciperun::kernels
