@@ -1,0 +1,581 @@
+// Reads a module's text by recursive descent, without a separate lexer: at
+// each place the form allows few words, and a name ends where a character
+// follows that names do not hold.
+//
+// Values are made where they are declared (inputs, state, gradients,
+// parameters) or first defined (results of ops). Names of values that stand
+// before their declaration (`lora`) are resolved at the end.
+
+#include "compiler/ir/Parse.h"
+
+#include <cctype>
+#include <charconv>
+#include <unordered_map>
+
+namespace recipec::ir {
+
+namespace {
+
+class Parser {
+public:
+  explicit Parser(std::string_view text) : text(text) {}
+
+  std::optional<Module> run(std::string& error) {
+    header();
+    while (ok() && !atEnd())
+      item();
+    resolveBindings();
+    resolveLora();
+    if (!ok()) {
+      error = failure;
+      return std::nullopt;
+    }
+    return std::move(module);
+  }
+
+private:
+  // ---- characters and words
+  // ------------------------------------------------------
+
+  bool ok() const { return failure.empty(); }
+
+  void fail(std::string expected) {
+    if (!ok())
+      return;
+    int line = 1;
+    for (char c : text.substr(0, place))
+      line += c == '\n';
+    std::string_view rest = text.substr(place);
+    failure = "line " + std::to_string(line) + ": expected " + expected +
+              ", found `" + std::string(rest.substr(0, rest.find('\n'))) + "`";
+    place = text.size();
+  }
+
+  void skipSpace() {
+    while (place < text.size() &&
+           std::isspace(static_cast<unsigned char>(text[place])))
+      ++place;
+  }
+
+  bool atEnd() {
+    skipSpace();
+    return place == text.size();
+  }
+
+  char peek() {
+    skipSpace();
+    return place < text.size() ? text[place] : '\0';
+  }
+
+  bool take(char c) {
+    if (peek() != c)
+      return false;
+    ++place;
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c))
+      fail("`" + std::string(1, c) + "`");
+  }
+
+  static bool isNameCharacter(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  }
+
+  std::string_view peekWord() {
+    skipSpace();
+    size_t end = place;
+    while (end < text.size() && isNameCharacter(text[end]))
+      ++end;
+    return text.substr(place, end - place);
+  }
+
+  bool takeWord(std::string_view word) {
+    if (peekWord() != word)
+      return false;
+    place += word.size();
+    return true;
+  }
+
+  void expectWord(std::string_view word) {
+    if (!takeWord(word))
+      fail("`" + std::string(word) + "`");
+  }
+
+  std::string word() {
+    std::string_view found = peekWord();
+    if (found.empty())
+      fail("a name");
+    place += found.size();
+    return std::string(found);
+  }
+
+  std::string name() { return peek() == '"' ? quoted() : word(); }
+
+  std::string quoted() {
+    std::string result;
+    expect('"');
+    while (ok() && place < text.size() && text[place] != '"') {
+      char c = text[place++];
+      if (c != '\\') {
+        result += c;
+        continue;
+      }
+      if (place >= text.size())
+        break;
+      c = text[place++];
+      if (c == 'x' && place + 2 <= text.size()) {
+        unsigned code = 0;
+        std::from_chars(&text[place], &text[place] + 2, code, 16);
+        place += 2;
+        c = char(code);
+      }
+      result += c;
+    }
+    if (place >= text.size() || text[place] != '"')
+      fail("the end of a string");
+    else
+      ++place;
+    return result;
+  }
+
+  std::string_view numberText() {
+    skipSpace();
+    size_t end = place;
+    while (end < text.size() &&
+           (isNameCharacter(text[end]) || text[end] == '-' || text[end] == '+'))
+      ++end;
+    return text.substr(place, end - place);
+  }
+
+  template <class Number> Number number() {
+    std::string_view found = numberText();
+    Number value = 0;
+    auto [end, code] =
+        std::from_chars(found.data(), found.data() + found.size(), value);
+    if (code != std::errc() || end != found.data() + found.size())
+      fail("a number");
+    else
+      place += found.size();
+    return value;
+  }
+
+  int64_t integer() { return number<int64_t>(); }
+
+  // ---- references and types
+  // --------------------------------------------------------
+
+  AxisId axis() {
+    std::string found = word();
+    AxisId id = findAxis(module, found);
+    if (id == AxisId::none)
+      fail("an axis of the mesh instead of `" + found + "`");
+    return id;
+  }
+
+  DimId dim() {
+    std::string found = name();
+    auto it = dims.find(found);
+    if (it != dims.end())
+      return it->second;
+    fail("a dimension instead of `" + found + "`");
+    return DimId::none;
+  }
+
+  bool atReference() { return peek() == '%' || peek() == '@'; }
+
+  /// `%name`, `@name` or `_`; the name of the last is empty.
+  std::string referenceName() {
+    if (takeWord("_"))
+      return "";
+    if (!take('%'))
+      expect('@');
+    return name();
+  }
+
+  ValueId reference() {
+    std::string found = referenceName();
+    if (found.empty() || !ok())
+      return ValueId::none;
+    auto it = values.find(found);
+    if (it != values.end())
+      return it->second;
+    fail("a value defined before instead of `" + found + "`");
+    return ValueId::none;
+  }
+
+  ValueId make(std::string name, ValueKind kind) {
+    ValueId id = addValue(module, {name, kind, {}, {}, {}, {}});
+    if (!values.emplace(std::move(name), id).second)
+      fail("a name that no other value has");
+    return id;
+  }
+
+  void type(ValueId id) {
+    Value& value = module[id];
+    std::string typeName = word();
+    std::optional<DType> found = findDType(typeName);
+    if (!found) {
+      fail("an element type instead of `" + typeName + "`");
+      return;
+    }
+    value.type = *found;
+    value.dims.clear();
+    value.sharding = {};
+    expect('[');
+    while (ok() && !take(']')) {
+      value.dims.push_back(dim());
+      AxisSet split;
+      while (take('/'))
+        split = split | AxisSet(axis());
+      if (module.isProgram)
+        value.sharding.dims.push_back(split);
+      if (peek() != ']')
+        expect(',');
+    }
+    while (take('+'))
+      value.sharding.partial = value.sharding.partial | AxisSet(axis());
+  }
+
+  // ---- declarations
+  // ------------------------------------------------------------------
+
+  void header() {
+    if (takeWord("program"))
+      module.isProgram = true;
+    else
+      expectWord("graph");
+    module.name = name();
+    std::string typeName = word();
+    if (std::optional<DType> found = findDType(typeName))
+      module.compute = *found;
+    else
+      fail("an element type");
+  }
+
+  void item() {
+    std::string keyword = word();
+    if (keyword == "axis")
+      axisItem();
+    else if (keyword == "dim")
+      dimItem();
+    else if (keyword == "input")
+      declaration(ValueKind::input);
+    else if (keyword == "state")
+      declaration(ValueKind::state);
+    else if (keyword == "gradient")
+      declaration(ValueKind::gradient);
+    else if (keyword == "value")
+      declaration(ValueKind::parameter);
+    else if (keyword == "param")
+      param();
+    else if (keyword == "bind")
+      binding();
+    else if (keyword == "region")
+      region();
+    else if (keyword == "function")
+      function();
+    else if (keyword == "schedule")
+      schedule();
+    else if (keyword == "memory")
+      memory();
+    else
+      fail("a declaration instead of `" + keyword + "`");
+  }
+
+  void axisItem() {
+    Axis axis;
+    axis.name = word();
+    expect('=');
+    axis.size = int(integer());
+    module.axes.push_back(std::move(axis));
+  }
+
+  void dimItem() {
+    Dim dim;
+    dim.name = name();
+    expect('=');
+    dim.size = integer();
+    dims.emplace(dim.name, DimId(module.dims.size()));
+    module.dims.push_back(std::move(dim));
+  }
+
+  void declaration(ValueKind kind) {
+    ValueId value = make(referenceName(), kind);
+    expect(':');
+    type(value);
+  }
+
+  void param() {
+    Param param;
+    param.value = make(referenceName(), ValueKind::parameter);
+    param.name = peek() == '"' ? quoted() : module[param.value].name;
+    paramNames.emplace(module[param.value].name, ParamId(module.params.size()));
+    expect(':');
+    type(param.value);
+    expectWord("init");
+    param.init.kind = word();
+    param.init.scale = number<double>();
+    param.trainable = !takeWord("frozen");
+    param.decay = !takeWord("no_decay");
+    param.adapter = takeWord("adapter");
+    if (takeWord("gradient"))
+      param.gradient = reference();
+    if (takeWord("lora"))
+      loraOf(param);
+    expectWord("hf");
+    param.hfName = quoted();
+    expect('[');
+    while (ok() && !take(']')) {
+      param.hfShape.push_back(integer());
+      if (peek() != ']')
+        expect(',');
+    }
+    module.params.push_back(std::move(param));
+  }
+
+  void loraOf(Param& param) {
+    Lora lora;
+    lora.param = ParamId(module.params.size());
+    lora.a = referenceName();
+    expect(',');
+    lora.b = referenceName();
+    param.loraScale = number<double>();
+    loras.push_back(std::move(lora));
+  }
+
+  void resolveLora() {
+    for (const Lora& lora : loras) {
+      if (!ok())
+        return;
+      auto a = paramNames.find(lora.a);
+      auto b = paramNames.find(lora.b);
+      if (a == paramNames.end() || b == paramNames.end()) {
+        fail("parameters of the names that `lora` gives");
+        return;
+      }
+      module[lora.param].loraA = a->second;
+      module[lora.param].loraB = b->second;
+    }
+  }
+
+  void binding() {
+    std::string role = name();
+    expect('=');
+    // A binding may name an op's result, which the text defines later.
+    bindings.emplace_back(std::move(role), referenceName());
+  }
+
+  void region() {
+    Region region;
+    region.name = name();
+    expectWord("elements");
+    region.elements = integer();
+    if (takeWord("shard"))
+      region.shard = axis();
+    auto part = [this](std::string_view key) {
+      return takeWord(key) ? reference() : ValueId::none;
+    };
+    region.param = part("param");
+    region.gradient = part("gradient");
+    region.master = part("master");
+    region.momentM = part("m");
+    region.momentV = part("v");
+    region.paramPart = part("param_part");
+    region.gradientPart = part("gradient_part");
+    expect('{');
+    while (ok() && !take('}')) {
+      auto member = paramNames.find(referenceName());
+      if (member == paramNames.end())
+        fail("a parameter");
+      else
+        region.params.push_back(member->second);
+    }
+    module.regions.push_back(std::move(region));
+  }
+
+  // ---- functions
+  // -----------------------------------------------------------------------
+
+  void function() {
+    Function function;
+    function.name = name();
+    layer = -1;
+    expect('{');
+    while (ok() && !take('}')) {
+      if (takeWord("layer"))
+        layer = takeWord("none") ? -1 : int(integer());
+      else
+        function.ops.push_back(op());
+    }
+    module.functions.push_back(std::move(function));
+  }
+
+  Op op() {
+    Op op{};
+    op.layer = layer;
+    std::vector<std::string> results;
+    do
+      results.push_back(referenceName());
+    while (take(','));
+    expect('=');
+    std::string kindName = word();
+    std::optional<OpKind> kind = findOp(kindName);
+    if (!kind) {
+      fail("an op instead of `" + kindName + "`");
+      return op;
+    }
+    op.kind = *kind;
+    op.name = peek() == '"' ? quoted() : results[0];
+    operands(op);
+    if (takeWord("over"))
+      while (findAxis(module, peekWord()) != AxisId::none)
+        op.group = op.group | AxisSet(axis());
+    if (take('{'))
+      attributes(op);
+    define(op, results);
+    return op;
+  }
+
+  void operands(Op& op) {
+    if (!atReference() && peekWord() != "_")
+      return;
+    // The operands of an op without `:`, group or attributes would run into
+    // the next op's results, were it not for the op's known count.
+    do
+      op.operands.push_back(reference());
+    while (int(op.operands.size()) < traits(op.kind).operands && take(','));
+  }
+
+  void attributes(Op& op) {
+    while (ok() && !take('}')) {
+      std::string key = name();
+      expect('=');
+      op.attributes[key] = attribute();
+      if (peek() != '}')
+        expect(',');
+    }
+  }
+
+  Attribute attribute() {
+    if (peek() == '"')
+      return quoted();
+    if (takeWord("true"))
+      return true;
+    if (takeWord("false"))
+      return false;
+    if (take('[')) {
+      std::vector<std::string> list;
+      while (ok() && !take(']')) {
+        list.push_back(quoted());
+        if (peek() != ']')
+          expect(',');
+      }
+      return list;
+    }
+    if (numberText().find_first_of(".en") == std::string_view::npos)
+      return integer();
+    return number<double>();
+  }
+
+  void define(Op& op, const std::vector<std::string>& results) {
+    bool typed = false;
+    for (const std::string& result : results) {
+      if (result.empty()) {
+        op.results.push_back(ValueId::none);
+        continue;
+      }
+      auto existing = values.find(result);
+      ValueId id = existing != values.end()
+                       ? existing->second
+                       : make(result, ValueKind::temporary);
+      op.results.push_back(id);
+      ValueKind kind = module[id].kind;
+      if (kind != ValueKind::temporary && kind != ValueKind::saved)
+        continue;
+      if (typed)
+        expect(',');
+      else
+        expect(':');
+      typed = true;
+      module[id].kind =
+          takeWord("saved") ? ValueKind::saved : ValueKind::temporary;
+      type(id);
+    }
+  }
+
+  void resolveBindings() {
+    for (auto& [role, value] : bindings)
+      if (auto it = values.find(value); it != values.end())
+        module.bindings[role] = it->second;
+      else
+        fail("a value of the name `" + value + "` that is bound");
+  }
+
+  // ---- order and memory
+  // ------------------------------------------------------------------
+
+  void schedule() {
+    Schedule schedule;
+    schedule.name = name();
+    expect('{');
+    while (ok() && !take('}')) {
+      Step step;
+      if (takeWord("load")) {
+        step.kind = Step::Kind::load;
+      } else {
+        expectWord("run");
+        step.function = name();
+      }
+      expectWord("batch");
+      step.microBatch = int(integer());
+      expectWord("slot");
+      step.slot = int(integer());
+      schedule.steps.push_back(std::move(step));
+    }
+    module.schedules.push_back(std::move(schedule));
+  }
+
+  void memory() {
+    module.arenaBytes = integer();
+    expect('{');
+    while (ok() && !take('}')) {
+      Placement place;
+      place.value = reference();
+      expectWord("at");
+      place.offset = integer();
+      expectWord("bytes");
+      place.bytes = integer();
+      if (takeWord("stride"))
+        place.slotStride = integer();
+      expectWord("in");
+      place.category = name();
+      module.placements.push_back(std::move(place));
+    }
+  }
+
+  struct Lora {
+    ParamId param;
+    std::string a, b;
+  };
+
+  std::string_view text;
+  size_t place = 0;
+  std::string failure;
+  Module module;
+  std::unordered_map<std::string, DimId> dims;
+  std::unordered_map<std::string, ValueId> values;
+  std::unordered_map<std::string, ParamId> paramNames;
+  std::vector<Lora> loras;
+  std::vector<std::pair<std::string, std::string>> bindings;
+  int layer = -1;
+};
+
+} // namespace
+
+std::optional<Module> parse(std::string_view text, std::string& error) {
+  return Parser(text).run(error);
+}
+
+} // namespace recipec::ir

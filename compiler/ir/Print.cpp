@@ -1,0 +1,444 @@
+// Writes a module as text; the form is described in Print.h.
+//
+// Order: header, mesh, dimensions, declared values by kind, parameters,
+// bindings, regions, functions, schedules, memory. Every list keeps the
+// module's order, so that the text does not depend on value numbers.
+
+#include "compiler/ir/Print.h"
+
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+
+namespace recipec::ir {
+
+namespace {
+
+bool isPlainCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
+
+class Printer {
+public:
+  explicit Printer(const Module& module) : module(module) {}
+
+  std::string run() {
+    header();
+    declarations();
+    params();
+    bindings();
+    for (const Region& region : module.regions)
+      this->region(region);
+    for (const Function& function : module.functions)
+      this->function(function);
+    for (const Schedule& schedule : module.schedules)
+      this->schedule(schedule);
+    memory();
+    return std::move(out);
+  }
+
+  std::string opLine(const Op& op) {
+    this->op(op);
+    return std::move(out);
+  }
+
+  std::string typeText(ValueId value) {
+    type(value);
+    return std::move(out);
+  }
+
+private:
+  // ---- words
+  // -----------------------------------------------------------------
+
+  void quoted(std::string_view text) {
+    out += '"';
+    for (char c : text) {
+      if (c == '"' || c == '\\') {
+        out += '\\';
+        out += c;
+      } else if (static_cast<unsigned char>(c) < 0x20) {
+        char escape[8];
+        std::snprintf(escape, sizeof escape, "\\x%02x", unsigned(c));
+        out += escape;
+      } else {
+        out += c;
+      }
+    }
+    out += '"';
+  }
+
+  void name(std::string_view text) {
+    bool plain = !text.empty();
+    for (char c : text)
+      plain = plain && isPlainCharacter(c);
+    if (plain)
+      out += text;
+    else
+      quoted(text);
+  }
+
+  void number(int64_t value) { out += std::to_string(value); }
+
+  /// The shortest text that reads as the same number, marked as no integer.
+  void number(double value) {
+    char text[64];
+    auto [end, error] = std::to_chars(text, text + sizeof text, value);
+    std::string_view written(text, size_t(end - text));
+    out += written;
+    if (written.find_first_of(".en") == written.npos)
+      out += ".0";
+  }
+
+  void reference(ValueId value) {
+    if (value == ValueId::none) {
+      out += '_';
+      return;
+    }
+    out += module[value].kind == ValueKind::parameter ? '@' : '%';
+    name(module[value].name);
+  }
+
+  void references(const std::vector<ValueId>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i > 0)
+        out += ", ";
+      reference(values[i]);
+    }
+  }
+
+  void axes(AxisSet set, char before) {
+    for (size_t i = 0; i < module.axes.size(); ++i) {
+      if (!set.contains(AxisId(i)))
+        continue;
+      out += before;
+      name(module.axes[i].name);
+    }
+  }
+
+  void type(ValueId id) {
+    const Value& value = module[id];
+    out += dtypeName(value.type);
+    out += '[';
+    for (size_t i = 0; i < value.dims.size(); ++i) {
+      if (i > 0)
+        out += ", ";
+      name(module[value.dims[i]].name);
+      if (i < value.sharding.dims.size())
+        axes(value.sharding.dims[i], '/');
+    }
+    out += ']';
+    if (!value.sharding.partial.empty()) {
+      out += ' ';
+      axes(value.sharding.partial, '+');
+    }
+  }
+
+  // ---- declarations
+  // ------------------------------------------------------------
+
+  void header() {
+    out += module.isProgram ? "program " : "graph ";
+    name(module.name);
+    out += ' ';
+    out += dtypeName(module.compute);
+    out += '\n';
+    for (const Axis& axis : module.axes) {
+      out += "axis ";
+      name(axis.name);
+      out += " = ";
+      number(int64_t(axis.size));
+      out += '\n';
+    }
+    for (const Dim& dim : module.dims) {
+      out += "dim ";
+      name(dim.name);
+      out += " = ";
+      number(dim.size);
+      out += '\n';
+    }
+  }
+
+  void declarations() {
+    std::vector<bool> isParam(module.values.size());
+    for (const Param& param : module.params)
+      if (param.value != ValueId::none)
+        isParam[size_t(param.value)] = true;
+    for (ValueKind kind : {ValueKind::input, ValueKind::state,
+                           ValueKind::gradient, ValueKind::parameter})
+      for (size_t i = 0; i < module.values.size(); ++i)
+        if (module.values[i].kind == kind && !isParam[i])
+          declaration(ValueId(i));
+  }
+
+  void declaration(ValueId value) {
+    out += module[value].kind == ValueKind::parameter
+               ? "value"
+               : valueKindName(module[value].kind);
+    out += ' ';
+    reference(value);
+    out += " : ";
+    type(value);
+    out += '\n';
+  }
+
+  void params() {
+    for (const Param& param : module.params) {
+      out += "param ";
+      reference(param.value);
+      if (param.name != module[param.value].name) {
+        out += ' ';
+        quoted(param.name);
+      }
+      out += " : ";
+      type(param.value);
+      out += " init ";
+      out += param.init.kind;
+      out += ' ';
+      number(param.init.scale);
+      paramFlags(param);
+      out += "\n    hf ";
+      quoted(param.hfName);
+      shape(param.hfShape);
+      out += '\n';
+    }
+  }
+
+  void paramFlags(const Param& param) {
+    if (!param.trainable)
+      out += " frozen";
+    if (!param.decay)
+      out += " no_decay";
+    if (param.adapter)
+      out += " adapter";
+    if (param.gradient != ValueId::none) {
+      out += " gradient ";
+      reference(param.gradient);
+    }
+    if (param.loraA == ParamId::none)
+      return;
+    out += " lora ";
+    reference(module[param.loraA].value);
+    out += ", ";
+    reference(module[param.loraB].value);
+    out += ' ';
+    number(param.loraScale);
+  }
+
+  void shape(const std::vector<int64_t>& sizes) {
+    out += " [";
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i > 0)
+        out += ", ";
+      number(sizes[i]);
+    }
+    out += ']';
+  }
+
+  void bindings() {
+    for (const auto& [role, value] : module.bindings) {
+      out += "bind ";
+      name(role);
+      out += " = ";
+      reference(value);
+      out += '\n';
+    }
+  }
+
+  void part(const char* key, ValueId value) {
+    if (value == ValueId::none)
+      return;
+    out += ' ';
+    out += key;
+    out += ' ';
+    reference(value);
+  }
+
+  void region(const Region& region) {
+    out += "region ";
+    name(region.name);
+    out += " elements ";
+    number(region.elements);
+    if (region.shard != AxisId::none) {
+      out += " shard ";
+      name(module[region.shard].name);
+    }
+    part("param", region.param);
+    part("gradient", region.gradient);
+    part("master", region.master);
+    part("m", region.momentM);
+    part("v", region.momentV);
+    part("param_part", region.paramPart);
+    part("gradient_part", region.gradientPart);
+    out += " {\n";
+    for (ParamId member : region.params) {
+      out += "  ";
+      reference(module[member].value);
+      out += '\n';
+    }
+    out += "}\n";
+  }
+
+  // ---- functions
+  // ---------------------------------------------------------------
+
+  void function(const Function& function) {
+    out += "function ";
+    name(function.name);
+    out += " {\n";
+    int layer = -1;
+    for (const Op& op : function.ops) {
+      if (op.layer != layer) {
+        layer = op.layer;
+        out += layer < 0 ? " layer none" : " layer " + std::to_string(layer);
+        out += '\n';
+      }
+      out += "  ";
+      this->op(op);
+      out += '\n';
+    }
+    out += "}\n";
+  }
+
+  void op(const Op& op) {
+    references(op.results);
+    out += " = ";
+    out += opName(op.kind);
+    if (op.name != impliedName(op)) {
+      out += ' ';
+      quoted(op.name);
+    }
+    if (!op.operands.empty())
+      out += ' ';
+    references(op.operands);
+    if (!op.group.empty()) {
+      out += " over";
+      axes(op.group, ' ');
+    }
+    attributes(op);
+    results(op);
+  }
+
+  /// The name that an op has unless another is written: its result's.
+  std::string_view impliedName(const Op& op) {
+    if (op.results.empty() || op.results[0] == ValueId::none)
+      return "";
+    return module[op.results[0]].name;
+  }
+
+  void attributes(const Op& op) {
+    if (op.attributes.empty())
+      return;
+    out += " {";
+    bool first = true;
+    for (const auto& [key, value] : op.attributes) {
+      if (!first)
+        out += ", ";
+      first = false;
+      name(key);
+      out += " = ";
+      std::visit([this](const auto& held) { attribute(held); }, value);
+    }
+    out += '}';
+  }
+
+  void attribute(bool value) { out += value ? "true" : "false"; }
+  void attribute(int64_t value) { number(value); }
+  void attribute(double value) { number(value); }
+  void attribute(const std::string& value) { quoted(value); }
+  void attribute(const std::vector<std::string>& values) {
+    out += '[';
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i > 0)
+        out += ", ";
+      quoted(values[i]);
+    }
+    out += ']';
+  }
+
+  /// Types of the results; none for values that have a declaration.
+  void results(const Op& op) {
+    bool first = true;
+    for (ValueId result : op.results) {
+      if (result == ValueId::none || isDeclared(result))
+        continue;
+      out += first ? " : " : ", ";
+      first = false;
+      if (module[result].kind == ValueKind::saved)
+        out += "saved ";
+      type(result);
+    }
+  }
+
+  bool isDeclared(ValueId value) const {
+    ValueKind kind = module[value].kind;
+    return kind != ValueKind::saved && kind != ValueKind::temporary;
+  }
+
+  // ---- order and memory
+  // ----------------------------------------------------------
+
+  void schedule(const Schedule& schedule) {
+    out += "schedule ";
+    name(schedule.name);
+    out += " {\n";
+    for (const Step& step : schedule.steps) {
+      out += "  ";
+      if (step.kind == Step::Kind::load) {
+        out += "load";
+      } else {
+        out += "run ";
+        name(step.function);
+      }
+      out += " batch ";
+      number(int64_t(step.microBatch));
+      out += " slot ";
+      number(int64_t(step.slot));
+      out += '\n';
+    }
+    out += "}\n";
+  }
+
+  void memory() {
+    if (module.placements.empty())
+      return;
+    out += "memory ";
+    number(module.arenaBytes);
+    out += " {\n";
+    for (const Placement& place : module.placements) {
+      out += "  ";
+      reference(place.value);
+      out += " at ";
+      number(place.offset);
+      out += " bytes ";
+      number(place.bytes);
+      if (place.slotStride != 0) {
+        out += " stride ";
+        number(place.slotStride);
+      }
+      out += " in ";
+      name(place.category);
+      out += '\n';
+    }
+    out += "}\n";
+  }
+
+  const Module& module;
+  std::string out;
+};
+
+} // namespace
+
+std::string print(const Module& module) {
+  return Printer(module).run();
+}
+
+std::string print(const Module& module, const Op& op) {
+  return Printer(module).opLine(op);
+}
+
+std::string printType(const Module& module, ValueId value) {
+  return Printer(module).typeText(value);
+}
+
+} // namespace recipec::ir
