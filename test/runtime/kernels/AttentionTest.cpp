@@ -1,0 +1,259 @@
+// Attention against a plain implementation over the s x s matrix, and attention
+// over a cache against attention over the whole.
+
+#include "test/runtime/kernels/Harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+struct Problem {
+  int64_t batch, sequence, heads, keyHeads, width;
+  bool causal = true;
+  double scale = 0; // 0: the default
+  std::vector<int64_t> segments;
+
+  std::vector<int64_t> queryShape() const {
+    return {batch, sequence, heads, width};
+  }
+  std::vector<int64_t> keyShape() const {
+    return {batch, sequence, keyHeads, width};
+  }
+  Attributes attributes() const {
+    return {{"causal", causal}, {"scale", scale}};
+  }
+};
+
+struct Results {
+  Array out, lse, dq, dk, dv;
+};
+
+/// softmax(scale Q K^T) V and its gradients by the textbook's formulas, one
+/// sequence and head at a time.
+Results plainAttention(const Problem& p, const Array& q, const Array& k,
+                       const Array& v, const Array& dout) {
+  Results r{Array(DType::f64, p.queryShape()),
+            Array(DType::f64, {p.batch, p.heads, p.sequence}),
+            Array(DType::f64, p.queryShape()), Array(DType::f64, p.keyShape()),
+            Array(DType::f64, p.keyShape())};
+  const double scale = p.scale ? p.scale : 1 / std::sqrt(double(p.width));
+  const int64_t group = p.heads / p.keyHeads;
+  auto queryAt = [&](int64_t b, int64_t i, int64_t h, int64_t d) {
+    return ((b * p.sequence + i) * p.heads + h) * p.width + d;
+  };
+  auto keyAt = [&](int64_t b, int64_t i, int64_t h, int64_t d) {
+    return ((b * p.sequence + i) * p.keyHeads + h / group) * p.width + d;
+  };
+  auto add = [](Array& to, int64_t at, double x) {
+    to.set(at, to.get(at) + x);
+  };
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t h = 0; h < p.heads; ++h)
+      for (int64_t i = 0; i < p.sequence; ++i) {
+        const int64_t own = p.segments[size_t(b * p.sequence + i)];
+        if (own < 0)
+          continue;
+        std::vector<double> weight(size_t(p.sequence), 0.0);
+        double sum = 0;
+        for (int64_t j = 0; j < p.sequence; ++j) {
+          if (p.segments[size_t(b * p.sequence + j)] != own ||
+              (p.causal && j > i))
+            continue;
+          double score = 0;
+          for (int64_t d = 0; d < p.width; ++d)
+            score += q.get(queryAt(b, i, h, d)) * k.get(keyAt(b, j, h, d));
+          weight[size_t(j)] = std::exp(scale * score);
+          sum += weight[size_t(j)];
+        }
+        r.lse.set((b * p.heads + h) * p.sequence + i, std::log(sum));
+        double inner = 0; // sum over keys of weight * its gradient
+        std::vector<double> slope(size_t(p.sequence), 0.0);
+        for (int64_t j = 0; j < p.sequence; ++j) {
+          weight[size_t(j)] /= sum;
+          for (int64_t d = 0; d < p.width; ++d) {
+            const double g = dout.get(queryAt(b, i, h, d));
+            slope[size_t(j)] += g * v.get(keyAt(b, j, h, d));
+            add(r.out, queryAt(b, i, h, d),
+                weight[size_t(j)] * v.get(keyAt(b, j, h, d)));
+            add(r.dv, keyAt(b, j, h, d), weight[size_t(j)] * g);
+          }
+          inner += weight[size_t(j)] * slope[size_t(j)];
+        }
+        for (int64_t j = 0; j < p.sequence; ++j) {
+          const double s =
+              scale * weight[size_t(j)] * (slope[size_t(j)] - inner);
+          for (int64_t d = 0; d < p.width; ++d) {
+            add(r.dq, queryAt(b, i, h, d), s * k.get(keyAt(b, j, h, d)));
+            add(r.dk, keyAt(b, j, h, d), s * q.get(queryAt(b, i, h, d)));
+          }
+        }
+      }
+  return r;
+}
+
+Results ourAttention(const Problem& p, const Array& q, const Array& k,
+                     const Array& v, const Array& dout, DType type,
+                     int threads) {
+  const DType sums = accumulatorOf(type);
+  Array tq = q.cast(type), tk = k.cast(type), tv = v.cast(type),
+        tdout = dout.cast(type);
+  Results r{Array(type, p.queryShape()),
+            Array(sums, {p.batch, p.heads, p.sequence}),
+            Array(type, p.queryShape()), Array(type, p.keyShape()),
+            Array(type, p.keyShape())};
+  Array segments = Array::integers({p.batch, p.sequence}, p.segments);
+  Array workspace(DType::f32, {2 * k.size()});
+  const Place place{{}, 0, threads};
+  call(OpKind::Attention, {&tq, &tk, &tv, &segments}, {&r.out, &r.lse},
+       p.attributes(), place);
+  call(OpKind::AttentionBackward,
+       {&tdout, &r.out, &tq, &tk, &tv, &r.lse, &segments},
+       {&r.dq, &r.dk, &r.dv}, p.attributes(), place,
+       type == DType::bf16 ? &workspace : nullptr);
+  return r;
+}
+
+void check(const Problem& p, DType type, double tolerance) {
+  const Array q = Array::random(type, p.queryShape(), 1).cast(DType::f64);
+  const Array k = Array::random(type, p.keyShape(), 2).cast(DType::f64);
+  const Array v = Array::random(type, p.keyShape(), 3).cast(DType::f64);
+  const Array dout = Array::random(type, p.queryShape(), 4).cast(DType::f64);
+  const Results plain = plainAttention(p, q, k, v, dout);
+  const Results ours = ourAttention(p, q, k, v, dout, type, 2);
+  EXPECT_LT(relativeError(ours.out, plain.out), tolerance);
+  EXPECT_LT(relativeError(ours.lse, plain.lse), tolerance);
+  EXPECT_LT(relativeError(ours.dq, plain.dq), tolerance);
+  EXPECT_LT(relativeError(ours.dk, plain.dk), tolerance);
+  EXPECT_LT(relativeError(ours.dv, plain.dv), tolerance);
+}
+
+/// f64 rounds at 1e-16 and sums a few hundred terms. f32 rounds at 6e-8; scores
+/// of size 10 make relative errors of 1e-6 in the weights. bf16 rounds `out` to
+/// 2^-9, and the backward takes from it a delta that nearly cancels: 2^-5.
+void checkAll(const Problem& p) {
+  check(p, DType::f64, 1e-12);
+  check(p, DType::f32, 1e-5);
+  check(p, DType::bf16, 0x1p-5);
+}
+
+std::vector<int64_t> oneSegment(int64_t tokens) {
+  return std::vector<int64_t>(size_t(tokens), 0);
+}
+
+/// Documents of the given lengths behind one another, then padding.
+std::vector<int64_t> documents(int64_t tokens,
+                               const std::vector<int64_t>& lengths) {
+  std::vector<int64_t> result;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    result.insert(result.end(), size_t(lengths[i]), int64_t(i));
+  result.resize(size_t(tokens), -1);
+  return result;
+}
+
+TEST(Attention, OneToken) {
+  checkAll({1, 1, 1, 1, 4, true, 0, {0}});
+}
+
+TEST(Attention, CausalOverSeveralTiles) {
+  checkAll({2, 150, 2, 2, 16, true, 0, oneSegment(300)});
+}
+
+TEST(Attention, WidthThatIsNoWholeVector) {
+  checkAll({1, 67, 2, 1, 19, true, 0, oneSegment(67)});
+}
+
+TEST(Attention, WideHeads) {
+  checkAll({1, 65, 1, 1, 128, true, 0.05, oneSegment(65)});
+}
+
+TEST(Attention, NotCausal) {
+  checkAll({1, 130, 2, 1, 8, false, 0.3, oneSegment(130)});
+}
+
+TEST(Attention, GroupedPackedAndPadded) {
+  std::vector<int64_t> segments = documents(140, {30, 1, 70, 20});
+  const std::vector<int64_t> second = documents(140, {140});
+  segments.insert(segments.end(), second.begin(), second.end());
+  checkAll({2, 140, 6, 2, 16, true, 0, segments});
+}
+
+TEST(Attention, PackedNotCausal) {
+  checkAll({1, 140, 2, 2, 16, false, 0, documents(140, {64, 60})});
+}
+
+TEST(Attention, PaddingAloneGivesZeros) {
+  checkAll({1, 70, 1, 1, 8, true, 0, documents(70, {3})});
+}
+
+TEST(Attention, LargeScoresDoNotOverflow) {
+  checkAll({1, 80, 1, 1, 8, true, 20, oneSegment(80)});
+}
+
+TEST(Attention, ThreadsDoNotChangeResults) {
+  const Problem p{2, 150, 6, 3, 16, true, 0, oneSegment(300)};
+  const Array q = Array::random(DType::f32, p.queryShape(), 1);
+  const Array k = Array::random(DType::f32, p.keyShape(), 2);
+  const Results one = ourAttention(p, q, k, k, q, DType::f32, 1);
+  const Results three = ourAttention(p, q, k, k, q, DType::f32, 3);
+  EXPECT_EQ(relativeError(three.out, one.out), 0);
+  EXPECT_EQ(relativeError(three.dq, one.dq), 0);
+  EXPECT_EQ(relativeError(three.dk, one.dk), 0);
+  EXPECT_EQ(relativeError(three.dv, one.dv), 0);
+}
+
+/// The rows `first` to `first + count` of the second dimension of [1,s,...].
+Array rows(const Array& from, int64_t first, int64_t count) {
+  std::vector<int64_t> shape = from.shape();
+  const int64_t row = from.size() / shape[1];
+  shape[1] = count;
+  Array result(from.dtype(), shape);
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.set(i, first * row + i < from.size() ? from.get(first * row + i)
+                                                : 7); // beyond: anything
+  return result;
+}
+
+void checkCached(DType type, double tolerance) {
+  const Problem p{1, 100, 4, 2, 16, true, 0, oneSegment(100)};
+  Array q = Array::random(type, p.queryShape(), 1);
+  Array k = Array::random(type, p.keyShape(), 2);
+  Array v = Array::random(type, p.keyShape(), 3);
+  const Results whole =
+      ourAttention(p, q.cast(DType::f64), k.cast(DType::f64),
+                   v.cast(DType::f64), q.cast(DType::f64), DType::f64, 1);
+  Array keyCache(type, {128, 2, 16}), valueCache(type, {128, 2, 16});
+  // A prefill of 72 places, the last two unused, then one token at a time.
+  int64_t done = 0;
+  while (done < p.sequence) {
+    const int64_t width = done == 0 ? 72 : 1, used = done == 0 ? 70 : 1;
+    std::vector<int64_t> places(size_t(width), -1);
+    std::iota(places.begin(), places.begin() + used, done);
+    Array positions = Array::integers({1, width}, places);
+    Array tq = rows(q, done, width), tk = rows(k, done, width),
+          tv = rows(v, done, width), out(type, tq.shape());
+    call(OpKind::AttentionCached, {&tq, &tk, &tv, &positions},
+         {&out, &keyCache, &valueCache}, p.attributes());
+    EXPECT_LT(relativeError(rows(out, 0, used), rows(whole.out, done, used)),
+              tolerance);
+    for (int64_t i = used * 64; i < out.size(); ++i)
+      EXPECT_EQ(out.get(i), 0);
+    done += used;
+  }
+}
+
+TEST(AttentionCached, AgreesWithTheWholeSequence) {
+  checkCached(DType::f64, 1e-12);
+  checkCached(DType::f32, 1e-5);
+  checkCached(DType::bf16, 8e-3); // the outputs' rounding, 2^-9 of the largest
+}
+
+} // namespace
+} // namespace reciperun::kernels

@@ -1,0 +1,118 @@
+// Ops that move numbers without computing: zero, cast, slice, embedding shards.
+
+#include "test/runtime/kernels/Harness.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+TEST(Zero, ClearsEveryOutput) {
+  Array a = Array::random(DType::f64, {3, 7}, 1);
+  Array b = Array::random(DType::bf16, {100000}, 1);
+  call(OpKind::Zero, {}, {&a, &b});
+  for (int64_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a.get(i), 0);
+  for (int64_t i = 0; i < b.size(); ++i)
+    EXPECT_EQ(b.get(i), 0);
+}
+
+TEST(Cast, KeepsWhatTheTypeHolds) {
+  Array x = Array::random(DType::f64, {99}, 1), y(DType::f64, {99});
+  call(OpKind::Cast, {&x}, {&y});
+  EXPECT_EQ(relativeError(y, x), 0);
+  Array narrow(DType::f32, {99});
+  call(OpKind::Cast, {&x}, {&narrow});
+  EXPECT_LT(relativeError(narrow, x), 1e-7);
+}
+
+TEST(Cast, RoundsToNearestEven) {
+  // 1 + 2^-8 lies between the bf16 numbers 1 and 1 + 2^-7: the even one is 1.
+  Array x(DType::f32, {5}), y(DType::bf16, {5});
+  x.set(0, 1 + 0x1p-8);
+  x.set(1, 1 + 3 * 0x1p-8);
+  x.set(2, 1 + 0x1p-8 + 0x1p-20);
+  x.set(3, std::numeric_limits<double>::quiet_NaN());
+  x.set(4, -std::numeric_limits<double>::infinity());
+  call(OpKind::Cast, {&x}, {&y});
+  EXPECT_EQ(y.get(0), 1);
+  EXPECT_EQ(y.get(1), 1 + 0x1p-6);
+  EXPECT_EQ(y.get(2), 1 + 0x1p-7);
+  EXPECT_TRUE(std::isnan(y.get(3)));
+  EXPECT_EQ(y.get(4), -std::numeric_limits<double>::infinity());
+}
+
+TEST(Slice, TakesTheRanksPart) {
+  Array x = Array::random(DType::bf16, {3, 4, 5}, 1), y(DType::bf16, {3, 2, 5});
+  const plan::Mesh mesh{{{"dp", 2}, {"tp", 2}}, {}, 4};
+  for (int rank = 0; rank < 4; ++rank) {
+    call(OpKind::Slice, {&x}, {&y},
+         {{"dim", int64_t(1)}, {"axis", std::string("tp")}}, {mesh, rank, 2});
+    for (int64_t i = 0; i < y.size(); ++i)
+      EXPECT_EQ(y.get(i), x.get(i / 10 * 20 + rank % 2 * 10 + i % 10));
+  }
+}
+
+TEST(Embedding, ShardsSumToTheWhole) {
+  Array tokens = Array::integers({1, 4}, {0, 3, 4, 5});
+  Array table = Array::random(DType::f32, {6, 3}, 1);
+  Array whole(DType::f32, {1, 4, 3}), sum = whole;
+  call(OpKind::Embedding, {&tokens, &table}, {&whole});
+  const plan::Mesh mesh{{{"tp", 2}}, {}, 2};
+  for (int rank = 0; rank < 2; ++rank) {
+    Array part(DType::f32, {3, 3}), out = whole;
+    for (int64_t i = 0; i < 9; ++i)
+      part.set(i, table.get(rank * 9 + i));
+    call(OpKind::Embedding, {&tokens, &part}, {&out},
+         {{"axis", std::string("tp")}}, {mesh, rank, 1});
+    for (int64_t i = 0; i < sum.size(); ++i)
+      sum.set(i, sum.get(i) + out.get(i));
+  }
+  EXPECT_EQ(relativeError(sum, whole), 0);
+}
+
+TEST(Embedding, BackwardOfAShardSkipsOtherTokens) {
+  Array tokens = Array::integers({1, 4}, {0, 3, 4, 3});
+  Array dy = Array::random(DType::bf16, {1, 4, 3}, 1);
+  Array dtable(DType::f32, {3, 3});
+  const plan::Mesh mesh{{{"tp", 2}}, {}, 2};
+  call(OpKind::EmbeddingBackward, {&tokens, &dy}, {&dtable},
+       {{"axis", std::string("tp")}}, {mesh, 1, 1});
+  for (int64_t j = 0; j < 3; ++j) {
+    EXPECT_EQ(dtable.get(j),
+              double(float(dy.get(3 + j)) + float(dy.get(9 + j))));
+    EXPECT_EQ(dtable.get(3 + j), dy.get(6 + j));
+    EXPECT_EQ(dtable.get(6 + j), 0);
+  }
+}
+
+TEST(Kernels, EveryOpButCollectivesHasOne) {
+#define OP(Enumerator, name)                                                   \
+  EXPECT_EQ(findKernel(OpKind::Enumerator) == nullptr,                         \
+            isCollective(OpKind::Enumerator))                                  \
+      << #name;
+#include "runtime/plan/Ops.def"
+}
+
+TEST(Kernels, RefuseIntegersThatAreToCompute) {
+  Array x(DType::i32, {4}), y = x;
+  plan::Op op;
+  op.kind = OpKind::Silu;
+  op.name = "layers.0.act";
+  const device::Tensor in[] = {x.tensor()}, out[] = {y.tensor()};
+  device::CpuContext context(1);
+  const plan::Mesh mesh;
+  const Status status =
+      findKernel(OpKind::Silu)({op, in, out, {}, mesh, 0, context});
+  EXPECT_NE(status.message().find("op `layers.0.act`: `silu` computes"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace reciperun::kernels

@@ -1,0 +1,137 @@
+// The f32 and bf16 kernels against their f64 twins.
+//
+// Inputs are rounded to the type first, so that only the kernel's own rounding
+// shows. Results are relative to the largest element. f32: sums of up to a few
+// hundred terms lose at most about 1e-6. bf16: computed in f32 and rounded once
+// to 8 bits, 2^-9 of each element, twice that where an input was a rounded
+// intermediate. Sums into f32 gradients of bf16 inputs stay as good as f32.
+
+#include "test/runtime/kernels/Harness.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+constexpr double single = 1e-6;
+constexpr double half = 0x1p-8;
+
+/// Operands that are real numbers are of the type under test; `accumulated`
+/// outputs of its accumulator's.
+struct Outputs {
+  std::vector<std::vector<int64_t>> rounded, accumulated;
+};
+
+std::vector<Array> run(OpKind kind, const std::vector<Array>& inputs,
+                       const Outputs& outputs, const Attributes& attributes,
+                       DType type) {
+  std::vector<Array> in, out;
+  for (const Array& input : inputs)
+    in.push_back(input.dtype() == DType::bf16 ? input.cast(type) : input);
+  for (const auto& shape : outputs.rounded)
+    out.emplace_back(type, shape);
+  for (const auto& shape : outputs.accumulated)
+    out.emplace_back(accumulatorOf(type), shape);
+  std::vector<Array*> inPointers, outPointers;
+  for (Array& array : in)
+    inPointers.push_back(&array);
+  for (Array& array : out)
+    outPointers.push_back(&array);
+  call(kind, inPointers, outPointers, attributes);
+  return out;
+}
+
+/// Inputs of type bf16 are cast to each type; others are given as they are.
+void check(OpKind kind, const std::vector<Array>& inputs,
+           const Outputs& outputs, const Attributes& attributes = {}) {
+  const auto exact = run(kind, inputs, outputs, attributes, DType::f64);
+  const auto f32 = run(kind, inputs, outputs, attributes, DType::f32);
+  const auto bf16 = run(kind, inputs, outputs, attributes, DType::bf16);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_LT(relativeError(f32[i], exact[i]), single) << plan::opName(kind);
+    const double bound = i < outputs.rounded.size() ? half : single;
+    EXPECT_LT(relativeError(bf16[i], exact[i]), bound) << plan::opName(kind);
+  }
+}
+
+Array some(std::vector<int64_t> shape, unsigned seed) {
+  return Array::random(DType::bf16, std::move(shape), seed);
+}
+
+TEST(Precision, Linear) {
+  // Odd sizes, LoRA's thin matrices, one token.
+  const int64_t sizes[][3] = {
+      {37, 53, 71}, {64, 128, 96}, {33, 8, 65}, {33, 65, 8}, {1, 40, 100}};
+  for (const auto& [t, n, k] : sizes) {
+    const Array x = some({t, k}, 1), w = some({n, k}, 2), dy = some({t, n}, 3);
+    check(OpKind::Linear, {x, w}, {{{t, n}}, {}});
+    check(OpKind::Linear, {x, w}, {{{t, n}}, {}}, {{"alpha", 0.5}});
+    check(OpKind::LinearDgrad, {dy, w}, {{{t, k}}, {}});
+    check(OpKind::LinearWgrad, {x, dy}, {{}, {{n, k}}}, {{"alpha", 2.0}});
+  }
+}
+
+TEST(Precision, Embedding) {
+  const Array tokens = Array::integers({1, 5}, {3, 1, 3, 0, 6});
+  check(OpKind::Embedding, {tokens, some({7, 33}, 1)}, {{{1, 5, 33}}, {}});
+  check(OpKind::EmbeddingBackward, {tokens, some({1, 5, 33}, 1)},
+        {{}, {{7, 33}}});
+}
+
+TEST(Precision, RmsNorm) {
+  check(OpKind::RmsNorm, {some({9, 101}, 1), some({101}, 2)},
+        {{{9, 101}}, {{9}}}, {{"eps", 1e-5}});
+}
+
+TEST(Precision, RmsNormBackward) {
+  for (DType type : {DType::f32, DType::bf16}) {
+    Array x = some({70, 101}, 1), w = some({101}, 2), dy = some({70, 101}, 3);
+    auto backward = [&](DType t) {
+      const Array rstd = run(OpKind::RmsNorm, {x, w}, {{{70, 101}}, {{70}}},
+                             {{"eps", 1e-5}}, t)[1];
+      return run(OpKind::RmsNormBackward, {dy, x, w, rstd},
+                 {{{70, 101}}, {{101}}}, {}, t);
+    };
+    const auto exact = backward(DType::f64), ours = backward(type);
+    EXPECT_LT(relativeError(ours[0], exact[0]),
+              type == DType::f32 ? single : half);
+    EXPECT_LT(relativeError(ours[1], exact[1]), single);
+  }
+}
+
+TEST(Precision, Rope) {
+  // An angle of p radians is p * 6e-8 wrong in f32: 40 keeps to the bound.
+  const Array positions = Array::integers({1, 3}, {0, 7, 40});
+  check(OpKind::Rope, {some({1, 3, 2, 10}, 1), positions},
+        {{{1, 3, 2, 10}}, {}}, {{"theta", 1e4}});
+}
+
+TEST(Precision, Elementwise) {
+  const std::vector<int64_t> shape = {3, 67};
+  const Array a = some(shape, 1), b = some(shape, 2), c = some(shape, 3);
+  check(OpKind::Silu, {a}, {{shape}, {}});
+  check(OpKind::SiluBackward, {a, b}, {{shape}, {}});
+  check(OpKind::Swiglu, {a, b}, {{shape}, {}});
+  check(OpKind::SwigluBackward, {a, b, c}, {{shape, shape}, {}});
+  check(OpKind::Mul, {a, b}, {{shape}, {}});
+  check(OpKind::Add, {a, b}, {{shape}, {}});
+  check(OpKind::Scale, {a}, {{shape}, {}}, {{"alpha", 0.3}});
+}
+
+TEST(Precision, SiluOfExtremes) {
+  Array x(DType::f32, {4}), y = x;
+  const double inputs[] = {-1000, -90, 90, 1000};
+  for (int64_t i = 0; i < 4; ++i)
+    x.set(i, inputs[i]);
+  call(OpKind::Silu, {&x}, {&y});
+  EXPECT_NEAR(y.get(0), 0, 1e-30);
+  EXPECT_NEAR(y.get(1), 0, 1e-30);
+  EXPECT_EQ(y.get(2), 90);
+  EXPECT_EQ(y.get(3), 1000);
+}
+
+} // namespace
+} // namespace reciperun::kernels
