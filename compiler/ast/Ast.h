@@ -29,11 +29,14 @@ struct Name {
 };
 
 /// Comment lines before an item, and one behind it on its line. Texts keep
-/// their `#` or `##`.
+/// their `#` or `##`; an empty text is a blank line between comments.
 struct Comments {
   std::vector<std::string> leading;
   std::string trailing;
   bool blankLineBefore = false;
+  /// Comments stand inside the item, in a list over several lines say. They
+  /// are in the source only; the formatter keeps such an item as written.
+  bool inner = false;
 };
 
 // ---- expressions ----------------------------------------------------------
@@ -168,7 +171,8 @@ struct Assignment {
   ExprId value;           // none when `body` is there
   BodyId body;            // none when `value` is there
 };
-/// `name : type = default`, `fixed name : type = expr`
+/// `name : type = default`, `fixed name : type = expr`. The compiler itself
+/// sets a fixed field without a value.
 struct FieldDecl {
   bool isFixed = false;
   Name name;
@@ -210,11 +214,11 @@ struct Parameter {
   ExprId defaultValue;
 };
 /// `block name(x, y: int = 1) { ... }` in a model or a file: a function from
-/// tensors to a tensor.
+/// tensors to a tensor. `op name(...)`, in the standard library, has no body.
 struct BlockDecl {
   Name name;
   std::vector<Parameter> parameters;
-  BodyId body;
+  BodyId body; // none for an op
 };
 /// `fun name(a: int): int = expr`: a pure function of values.
 struct FunDecl {

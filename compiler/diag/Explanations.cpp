@@ -88,6 +88,10 @@ A type stands here: `int`, `float`, `bool`, `string`, `dim`, `bytes`,
 `duration`, `steps`, `epochs`, `tokens`, `tensor`, `any`, a literal string, the
 name of a schema or model, `none`, `auto`, a list `[T]`, a map
 `map[string, T]`, or several of them joined with `|`.)";
+  case Kind::ChainedOperators:
+    return R"(
+Comparisons, ranges and `->` have two sides and no third: `a < b < c` would
+compare a truth value with a number. Write `a < b and b < c`, or brackets.)";
   case Kind::ExpectedItem:
     return R"(
 Between braces stand items, one a line or parted by commas:

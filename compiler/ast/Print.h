@@ -1,0 +1,29 @@
+// The tree as text, for `--emit=ast`: one node a line, indented below its
+// parent, with its place.
+//
+//   recipe 3:1-5:2 demo
+//     set 4:3-4:15 task
+//       string 4:10-4:15 "sft"
+
+#ifndef RECIPEC_AST_PRINT_H
+#define RECIPEC_AST_PRINT_H
+
+#include "compiler/ast/Ast.h"
+
+#include <string>
+#include <string_view>
+
+namespace recipec::ast {
+
+/// Prints all declarations of a file. `sources` turns ranges into lines and
+/// columns; comments are not printed.
+std::string print(const File& file, const SourceMap& sources);
+
+/// How an operator is written: `+`, `and`, `->`.
+std::string_view spelling(BinaryOp op);
+std::string_view spelling(UnaryOp op);
+std::string_view spelling(KeywordLiteral::Which which);
+
+} // namespace recipec::ast
+
+#endif // RECIPEC_AST_PRINT_H

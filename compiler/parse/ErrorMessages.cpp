@@ -1,0 +1,369 @@
+// Words for syntax errors.
+//
+//   1. The rule in which the parser stopped gives the kind and what was
+//      expected; where many tokens could follow, those that would only prolong
+//      an expression are left out.
+//   2. Help is added where the tokens around the error show what was meant.
+
+#include "compiler/parse/ErrorStrategy.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+
+namespace {
+
+/// `a`, `b` or `c`
+std::string join(const std::vector<std::string>& names) {
+  std::string result;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0)
+      result += i + 1 == names.size() ? " or " : ", ";
+    result += names[i];
+  }
+  return result;
+}
+
+class Wording {
+public:
+  Wording(const SourceMap& sources, const TokenList& list,
+          const SyntaxError& error, diag::Engine& engine)
+      : sources(sources), list(list), error(error), engine(engine) {}
+
+  void run() {
+    diag::Kind kind = diag::Kind::ExpectedToken;
+    std::string expected = describeExpected(kind);
+    auto report = engine.report(kind, place(),
+                                "expected " + expected + ", found " +
+                                    describeToken(sources, list, error.token));
+    addHelp(report);
+    addOpening(report);
+  }
+
+private:
+  size_t found() const { return list.tokens[error.token].type; }
+  size_t previous() const {
+    return error.token > 0 ? list.tokens[error.token - 1].type
+                           : size_t(TokenType::EOF);
+  }
+  size_t next() const {
+    bool isLast = error.token + 1 >= list.tokens.size();
+    return isLast ? size_t(TokenType::EOF) : list.tokens[error.token + 1].type;
+  }
+  std::string textOf(size_t token) const {
+    return std::string(sources.text(list.range(token)));
+  }
+  bool expects(size_t type) const {
+    return std::count(error.expected.begin(), error.expected.end(), type) > 0;
+  }
+  bool isIn(size_t rule) const {
+    return error.rule == rule || error.inside == rule;
+  }
+
+  /// The unexpected token; where nothing is, the place behind the last one.
+  SourceRange place() const {
+    bool isNothing =
+        found() == TokenType::SEPARATOR || found() == TokenType::EOF;
+    if (!isNothing || error.token == 0)
+      return list.range(error.token);
+    uint32_t end = list.tokens[error.token - 1].end;
+    if (found() == TokenType::SEPARATOR && textOf(error.token) == ",")
+      return list.range(error.token);
+    return {list.source, end, end};
+  }
+
+  // ---- what was expected ---------------------------------------------------
+
+  std::string describeExpected(diag::Kind& kind) const {
+    switch (error.rule) {
+    case Grammar::RuleName:
+    case Grammar::RulePath:
+      if (error.inside == Grammar::RuleTypeTerm)
+        return (kind = diag::Kind::ExpectedType, "a type");
+      kind = diag::Kind::ExpectedName;
+      return error.inside == Grammar::RuleSuffix ? "a name behind the `.`"
+                                                 : "a name";
+    case Grammar::RuleType:
+    case Grammar::RuleTypeTerm:
+      if (!beginsHere())
+        break;
+      kind = diag::Kind::ExpectedType;
+      return "a type";
+    case Grammar::RulePrimary:
+    case Grammar::RuleOperand:
+    case Grammar::RuleOperation:
+    case Grammar::RuleExpression:
+    case Grammar::RuleArgument:
+      if (!beginsHere() && !expectsOnlyExpression())
+        break;
+      kind = diag::Kind::ExpectedExpression;
+      return "a value";
+    case Grammar::RuleItem:
+      kind = diag::Kind::ExpectedItem;
+      return "an item";
+    case Grammar::RuleItems:
+      if (!expects(TokenType::LET))
+        break;
+      kind = diag::Kind::ExpectedItem;
+      return "an item or `}`";
+    case Grammar::RuleDeclaration:
+      kind = diag::Kind::ExpectedDeclaration;
+      return "a declaration";
+    case Grammar::RuleDeclarations:
+      if (!expects(TokenType::LET))
+        break;
+      kind = diag::Kind::ExpectedDeclaration;
+      return "a declaration";
+    case Grammar::RuleImportDeclaration:
+      if (!expects(TokenType::STRING))
+        break;
+      kind = diag::Kind::ExpectedName;
+      return "a path such as `std.models.llama`";
+    case Grammar::RuleSetting:
+      return "`=`, `{` or `:` behind `" + settingName() + "`";
+    default:
+      break;
+    }
+    return listExpected();
+  }
+
+  bool beginsHere() const { return error.begin == error.token; }
+
+  /// An expression must come: behind an operator, say.
+  bool expectsOnlyExpression() const {
+    return expects(TokenType::INTEGER) && expects(TokenType::LPAREN) &&
+           !expects(TokenType::RPAREN);
+  }
+
+  std::string listExpected() const {
+    bool prolongs = expects(TokenType::PLUS);
+    std::vector<std::string> names;
+    auto add = [&](std::string name) {
+      if (std::count(names.begin(), names.end(), name) == 0)
+        names.push_back(std::move(name));
+    };
+    bool hasExpression =
+        expects(TokenType::INTEGER) && expects(TokenType::LBRACKET);
+    if (hasExpression)
+      add("a value");
+    for (size_t type : error.expected) {
+      bool isSkipped = (prolongs && (isBinaryOperator(type) || isSuffix(type) ||
+                                     type == TokenType::IDENTIFIER)) ||
+                       (hasExpression && beginsExpression(type)) ||
+                       (isName(type) && type != TokenType::IDENTIFIER &&
+                        type != TokenType::AMENDS && type != TokenType::AS);
+      // Naming an argument is possible, but seldom what is missing.
+      bool isArgumentName =
+          type == TokenType::ASSIGN && error.rule == Grammar::RuleSuffix;
+      if (!isSkipped && !isArgumentName)
+        add(describeType(type));
+    }
+    if (names.empty())
+      return "something else";
+    return join(names);
+  }
+
+  static bool isSuffix(size_t type) {
+    return type == TokenType::DOT || type == TokenType::LPAREN ||
+           type == TokenType::LBRACKET || type == TokenType::OPEN;
+  }
+
+  /// The dotted name in front of the error.
+  std::string settingName() const {
+    std::string name;
+    for (size_t i = error.begin; i < error.token; ++i)
+      name += textOf(i);
+    return name;
+  }
+
+  // ---- help ----------------------------------------------------------------
+
+  void addHelp(diag::Builder& report) const {
+    if (std::string help = reservedHelp(); !help.empty())
+      report.help(help);
+    else if (std::string other = ruleHelp(); !other.empty())
+      report.help(other);
+  }
+
+  std::string reservedHelp() const {
+    bool expectsName = expects(TokenType::IDENTIFIER) &&
+                       (isIn(Grammar::RuleName) || isIn(Grammar::RulePath) ||
+                        isIn(Grammar::RuleParameters));
+    if (isReservedWord(found()) && expectsName)
+      return reserved(textOf(error.token));
+    bool isAssigned =
+        found() == TokenType::ASSIGN || found() == TokenType::COLON;
+    if (isReservedWord(previous()) && isAssigned && !hasExpressionBefore())
+      return reserved(textOf(error.token - 1));
+    return {};
+  }
+
+  /// `none = 3` fails behind a complete expression; `for = 3` does not.
+  bool hasExpressionBefore() const {
+    return previous() == TokenType::NONE || previous() == TokenType::AUTO ||
+           previous() == TokenType::TRUE || previous() == TokenType::FALSE;
+  }
+
+  static std::string reserved(const std::string& word) {
+    return "`" + word + "` is a word of the language and cannot be a name; `" +
+           word + "_` can";
+  }
+
+  std::string ruleHelp() const {
+    bool isComment =
+        (found() == TokenType::SLASH &&
+         (next() == TokenType::SLASH || next() == TokenType::STAR));
+    if (isComment)
+      return "comments begin with `#`";
+    switch (error.rule) {
+    case Grammar::RuleSetting:
+      return settingHelp();
+    case Grammar::RuleItems:
+    case Grammar::RuleItem:
+      return itemHelp();
+    case Grammar::RuleDeclarations:
+    case Grammar::RuleDeclaration:
+      return declarationHelp();
+    case Grammar::RuleSuffix:
+      return argumentHelp();
+    case Grammar::RuleList:
+      if (beginsExpression(found()))
+        return "put a comma between the elements";
+      return {};
+    case Grammar::RuleConditional:
+      return "a conditional is written `if condition then a else b`";
+    case Grammar::RuleParameters:
+      if (isName(found()))
+        return "put a comma between the parameters";
+      return {};
+    case Grammar::RuleLet:
+    case Grammar::RuleFixedField:
+    case Grammar::RuleFunction:
+    case Grammar::RuleBlock:
+    case Grammar::RuleForStatement:
+    case Grammar::RuleIfStatement:
+    case Grammar::RuleOverrideArgument:
+      return shapeHelp();
+    default:
+      return expressionHelp();
+    }
+  }
+
+  std::string settingHelp() const {
+    std::string name = settingName();
+    if (found() == TokenType::MINUS)
+      return "names are written with `_`, not with `-`";
+    if (found() == TokenType::EQUAL)
+      return "`==` compares; set a value with `=`";
+    bool isDeclaration = name == "recipe" || name == "schema" ||
+                         name == "model" || name == "import" || name == "op";
+    if (isDeclaration && isName(found()))
+      return "`" + name + "` is declared outside of all braces";
+    bool isValue = beginsExpression(found()) && found() != TokenType::OPEN &&
+                   !isName(found());
+    if (isValue || found() == TokenType::SEPARATOR)
+      return "write `" + name + " = " +
+             (isValue ? textOf(error.token) : "value") + "`";
+    if (isName(found()))
+      return "write `" + name + " = " + textOf(error.token) +
+             "`, or put a comma or a line break between two items";
+    return {};
+  }
+
+  std::string itemHelp() const {
+    if (found() == TokenType::ASSIGN)
+      return "`==` compares; one item sets one value";
+    if (found() == TokenType::COMMA)
+      return "one comma is enough";
+    if (found() == TokenType::ELSE)
+      return "`else` follows the `}` of an `if` statement";
+    bool mayBeginItem =
+        isName(found()) || isReservedWord(found()) || beginsExpression(found());
+    if (error.rule == Grammar::RuleItems && mayBeginItem &&
+        !expects(TokenType::LET))
+      return "put a comma or a line break between two items";
+    return {};
+  }
+
+  std::string declarationHelp() const {
+    if (error.token > 0 && !expects(TokenType::LET))
+      return "put a line break between two declarations";
+    std::string text = textOf(error.token);
+    auto meant = diag::didYouMean(
+        text, {"import", "recipe", "schema", "model", "let", "fun", "block"});
+    bool isDeclaration = isName(next()) || next() == TokenType::STRING;
+    if (meant && isDeclaration)
+      return "did you mean `" + *meant + "`?";
+    if (isName(found()))
+      return "settings belong into the braces of `recipe NAME { ... }`";
+    return {};
+  }
+
+  std::string argumentHelp() const {
+    if (found() == TokenType::COLON)
+      return "name an argument with `=`, not with `:`";
+    if (beginsExpression(found()))
+      return "put a comma between the arguments";
+    return {};
+  }
+
+  std::string shapeHelp() const {
+    switch (error.rule) {
+    case Grammar::RuleLet:
+      return "a value is named with `let name = value`";
+    case Grammar::RuleFixedField:
+      return "a derived field is written `fixed name : type = value`";
+    case Grammar::RuleFunction:
+      return "a function is written `fun name(a: int): int = value`";
+    case Grammar::RuleBlock:
+      return "a block is written `block name(x) { ... }`";
+    case Grammar::RuleForStatement:
+      return "a repetition is written `for i in 0..n { ... }`";
+    case Grammar::RuleIfStatement:
+      return "a condition is written `if condition { ... } else { ... }`";
+    default:
+      return "a setting is written `--set path=value`";
+    }
+  }
+
+  std::string expressionHelp() const {
+    if (found() == TokenType::DOT && next() == TokenType::INTEGER)
+      return "write a number with a digit before its point: `0." +
+             textOf(error.token + 1) + "`";
+    if (found() == TokenType::RANGE)
+      return "a range has both ends: `0..n`";
+    bool isTypeOfValue =
+        (isIn(Grammar::RuleType) || isIn(Grammar::RuleTypeTerm)) &&
+        previous() == TokenType::COLON && beginsExpression(found());
+    if (isTypeOfValue)
+      return "`:` gives a type; set a value with `=`";
+    return {};
+  }
+
+  /// Notes where the bracket began that the error is in, if on another line.
+  void addOpening(diag::Builder& report) const {
+    bool isBracketed = error.rule == Grammar::RuleSuffix ||
+                       error.rule == Grammar::RuleList ||
+                       error.rule == Grammar::RuleParameters;
+    if (!isBracketed || error.token == error.begin)
+      return;
+    SourceRange opening = list.range(error.begin);
+    int line = sources.lineColumn(list.source, opening.begin).line;
+    if (line != sources.lineColumn(list.source, place().begin).line)
+      report.note("the bracket opens here", opening);
+  }
+
+  const SourceMap& sources;
+  const TokenList& list;
+  const SyntaxError& error;
+  diag::Engine& engine;
+};
+
+} // namespace
+
+void reportSyntaxError(const SourceMap& sources, const TokenList& list,
+                       const SyntaxError& error, diag::Engine& engine) {
+  Wording(sources, list, error, engine).run();
+}
+
+} // namespace recipec::parse

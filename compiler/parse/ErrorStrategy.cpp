@@ -1,0 +1,136 @@
+// Recovery from syntax errors: see ErrorStrategy.h.
+
+#include "compiler/parse/ErrorStrategy.h"
+
+namespace recipec::parse {
+
+static size_t ruleOf(const antlr4::RuleContext* context) {
+  return context ? context->getRuleIndex() : size_t(-1);
+}
+
+antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
+  throw antlr4::InputMismatchException(parser);
+}
+
+void ErrorStrategy::reportError(antlr4::Parser* parser,
+                                const antlr4::RecognitionException&) {
+  // Every rule that the error leaves calls this; the innermost one knows most.
+  if (!isUnwinding)
+    report(parser);
+  isUnwinding = true;
+}
+
+void ErrorStrategy::report(antlr4::Parser* parser) {
+  size_t token = parser->getCurrentToken()->getTokenIndex();
+  if (list.isDoubtful(list.tokens[token].begin))
+    return;
+  antlr4::ParserRuleContext* context = parser->getContext();
+  SyntaxError error;
+  error.token = token;
+  error.rule = ruleOf(context);
+  error.inside = ruleOf(dynamic_cast<antlr4::RuleContext*>(context->parent));
+  error.begin = context->getStart()->getTokenIndex();
+  for (ssize_t type : parser->getExpectedTokens().toList())
+    error.expected.push_back(size_t(type));
+  reportSyntaxError(sources, list, error, engine);
+}
+
+void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr error) {
+  antlr4::ParserRuleContext* context = parser->getContext();
+  size_t rule = ruleOf(context);
+  if (rule != Grammar::RuleItem && rule != Grammar::RuleDeclaration)
+    std::rethrow_exception(error);
+  skipItem(parser, list.tokens[context->getStart()->getTokenIndex()].depth);
+  isUnwinding = false;
+}
+
+void ErrorStrategy::skipItem(antlr4::Parser* parser, int depth) {
+  while (true) {
+    const Token& token =
+        list.tokens[parser->getCurrentToken()->getTokenIndex()];
+    bool isEnd = token.type == TokenType::EOF || token.depth < depth ||
+                 (token.type == TokenType::SEPARATOR && token.depth == depth);
+    if (isEnd)
+      return;
+    parser->consume();
+  }
+}
+
+/// Called by the generated code before each decision of a loop or an option.
+void ErrorStrategy::sync(antlr4::Parser* parser) {
+  switch (ruleOf(parser->getContext())) {
+  case Grammar::RuleItems:
+    return syncItems(parser, /*isFile=*/false);
+  case Grammar::RuleDeclarations:
+    return syncItems(parser, /*isFile=*/true);
+  default:
+    return;
+  }
+}
+
+static bool beginsItem(size_t type) {
+  switch (type) {
+  case TokenType::FIXED:
+  case TokenType::REQUIRE:
+  case TokenType::LET:
+  case TokenType::FUN:
+  case TokenType::BLOCK:
+  case TokenType::FOR:
+  case TokenType::IF:
+  case TokenType::RETURN:
+    return true;
+  default:
+    return isName(type);
+  }
+}
+
+static bool beginsDeclaration(size_t type) {
+  switch (type) {
+  case TokenType::IMPORT:
+  case TokenType::RECIPE:
+  case TokenType::SCHEMA:
+  case TokenType::MODEL:
+  case TokenType::OP:
+  case TokenType::LET:
+  case TokenType::FUN:
+  case TokenType::BLOCK:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void ErrorStrategy::syncItems(antlr4::Parser* parser, bool isFile) {
+  size_t current = parser->getCurrentToken()->getTokenIndex();
+  const Token* token = &list.tokens[current];
+  size_t close = isFile ? size_t(TokenType::EOF) : size_t(TokenType::CLOSE);
+  int depth = isFile ? 0 : token->depth + (token->type == TokenType::CLOSE);
+  bool isFirst = current == 0 ||
+                 list.tokens[current - 1].type == TokenType::OPEN ||
+                 list.tokens[current - 1].type == TokenType::BLOCK_OPEN;
+  if (!isFirst) {
+    // Behind an item only its end may come.
+    if (token->type == TokenType::SEPARATOR || token->type == close)
+      return;
+    report(parser);
+    depth =
+        list.tokens[parser->getContext()->getStart()->getTokenIndex()].depth;
+    skipItem(parser, depth);
+    return;
+  }
+  auto begins = isFile ? beginsDeclaration : beginsItem;
+  bool hasReported = false;
+  while (token->type != close && !begins(token->type)) {
+    if (!std::exchange(hasReported, true))
+      report(parser);
+    skipItem(parser, depth);
+    token = &list.tokens[parser->getCurrentToken()->getTokenIndex()];
+    if (token->type != TokenType::SEPARATOR)
+      return;
+    parser->consume();
+    token = &list.tokens[parser->getCurrentToken()->getTokenIndex()];
+    hasReported = false;
+  }
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,297 @@
+// Expressions and types.
+//
+// The grammar gives an operation as a flat list of operands and operators;
+// precedence climbing (Richards and Whitby-Strevens 1979) makes the tree. From
+// weakest to strongest: `or`, `and`, `not`, comparisons and `in`, `->`, `..`,
+// `+ -`, `* / %`, unary `-`, suffixes. Comparisons, `->` and `..` do not chain.
+
+#include "compiler/parse/Transformer.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace recipec::parse {
+
+namespace {
+
+struct OperatorInfo {
+  ast::BinaryOp op;
+  int strength;
+  bool chains;
+};
+
+constexpr int comparisonStrength = 3;
+
+OperatorInfo operatorInfo(size_t type) {
+  using Op = ast::BinaryOp;
+  switch (type) {
+  case TokenType::OR:
+    return {Op::logicalOr, 1, true};
+  case TokenType::AND:
+    return {Op::logicalAnd, 2, true};
+  case TokenType::EQUAL:
+    return {Op::equal, comparisonStrength, false};
+  case TokenType::NOT_EQUAL:
+    return {Op::notEqual, comparisonStrength, false};
+  case TokenType::LESS:
+    return {Op::less, comparisonStrength, false};
+  case TokenType::LESS_EQUAL:
+    return {Op::lessEqual, comparisonStrength, false};
+  case TokenType::GREATER:
+    return {Op::greater, comparisonStrength, false};
+  case TokenType::GREATER_EQUAL:
+    return {Op::greaterEqual, comparisonStrength, false};
+  case TokenType::IN:
+    return {Op::in, comparisonStrength, false};
+  case TokenType::ARROW:
+    return {Op::maps, 4, false};
+  case TokenType::RANGE:
+    return {Op::range, 5, false};
+  case TokenType::PLUS:
+    return {Op::add, 6, true};
+  case TokenType::MINUS:
+    return {Op::subtract, 6, true};
+  case TokenType::STAR:
+    return {Op::multiply, 7, true};
+  case TokenType::SLASH:
+    return {Op::divide, 7, true};
+  default:
+    assert(type == TokenType::PERCENT && "not a binary operator");
+    return {Op::remainder, 7, true};
+  }
+}
+
+} // namespace
+
+/// The parts of an operation and how far they have been read.
+struct Transformer::OperandList {
+  std::vector<Grammar::OperandContext*> operands;
+  std::vector<size_t> operators; // token indices
+  size_t next = 0;               // operand
+  size_t prefix = 0;             // of that operand
+
+  /// The operator behind the operands read so far.
+  bool hasOperator() const { return next > 0 && next - 1 < operators.size(); }
+  size_t op() const { return operators[next - 1]; }
+};
+
+ast::ExprId Transformer::expression(Grammar::ExpressionContext* context) {
+  if (auto* inner = context->conditional())
+    return conditional(inner);
+  return operation(context->operation());
+}
+
+ast::ExprId Transformer::conditional(Grammar::ConditionalContext* context) {
+  auto parts = context->expression();
+  ast::Conditional node{expression(parts[0]), expression(parts[1]),
+                        expression(parts[2])};
+  int depth = std::max({depthOf(node.condition), depthOf(node.thenValue),
+                        depthOf(node.elseValue)});
+  return makeExpr(node, range(context), depth);
+}
+
+ast::ExprId Transformer::operation(Grammar::OperationContext* context) {
+  OperandList list;
+  list.operands = context->operand();
+  for (auto* op : context->binaryOperator())
+    list.operators.push_back(firstToken(op));
+  return climb(list, 0);
+}
+
+ast::ExprId Transformer::climb(OperandList& list, int weakest) {
+  ast::ExprId left = prefixed(list);
+  size_t unchained = SIZE_MAX; // the last operator that does not chain
+  int unchainedStrength = 0;
+  while (list.hasOperator()) {
+    size_t op = list.op();
+    OperatorInfo info = operatorInfo(tokens->tokens[op].type);
+    if (info.strength < weakest)
+      break;
+    if (unchained != SIZE_MAX && info.strength == unchainedStrength) {
+      auto text = [&](size_t token) {
+        return "`" + std::string(sources.text(tokens->range(token))) + "`";
+      };
+      engine
+          .report(diag::Kind::ChainedOperators, tokens->range(op),
+                  text(op) + " cannot follow " + text(unchained) +
+                      " without brackets")
+          .help(info.strength == comparisonStrength
+                    ? "join two comparisons with `and`"
+                    : "say with `(` and `)` what belongs together");
+    }
+    ast::ExprId right = climb(list, info.strength + 1);
+    unchained = info.chains ? SIZE_MAX : op;
+    unchainedStrength = info.strength;
+    SourceRange whole = cover(file[left].range, file[right].range);
+    left = makeExpr(ast::Binary{info.op, left, right, tokens->range(op)}, whole,
+                    std::max(depthOf(left), depthOf(right)));
+  }
+  return left;
+}
+
+ast::ExprId Transformer::prefixed(OperandList& list) {
+  Grammar::OperandContext* context = list.operands[list.next];
+  size_t token = firstToken(context) + list.prefix;
+  size_t type = tokens->tokens[token].type;
+  if (type != TokenType::MINUS && type != TokenType::NOT) {
+    ++list.next;
+    list.prefix = 0;
+    return suffixed(context);
+  }
+  ++list.prefix;
+  bool isNot = type == TokenType::NOT;
+  ast::ExprId operand =
+      isNot ? climb(list, comparisonStrength) : prefixed(list);
+  auto op = isNot ? ast::UnaryOp::logicalNot : ast::UnaryOp::negate;
+  SourceRange whole = cover(tokens->range(token), file[operand].range);
+  return makeExpr(ast::Unary{op, operand}, whole, depthOf(operand));
+}
+
+ast::ExprId Transformer::suffixed(Grammar::OperandContext* context) {
+  ast::ExprId result = primary(context->primary());
+  for (auto* part : context->suffix())
+    result = suffix(result, part);
+  return result;
+}
+
+ast::ExprId Transformer::suffix(ast::ExprId base,
+                                Grammar::SuffixContext* context) {
+  SourceRange whole = cover(file[base].range, range(context));
+  int depth = depthOf(base);
+  if (auto* member = context->name())
+    return makeExpr(ast::Member{base, name(member)}, whole, depth);
+  if (auto* index = context->expression()) {
+    ast::ExprId value = expression(index);
+    return makeExpr(ast::Index{base, value}, whole,
+                    std::max(depth, depthOf(value)));
+  }
+  if (auto* amended = context->body()) {
+    ast::BodyId values = body(amended, BodyKind::settings);
+    return makeExpr(ast::Amend{base, values}, whole,
+                    std::max(depth, bodyDepths[size_t(values)]));
+  }
+  ast::Call call{base, {}};
+  for (auto* part : context->argument()) {
+    call.arguments.push_back(argument(part));
+    depth = std::max(depth, depthOf(call.arguments.back().value));
+  }
+  return makeExpr(std::move(call), whole, depth);
+}
+
+ast::Argument Transformer::argument(Grammar::ArgumentContext* context) {
+  auto parts = context->expression();
+  if (parts.size() == 1)
+    return {std::nullopt, expression(parts[0])};
+  // The grammar takes any expression before `=`, to decide by one token.
+  size_t first = firstToken(parts[0]);
+  bool isPlainName =
+      first == lastToken(parts[0]) && isName(tokens->tokens[first].type);
+  if (!isPlainName)
+    engine
+        .report(diag::Kind::ExpectedName, range(parts[0]),
+                "expected the name of an argument before `=`")
+        .help("`==` compares");
+  SourceRange place = range(parts[0]);
+  return {ast::Name{std::string(sources.text(place)), place},
+          expression(parts[1])};
+}
+
+ast::ExprId Transformer::primary(Grammar::PrimaryContext* context) {
+  using Which = ast::KeywordLiteral::Which;
+  SourceRange whole = range(context);
+  auto keyword = [&](Which which) {
+    return makeExpr(ast::KeywordLiteral{which}, whole, 0);
+  };
+  switch (context->getStart()->getType()) {
+  case TokenType::INTEGER:
+  case TokenType::FLOAT:
+    return number(context);
+  case TokenType::STRING:
+    return string(firstToken(context));
+  case TokenType::NONE:
+    return keyword(Which::none);
+  case TokenType::AUTO:
+    return keyword(Which::automatic);
+  case TokenType::TRUE:
+    return keyword(Which::trueValue);
+  case TokenType::FALSE:
+    return keyword(Which::falseValue);
+  case TokenType::LPAREN: {
+    ast::ExprId inner = expression(context->expression());
+    file.exprs[size_t(inner)].range = whole;
+    return inner;
+  }
+  case TokenType::LBRACKET:
+    return list(context->list());
+  case TokenType::OPEN: {
+    ast::BodyId values = body(context->body(), BodyKind::settings);
+    return makeExpr(ast::RecordExpr{values}, whole, bodyDepths[size_t(values)]);
+  }
+  default:
+    return makeExpr(ast::NameRef{name(context->name())}, whole, 0);
+  }
+}
+
+ast::ExprId Transformer::list(Grammar::ListContext* context) {
+  auto parts = context->expression();
+  std::vector<ast::ExprId> values;
+  int depth = 0;
+  for (auto* part : parts) {
+    values.push_back(expression(part));
+    depth = std::max(depth, depthOf(values.back()));
+  }
+  if (!context->FOR())
+    return makeExpr(ast::ListExpr{std::move(values)}, range(context), depth);
+  ast::ExprId condition = values.size() > 2 ? values[2] : ast::ExprId::none;
+  return makeExpr(ast::Comprehension{values[0], name(context->name()),
+                                     values[1], condition},
+                  range(context), depth);
+}
+
+// ---- types ------------------------------------------------------------------
+
+ast::TypeId Transformer::type(Grammar::TypeContext* context) {
+  auto terms = context->typeTerm();
+  if (terms.size() == 1)
+    return typeTerm(terms[0]);
+  ast::UnionType node;
+  for (auto* term : terms)
+    node.members.push_back(typeTerm(term));
+  return makeType({range(context), std::move(node)});
+}
+
+ast::TypeId Transformer::typeTerm(Grammar::TypeTermContext* context) {
+  SourceRange whole = range(context);
+  switch (context->getStart()->getType()) {
+  case TokenType::STRING: {
+    size_t token = firstToken(context);
+    return makeType(
+        {whole, ast::StringType{plainString(token, "a literal type")}});
+  }
+  case TokenType::LBRACKET:
+    return makeType({whole, ast::ListType{type(context->type())}});
+  case TokenType::NONE:
+  case TokenType::AUTO: {
+    ast::Name word{std::string(sources.text(whole)), whole};
+    return makeType({whole, ast::NamedType{{word}}});
+  }
+  default:
+    break;
+  }
+  std::vector<ast::Name> names = path(context->path());
+  auto* arguments = context->mapArguments();
+  if (!arguments)
+    return makeType({whole, ast::NamedType{std::move(names)}});
+  bool isMap = names.size() == 1 && names[0].text == "map";
+  if (!isMap)
+    engine
+        .report(diag::Kind::ExpectedType, range(context->path()),
+                "only `map` takes types in brackets")
+        .help("a map is written `map[string, int]`, a list `[int]`");
+  auto parts = arguments->type();
+  ast::TypeId key = type(parts[0]);
+  ast::TypeId value = type(parts[1]);
+  return makeType({whole, ast::MapType{key, value}});
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,294 @@
+// Bodies and their items.
+
+#include "compiler/parse/Transformer.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+
+// ---- bodies -----------------------------------------------------------------
+
+ast::BodyId Transformer::body(Grammar::BodyContext* context, BodyKind kind) {
+  return bodyOf(range(context), context->items(), kind);
+}
+
+ast::BodyId Transformer::body(Grammar::HeadedBodyContext* context,
+                              BodyKind kind) {
+  return bodyOf(range(context), context->items(), kind);
+}
+
+ast::BodyId Transformer::bodyOf(SourceRange range,
+                                Grammar::ItemsContext* context, BodyKind kind) {
+  ast::Body result;
+  result.range = range;
+  result.oneLine = sources.text(range).find('\n') == std::string_view::npos;
+  size_t exprsBefore = exprDepths.size();
+  for (auto* part : context->item())
+    if (auto made = item(part, kind))
+      result.items.push_back(std::move(*made));
+  bool isOfFile = interpolationDepth == 0;
+  if (isOfFile)
+    result.closing = comments.before(range.end - 1);
+  auto begin = exprDepths.begin() + ptrdiff_t(exprsBefore);
+  int depth = begin == exprDepths.end()
+                  ? 0
+                  : *std::max_element(begin, exprDepths.end());
+  return makeBody(std::move(result), depth);
+}
+
+ast::BodyId Transformer::makeBody(ast::Body body, int depth) {
+  file.bodies.push_back(std::move(body));
+  bodyDepths.push_back(depth);
+  return ast::BodyId(file.bodies.size() - 1);
+}
+
+// ---- items ------------------------------------------------------------------
+
+std::optional<ast::Item> Transformer::item(Grammar::ItemContext* context,
+                                           BodyKind kind) {
+  if (context->exception)
+    return std::nullopt;
+  ast::Item result;
+  result.range = range(context);
+  bool isOfFile = interpolationDepth == 0;
+  if (isOfFile)
+    result.comments = comments.before(result.range.begin);
+
+  if (auto* part = context->setting()) {
+    if (!setting(part, result))
+      return std::nullopt;
+  } else if (auto* part = context->fixedField()) {
+    result.node = fixedField(part);
+  } else if (auto* part = context->require()) {
+    result.node = require(part);
+  } else if (auto* part = context->let()) {
+    result.node = let(part);
+  } else if (auto* part = context->function()) {
+    result.node = function(part);
+  } else if (auto* part = context->block()) {
+    result.node = block(part);
+  } else if (auto* part = context->forStatement()) {
+    result.node = forStatement(part);
+  } else if (auto* part = context->ifStatement()) {
+    result.node = ifStatement(part);
+  } else {
+    auto* value = context->returnStatement()->expression();
+    result.node = ast::Return{expression(value)};
+  }
+
+  if (isOfFile)
+    comments.finish(result.comments, result.range.end);
+  if (!checkPlacement(result, kind))
+    return std::nullopt;
+  return result;
+}
+
+bool Transformer::setting(Grammar::SettingContext* context, ast::Item& result) {
+  std::vector<ast::Name> names = path(context->path());
+  auto* value = context->expression();
+  if (!context->COLON()) {
+    ast::Assignment node{std::move(names), ast::ExprId::none,
+                         ast::BodyId::none};
+    if (value)
+      node.value = expression(value);
+    else
+      node.body = body(context->body(), BodyKind::settings);
+    result.node = std::move(node);
+    return true;
+  }
+  if (names.size() > 1) {
+    engine
+        .report(diag::Kind::InvalidItem, range(context->path()),
+                "the name of a field has no dots")
+        .help("to set a value write `=`");
+    return false;
+  }
+  ast::FieldDecl node;
+  node.name = names[0];
+  node.type = type(context->type());
+  node.defaultValue = value ? expression(value) : ast::ExprId::none;
+  result.node = std::move(node);
+  return true;
+}
+
+ast::FieldDecl Transformer::fixedField(Grammar::FixedFieldContext* context) {
+  ast::FieldDecl node;
+  node.isFixed = true;
+  node.name = name(context->name());
+  node.type = type(context->type());
+  auto* value = context->expression();
+  node.defaultValue = value ? expression(value) : ast::ExprId::none;
+  return node;
+}
+
+ast::Require Transformer::require(Grammar::RequireContext* context) {
+  auto parts = context->expression();
+  ast::Require node{expression(parts[0]), ast::ExprId::none};
+  if (parts.size() > 1)
+    node.message = expression(parts[1]);
+  return node;
+}
+
+ast::Let Transformer::let(Grammar::LetContext* context) {
+  return {name(context->name()), expression(context->expression())};
+}
+
+ast::FunDecl Transformer::function(Grammar::FunctionContext* context) {
+  ast::FunDecl node;
+  node.name = name(context->name());
+  node.parameters = parameters(context->parameters());
+  node.result = context->type() ? type(context->type()) : ast::TypeId::none;
+  node.value = expression(context->expression());
+  return node;
+}
+
+ast::BlockDecl Transformer::block(Grammar::BlockContext* context) {
+  ast::BlockDecl node;
+  node.name = name(context->name());
+  node.parameters = parameters(context->parameters());
+  node.body = body(context->body(), BodyKind::block);
+  return node;
+}
+
+ast::For Transformer::forStatement(Grammar::ForStatementContext* context) {
+  ast::For node;
+  node.variable = name(context->name());
+  node.source = expression(context->expression());
+  node.body = body(context->headedBody(), BodyKind::block);
+  return node;
+}
+
+ast::If Transformer::ifStatement(Grammar::IfStatementContext* context) {
+  ast::If node;
+  node.condition = expression(context->expression());
+  node.thenBody = body(context->headedBody(), BodyKind::block);
+  node.elseBody = ast::BodyId::none;
+  if (auto* otherwise = context->body()) {
+    node.elseBody = body(otherwise, BodyKind::block);
+  } else if (auto* nested = context->ifStatement()) {
+    // `else if` is an `else` whose body is one statement.
+    ast::Item inner;
+    inner.range = range(nested);
+    inner.node = ifStatement(nested);
+    ast::Body wrapper;
+    wrapper.range = inner.range;
+    wrapper.items.push_back(std::move(inner));
+    node.elseBody = makeBody(std::move(wrapper), 0);
+  }
+  return node;
+}
+
+std::vector<ast::Parameter>
+Transformer::parameters(Grammar::ParametersContext* context) {
+  std::vector<ast::Parameter> result;
+  for (auto* part : context->parameter()) {
+    ast::Parameter parameter;
+    parameter.name = name(part->name());
+    parameter.type = part->type() ? type(part->type()) : ast::TypeId::none;
+    parameter.defaultValue =
+        part->expression() ? expression(part->expression()) : ast::ExprId::none;
+    result.push_back(std::move(parameter));
+  }
+  return result;
+}
+
+// ---- which items a body may hold --------------------------------------------
+
+namespace {
+
+std::string_view bodyName(BodyKind kind) {
+  switch (kind) {
+  case BodyKind::settings:
+    return "settings";
+  case BodyKind::schema:
+    return "a schema";
+  case BodyKind::model:
+    return "a model";
+  case BodyKind::block:
+    return "a block";
+  }
+  return {};
+}
+
+/// Why an item cannot stand in a body of this kind; empty where it can.
+struct Placement {
+  BodyKind kind;
+  std::string message = {};
+  std::string help = {};
+
+  bool isDeclaring() const {
+    return kind == BodyKind::schema || kind == BodyKind::model;
+  }
+  void refuse(std::string why, std::string instead) {
+    message = std::move(why);
+    help = std::move(instead);
+  }
+  void onlyInBlocks(std::string_view word) {
+    if (kind != BodyKind::block)
+      refuse("`" + std::string(word) + "` is a statement of a block, not of " +
+                 std::string(bodyName(kind)),
+             word == "return" ? "give a field its value with `=`"
+                              : "choose a value with `if condition then a "
+                                "else b`, build a list with `[x for x in "
+                                "xs]`");
+  }
+
+  void operator()(const ast::Assignment& node) {
+    const std::string& name = node.path[0].text;
+    if (isDeclaring())
+      refuse("`" + name + "` is set, but " + std::string(bodyName(kind)) +
+                 " declares fields",
+             "declare it with its type: `" + name + " : type = value`");
+    bool isBinding = node.path.size() == 1 && node.value != ast::ExprId::none;
+    if (kind == BodyKind::block && !isBinding)
+      refuse("a block binds plain names to values",
+             "write `" + name + " = value`");
+  }
+  void operator()(const ast::FieldDecl& node) {
+    if (!isDeclaring())
+      refuse("`" + node.name.text +
+                 " :` declares a field, which schemas and models do",
+             "set a value with `=`: `" + node.name.text + " = value`");
+  }
+  void operator()(const ast::Require&) {
+    if (kind == BodyKind::block)
+      refuse("`require` ties the fields of schemas, models and recipes; a "
+             "block has none",
+             "put it beside the fields of the model");
+  }
+  void operator()(const ast::BlockDecl& node) {
+    if (kind != BodyKind::model)
+      refuse("the block `" + node.name.text + "` does not belong into " +
+                 std::string(bodyName(kind)),
+             "declare blocks in a model or a file");
+  }
+  void operator()(const ast::FunDecl& node) {
+    if (kind == BodyKind::block)
+      refuse("the function `" + node.name.text +
+                 "` does not belong into a block",
+             "declare functions in a model or a file");
+  }
+  void operator()(const ast::For&) { onlyInBlocks("for"); }
+  void operator()(const ast::If&) { onlyInBlocks("if"); }
+  void operator()(const ast::Return&) { onlyInBlocks("return"); }
+  void operator()(const ast::Let&) {}
+};
+
+} // namespace
+
+bool Transformer::checkPlacement(const ast::Item& item, BodyKind kind) {
+  Placement placement{kind};
+  std::visit(placement, item.node);
+  if (placement.message.empty())
+    return true;
+  // The first line says which item it is; a body below would only be noise.
+  SourceRange place = item.range;
+  std::string_view text = sources.text(place);
+  if (size_t brace = text.find('{'); brace != std::string_view::npos)
+    place.end = place.begin + uint32_t(brace);
+  engine.report(diag::Kind::InvalidItem, place, placement.message)
+      .help(placement.help);
+  return false;
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,437 @@
+// Newlines, commas, brackets: from raw tokens to those of grammar/Recipe.g4.
+//
+// One pass with a stack of open brackets:
+//
+//   1. In round and square brackets newlines mean nothing. Elsewhere a newline
+//      or a comma ends an item and becomes a SEPARATOR, unless the item goes
+//      on: behind an operator, `=`, `:` or an opening brace, before a closing
+//      one, before `then` and `else`.
+//   2. The brace that opens the body of `for`, `if` or `recipe .. amends ..`
+//      becomes BLOCK_OPEN, so that it does not amend the expression before it.
+//   3. A trailing comma before `)` and `]` is dropped.
+//   4. Brackets are balanced. One that was left open is reported, blamed by
+//      indentation, and closed where its surroundings end, so that the parser
+//      sees balanced text; what lies between is marked as doubtful.
+//   5. Nesting is counted before any recursive code sees the tokens.
+
+#include "compiler/parse/Parse.h"
+#include "compiler/parse/Tokens.h"
+
+namespace recipec::parse {
+
+namespace {
+
+/// An open bracket; the bottom of the stack stands for the file itself.
+struct Open {
+  size_t type = TokenType::EOF;
+  uint32_t begin = 0;
+  int indent = 0;        // of its line
+  int conditionals = 0;  // `if`s nested in the current item
+  bool inHeader = false; // between `for` or `if` and its body
+  bool isBody = false;   // the body of `for` or `if`
+};
+
+bool isOpening(size_t type) {
+  return type == TokenType::OPEN || type == TokenType::BLOCK_OPEN ||
+         type == TokenType::LPAREN || type == TokenType::LBRACKET;
+}
+
+bool isClosing(size_t type) {
+  return type == TokenType::CLOSE || type == TokenType::RPAREN ||
+         type == TokenType::RBRACKET;
+}
+
+size_t closingOf(size_t type) {
+  switch (type) {
+  case TokenType::LPAREN:
+    return TokenType::RPAREN;
+  case TokenType::LBRACKET:
+    return TokenType::RBRACKET;
+  default:
+    return TokenType::CLOSE;
+  }
+}
+
+std::string_view bracketText(size_t type) {
+  switch (type) {
+  case TokenType::LPAREN:
+    return "(";
+  case TokenType::RPAREN:
+    return ")";
+  case TokenType::LBRACKET:
+    return "[";
+  case TokenType::RBRACKET:
+    return "]";
+  case TokenType::CLOSE:
+    return "}";
+  default:
+    return "{";
+  }
+}
+
+/// Whether an item that has come to this token goes on behind a newline.
+bool continuesLine(size_t type) {
+  switch (type) {
+  case TokenType::ASSIGN:
+  case TokenType::COLON:
+  case TokenType::DOT:
+  case TokenType::PIPE:
+  case TokenType::NOT:
+  case TokenType::IF:
+  case TokenType::THEN:
+  case TokenType::ELSE:
+    return true;
+  default:
+    return isBinaryOperator(type);
+  }
+}
+
+class Layout {
+public:
+  Layout(const SourceMap& sources, TokenList& list, diag::Engine& engine)
+      : sources(sources), list(list), engine(engine),
+        raw(std::move(list.tokens)) {
+    // A broken string may have hidden brackets, so none are missed then.
+    for (const Token& token : raw)
+      hidesBrackets |= token.isBroken;
+    list.tokens.clear();
+    stack.emplace_back();
+  }
+
+  bool run() {
+    for (at = 0; at + 1 < raw.size(); ++at) {
+      if (!step(raw[at]))
+        return false;
+      isFirstOnLine = raw[at].type == TokenType::NEWLINE;
+    }
+    closeAll(raw.back().begin);
+    dropSeparator();
+    emit(raw.back());
+    return true;
+  }
+
+private:
+  /// False when the text is nested too deeply.
+  bool step(const Token& token) {
+    if (token.type == TokenType::NEWLINE) {
+      newline(token);
+      return true;
+    }
+    if (isFirstOnLine && stack.size() > 1 && beginsDeclaration())
+      closeForDeclaration(token);
+    if (token.type == TokenType::COMMA) {
+      comma(token);
+    } else if (isOpening(token.type)) {
+      return open(token);
+    } else if (isClosing(token.type)) {
+      close(token);
+    } else {
+      return word(token);
+    }
+    return true;
+  }
+
+  // ---- separators ----------------------------------------------------------
+
+  bool inBrackets() const {
+    size_t type = stack.back().type;
+    return type == TokenType::LPAREN || type == TokenType::LBRACKET;
+  }
+
+  size_t lastType() const {
+    if (list.tokens.empty())
+      return TokenType::SEPARATOR;
+    return list.tokens.back().type;
+  }
+
+  bool atItemStart() const {
+    size_t last = lastType();
+    return last == TokenType::SEPARATOR || last == TokenType::OPEN ||
+           last == TokenType::BLOCK_OPEN;
+  }
+
+  void newline(const Token& token) {
+    if (inBrackets() || atItemStart())
+      return;
+    if (continuesLine(lastType()) && !isValueMissing())
+      return;
+    separate(token);
+  }
+
+  /// `x =` before a line `y = ...`: the value was forgotten.
+  bool isValueMissing() const {
+    if (lastType() != TokenType::ASSIGN)
+      return false;
+    size_t next = at + 1;
+    while (raw[next].type == TokenType::NEWLINE)
+      ++next;
+    return isName(raw[next].type) && raw[next + 1].type == TokenType::ASSIGN;
+  }
+
+  void comma(const Token& token) {
+    if (inBrackets()) {
+      size_t next = at + 1;
+      while (raw[next].type == TokenType::NEWLINE)
+        ++next;
+      bool isTrailing = raw[next].type == closingOf(stack.back().type) &&
+                        !isOpening(lastType()) &&
+                        lastType() != TokenType::COMMA;
+      stack.back().conditionals = 0;
+      if (!isTrailing)
+        emit(token);
+      return;
+    }
+    bool isBehindNewline =
+        lastType() == TokenType::SEPARATOR && !list.tokens.empty() &&
+        sources.text(list.range(list.tokens.size() - 1)) != ",";
+    if (isBehindNewline)
+      dropSeparator();
+    // Two commas, or one without an item: the parser will say so.
+    if (atItemStart() || continuesLine(lastType()))
+      emit(token);
+    else
+      separate(token);
+  }
+
+  void separate(Token token) {
+    token.type = TokenType::SEPARATOR;
+    stack.back().conditionals = 0;
+    stack.back().inHeader = false;
+    emit(token);
+  }
+
+  void dropSeparator() {
+    if (!list.tokens.empty() && lastType() == TokenType::SEPARATOR)
+      list.tokens.pop_back();
+  }
+
+  // ---- words and headers ---------------------------------------------------
+
+  bool word(const Token& token) {
+    bool opensStatement = atItemStart() && !inBrackets();
+    bool isElseIf = lastType() == TokenType::ELSE && elseBelongsToStatement;
+    switch (token.type) {
+    case TokenType::FOR:
+      stack.back().inHeader = opensStatement;
+      break;
+    case TokenType::IF:
+      stack.back().inHeader = opensStatement || isElseIf;
+      ++stack.back().conditionals;
+      if (nesting() > maxNesting)
+        return reportNesting(token);
+      break;
+    case TokenType::AMENDS:
+      stack.back().inHeader =
+          stack.size() == 1 && list.tokens.size() >= 2 &&
+          list.tokens[list.tokens.size() - 2].type == TokenType::RECIPE;
+      break;
+    case TokenType::THEN:
+      dropSeparator();
+      break;
+    case TokenType::ELSE:
+      dropSeparator();
+      elseBelongsToStatement =
+          lastClosed.isBody && lastType() == TokenType::CLOSE;
+      break;
+    default:
+      break;
+    }
+    emit(token);
+    return true;
+  }
+
+  int nesting() const {
+    int result = int(stack.size()) - 1;
+    for (const Open& open : stack)
+      result += open.conditionals;
+    return result;
+  }
+
+  bool reportNesting(const Token& token) {
+    engine
+        .report(
+            diag::Kind::NestingTooDeep, {list.source, token.begin, token.end},
+            "nested more than " + std::to_string(maxNesting) + " levels deep")
+        .help("give inner parts names with `let`");
+    return false;
+  }
+
+  // ---- brackets ------------------------------------------------------------
+
+  bool open(Token token) {
+    Open entry;
+    entry.begin = token.begin;
+    entry.indent = indentOf(token);
+    if (token.type == TokenType::OPEN) {
+      bool isElseBody = lastType() == TokenType::ELSE && elseBelongsToStatement;
+      if (stack.back().inHeader) {
+        token.type = TokenType::BLOCK_OPEN;
+        stack.back().inHeader = false;
+        entry.isBody = true;
+      }
+      entry.isBody |= isElseBody;
+    }
+    entry.type = token.type;
+    emit(token);
+    stack.push_back(entry);
+    return nesting() <= maxNesting || reportNesting(token);
+  }
+
+  void close(const Token& token) {
+    if (!hasMatch(token.type)) {
+      reportUnexpectedClosing(token);
+      return;
+    }
+    while (closingOf(stack.back().type) != token.type)
+      closeForgotten(token.begin);
+    const Open& top = stack.back();
+    // A brace that closes one of a deeper line was meant for another.
+    if (token.type == TokenType::CLOSE && isFirstOnLine && !suspect.isSet &&
+        indentOf(token) < top.indent)
+      suspect = {true, top.begin, token};
+    pop(token);
+  }
+
+  void pop(Token token) {
+    dropSeparator();
+    lastClosed = stack.back();
+    stack.pop_back();
+    emit(token);
+  }
+
+  /// Whether a bracket that this one closes is open. A brace may close over
+  /// forgotten round and square brackets, but these never over a brace.
+  bool hasMatch(size_t type) const {
+    for (size_t i = stack.size() - 1; i > 0; --i) {
+      if (closingOf(stack[i].type) == type)
+        return true;
+      if (closingOf(stack[i].type) == TokenType::CLOSE)
+        return false;
+    }
+    return false;
+  }
+
+  /// Reports the innermost open bracket and closes it at `offset`.
+  void closeForgotten(uint32_t offset) {
+    Open top = stack.back();
+    bool isBrace = closingOf(top.type) == TokenType::CLOSE;
+    if (isBrace && suspect.isSet)
+      top.begin = suspect.begin;
+    if (!hidesBrackets)
+      reportUnclosed(top, offset);
+    list.doubtful.push_back({list.source, top.begin, offset});
+    Token inserted{closingOf(top.type), offset, offset};
+    inserted.isInserted = true;
+    pop(inserted);
+  }
+
+  void reportUnclosed(const Open& open, uint32_t offset) {
+    bool isBrace = closingOf(open.type) == TokenType::CLOSE;
+    std::string text(bracketText(open.type));
+    std::string closing(bracketText(closingOf(open.type)));
+    auto report = engine.report(
+        isBrace ? diag::Kind::UnclosedBlock : diag::Kind::UnclosedBracket,
+        {list.source, open.begin, open.begin + 1},
+        "`" + text + "` is not closed: a `" + closing + "` is missing");
+    report.label(isBrace ? "the block opens here" : "opens here");
+    if (isBrace && suspect.isSet) {
+      const Token& brace = suspect.closing;
+      report.note("this `}` closes it, but stands further left",
+                  {list.source, brace.begin, brace.end});
+    } else if (offset < raw.back().begin) {
+      report.note("expected `" + closing + "` before this",
+                  {list.source, offset, offset + 1});
+    }
+  }
+
+  void closeAll(uint32_t offset) {
+    if (stack.size() == 1)
+      return;
+    // One forgotten brace leaves all around it open: report it alone.
+    closeForgotten(offset);
+    bool wasHidden = std::exchange(hidesBrackets, true);
+    while (stack.size() > 1)
+      closeForgotten(offset);
+    hidesBrackets = wasHidden;
+    suspect = {};
+  }
+
+  void reportUnexpectedClosing(const Token& token) {
+    if (hidesBrackets)
+      return;
+    std::string text(bracketText(token.type));
+    auto report = engine.report(diag::Kind::UnexpectedClosing,
+                                {list.source, token.begin, token.end},
+                                "`" + text + "` closes nothing");
+    if (stack.size() > 1)
+      report.note("the innermost open bracket is this `" +
+                      std::string(bracketText(stack.back().type)) + "`",
+                  {list.source, stack.back().begin, stack.back().begin + 1});
+  }
+
+  /// Whether the line begins with `recipe NAME {`, `import NAME`, ... at its
+  /// first column, which can only be a declaration of the file.
+  bool beginsDeclaration() const {
+    const Token& token = raw[at];
+    if (indentOf(token) != 0 || at + 2 >= raw.size())
+      return false;
+    size_t next = raw[at + 1].type, afterNext = raw[at + 2].type;
+    switch (token.type) {
+    case TokenType::RECIPE:
+      return isName(next) &&
+             (afterNext == TokenType::OPEN || afterNext == TokenType::AMENDS);
+    case TokenType::SCHEMA:
+    case TokenType::MODEL:
+      return isName(next) && afterNext == TokenType::OPEN;
+    case TokenType::IMPORT:
+      return isName(next) || next == TokenType::STRING;
+    default:
+      return false;
+    }
+  }
+
+  void closeForDeclaration(const Token& token) {
+    closeAll(token.begin);
+    if (lastType() != TokenType::SEPARATOR)
+      separate(Token{TokenType::SEPARATOR, token.begin, token.begin});
+  }
+
+  int indentOf(const Token& token) const {
+    int line = sources.lineColumn(list.source, token.begin).line;
+    std::string_view text = sources.lineText(list.source, line);
+    size_t indent = text.find_first_not_of(" \t");
+    return indent == std::string_view::npos ? 0 : int(indent);
+  }
+
+  void emit(Token token) {
+    token.depth = int(stack.size()) - 1;
+    list.tokens.push_back(token);
+  }
+
+  /// A closing brace whose line is indented less than that of its opening.
+  struct Suspect {
+    bool isSet = false;
+    uint32_t begin = 0; // of the opening brace
+    Token closing;
+  };
+
+  const SourceMap& sources;
+  TokenList& list;
+  diag::Engine& engine;
+  std::vector<Token> raw;
+  std::vector<Open> stack;
+  Open lastClosed;
+  Suspect suspect;
+  size_t at = 0;
+  bool isFirstOnLine = true;
+  bool elseBelongsToStatement = false;
+  bool hidesBrackets = false;
+};
+
+} // namespace
+
+bool layOut(const SourceMap& sources, TokenList& list, diag::Engine& engine) {
+  return Layout(sources, list, engine).run();
+}
+
+} // namespace recipec::parse

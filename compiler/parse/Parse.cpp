@@ -1,0 +1,68 @@
+// The phases in their order: see Parse.h.
+
+#include "compiler/parse/Parse.h"
+
+#include "compiler/parse/Transformer.h"
+
+namespace recipec::parse {
+
+/// Lexing and layout of a whole source; false when it cannot be parsed.
+static bool tokenize(const SourceMap& sources, SourceId source, TokenList& list,
+                     diag::Engine& engine) {
+  SourceRange all{source, 0, uint32_t(sources.text(source).size())};
+  return lex(sources, all, list, engine) && layOut(sources, list, engine);
+}
+
+ast::File parse(const SourceMap& sources, SourceId source,
+                diag::Engine& engine) {
+  ast::File file;
+  file.source = source;
+  TokenList list;
+  if (!tokenize(sources, source, list, engine))
+    return file;
+  ParserRun run(sources, list, engine);
+  if (Grammar::FileContext* context = run.file())
+    Transformer(sources, list, file, engine).transform(context);
+  return file;
+}
+
+std::optional<Override> parseOverride(const SourceMap& sources, SourceId source,
+                                      diag::Engine& engine) {
+  int errorsBefore = engine.errors();
+  TokenList list;
+  list.endName = "the end of the argument";
+  if (!tokenize(sources, source, list, engine))
+    return std::nullopt;
+  ParserRun run(sources, list, engine);
+  auto* context = run.overrideArgument();
+  if (!context || engine.errors() > errorsBefore)
+    return std::nullopt;
+  Override result;
+  Transformer transformer(sources, list, result.file, engine);
+  result.path = transformer.path(context->path());
+  result.value = transformer.expression(context->expression());
+  if (engine.errors() > errorsBefore)
+    return std::nullopt;
+  return result;
+}
+
+std::string printTokens(const SourceMap& sources, SourceId source,
+                        diag::Engine& engine) {
+  TokenList list;
+  tokenize(sources, source, list, engine);
+  std::string out;
+  for (size_t i = 0; i < list.tokens.size(); ++i) {
+    const Token& token = list.tokens[i];
+    LineColumn place = sources.lineColumn(source, token.begin);
+    out += std::to_string(place.line) + ":" + std::to_string(place.column) +
+           " " + typeName(token.type);
+    bool hasText = token.type != TokenType::SEPARATOR && !token.isInserted &&
+                   token.end > token.begin;
+    if (hasText)
+      out += " " + std::string(sources.text(list.range(i)));
+    out += "\n";
+  }
+  return out;
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,53 @@
+// Source text to syntax tree.
+//
+//   1. Lexing      text -> raw tokens; checks UTF-8, strings and characters.
+//   2. Layout      raw tokens -> tokens: newlines, brackets, nesting.
+//   3. ANTLR       tokens -> parse tree, by grammar/Recipe.g4; our own error
+//                  strategy, messages and recovery.
+//   4. Transformer parse tree -> Ast: precedence, literals, comments.
+//
+// All syntax errors of a source are reported in one go, one for each cause.
+
+#ifndef RECIPEC_PARSE_PARSE_H
+#define RECIPEC_PARSE_PARSE_H
+
+#include "compiler/ast/Ast.h"
+#include "compiler/diag/Diagnostic.h"
+
+#include <optional>
+#include <string>
+
+namespace recipec::parse {
+
+/// The deepest nesting of brackets, blocks and conditionals that is accepted.
+inline constexpr int maxNesting = 100;
+/// The deepest expression: operators, members and calls applied to a result.
+inline constexpr int maxExpressionDepth = 250;
+/// The deepest nesting of strings in interpolations of strings.
+inline constexpr int maxInterpolationDepth = 10;
+
+/// Parses a file. Items with errors are left out of the tree, so that it holds
+/// only complete nodes; whether there were errors is in `engine`.
+ast::File parse(const SourceMap& sources, SourceId source,
+                diag::Engine& engine);
+
+/// A setting from the command line. `value` is an expression of `file`.
+struct Override {
+  std::vector<ast::Name> path;
+  ast::ExprId value = ast::ExprId::none;
+  ast::File file;
+};
+
+/// Parses `PATH=VALUE`, the whole text of a source of kind `commandLine`;
+/// nothing when it has errors, which are reported.
+std::optional<Override> parseOverride(const SourceMap& sources, SourceId source,
+                                      diag::Engine& engine);
+
+/// The tokens of a file as the parser sees them, one a line with its place, for
+/// `--emit=tokens`.
+std::string printTokens(const SourceMap& sources, SourceId source,
+                        diag::Engine& engine);
+
+} // namespace recipec::parse
+
+#endif // RECIPEC_PARSE_PARSE_H

@@ -1,0 +1,34 @@
+// One run of the generated parser over a laid out token list. Owns the parse
+// tree; private to this folder.
+
+#ifndef RECIPEC_PARSE_PARSERRUN_H
+#define RECIPEC_PARSE_PARSERRUN_H
+
+#include "compiler/parse/Tokens.h"
+
+#include <memory>
+
+namespace recipec::parse {
+
+using Grammar = generated::RecipeParser;
+
+class ParserRun {
+public:
+  ParserRun(const SourceMap& sources, const TokenList& list,
+            diag::Engine& engine);
+  ~ParserRun();
+
+  /// Each returns null where an error reached the rule itself; it has been
+  /// reported. Rules that recovered inside hold contexts with `exception` set.
+  Grammar::FileContext* file();
+  Grammar::OverrideArgumentContext* overrideArgument();
+  Grammar::InterpolationContext* interpolation();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace recipec::parse
+
+#endif // RECIPEC_PARSE_PARSERRUN_H

@@ -1,0 +1,157 @@
+// What tokens are called, and which groups they form.
+
+#include "compiler/parse/Tokens.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+
+static std::string quote(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
+
+static const antlr4::dfa::Vocabulary& vocabulary() {
+  static const generated::RecipeParser parser(nullptr);
+  return parser.getVocabulary();
+}
+
+/// The text of a token whose type has but one: `=`, `recipe`.
+static std::string fixedText(size_t type) {
+  // The vocabulary has it between apostrophes.
+  std::string literal = vocabulary().getLiteralName(type);
+  return literal.size() < 3 ? literal : literal.substr(1, literal.size() - 2);
+}
+
+std::string typeName(size_t type) {
+  return vocabulary().getSymbolicName(type);
+}
+
+std::string describeType(size_t type) {
+  switch (type) {
+  case TokenType::IDENTIFIER:
+    return "a name";
+  case TokenType::STRING:
+    return "a string";
+  case TokenType::INTEGER:
+  case TokenType::FLOAT:
+    return "a number";
+  case TokenType::SEPARATOR:
+  case TokenType::EOF:
+    return "the end of the line";
+  case TokenType::BLOCK_OPEN:
+    return "`{`";
+  default:
+    return quote(fixedText(type));
+  }
+}
+
+std::string describeToken(const SourceMap& sources, const TokenList& list,
+                          size_t token) {
+  const Token& found = list.tokens[token];
+  if (found.type == TokenType::EOF)
+    return list.endName;
+  std::string_view text = sources.text(list.range(token));
+  if (found.type == TokenType::SEPARATOR)
+    return text == "," ? "`,`" : "the end of the line";
+  if (found.type == TokenType::STRING)
+    return text.size() <= 32 ? "the string `" + std::string(text) + "`"
+                             : "a string";
+  if (isReservedWord(found.type))
+    return "the word " + quote(text);
+  return quote(text);
+}
+
+bool isReservedWord(size_t type) {
+  switch (type) {
+  case TokenType::AND:
+  case TokenType::AUTO:
+  case TokenType::BLOCK:
+  case TokenType::ELSE:
+  case TokenType::FALSE:
+  case TokenType::FIXED:
+  case TokenType::FOR:
+  case TokenType::FUN:
+  case TokenType::IF:
+  case TokenType::IN:
+  case TokenType::LET:
+  case TokenType::NONE:
+  case TokenType::NOT:
+  case TokenType::OR:
+  case TokenType::REQUIRE:
+  case TokenType::RETURN:
+  case TokenType::THEN:
+  case TokenType::TRUE:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool isName(size_t type) {
+  switch (type) {
+  case TokenType::IDENTIFIER:
+  case TokenType::IMPORT:
+  case TokenType::RECIPE:
+  case TokenType::SCHEMA:
+  case TokenType::MODEL:
+  case TokenType::OP:
+  case TokenType::AMENDS:
+  case TokenType::AS:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool beginsExpression(size_t type) {
+  switch (type) {
+  case TokenType::INTEGER:
+  case TokenType::FLOAT:
+  case TokenType::STRING:
+  case TokenType::NONE:
+  case TokenType::AUTO:
+  case TokenType::TRUE:
+  case TokenType::FALSE:
+  case TokenType::NOT:
+  case TokenType::MINUS:
+  case TokenType::IF:
+  case TokenType::LPAREN:
+  case TokenType::LBRACKET:
+  case TokenType::OPEN:
+    return true;
+  default:
+    return isName(type);
+  }
+}
+
+bool isBinaryOperator(size_t type) {
+  switch (type) {
+  case TokenType::PLUS:
+  case TokenType::MINUS:
+  case TokenType::STAR:
+  case TokenType::SLASH:
+  case TokenType::PERCENT:
+  case TokenType::EQUAL:
+  case TokenType::NOT_EQUAL:
+  case TokenType::LESS:
+  case TokenType::LESS_EQUAL:
+  case TokenType::GREATER:
+  case TokenType::GREATER_EQUAL:
+  case TokenType::AND:
+  case TokenType::OR:
+  case TokenType::RANGE:
+  case TokenType::ARROW:
+  case TokenType::IN:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool TokenList::isDoubtful(uint32_t offset) const {
+  return std::any_of(doubtful.begin(), doubtful.end(), [&](SourceRange range) {
+    return offset >= range.begin && offset <= range.end;
+  });
+}
+
+} // namespace recipec::parse

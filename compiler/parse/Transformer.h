@@ -1,0 +1,133 @@
+// Parse tree to Ast. Private to this folder.
+//
+// One Transformer makes one ast::File. Items.cpp and Declarations.cpp hold what
+// stands between braces and in a file, Expressions.cpp operators and types,
+// Literals.cpp numbers and strings. Contexts with an error yield nothing: the
+// strategy has reported it.
+
+#ifndef RECIPEC_PARSE_TRANSFORMER_H
+#define RECIPEC_PARSE_TRANSFORMER_H
+
+#include "compiler/ast/Ast.h"
+#include "compiler/parse/Comments.h"
+#include "compiler/parse/Parse.h"
+#include "compiler/parse/ParserRun.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recipec::parse {
+
+/// What a body belongs to, which says which items it may hold.
+enum class BodyKind { settings, schema, model, block };
+
+class Transformer {
+public:
+  Transformer(const SourceMap& sources, const TokenList& list, ast::File& file,
+              diag::Engine& engine)
+      : sources(sources), tokens(&list), file(file), engine(engine),
+        comments(sources, list) {
+    file.source = list.source;
+  }
+
+  void transform(Grammar::FileContext* context);
+  std::vector<ast::Name> path(Grammar::PathContext* context);
+  ast::ExprId expression(Grammar::ExpressionContext* context);
+
+private:
+  // ---- places ----
+  size_t firstToken(antlr4::ParserRuleContext* context) const;
+  size_t lastToken(antlr4::ParserRuleContext* context) const;
+  SourceRange range(antlr4::ParserRuleContext* context) const;
+  ast::Name name(Grammar::NameContext* context);
+
+  // ---- nodes; depth is the height of the tree below ----
+  template <typename Node>
+  ast::ExprId makeExpr(Node node, SourceRange range, int depthBelow);
+  ast::TypeId makeType(ast::Type type);
+  int depthOf(ast::ExprId id) const;
+
+  // ---- declarations ----
+  std::optional<ast::Declaration>
+  declaration(Grammar::DeclarationContext* context);
+  ast::Import import(Grammar::ImportDeclarationContext* context);
+  ast::RecipeDecl recipe(Grammar::RecipeDeclarationContext* context);
+  ast::BlockDecl op(Grammar::OpDeclarationContext* context);
+
+  // ---- items ----
+  ast::BodyId body(Grammar::BodyContext* context, BodyKind kind);
+  ast::BodyId body(Grammar::HeadedBodyContext* context, BodyKind kind);
+  ast::BodyId bodyOf(SourceRange range, Grammar::ItemsContext* context,
+                     BodyKind kind);
+  ast::BodyId makeBody(ast::Body body, int depth);
+  std::optional<ast::Item> item(Grammar::ItemContext* context, BodyKind kind);
+  bool setting(Grammar::SettingContext* context, ast::Item& result);
+  bool checkPlacement(const ast::Item& item, BodyKind kind);
+  ast::FieldDecl fixedField(Grammar::FixedFieldContext* context);
+  ast::Require require(Grammar::RequireContext* context);
+  ast::Let let(Grammar::LetContext* context);
+  ast::FunDecl function(Grammar::FunctionContext* context);
+  ast::BlockDecl block(Grammar::BlockContext* context);
+  ast::For forStatement(Grammar::ForStatementContext* context);
+  ast::If ifStatement(Grammar::IfStatementContext* context);
+  std::vector<ast::Parameter> parameters(Grammar::ParametersContext* context);
+
+  // ---- types ----
+  ast::TypeId type(Grammar::TypeContext* context);
+  ast::TypeId typeTerm(Grammar::TypeTermContext* context);
+
+  // ---- expressions ----
+  ast::ExprId conditional(Grammar::ConditionalContext* context);
+  ast::ExprId operation(Grammar::OperationContext* context);
+  struct OperandList;
+  ast::ExprId climb(OperandList& operands, int weakest);
+  ast::ExprId prefixed(OperandList& operands);
+  ast::ExprId suffixed(Grammar::OperandContext* context);
+  ast::ExprId suffix(ast::ExprId base, Grammar::SuffixContext* context);
+  ast::Argument argument(Grammar::ArgumentContext* context);
+  ast::ExprId primary(Grammar::PrimaryContext* context);
+  ast::ExprId list(Grammar::ListContext* context);
+
+  // ---- literals ----
+  ast::ExprId number(Grammar::PrimaryContext* context);
+  void checkUnit(const ast::Name& unit, size_t number);
+  ast::ExprId string(size_t token);
+  /// A string where an interpolation makes no sense; `where` names the place.
+  std::string plainString(size_t token, std::string_view where);
+  ast::StringLiteral stringParts(size_t token, int& depthBelow);
+  void escape(std::string_view text, size_t& at, uint32_t offset,
+              std::string& result);
+  ast::ExprId interpolation(SourceRange range);
+
+  const SourceMap& sources;
+  const TokenList* tokens; // of the text being transformed
+  ast::File& file;
+  diag::Engine& engine;
+  CommentCursor comments;
+  std::vector<int> exprDepths; // parallel to file.exprs
+  std::vector<int> bodyDepths; // parallel to file.bodies
+  int interpolationDepth = 0;
+  bool reportedDepth = false;
+};
+
+template <typename Node>
+ast::ExprId Transformer::makeExpr(Node node, SourceRange range,
+                                  int depthBelow) {
+  int depth = depthBelow + 1;
+  file.exprs.push_back({range, std::move(node)});
+  exprDepths.push_back(depth);
+  if (depth > maxExpressionDepth && !reportedDepth) {
+    reportedDepth = true;
+    engine
+        .report(diag::Kind::NestingTooDeep, range,
+                "the expression is nested more than " +
+                    std::to_string(maxExpressionDepth) + " levels deep")
+        .help("give inner parts names with `let`");
+  }
+  return ast::ExprId(file.exprs.size() - 1);
+}
+
+} // namespace recipec::parse
+
+#endif // RECIPEC_PARSE_TRANSFORMER_H

@@ -1,0 +1,236 @@
+// The syntax of recipes.
+//
+// Every decision is made by one token, so that the generated parser is a set
+// of switches and never simulates its automaton. What would need more is left
+// to two neighbours in compiler/parse:
+//
+//   Layout        turns newlines and commas between items into SEPARATOR,
+//                 drops those that mean nothing, balances brackets, and calls
+//                 a brace BLOCK_OPEN where it opens the body of a statement
+//                 (`for i in 0..n {`) and may not amend the expression before.
+//   Transformer   applies the precedence of operators, splits strings at their
+//                 interpolations and checks which items a body may hold.
+//
+// Words in the rule `name` are keywords only where a declaration begins.
+
+grammar Recipe;
+
+tokens { SEPARATOR, BLOCK_OPEN }
+
+// ---- files ------------------------------------------------------------------
+
+file : declarations EOF ;
+
+declarations : (declaration (SEPARATOR declaration)*)? ;
+
+declaration
+  : importDeclaration
+  | recipeDeclaration
+  | schemaDeclaration
+  | modelDeclaration
+  | opDeclaration
+  | let
+  | function
+  | block
+  ;
+
+importDeclaration : IMPORT (path | STRING) (AS name)? ;
+
+recipeDeclaration : RECIPE name (AMENDS expression headedBody | body) ;
+
+schemaDeclaration : SCHEMA name body ;
+
+modelDeclaration : MODEL name body ;
+
+opDeclaration : OP name parameters ;
+
+// The argument of `--set`.
+overrideArgument : path ASSIGN expression EOF ;
+
+// The text of an interpolation, `{expression}` in a string.
+interpolation : expression EOF ;
+
+// ---- bodies -----------------------------------------------------------------
+
+body : OPEN items CLOSE ;
+
+headedBody : BLOCK_OPEN items CLOSE ;
+
+items : (item (SEPARATOR item)*)? ;
+
+item
+  : setting
+  | fixedField
+  | require
+  | let
+  | function
+  | block
+  | forStatement
+  | ifStatement
+  | returnStatement
+  ;
+
+// `a.b = value`, `a { ... }`, `a : type = default`
+setting : path (ASSIGN expression | body | COLON type (ASSIGN expression)?) ;
+
+// Without a value, the compiler itself sets the field (`name` of a recipe).
+fixedField : FIXED name COLON type (ASSIGN expression)? ;
+
+require : REQUIRE expression (COLON expression)? ;
+
+let : LET name ASSIGN expression ;
+
+function : FUN name parameters (COLON type)? ASSIGN expression ;
+
+block : BLOCK name parameters body ;
+
+forStatement : FOR name IN expression headedBody ;
+
+ifStatement : IF expression headedBody (ELSE (ifStatement | body))? ;
+
+returnStatement : RETURN expression ;
+
+parameters : LPAREN (parameter (COMMA parameter)*)? RPAREN ;
+
+parameter : name (COLON type)? (ASSIGN expression)? ;
+
+// ---- types ------------------------------------------------------------------
+
+type : typeTerm (PIPE typeTerm)* ;
+
+typeTerm
+  : path mapArguments?
+  | STRING
+  | LBRACKET type RBRACKET
+  | NONE
+  | AUTO
+  ;
+
+mapArguments : LBRACKET type COMMA type RBRACKET ;
+
+// ---- expressions ------------------------------------------------------------
+
+expression : conditional | operation ;
+
+conditional : IF expression THEN expression ELSE expression ;
+
+operation : operand (binaryOperator operand)* ;
+
+binaryOperator
+  : PLUS | MINUS | STAR | SLASH | PERCENT
+  | EQUAL | NOT_EQUAL | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL
+  | AND | OR | RANGE | ARROW | IN
+  ;
+
+operand : (MINUS | NOT)* primary suffix* ;
+
+suffix
+  : DOT name
+  | LBRACKET expression RBRACKET
+  | LPAREN (argument (COMMA argument)*)? RPAREN
+  | body
+  ;
+
+argument : expression (ASSIGN expression)? ;
+
+primary
+  : (INTEGER | FLOAT) IDENTIFIER?
+  | STRING
+  | NONE
+  | AUTO
+  | TRUE
+  | FALSE
+  | name
+  | LPAREN expression RPAREN
+  | list
+  | body
+  ;
+
+list
+  : LBRACKET
+    (expression
+      ( FOR name IN expression (IF expression)?
+      | (COMMA expression)*
+      )
+    )?
+    RBRACKET
+  ;
+
+path : name (DOT name)* ;
+
+name : IDENTIFIER | IMPORT | RECIPE | SCHEMA | MODEL | OP | AMENDS | AS ;
+
+// ---- tokens -----------------------------------------------------------------
+
+AMENDS : 'amends' ;
+AND : 'and' ;
+AS : 'as' ;
+AUTO : 'auto' ;
+BLOCK : 'block' ;
+ELSE : 'else' ;
+FALSE : 'false' ;
+FIXED : 'fixed' ;
+FOR : 'for' ;
+FUN : 'fun' ;
+IF : 'if' ;
+IMPORT : 'import' ;
+IN : 'in' ;
+LET : 'let' ;
+MODEL : 'model' ;
+NONE : 'none' ;
+NOT : 'not' ;
+OP : 'op' ;
+OR : 'or' ;
+RECIPE : 'recipe' ;
+REQUIRE : 'require' ;
+RETURN : 'return' ;
+SCHEMA : 'schema' ;
+THEN : 'then' ;
+TRUE : 'true' ;
+
+OPEN : '{' ;
+CLOSE : '}' ;
+LPAREN : '(' ;
+RPAREN : ')' ;
+LBRACKET : '[' ;
+RBRACKET : ']' ;
+COMMA : ',' ;
+COLON : ':' ;
+ASSIGN : '=' ;
+DOT : '.' ;
+RANGE : '..' ;
+ARROW : '->' ;
+PIPE : '|' ;
+PLUS : '+' ;
+MINUS : '-' ;
+STAR : '*' ;
+SLASH : '/' ;
+PERCENT : '%' ;
+EQUAL : '==' ;
+NOT_EQUAL : '!=' ;
+LESS : '<' ;
+LESS_EQUAL : '<=' ;
+GREATER : '>' ;
+GREATER_EQUAL : '>=' ;
+
+INTEGER : DIGITS ;
+FLOAT : DIGITS '.' DIGITS EXPONENT? | DIGITS EXPONENT ;
+fragment DIGITS : [0-9] ('_'? [0-9])* ;
+fragment EXPONENT : [eE] [+-]? [0-9]+ ;
+
+IDENTIFIER : [a-zA-Z_] [a-zA-Z0-9_]* ;
+
+STRING : '"' (~["\\{\r\n] | ESCAPE | HOLE)* '"' ;
+fragment ESCAPE : '\\' ~[\r\n] ;
+// Strings in an interpolation may themselves be interpolated.
+fragment HOLE : '{' (~["{}\r\n] | STRING)* '}' ;
+
+// A string that does not end, or whose interpolation does not.
+BROKEN_STRING : '"' (~["\\\r\n] | ESCAPE)* '\\'? ;
+
+COMMENT : '#' ~[\r\n]* ;
+NEWLINE : '\r'? '\n' ;
+SPACE : [ \t]+ -> skip ;
+
+// Anything else; the message is ours, not the lexer's.
+STRAY : . ;
