@@ -1,0 +1,67 @@
+// Finished values to recipe::Value. Whatever a recipe's settings cannot hold (a
+// function, a tensor) is reported by the type of its field, so that only poison
+// is left here, and becomes `none` in a result that is thrown away.
+
+#include "compiler/sema/Evaluator.h"
+
+namespace recipec::sema {
+namespace {
+
+/// Lowers what needs no Evaluator; records and lists are left to it.
+struct PlainLowering {
+  recipe::Value& result;
+
+  void operator()(bool value) const { result.data = value; }
+  void operator()(int64_t value) const { result.data = value; }
+  void operator()(double value) const { result.data = value; }
+  void operator()(const std::string& value) const { result.data = value; }
+  void operator()(recipe::Auto value) const { result.data = value; }
+  void operator()(recipe::Quantity value) const { result.data = value; }
+  void operator()(DimRef value) const { result.data = value.size; }
+  template <class Other> void operator()(const Other&) const {
+    result.data = recipe::None{};
+  }
+};
+
+} // namespace
+
+recipe::Value Evaluator::lower(const Value& value) {
+  recipe::Value result;
+  result.origin = value.origin;
+  DepthGuard guard(*this);
+  if (!takeStep(value.origin.range))
+    return result;
+  if (const ListValue* const* list = value.get<const ListValue*>()) {
+    recipe::List elements;
+    elements.reserve((*list)->elements.size());
+    for (const Value& element : (*list)->elements)
+      elements.push_back(lower(element));
+    result.data = std::move(elements);
+    return result;
+  }
+  if (const Range* range = value.get<Range>()) {
+    recipe::List elements;
+    for (int64_t i = range->begin; i < range->end; ++i) {
+      if (!takeStep(value.origin.range))
+        break;
+      elements.push_back({i, value.origin});
+    }
+    result.data = std::move(elements);
+    return result;
+  }
+  if (Object* const* object = value.get<Object*>()) {
+    recipe::Record record;
+    if ((*object)->schema)
+      record.schema = (*object)->schema->name;
+    record.fields.reserve((*object)->slots.size());
+    for (Slot& slot : (*object)->slots)
+      record.fields.emplace_back(std::string(slot.name),
+                                 lower(force(**object, slot)));
+    result.data = std::move(record);
+    return result;
+  }
+  std::visit(PlainLowering{result}, value.data);
+  return result;
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,394 @@
+// Records: how layers become slots, and slots values.
+//
+// A slot is evaluated when it is first read:
+// 1. its value is what the last layer that gives one says, else the schema's
+//    default, evaluated among the fields of this very record, so that it
+//    follows what any layer set (late binding);
+// 2. what later layers say in braces amends it;
+// 3. it is converted to the field's type.
+// `finish` then evaluates the rest and checks `require`, in the order of the
+// schema: fields behind a failed condition see poison, and stay silent.
+
+#include "compiler/sema/Evaluator.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+
+// ---- making
+// ------------------------------------------------------------------
+
+Object* Evaluator::makeObject(const Schema* schema,
+                              std::vector<const Layer*> layers,
+                              SourceRange range) {
+  Object& object = make<Object>();
+  object.schema = schema;
+  object.layers = std::move(layers);
+  object.range = range;
+  buildSlots(object);
+  return &object;
+}
+
+void Evaluator::buildSlots(Object& object) {
+  if (object.schema) {
+    object.slots.reserve(object.schema->fields.size());
+    for (const Field& field : object.schema->fields) {
+      Slot slot;
+      slot.name = field.declaration->name.text;
+      slot.field = &field;
+      object.slots.push_back(std::move(slot));
+    }
+  }
+  for (const Layer* layer : object.layers)
+    for (const Member& member : layer->members)
+      addDefinition(object, *layer, member);
+}
+
+void Evaluator::addDefinition(Object& object, const Layer& layer,
+                              const Member& member) {
+  const ast::Name& name = member.path.front();
+  Slot* slot = object.find(name.text);
+  if (!slot) {
+    if (object.schema) {
+      reportUnknownKey(object, member, name);
+      return;
+    }
+    slot = &object.slots.emplace_back();
+    slot->name = name.text;
+  }
+  Definition definition{&layer, &member, 0};
+  if (definition.isValue())
+    slot->chain.clear();
+  slot->chain.push_back(definition);
+}
+
+void Evaluator::reportUnknownKey(const Object& object, const Member& member,
+                                 const ast::Name& name) {
+  const Schema& schema = *object.schema;
+  std::vector<std::string> names;
+  for (const Field& field : schema.fields)
+    if (!field.declaration->isFixed)
+      names.push_back(field.declaration->name.text);
+  bool isArgument = member.range.begin != name.range.begin;
+  auto builder = report(
+      isArgument ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
+      name.range,
+      "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
+  if (auto near = diag::didYouMean(name.text, names)) {
+    builder.help("did you mean `" + *near + "`?").fixIt(name.range, *near);
+    return;
+  }
+  // Perhaps it belongs to one of the sections.
+  for (const Field& field : schema.fields) {
+    const Type* type = resolve(*schema.layer.env, field.declaration->type);
+    if (type->kind != Type::Kind::schema || !type->schema->find(name.text))
+      continue;
+    builder.help("`" + name.text + "` is a field of `" +
+                 field.declaration->name.text + "`: write `" +
+                 field.declaration->name.text + " { " + name.text +
+                 " = ... }`");
+    return;
+  }
+  if (names.empty() || names.size() > 16)
+    return;
+  std::string list;
+  for (const std::string& field : names)
+    list += (list.empty() ? "`" : ", `") + field + "`";
+  builder.help("its fields are " + list);
+}
+
+Object* Evaluator::copyInto(const Object& object, Object& container,
+                            std::string_view key) {
+  Object* copy = makeObject(object.schema, object.layers, object.range);
+  copy->container = &container;
+  copy->key = key;
+  return copy;
+}
+
+Object* Evaluator::amended(const Object& base, const Layer* layer,
+                           SourceRange range) {
+  std::vector<const Layer*> layers = base.layers;
+  layers.push_back(layer);
+  return makeObject(base.schema, std::move(layers), range);
+}
+
+// ---- scopes
+// ------------------------------------------------------------------
+
+const Env* Evaluator::scopeOf(Object& object, const Layer& layer) {
+  if (!layer.isScope)
+    return layer.env;
+  Env& env = make<Env>(*layer.env);
+  env.outer = layer.env;
+  env.object = &object;
+  env.layer = &layer;
+  env.locals = nullptr;
+  env.inBlock = false;
+  return &env;
+}
+
+const Env* Evaluator::schemaScope(Object& object) {
+  return scopeOf(object, object.schema->layer);
+}
+
+bool Evaluator::isConstant(const ast::File& file, ast::ExprId id) {
+  const auto& node = file[id].node;
+  if (auto* text = std::get_if<ast::StringLiteral>(&node))
+    return text->holes.empty();
+  if (auto* unary = std::get_if<ast::Unary>(&node))
+    return isConstant(file, unary->operand);
+  if (auto* list = std::get_if<ast::ListExpr>(&node))
+    return std::all_of(
+        list->elements.begin(), list->elements.end(),
+        [&](ast::ExprId element) { return isConstant(file, element); });
+  if (auto* call = std::get_if<ast::Call>(&node))
+    return std::all_of(call->arguments.begin(), call->arguments.end(),
+                       [&](const ast::Argument& argument) {
+                         return isConstant(file, argument.value);
+                       });
+  return std::holds_alternative<ast::KeywordLiteral>(node) ||
+         std::holds_alternative<ast::IntLiteral>(node) ||
+         std::holds_alternative<ast::FloatLiteral>(node) ||
+         std::holds_alternative<ast::QuantityLiteral>(node) ||
+         std::holds_alternative<ast::Amend>(node);
+}
+
+// ---- evaluating a slot
+// -------------------------------------------------------
+
+const Value& Evaluator::force(Object& object, Slot& slot) {
+  if (slot.state == Slot::State::done)
+    return slot.value;
+  if (slot.state == Slot::State::running) {
+    reportCycle(object, slot);
+    slot.value = poison();
+    return slot.value;
+  }
+  DepthGuard guard(*this);
+  if (!takeStep(object.range))
+    return slot.value;
+  slot.state = Slot::State::running;
+  running.emplace_back(&object, &slot);
+  Value value = slotValue(object, slot);
+  running.pop_back();
+  slot.value = std::move(value);
+  slot.state = Slot::State::done;
+  return slot.value;
+}
+
+void Evaluator::reportCycle(Object& object, Slot& slot) {
+  auto placeOf = [](const Slot& slot) {
+    if (!slot.chain.empty())
+      return slot.chain.back().member->range;
+    return slot.field ? slot.field->range : SourceRange{};
+  };
+  auto builder =
+      report(diag::Kind::Recursion, placeOf(slot),
+             "`" + pathOf(object, slot.name) + "` depends on itself");
+  auto at =
+      std::find_if(running.begin(), running.end(),
+                   [&](const auto& entry) { return entry.second == &slot; });
+  for (++at; at < running.end(); ++at)
+    builder.note("through `" + pathOf(*at->first, at->second->name) + "`",
+                 placeOf(*at->second));
+}
+
+bool Evaluator::dropFixed(Object& object, Slot& slot) {
+  if (!slot.field || !slot.field->declaration->isFixed)
+    return false;
+  bool isGiven = std::any_of(
+      slot.chain.begin(), slot.chain.end(),
+      [](const Definition& definition) { return definition.member->given; });
+  if (slot.chain.empty() || isGiven)
+    return false;
+  const ast::FieldDecl& declaration = *slot.field->declaration;
+  report(diag::Kind::FixedField, slot.chain.back().member->range,
+         "`" + pathOf(object, slot.name) + "` is derived and cannot be set")
+      .note("it is `" +
+                std::string(sources.text(
+                    (*object.schema->file)[declaration.defaultValue].range)) +
+                "`",
+            slot.field->range);
+  return true;
+}
+
+Value Evaluator::slotValue(Object& object, Slot& slot) {
+  if (dropFixed(object, slot))
+    return poison();
+  size_t first = 0;
+  Value value;
+  if (!slot.chain.empty() && slot.chain.front().isValue()) {
+    value = definedValue(object, slot);
+    first = 1;
+  } else {
+    value = defaultValue(object, slot);
+  }
+  if (!value.isPoison() && first < slot.chain.size())
+    value = amendSlot(object, slot, value, first);
+  if (Object* const* inner = value.get<Object*>())
+    value.data = copyInto(**inner, object, slot.name);
+  return value;
+}
+
+Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
+                           SourceRange range) {
+  if (!slot.field || value.isPoison())
+    return value;
+  const Type* type =
+      resolve(*object.schema->layer.env, slot.field->declaration->type);
+  recipe::Origin origin = value.origin;
+  std::string what = "`" + pathOf(object, slot.name) + "`";
+  Value typed = expect(value, *type, range, what);
+  typed.origin = origin;
+  if (type->kind == Type::Kind::dim && !typed.isPoison()) {
+    const DimRef* other = typed.get<DimRef>();
+    int64_t size = other ? other->size : *typed.get<int64_t>();
+    typed.data = DimRef{&object, slot.name, size};
+  }
+  return typed;
+}
+
+Value Evaluator::definedValue(Object& object, Slot& slot) {
+  const Definition& definition = slot.chain.front();
+  const Member& member = *definition.member;
+  if (member.given)
+    return typedSlot(object, slot, *member.given, member.range);
+  const Env* env = scopeOf(object, *definition.layer);
+  Value value = evaluate(member.value, *env);
+  // `auto` asks for what the schema derives.
+  if (value.is<recipe::Auto>() && slot.field) {
+    const ast::FieldDecl& declaration = *slot.field->declaration;
+    const Type* type = resolve(*object.schema->layer.env, declaration.type);
+    if (convert(value, *type) && declaration.defaultValue != ast::ExprId::none)
+      return defaultValue(object, slot);
+  }
+  value.origin = writtenAt(member.range);
+  return typedSlot(object, slot, std::move(value),
+                   (*env->file)[member.value].range);
+}
+
+Value Evaluator::defaultValue(Object& object, Slot& slot) {
+  SourceRange place =
+      slot.chain.empty() ? object.range : slot.chain.back().member->range;
+  if (!slot.field) // braces that amend nothing are a record
+    return {makeObject(nullptr, {}, place), writtenAt(place)};
+  const ast::FieldDecl& declaration = *slot.field->declaration;
+  if (declaration.defaultValue != ast::ExprId::none) {
+    const Env* env = schemaScope(object);
+    ast::ExprId expr = declaration.defaultValue;
+    derivations.push_back({&object, &slot, expr});
+    Value value = evaluate(expr, *env);
+    SourceRange range = (*env->file)[expr].range;
+    value.origin = {isConstant(*env->file, expr)
+                        ? recipe::Origin::Kind::defaultValue
+                        : recipe::Origin::Kind::derived,
+                    range};
+    value = typedSlot(object, slot, std::move(value), range);
+    derivations.pop_back();
+    return value;
+  }
+  const Type* type = resolve(*object.schema->layer.env, declaration.type);
+  if (type->kind == Type::Kind::schema) {
+    recipe::Origin origin{recipe::Origin::Kind::defaultValue,
+                          slot.field->range};
+    return {makeObject(type->schema, {}, place), origin};
+  }
+  reportMissing(object, slot);
+  return poison();
+}
+
+void Evaluator::reportMissing(Object& object, Slot& slot) {
+  std::string path = pathOf(object, slot.name);
+  const Type* type =
+      resolve(*object.schema->layer.env, slot.field->declaration->type);
+  auto builder = report(diag::Kind::MissingField, object.range,
+                        "`" + path + "` is not set, and it has no default");
+  builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
+  bool isSection = object.container && object.container->container == nullptr;
+  if (isSection)
+    builder.help("add `" + std::string(object.key) + " { " +
+                 std::string(slot.name) + " = ... }`");
+  else
+    builder.help("add `" + std::string(slot.name) + " = ...`");
+}
+
+Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
+                           size_t first) {
+  const Member& last = *slot.chain.back().member;
+  Object* record = nullptr;
+  if (Object* const* inner = base.get<Object*>()) {
+    record = *inner;
+  } else if (const Schema* const* schema = base.get<const Schema*>()) {
+    record = makeObject(*schema, {}, last.range);
+  } else if (slot.field &&
+             (base.is<recipe::None>() || base.is<recipe::Auto>())) {
+    // `rope_scaling { factor = 8 }` where it was `none`: the one record that
+    // the field may hold.
+    const Type* type =
+        resolve(*object.schema->layer.env, slot.field->declaration->type);
+    const Schema* only = nullptr;
+    for (const Type* member : type->members)
+      if (member->kind == Type::Kind::schema)
+        only = only ? nullptr : member->schema;
+    if (only)
+      record = makeObject(only, {}, last.range);
+  }
+  if (!record) {
+    report(diag::Kind::WrongType, last.range,
+           "`" + pathOf(object, slot.name) + "` is of type `" +
+               typeNameOf(base) + "`, which has no fields to set");
+    return poison();
+  }
+  std::vector<const Layer*> layers = record->layers;
+  for (size_t i = first; i < slot.chain.size(); ++i) {
+    const Definition& definition = slot.chain[i];
+    const Env* env = scopeOf(object, *definition.layer);
+    bool isTail = definition.depth + 1 < definition.member->path.size();
+    layers.push_back(isTail ? tailLayer(*env, definition)
+                            : bodyLayer(*env, definition.member->body,
+                                        record->schema != nullptr));
+  }
+  return {makeObject(record->schema, std::move(layers), last.range),
+          writtenAt(last.range)};
+}
+
+// ---- completeness
+// ------------------------------------------------------------
+
+void Evaluator::finishValue(const Value& value) {
+  if (Object* const* object = value.get<Object*>()) {
+    finish(**object);
+    return;
+  }
+  if (const ListValue* const* list = value.get<const ListValue*>())
+    for (const Value& element : (*list)->elements)
+      finishValue(element);
+}
+
+void Evaluator::finish(Object& object) {
+  if (object.isChecked)
+    return;
+  object.isChecked = true;
+  DepthGuard guard(*this);
+  if (!takeStep(object.range))
+    return;
+  if (!object.schema) {
+    for (Slot& slot : object.slots)
+      finishValue(force(object, slot));
+    return;
+  }
+  for (const ast::Item& item : object.schema->body->items) {
+    if (auto* field = std::get_if<ast::FieldDecl>(&item.node)) {
+      if (Slot* slot = object.find(field->name.text))
+        finishValue(force(object, *slot));
+    } else if (auto* require = std::get_if<ast::Require>(&item.node)) {
+      check(object, checkOwnSchema, *require, item.range);
+    }
+  }
+  for (size_t i = 0; i < object.layers.size(); ++i)
+    for (const ast::Require* require : object.layers[i]->conditions)
+      check(object, i, *require,
+            (*object.layers[i]->env->file)[require->condition].range);
+}
+
+} // namespace recipec::sema

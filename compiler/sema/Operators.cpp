@@ -1,0 +1,389 @@
+// Operators: numbers, quantities, comparison, ranges and mappings.
+//
+// Integers stay exact: an overflow is an error, and `/` gives a `float` only
+// where the division leaves a rest. Quantities add and compare within a unit;
+// divided by one another they give a number.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/Trace.h"
+
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+constexpr size_t maxString = 1 << 20;
+
+std::string_view spellingOf(ast::BinaryOp op) {
+  switch (op) {
+  case ast::BinaryOp::add:
+    return "+";
+  case ast::BinaryOp::subtract:
+    return "-";
+  case ast::BinaryOp::multiply:
+    return "*";
+  case ast::BinaryOp::divide:
+    return "/";
+  case ast::BinaryOp::remainder:
+    return "%";
+  case ast::BinaryOp::equal:
+    return "==";
+  case ast::BinaryOp::notEqual:
+    return "!=";
+  case ast::BinaryOp::less:
+    return "<";
+  case ast::BinaryOp::lessEqual:
+    return "<=";
+  case ast::BinaryOp::greater:
+    return ">";
+  case ast::BinaryOp::greaterEqual:
+    return ">=";
+  case ast::BinaryOp::logicalAnd:
+    return "and";
+  case ast::BinaryOp::logicalOr:
+    return "or";
+  case ast::BinaryOp::range:
+    return "..";
+  case ast::BinaryOp::maps:
+    return "->";
+  case ast::BinaryOp::in:
+    return "in";
+  }
+  return {};
+}
+
+std::optional<int64_t> wholeOf(const Value& value) {
+  if (const int64_t* whole = value.get<int64_t>())
+    return *whole;
+  if (const DimRef* dim = value.get<DimRef>())
+    return dim->size;
+  return std::nullopt;
+}
+
+std::optional<double> realOf(const Value& value) {
+  if (std::optional<int64_t> whole = wholeOf(value))
+    return double(*whole);
+  if (const double* real = value.get<double>())
+    return *real;
+  return std::nullopt;
+}
+
+/// Exact; none on overflow. The divisor is not 0.
+std::optional<int64_t> wholeArithmetic(ast::BinaryOp op, int64_t left,
+                                       int64_t right) {
+  int64_t result = 0;
+  bool overflows = false;
+  switch (op) {
+  case ast::BinaryOp::add:
+    overflows = __builtin_add_overflow(left, right, &result);
+    break;
+  case ast::BinaryOp::subtract:
+    overflows = __builtin_sub_overflow(left, right, &result);
+    break;
+  case ast::BinaryOp::multiply:
+    overflows = __builtin_mul_overflow(left, right, &result);
+    break;
+  case ast::BinaryOp::divide:
+    overflows = left == INT64_MIN && right == -1;
+    result = overflows ? 0 : left / right;
+    break;
+  default:
+    result = right == -1 ? 0 : left % right;
+  }
+  return overflows ? std::nullopt : std::optional(result);
+}
+
+double realArithmetic(ast::BinaryOp op, double left, double right) {
+  switch (op) {
+  case ast::BinaryOp::add:
+    return left + right;
+  case ast::BinaryOp::subtract:
+    return left - right;
+  case ast::BinaryOp::multiply:
+    return left * right;
+  case ast::BinaryOp::divide:
+    return left / right;
+  default:
+    return std::fmod(left, right);
+  }
+}
+
+/// Arithmetic where at least one side is a quantity; none where units forbid
+/// the operation.
+std::optional<Value> quantityArithmetic(ast::BinaryOp op, const Value& left,
+                                        const Value& right) {
+  const recipe::Quantity* a = left.get<recipe::Quantity>();
+  const recipe::Quantity* b = right.get<recipe::Quantity>();
+  if (a && b) {
+    if (a->unit != b->unit || op == ast::BinaryOp::multiply)
+      return std::nullopt;
+    double result = realArithmetic(op, a->amount, b->amount);
+    if (op != ast::BinaryOp::divide)
+      return Value{recipe::Quantity{result, a->unit}, {}};
+    if (std::floor(result) == result && std::abs(result) < 0x1p53)
+      return Value{int64_t(result), {}};
+    return Value{result, {}};
+  }
+  std::optional<double> number = realOf(a ? right : left);
+  bool isScaling =
+      op == ast::BinaryOp::multiply || (op == ast::BinaryOp::divide && a);
+  if (!number || !isScaling)
+    return std::nullopt;
+  const recipe::Quantity& quantity = a ? *a : *b;
+  return Value{recipe::Quantity{realArithmetic(op, quantity.amount, *number),
+                                quantity.unit},
+               {}};
+}
+
+bool isComparison(ast::BinaryOp op) {
+  return op == ast::BinaryOp::less || op == ast::BinaryOp::lessEqual ||
+         op == ast::BinaryOp::greater || op == ast::BinaryOp::greaterEqual;
+}
+
+template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
+  switch (op) {
+  case ast::BinaryOp::less:
+    return a < b;
+  case ast::BinaryOp::lessEqual:
+    return a <= b;
+  case ast::BinaryOp::greater:
+    return a > b;
+  default:
+    return a >= b;
+  }
+}
+
+} // namespace
+
+Value Evaluator::reportOperands(std::string_view op, const Value& left,
+                                const Value& right, SourceRange range) {
+  report(diag::Kind::WrongType, range,
+         "`" + std::string(op) + "` does not take a `" + typeNameOf(left) +
+             "` and a `" + typeNameOf(right) + "`");
+  return poison();
+}
+
+Value Evaluator::binary(const ast::Binary& node, SourceRange range,
+                        const Env& env) {
+  using Op = ast::BinaryOp;
+  if (node.op == Op::logicalAnd || node.op == Op::logicalOr) {
+    std::string what =
+        "an operand of `" + std::string(spellingOf(node.op)) + "`";
+    std::optional<bool> left = condition(node.left, env, what);
+    if (!left)
+      return poison();
+    if (*left == (node.op == Op::logicalOr))
+      return {*left, writtenAt(range)};
+    std::optional<bool> right = condition(node.right, env, what);
+    return right ? Value{*right, writtenAt(range)} : poison();
+  }
+  Value left = evaluate(node.left, env);
+  Value right = evaluate(node.right, env);
+  if (left.isPoison() || right.isPoison())
+    return poison();
+  switch (node.op) {
+  case Op::equal:
+    return {isEqual(left, right), writtenAt(range)};
+  case Op::notEqual:
+    return {!isEqual(left, right), writtenAt(range)};
+  case Op::in:
+    return contains(left, right, range);
+  case Op::range:
+    return makeRange(left, right, range);
+  case Op::maps:
+    return makeMapping(left, right, range);
+  default:
+    break;
+  }
+  if (isComparison(node.op))
+    return compare(node.op, left, right, range);
+  if (left.is<Tensor>() || right.is<Tensor>())
+    return tracer ? tracer->arithmetic(node.op, left, right, range) : poison();
+  return arithmetic(node.op, left, right, range);
+}
+
+Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
+                            const Value& right, SourceRange range) {
+  recipe::Origin origin = writtenAt(range);
+  std::optional<double> divisor = realOf(right);
+  if (const recipe::Quantity* quantity = right.get<recipe::Quantity>())
+    divisor = quantity->amount;
+  bool divides = op == ast::BinaryOp::divide || op == ast::BinaryOp::remainder;
+  if (divides && divisor && *divisor == 0) {
+    report(diag::Kind::InvalidValue, range, "division by zero");
+    return poison();
+  }
+  std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
+  bool leavesRest =
+      op == ast::BinaryOp::divide && a && b && *b != -1 && *a % *b != 0;
+  if (a && b && !leavesRest) {
+    if (std::optional<int64_t> result = wholeArithmetic(op, *a, *b))
+      return {*result, origin};
+    report(diag::Kind::InvalidValue, range,
+           "the result does not fit an `int` of 64 bits");
+    return poison();
+  }
+  std::optional<double> x = realOf(left), y = realOf(right);
+  if (x && y)
+    return {realArithmetic(op, *x, *y), origin};
+  if (left.is<recipe::Quantity>() || right.is<recipe::Quantity>())
+    if (std::optional<Value> result = quantityArithmetic(op, left, right)) {
+      result->origin = origin;
+      return *result;
+    }
+  if (op == ast::BinaryOp::add) {
+    const std::string* s = left.get<std::string>();
+    const std::string* t = right.get<std::string>();
+    if (s && t && s->size() + t->size() <= maxString)
+      return {*s + *t, origin};
+    const ListValue* const* front = left.get<const ListValue*>();
+    const ListValue* const* back = right.get<const ListValue*>();
+    if (front && back) {
+      std::vector<Value> elements = (*front)->elements;
+      for (const Value& element : (*back)->elements) {
+        if (!takeStep(range))
+          return poison();
+        elements.push_back(element);
+      }
+      return makeList(std::move(elements), range);
+    }
+  }
+  return reportOperands(spellingOf(op), left, right, range);
+}
+
+Value Evaluator::negate(const Value& operand, SourceRange range) {
+  if (operand.isPoison())
+    return poison();
+  if (operand.is<Tensor>() && tracer)
+    return tracer->arithmetic(ast::BinaryOp::multiply, operand,
+                              {int64_t(-1), {}}, range);
+  if (auto* quantity = operand.get<recipe::Quantity>())
+    return {recipe::Quantity{-quantity->amount, quantity->unit},
+            writtenAt(range)};
+  if (std::optional<int64_t> whole = wholeOf(operand);
+      whole && *whole != INT64_MIN)
+    return {-*whole, writtenAt(range)};
+  if (std::optional<double> real = realOf(operand))
+    return {-*real, writtenAt(range)};
+  report(diag::Kind::WrongType, range,
+         "`-` does not take a `" + typeNameOf(operand) + "`");
+  return poison();
+}
+
+Value Evaluator::compare(ast::BinaryOp op, const Value& left,
+                         const Value& right, SourceRange range) {
+  recipe::Origin origin = writtenAt(range);
+  std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
+  if (a && b)
+    return {ordered(op, *a, *b), origin};
+  std::optional<double> x = realOf(left), y = realOf(right);
+  if (x && y)
+    return {ordered(op, *x, *y), origin};
+  const recipe::Quantity* p = left.get<recipe::Quantity>();
+  const recipe::Quantity* q = right.get<recipe::Quantity>();
+  if (p && q && p->unit == q->unit)
+    return {ordered(op, p->amount, q->amount), origin};
+  const std::string* s = left.get<std::string>();
+  const std::string* t = right.get<std::string>();
+  if (s && t)
+    return {ordered(op, *s, *t), origin};
+  return reportOperands(spellingOf(op), left, right, range);
+}
+
+bool Evaluator::isEqual(const Value& left, const Value& right) {
+  std::optional<double> x = realOf(left), y = realOf(right);
+  if (x && y) {
+    std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
+    return a && b ? *a == *b : *x == *y;
+  }
+  if (left.data.index() != right.data.index())
+    return false;
+  if (const bool* value = left.get<bool>())
+    return *value == *right.get<bool>();
+  if (const std::string* value = left.get<std::string>())
+    return *value == *right.get<std::string>();
+  if (auto* value = left.get<recipe::Quantity>())
+    return *value == *right.get<recipe::Quantity>();
+  if (const ListValue* const* value = left.get<const ListValue*>()) {
+    const auto& a = (*value)->elements;
+    const auto& b = (*right.get<const ListValue*>())->elements;
+    for (size_t i = 0; i < a.size() && i < b.size(); ++i)
+      if (!takeStep(left.origin.range) || !isEqual(a[i], b[i]))
+        return false;
+    return a.size() == b.size();
+  }
+  if (Object* const* value = left.get<Object*>()) {
+    Object& a = **value;
+    Object& b = **right.get<Object*>();
+    if (a.schema != b.schema || a.slots.size() != b.slots.size())
+      return false;
+    for (Slot& slot : a.slots) {
+      Slot* other = b.find(slot.name);
+      if (!other || !takeStep(a.range) ||
+          !isEqual(force(a, slot), force(b, *other)))
+        return false;
+    }
+    return true;
+  }
+  if (auto* value = left.get<Range>()) {
+    auto* other = right.get<Range>();
+    return value->begin == other->begin && value->end == other->end;
+  }
+  return left.is<recipe::None>() || left.is<recipe::Auto>();
+}
+
+Value Evaluator::contains(const Value& element, const Value& container,
+                          SourceRange range) {
+  recipe::Origin origin = writtenAt(range);
+  if (const ListValue* const* list = container.get<const ListValue*>()) {
+    for (const Value& candidate : (*list)->elements)
+      if (isEqual(element, candidate))
+        return {true, origin};
+    return {false, origin};
+  }
+  std::optional<int64_t> whole = wholeOf(element);
+  if (const Range* bounds = container.get<Range>(); bounds && whole)
+    return {*whole >= bounds->begin && *whole < bounds->end, origin};
+  const std::string* key = element.get<std::string>();
+  if (Object* const* object = container.get<Object*>(); object && key)
+    return {(*object)->find(*key) != nullptr, origin};
+  return reportOperands("in", element, container, range);
+}
+
+Value Evaluator::makeRange(const Value& left, const Value& right,
+                           SourceRange range) {
+  std::optional<int64_t> begin = wholeOf(left), end = wholeOf(right);
+  if (begin && end)
+    return {Range{*begin, *end}, writtenAt(range)};
+  return reportOperands("..", left, right, range);
+}
+
+bool Evaluator::appendDims(const Value& value, std::vector<DimRef>& dims,
+                           SourceRange range) {
+  if (const DimRef* dim = value.get<DimRef>()) {
+    dims.push_back(*dim);
+    return true;
+  }
+  if (const ListValue* const* list = value.get<const ListValue*>()) {
+    for (const Value& element : (*list)->elements)
+      if (!appendDims(element, dims, element.origin.range))
+        return false;
+    return !(*list)->elements.empty();
+  }
+  report(diag::Kind::WrongType, range,
+         "`->` maps named dimensions, and this is of type `" +
+             typeNameOf(value) + "`")
+      .help("declare a field of type `dim` in the model");
+  return false;
+}
+
+Value Evaluator::makeMapping(const Value& left, const Value& right,
+                             SourceRange range) {
+  Mapping mapping;
+  if (!appendDims(left, mapping.from, range) ||
+      !appendDims(right, mapping.to, range))
+    return poison();
+  return {&std::as_const(make<Mapping>(std::move(mapping))), writtenAt(range)};
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,246 @@
+// What expressions are while they are evaluated.
+//
+// A recipe::Value is finished; a sema::Value may still be lazy: a record is an
+// Object whose slots are evaluated when they are first read. Objects, lists and
+// functions live in the Evaluator's Store, values refer to them by address.
+
+#ifndef RECIPEC_SEMA_VALUE_H
+#define RECIPEC_SEMA_VALUE_H
+
+#include "compiler/ast/Ast.h"
+#include "compiler/recipe/Recipe.h"
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace recipec::sema {
+
+struct Env;
+struct Field;
+struct Module;
+struct Object;
+struct Schema;
+struct Value;
+
+/// The value of an expression whose error has been reported.
+struct Poison {};
+
+/// A named dimension: a field of type `dim` of a model.
+struct DimRef {
+  const Object* model = nullptr;
+  std::string_view name;
+  int64_t size = 0;
+};
+struct Mapping {
+  std::vector<DimRef> from;
+  std::vector<DimRef> to;
+};
+/// `begin..end`, half-open
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+struct ListValue {
+  std::vector<Value> elements;
+};
+/// A tensor of the model that is traced.
+struct Tensor {
+  recipe::TensorId id = recipe::TensorId::none;
+};
+struct Function {
+  const ast::FunDecl* declaration = nullptr;
+  const Env* env = nullptr;
+};
+/// A block of a model or file; an op where the declaration has no body.
+struct Block {
+  const ast::BlockDecl* declaration = nullptr;
+  const Env* env = nullptr;
+
+  bool isOp() const { return declaration->body == ast::BodyId::none; }
+};
+struct Builtin {
+  enum class Which { min, max, floor, ceil, sqrt, len, sum } which;
+};
+
+struct Value {
+  std::variant<Poison, recipe::None, recipe::Auto, bool, int64_t, double,
+               std::string, recipe::Quantity, DimRef, const Mapping*, Range,
+               const ListValue*, Object*, const Schema*, Module*, Tensor,
+               const Function*, const Block*, Builtin>
+      data;
+  recipe::Origin origin;
+
+  template <class T> bool is() const { return std::holds_alternative<T>(data); }
+  template <class T> const T* get() const { return std::get_if<T>(&data); }
+  bool isPoison() const { return is<Poison>(); }
+};
+
+// ---- types ------------------------------------------------------------------
+
+struct Type {
+  enum class Kind {
+    integer,
+    real,
+    boolean,
+    string,
+    dim,
+    quantity,
+    tensor,
+    mapping,
+    any,
+    none,
+    automatic,
+    literal,
+    list,
+    map,
+    unionOf,
+    schema,
+    model,
+    unknown, // an error that has been reported; takes everything
+  };
+  Kind kind = Kind::unknown;
+  recipe::Unit unit = recipe::Unit::bytes; // of `quantity`
+  std::string literal;
+  const Type* element = nullptr; // of `list` and `map`
+  std::vector<const Type*> members;
+  const Schema* schema = nullptr;
+};
+
+// ---- scopes -----------------------------------------------------------------
+
+/// Names bound by parameters, comprehensions and statements of a block.
+struct Locals {
+  std::vector<std::pair<std::string_view, Value>> names;
+
+  Value* find(std::string_view name);
+};
+
+/// One assignment of a Layer: `path = value`, or `path { body }`.
+struct Member {
+  std::span<const ast::Name> path;
+  ast::ExprId value = ast::ExprId::none;
+  ast::BodyId body = ast::BodyId::none;
+  const Value* given = nullptr; // instead of `value`
+  SourceRange range;            // of the whole assignment
+};
+
+/// What one pair of braces, or one list of arguments, says about a record.
+struct Layer {
+  const Env* env = nullptr; // around the braces
+  /// Whether expressions see the record's own fields: they do in braces behind
+  /// a record, not in arguments and not in anonymous records.
+  bool isScope = false;
+  SourceRange range;
+  std::vector<Member> members;
+  std::vector<const ast::Let*> lets;
+  std::vector<const ast::FunDecl*> functions;
+  std::vector<const ast::BlockDecl*> blocks;
+  std::vector<const ast::Require*> conditions;
+};
+
+/// A level of scope. Expressions are evaluated in a chain of these.
+struct Env {
+  const ast::File* file = nullptr; // that owns the nodes
+  Module* module = nullptr;        // whose names are seen last
+  const Env* outer = nullptr;
+  Object* object = nullptr;     // whose fields are names here
+  const Layer* layer = nullptr; // whose lets, functions and blocks are
+  Locals* locals = nullptr;
+  bool inBlock = false; // where ops may be called
+};
+
+// ---- records ----------------------------------------------------------------
+
+struct Field {
+  const ast::FieldDecl* declaration = nullptr;
+  const Type* type = nullptr;
+  SourceRange range;
+};
+
+/// A `schema` or `model`.
+struct Schema {
+  std::string_view name;
+  bool isModel = false;
+  const ast::File* file = nullptr;
+  const ast::Body* body = nullptr;
+  SourceRange range; // of the name
+  Layer layer;       // its lets, blocks and conditions
+  std::vector<Field> fields;
+
+  const Field* find(std::string_view name) const;
+};
+
+/// One level of a Slot's chain: a member, `depth` names of its path consumed.
+struct Definition {
+  const Layer* layer = nullptr;
+  const Member* member = nullptr;
+  size_t depth = 0;
+
+  /// Whether the member gives the slot's value, rather than amending it.
+  bool isValue() const {
+    return depth + 1 == member->path.size() &&
+           member->body == ast::BodyId::none;
+  }
+};
+
+/// A field of an Object. The first Definition may give a value, the others
+/// amend it; where none gives one, the default of the schema is amended.
+struct Slot {
+  std::string_view name;
+  const Field* field = nullptr; // none in an anonymous record
+  std::vector<Definition> chain;
+  enum class State { waiting, running, done } state = State::waiting;
+  Value value;
+};
+
+/// A `let` between the braces of a record, once it has been read.
+struct LetValue {
+  const ast::Let* let = nullptr;
+  bool isRunning = false;
+  Value value;
+};
+
+/// A record. Amending copies the layers and adds one, so that every field is
+/// evaluated anew where the result needs it (late binding).
+struct Object {
+  const Schema* schema = nullptr; // none: anonymous
+  std::vector<const Layer*> layers;
+  std::vector<Slot> slots;
+  Object* container = nullptr; // the record that holds it in a slot
+  std::string_view key;        // of that slot
+  SourceRange range;           // where it was made
+  bool isChecked = false;
+  std::vector<LetValue> letValues;
+
+  Slot* find(std::string_view name);
+};
+
+// ---- files ------------------------------------------------------------------
+
+/// A name that a file declares. Values are found when they are first needed.
+struct ModuleEntry {
+  const ast::Declaration* declaration = nullptr;
+  enum class State { waiting, running, done } state = State::waiting;
+  Value value;
+  SourceRange nameRange;
+};
+
+struct Module {
+  std::string path;
+  const ast::File* file = nullptr;
+  Module* fallback = nullptr; // an override sees the names of the recipe's file
+  Env env;
+  std::vector<std::pair<std::string_view, ModuleEntry>> entries;
+
+  ModuleEntry* find(std::string_view name);
+};
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_VALUE_H
