@@ -1,0 +1,43 @@
+// A model's directory that is written aside and then takes its place whole.
+
+#ifndef RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H
+#define RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H
+
+#include "runtime/plan/Status.h"
+
+#include <filesystem>
+
+namespace reciperun::checkpoint {
+
+/// Whether an export to `directory` can succeed: its parent can be made and
+/// written to, and nothing stands at the place that an export would destroy.
+/// An earlier export may be replaced; a folder with other files may not. Meant
+/// for before a training, so that hours are not lost.
+Status checkWritable(const std::filesystem::path& directory);
+
+/// `DIRECTORY.tmp-PID` while it grows. Without `commit` it is removed.
+class ExportDirectory {
+public:
+  static Expected<ExportDirectory>
+  create(const std::filesystem::path& directory);
+  ExportDirectory(ExportDirectory&& other) noexcept;
+  ExportDirectory& operator=(ExportDirectory&&) = delete;
+  ~ExportDirectory();
+
+  /// Where the files are written for now.
+  const std::filesystem::path& path() const { return staging; }
+  /// Puts everything in place by one exchange; an earlier export is removed
+  /// afterwards.
+  Status commit();
+
+private:
+  ExportDirectory() = default;
+  Status exchange();
+
+  std::filesystem::path target;
+  std::filesystem::path staging; // empty when there is nothing to remove
+};
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H

@@ -1,0 +1,61 @@
+// Gradients, gathered like weights, into one safetensors file.
+
+#include "runtime/checkpoint/GradientDump.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/ShardGather.h"
+#include "runtime/plan/Mesh.h"
+
+#include <optional>
+
+namespace reciperun::checkpoint {
+namespace {
+
+std::vector<int> withGradient(const plan::Plan& plan) {
+  std::vector<int> numbers;
+  for (size_t i = 0; i < plan.parameters.size(); ++i)
+    if (plan.parameters[i].gradient >= 0)
+      numbers.push_back(int(i));
+  return numbers;
+}
+
+std::vector<TensorSpec> specsOf(const plan::Plan& plan,
+                                const std::vector<int>& numbers) {
+  std::vector<TensorSpec> specs;
+  for (int number : numbers) {
+    const plan::Parameter& parameter = plan.parameters[size_t(number)];
+    plan::DType type = plan.buffers[size_t(parameter.gradient)].dtype;
+    specs.push_back({parameter.hfName, std::string(safetensorsName(type)),
+                     parameter.hfShape});
+  }
+  return specs;
+}
+
+} // namespace
+
+Status dumpGradients(const plan::Plan& plan, const ParameterAccess& access,
+                     comm::Communicator& communicator,
+                     const std::filesystem::path& path) {
+  if (plan::axisSize(plan.mesh, "dp") > 1)
+    return Status::error("gradients are dumped with one data-parallel rank "
+                         "only; compile with `--set parallel.dp=1`");
+  std::vector<int> numbers = withGradient(plan);
+  std::optional<SafetensorsWriter> writer;
+  Status opened;
+  if (communicator.rank() == 0) {
+    auto made = SafetensorsWriter::create(path, specsOf(plan, numbers));
+    opened = made.status();
+    if (made)
+      writer.emplace(*std::move(made));
+  }
+  RECIPERUN_TRY(communicator.agree(opened));
+  ShardGather gather(plan, access, communicator);
+  for (int number : numbers)
+    RECIPERUN_TRY(communicator.agree(gather.stream(
+        number, Content::gradient,
+        [&](std::span<std::byte> piece) { return writer->append(piece); })));
+  return communicator.agree(writer ? writer->finish() : Status::ok());
+}
+
+} // namespace reciperun::checkpoint

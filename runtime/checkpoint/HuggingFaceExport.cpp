@@ -1,0 +1,185 @@
+// Export: 1. rank 0 opens the directory aside; 2. tensor by tensor the shards
+// come together and are written, merged with their adapter; 3. the adapter by
+// itself; 4. the small files; 5. the directory takes its place. Ranks agree
+// where rank 0 may fail, so that nobody waits for a rank that has given up.
+
+#include "runtime/checkpoint/HuggingFaceExport.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/LoraMerge.h"
+#include "runtime/checkpoint/ModelFiles.h"
+#include "runtime/checkpoint/ShardGather.h"
+#include "runtime/checkpoint/TokenizerFiles.h"
+
+#include <optional>
+
+namespace reciperun::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Exporter {
+public:
+  Exporter(const plan::Plan& plan, const ParameterAccess& access,
+           comm::Communicator& communicator, const ExportOptions& options)
+      : plan(plan), communicator(communicator), options(options),
+        gather(plan, access, communicator) {}
+
+  Status run(const fs::path& directory);
+
+private:
+  Status writeModel();
+  Status writeAdapter();
+  Status writeTexts() const;
+  Expected<std::optional<LoraMerge>> mergeOf(const plan::Parameter& parameter);
+  std::vector<TensorSpec> specsOf(const std::vector<int>& parameters) const;
+  std::vector<int> numbers(bool adapter) const;
+  bool isRoot() const { return communicator.rank() == 0; }
+  Status onRoot(Status (Exporter::*step)() const);
+
+  const plan::Plan& plan;
+  comm::Communicator& communicator;
+  const ExportOptions& options;
+  ShardGather gather;
+  std::optional<ExportDirectory> output; // on rank 0
+};
+
+std::vector<int> Exporter::numbers(bool adapter) const {
+  std::vector<int> numbers;
+  for (size_t i = 0; i < plan.parameters.size(); ++i)
+    if (plan.parameters[i].adapter == adapter)
+      numbers.push_back(int(i));
+  return numbers;
+}
+
+std::vector<TensorSpec>
+Exporter::specsOf(const std::vector<int>& parameters) const {
+  std::vector<TensorSpec> specs;
+  for (int number : parameters) {
+    const plan::Parameter& parameter = plan.parameters[size_t(number)];
+    specs.push_back({parameter.hfName,
+                     std::string(safetensorsName(plan.compute)),
+                     parameter.hfShape});
+  }
+  return specs;
+}
+
+/// What is to be added to a matrix, on rank 0 where it has an adapter.
+Expected<std::optional<LoraMerge>>
+Exporter::mergeOf(const plan::Parameter& parameter) {
+  std::optional<LoraMerge> merge;
+  if (parameter.loraA < 0)
+    return merge;
+  auto a = gather.whole(parameter.loraA, Content::value);
+  RECIPERUN_TRY(a);
+  auto b = gather.whole(parameter.loraB, Content::value);
+  RECIPERUN_TRY(b);
+  if (isRoot())
+    merge.emplace(plan.compute,
+                  plan.parameters[size_t(parameter.loraA)].globalShape[0],
+                  parameter.loraScale, *a, *b);
+  return merge;
+}
+
+Status Exporter::writeModel() {
+  std::vector<int> parameters = numbers(/*adapter=*/false);
+  std::optional<ModelWriter> writer;
+  Status opened;
+  if (isRoot()) {
+    auto made = ModelWriter::create(output->path(), specsOf(parameters),
+                                    options.maxFileBytes);
+    opened = made.status();
+    if (made)
+      writer.emplace(*std::move(made));
+  }
+  RECIPERUN_TRY(communicator.agree(opened));
+  for (int number : parameters) {
+    auto merge = mergeOf(plan.parameters[size_t(number)]);
+    Status written = merge.status();
+    if (written)
+      written = gather.stream(number, Content::value,
+                              [&](std::span<std::byte> piece) {
+                                if (*merge)
+                                  (*merge)->addTo(piece);
+                                return writer->append(piece);
+                              });
+    RECIPERUN_TRY(communicator.agree(written));
+  }
+  return communicator.agree(writer ? writer->finish() : Status::ok());
+}
+
+Status Exporter::writeAdapter() {
+  std::vector<int> parameters = numbers(/*adapter=*/true);
+  if (parameters.empty())
+    return Status::ok();
+  std::optional<SafetensorsWriter> writer;
+  auto open = [&]() -> Status {
+    fs::path folder = output->path() / "adapter";
+    std::error_code code;
+    fs::create_directory(folder, code);
+    if (code)
+      return systemError("make", folder, code.value());
+    RECIPERUN_TRY(writeTextFile(folder / "adapter_config.json",
+                                plan.exchange.adapterConfig));
+    auto made = SafetensorsWriter::create(folder / "adapter_model.safetensors",
+                                          specsOf(parameters));
+    RECIPERUN_TRY(made);
+    writer.emplace(*std::move(made));
+    return Status::ok();
+  };
+  RECIPERUN_TRY(communicator.agree(isRoot() ? open() : Status::ok()));
+  for (int number : parameters)
+    RECIPERUN_TRY(communicator.agree(
+        gather.stream(number, Content::value, [&](std::span<std::byte> piece) {
+          return writer->append(piece);
+        })));
+  auto finish = [&]() -> Status {
+    RECIPERUN_TRY(writer->finish());
+    return syncDirectory(output->path() / "adapter");
+  };
+  return communicator.agree(isRoot() ? finish() : Status::ok());
+}
+
+Status Exporter::writeTexts() const {
+  const fs::path& folder = output->path();
+  RECIPERUN_TRY(writeTextFile(folder / "config.json", plan.exchange.config));
+  if (!plan.exchange.generationConfig.empty())
+    RECIPERUN_TRY(writeTextFile(folder / "generation_config.json",
+                                plan.exchange.generationConfig));
+  if (!plan.generation.empty())
+    RECIPERUN_TRY(
+        writeTextFile(folder / "generate.plan.json", plan.generation));
+  return writeTokenizerFiles(plan.data, folder);
+}
+
+Status Exporter::onRoot(Status (Exporter::*step)() const) {
+  return communicator.agree(isRoot() ? (this->*step)() : Status::ok());
+}
+
+Status Exporter::run(const fs::path& directory) {
+  Status opened;
+  if (isRoot()) {
+    auto made = ExportDirectory::create(directory);
+    opened = made.status();
+    if (made)
+      output.emplace(*std::move(made));
+  }
+  RECIPERUN_TRY(communicator.agree(opened));
+  RECIPERUN_TRY(writeModel());
+  RECIPERUN_TRY(writeAdapter());
+  RECIPERUN_TRY(onRoot(&Exporter::writeTexts));
+  return communicator.agree(output ? output->commit() : Status::ok());
+}
+
+} // namespace
+
+Status exportHuggingFace(const plan::Plan& plan, const ParameterAccess& access,
+                         comm::Communicator& communicator,
+                         const fs::path& directory,
+                         const ExportOptions& options) {
+  return Exporter(plan, access, communicator, options)
+      .run(directory)
+      .withContext("export to `" + directory.string() + "`");
+}
+
+} // namespace reciperun::checkpoint

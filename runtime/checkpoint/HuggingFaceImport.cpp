@@ -1,0 +1,199 @@
+// Import: 1. config.json agrees; 2. every parameter has its tensor, of its
+// shape and a float dtype, and no tensor is left over; 3. each shard is read
+// run by run through one window of the file, converted and stored.
+
+#include "runtime/checkpoint/HuggingFaceImport.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ModelConfig.h"
+#include "runtime/checkpoint/ModelFiles.h"
+#include "runtime/checkpoint/ShardLayout.h"
+#include "runtime/plan/Mesh.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace reciperun::checkpoint {
+namespace {
+
+constexpr int64_t windowBytes = int64_t(1) << 20;
+/// Runs of at least this size are read alone; shorter ones share a window with
+/// what lies between them, which costs less than a system call for each.
+constexpr int64_t directRunBytes = int64_t(64) << 10;
+/// A message names so many tensors; the rest are counted.
+constexpr size_t namedInMessage = 10;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), namedInMessage); ++i)
+    text += (i ? ", `" : "`") + names[i] + "`";
+  if (names.size() > namedInMessage)
+    text += " and " + std::to_string(names.size() - namedInMessage) + " more";
+  return text;
+}
+
+bool isTied(const plan::Plan& plan) {
+  auto config = nlohmann::json::parse(plan.exchange.config, nullptr, false);
+  return config.is_object() && config.contains("tie_word_embeddings") &&
+         config["tie_word_embeddings"] == true;
+}
+
+/// Tensors that hold nothing that the model does not know already.
+bool isIgnorable(const std::string& name, bool tied) {
+  return name.ends_with("rotary_emb.inv_freq") ||
+         (tied && name == "lm_head.weight");
+}
+
+Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
+  std::vector<std::string> missing;
+  for (const plan::Parameter& parameter : plan.parameters)
+    if (!parameter.adapter && !model.find(parameter.hfName))
+      missing.push_back(parameter.hfName);
+  if (missing.empty())
+    return Status::ok();
+  return Status::error("`" + model.directory().string() + "` lacks " +
+                       std::to_string(missing.size()) +
+                       " of the model's tensors: " + listed(missing));
+}
+
+Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
+  std::set<std::string> known;
+  for (const plan::Parameter& parameter : plan.parameters)
+    known.insert(parameter.hfName);
+  bool tied = isTied(plan);
+  std::vector<std::string> unexpected;
+  for (const std::string& name : model.names())
+    if (!known.contains(name) && !isIgnorable(name, tied))
+      unexpected.push_back(name);
+  if (unexpected.empty())
+    return Status::ok();
+  // Dropping a weight (a bias, say) would make another model of it.
+  return Status::error("`" + model.directory().string() + "` holds " +
+                       std::to_string(unexpected.size()) +
+                       " tensors that the recipe's model has no place for: " +
+                       listed(unexpected));
+}
+
+Status checkTensor(const plan::Parameter& parameter,
+                   const ModelFiles::Place& place) {
+  std::string tensor = "`" + place.file->path().string() + "`: tensor `" +
+                       parameter.hfName + "`";
+  if (place.tensor->shape != parameter.hfShape)
+    return Status::error(tensor + " has shape " +
+                         shapeText(place.tensor->shape) + ", expected " +
+                         shapeText(parameter.hfShape));
+  if (!findElementType(place.tensor->dtype))
+    return Status::error(tensor + " has dtype `" + place.tensor->dtype +
+                         "`, expected `F32`, `BF16`, `F16` or `F64`");
+  return Status::ok();
+}
+
+/// Reads one shard. `source` and `converted` are reused between tensors.
+class ShardReader {
+public:
+  ShardReader(const plan::Plan& plan, int rank, ParameterAccess& access)
+      : plan(plan), rank(rank), access(access), source(windowBytes),
+        converted(windowBytes) {}
+
+  Status load(int number, const ModelFiles::Place& place);
+
+private:
+  int64_t fillWindow(const ShardLayout& layout, int64_t local, int64_t limit);
+  Status storeWindow(int number, ElementType from, const ShardLayout& layout,
+                     int64_t local, int64_t taken);
+
+  const plan::Plan& plan;
+  int rank;
+  ParameterAccess& access;
+  std::vector<std::byte> source;    // of the file, beginning at `windowStart`
+  std::vector<std::byte> converted; // in the compute type
+  int64_t windowStart = 0;          // elements from the tensor's start
+  int64_t windowElements = 0;
+};
+
+/// Chooses the window for the block's elements from `local` on; returns how
+/// many of them it covers. `limit` is the window's size in elements.
+int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
+                                int64_t limit) {
+  ShardLayout::Piece piece = layout.pieceAt(local);
+  windowStart = piece.global;
+  int64_t taken = 0;
+  do {
+    int64_t room = windowStart + limit - piece.global;
+    int64_t used = std::min(piece.count, room);
+    if (used <= 0)
+      break;
+    taken += used;
+    windowElements = piece.global + used - windowStart;
+    if (used < piece.count ||
+        layout.runLength() * 4 >= directRunBytes) // 4: a usual element
+      break;
+    if (local + taken == layout.elements())
+      break;
+    piece = layout.pieceAt(local + taken);
+  } while (true);
+  return taken;
+}
+
+Status ShardReader::storeWindow(int number, ElementType from,
+                                const ShardLayout& layout, int64_t local,
+                                int64_t taken) {
+  int64_t fromSize = byteSize(from);
+  int64_t toSize = plan::byteSize(plan.compute);
+  for (int64_t done = 0; done < taken;) {
+    ShardLayout::Piece piece = layout.pieceAt(local + done);
+    int64_t count = std::min(piece.count, taken - done);
+    convertElements(from,
+                    source.data() + (piece.global - windowStart) * fromSize,
+                    plan.compute, converted.data() + done * toSize, count);
+    done += count;
+  }
+  return access.write(number, Content::value, local * toSize,
+                      std::span(converted).first(size_t(taken * toSize)));
+}
+
+Status ShardReader::load(int number, const ModelFiles::Place& place) {
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  ShardLayout layout(parameter, plan.mesh, rank);
+  ElementType from = *findElementType(place.tensor->dtype);
+  // Both buffers must hold a window, whichever type is the wider.
+  int64_t limit =
+      windowBytes / std::max(byteSize(from), plan::byteSize(plan.compute));
+  for (int64_t local = 0; local < layout.elements();) {
+    int64_t taken = fillWindow(layout, local, limit);
+    RECIPERUN_TRY(place.file->read(
+        *place.tensor, windowStart * byteSize(from),
+        std::span(source).first(size_t(windowElements * byteSize(from)))));
+    RECIPERUN_TRY(storeWindow(number, from, layout, local, taken));
+    local += taken;
+  }
+  return Status::ok();
+}
+
+} // namespace
+
+Status loadHuggingFace(const plan::Plan& plan, int rank,
+                       const std::filesystem::path& directory,
+                       ParameterAccess& access) {
+  Expected<ModelFiles> model = ModelFiles::open(directory);
+  RECIPERUN_TRY(model);
+  RECIPERUN_TRY(
+      checkModelConfig(directory / "config.json", plan.exchange.config));
+  RECIPERUN_TRY(checkMissing(plan, *model));
+  RECIPERUN_TRY(checkUnexpected(plan, *model));
+  for (const plan::Parameter& parameter : plan.parameters)
+    if (!parameter.adapter)
+      RECIPERUN_TRY(checkTensor(parameter, *model->find(parameter.hfName)));
+  ShardReader reader(plan, rank, access);
+  for (size_t i = 0; i < plan.parameters.size(); ++i) {
+    const plan::Parameter& parameter = plan.parameters[i];
+    if (parameter.adapter)
+      continue;
+    RECIPERUN_TRY(reader.load(int(i), *model->find(parameter.hfName)));
+  }
+  return Status::ok();
+}
+
+} // namespace reciperun::checkpoint

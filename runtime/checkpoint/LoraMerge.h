@@ -1,0 +1,37 @@
+// A matrix with its LoRA adapter added to it: W + scale B A (Hu et al. 2021,
+// equation 3, with scale = alpha / rank).
+
+#ifndef RECIPERUN_CHECKPOINT_LORAMERGE_H
+#define RECIPERUN_CHECKPOINT_LORAMERGE_H
+
+#include "runtime/plan/Plan.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace reciperun::checkpoint {
+
+/// Merges a matrix piece by piece, in the order of its rows. Sums are taken in
+/// double and rounded once to the compute type.
+class LoraMerge {
+public:
+  /// `a` is [rank, in] and `b` [out, rank], both in the compute type.
+  LoraMerge(plan::DType type, int64_t rank, double scale,
+            std::span<const std::byte> a, std::span<const std::byte> b);
+
+  /// Adds the next rows' part to `piece`, which holds whole rows of `in`.
+  void addTo(std::span<std::byte> piece);
+
+private:
+  plan::DType type;
+  int64_t rank;
+  int64_t width; // `in`
+  std::vector<double> a;
+  std::vector<double> scaledB;
+  int64_t row = 0; // the next one
+};
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_LORAMERGE_H

@@ -1,0 +1,58 @@
+// How import and export reach a rank's parameters.
+//
+// They copy through this interface rather than through pointers, so that the
+// memory may be a device's. ArenaParameters is the access to an arena that the
+// host can address.
+
+#ifndef RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
+#define RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace reciperun::checkpoint {
+
+/// Which of a parameter's buffers is meant.
+enum class Content {
+  value,    // in the compute type
+  gradient, // f32, or f64 where the compute type is
+};
+
+/// This rank's shards of the parameters, as bytes of the row-major local shard.
+class ParameterAccess {
+public:
+  virtual ~ParameterAccess() = default;
+  /// Copies into / out of a parameter's shard from byte `offset` on.
+  virtual Status write(int parameter, Content content, int64_t offset,
+                       std::span<const std::byte> data) = 0;
+  virtual Status read(int parameter, Content content, int64_t offset,
+                      std::span<std::byte> data) const = 0;
+};
+
+/// Parameters in an arena that the host can address.
+class ArenaParameters : public ParameterAccess {
+public:
+  /// `arena` is the address of the plan's offset 0 and outlives the object.
+  ArenaParameters(const plan::Plan& plan, int rank, std::byte* arena)
+      : plan(plan), rank(rank), arena(arena) {}
+
+  Status write(int parameter, Content content, int64_t offset,
+               std::span<const std::byte> data) override;
+  Status read(int parameter, Content content, int64_t offset,
+              std::span<std::byte> data) const override;
+
+private:
+  std::byte* address(int parameter, Content content) const;
+
+  const plan::Plan& plan;
+  int rank;
+  std::byte* arena;
+};
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_PARAMETERACCESS_H

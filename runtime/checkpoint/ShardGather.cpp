@@ -1,0 +1,99 @@
+// Gathering: for each piece of rows, 1. each owner reads its part of the rows,
+// one contiguous range of its block; 2. sends it to rank 0; 3. which copies the
+// runs to where they belong in the piece.
+
+#include "runtime/checkpoint/ShardGather.h"
+
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace reciperun::checkpoint {
+namespace {
+
+int64_t rowsOf(const plan::Parameter& parameter) {
+  return parameter.globalShape.empty() ? 1 : parameter.globalShape[0];
+}
+
+} // namespace
+
+int64_t ShardGather::elementBytes(const plan::Parameter& parameter,
+                                  Content content) const {
+  int buffer = content == Content::value ? parameter.value : parameter.gradient;
+  assert(buffer >= 0 && "the parameter has no such buffer");
+  return plan::byteSize(plan.buffers[size_t(buffer)].dtype);
+}
+
+Status ShardGather::stream(int number, Content content, const Sink& sink) {
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  int64_t rows = rowsOf(parameter);
+  int64_t rowBytes = plan::elementCount(parameter.globalShape) / rows *
+                     elementBytes(parameter, content);
+  int64_t step = std::max<int64_t>(1, pieceBytes / rowBytes);
+  Status sunk;
+  for (int64_t row = 0; row < rows; row += step) {
+    Rows range = {row, std::min(row + step, rows)};
+    if (communicator.rank() == 0)
+      piece.resize(size_t((range.end - range.begin) * rowBytes));
+    RECIPERUN_TRY(gatherRows(number, content, range));
+    if (communicator.rank() == 0 && sunk)
+      sunk = sink(piece);
+  }
+  return sunk;
+}
+
+Expected<std::vector<std::byte>> ShardGather::whole(int parameter,
+                                                    Content content) {
+  std::vector<std::byte> bytes;
+  RECIPERUN_TRY(
+      stream(parameter, content, [&](std::span<const std::byte> next) {
+        bytes.insert(bytes.end(), next.begin(), next.end());
+        return Status::ok();
+      }));
+  return bytes;
+}
+
+Status ShardGather::gatherRows(int parameter, Content content, Rows rows) {
+  for (int owner : shardOwners(plan.parameters[size_t(parameter)], plan.mesh))
+    RECIPERUN_TRY(takePart(parameter, content, rows, owner));
+  return Status::ok();
+}
+
+Status ShardGather::takePart(int number, Content content, Rows rows,
+                             int owner) {
+  int rank = communicator.rank();
+  if (rank != owner && rank != 0)
+    return Status::ok();
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  ShardLayout layout(parameter, plan.mesh, owner);
+  int64_t begin = std::max(rows.begin, layout.firstRow()) - layout.firstRow();
+  int64_t end =
+      std::min(rows.end, layout.firstRow() + layout.rows()) - layout.firstRow();
+  if (begin >= end)
+    return Status::ok();
+  int64_t size = elementBytes(parameter, content);
+  int64_t localRow = layout.elements() / layout.rows();
+  part.resize(size_t((end - begin) * localRow * size));
+  if (rank == owner)
+    RECIPERUN_TRY(access.read(number, content, begin * localRow * size, part));
+  if (owner != 0)
+    RECIPERUN_TRY(rank == 0 ? communicator.receive(owner, part)
+                            : communicator.send(0, part));
+  if (rank != 0)
+    return Status::ok();
+  int64_t pieceStart = rows.begin * (plan::elementCount(parameter.globalShape) /
+                                     rowsOf(parameter));
+  for (int64_t local = begin * localRow; local < end * localRow;) {
+    ShardLayout::Piece run = layout.pieceAt(local);
+    int64_t count = std::min(run.count, end * localRow - local);
+    std::memcpy(piece.data() + (run.global - pieceStart) * size,
+                part.data() + (local - begin * localRow) * size,
+                size_t(count * size));
+    local += count;
+  }
+  return Status::ok();
+}
+
+} // namespace reciperun::checkpoint

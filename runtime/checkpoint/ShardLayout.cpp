@@ -1,0 +1,69 @@
+// Blocks of row-major tensors as runs.
+
+#include "runtime/checkpoint/ShardLayout.h"
+
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace reciperun::checkpoint {
+
+ShardLayout::ShardLayout(const plan::Parameter& parameter,
+                         const plan::Mesh& mesh, int rank) {
+  for (size_t i = 0; i < parameter.globalShape.size(); ++i) {
+    const std::string& axis = parameter.shardAxes[i];
+    int64_t parts = plan::axisSize(mesh, axis);
+    int64_t global = parameter.globalShape[i];
+    assert(global % parts == 0 && "a plan splits dimensions evenly");
+    int64_t local = global / parts;
+    dims.push_back({global, local, local * plan::coordinate(mesh, rank, axis)});
+    if (parts > 1)
+      innermost = i;
+  }
+  if (dims.empty())
+    dims.emplace_back();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    count *= dims[i].local;
+    if (i >= innermost)
+      run *= dims[i].local;
+  }
+}
+
+ShardLayout::Piece ShardLayout::pieceAt(int64_t local) const {
+  assert(local >= 0 && local < count);
+  int64_t within = local % run;
+  int64_t number = local / run;
+  // The run's number counts through the dimensions outside of the innermost
+  // split one; inside, block and tensor are laid alike.
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > innermost;)
+    stride *= i > innermost ? dims[i].local : 1;
+  int64_t global = within + dims[innermost].first * stride;
+  stride *= dims[innermost].global;
+  for (size_t i = innermost; i-- > 0;) {
+    global += (number % dims[i].local + dims[i].first) * stride;
+    number /= dims[i].local;
+    stride *= dims[i].global;
+  }
+  return {local, global, run - within};
+}
+
+std::vector<int> shardOwners(const plan::Parameter& parameter,
+                             const plan::Mesh& mesh) {
+  std::vector<int> owners;
+  for (int rank = 0; rank < mesh.ranks; ++rank) {
+    bool distinct = std::all_of(
+        mesh.axes.begin(), mesh.axes.end(), [&](const plan::Axis& axis) {
+          return plan::coordinate(mesh, rank, axis.name) == 0 ||
+                 std::find(parameter.shardAxes.begin(),
+                           parameter.shardAxes.end(),
+                           axis.name) != parameter.shardAxes.end();
+        });
+    if (distinct)
+      owners.push_back(rank);
+  }
+  return owners;
+}
+
+} // namespace reciperun::checkpoint

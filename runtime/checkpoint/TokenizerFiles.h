@@ -1,0 +1,23 @@
+// The tokenizer's files beside an exported model.
+
+#ifndef RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
+#define RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <filesystem>
+
+namespace reciperun::checkpoint {
+
+/// Writes tokenizer.json, the same bytes as `data.tokenizer`, and what stands
+/// beside it (tokenizer_config.json, special_tokens_map.json,
+/// chat_template.jinja). Without a tokenizer_config.json a minimal one is made,
+/// with the tokens of `data.bosToken` and `data.eosToken`. Does nothing when
+/// the plan has no tokenizer.
+Status writeTokenizerFiles(const plan::Data& data,
+                           const std::filesystem::path& directory);
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
