@@ -1,0 +1,150 @@
+// Plans as JSON: what is written reads back, damage is told with its place.
+
+#include "runtime/plan/PlanJson.h"
+
+#include "test/runtime/plan/SamplePlan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace reciperun::plan {
+namespace {
+
+std::string replaced(std::string text, const std::string& from,
+                     const std::string& to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(PlanJson, readsBackWhatItWrote) {
+  std::string text = toJson(samplePlan());
+  Expected<Plan> plan = fromJson(text);
+  ASSERT_TRUE(plan) << plan.message();
+  EXPECT_EQ(toJson(*plan), text);
+  EXPECT_EQ(plan->name, samplePlan().name);
+  const Op& linear = plan->functions[0].ops[0];
+  EXPECT_EQ(linear.kind, OpKind::Linear);
+  EXPECT_EQ(linear.real("alpha"), 0.5);
+  EXPECT_EQ(linear.flag("accumulate", true), false);
+  const Op& zero = plan->functions[0].ops[2];
+  EXPECT_EQ(zero.integer("seed"), 7);
+  EXPECT_EQ(zero.strings("axes"), (std::vector<std::string>{"dp", ""}));
+  EXPECT_EQ(zero.string("missing"), "");
+  EXPECT_FALSE(plan->data.valid);
+  EXPECT_EQ(plan->data.train->completion, "a");
+}
+
+TEST(PlanJson, keepsDoublesToTheLastBit) {
+  Plan plan = samplePlan();
+  plan.prediction.stepSeconds = 0.1 + 0.2;
+  plan.train.learningRate.peak = 5e-324;
+  Expected<Plan> read = fromJson(toJson(plan));
+  ASSERT_TRUE(read) << read.message();
+  EXPECT_EQ(read->prediction.stepSeconds, 0.1 + 0.2);
+  EXPECT_EQ(read->train.learningRate.peak, 5e-324);
+}
+
+TEST(PlanJson, replacesBytesThatAreNoUtf8) {
+  Plan plan = samplePlan();
+  plan.name = "a\xff";
+  Expected<Plan> read = fromJson(toJson(plan));
+  ASSERT_TRUE(read) << read.message();
+  EXPECT_EQ(read->name, "a\xef\xbf\xbd");
+}
+
+TEST(PlanJson, refusesOtherVersionsByNamingBoth) {
+  std::string text = toJson(samplePlan());
+  for (auto [from, to, version] :
+       {std::tuple{"\"minor\":0", "\"minor\":1", "1.1"},
+        std::tuple{"\"major\":1", "\"major\":2", "2.0"},
+        std::tuple{"\"major\":1", "\"major\":0", "0.0"}}) {
+    // A newer version may have fields that this one does not know.
+    std::string newer =
+        replaced(replaced(text, from, to), "\"task\"", "\"mission\"");
+    Expected<Plan> plan = fromJson(newer);
+    ASSERT_FALSE(plan);
+    EXPECT_NE(plan.message().find(std::string("has version ") + version),
+              std::string::npos)
+        << plan.message();
+    EXPECT_NE(plan.message().find("reads version 1.0"), std::string::npos)
+        << plan.message();
+  }
+}
+
+TEST(PlanJson, tellsThePlaceOfDamage) {
+  std::string text = toJson(samplePlan());
+  auto message = [](const std::string& damaged) {
+    Expected<Plan> plan = fromJson(damaged);
+    return plan ? "accepted" : plan.message();
+  };
+  EXPECT_EQ(message(replaced(text, "\"task\":\"sft\"", "\"task\":7")),
+            "the plan is damaged: `task` should be a string and is an integer");
+  EXPECT_EQ(message(replaced(text, "\"offset\":0", "\"offset\":0.5")),
+            "the plan is damaged: `buffers[0].offset` should be an integer of "
+            "64 bits and is a fraction");
+  EXPECT_EQ(message(replaced(text, "\"op\":\"linear\"", "\"op\":\"liner\"")),
+            "the plan is damaged: `functions[0].ops[0].op` is `liner`, which "
+            "is no op");
+  EXPECT_EQ(message(replaced(text, "\"pack\":false,", "")),
+            "the plan is damaged: `data` lacks `pack`");
+  EXPECT_EQ(message(replaced(text, "\"pack\":", "\"park\":1,\"pack\":")),
+            "the plan is damaged: `data` has the unknown field `park`");
+  EXPECT_EQ(
+      message(replaced(text, "\"seed\":0", "\"seed\":4294967296000000000000")),
+      "the plan is damaged: `data.seed` should be an integer of 64 bits "
+      "and is a fraction");
+  EXPECT_EQ(message(replaced(text, "\"task\":", "\"task\"")),
+            "the plan is damaged: no JSON from line 5, column 11 on");
+  EXPECT_EQ(message("[1]"), "a plan is a JSON object, this is a list");
+  EXPECT_EQ(message("{}"), "this is no plan: it has no version");
+  EXPECT_NE(message(std::string(200000, '[')).find("damaged"),
+            std::string::npos);
+}
+
+TEST(PlanJson, refusesEveryTruncation) {
+  std::string text = toJson(samplePlan());
+  for (size_t length = 0; length + 2 < text.size(); ++length) {
+    Expected<Plan> plan = fromJson(std::string_view(text).substr(0, length));
+    ASSERT_FALSE(plan) << length;
+    ASSERT_EQ(plan.message().find("json.exception"), std::string::npos);
+    ASSERT_NE(plan.message().find("damaged"), std::string::npos)
+        << length << ": " << plan.message();
+  }
+}
+
+TEST(PlanJson, survivesEveryFlippedByte) {
+  const std::string text = toJson(samplePlan());
+  for (size_t at = 0; at < text.size(); ++at)
+    for (unsigned char bit : {0x01, 0x04, 0x80}) {
+      std::string damaged = text;
+      damaged[at] = char(damaged[at] ^ bit);
+      // Accepted or refused, never worse; and what is accepted validates or
+      // is refused then.
+      if (Expected<Plan> plan = fromJson(damaged))
+        (void)validate(*plan).isOk();
+      else
+        ASSERT_FALSE(plan.message().empty());
+    }
+}
+
+TEST(PlanJson, namesAFileThatCannotBeRead) {
+  EXPECT_EQ(readPlan("no/such/plan.json").message(),
+            "`no/such/plan.json` cannot be read: No such file or directory");
+  EXPECT_EQ(readPlan("/").message(), "`/` cannot be read: Is a directory");
+  std::string path = testing::TempDir() + "PlanJsonTest.json";
+  std::ofstream(path) << toJson(samplePlan());
+  Expected<Plan> plan = readPlan(path);
+  EXPECT_TRUE(plan) << plan.message();
+  std::ofstream(path, std::ios::trunc).close();
+  EXPECT_EQ(readPlan(path).message(),
+            "`" + path +
+                "`: the plan is damaged: it ends early, at line 1, "
+                "column 1");
+  std::remove(path.c_str());
+}
+
+} // namespace
+} // namespace reciperun::plan

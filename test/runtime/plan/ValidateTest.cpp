@@ -1,0 +1,115 @@
+// Plans whose numbers are out of range are refused, each for its reason.
+
+#include "runtime/plan/PlanJson.h"
+
+#include "test/runtime/plan/SamplePlan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace reciperun::plan {
+namespace {
+
+/// The message for the sample plan after an edit.
+std::string refusal(const std::function<void(Plan&)>& edit) {
+  Plan plan = samplePlan();
+  edit(plan);
+  return validate(plan).message();
+}
+
+#define EXPECT_REFUSED(edit, words)                                            \
+  do {                                                                         \
+    std::string message = refusal([](Plan& p) { edit; });                      \
+    EXPECT_NE(message.find(words), std::string::npos) << message;              \
+  } while (false)
+
+TEST(Validate, acceptsTheSample) {
+  Status status = validate(samplePlan());
+  EXPECT_TRUE(status) << status.message();
+}
+
+TEST(Validate, mesh) {
+  EXPECT_REFUSED(p.mesh.ranks = 8, "make 4 ranks and the plan says 8");
+  EXPECT_REFUSED(p.mesh.axes[0].size = 0, "axis `dp` has size 0");
+  EXPECT_REFUSED(p.mesh.axes[1].name = "dp", "two axes `dp`");
+  EXPECT_REFUSED(p.mesh.groups[0].axes = {"pp"}, "spans `pp`");
+  EXPECT_REFUSED((p.mesh.axes = {{"a", 1 << 24}, {"b", 1 << 24}}),
+                 "make 16777217 ranks");
+}
+
+TEST(Validate, buffersStayInTheArena) {
+  EXPECT_REFUSED(p.buffers[0].offset = p.memory.arena, "ends at byte");
+  EXPECT_REFUSED(p.buffers[0].offset = -64, "negative");
+  EXPECT_REFUSED(p.buffers[1].offset += 4, "not aligned");
+  EXPECT_REFUSED(p.buffers[0].shape = {0}, "below 1");
+  EXPECT_REFUSED((p.buffers[0].shape = {int64_t(1) << 40, int64_t(1) << 40}),
+                 "2^63");
+  EXPECT_REFUSED(p.buffers[0].shardAxis = "pp", "no axis");
+  EXPECT_REFUSED((p.buffers[0].shardAxis = "dp",
+                  p.buffers[0].shardStride = p.memory.arena),
+                 "ends at byte");
+  // The second slot of a buffer at the end of the arena is outside of it.
+  EXPECT_REFUSED((p.buffers[0].slotStride = p.memory.arena,
+                  p.schedules[0].steps[1].slot = 1),
+                 "ends at byte");
+  EXPECT_REFUSED(p.memory.total = p.memory.arena - 1, "more than the total");
+}
+
+TEST(Validate, ops) {
+  EXPECT_REFUSED(p.functions[0].ops[0].inputs[1] = 99, "names buffer 99 of");
+  EXPECT_REFUSED(p.functions[0].ops[0].inputs[1] = -1, "names buffer -1");
+  EXPECT_REFUSED(p.functions[0].ops[0].inputs.pop_back(), "has 1 inputs");
+  EXPECT_REFUSED(p.functions[0].ops[0].workspace = 99, "names buffer 99");
+  EXPECT_REFUSED((p.buffers[7].shape = {1, 8, 5}),
+                 "function `forward`, op 0 `layer` (linear) wants 48 elements");
+  EXPECT_REFUSED(p.buffers[7].dtype = DType::bf16, "does not take `y`");
+  EXPECT_REFUSED(p.functions[0].ops[1].group = 2, "needs a group");
+  EXPECT_REFUSED(p.functions[0].ops[1].attributes.clear(), "neither `sum`");
+  EXPECT_REFUSED(p.buffers[11].shape = {11}, "op 0 `update` (adamw)");
+}
+
+TEST(Validate, gathersAndSlices) {
+  auto gather = [](Plan& p, int64_t dim, std::vector<int64_t> shape) {
+    int whole = addBuffer(p, "whole", DType::f32, std::move(shape));
+    Op op = makeOp(OpKind::AllGather, "gather", {6}, {whole});
+    op.group = 0;
+    op.attributes = {{"dim", dim}};
+    p.functions[0].ops = {op};
+  };
+  EXPECT_EQ(refusal([&](Plan& p) { gather(p, 1, {1, 16, 4}); }), "");
+  EXPECT_NE(refusal([&](Plan& p) { gather(p, 2, {1, 16, 4}); }), "");
+  EXPECT_NE(refusal([&](Plan& p) { gather(p, 3, {1, 16, 4}); }), "");
+  EXPECT_NE(refusal([&](Plan& p) { gather(p, -1, {1, 16, 4}); }), "");
+}
+
+TEST(Validate, schedules) {
+  EXPECT_REFUSED(p.schedules[0].steps[1].function = 2, "runs function 2 of 2");
+  EXPECT_REFUSED(p.schedules[0].steps[1].microBatch = 1, "micro-batch 1 of 1");
+  EXPECT_REFUSED(p.schedules[0].steps[1].slot = -1, "slot -1");
+}
+
+TEST(Validate, parametersAndRegions) {
+  EXPECT_REFUSED((p.parameters[0].globalShape = {13, 4}), "dimension 13");
+  EXPECT_REFUSED(p.parameters[0].shardAxes.pop_back(), "shard axes");
+  EXPECT_REFUSED(p.parameters[0].value = 0, "of another type");
+  EXPECT_REFUSED(p.parameters[0].gradient = 6, "instead of 24");
+  EXPECT_REFUSED((p.parameters[0].hfShape = {12, 5}), "external shape");
+  EXPECT_REFUSED(p.parameters[0].loraA = 1, "names parameter 1 of 1");
+  EXPECT_REFUSED(p.regions[0].elements = 23, "23 elements over 2 ranks");
+  EXPECT_REFUSED(p.regions[0].parameters = {1}, "names parameter 1 of 1");
+  EXPECT_REFUSED(p.regions[0].shardAxis = "pp", "no axis");
+}
+
+TEST(Validate, inputsAndTraining) {
+  EXPECT_REFUSED(p.inputs.tokens = 1, "of another type");
+  EXPECT_REFUSED(p.inputs.step = 99, "is buffer 99 of");
+  EXPECT_REFUSED(p.outputs.loss = 1, "of another type");
+  EXPECT_REFUSED(p.train.globalBatch = 3, "global batch 3");
+  EXPECT_REFUSED(p.train.logEvery = 0, "out of range");
+  EXPECT_REFUSED(p.task = "eval", "no task `eval`");
+  EXPECT_REFUSED(p.device = "tpu", "no device `tpu`");
+}
+
+} // namespace
+} // namespace reciperun::plan
