@@ -9,14 +9,17 @@
 #include "runtime/data/TokenizerJson.h"
 #include "runtime/data/Utf8.h"
 
+#include <array>
 #include <fstream>
-#include <iterator>
 
 namespace reciperun::data {
 
 Expected<Tokenizer> Tokenizer::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (file.read(part.data(), part.size()), file.gcount() > 0)
+    text.append(part.data(), file.gcount());
   if (!file.is_open() || file.bad())
     return Status::error("cannot read the tokenizer `" + path + "`");
   return parse(std::move(text), path);

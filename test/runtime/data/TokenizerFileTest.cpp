@@ -1,0 +1,113 @@
+// Files that are no byte-level BPE tokenizer are refused by name.
+
+#include "runtime/data/Tokenizer.h"
+
+#include "test/runtime/data/SmallTokenizer.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::data {
+namespace {
+
+std::string refusal(const nlohmann::json& file) {
+  const Expected<Tokenizer> tokenizer = Tokenizer::parse(file.dump(), "f.json");
+  EXPECT_FALSE(tokenizer);
+  return tokenizer.message();
+}
+
+const std::string supported = "supported are byte-level BPE tokenizers, as of "
+                              "GPT-2, Llama 3 and Qwen";
+
+TEST(TokenizerFile, failOtherModels) {
+  for (const char* type : {"WordPiece", "Unigram", "WordLevel"}) {
+    nlohmann::json file = smallTokenizer();
+    file["model"]["type"] = type;
+    EXPECT_EQ(refusal(file), "`f.json`: `model` is of type `" +
+                                 std::string(type) + "`; " + supported);
+  }
+}
+
+TEST(TokenizerFile, failSentencePiece) {
+  nlohmann::json file = smallTokenizer();
+  file["model"]["byte_fallback"] = true;
+  EXPECT_EQ(refusal(file), "`f.json`: `model` is of type `BPE with "
+                           "`byte_fallback` (SentencePiece)`; " +
+                               supported);
+  file = smallTokenizer();
+  file["pre_tokenizer"] = {{"type", "Metaspace"}};
+  EXPECT_EQ(refusal(file),
+            "`f.json`: `pre_tokenizer` is of type `Metaspace`; " + supported);
+}
+
+TEST(TokenizerFile, failOtherParts) {
+  nlohmann::json file = smallTokenizer();
+  file["normalizer"] = {{"type", "Lowercase"}};
+  EXPECT_NE(refusal(file).find("`Lowercase`"), std::string::npos);
+  file = smallTokenizer();
+  file["decoder"] = {{"type", "WordPiece"}};
+  EXPECT_NE(refusal(file).find("`decoder`"), std::string::npos);
+  file = smallTokenizer();
+  file["model"]["dropout"] = 0.1;
+  EXPECT_NE(refusal(file).find("`dropout`"), std::string::npos);
+  file = smallTokenizer();
+  file["model"]["end_of_word_suffix"] = "</w>";
+  EXPECT_NE(refusal(file).find("`end_of_word_suffix`"), std::string::npos);
+  file = smallTokenizer();
+  file["pre_tokenizer"] = nullptr;
+  EXPECT_NE(refusal(file).find("`pre_tokenizer`"), std::string::npos);
+}
+
+TEST(TokenizerFile, failInconsistentFiles) {
+  nlohmann::json file = smallTokenizer();
+  file["model"]["merges"].push_back({"x", "y"});
+  EXPECT_EQ(refusal(file),
+            "`f.json`: merge 8 names `xy`, which `model.vocab` lacks");
+  file = smallTokenizer();
+  file["model"]["merges"].push_back("alone");
+  EXPECT_EQ(refusal(file), "`f.json`: `model.merges[7]` is not a pair of "
+                           "tokens");
+  file = smallTokenizer();
+  file["model"]["vocab"]["h"] = -4;
+  EXPECT_EQ(refusal(file),
+            "`f.json`: `model.vocab.h` is not an id from 0 to 16777215");
+  file = smallTokenizer();
+  file["model"]["vocab"]["<s>"] = 12;
+  EXPECT_EQ(refusal(file), "`f.json`: `added_tokens[0]` gives `<s>` the id "
+                           "300, `model.vocab` the id 12");
+}
+
+TEST(TokenizerFile, failFilesThatAreNone) {
+  EXPECT_EQ(Tokenizer::read("nowhere/tokenizer.json").message(),
+            "cannot read the tokenizer `nowhere/tokenizer.json`");
+  EXPECT_FALSE(Tokenizer::read("/"));
+  EXPECT_EQ(Tokenizer::parse("{", "f").message(),
+            "`f`: the file is not a JSON object");
+  EXPECT_EQ(Tokenizer::parse("[1]", "f").message(),
+            "`f`: the file is not a JSON object");
+  EXPECT_EQ(Tokenizer::parse("{\"a\":\"\xFF\"}", "f").message(),
+            "`f`: the file is not UTF-8 at byte 7");
+  EXPECT_EQ(Tokenizer::parse("{}", "f").message(),
+            "`f`: there is no `model`, so that this is no tokenizer.json of "
+            "Hugging Face");
+}
+
+TEST(TokenizerFile, survivesMembersOfOtherTypes) {
+  // Every member in turn is a number, a text, a list and an object.
+  const nlohmann::json whole = smallTokenizer();
+  for (const auto& [name, value] : whole.items())
+    for (const nlohmann::json& other :
+         {nlohmann::json(3), nlohmann::json("x"), nlohmann::json::array({1, 2}),
+          nlohmann::json::object()}) {
+      nlohmann::json file = whole;
+      file[name] = other;
+      (void)Tokenizer::parse(file.dump(), "f");
+    }
+  for (const auto& [name, value] : whole["model"].items()) {
+    nlohmann::json file = whole;
+    file["model"][name] = nlohmann::json::array({1, nullptr});
+    (void)Tokenizer::parse(file.dump(), "f");
+  }
+}
+
+} // namespace
+} // namespace reciperun::data
