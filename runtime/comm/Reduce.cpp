@@ -6,8 +6,9 @@
 
 #include "runtime/comm/Reduce.h"
 
+#include "runtime/device/BFloat16.h"
+
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace reciperun::comm {
@@ -15,27 +16,7 @@ namespace {
 
 constexpr int64_t tileElements = 1024;
 
-/// The bits of a bf16: the upper half of an f32.
-struct Bf16 {
-  uint16_t bits;
-};
-
-float widen(Bf16 value) {
-  return std::bit_cast<float>(uint32_t(value.bits) << 16);
-}
-template <class T> T widen(T value) {
-  return value;
-}
-
-/// Rounds to nearest, ties to even; NaN stays one.
-void narrow(float value, Bf16& out) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
-  out.bits = uint16_t((std::isnan(value) ? bits | 0x400000 : rounded) >> 16);
-}
-template <class T> void narrow(T value, T& out) {
-  out = value;
-}
+using device::bf16;
 
 template <class T> T sum(T a, T b) {
   if constexpr (std::is_integral_v<T>)
@@ -60,16 +41,16 @@ void reduce(Reduction reduction, const std::byte* in, int64_t stride, int ranks,
       auto* part = reinterpret_cast<const Stored*>(in + rank * stride) + begin;
       if (rank == 0)
         for (int64_t i = 0; i < count; ++i)
-          tile[i] = widen(part[i]);
+          tile[i] = Wide(part[i]);
       else if (reduction == Reduction::sum)
         for (int64_t i = 0; i < count; ++i)
-          tile[i] = sum<Wide>(tile[i], widen(part[i]));
+          tile[i] = sum<Wide>(tile[i], Wide(part[i]));
       else
         for (int64_t i = 0; i < count; ++i)
-          tile[i] = larger<Wide>(tile[i], widen(part[i]));
+          tile[i] = larger<Wide>(tile[i], Wide(part[i]));
     }
     for (int64_t i = 0; i < count; ++i)
-      narrow(tile[i], out[begin + i]);
+      out[begin + i] = Stored(tile[i]);
   }
 }
 
@@ -88,7 +69,7 @@ void reduceInRankOrder(plan::DType type, Reduction reduction,
   case plan::DType::f32:
     return run.operator()<float, float>();
   case plan::DType::bf16:
-    return run.operator()<Bf16, float>();
+    return run.operator()<bf16, float>();
   case plan::DType::i32:
     return run.operator()<int32_t, int32_t>();
   case plan::DType::i64:

@@ -2,21 +2,16 @@
 
 #include "runtime/exec/Weights.h"
 
+#include "runtime/device/BFloat16.h"
 #include "runtime/kernels/Initialize.h"
 #include "runtime/plan/Mesh.h"
 
-#include <bit>
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
 namespace reciperun::exec {
 namespace {
-
-/// Writes bf16 elements as f32: their bits are its upper half.
-void widen(const uint16_t* in, int64_t elements, float* out) {
-  for (int64_t i = 0; i < elements; ++i)
-    out[i] = std::bit_cast<float>(uint32_t(in[i]) << 16);
-}
 
 void fillMaster(const plan::Region& region, const Tensor& param,
                 const Tensor& master, int64_t part) {
@@ -24,9 +19,12 @@ void fillMaster(const plan::Region& region, const Tensor& param,
   auto* values =
       param.as<std::byte>() + part * elements * plan::byteSize(param.type);
   assert((part + 1) * elements <= region.elements && "a part of the region");
-  if (param.type == plan::DType::bf16)
-    return widen(reinterpret_cast<const uint16_t*>(values), elements,
-                 master.as<float>());
+  if (param.type == plan::DType::bf16) {
+    auto* narrow = reinterpret_cast<const device::bf16*>(values);
+    std::transform(narrow, narrow + elements, master.as<float>(),
+                   [](device::bf16 value) { return float(value); });
+    return;
+  }
   assert(param.type == master.type && "only bf16 has a wider master");
   if (values != master.data)
     std::memcpy(master.data, values, size_t(master.bytes()));

@@ -1,0 +1,94 @@
+// reciperun's commands: one line each in the table, a file each elsewhere.
+
+#include "runtime/train/Commands.h"
+
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/GenerateCommand.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <string_view>
+
+namespace reciperun::train {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* synopsis;
+  const char* summary;
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+constexpr Command commands[] = {
+    {"train", "train PLAN [--progress=auto|bar|lines] [--dump-gradients=FILE]",
+     "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
+     trainCommand},
+    {"generate",
+     "generate DIR --prompt TEXT [--max-tokens N] [--temperature T] [--seed S]",
+     "answer a prompt from an exported model", serve::generateCommand},
+};
+
+/// Levenshtein's distance: insertions, deletions and substitutions.
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({diagonal + 1, row[j] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+int printHelp() {
+  std::printf("reciperun carries out the plans that recipec compiles.\n\n");
+  for (const Command& command : commands)
+    std::printf("  reciperun %s\n      %s\n", command.synopsis,
+                command.summary);
+  std::printf("\n  reciperun --version\n  reciperun --help\n\n"
+              "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by "
+              "signal n\nafter the step in progress.\n");
+  return 0;
+}
+
+int printVersion() {
+  std::printf("reciperun " RECIPERUN_VERSION ", plans of version %d.%d\n",
+              plan::majorVersion, plan::minorVersion);
+  return 0;
+}
+
+int unknownCommand(const std::string& name) {
+  auto nearest = std::min_element(std::begin(commands), std::end(commands),
+                                  [&](const Command& a, const Command& b) {
+                                    return editDistance(name, a.name) <
+                                           editDistance(name, b.name);
+                                  });
+  std::fprintf(stderr, "error: there is no command `%s`\n", name.c_str());
+  if (editDistance(name, nearest->name) <= 1 + name.size() / 3)
+    std::fprintf(stderr, "help: did you mean `%s`?\n", nearest->name);
+  else
+    std::fprintf(stderr, "help: `reciperun --help` lists the commands\n");
+  return 2;
+}
+
+} // namespace
+
+int runCommand(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments[0] == "help") {
+    printHelp();
+    return arguments.empty() ? 2 : 0;
+  }
+  if (arguments[0] == "--version")
+    return printVersion();
+  for (const Command& command : commands)
+    if (arguments[0] == command.name)
+      return command.run({arguments.begin() + 1, arguments.end()});
+  return unknownCommand(arguments[0]);
+}
+
+} // namespace reciperun::train

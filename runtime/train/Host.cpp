@@ -1,0 +1,40 @@
+// Cores from the scheduler's mask, memory from /proc.
+
+#include "runtime/train/Host.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace reciperun::train {
+
+Expected<int> threadsOfRank(const comm::MpiSession& session) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0)
+    return 1;
+  // A launcher that binds ranks to cores has divided them already: only ranks
+  // with the same mask share its cores.
+  Expected<int> sharing =
+      session.countOnHost(std::as_bytes(std::span(&mask, 1)));
+  if (!sharing)
+    return sharing.status();
+  return std::max(1, CPU_COUNT(&mask) / std::max(1, *sharing));
+}
+
+int64_t peakBytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string key;
+    int64_t kibibytes = 0;
+    if (fields >> key >> kibibytes && key == "VmHWM:")
+      return kibibytes * 1024;
+  }
+  return 0;
+}
+
+} // namespace reciperun::train

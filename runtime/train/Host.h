@@ -1,0 +1,22 @@
+// What the host gives this process: cores and memory.
+
+#ifndef RECIPERUN_TRAIN_HOST_H
+#define RECIPERUN_TRAIN_HOST_H
+
+#include "runtime/comm/MpiSession.h"
+
+#include <cstdint>
+
+namespace reciperun::train {
+
+/// Threads for this rank: the cores that it may run on, shared with the ranks
+/// of the host that may run on the same ones; at least 1. Collective.
+Expected<int> threadsOfRank(const comm::MpiSession& session);
+
+/// The most memory that the process has held so far, in bytes (VmHWM of
+/// proc(5)); 0 where the system does not tell.
+int64_t peakBytes();
+
+} // namespace reciperun::train
+
+#endif // RECIPERUN_TRAIN_HOST_H

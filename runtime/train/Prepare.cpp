@@ -1,0 +1,179 @@
+// Training::prepare: what comes before the first step.
+//
+// Cheap things that may be refused come first (the folder, the data), so that a
+// mistake costs seconds; the arena's pages are touched before weights are read.
+
+#include "runtime/train/Training.h"
+
+#include "runtime/checkpoint/ExportDirectory.h"
+#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/exec/Weights.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/plan/PlanJson.h"
+#include "runtime/train/Host.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace reciperun::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The micro-batches that one run of a schedule loads.
+int64_t loadsOf(const plan::Schedule& schedule) {
+  return std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                       [](const plan::Step& step) {
+                         return step.kind == plan::Step::Kind::load;
+                       });
+}
+
+Status writeFile(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text << std::flush;
+  if (!file)
+    return Status::error("cannot write `" + path.string() +
+                         "`: " + std::strerror(errno));
+  return Status::ok();
+}
+
+std::string meshText(const plan::Mesh& mesh) {
+  std::string text;
+  for (const plan::Axis& axis : mesh.axes)
+    if (axis.size > 1)
+      text += (text.empty() ? "" : " x ") + axis.name + " " +
+              std::to_string(axis.size);
+  return text.empty() ? "one rank" : text;
+}
+
+} // namespace
+
+Training::Training(const plan::Plan& plan, comm::Communicator& communicator,
+                   int threads, Options options)
+    : plan(plan), communicator(communicator), context(threads),
+      options(std::move(options)) {}
+
+Status Training::prepare() {
+  RECIPERUN_TRY(communicator.agree(makeDirectory()));
+  RECIPERUN_TRY(communicator.agree(openData()));
+  RECIPERUN_TRY(communicator.agree(takeMemory()));
+  if (isRoot())
+    announce();
+  exec::initializeParameters(plan, *executor, communicator.rank(),
+                             context.threads());
+  RECIPERUN_TRY(communicator.agree(loadWeights()));
+  exec::fillMasters(plan, *executor, communicator.rank());
+  return Status::ok();
+}
+
+/// The folder of the run, with the plan and an empty metrics file; and a look
+/// at the place of the export, so that no training is lost for it.
+Status Training::makeDirectory() {
+  if (!isRoot())
+    return Status::ok();
+  fs::path directory = plan.train.directory;
+  std::error_code failure;
+  fs::create_directories(directory, failure);
+  if (failure)
+    return Status::error("cannot make the folder of the run, `" +
+                         directory.string() +
+                         "` (`train.dir`): " + failure.message());
+  RECIPERUN_TRY(writeFile(directory / "plan.json", plan::toJson(plan)));
+  Expected<MetricsFile> file = MetricsFile::create(directory / "metrics.jsonl");
+  if (!file)
+    return file.status();
+  metrics = std::move(*file);
+  return plan.exchange.hf.empty() ? Status::ok()
+                                  : checkpoint::checkWritable(plan.exchange.hf);
+}
+
+Status Training::openData() {
+  auto open = [&](data::DataSet set,
+                  const char* schedule) -> Expected<data::Loader> {
+    auto found = std::find_if(
+        plan.schedules.begin(), plan.schedules.end(),
+        [&](const plan::Schedule& each) { return each.name == schedule; });
+    if (found == plan.schedules.end())
+      return Status::error("the plan has no schedule `" +
+                           std::string(schedule) + "`");
+    data::BatchShard shard{
+        plan::coordinate(plan.mesh, communicator.rank(), "dp"),
+        plan::axisSize(plan.mesh, "dp"), loadsOf(*found)};
+    return data::Loader::open(plan.data, plan.train, set, shard,
+                              tokenizer ? &*tokenizer : nullptr);
+  };
+  if (!plan.data.tokenizer.empty()) {
+    Expected<data::Tokenizer> read = data::Tokenizer::read(plan.data.tokenizer);
+    if (!read)
+      return read.status();
+    tokenizer = std::move(*read);
+  }
+  Expected<data::Loader> loader = open(data::DataSet::train, "train");
+  if (!loader)
+    return loader.status();
+  trainData = std::move(*loader);
+  if (!plan.data.valid)
+    return Status::ok();
+  loader = open(data::DataSet::valid, "evaluate");
+  if (!loader)
+    return loader.status();
+  validData = std::move(*loader);
+  return Status::ok();
+}
+
+Status Training::takeMemory() {
+  Expected<memory::Arena> taken = memory::Arena::allocate(plan.memory.arena);
+  if (!taken)
+    return taken.status();
+  arena = std::move(*taken);
+  Expected<exec::Executor> made =
+      exec::Executor::make(plan, arena, communicator, context);
+  if (!made)
+    return made.status();
+  executor.emplace(std::move(*made));
+  return Status::ok();
+}
+
+Status Training::loadWeights() {
+  if (plan.exchange.weights.empty())
+    return Status::ok();
+  checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base());
+  return checkpoint::loadHuggingFace(plan, communicator.rank(),
+                                     plan.exchange.weights, access);
+}
+
+void Training::announce() {
+  progress.emplace(options.style, trainData->steps(), plan.train);
+  progress->line(plan.name + ": " + plan.task + " on " +
+                 std::to_string(communicator.ranks()) + " " + plan.device +
+                 " ranks (" + meshText(plan.mesh) + "), " +
+                 std::to_string(context.threads()) + " threads each");
+  int64_t parameters = 0, trainable = 0;
+  for (const plan::Parameter& parameter : plan.parameters) {
+    int64_t count = plan::elementCount(parameter.globalShape);
+    parameters += count;
+    trainable += parameter.trainable ? count : 0;
+  }
+  progress->line("model: " + std::to_string(parameters) + " parameters, " +
+                 std::to_string(trainable) + " of them trained, " +
+                 (plan.exchange.weights.empty()
+                      ? "random weights"
+                      : "weights from `" + plan.exchange.weights + "`"));
+  progress->line("data: " + std::to_string(trainData->rowsOfEpoch(0)) +
+                 " rows of " + std::to_string(plan.data.sequence) +
+                 " tokens an epoch, " + std::to_string(trainData->steps()) +
+                 " steps of " + std::to_string(plan.train.globalBatch));
+  for (const data::Loader* loader :
+       {&*trainData, validData ? &*validData : nullptr})
+    for (const std::string& note :
+         loader ? loader->notes() : std::vector<std::string>())
+      progress->line("note: " + note);
+  progress->line("memory: " + bytesText(plan.memory.total) +
+                 " predicted for a rank, " + std::to_string(arena.bytes()) +
+                 " bytes of it in the arena");
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,152 @@
+// metrics.jsonl, lines of NeMo's fields, and the progress bar.
+
+#include "runtime/train/Report.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace reciperun::train {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+bool isSizedTerminal() {
+  winsize size = {};
+  return isatty(STDOUT_FILENO) &&
+         ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+}
+
+/// `0:07`, `12:31`, `3:05:00`.
+std::string clockText(double seconds) {
+  long whole = std::lround(std::max(0.0, seconds));
+  if (whole < 3600)
+    return formatted("%ld:%02ld", whole / 60, whole % 60);
+  return formatted("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60,
+                   whole % 60);
+}
+
+} // namespace
+
+std::string bytesText(int64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = double(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  return formatted(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+Expected<MetricsFile> MetricsFile::create(const std::filesystem::path& path) {
+  MetricsFile metrics;
+  metrics.path = path;
+  metrics.file.open(path, std::ios::trunc);
+  if (!metrics.file)
+    return Status::error("cannot write `" + path.string() +
+                         "`: " + std::strerror(errno));
+  return metrics;
+}
+
+Status MetricsFile::write(const StepRecord& record) {
+  nlohmann::ordered_json object;
+  object["step"] = record.step;
+  object["epoch"] = record.epoch;
+  object["loss"] = record.loss;
+  object["lr"] = record.learningRate;
+  object["grad_norm"] = record.gradNorm;
+  object["step_seconds"] = record.stepSeconds;
+  object["tokens_per_second"] = record.tokensPerSecond;
+  object["samples"] = record.samples;
+  object["tflops_per_rank"] = record.tflopsPerRank;
+  object["mfu"] = record.mfu;
+  object["device_bytes"] = record.deviceBytes;
+  if (record.validLoss)
+    object["valid_loss"] = *record.validLoss;
+  file << object.dump() << std::endl;
+  if (!file)
+    return Status::error("cannot write `" + path.string() +
+                         "`: " + std::strerror(errno));
+  return Status::ok();
+}
+
+Progress::Progress(Style style, int64_t steps, const plan::Train& train)
+    : bar(style == Style::bar ||
+          (style == Style::automatic && isSizedTerminal())),
+      steps(steps), logEvery(train.logEvery), globalBatch(train.globalBatch) {}
+
+void Progress::step(const StepRecord& record) {
+  seconds += record.stepSeconds;
+  if (bar)
+    drawBar(record);
+  bool due = record.step % logEvery == 0 || record.step == steps;
+  if (record.validLoss || (!bar && due))
+    printLine(record);
+}
+
+void Progress::validating(int64_t batch, int64_t batches) {
+  if (!bar)
+    return;
+  std::printf("\r\033[Kvalidating %ld/%ld", long(batch), long(batches));
+  std::fflush(stdout);
+  drawn = true;
+}
+
+void Progress::line(const std::string& text) {
+  clearBar();
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+void Progress::drawBar(const StepRecord& record) {
+  constexpr int width = 24;
+  int full = int(width * record.step / std::max<int64_t>(1, steps));
+  double left = seconds / double(record.step) * double(steps - record.step);
+  std::string text = formatted(
+      "\r\033[K[%s%s] %ld/%ld  loss %.4f  lr %.2e  %.0f tokens/s  %s left",
+      std::string(size_t(full), '#').c_str(),
+      std::string(size_t(width - full), '.').c_str(), long(record.step),
+      long(steps), record.loss, record.learningRate, record.tokensPerSecond,
+      clockText(left).c_str());
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  drawn = true;
+}
+
+/// The fields, names and separators are those of NeMo's ProgressPrinter.
+void Progress::printLine(const StepRecord& record) {
+  std::string text = formatted(
+      "epoch %ld, iteration %ld/%ld | lr: %.4g | global_batch_size: %ld | "
+      "global_step: %ld | reduced_train_loss: %.6g | "
+      "train_step_timing in s: %.4g | consumed_samples: %ld",
+      long(std::max(0.0, std::ceil(record.epoch) - 1)), long(record.step),
+      long(steps), record.learningRate, long(globalBatch), long(record.step),
+      record.loss, record.stepSeconds, long(record.samples));
+  text +=
+      formatted(" | tokens/s: %.0f | TFLOP/s: %.3g | MFU: %.1f %%",
+                record.tokensPerSecond, record.tflopsPerRank, record.mfu * 100);
+  if (record.validLoss)
+    text += formatted(" | val_loss: %.6g", *record.validLoss);
+  line("Training " + text);
+}
+
+void Progress::clearBar() {
+  if (drawn)
+    std::fputs("\r\033[K", stdout);
+  drawn = false;
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,82 @@
+// What a run tells: metrics.jsonl, and lines or a progress bar on stdout.
+//
+// Only rank 0 has a report. Nothing here decides anything about the run.
+
+#ifndef RECIPERUN_TRAIN_REPORT_H
+#define RECIPERUN_TRAIN_REPORT_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace reciperun::train {
+
+/// One finished step, as metrics.jsonl has it.
+struct StepRecord {
+  int64_t step = 0; // from 1
+  double epoch = 0; // epochs that are over, with the part of the current one
+  double loss = 0;  // mean over the places of the global batch that count
+  double learningRate = 0;
+  double gradNorm = 0; // of the whole gradient, before clipping
+  double stepSeconds = 0;
+  double tokensPerSecond = 0; // of the whole job, padding included
+  int64_t samples = 0;        // consumed so far
+  double tflopsPerRank = 0;
+  double mfu = 0;
+  int64_t deviceBytes = 0; // peak of a process so far, the largest of all ranks
+  std::optional<double> validLoss;
+};
+
+/// metrics.jsonl: an object a step, on the disk's side of the process (flushed)
+/// when `write` returns.
+class MetricsFile {
+public:
+  static Expected<MetricsFile> create(const std::filesystem::path& path);
+  Status write(const StepRecord& record);
+
+private:
+  std::filesystem::path path;
+  std::ofstream file;
+};
+
+enum class Style { automatic, bar, lines };
+
+/// Progress on stdout.
+class Progress {
+public:
+  /// `automatic` is a bar where stdout is a terminal that has a width (the
+  /// pseudo-terminals that mpirun gives its ranks have none), lines elsewhere.
+  Progress(Style style, int64_t steps, const plan::Train& train);
+
+  /// A step is over: redraws the bar, or prints a line every `log_every` steps,
+  /// at the last one and where the step was validated.
+  void step(const StepRecord& record);
+  /// A batch of the validation is over.
+  void validating(int64_t batch, int64_t batches);
+  /// A line of its own, past the bar.
+  void line(const std::string& text);
+
+private:
+  void drawBar(const StepRecord& record);
+  void printLine(const StepRecord& record);
+  void clearBar();
+
+  bool bar = false;
+  int64_t steps;
+  int64_t logEvery;
+  int64_t globalBatch;
+  double seconds = 0; // of all steps so far
+  bool drawn = false;
+};
+
+/// `1.5 GiB`, `312.0 MiB`, `17 B`.
+std::string bytesText(int64_t bytes);
+
+} // namespace reciperun::train
+
+#endif // RECIPERUN_TRAIN_REPORT_H

@@ -1,0 +1,16 @@
+// SIGTERM and SIGINT as a question that the loop asks between two steps.
+
+#ifndef RECIPERUN_TRAIN_STOPSIGNAL_H
+#define RECIPERUN_TRAIN_STOPSIGNAL_H
+
+namespace reciperun::train {
+
+/// From now on SIGTERM and SIGINT are noted instead of ending the process.
+void watchStopSignals();
+
+/// The number of the last such signal, 0 where none has come.
+int stopSignal();
+
+} // namespace reciperun::train
+
+#endif // RECIPERUN_TRAIN_STOPSIGNAL_H

@@ -1,0 +1,165 @@
+// `reciperun train`: one rank of a job.
+//
+// Errors that all ranks share are printed once, by rank 0, and every rank exits
+// with the same code. A rank that fails by itself in the midst of a step names
+// itself and ends the others, which wait for it in a collective.
+
+#include "runtime/train/Commands.h"
+
+#include "runtime/comm/MpiSession.h"
+#include "runtime/plan/PlanJson.h"
+#include "runtime/train/Host.h"
+#include "runtime/train/StopSignal.h"
+#include "runtime/train/Training.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace reciperun::train {
+namespace {
+
+struct CommandLine {
+  std::string planPath;
+  Options options;
+};
+
+Expected<Style> parseStyle(const std::string& name) {
+  if (name == "auto")
+    return Style::automatic;
+  if (name == "bar")
+    return Style::bar;
+  if (name == "lines")
+    return Style::lines;
+  return Status::error("`--progress` is `auto`, `bar` or `lines`, not `" +
+                       name + "`");
+}
+
+Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
+  const std::string progress = "--progress=";
+  const std::string gradients = "--dump-gradients=";
+  CommandLine line;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with(progress)) {
+      Expected<Style> style = parseStyle(argument.substr(progress.size()));
+      if (!style)
+        return style.status();
+      line.options.style = *style;
+    } else if (argument.starts_with(gradients)) {
+      line.options.gradients = argument.substr(gradients.size());
+    } else if (argument.starts_with("-")) {
+      return Status::error("`reciperun train` has no option `" + argument +
+                           "`");
+    } else if (!line.planPath.empty()) {
+      return Status::error("`reciperun train` takes one plan, not `" +
+                           line.planPath + "` and `" + argument + "`");
+    } else {
+      line.planPath = argument;
+    }
+  }
+  if (line.planPath.empty())
+    return Status::error("`reciperun train` needs the path of a plan");
+  return line;
+}
+
+Status checkJob(const plan::Plan& plan, int ranks) {
+  std::string started = std::to_string(ranks);
+  std::string wanted = std::to_string(plan.mesh.ranks);
+  if (plan.task == "generate")
+    return Status::error("the plan is of task `generate`: answer prompts with "
+                         "`reciperun generate` and the model's folder");
+  if (plan.device != "cpu")
+    return Status::error("the plan is for `" + plan.device +
+                         "`, and this build has ranks on `cpu` alone; compile "
+                         "the recipe with `--set cluster.hardware=cpu`");
+  if (plan.mesh.ranks != ranks)
+    return Status::error("the plan wants " + wanted +
+                         " ranks and the job has " + started +
+                         "; start it with `mpirun -np " + wanted +
+                         "`, or compile the recipe with `--set "
+                         "cluster.ranks=" +
+                         started + "`");
+  return Status::ok();
+}
+
+/// Prints an error that all ranks know of.
+int failTogether(const comm::MpiSession& session, const Status& status,
+                 int code = 1) {
+  if (session.rank() == 0)
+    std::fprintf(stderr, "error: %s\n", status.message().c_str());
+  return code;
+}
+
+/// Ends the job for an error that only this rank knows of.
+[[noreturn]] void failAlone(comm::MpiSession& session, const Status& status) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "rank %d: error: %s\n", session.rank(),
+               status.message().c_str());
+  session.abort(1);
+}
+
+int train(comm::MpiSession& session, const plan::Plan& plan,
+          const Options& options) {
+  Expected<int> threads = threadsOfRank(session);
+  Expected<std::unique_ptr<comm::Communicator>> communicator =
+      session.connect(plan.mesh);
+  for (const Status& status : {threads.status(), communicator.status()})
+    if (Status agreed = session.agree(status); !agreed)
+      return failTogether(session, agreed);
+  Training training(plan, **communicator, *threads, options);
+  if (Status status = training.prepare(); !status)
+    return failTogether(session, status);
+  Expected<Outcome> outcome = training.run();
+  if (!outcome)
+    failAlone(session, outcome.status());
+  if (!outcome->failure)
+    return failTogether(session, outcome->failure);
+  if (outcome->signal) {
+    Status status =
+        Status::error("ended by signal " + std::to_string(outcome->signal) +
+                      " after the step in progress; nothing is "
+                      "exported");
+    return failTogether(session, status, 128 + outcome->signal);
+  }
+  if (Status status = training.finish(); !status)
+    return failTogether(session, status);
+  return 0;
+}
+
+/// Everything up to the point where the ranks part.
+int runRank(comm::MpiSession& session,
+            const std::vector<std::string>& arguments,
+            std::optional<plan::Plan>& plan) {
+  Expected<CommandLine> line = parse(arguments);
+  if (!line)
+    return failTogether(session, line.status(), 2);
+  Expected<plan::Plan> read = plan::readPlan(line->planPath);
+  if (Status status = session.agree(read.status()); !status)
+    return failTogether(session, status);
+  if (Status status = checkJob(*read, session.ranks()); !status)
+    return failTogether(session, status);
+  plan = std::move(*read);
+  watchStopSignals();
+  return train(session, *plan, line->options);
+}
+
+} // namespace
+
+int trainCommand(const std::vector<std::string>& arguments) {
+  std::optional<plan::Plan> plan;
+  int code = 0, rank = 0;
+  {
+    Expected<comm::MpiSession> session = comm::MpiSession::start();
+    if (!session) {
+      std::fprintf(stderr, "error: %s\n", session.message().c_str());
+      return 1;
+    }
+    rank = session->rank();
+    code = runRank(*session, arguments, plan);
+  }
+  // The ranks have parted: rank 0 answers alone and has all cores.
+  if (code != 0 || rank != 0)
+    return code;
+  return answerPrompts(*plan);
+}
+
+} // namespace reciperun::train

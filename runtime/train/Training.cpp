@@ -1,0 +1,166 @@
+// The loop, and what ends a run.
+//
+// A step: 1. host inputs: learning rate, step number, loss scale;
+//         2. the schedule `train`, which loads its micro-batches;
+//         3. loss and gradient norm are read and must be finite;
+//         4. ranks share signals and peaks in one small all-reduce, so that all
+//            of them stop behind the same step;
+//         5. validation where it is due; rank 0 reports.
+
+#include "runtime/train/Training.h"
+
+#include "runtime/plan/Mesh.h"
+#include "runtime/train/Host.h"
+#include "runtime/train/Schedule.h"
+#include "runtime/train/StopSignal.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace reciperun::train {
+namespace {
+
+template <class T> void set(const exec::Tensor& tensor, T value) {
+  if (tensor.present())
+    *tensor.as<T>() = value;
+}
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+} // namespace
+
+Expected<Outcome> Training::run() {
+  RECIPERUN_TRY(shareState());
+  for (int64_t step = 0; step < trainData->steps() && !signal; ++step) {
+    Expected<StepRecord> record = trainStep(step);
+    if (!record)
+      return record.status();
+    if (Status failure = stepFailure(*record); !failure)
+      return Outcome{0, failure};
+    if (step == 0 && !options.gradients.empty())
+      if (Status failure = dumpGradients(options.gradients); !failure)
+        return Outcome{0, failure};
+    RECIPERUN_TRY(shareState());
+    record->deviceBytes = peak;
+    if (!signal && validatesAfter(step)) {
+      Expected<std::optional<double>> loss = validate();
+      if (!loss)
+        return loss.status();
+      record->validLoss = *loss;
+    }
+    if (isRoot()) {
+      RECIPERUN_TRY(metrics->write(*record));
+      progress->step(*record);
+    }
+  }
+  return Outcome{signal, Status::ok()};
+}
+
+Expected<StepRecord> Training::trainStep(int64_t step) {
+  auto start = std::chrono::steady_clock::now();
+  const plan::Inputs& in = plan.inputs;
+  double rate = learningRate(plan.train.learningRate, step, trainData->steps());
+  set(executor->tensor(in.learningRate), float(rate));
+  set(executor->tensor(in.step), int32_t(step + 1));
+  set(executor->tensor(in.lossScale), trainData->lossScale(step));
+  RECIPERUN_TRY(executor->run(*executor->findSchedule("train"),
+                              [&](int microBatch, int slot) {
+                                return load(*trainData, step, microBatch, slot);
+                              }));
+  StepRecord record;
+  record.step = step + 1;
+  record.epoch = trainData->epochsBefore(step + 1);
+  record.loss = *executor->tensor(plan.outputs.loss).as<double>();
+  if (exec::Tensor norm = executor->tensor(plan.outputs.normSquared);
+      norm.present())
+    record.gradNorm = std::sqrt(*norm.as<double>());
+  record.learningRate = rate;
+  record.samples = trainData->samplesBefore(step + 1);
+  record.stepSeconds = secondsSince(start);
+  record.tokensPerSecond =
+      double(plan.train.globalBatch * plan.data.sequence) / record.stepSeconds;
+  double flops =
+      plan.prediction.flopsPerStep / communicator.ranks() / record.stepSeconds;
+  record.tflopsPerRank = flops / 1e12;
+  record.mfu =
+      plan.prediction.peakFlops > 0 ? flops / plan.prediction.peakFlops : 0;
+  return record;
+}
+
+Status Training::load(const data::Loader& loader, int64_t step, int microBatch,
+                      int slot) {
+  const plan::Inputs& in = plan.inputs;
+  loader.fill(step, microBatch,
+              {executor->tensor(in.tokens, slot).as<int32_t>(),
+               executor->tensor(in.labels, slot).as<int32_t>(),
+               executor->tensor(in.weights, slot).as<float>(),
+               executor->tensor(in.positions, slot).as<int32_t>(),
+               executor->tensor(in.segments, slot).as<int32_t>(),
+               executor->tensor(in.samples, slot).as<int64_t>()});
+  return Status::ok();
+}
+
+/// The same on all ranks, because loss and norm are.
+Status Training::stepFailure(const StepRecord& record) const {
+  const char* what = !std::isfinite(record.loss)       ? "the loss"
+                     : !std::isfinite(record.gradNorm) ? "the gradient's norm"
+                                                       : nullptr;
+  if (!what)
+    return Status::ok();
+  double value = std::isfinite(record.loss) ? record.gradNorm : record.loss;
+  return Status::error(std::string(what) + " is " + std::to_string(value) +
+                       " at step " + std::to_string(record.step) +
+                       " (learning rate " +
+                       std::to_string(record.learningRate) +
+                       "); nothing is exported: lower `optimizer.lr`, or "
+                       "raise its warm-up");
+}
+
+bool Training::validatesAfter(int64_t step) const {
+  if (!validData)
+    return false;
+  int64_t every = plan.train.validateEvery;
+  return step + 1 == trainData->steps() ||
+         (every > 0 && (step + 1) % every == 0);
+}
+
+/// The mean over all places of the validation set that count; nothing when a
+/// signal ended it. Batches enter in the order of the file.
+Expected<std::optional<double>> Training::validate() {
+  double total = 0, weights = 0;
+  for (int64_t batch = 0; batch < validData->steps(); ++batch) {
+    set(executor->tensor(plan.inputs.lossScale), validData->lossScale(batch));
+    RECIPERUN_TRY(executor->run(
+        *executor->findSchedule("evaluate"), [&](int microBatch, int slot) {
+          return load(*validData, batch, microBatch, slot);
+        }));
+    double weight = validData->weight(batch);
+    total += *executor->tensor(plan.outputs.loss).as<double>() * weight;
+    weights += weight;
+    RECIPERUN_TRY(shareState());
+    if (signal)
+      return std::optional<double>();
+    if (isRoot())
+      progress->validating(batch + 1, validData->steps());
+  }
+  if (weights == 0)
+    return std::optional<double>();
+  return std::optional<double>(total / weights);
+}
+
+/// Ranks learn the largest signal number and peak of all of them.
+Status Training::shareState() {
+  int64_t state[] = {stopSignal(), peakBytes()};
+  const int64_t shape[] = {2};
+  exec::Tensor view{state, plan::DType::i64, shape};
+  RECIPERUN_TRY(
+      communicator.allReduce(comm::world, view, view, comm::Reduction::max));
+  signal = int(state[0]);
+  peak = state[1];
+  return Status::ok();
+}
+
+} // namespace reciperun::train
