@@ -1,0 +1,241 @@
+// Generation: 1. load plan, arena, weights, tokenizer; 2. enter the prompt in
+// buckets; 3. choose a token, show what it completes, enter it, until it is an
+// end token, the limit is reached or the cache is full.
+
+#include "runtime/serve/Generator.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/data/Documents.h"
+#include "runtime/plan/PlanJson.h"
+#include "runtime/serve/Sampler.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cassert>
+
+namespace reciperun::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Floats of a row of logits, whatever the compute type.
+void toFloats(const exec::Tensor& logits, int64_t row, int64_t vocab,
+              float* out) {
+  auto type =
+      checkpoint::findElementType(checkpoint::safetensorsName(logits.type));
+  assert(type && "logits are of a floating-point type");
+  const std::byte* from =
+      logits.as<const std::byte>() + row * vocab * plan::byteSize(logits.type);
+  checkpoint::convertElements(*type, from, plan::DType::f32,
+                              reinterpret_cast<std::byte*>(out), vocab);
+}
+
+/// The ids that end an answer: the plan's, and those of the folder's
+/// generation_config.json, where Hugging Face may list several.
+std::set<int32_t> findEndTokens(const plan::Plan& plan,
+                                const fs::path& folder) {
+  std::set<int32_t> ids;
+  if (plan.data.eosToken >= 0)
+    ids.insert(int32_t(plan.data.eosToken));
+  auto text = checkpoint::readTextFile(folder / "generation_config.json");
+  auto json = nlohmann::json::parse(text ? *text : "", nullptr,
+                                    /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("eos_token_id"))
+    return ids;
+  nlohmann::json eos = json["eos_token_id"];
+  for (const nlohmann::json& id :
+       eos.is_array() ? eos : nlohmann::json::array({eos}))
+    if (id.is_number_integer())
+      ids.insert(id.get<int32_t>());
+  return ids;
+}
+
+Status checkPlan(const plan::Plan& plan, const fs::path& path) {
+  std::string place = "`" + path.string() + "`";
+  if (plan.task != "generate" || plan.buckets.empty())
+    return Status::error(place + " is of task `" + plan.task +
+                         "`, not `generate`; compile it with `--set "
+                         "task=generate`");
+  if (plan.device != "cpu" || plan.mesh.ranks != 1)
+    return Status::error(place + " is for " + std::to_string(plan.mesh.ranks) +
+                         " ranks on `" + plan.device +
+                         "`, and prompts are answered on one `cpu` rank; "
+                         "compile it with `--set cluster.hardware=cpu --set "
+                         "cluster.ranks=1`");
+  return Status::ok();
+}
+
+Status noPlan(const fs::path& folder) {
+  std::error_code code;
+  if (!fs::is_directory(folder, code))
+    return Status::error("`" + folder.string() + "` is no directory");
+  return Status::error(
+      "`" + folder.string() +
+      "` holds no `generate.plan.json`; compile one from the model's recipe "
+      "with `recipec plan RECIPE --set task=generate -o " +
+      (folder / "generate.plan.json").string() + "`");
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Generator>> Generator::open(const fs::path& directory,
+                                                     int threads) {
+  fs::path path = directory / "generate.plan.json";
+  std::error_code code;
+  if (!fs::exists(path, code))
+    return noPlan(directory);
+  Expected<plan::Plan> plan = plan::readPlan(path.string());
+  RECIPERUN_TRY(plan);
+  RECIPERUN_TRY(checkPlan(*plan, path));
+  std::unique_ptr<Generator> generator(
+      new Generator(*std::move(plan), threads));
+  RECIPERUN_TRY(generator->load(directory));
+  return generator;
+}
+
+Status Generator::load(const fs::path& directory) {
+  fs::path tokenizerPath = directory / "tokenizer.json";
+  std::error_code code;
+  if (fs::exists(tokenizerPath, code)) {
+    Expected<data::Tokenizer> read =
+        data::Tokenizer::read(tokenizerPath.string());
+    RECIPERUN_TRY(read);
+    tokenizer.emplace(*std::move(read));
+  }
+  Expected<memory::Arena> taken = memory::Arena::allocate(program.memory.arena);
+  RECIPERUN_TRY(taken);
+  arena = *std::move(taken);
+  checkpoint::ArenaParameters access(program, 0, arena.base());
+  RECIPERUN_TRY(checkpoint::loadHuggingFace(program, 0, directory, access));
+  Expected<exec::Executor> made =
+      exec::Executor::make(program, arena, communicator, context);
+  RECIPERUN_TRY(made);
+  executor.emplace(*std::move(made));
+  endTokens = findEndTokens(program, directory);
+  return Status::ok();
+}
+
+Expected<Answer> Generator::answer(const std::string& prompt,
+                                   const GenerateOptions& options,
+                                   const TextSink& sink) {
+  if (!tokenizer)
+    return Status::error("the model's folder holds no `tokenizer.json`");
+  Expected<std::vector<int32_t>> ids =
+      data::encodePrompt(program.data, *tokenizer, prompt);
+  RECIPERUN_TRY(ids);
+  RECIPERUN_TRY(checkIds(*ids));
+  position = 0;
+  RECIPERUN_TRY(enter(*ids, nullptr));
+  Answer answer;
+  data::StreamDecoder decoder(*tokenizer);
+  auto show = [&](const std::string& piece) {
+    answer.text += piece;
+    if (sink && !piece.empty())
+      sink(piece);
+  };
+  Sampler sampler(options.temperature, options.seed);
+  for (answer.stop = Stop::tokenLimit;
+       int64_t(answer.ids.size()) < options.maxTokens;) {
+    int32_t id = sampler.next(last);
+    if (endTokens.contains(id)) {
+      answer.stop = Stop::endToken;
+      break;
+    }
+    answer.ids.push_back(id);
+    show(decoder.next(id));
+    if (position == program.cacheTokens) {
+      answer.stop = Stop::cacheFull;
+      break;
+    }
+    // The last token of the limit needs no successor.
+    if (int64_t(answer.ids.size()) < options.maxTokens)
+      RECIPERUN_TRY(enter({&id, 1}, nullptr));
+  }
+  show(decoder.finish());
+  return answer;
+}
+
+Expected<Logits> Generator::logits(std::span<const int32_t> ids) {
+  RECIPERUN_TRY(checkIds(ids));
+  position = 0;
+  Logits all;
+  RECIPERUN_TRY(enter(ids, &all));
+  return all;
+}
+
+Status Generator::checkIds(std::span<const int32_t> ids) const {
+  if (ids.empty())
+    return Status::error("the prompt has no token");
+  if (int64_t(ids.size()) > program.cacheTokens)
+    return Status::error("the prompt has " + std::to_string(ids.size()) +
+                         " tokens, the plan's KV cache holds " +
+                         std::to_string(program.cacheTokens) +
+                         "; compile with a larger `data.sequence`");
+  int64_t vocab = executor->tensor(program.buckets[0].logits).shape.back();
+  for (int32_t id : ids)
+    if (id < 0 || id >= vocab)
+      return Status::error("token " + std::to_string(id) +
+                           " is outside the model's vocabulary of " +
+                           std::to_string(vocab));
+  return Status::ok();
+}
+
+/// The narrowest bucket that holds all of `tokens`, or the widest.
+const plan::Bucket& Generator::bucketFor(int64_t tokens) const {
+  const plan::Bucket* best = &program.buckets[0];
+  for (const plan::Bucket& bucket : program.buckets)
+    if (bucket.tokens >= tokens && bucket.tokens < best->tokens)
+      best = &bucket;
+  return *best;
+}
+
+/// Takes tokens into the cache; `last` is then what follows the last of them.
+Status Generator::enter(std::span<const int32_t> ids, Logits* all) {
+  while (!ids.empty()) {
+    const plan::Bucket& bucket = bucketFor(int64_t(ids.size()));
+    size_t count = std::min(ids.size(), size_t(bucket.tokens));
+    RECIPERUN_TRY(step(bucket, ids.first(count)));
+    if (all)
+      appendRows(bucket, int64_t(count), *all);
+    ids = ids.subspan(count);
+    if (ids.empty())
+      takeLast(bucket, int64_t(count) - 1);
+  }
+  return Status::ok();
+}
+
+Status Generator::step(const plan::Bucket& bucket,
+                       std::span<const int32_t> ids) {
+  auto* tokens = executor->tensor(bucket.inputs.tokens).as<int32_t>();
+  auto* positions = executor->tensor(bucket.inputs.positions).as<int32_t>();
+  for (int64_t i = 0; i < bucket.tokens; ++i) {
+    bool used = i < int64_t(ids.size());
+    tokens[i] = used ? ids[size_t(i)] : 0;
+    positions[i] = used ? int32_t(position + i) : -1;
+  }
+  RECIPERUN_TRY(executor->run(bucket.function));
+  position += int64_t(ids.size());
+  return Status::ok();
+}
+
+void Generator::appendRows(const plan::Bucket& bucket, int64_t rows,
+                           Logits& out) const {
+  exec::Tensor logits = executor->tensor(bucket.logits);
+  out.vocab = logits.shape.back();
+  out.values.resize(size_t((out.tokens + rows) * out.vocab));
+  for (int64_t row = 0; row < rows; ++row)
+    toFloats(logits, row, out.vocab,
+             out.values.data() + (out.tokens + row) * out.vocab);
+  out.tokens += rows;
+}
+
+void Generator::takeLast(const plan::Bucket& bucket, int64_t row) {
+  exec::Tensor logits = executor->tensor(bucket.logits);
+  last.resize(size_t(logits.shape.back()));
+  toFloats(logits, row, logits.shape.back(), last.data());
+}
+
+} // namespace reciperun::serve

@@ -1,0 +1,108 @@
+// Answers to prompts from an exported model, on one rank.
+//
+// The folder holds generate.plan.json (which `recipec` compiled), the weights
+// and the tokenizer. The prompt enters in the widest bucket of the plan until
+// the rest fits into a narrower one; then each token is a step of its own. Keys
+// and values stay in the plan's cache.
+
+#ifndef RECIPERUN_SERVE_GENERATOR_H
+#define RECIPERUN_SERVE_GENERATOR_H
+
+#include "runtime/comm/LocalCommunicator.h"
+#include "runtime/data/Tokenizer.h"
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/memory/Arena.h"
+#include "runtime/plan/Plan.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::serve {
+
+struct GenerateOptions {
+  int64_t maxTokens = 256;
+  double temperature = 0; // 0: always the likeliest token
+  uint64_t seed = 0;
+};
+
+/// Why an answer ends.
+enum class Stop {
+  endToken,   // the model said so
+  tokenLimit, // maxTokens
+  cacheFull,  // prompt and answer fill the plan's KV cache
+};
+
+struct Answer {
+  std::string text;
+  std::vector<int32_t> ids; // without the end token
+  Stop stop = Stop::endToken;
+};
+
+/// What the model predicts behind each of some tokens.
+struct Logits {
+  int64_t tokens = 0;
+  int64_t vocab = 0;
+  std::vector<float> values; // [tokens, vocab]
+};
+
+class Generator {
+public:
+  /// Loads a folder. Fails where it holds no plan, a plan that is not for one
+  /// CPU rank, or weights or tokenizer that do not fit the plan. A missing
+  /// tokenizer is no failure: `logits` needs none.
+  static Expected<std::unique_ptr<Generator>>
+  open(const std::filesystem::path& directory, int threads);
+
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  /// Takes the next piece of the text, well-formed UTF-8.
+  using TextSink = std::function<void(std::string_view piece)>;
+
+  /// Answers one prompt, as the training data would have put it (data.chat).
+  /// Earlier prompts leave no trace. Fails where the prompt has no token or
+  /// does not fit the cache.
+  Expected<Answer> answer(const std::string& prompt,
+                          const GenerateOptions& options,
+                          const TextSink& sink = {});
+
+  /// The logits behind each of `ids`, the first of which starts the sequence.
+  Expected<Logits> logits(std::span<const int32_t> ids);
+
+  const plan::Plan& plan() const { return program; }
+
+private:
+  Generator(plan::Plan plan, int threads)
+      : program(std::move(plan)), context(threads) {}
+
+  Status load(const std::filesystem::path& directory);
+  Status checkIds(std::span<const int32_t> ids) const;
+  Status enter(std::span<const int32_t> ids, Logits* all);
+  Status step(const plan::Bucket& bucket, std::span<const int32_t> ids);
+  const plan::Bucket& bucketFor(int64_t tokens) const;
+  void appendRows(const plan::Bucket& bucket, int64_t rows, Logits& out) const;
+  void takeLast(const plan::Bucket& bucket, int64_t row);
+
+  plan::Plan program;
+  device::CpuContext context;
+  comm::LocalCommunicator communicator;
+  memory::Arena arena;
+  std::optional<exec::Executor> executor;
+  std::optional<data::Tokenizer> tokenizer;
+  std::set<int32_t> endTokens;
+  int64_t position = 0;    // tokens in the cache
+  std::vector<float> last; // logits behind the last token
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_GENERATOR_H

@@ -1,0 +1,36 @@
+// The choice of the next token from its logits.
+
+#ifndef RECIPERUN_SERVE_SAMPLER_H
+#define RECIPERUN_SERVE_SAMPLER_H
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// Chooses tokens: the likeliest at temperature 0 (the lowest id of equals),
+/// otherwise one drawn from softmax(logits / temperature). The n-th draw is a
+/// function of seed and n, so that an answer can be repeated.
+class Sampler {
+public:
+  /// `temperature` is at least 0 and finite.
+  Sampler(double temperature, uint64_t seed)
+      : temperature(temperature), seed(seed) {}
+
+  /// `logits` has at least one element; returns its index.
+  int32_t next(std::span<const float> logits);
+
+private:
+  /// Uniform in [0, 1), 53 bits.
+  double uniform();
+
+  double temperature;
+  uint64_t seed;
+  uint64_t drawn = 0;
+  std::vector<double> weights;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_SAMPLER_H
