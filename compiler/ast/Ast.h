@@ -109,9 +109,22 @@ struct Unary {
   ExprId operand;
 };
 enum class BinaryOp {
-  add, subtract, multiply, divide, remainder,
-  equal, notEqual, less, lessEqual, greater, greaterEqual,
-  logicalAnd, logicalOr, range /* a..b */, maps /* dims -> dims */, in
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  equal,
+  notEqual,
+  less,
+  lessEqual,
+  greater,
+  greaterEqual,
+  logicalAnd,
+  logicalOr,
+  range /* a..b */,
+  maps /* dims -> dims */,
+  in
 };
 struct Binary {
   BinaryOp op;

@@ -2,68 +2,11 @@
 
 #include "compiler/ast/Print.h"
 
-#include <cassert>
+#include "compiler/ast/Operators.h"
+
 #include <charconv>
 
 namespace recipec::ast {
-
-std::string_view spelling(BinaryOp op) {
-  switch (op) {
-  case BinaryOp::add:
-    return "+";
-  case BinaryOp::subtract:
-    return "-";
-  case BinaryOp::multiply:
-    return "*";
-  case BinaryOp::divide:
-    return "/";
-  case BinaryOp::remainder:
-    return "%";
-  case BinaryOp::equal:
-    return "==";
-  case BinaryOp::notEqual:
-    return "!=";
-  case BinaryOp::less:
-    return "<";
-  case BinaryOp::lessEqual:
-    return "<=";
-  case BinaryOp::greater:
-    return ">";
-  case BinaryOp::greaterEqual:
-    return ">=";
-  case BinaryOp::logicalAnd:
-    return "and";
-  case BinaryOp::logicalOr:
-    return "or";
-  case BinaryOp::range:
-    return "..";
-  case BinaryOp::maps:
-    return "->";
-  case BinaryOp::in:
-    return "in";
-  }
-  assert(false && "not an operator");
-  return {};
-}
-
-std::string_view spelling(UnaryOp op) {
-  return op == UnaryOp::negate ? "-" : "not";
-}
-
-std::string_view spelling(KeywordLiteral::Which which) {
-  switch (which) {
-  case KeywordLiteral::Which::none:
-    return "none";
-  case KeywordLiteral::Which::automatic:
-    return "auto";
-  case KeywordLiteral::Which::trueValue:
-    return "true";
-  case KeywordLiteral::Which::falseValue:
-    return "false";
-  }
-  assert(false && "not a keyword");
-  return {};
-}
 
 namespace {
 

@@ -11,18 +11,12 @@
 #include "compiler/ast/Ast.h"
 
 #include <string>
-#include <string_view>
 
 namespace recipec::ast {
 
 /// Prints all declarations of a file. `sources` turns ranges into lines and
 /// columns; comments are not printed.
 std::string print(const File& file, const SourceMap& sources);
-
-/// How an operator is written: `+`, `and`, `->`.
-std::string_view spelling(BinaryOp op);
-std::string_view spelling(UnaryOp op);
-std::string_view spelling(KeywordLiteral::Which which);
 
 } // namespace recipec::ast
 

@@ -79,7 +79,7 @@ private:
     case Grammar::RuleName:
     case Grammar::RulePath:
       if (error.inside == Grammar::RuleTypeTerm)
-        return (kind = diag::Kind::ExpectedType, "a type");
+        return describeTypeExpected(kind);
       kind = diag::Kind::ExpectedName;
       return error.inside == Grammar::RuleSuffix ? "a name behind the `.`"
                                                  : "a name";
@@ -87,8 +87,7 @@ private:
     case Grammar::RuleTypeTerm:
       if (!beginsHere())
         break;
-      kind = diag::Kind::ExpectedType;
-      return "a type";
+      return describeTypeExpected(kind);
     case Grammar::RulePrimary:
     case Grammar::RuleOperand:
     case Grammar::RuleOperation:
@@ -103,7 +102,7 @@ private:
       return "an item";
     case Grammar::RuleItems:
       if (!expects(TokenType::LET))
-        break;
+        return "`,` or the end of the line";
       kind = diag::Kind::ExpectedItem;
       return "an item or `}`";
     case Grammar::RuleDeclaration:
@@ -119,12 +118,27 @@ private:
         break;
       kind = diag::Kind::ExpectedName;
       return "a path such as `std.models.llama`";
+    case Grammar::RuleList:
+      return expects(TokenType::IN) ? "`in`" : "`,` or `]`";
+    case Grammar::RuleParameters:
+      return previous() == TokenType::LPAREN ? "a parameter or `)`"
+                                             : "`,` or `)`";
+    case Grammar::RuleSuffix:
+      if (!expects(TokenType::RPAREN))
+        break;
+      return previous() == TokenType::LPAREN ? "an argument or `)`"
+                                             : "`,` or `)`";
     case Grammar::RuleSetting:
       return "`=`, `{` or `:` behind `" + settingName() + "`";
     default:
       break;
     }
     return listExpected();
+  }
+
+  static std::string describeTypeExpected(diag::Kind& kind) {
+    kind = diag::Kind::ExpectedType;
+    return "a type";
   }
 
   bool beginsHere() const { return error.begin == error.token; }
@@ -152,11 +166,8 @@ private:
                        (hasExpression && beginsExpression(type)) ||
                        (isName(type) && type != TokenType::IDENTIFIER &&
                         type != TokenType::AMENDS && type != TokenType::AS);
-      // Naming an argument is possible, but seldom what is missing.
-      bool isArgumentName =
-          type == TokenType::ASSIGN && error.rule == Grammar::RuleSuffix;
-      if (!isSkipped && !isArgumentName)
-        add(describeType(type));
+      if (!isSkipped)
+        add(type == TokenType::EOF ? list.endName : describeType(type));
     }
     if (names.empty())
       return "something else";
@@ -227,6 +238,8 @@ private:
     case Grammar::RuleSuffix:
       return argumentHelp();
     case Grammar::RuleList:
+      if (expects(TokenType::IN))
+        return "a comprehension is written `[x for x in xs]`";
       if (beginsExpression(found()))
         return "put a comma between the elements";
       return {};
@@ -332,6 +345,10 @@ private:
              textOf(error.token + 1) + "`";
     if (found() == TokenType::RANGE)
       return "a range has both ends: `0..n`";
+    bool isSetTwice =
+        found() == TokenType::ASSIGN && previous() == TokenType::COLON;
+    if (isSetTwice)
+      return "set a value with `=` alone";
     bool isTypeOfValue =
         (isIn(Grammar::RuleType) || isIn(Grammar::RuleTypeTerm)) &&
         previous() == TokenType::COLON && beginsExpression(found());
@@ -361,8 +378,21 @@ private:
 
 } // namespace
 
+/// `a = 1 b = 2`: the parser took `b` for the unit of 1 and stopped behind it.
+static bool isBehindSeemingUnit(const TokenList& list,
+                                const SyntaxError& error) {
+  if (error.rule != Grammar::RuleItems || error.token < 2)
+    return false;
+  size_t number = list.tokens[error.token - 2].type;
+  return list.tokens[error.token].type == TokenType::ASSIGN &&
+         list.tokens[error.token - 1].type == TokenType::IDENTIFIER &&
+         (number == TokenType::INTEGER || number == TokenType::FLOAT);
+}
+
 void reportSyntaxError(const SourceMap& sources, const TokenList& list,
-                       const SyntaxError& error, diag::Engine& engine) {
+                       SyntaxError error, diag::Engine& engine) {
+  if (isBehindSeemingUnit(list, error))
+    --error.token;
   Wording(sources, list, error, engine).run();
 }
 

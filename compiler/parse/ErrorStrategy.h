@@ -19,7 +19,7 @@ struct SyntaxError {
 
 /// Words the error: ErrorMessages.cpp.
 void reportSyntaxError(const SourceMap& sources, const TokenList& list,
-                       const SyntaxError& error, diag::Engine& engine);
+                       SyntaxError error, diag::Engine& engine);
 
 /// Replaces ANTLR's DefaultErrorStrategy. An error leaves all rules up to the
 /// item or declaration around it, which skips to the next separator or closing

@@ -5,6 +5,7 @@
 // weakest to strongest: `or`, `and`, `not`, comparisons and `in`, `->`, `..`,
 // `+ -`, `* / %`, unary `-`, suffixes. Comparisons, `->` and `..` do not chain.
 
+#include "compiler/ast/Operators.h"
 #include "compiler/parse/Transformer.h"
 
 #include <algorithm>
@@ -12,56 +13,44 @@
 
 namespace recipec::parse {
 
-namespace {
-
-struct OperatorInfo {
-  ast::BinaryOp op;
-  int strength;
-  bool chains;
-};
-
-constexpr int comparisonStrength = 3;
-
-OperatorInfo operatorInfo(size_t type) {
+static ast::BinaryOp binaryOp(size_t type) {
   using Op = ast::BinaryOp;
   switch (type) {
   case TokenType::OR:
-    return {Op::logicalOr, 1, true};
+    return Op::logicalOr;
   case TokenType::AND:
-    return {Op::logicalAnd, 2, true};
+    return Op::logicalAnd;
   case TokenType::EQUAL:
-    return {Op::equal, comparisonStrength, false};
+    return Op::equal;
   case TokenType::NOT_EQUAL:
-    return {Op::notEqual, comparisonStrength, false};
+    return Op::notEqual;
   case TokenType::LESS:
-    return {Op::less, comparisonStrength, false};
+    return Op::less;
   case TokenType::LESS_EQUAL:
-    return {Op::lessEqual, comparisonStrength, false};
+    return Op::lessEqual;
   case TokenType::GREATER:
-    return {Op::greater, comparisonStrength, false};
+    return Op::greater;
   case TokenType::GREATER_EQUAL:
-    return {Op::greaterEqual, comparisonStrength, false};
+    return Op::greaterEqual;
   case TokenType::IN:
-    return {Op::in, comparisonStrength, false};
+    return Op::in;
   case TokenType::ARROW:
-    return {Op::maps, 4, false};
+    return Op::maps;
   case TokenType::RANGE:
-    return {Op::range, 5, false};
+    return Op::range;
   case TokenType::PLUS:
-    return {Op::add, 6, true};
+    return Op::add;
   case TokenType::MINUS:
-    return {Op::subtract, 6, true};
+    return Op::subtract;
   case TokenType::STAR:
-    return {Op::multiply, 7, true};
+    return Op::multiply;
   case TokenType::SLASH:
-    return {Op::divide, 7, true};
+    return Op::divide;
   default:
     assert(type == TokenType::PERCENT && "not a binary operator");
-    return {Op::remainder, 7, true};
+    return Op::remainder;
   }
 }
-
-} // namespace
 
 /// The parts of an operation and how far they have been read.
 struct Transformer::OperandList {
@@ -100,33 +89,36 @@ ast::ExprId Transformer::operation(Grammar::OperationContext* context) {
 
 ast::ExprId Transformer::climb(OperandList& list, int weakest) {
   ast::ExprId left = prefixed(list);
-  size_t unchained = SIZE_MAX; // the last operator that does not chain
-  int unchainedStrength = 0;
+  std::optional<size_t> last; // the operator before, if it does not chain
   while (list.hasOperator()) {
-    size_t op = list.op();
-    OperatorInfo info = operatorInfo(tokens->tokens[op].type);
-    if (info.strength < weakest)
+    size_t token = list.op();
+    ast::BinaryOp op = binaryOp(tokens->tokens[token].type);
+    if (ast::strength(op) < weakest)
       break;
-    if (unchained != SIZE_MAX && info.strength == unchainedStrength) {
-      auto text = [&](size_t token) {
-        return "`" + std::string(sources.text(tokens->range(token))) + "`";
-      };
-      engine
-          .report(diag::Kind::ChainedOperators, tokens->range(op),
-                  text(op) + " cannot follow " + text(unchained) +
-                      " without brackets")
-          .help(info.strength == comparisonStrength
-                    ? "join two comparisons with `and`"
-                    : "say with `(` and `)` what belongs together");
-    }
-    ast::ExprId right = climb(list, info.strength + 1);
-    unchained = info.chains ? SIZE_MAX : op;
-    unchainedStrength = info.strength;
+    if (last && ast::strength(binaryOp(tokens->tokens[*last].type)) ==
+                    ast::strength(op))
+      reportChain(*last, token);
+    ast::ExprId right = climb(list, ast::strength(op) + 1);
+    last = ast::chains(op) ? std::nullopt : std::optional(token);
     SourceRange whole = cover(file[left].range, file[right].range);
-    left = makeExpr(ast::Binary{info.op, left, right, tokens->range(op)}, whole,
+    left = makeExpr(ast::Binary{op, left, right, tokens->range(token)}, whole,
                     std::max(depthOf(left), depthOf(right)));
   }
   return left;
+}
+
+void Transformer::reportChain(size_t first, size_t second) {
+  auto text = [&](size_t token) {
+    return "`" + std::string(sources.text(tokens->range(token))) + "`";
+  };
+  ast::BinaryOp op = binaryOp(tokens->tokens[second].type);
+  bool isComparison = ast::strength(op) == ast::comparisonStrength;
+  engine
+      .report(diag::Kind::ChainedOperators, tokens->range(second),
+              text(second) + " cannot follow " + text(first) +
+                  " without brackets")
+      .help(isComparison ? "join two comparisons with `and`"
+                         : "say with `(` and `)` what belongs together");
 }
 
 ast::ExprId Transformer::prefixed(OperandList& list) {
@@ -141,7 +133,7 @@ ast::ExprId Transformer::prefixed(OperandList& list) {
   ++list.prefix;
   bool isNot = type == TokenType::NOT;
   ast::ExprId operand =
-      isNot ? climb(list, comparisonStrength) : prefixed(list);
+      isNot ? climb(list, ast::comparisonStrength) : prefixed(list);
   auto op = isNot ? ast::UnaryOp::logicalNot : ast::UnaryOp::negate;
   SourceRange whole = cover(tokens->range(token), file[operand].range);
   return makeExpr(ast::Unary{op, operand}, whole, depthOf(operand));

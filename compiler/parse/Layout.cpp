@@ -25,7 +25,6 @@ namespace {
 struct Open {
   size_t type = TokenType::EOF;
   uint32_t begin = 0;
-  int indent = 0;        // of its line
   int conditionals = 0;  // `if`s nested in the current item
   bool inHeader = false; // between `for` or `if` and its body
   bool isBody = false;   // the body of `for` or `if`
@@ -74,7 +73,6 @@ bool continuesLine(size_t type) {
   switch (type) {
   case TokenType::ASSIGN:
   case TokenType::COLON:
-  case TokenType::DOT:
   case TokenType::PIPE:
   case TokenType::NOT:
   case TokenType::IF:
@@ -158,10 +156,8 @@ private:
     separate(token);
   }
 
-  /// `x =` before a line `y = ...`: the value was forgotten.
+  /// `x =` or `x = a +` before a line `y = ...`: a value was forgotten.
   bool isValueMissing() const {
-    if (lastType() != TokenType::ASSIGN)
-      return false;
     size_t next = at + 1;
     while (raw[next].type == TokenType::NEWLINE)
       ++next;
@@ -261,7 +257,6 @@ private:
   bool open(Token token) {
     Open entry;
     entry.begin = token.begin;
-    entry.indent = indentOf(token);
     if (token.type == TokenType::OPEN) {
       bool isElseBody = lastType() == TokenType::ELSE && elseBelongsToStatement;
       if (stack.back().inHeader) {
@@ -277,17 +272,20 @@ private:
     return nesting() <= maxNesting || reportNesting(token);
   }
 
-  void close(const Token& token) {
-    if (!hasMatch(token.type)) {
+  void close(Token token) {
+    if (!hasMatch(token)) {
       reportUnexpectedClosing(token);
-      return;
+      // `[1, 2)` was meant to be closed here all the same.
+      if (!inBrackets() || token.type == TokenType::CLOSE)
+        return;
+      token.type = closingOf(stack.back().type);
     }
     while (closingOf(stack.back().type) != token.type)
       closeForgotten(token.begin);
     const Open& top = stack.back();
     // A brace that closes one of a deeper line was meant for another.
     if (token.type == TokenType::CLOSE && isFirstOnLine && !suspect.isSet &&
-        indentOf(token) < top.indent)
+        indentOf(token.begin) < indentOf(top.begin))
       suspect = {true, top.begin, token};
     pop(token);
   }
@@ -300,12 +298,15 @@ private:
   }
 
   /// Whether a bracket that this one closes is open. A brace may close over
-  /// forgotten round and square brackets, but these never over a brace.
-  bool hasMatch(size_t type) const {
+  /// forgotten round and square brackets, but these over a brace only where it
+  /// opened on their line.
+  bool hasMatch(const Token& token) const {
     for (size_t i = stack.size() - 1; i > 0; --i) {
-      if (closingOf(stack[i].type) == type)
+      size_t closing = closingOf(stack[i].type);
+      if (closing == token.type)
         return true;
-      if (closingOf(stack[i].type) == TokenType::CLOSE)
+      if (closing == TokenType::CLOSE &&
+          lineOf(stack[i].begin) != lineOf(token.begin))
         return false;
     }
     return false;
@@ -357,23 +358,35 @@ private:
   }
 
   void reportUnexpectedClosing(const Token& token) {
-    if (hidesBrackets)
+    // One message for a run of them.
+    bool isRun = list.isDoubtful(token.begin);
+    if (isRun)
+      list.doubtful.back().end = token.end;
+    else
+      list.doubtful.push_back({list.source, token.begin, token.end});
+    if (hidesBrackets || isRun)
       return;
+    SourceRange place{list.source, token.begin, token.end};
     std::string text(bracketText(token.type));
-    auto report = engine.report(diag::Kind::UnexpectedClosing,
-                                {list.source, token.begin, token.end},
-                                "`" + text + "` closes nothing");
-    if (stack.size() > 1)
-      report.note("the innermost open bracket is this `" +
-                      std::string(bracketText(stack.back().type)) + "`",
-                  {list.source, stack.back().begin, stack.back().begin + 1});
+    const Open& top = stack.back();
+    if (stack.size() == 1) {
+      engine.report(diag::Kind::UnexpectedClosing, place,
+                    "`" + text + "` closes nothing");
+      return;
+    }
+    engine
+        .report(diag::Kind::UnexpectedClosing, place,
+                "`" + text + "` does not close `" +
+                    std::string(bracketText(top.type)) + "`")
+        .note("the innermost open bracket is this one",
+              {list.source, top.begin, top.begin + 1});
   }
 
   /// Whether the line begins with `recipe NAME {`, `import NAME`, ... at its
   /// first column, which can only be a declaration of the file.
   bool beginsDeclaration() const {
     const Token& token = raw[at];
-    if (indentOf(token) != 0 || at + 2 >= raw.size())
+    if (indentOf(token.begin) != 0 || at + 2 >= raw.size())
       return false;
     size_t next = raw[at + 1].type, afterNext = raw[at + 2].type;
     switch (token.type) {
@@ -396,9 +409,12 @@ private:
       separate(Token{TokenType::SEPARATOR, token.begin, token.begin});
   }
 
-  int indentOf(const Token& token) const {
-    int line = sources.lineColumn(list.source, token.begin).line;
-    std::string_view text = sources.lineText(list.source, line);
+  int lineOf(uint32_t offset) const {
+    return sources.lineColumn(list.source, offset).line;
+  }
+
+  int indentOf(uint32_t offset) const {
+    std::string_view text = sources.lineText(list.source, lineOf(offset));
     size_t indent = text.find_first_not_of(" \t");
     return indent == std::string_view::npos ? 0 : int(indent);
   }

@@ -104,53 +104,57 @@ private:
     char byte[8];
     std::snprintf(byte, sizeof byte, "0x%02X", (unsigned char)(text[at]));
     uint32_t offset = offsets.base + at;
-    engine
-        .report(diag::Kind::NotUtf8, {list.source, offset, offset + 1},
-                "the file is not UTF-8: byte " + std::string(byte) +
-                    " at offset " + std::to_string(offset))
-        .help("convert the file to UTF-8, for instance with `iconv`");
+    bool isFile = sources.kind(list.source) != SourceKind::commandLine;
+    auto report =
+        engine.report(diag::Kind::NotUtf8, {list.source, offset, offset + 1},
+                      std::string(isFile ? "the file" : "the argument") +
+                          " is not UTF-8: byte " + std::string(byte) +
+                          " at offset " + std::to_string(offset));
+    if (isFile)
+      report.help("convert the file to UTF-8, for instance with `iconv`");
   }
 
   void tokenize() {
     antlr4::ANTLRInputStream input{std::string(text)};
     generated::RecipeLexer lexer(&input);
     lexer.removeErrorListeners();
-    bool skipsLine = false; // behind a broken string
     while (true) {
       std::unique_ptr<antlr4::Token> raw = lexer.nextToken();
       size_t type = raw->getType();
       if (type == TokenType::EOF)
         break;
-      Token token{type, offsets(raw->getStartIndex()),
-                  offsets(raw->getStopIndex() + 1)};
-      if (type == TokenType::NEWLINE)
-        skipsLine = false;
-      if (!skipsLine)
-        skipsLine = take(token);
+      take({type, offsets(raw->getStartIndex()),
+            offsets(raw->getStopIndex() + 1)});
+      if (type == TokenType::BROKEN_STRING)
+        skipLine(input);
     }
     uint32_t end = offsets.base + uint32_t(text.size());
     list.tokens.push_back({TokenType::EOF, end, end});
   }
 
-  /// True when the rest of the line makes no sense.
-  bool take(Token token) {
+  /// Behind a broken string the rest of the line makes no sense.
+  static void skipLine(antlr4::ANTLRInputStream& input) {
+    while (input.LA(1) != '\n' && input.LA(1) != antlr4::IntStream::EOF)
+      input.consume();
+  }
+
+  void take(Token token) {
     switch (token.type) {
     case TokenType::COMMENT:
       list.comments.push_back({token.begin, token.end});
-      return false;
+      return;
     case TokenType::STRAY:
       reportStray(token);
-      return false;
+      return;
     case TokenType::BROKEN_STRING:
       reportBrokenString(token);
       token.type = TokenType::STRING;
       token.isBroken = true;
-      list.tokens.push_back(token);
-      return true;
+      break;
     default:
-      list.tokens.push_back(token);
-      return false;
+      break;
     }
+    list.tokens.push_back(token);
   }
 
   SourceRange rangeOf(const Token& token) const {
@@ -193,9 +197,8 @@ private:
   }
 
   void reportStray(const Token& token) {
-    bool isRun = !list.doubtful.empty() && lastStray == token.begin;
-    lastStray = token.end;
-    if (isRun)
+    // One message a line: others would have the same cause.
+    if (list.isDoubtful(token.begin))
       return;
     SourceRange range = rangeOf(token);
     std::string_view character = sources.text(range);
@@ -235,7 +238,6 @@ private:
   diag::Engine& engine;
   std::string_view text;
   ByteOffsets offsets;
-  uint32_t lastStray = UINT32_MAX; // end of the last stray character
 };
 
 } // namespace

@@ -23,6 +23,8 @@ ast::File parse(const SourceMap& sources, SourceId source,
   ParserRun run(sources, list, engine);
   if (Grammar::FileContext* context = run.file())
     Transformer(sources, list, file, engine).transform(context);
+  // The phases above each went through the whole text.
+  engine.sortByPlace();
   return file;
 }
 

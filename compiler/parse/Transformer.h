@@ -82,6 +82,7 @@ private:
   ast::ExprId operation(Grammar::OperationContext* context);
   struct OperandList;
   ast::ExprId climb(OperandList& operands, int weakest);
+  void reportChain(size_t first, size_t second);
   ast::ExprId prefixed(OperandList& operands);
   ast::ExprId suffixed(Grammar::OperandContext* context);
   ast::ExprId suffix(ast::ExprId base, Grammar::SuffixContext* context);
