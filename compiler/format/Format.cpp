@@ -1,0 +1,171 @@
+// Files, declarations, comments and lines.
+
+#include "compiler/format/Format.h"
+
+#include "compiler/format/Writer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace recipec::format {
+
+std::string format(const ast::File& file, const SourceMap& sources) {
+  return Writer(file, sources).run();
+}
+
+int width(std::string_view text) {
+  return int(std::count_if(text.begin(), text.end(),
+                           [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// ---- lines ------------------------------------------------------------------
+
+void Writer::newline(int indent) {
+  while (out.ends_with(' '))
+    out.pop_back();
+  out += '\n';
+  out.append(size_t(indent), ' ');
+}
+
+int Writer::column() const {
+  size_t begin = out.rfind('\n');
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  return width(std::string_view(out).substr(begin));
+}
+
+bool Writer::fits(const Flat& text, int reserve) const {
+  return text && column() + width(*text) + reserve <= lineWidth;
+}
+
+/// The comments before an item, each on its line.
+void Writer::leading(const ast::Comments& comments, int indent) {
+  for (const std::string& text : comments.leading) {
+    out += text;
+    newline(text.empty() ? 0 : indent);
+    if (text.empty())
+      out.append(size_t(indent), ' ');
+  }
+}
+
+void Writer::trailing(const ast::Comments& comments) {
+  if (!comments.trailing.empty())
+    out += "  " + comments.trailing;
+}
+
+/// The source as written, its lines moved by as much as the first one.
+void Writer::verbatim(SourceRange range, int indent) {
+  std::string_view text = sources.text(range);
+  int line = sources.lineColumn(range.source, range.begin).line;
+  std::string_view first = sources.lineText(range.source, line);
+  int oldIndent = int(std::min(first.find_first_not_of(" \t"), first.size()));
+  while (true) {
+    size_t end = text.find('\n');
+    std::string_view part = text.substr(0, end);
+    while (part.ends_with(' ') || part.ends_with('\t') || part.ends_with('\r'))
+      part.remove_suffix(1);
+    out += part;
+    if (end == std::string_view::npos)
+      return;
+    text.remove_prefix(end + 1);
+    int spaces = int(std::min(text.find_first_not_of(" \t"), text.size()));
+    text.remove_prefix(size_t(spaces));
+    newline(std::max(0, spaces - oldIndent + indent));
+  }
+}
+
+// ---- files ------------------------------------------------------------------
+
+/// Declarations of several lines stand apart from their neighbours.
+static bool standsApart(std::string_view text) {
+  return text.find('\n') != std::string_view::npos;
+}
+
+std::string Writer::run() {
+  std::string result;
+  auto flush = [&] {
+    result += std::exchange(out, {});
+    result += '\n';
+  };
+  if (!file.header.leading.empty()) {
+    leading(file.header, 0);
+    out.pop_back();
+    flush();
+  }
+  bool lastStoodApart = !file.header.leading.empty();
+  bool isFirst = result.empty();
+  for (const ast::Declaration& node : file.declarations) {
+    declaration(node);
+    bool apart = standsApart(out);
+    if (!isFirst && (apart || lastStoodApart || node.comments.blankLineBefore))
+      result += '\n';
+    isFirst = false;
+    lastStoodApart = apart;
+    flush();
+  }
+  if (!file.closing.leading.empty()) {
+    if (!isFirst && file.closing.blankLineBefore)
+      result += '\n';
+    ast::Comments closing = file.closing;
+    while (closing.leading.back().empty())
+      closing.leading.pop_back();
+    leading(closing, 0);
+    out.pop_back();
+    flush();
+  }
+  return result;
+}
+
+void Writer::declaration(const ast::Declaration& declaration) {
+  leading(declaration.comments, 0);
+  if (declaration.comments.inner) {
+    verbatim(declaration.range, 0);
+  } else {
+    std::visit(
+        [&](const auto& node) {
+          if constexpr (requires { write(node, 0); })
+            write(node, 0);
+          else
+            write(node);
+        },
+        declaration.node);
+  }
+  trailing(declaration.comments);
+}
+
+static std::string join(const std::vector<ast::Name>& path) {
+  std::string result;
+  for (const ast::Name& name : path)
+    result += (result.empty() ? "" : ".") + name.text;
+  return result;
+}
+
+void Writer::write(const ast::Import& node) {
+  out += "import ";
+  // A quoted path keeps its spelling.
+  out += node.path.empty() ? std::string(sources.text(node.targetRange))
+                           : join(node.path);
+  if (node.alias)
+    out += " as " + node.alias->text;
+}
+
+void Writer::write(const ast::RecipeDecl& node) {
+  out += "recipe " + node.name.text + " ";
+  if (node.parent != ast::ExprId::none) {
+    out += "amends ";
+    header(node.parent, 0);
+    out += " ";
+  }
+  body(node.body, 0, 0, Aligned::settings);
+}
+
+void Writer::write(const ast::SchemaDecl& node) {
+  out += "schema " + node.name.text + " ";
+  body(node.body, 0, 0);
+}
+
+void Writer::write(const ast::ModelDecl& node) {
+  out += "model " + node.name.text + " ";
+  body(node.body, 0, 0);
+}
+
+} // namespace recipec::format

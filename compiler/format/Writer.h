@@ -1,0 +1,108 @@
+// Writes a file in the one style: see Format.h. Private to this folder.
+//
+// An expression has a flat form, on one line, unless it holds a body of several
+// lines. Where the flat form does not fit into what is left of the line, its
+// outermost brackets or operators break and its parts are written in turn.
+
+#ifndef RECIPEC_FORMAT_WRITER_H
+#define RECIPEC_FORMAT_WRITER_H
+
+#include "compiler/ast/Ast.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::format {
+
+inline constexpr int lineWidth = 80;
+inline constexpr int indentWidth = 2;
+
+/// The text in columns: code points.
+int width(std::string_view text);
+
+class Writer {
+public:
+  Writer(const ast::File& file, const SourceMap& sources)
+      : file(file), sources(sources) {}
+
+  std::string run();
+
+private:
+  using Flat = std::optional<std::string>;
+
+  // ---- Format.cpp: files and declarations ----
+  void declaration(const ast::Declaration& declaration);
+  void write(const ast::Import& node);
+  void write(const ast::RecipeDecl& node);
+  void write(const ast::SchemaDecl& node);
+  void write(const ast::ModelDecl& node);
+  void newline(int indent);
+  int column() const;
+  bool fits(const Flat& text, int reserve) const;
+  void leading(const ast::Comments& comments, int indent);
+  void trailing(const ast::Comments& comments);
+  void verbatim(SourceRange range, int indent);
+
+  // ---- Bodies.cpp: bodies and items ----
+  /// Where the `=` or `{` of a setting stands: so many columns behind the
+  /// beginning of its path; 0 where it follows the path.
+  using Alignment = std::vector<int>;
+  enum class Aligned { no, settings };
+  void body(ast::BodyId id, int indent, int reserve,
+            Aligned aligned = Aligned::no);
+  void items(const ast::Body& body, int indent, Aligned aligned);
+  Alignment align(const ast::Body& body, int indent);
+  void item(const ast::Item& item, int indent, int nameWidth);
+  Flat flat(ast::BodyId id);
+  Flat flat(const ast::Item& item);
+  void write(const ast::Assignment& node, int indent, int nameWidth);
+  void write(const ast::FieldDecl& node, int indent);
+  void write(const ast::Require& node, int indent);
+  void write(const ast::Let& node, int indent);
+  void write(const ast::For& node, int indent);
+  void write(const ast::If& node, int indent);
+  void write(const ast::Return& node, int indent);
+  void write(const ast::BlockDecl& node, int indent);
+  void write(const ast::FunDecl& node, int indent);
+  void parameters(const std::vector<ast::Parameter>& parameters, int indent,
+                  int reserve);
+  /// An expression before a body's brace, which must not be taken for its own.
+  void header(ast::ExprId id, int indent);
+  /// A value behind `=`.
+  void value(ast::ExprId id, int indent);
+
+  // ---- Expressions.cpp ----
+  /// One line, or nothing.
+  Flat flat(ast::ExprId id);
+  /// The same in brackets where it binds less than `strength`.
+  Flat flat(ast::ExprId id, int strength);
+  std::string flat(ast::TypeId id);
+  Flat flat(const ast::Argument& argument);
+  Flat flatNode(const ast::Expr& expr);
+  /// Writes at the current column; lines begun inside are indented by
+  /// `indent`, and `reserve` columns stay free on the last one.
+  void write(ast::ExprId id, int indent, int reserve);
+  void write(ast::ExprId id, int strength, int indent, int reserve);
+  void writeNode(const ast::Expr& expr, int indent, int reserve);
+  void bracketed(char open, const std::vector<ast::Argument>& parts, char close,
+                 int indent, int reserve);
+  void fill(const std::vector<ast::Argument>& parts, int reserve);
+  void argument(const ast::Argument& argument, int indent, int reserve);
+  void binary(const ast::Binary& node, int indent, int reserve);
+  void conditional(const ast::Conditional& node, int indent, int reserve);
+  void comprehension(const ast::Comprehension& node, int indent, int reserve);
+  int strength(ast::ExprId id) const;
+  bool endsInBody(ast::ExprId id) const;
+  bool hasOuterBrace(ast::ExprId id) const;
+  std::string literal(const ast::Expr& expr) const;
+
+  const ast::File& file;
+  const SourceMap& sources;
+  std::string out;
+};
+
+} // namespace recipec::format
+
+#endif // RECIPEC_FORMAT_WRITER_H
