@@ -3,7 +3,6 @@
 #include "compiler/ir/Ir.h"
 
 #include <array>
-#include <cassert>
 #include <utility>
 
 namespace recipec::ir {
@@ -119,11 +118,16 @@ DimId findDim(const Module& module, std::string_view name) {
 
 DimId addDim(Module& module, std::string_view name, int64_t size,
              SourceRange range) {
-  if (DimId existing = findDim(module, name); existing != DimId::none) {
-    assert(module[existing].size == size && "two sizes of one dimension");
-    return existing;
+  std::string candidate(name);
+  for (int count = 2;; ++count) {
+    DimId existing = findDim(module, candidate);
+    if (existing == DimId::none)
+      break;
+    if (module[existing].size == size)
+      return existing;
+    candidate = std::string(name) + "." + std::to_string(count);
   }
-  module.dims.push_back({std::string(name), size, range});
+  module.dims.push_back({std::move(candidate), size, range});
   return DimId(module.dims.size() - 1);
 }
 

@@ -234,7 +234,8 @@ int64_t localBytes(const Module& module, ValueId value);
 /// Named look-ups; `none` where absent.
 AxisId findAxis(const Module& module, std::string_view name);
 DimId findDim(const Module& module, std::string_view name);
-/// The dimension of that name, made when there is none. Counts such as the two
+/// The dimension of that name and size, made when there is none; it is called
+/// `name.2` where one of another size has the name. Counts such as the two
 /// statistics of a softmax are dimensions named by their size: `constantDim`.
 DimId addDim(Module& module, std::string_view name, int64_t size,
              SourceRange range = {});

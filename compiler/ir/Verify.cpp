@@ -9,6 +9,7 @@
 //    linear in an operand let a partial sum of it through.
 
 #include "compiler/ir/Verify.h"
+
 #include "compiler/ir/Print.h"
 
 #include <algorithm>

@@ -25,8 +25,16 @@ struct Layout {
 
 /// The layout that `parallel` asks for.
 Layout layoutOf(const recipe::Recipe& recipe);
-/// The layout of a mesh whose axes all have one rank or are data-parallel.
+/// The layout of one rank: nothing is split.
 Layout wholeLayout();
+
+/// For each dimension of the module, by its number, the axes of the layout
+/// that split it; axes of one rank split nothing.
+struct DimAxes {
+  std::vector<ir::AxisSet> everywhere;
+  std::vector<ir::AxisSet> residual;
+};
+DimAxes resolve(const ir::Module& module, const Layout& layout);
 
 /// Makes the Graph a Program. The Graph must have passed checkDivisibility.
 void shard(ir::Module& module, const Layout& layout);

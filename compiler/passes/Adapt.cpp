@@ -1,0 +1,262 @@
+// LoRA (Hu et al. 2021) on a Graph.
+//
+// 1. Freeze every parameter.
+// 2. Look the targets up among the linears that made their weight, by the last
+//    part of their names.
+// 3. For each: the linear's result becomes `<name>.base`; behind it stand
+//    dropout, `lora_a` (to the rank), `lora_b` (from the rank, times alpha /
+//    rank) and an add that makes what the linear made, so that readers stay as
+//    they are.
+
+#include "compiler/passes/Adapt.h"
+
+#include "compiler/passes/InferDims.h"
+#include "compiler/passes/Inputs.h"
+#include "compiler/passes/Names.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ParamId;
+using ir::ValueId;
+
+class Lora {
+public:
+  Lora(ir::Module& module, const recipe::Recipe& recipe, diag::Engine& engine)
+      : module(module), recipe(recipe), engine(engine), names(module) {}
+
+  void run() {
+    for (size_t i = 0; i < module.params.size(); ++i) {
+      module.params[i].trainable = false;
+      paramOf.emplace(module.params[i].value, ParamId(i));
+    }
+    readSettings();
+    if (!findTargets())
+      return;
+    ir::Function& forward = module.functions[0];
+    std::vector<Op> before = std::move(forward.ops);
+    forward.ops.clear();
+    for (Op& op : before) {
+      if (isTarget(op))
+        adapt(op);
+      else
+        forward.ops.push_back(std::move(op));
+    }
+  }
+
+private:
+  void readSettings() {
+    rank = recipe.integer("adapter.rank");
+    scale = recipe.real("adapter.alpha") / double(rank);
+    dropout = recipe.real("adapter.dropout");
+    rankDim = ir::addDim(module, "lora_rank", rank,
+                         recipe.at("adapter.rank").origin.range);
+    for (const Op& op : module.functions[0].ops)
+      streams += op.kind == OpKind::Dropout;
+  }
+
+  // ---- targets
+  // ------------------------------------------------------------------
+
+  /// Whether an op is a linear with a weight of its own name.
+  bool isNamedLinear(const Op& op) const {
+    return op.kind == OpKind::Linear &&
+           module[op.operands[1]].name == op.name + ".weight";
+  }
+
+  bool isTarget(const Op& op) const {
+    return isNamedLinear(op) && targets.contains(lastPart(op.name));
+  }
+
+  bool findTargets() {
+    std::set<std::string, std::less<>> linears;
+    for (const Op& op : module.functions[0].ops)
+      if (isNamedLinear(op))
+        linears.emplace(lastPart(op.name));
+    for (const recipe::Value& target :
+         std::get<recipe::List>(recipe.at("adapter.targets").data)) {
+      const auto& name = std::get<std::string>(target.data);
+      if (linears.contains(name))
+        targets.insert(name);
+      else
+        unknown(target, name, {linears.begin(), linears.end()});
+    }
+    return !engine.hasErrors();
+  }
+
+  void unknown(const recipe::Value& target, const std::string& name,
+               const std::vector<std::string>& candidates) {
+    std::string list;
+    for (const std::string& candidate : candidates)
+      list += (list.empty() ? "`" : ", `") + candidate + "`";
+    diag::Builder report =
+        engine.report(diag::Kind::UnknownName, target.origin.range,
+                      "no linear op of the model is called `" + name + "`");
+    report.note("the linear ops are " + list);
+    if (auto near = diag::didYouMean(name, candidates))
+      report.help("did you mean `" + *near + "`?");
+  }
+
+  // ---- the rewrite
+  // ----------------------------------------------------------------
+
+  void adapt(Op linear) {
+    ValueId x = linear.operands[0], weight = linear.operands[1],
+            result = linear.results[0];
+    // `to` of the weight [to..., from...] is what the result has beyond x.
+    size_t xs = module[x].dims.size(), ws = module[weight].dims.size(),
+           ys = module[result].dims.size();
+    size_t contracted = (xs + ws - ys) / 2;
+    ValueId base = make(names.make(linear.name + ".base"), linear.range);
+    module[base].dims = module[result].dims;
+    linear.results[0] = base;
+    push(linear);
+    if (dropout > 0)
+      x = addDropout(linear, x);
+    ValueId a = paramA(linear, weight, contracted);
+    ValueId b = paramB(linear, weight, contracted);
+    ir::Param& adapted = module[paramOf.at(weight)];
+    adapted.loraA = ParamId(module.params.size() - 2);
+    adapted.loraB = ParamId(module.params.size() - 1);
+    adapted.loraScale = scale;
+    ValueId low = addLinear(linear, "lora_a", x, a, contracted, 1.0);
+    ValueId high = addLinear(linear, "lora_b", low, b, 1, scale);
+    Op add = opLike(linear, OpKind::Add, linear.name);
+    add.operands = {base, high};
+    add.results = {result};
+    push(std::move(add));
+  }
+
+  ValueId make(std::string name, SourceRange range) {
+    return ir::addValue(module, {std::move(name),
+                                 ir::ValueKind::temporary,
+                                 module.compute,
+                                 {},
+                                 {},
+                                 range});
+  }
+
+  static Op opLike(const Op& linear, OpKind kind, std::string name) {
+    Op op{};
+    op.kind = kind;
+    op.name = std::move(name);
+    op.layer = linear.layer;
+    op.range = linear.range;
+    return op;
+  }
+
+  void push(Op op) { module.functions[0].ops.push_back(std::move(op)); }
+
+  ValueId addDropout(const Op& linear, ValueId x) {
+    Op op = opLike(linear, OpKind::Dropout, linear.name + ".lora_dropout");
+    op.operands = {x, obtainInput(module, "samples")};
+    op.attributes["p"] = dropout;
+    op.attributes["seed"] = recipe.integer("train.seed");
+    op.attributes["stream"] = streams++;
+    return infer(std::move(op), 0);
+  }
+
+  ValueId addLinear(const Op& linear, const char* name, ValueId x,
+                    ValueId weight, size_t contracted, double alpha) {
+    Op op = opLike(linear, OpKind::Linear, linear.name + "." + name);
+    op.operands = {x, weight};
+    if (alpha != 1.0)
+      op.attributes["alpha"] = alpha;
+    return infer(std::move(op), contracted);
+  }
+
+  ValueId infer(Op op, size_t contracted) {
+    op.name = names.make(op.name);
+    ValueId result = make(op.name, op.range);
+    op.results = {result};
+    bool fits = inferDims(module, op, contracted, engine);
+    assert(fits && "an adapter fits what it adapts");
+    (void)fits;
+    push(std::move(op));
+    return result;
+  }
+
+  // ---- parameters
+  // -------------------------------------------------------------------
+
+  /// A [rank, from...]. The standard deviation is that of peft's uniform
+  /// initialisation (Kaiming, a = sqrt 5): 1 / sqrt(3 * inputs).
+  ValueId paramA(const Op& linear, ValueId weight, size_t contracted) {
+    std::vector<ir::DimId> dims(module[weight].dims.end() - long(contracted),
+                                module[weight].dims.end());
+    int64_t inputs = sizeOf(dims);
+    dims.insert(dims.begin(), rankDim);
+    return param(linear, weight, "lora_a", "lora_A", std::move(dims),
+                 {"normal", 1.0 / std::sqrt(3.0 * double(inputs))},
+                 {rank, inputs});
+  }
+
+  /// B [to..., rank], zeros.
+  ValueId paramB(const Op& linear, ValueId weight, size_t contracted) {
+    std::vector<ir::DimId> dims(module[weight].dims.begin(),
+                                module[weight].dims.end() - long(contracted));
+    int64_t outputs = sizeOf(dims);
+    dims.push_back(rankDim);
+    return param(linear, weight, "lora_b", "lora_B", std::move(dims),
+                 {"zeros", 0.0}, {outputs, rank});
+  }
+
+  int64_t sizeOf(const std::vector<ir::DimId>& dims) const {
+    int64_t size = 1;
+    for (ir::DimId dim : dims)
+      size *= module[dim].size;
+    return size;
+  }
+
+  ValueId param(const Op& linear, ValueId weight, const char* part,
+                const char* hfPart, std::vector<ir::DimId> dims,
+                ir::Initializer init, std::vector<int64_t> hfShape) {
+    std::string hfBase(scopeOf(module[paramOf.at(weight)].hfName));
+    ir::Param param;
+    param.name = names.make(linear.name + "." + part + ".weight");
+    param.init = std::move(init);
+    param.adapter = true;
+    param.hfName = "base_model.model." + hfBase + "." + hfPart + ".weight";
+    param.hfShape = std::move(hfShape);
+    param.value = ir::addValue(module, {param.name,
+                                        ir::ValueKind::parameter,
+                                        module.compute,
+                                        std::move(dims),
+                                        {},
+                                        linear.range});
+    module.params.push_back(std::move(param));
+    return module.params.back().value;
+  }
+
+  ir::Module& module;
+  const recipe::Recipe& recipe;
+  diag::Engine& engine;
+  Names names;
+  std::unordered_map<ValueId, ParamId> paramOf;
+  std::set<std::string, std::less<>> targets;
+  int64_t rank = 0;
+  double scale = 1;
+  double dropout = 0;
+  ir::DimId rankDim = ir::DimId::none;
+  int64_t streams = 0;
+};
+
+} // namespace
+
+void adapt(ir::Module& module, const recipe::Recipe& recipe,
+           diag::Engine& engine) {
+  const recipe::Value* adapter = recipe.find("adapter");
+  if (adapter && !adapter->isNone())
+    Lora(module, recipe, engine).run();
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,603 @@
+// Reverse-mode differentiation of a sharded Program.
+//
+// 1. A value is active when a trainable parameter reaches it; nothing else has
+//    a cotangent, so that the backward ends at the first trainable parameter.
+// 2. The loss ops give the cotangent of the logits in one step
+//    (cross_entropy_backward).
+// 3. The ops of `forward` are taken in reverse; each has a rule that turns the
+//    cotangents of its results into those of its active operands. Transposes of
+//    collectives: all_gather ↔ reduce_scatter, all_reduce ↔ identity, slice →
+//    all_gather.
+// 4. Cotangents are summed in place where no other value shares them, or by
+//    the matrix product that makes the second.
+// 5. What the rules read of `forward` becomes `saved`; what costs little to
+//    make again (a gathered or dropped copy) is made again instead.
+// 6. Gradients add up in the parameters' own values. Those that are partial
+//    sums over an axis that is not data-parallel are all-reduced in `update`.
+//
+// The cotangent of a value is split as the value is. That of a partial sum is
+// the cotangent of the sum, on every rank. A cotangent may itself be a partial
+// sum: rules that are linear in it and cost no more that way let it through,
+// all others complete it first.
+
+#include "compiler/passes/Differentiate.h"
+
+#include "compiler/passes/Names.h"
+
+#include <algorithm>
+#include <cassert>
+#include <unordered_map>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::ParamId;
+using ir::Sharding;
+using ir::ValueId;
+using ir::ValueKind;
+
+AxisSet splitOf(const std::vector<AxisSet>& dims, size_t from, size_t end) {
+  AxisSet axes;
+  for (size_t i = from; i < end; ++i)
+    axes = axes | dims[i];
+  return axes;
+}
+
+class Differentiation {
+public:
+  explicit Differentiation(ir::Module& module)
+      : module(module), forward(*ir::findFunction(module, "forward")),
+        names(module), active(module.values.size()),
+        makers(module.values.size(), -1), readers(module.values.size()),
+        cotangents(module.values.size(), ValueId::none) {}
+
+  void run() {
+    addGradients();
+    findActive();
+    for (size_t i = forward.ops.size(); i-- > 0;)
+      differentiate(forward.ops[i]);
+    balanceContributions();
+    ir::obtainFunction(module, "backward").ops = std::move(backward);
+    reduceGradients();
+  }
+
+private:
+  // ---- what depends on a trainable parameter
+  // ---------------------------------------
+
+  void addGradients() {
+    for (size_t i = 0; i < module.params.size(); ++i) {
+      ir::Param& param = module.params[i];
+      if (!param.trainable)
+        continue;
+      ir::Value value = module[param.value];
+      value.kind = ValueKind::gradient;
+      value.type = ir::accumulationType(value.type);
+      value.name = names.make("grad." + param.name);
+      param.gradient = ir::addValue(module, std::move(value));
+      trained.emplace(param.value, ParamId(i));
+      active[size_t(param.value)] = true;
+    }
+  }
+
+  void findActive() {
+    for (size_t i = 0; i < forward.ops.size(); ++i) {
+      const Op& op = forward.ops[i];
+      bool reached = false;
+      for (ValueId operand : op.operands) {
+        reached = reached || isActive(operand);
+        ++readers[size_t(operand)];
+      }
+      for (ValueId result : op.results) {
+        makers[size_t(result)] = int(i);
+        active[size_t(result)] = reached;
+      }
+    }
+  }
+
+  bool isActive(ValueId value) const { return active[size_t(value)]; }
+
+  bool isTrained(ValueId weight) const { return trained.contains(weight); }
+
+  // ---- values and ops of the backward
+  // -----------------------------------------------
+
+  const Sharding& shardingOf(ValueId value) const {
+    return module[value].sharding;
+  }
+
+  /// A temporary like a value of `forward`: its cotangent, or a copy.
+  ValueId makeLike(ValueId value, const std::string& name, Sharding sharding) {
+    ir::Value made = module[value];
+    made.kind = ValueKind::temporary;
+    made.name = names.make(name);
+    made.sharding = std::move(sharding);
+    return ir::addValue(module, std::move(made));
+  }
+
+  /// The cotangent of `value` that an op makes, a partial sum over `partial`.
+  ValueId makeCotangent(ValueId value, AxisSet partial = {}) {
+    return makeLike(value, "d." + module[value].name,
+                    {shardingOf(value).dims, partial});
+  }
+
+  Op opFor(const Op& source, OpKind kind, std::vector<ValueId> operands,
+           std::vector<ValueId> results) const {
+    Op op{};
+    op.kind = kind;
+    op.name = source.name;
+    op.layer = source.layer;
+    op.range = source.range;
+    op.operands = std::move(operands);
+    op.results = std::move(results);
+    return op;
+  }
+
+  Op& emit(Op op) { return backward.emplace_back(std::move(op)); }
+
+  /// A value of `forward` as the backward may read it: saved, or made again.
+  ValueId read(ValueId value) {
+    if (module[value].kind != ValueKind::temporary)
+      return value;
+    const Op& maker = forward.ops[size_t(makers[size_t(value)])];
+    if (maker.kind != OpKind::AllGather && maker.kind != OpKind::Dropout) {
+      module[value].kind = ValueKind::saved;
+      return value;
+    }
+    auto known = copies.find(value);
+    if (known != copies.end())
+      return known->second;
+    Op again = maker;
+    for (ValueId& operand : again.operands)
+      operand = read(operand);
+    again.results = {
+        makeLike(value, "again." + module[value].name, shardingOf(value))};
+    copies.emplace(value, again.results[0]);
+    emit(std::move(again));
+    return copies.at(value);
+  }
+
+  // ---- cotangents
+  // ----------------------------------------------------------------------
+
+  /// The cotangent of a result, which no one else will ask for again.
+  ValueId take(ValueId value) {
+    ValueId cotangent = cotangents[size_t(value)];
+    if (cotangent != ValueId::none)
+      --owners[cotangent];
+    return cotangent;
+  }
+
+  /// Completes a cotangent that is a partial sum.
+  ValueId complete(ValueId cotangent, const Op& source) {
+    Sharding sharding = shardingOf(cotangent);
+    AxisSet sums = sharding.partial;
+    if (sums.empty())
+      return cotangent;
+    sharding.partial = {};
+    ValueId result =
+        makeLike(cotangent, module[cotangent].name + ".all_reduce", sharding);
+    Op& op = emit(opFor(source, OpKind::AllReduce, {cotangent}, {result}));
+    op.group = sums;
+    op.attributes["reduce"] = std::string("sum");
+    return result;
+  }
+
+  /// Adds a contribution to the cotangent of an active operand.
+  void push(ValueId value, ValueId contribution, const Op& source) {
+    ValueId& cotangent = cotangents[size_t(value)];
+    if (cotangent == ValueId::none) {
+      cotangent = contribution;
+      ++owners[contribution];
+      return;
+    }
+    ValueId sum = cotangent;
+    --owners[sum];
+    if (shardingOf(sum).partial != shardingOf(contribution).partial) {
+      sum = complete(sum, source);
+      contribution = complete(contribution, source);
+    }
+    ValueId target =
+        owners[contribution] == 0 ? contribution
+        : owners[sum] == 0
+            ? sum
+            : makeLike(sum, "d." + module[value].name, shardingOf(sum));
+    emit(opFor(source, OpKind::Add, {sum, contribution}, {target}));
+    ++owners[target];
+    cotangents[size_t(value)] = target;
+  }
+
+  // ---- rules
+  // -----------------------------------------------------------------------------
+
+  void differentiate(const Op& op) {
+    if (op.kind == OpKind::Nll)
+      return loss(op);
+    ValueId dy = take(op.results[0]);
+    if (dy == ValueId::none || !isActive(op.results[0]))
+      return;
+    switch (op.kind) {
+    case OpKind::Embedding:
+      return embedding(op, dy);
+    case OpKind::Linear:
+      return linear(op, dy);
+    case OpKind::RmsNorm:
+      return rmsNorm(op, dy);
+    case OpKind::Rope:
+      return rope(op, dy);
+    case OpKind::Attention:
+      return attention(op, dy);
+    case OpKind::Silu:
+      return silu(op, dy);
+    case OpKind::Swiglu:
+      return swiglu(op, dy);
+    case OpKind::Mul:
+      return mul(op, dy);
+    case OpKind::Add:
+      return add(op, dy);
+    case OpKind::Scale:
+    case OpKind::Dropout:
+      return repeat(op, dy);
+    case OpKind::AllReduce:
+      return push(op.operands[0], complete(dy, op), op);
+    case OpKind::AllGather:
+      return allGather(op, dy);
+    case OpKind::ReduceScatter:
+    case OpKind::Slice:
+      return gather(op, dy);
+    default:
+      assert(false && "an op of `forward` has no gradient");
+    }
+  }
+
+  /// From the loss straight to the logits, over the ops that take the softmax
+  /// apart. The cotangent takes the place of the logits where nothing but the
+  /// loss reads them: they are the largest activation.
+  void loss(const Op& nll) {
+    const Op& sum = findSoftmaxSum(nll.operands[1]);
+    ValueId logits = sum.operands[0];
+    if (!isActive(logits))
+      return;
+    bool isReadByLossAlone = readers[size_t(logits)] == 2;
+    ValueId stats = read(nll.operands[1]), max = read(nll.operands[0]);
+    ValueId dlogits = isReadByLossAlone ? read(logits) : makeCotangent(logits);
+    Op& op = emit(opFor(nll, OpKind::CrossEntropyBackward,
+                        {read(logits), max, stats, sum.operands[2],
+                         nll.operands[2], nll.operands[3]},
+                        {dlogits}));
+    op.attributes = sum.attributes; // the axis of the vocabulary
+    push(logits, dlogits, nll);
+  }
+
+  /// The softmax_sum behind the statistics, which a collective may complete.
+  const Op& findSoftmaxSum(ValueId stats) const {
+    const Op* maker = &forward.ops[size_t(makers[size_t(stats)])];
+    while (maker->kind != OpKind::SoftmaxSum)
+      maker = &forward.ops[size_t(makers[size_t(maker->operands[0])])];
+    return *maker;
+  }
+
+  void embedding(const Op& op, ValueId dy) {
+    dy = complete(dy, op);
+    Op& made = emit(opFor(op, OpKind::EmbeddingBackward, {op.operands[0], dy},
+                          {gradientOf(op.operands[1])}));
+    made.attributes = op.attributes;
+    const Sharding& sharding = shardingOf(dy);
+    contribute(op.operands[1],
+               splitOf(sharding.dims, 0, sharding.dims.size() - 1));
+  }
+
+  void linear(const Op& op, ValueId dy) {
+    ValueId x = op.operands[0], w = op.operands[1];
+    // A product of two partial sums is not one, and an axis that splits the
+    // weight cannot also be summed over in what is made from it.
+    const std::vector<AxisSet>& split = shardingOf(w).dims;
+    AxisSet taken = shardingOf(x).partial | splitOf(split, 0, split.size());
+    if (!(taken & shardingOf(dy).partial).empty())
+      dy = complete(dy, op);
+    if (isTrained(w))
+      linearWgrad(op, read(x), dy);
+    if (isActive(x))
+      linearDgrad(op, dy);
+  }
+
+  void linearWgrad(const Op& op, ValueId x, ValueId dy) {
+    ValueId w = op.operands[1];
+    size_t lead = leadOf(op);
+    AxisSet partial = splitOf(shardingOf(x).dims, 0, lead) |
+                      shardingOf(x).partial | shardingOf(dy).partial;
+    Op& made = emit(opFor(op, OpKind::LinearWgrad, {x, dy}, {gradientOf(w)}));
+    made.attributes = op.attributes;
+    contribute(w, partial);
+  }
+
+  /// How many dimensions x and y of a linear share.
+  size_t leadOf(const Op& op) const {
+    return (module[op.operands[0]].dims.size() +
+            module[op.results[0]].dims.size() -
+            module[op.operands[1]].dims.size()) /
+           2;
+  }
+
+  void linearDgrad(const Op& op, ValueId dy) {
+    ValueId x = op.operands[0], w = op.operands[1];
+    const std::vector<AxisSet>& y = shardingOf(dy).dims;
+    AxisSet partial = splitOf(y, leadOf(op), y.size()) | shardingOf(dy).partial;
+    ValueId sum = cotangents[size_t(x)];
+    bool isAccumulated = sum != ValueId::none && sum != dy &&
+                         owners[sum] == 1 && shardingOf(sum).partial == partial;
+    ValueId dx = isAccumulated ? sum : makeCotangent(x, partial);
+    Op& made = emit(opFor(op, OpKind::LinearDgrad, {dy, w}, {dx}));
+    made.attributes = op.attributes;
+    if (isAccumulated)
+      made.attributes["accumulate"] = true;
+    else
+      push(x, dx, op);
+  }
+
+  void rmsNorm(const Op& op, ValueId dy) {
+    ValueId x = op.operands[0], w = op.operands[1];
+    dy = complete(dy, op);
+    ValueId dx = makeCotangent(x);
+    ValueId dw = isTrained(w) ? gradientOf(w) : ValueId::none;
+    Op& made = emit(opFor(op, OpKind::RmsNormBackward,
+                          {dy, read(x), w, read(op.results[1])}, {dx, dw}));
+    made.attributes = op.attributes;
+    if (isTrained(w)) {
+      const Sharding& sharding = shardingOf(dy);
+      contribute(w, splitOf(sharding.dims, 0, sharding.dims.size() - 1));
+    }
+    if (isActive(x))
+      push(x, dx, op);
+  }
+
+  void rope(const Op& op, ValueId dy) {
+    dy = complete(dy, op);
+    ValueId dx = makeCotangent(op.operands[0]);
+    Op& made = emit(opFor(op, OpKind::Rope, {dy, read(op.operands[1])}, {dx}));
+    made.attributes = op.attributes;
+    made.attributes["inverse"] = true;
+    push(op.operands[0], dx, op);
+  }
+
+  void attention(const Op& op, ValueId dy) {
+    dy = complete(dy, op);
+    std::vector<ValueId> operands = {dy, read(op.results[0])};
+    std::vector<ValueId> results;
+    for (size_t i = 0; i < 3; ++i) {
+      operands.push_back(read(op.operands[i]));
+      results.push_back(makeCotangent(op.operands[i]));
+    }
+    operands.push_back(read(op.results[1]));
+    operands.push_back(read(op.operands[3]));
+    Op& made = emit(
+        opFor(op, OpKind::AttentionBackward, std::move(operands), results));
+    made.attributes = op.attributes;
+    for (size_t i = 0; i < 3; ++i)
+      if (isActive(op.operands[i]))
+        push(op.operands[i], results[i], op);
+  }
+
+  void silu(const Op& op, ValueId dy) {
+    dy = complete(dy, op);
+    ValueId x = op.operands[0];
+    ValueId dx = makeCotangent(x);
+    emit(opFor(op, OpKind::SiluBackward, {dy, read(x)}, {dx}));
+    push(x, dx, op);
+  }
+
+  void swiglu(const Op& op, ValueId dy) {
+    dy = complete(dy, op);
+    ValueId gate = op.operands[0], up = op.operands[1];
+    ValueId dgate = makeCotangent(gate), dup = makeCotangent(up);
+    emit(opFor(op, OpKind::SwigluBackward, {dy, read(gate), read(up)},
+               {dgate, dup}));
+    if (isActive(gate))
+      push(gate, dgate, op);
+    if (isActive(up))
+      push(up, dup, op);
+  }
+
+  void mul(const Op& op, ValueId dy) {
+    dy = complete(dy, op);
+    for (size_t i = 0; i < 2; ++i) {
+      ValueId x = op.operands[i];
+      if (!isActive(x))
+        continue;
+      ValueId dx = makeCotangent(x);
+      emit(opFor(op, OpKind::Mul, {dy, read(op.operands[1 - i])}, {dx}));
+      push(x, dx, op);
+    }
+  }
+
+  /// Both operands share the cotangent. While the first takes it, it is kept
+  /// for the second.
+  void add(const Op& op, ValueId dy) {
+    ValueId left = op.operands[0], right = op.operands[1];
+    if (!isActive(left) || !isActive(right))
+      return push(isActive(left) ? left : right, dy, op);
+    dy = complete(dy, op);
+    ++owners[dy];
+    push(left, dy, op);
+    --owners[dy];
+    push(right, dy, op);
+  }
+
+  /// Ops that are their own transpose: a multiple, a mask.
+  void repeat(const Op& op, ValueId dy) {
+    ValueId dx = makeCotangent(op.operands[0], shardingOf(dy).partial);
+    std::vector<ValueId> operands = op.operands;
+    operands[0] = dy;
+    for (size_t i = 1; i < operands.size(); ++i)
+      operands[i] = read(operands[i]);
+    Op& made = emit(opFor(op, op.kind, std::move(operands), {dx}));
+    made.attributes = op.attributes;
+    push(op.operands[0], dx, op);
+  }
+
+  // ---- transposes of collectives
+  // -------------------------------------------------------
+
+  /// Every rank read the whole: what they computed from it is summed, each
+  /// rank keeps its part. Where the cotangent is complete, the part is cut out.
+  void allGather(const Op& op, ValueId dy) {
+    ValueId x = op.operands[0];
+    Sharding sharding = shardingOf(dy);
+    bool isSum = (sharding.partial & op.group) == op.group;
+    if (!isSum)
+      dy = complete(dy, op);
+    ValueId dx = makeCotangent(x, shardingOf(dy).partial -
+                                      (isSum ? op.group : AxisSet()));
+    Op& made = emit(
+        opFor(op, isSum ? OpKind::ReduceScatter : OpKind::Slice, {dy}, {dx}));
+    made.attributes["dim"] = op.attributes.at("dim");
+    if (isSum)
+      made.group = op.group;
+    else
+      made.attributes["axis"] = axisName(op.group);
+    push(x, dx, op);
+  }
+
+  /// Of reduce_scatter and slice: each rank made a part of the result.
+  void gather(const Op& op, ValueId dy) {
+    ValueId x = op.operands[0];
+    dy = complete(dy, op);
+    ValueId dx = makeCotangent(x);
+    AxisSet group = op.group;
+    if (op.kind == OpKind::Slice)
+      group = AxisSet(ir::findAxis(
+          module, std::get<std::string>(op.attributes.at("axis"))));
+    Op& made = emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
+    made.attributes["dim"] = op.attributes.at("dim");
+    made.group = group;
+    push(x, dx, op);
+  }
+
+  std::string axisName(AxisSet group) const {
+    for (size_t i = 0; i < module.axes.size(); ++i)
+      if (group == AxisSet(ir::AxisId(i)))
+        return module.axes[i].name;
+    assert(false && "a slice is along one axis");
+    return "";
+  }
+
+  // ---- gradients of parameters
+  // --------------------------------------------------------
+
+  ValueId gradientOf(ValueId weight) const {
+    return module[trained.at(weight)].gradient;
+  }
+
+  /// Notes that the last op adds to the gradient of `weight` what is a partial
+  /// sum over `partial`.
+  void contribute(ValueId weight, AxisSet partial) {
+    AxisSet& all = module[gradientOf(weight)].sharding.partial;
+    all = all | partial;
+    contributions.push_back({backward.size() - 1, weight, partial});
+  }
+
+  /// A gradient that is a partial sum over an axis may also get contributions
+  /// that are whole on each of its ranks (a weight shared by ops of different
+  /// layouts). Each rank then adds its fraction of them.
+  void balanceContributions() {
+    std::vector<Op> balanced;
+    size_t next = 0;
+    for (const Contribution& each : contributions) {
+      AxisSet missing =
+          module[gradientOf(each.weight)].sharding.partial - each.partial;
+      if (missing.empty())
+        continue;
+      std::move(backward.begin() + long(next), backward.begin() + long(each.op),
+                std::back_inserter(balanced));
+      next = each.op + 1;
+      weigh(backward[each.op], 1.0 / double(ir::sizeOf(module, missing)),
+            balanced);
+    }
+    if (next == 0)
+      return;
+    std::move(backward.begin() + long(next), backward.end(),
+              std::back_inserter(balanced));
+    backward = std::move(balanced);
+  }
+
+  /// Appends an op whose contribution to a gradient is multiplied by `factor`.
+  void weigh(Op op, double factor, std::vector<Op>& target) {
+    if (op.kind == OpKind::LinearWgrad) {
+      auto [alpha, isNew] = op.attributes.emplace("alpha", factor);
+      if (!isNew)
+        alpha->second = std::get<double>(alpha->second) * factor;
+      target.push_back(std::move(op));
+      return;
+    }
+    size_t place = op.kind == OpKind::EmbeddingBackward ? 1 : 0;
+    ValueId dy = op.operands[place];
+    ValueId part = makeLike(dy, module[dy].name + ".part", shardingOf(dy));
+    Op& scale = target.emplace_back(opFor(op, OpKind::Scale, {dy}, {part}));
+    scale.attributes["alpha"] = factor;
+    Op weighted = op;
+    weighted.operands[place] = part;
+    if (op.kind == OpKind::RmsNormBackward) {
+      // The operand's own cotangent is not to be multiplied.
+      weighted.results[0] =
+          makeLike(part, module[part].name + ".unused", shardingOf(part));
+      op.results[1] = ValueId::none;
+      target.push_back(std::move(op));
+    }
+    target.push_back(std::move(weighted));
+  }
+
+  void reduceGradients() {
+    AxisSet data(ir::findAxis(module, "dp"));
+    ir::Function& update = ir::obtainFunction(module, "update");
+    std::vector<Op> reductions;
+    for (const ir::Param& param : module.params) {
+      if (param.gradient == ValueId::none)
+        continue;
+      AxisSet sums = module[param.gradient].sharding.partial - data;
+      if (sums.empty())
+        continue;
+      Op op{};
+      op.kind = OpKind::AllReduce;
+      op.name = param.name;
+      op.range = module[param.value].range;
+      op.operands = op.results = {param.gradient};
+      op.group = sums;
+      op.attributes["reduce"] = std::string("sum");
+      reductions.push_back(std::move(op));
+    }
+    update.ops.insert(update.ops.begin(), reductions.begin(), reductions.end());
+  }
+
+  struct Contribution {
+    size_t op; // of the backward
+    ValueId weight;
+    AxisSet partial;
+  };
+
+  ir::Module& module;
+  const ir::Function& forward;
+  Names names;
+  std::vector<bool> active; // these four by value of `forward`
+  std::vector<int> makers;
+  std::vector<int> readers;
+  std::vector<ValueId> cotangents;
+  /// By cotangent: of how many values of `forward` it still is one.
+  std::unordered_map<ValueId, int> owners;
+  std::unordered_map<ValueId, ValueId> copies;
+  std::unordered_map<ValueId, ParamId> trained;
+  std::vector<Contribution> contributions;
+  std::vector<Op> backward;
+};
+
+} // namespace
+
+void differentiate(ir::Module& module) {
+  assert(ir::findFunction(module, "forward") && "there is something to do");
+  Differentiation(module).run();
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,282 @@
+// Dimensions and types of results, op by op; see InferDims.h.
+//
+// Dimensions are matched by name and size, never by size alone: a model that
+// adds [batch, sequence, hidden] to [batch, sequence, ffn] is wrong even where
+// both are 4096. A mismatch of one name with two sizes is told as such.
+
+#include "compiler/passes/InferDims.h"
+
+#include "compiler/passes/Names.h"
+
+#include <algorithm>
+#include <span>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::DimId;
+using ir::ValueId;
+
+class Inference {
+public:
+  Inference(ir::Module& module, const ir::Op& op, size_t contracted,
+            diag::Engine& engine)
+      : module(module), op(op), contracted(contracted), engine(engine) {}
+
+  bool run() {
+    switch (op.kind) {
+    case ir::OpKind::Embedding:
+      return embedding();
+    case ir::OpKind::Linear:
+      return linear();
+    case ir::OpKind::RmsNorm:
+      return rmsNorm();
+    case ir::OpKind::Rope:
+      return rope();
+    case ir::OpKind::Attention:
+      return attention();
+    case ir::OpKind::Add:
+    case ir::OpKind::Mul:
+    case ir::OpKind::Swiglu:
+      return pair();
+    case ir::OpKind::Silu:
+    case ir::OpKind::Scale:
+    case ir::OpKind::Dropout:
+      set(0, dims(0));
+      return true;
+    case ir::OpKind::SoftmaxMax:
+    case ir::OpKind::SoftmaxSum:
+    case ir::OpKind::Nll:
+      return loss();
+    default:
+      return true; // no op of a model: its pass types the results
+    }
+  }
+
+private:
+  using Dims = std::vector<DimId>;
+
+  const Dims& dims(size_t operand) const {
+    return module[op.operands[operand]].dims;
+  }
+
+  void set(size_t result, Dims dims) {
+    set(result, std::move(dims), module.compute);
+  }
+
+  void set(size_t result, Dims dims, ir::DType type) {
+    ir::Value& value = module[op.results[result]];
+    value.dims = std::move(dims);
+    value.type = type;
+  }
+
+  bool same(std::span<const DimId> left, std::span<const DimId> right) const {
+    return std::equal(
+        left.begin(), left.end(), right.begin(), right.end(),
+        [this](DimId l, DimId r) { return sameDim(module, l, r); });
+  }
+
+  // ---- messages
+  // -----------------------------------------------------------------
+
+  std::string describe(std::span<const DimId> dims) const {
+    std::string text = "[";
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (i > 0)
+        text += ", ";
+      text += "`" + std::string(dimName(dims[i])) +
+              "` = " + std::to_string(module[dims[i]].size);
+    }
+    return text + "]";
+  }
+
+  /// The user's name: one of two sizes has a number behind it in the module.
+  std::string_view dimName(DimId dim) const {
+    std::string_view name = module[dim].name;
+    return name.substr(0, name.find('.'));
+  }
+
+  diag::Builder mismatch(std::string message) {
+    return engine.report(diag::Kind::ShapeMismatch, op.range,
+                         std::move(message));
+  }
+
+  /// Reports that `expected` was due where `found` is.
+  bool differ(std::span<const DimId> expected, std::span<const DimId> found,
+              const std::string& rule) {
+    for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+      if (sameDim(module, expected[i], found[i]))
+        continue;
+      if (dimName(expected[i]) != dimName(found[i]))
+        break;
+      std::string name(dimName(found[i]));
+      mismatch("`" + name + "` is " + std::to_string(module[found[i]].size) +
+               " here and " + std::to_string(module[expected[i]].size) +
+               " there")
+          .label(rule)
+          .note("`" + name + "` = " + std::to_string(module[found[i]].size) +
+                    " is given here",
+                module[found[i]].range)
+          .note("`" + name + "` = " + std::to_string(module[expected[i]].size) +
+                    " is given here",
+                module[expected[i]].range);
+      return false;
+    }
+    mismatch(rule + ", and not " + describe(found));
+    return false;
+  }
+
+  std::string opText() const {
+    return "`" + std::string(ir::opName(op.kind)) + "`";
+  }
+
+  // ---- ops
+  // ------------------------------------------------------------------------
+
+  bool pair() {
+    if (!same(dims(0), dims(1)))
+      return differ(dims(0), dims(1),
+                    opText() + " takes two operands of one shape, here " +
+                        describe(dims(0)));
+    set(0, dims(0));
+    return true;
+  }
+
+  bool embedding() {
+    const Dims& table = dims(1);
+    if (table.size() != 2)
+      return differ({}, table, "`embedding` takes a table [vocabulary, width]");
+    if (module[op.operands[0]].type != ir::DType::i32) {
+      mismatch("`embedding` takes the tokens, and this is a tensor " +
+               describe(dims(0)));
+      return false;
+    }
+    Dims result = dims(0);
+    result.push_back(table[1]);
+    set(0, std::move(result));
+    return true;
+  }
+
+  /// x [lead..., from...], w [to..., from...] → [lead..., to...].
+  bool linear() {
+    const Dims& x = dims(0);
+    const Dims& w = dims(1);
+    std::span<const DimId> from = std::span(w).last(contracted);
+    std::span<const DimId> last =
+        std::span(x).last(std::min(contracted, x.size()));
+    if (!same(from, last))
+      return differ(from, last,
+                    "`linear` contracts the last dimensions of its operand, "
+                    "here " +
+                        describe(from));
+    Dims result(x.begin(), x.end() - long(contracted));
+    result.insert(result.end(), w.begin(), w.end() - long(contracted));
+    set(0, std::move(result));
+    return true;
+  }
+
+  bool rmsNorm() {
+    Dims x = dims(0);
+    if (!same(std::span(x).last(1), dims(1)))
+      return differ(std::span(x).last(1), dims(1),
+                    "the weight of `rmsnorm` has the last dimension of its "
+                    "operand, here " +
+                        describe(std::span(x).last(1)));
+    set(0, x);
+    x.pop_back();
+    set(1, std::move(x), ir::accumulationType(module.compute));
+    return true;
+  }
+
+  bool isHeads(const Dims& dims) const {
+    return dims.size() == 4 && same(std::span(dims).first(2), tokenDims());
+  }
+
+  std::span<const DimId> tokenDims() const {
+    ValueId tokens = module.bindings.at("tokens");
+    return module[tokens].dims;
+  }
+
+  bool rope() {
+    const Dims& x = dims(0);
+    if (!isHeads(x))
+      return differ({}, x,
+                    "`rope` takes [batch, sequence, heads, width of a head]");
+    if (module[x[3]].size % 2 != 0) {
+      mismatch("`rope` rotates pairs, and `" + std::string(dimName(x[3])) +
+               "` = " + std::to_string(module[x[3]].size) + " is odd")
+          .note("the size is given here", module[x[3]].range);
+      return false;
+    }
+    set(0, x);
+    return true;
+  }
+
+  bool attention() {
+    const Dims& q = dims(0);
+    const Dims& k = dims(1);
+    for (size_t i = 0; i < 3; ++i)
+      if (!isHeads(dims(i)))
+        return differ({}, dims(i),
+                      "`attention` takes [batch, sequence, heads, width of a "
+                      "head]");
+    if (!same(k, dims(2)))
+      return differ(k, dims(2),
+                    "`attention` takes keys and values of one shape, here " +
+                        describe(k));
+    if (!sameDim(module, q[3], k[3]))
+      return differ(std::span(q).last(1), std::span(k).last(1),
+                    "`attention` takes queries and keys of one width, here " +
+                        describe(std::span(q).last(1)));
+    if (module[q[2]].size % module[k[2]].size != 0)
+      return headsDiffer(q[2], k[2]);
+    set(0, q);
+    set(1, {q[0], q[2], q[1]}, ir::accumulationType(module.compute));
+    return true;
+  }
+
+  bool headsDiffer(DimId queries, DimId keys) {
+    mismatch("`" + std::string(dimName(keys)) +
+             "` = " + std::to_string(module[keys].size) + " does not divide `" +
+             std::string(dimName(queries)) +
+             "` = " + std::to_string(module[queries].size))
+        .label("each key head serves as many query heads")
+        .note("`" + std::string(dimName(queries)) + "` is given here",
+              module[queries].range)
+        .note("`" + std::string(dimName(keys)) + "` is given here",
+              module[keys].range);
+    return false;
+  }
+
+  bool loss() {
+    ir::DType type = ir::accumulationType(module.compute);
+    if (op.kind == ir::OpKind::Nll)
+      return true; // adds to a scalar that has its type
+    Dims lead = dims(0);
+    lead.pop_back();
+    if (op.kind == ir::OpKind::SoftmaxSum)
+      lead.push_back(ir::constantDim(module, 2));
+    set(0, std::move(lead), type);
+    return true;
+  }
+
+  ir::Module& module;
+  const ir::Op& op;
+  size_t contracted;
+  diag::Engine& engine;
+};
+
+} // namespace
+
+bool sameDim(const ir::Module& module, DimId left, DimId right) {
+  return left == right || (module[left].name == module[right].name &&
+                           module[left].size == module[right].size);
+}
+
+bool inferDims(ir::Module& module, const ir::Op& op, size_t contracted,
+               diag::Engine& engine) {
+  return Inference(module, op, contracted, engine).run();
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,57 @@
+// The layout that a recipe's degrees mean; see Shard.h.
+//
+// This table is all that the compiler knows of the meaning of `dp` and `tp`. A
+// further degree is a further line.
+
+#include "compiler/passes/Shard.h"
+
+namespace recipec::passes {
+
+namespace {
+
+/// The user's name of a dimension: one of two sizes has a number behind it.
+std::string_view baseName(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+std::vector<ir::AxisSet>
+axesOf(const ir::Module& module,
+       const std::vector<std::pair<std::string, std::string>>& entries) {
+  std::vector<ir::AxisSet> axes(module.dims.size());
+  for (const auto& [dim, axisName] : entries) {
+    ir::AxisId axis = ir::findAxis(module, axisName);
+    if (axis == ir::AxisId::none || module[axis].size == 1)
+      continue;
+    for (size_t i = 0; i < module.dims.size(); ++i)
+      if (baseName(module.dims[i].name) == dim)
+        axes[i] = axes[i] | ir::AxisSet(axis);
+  }
+  return axes;
+}
+
+} // namespace
+
+Layout layoutOf(const recipe::Recipe& recipe) {
+  Layout layout;
+  layout.dims = {{"batch", "dp"},
+                 {"heads", "tp"},
+                 {"kv_heads", "tp"},
+                 {"ffn", "tp"},
+                 {"vocab", "tp"}};
+  const recipe::Value& sequence = recipe.at("parallel.sequence");
+  bool isParallel = sequence.isAuto() ? recipe.integer("parallel.tp") > 1
+                                      : std::get<bool>(sequence.data);
+  if (isParallel)
+    layout.residual = {{"sequence", "tp"}};
+  return layout;
+}
+
+Layout wholeLayout() {
+  return {};
+}
+
+DimAxes resolve(const ir::Module& module, const Layout& layout) {
+  return {axesOf(module, layout.dims), axesOf(module, layout.residual)};
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,432 @@
+// Graph → Program by named dimensions.
+//
+// 1. Parameters and inputs are split as the layout says of their dimensions;
+//    the weight of a norm is whole, as a norm reads a whole dimension.
+// 2. Ops are taken in order. Each has a rule that says how its operands must
+//    lie and how its results then do. An op that contracts a split dimension
+//    makes a partial sum, which stays one for as long as readers are linear.
+// 3. An operand that does not lie as it must is brought there by the cheapest
+//    collective from any of the forms in which it exists by then: the new form
+//    is kept for later readers, so that q, k and v share one all-gather.
+// In: a Graph whose sizes its axes divide. Out: a Program with `forward`.
+
+#include "compiler/passes/Shard.h"
+
+#include "compiler/passes/Names.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::AxisId;
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::Sharding;
+using ir::ValueId;
+
+AxisSet splitOf(const std::vector<AxisSet>& dims) {
+  AxisSet axes;
+  for (AxisSet dim : dims)
+    axes = axes | dim;
+  return axes;
+}
+
+class Sharder {
+public:
+  Sharder(ir::Module& module, const Layout& layout)
+      : module(module), axes(resolve(module, layout)), names(module),
+        forms(module.values.size()) {}
+
+  void run() {
+    module.isProgram = true;
+    for (size_t i = 0; i < forms.size(); ++i)
+      forms[i] = {ValueId(i)};
+    for (ir::Value& value : module.values)
+      value.sharding = {layoutOf(value.dims, false), {}};
+    for (ir::Function& function : module.functions)
+      shard(function);
+  }
+
+private:
+  // ---- layouts
+  // ------------------------------------------------------------------
+
+  /// How dimensions are split by themselves; for the residual stream also
+  /// along the axes that split none of them. An axis is used once.
+  std::vector<AxisSet> layoutOf(const std::vector<ir::DimId>& dims,
+                                bool isActivation) const {
+    std::vector<AxisSet> result(dims.size());
+    AxisSet used;
+    auto take = [&](const std::vector<AxisSet>& sets) {
+      for (size_t i = 0; i < dims.size(); ++i) {
+        AxisSet split = sets[size_t(dims[i])] - used;
+        result[i] = result[i] | split;
+        used = used | split;
+      }
+    };
+    take(axes.everywhere);
+    if (isActivation)
+      take(axes.residual);
+    return result;
+  }
+
+  std::vector<AxisSet> layoutOf(ValueId value) const {
+    return layoutOf(module[value].dims, true);
+  }
+
+  const Sharding& shardingOf(ValueId value) const {
+    return module[value].sharding;
+  }
+
+  // ---- collectives
+  // ----------------------------------------------------------------
+
+  /// What a rank sends to bring a form to a sharding, in units of the whole
+  /// value; slices are free.
+  double cost(ValueId form, const Sharding& wanted) const {
+    const Sharding& from = shardingOf(form);
+    AxisSet reduced = from.partial - wanted.partial;
+    if (!(wanted.partial - from.partial).empty())
+      return std::numeric_limits<double>::infinity();
+    double total = 0;
+    if (!(reduced & splitOf(wanted.dims)).empty())
+      total += 1; // reduce-scatter
+    if (!(reduced - splitOf(wanted.dims)).empty())
+      total += 2; // all-reduce: a reduce-scatter and an all-gather
+    for (size_t i = 0; i < from.dims.size(); ++i)
+      if (!(from.dims[i] - wanted.dims[i]).empty())
+        total += 1;
+    return total;
+  }
+
+  /// The value in the wanted form, by way of the cheapest collective.
+  ValueId bring(ValueId value, const Sharding& wanted, const Op& reader) {
+    std::vector<ValueId>& known = forms[size_t(value)];
+    ValueId best = known.front();
+    for (ValueId form : known)
+      if (cost(form, wanted) < cost(best, wanted))
+        best = form;
+    ValueId result = convert(best, wanted, reader);
+    if (std::find(known.begin(), known.end(), result) == known.end())
+      known.push_back(result);
+    return result;
+  }
+
+  ValueId convert(ValueId form, const Sharding& wanted, const Op& reader) {
+    form = reduce(form, wanted, reader);
+    for (size_t i = 0; i < wanted.dims.size(); ++i) {
+      AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i];
+      if (!gathered.empty())
+        form = collective(OpKind::AllGather, form, gathered, int(i), reader);
+    }
+    for (size_t i = 0; i < wanted.dims.size(); ++i) {
+      AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
+      for (size_t axis = 0; axis < module.axes.size(); ++axis)
+        if (sliced.contains(AxisId(axis)))
+          form = collective(OpKind::Slice, form, AxisSet(AxisId(axis)), int(i),
+                            reader);
+    }
+    return form;
+  }
+
+  /// Completes partial sums: scattered along a dimension that is to be split
+  /// along the same axes, everywhere otherwise.
+  ValueId reduce(ValueId form, const Sharding& wanted, const Op& reader) {
+    for (size_t i = 0; i < wanted.dims.size(); ++i) {
+      AxisSet sums = shardingOf(form).partial - wanted.partial;
+      AxisSet scattered = sums & wanted.dims[i];
+      if (!scattered.empty())
+        form =
+            collective(OpKind::ReduceScatter, form, scattered, int(i), reader);
+    }
+    AxisSet sums = shardingOf(form).partial - wanted.partial;
+    if (!sums.empty())
+      form = collective(OpKind::AllReduce, form, sums, -1, reader);
+    return form;
+  }
+
+  ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
+                     const Op& reader) {
+    Op op{};
+    op.kind = kind;
+    op.layer = reader.layer;
+    op.range = module[form].range;
+    op.operands = {form};
+    ir::Value value = module[form];
+    value.kind = ir::ValueKind::temporary;
+    if (dim >= 0)
+      op.attributes["dim"] = int64_t(dim);
+    if (kind == OpKind::Slice)
+      op.attributes["axis"] = axisName(group);
+    else
+      op.group = group;
+    if (kind == OpKind::AllReduce)
+      op.attributes["reduce"] = std::string("sum");
+    else if (kind == OpKind::AllGather)
+      value.sharding.dims[size_t(dim)] =
+          value.sharding.dims[size_t(dim)] - group;
+    else
+      value.sharding.dims[size_t(dim)] =
+          value.sharding.dims[size_t(dim)] | group;
+    if (kind == OpKind::AllReduce || kind == OpKind::ReduceScatter)
+      value.sharding.partial = value.sharding.partial - group;
+    value.name = names.make(join(value.name, ir::opName(kind)));
+    op.name = value.name;
+    op.results = {ir::addValue(module, std::move(value))};
+    out.push_back(op);
+    return op.results[0];
+  }
+
+  std::string axisName(AxisSet set) const {
+    for (size_t i = 0; i < module.axes.size(); ++i)
+      if (set == AxisSet(AxisId(i)))
+        return module.axes[i].name;
+    assert(set.empty() && "an attribute names one axis");
+    return "";
+  }
+
+  // ---- ops
+  // --------------------------------------------------------------------------
+
+  void shard(ir::Function& function) {
+    for (const Op& op : function.ops)
+      if (op.kind == OpKind::RmsNorm)
+        module[op.operands[1]].sharding = whole(op.operands[1]);
+    std::vector<Op> ops = std::move(function.ops);
+    out.clear();
+    out.reserve(ops.size() + ops.size() / 2);
+    for (Op& op : ops)
+      rule(op);
+    function.ops = std::move(out);
+  }
+
+  Sharding whole(ValueId value) const {
+    return {std::vector<AxisSet>(module[value].dims.size()), {}};
+  }
+
+  void set(ValueId result, std::vector<AxisSet> dims, AxisSet partial = {}) {
+    module[result].sharding = {std::move(dims), partial};
+  }
+
+  void require(Op& op, size_t operand, std::vector<AxisSet> dims,
+               AxisSet partial = {}) {
+    op.operands[operand] =
+        bring(op.operands[operand], {std::move(dims), partial}, op);
+  }
+
+  void rule(Op& op) {
+    switch (op.kind) {
+    case OpKind::Embedding:
+      embedding(op);
+      break;
+    case OpKind::Linear:
+      linear(op);
+      break;
+    case OpKind::RmsNorm:
+      rmsNorm(op);
+      break;
+    case OpKind::Rope:
+      rope(op);
+      break;
+    case OpKind::Attention:
+      attention(op);
+      break;
+    case OpKind::Silu:
+    case OpKind::Swiglu:
+    case OpKind::Mul:
+    case OpKind::Scale:
+      elementwise(op, op.operands.size());
+      break;
+    case OpKind::Dropout:
+      dropout(op);
+      break;
+    case OpKind::Add:
+      add(op);
+      break;
+    case OpKind::SoftmaxMax:
+      return softmaxMax(op);
+    case OpKind::SoftmaxSum:
+      softmaxSum(op);
+      break;
+    case OpKind::Nll:
+      nll(op);
+      break;
+    default:
+      assert(false && "a Graph holds the ops of models alone");
+    }
+    out.push_back(std::move(op));
+  }
+
+  /// tokens [b, s], table [v, h] → [b, s, h], a sum over the table's shards.
+  void embedding(Op& op) {
+    const std::vector<AxisSet>& table = shardingOf(op.operands[1]).dims;
+    std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
+    dims.push_back(table[1]);
+    if (!table[0].empty())
+      op.attributes["axis"] = axisName(table[0]);
+    set(op.results[0], std::move(dims), table[0]);
+  }
+
+  /// x [lead..., from...], w [to..., from...] → y [lead..., to...]. The weight
+  /// stays where it is. x comes as its cheapest form with the weight's split of
+  /// `from` and none of the weight's axes elsewhere.
+  void linear(Op& op) {
+    ValueId x = op.operands[0];
+    size_t xs = module[x].dims.size(), ws = module[op.operands[1]].dims.size(),
+           ys = module[op.results[0]].dims.size();
+    size_t lead = (xs + ys - ws) / 2, to = (ys + ws - xs) / 2;
+    const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
+    Sharding best;
+    double bestCost = std::numeric_limits<double>::infinity();
+    for (ValueId form : forms[size_t(x)]) {
+      Sharding wanted = linearOperand(form, weight, lead, to);
+      double price = cost(form, wanted);
+      // Of equal forms a whole one is better than a partial sum: what is
+      // computed from it needs no reduction.
+      if (price < bestCost || (price == bestCost && wanted.partial.empty())) {
+        bestCost = price;
+        best = std::move(wanted);
+      }
+    }
+    op.operands[0] = bring(x, best, op);
+    std::vector<AxisSet> result(best.dims.begin(),
+                                best.dims.begin() + long(lead));
+    result.insert(result.end(), weight.begin(), weight.begin() + long(to));
+    AxisSet contracted = splitOf({weight.begin() + long(to), weight.end()});
+    set(op.results[0], std::move(result), contracted | best.partial);
+  }
+
+  Sharding linearOperand(ValueId form, const std::vector<AxisSet>& weight,
+                         size_t lead, size_t to) const {
+    Sharding wanted = shardingOf(form);
+    AxisSet used = splitOf(weight);
+    wanted.partial = wanted.partial - used;
+    for (size_t i = 0; i < wanted.dims.size(); ++i)
+      wanted.dims[i] = i < lead ? wanted.dims[i] - used : weight[to + i - lead];
+    return wanted;
+  }
+
+  /// x [..., h] lies like the residual stream, h whole.
+  void rmsNorm(Op& op) {
+    std::vector<ir::DimId> lead = module[op.operands[0]].dims;
+    lead.pop_back();
+    std::vector<AxisSet> dims = layoutOf(lead, true);
+    set(op.results[1], dims);
+    dims.emplace_back();
+    require(op, 0, dims);
+    set(op.results[0], std::move(dims));
+  }
+
+  void rope(Op& op) {
+    std::vector<AxisSet> dims = layoutOf(op.operands[0]);
+    require(op, 0, dims);
+    require(op, 1, {dims[0], dims[1]});
+    set(op.results[0], std::move(dims));
+  }
+
+  /// Heads may be split where query and key heads are split alike; attention
+  /// mixes the other dimensions.
+  void attention(Op& op) {
+    std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
+    std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
+    AxisSet heads = q[2] & k[2];
+    std::vector<AxisSet> dims = {q[0], {}, heads, {}};
+    for (size_t i = 0; i < 3; ++i)
+      require(op, i, dims);
+    require(op, 3, {dims[0], dims[1]});
+    set(op.results[0], dims);
+    set(op.results[1], {dims[0], heads, {}});
+  }
+
+  void elementwise(Op& op, size_t count) {
+    std::vector<AxisSet> dims = layoutOf(op.results[0]);
+    for (size_t i = 0; i < count; ++i)
+      require(op, i, dims);
+    set(op.results[0], std::move(dims));
+  }
+
+  /// The kernel numbers elements by their place in the whole tensor, for which
+  /// it needs the axes that split it.
+  void dropout(Op& op) {
+    elementwise(op, 1);
+    const std::vector<AxisSet>& dims = shardingOf(op.results[0]).dims;
+    require(op, 1, {dims[0]});
+    std::vector<std::string> list;
+    for (AxisSet split : shardingOf(op.results[0]).dims)
+      list.push_back(axisName(split));
+    op.attributes["axes"] = std::move(list);
+  }
+
+  /// Two partial sums over the same axes are added as such, so that a linear
+  /// and its adapter pay one collective.
+  void add(Op& op) {
+    const std::vector<ValueId>& left = forms[size_t(op.operands[0])];
+    const std::vector<ValueId>& right = forms[size_t(op.operands[1])];
+    const Sharding& sharding = shardingOf(left.front());
+    if (left.size() > 1 || right.size() > 1 || sharding.partial.empty() ||
+        sharding != shardingOf(right.front()))
+      return elementwise(op, 2);
+    module[op.results[0]].sharding = sharding;
+  }
+
+  // ---- loss
+  // ---------------------------------------------------------------------------
+
+  /// The maximum over a split vocabulary is at once made that of all of it.
+  void softmaxMax(Op& op) {
+    std::vector<AxisSet> logits = layoutOf(op.operands[0]);
+    require(op, 0, logits);
+    AxisSet vocabulary = logits.back();
+    logits.pop_back();
+    ValueId result = op.results[0];
+    set(result, std::move(logits));
+    out.push_back(op);
+    if (vocabulary.empty())
+      return;
+    ValueId all = collective(OpKind::AllReduce, result, vocabulary, -1, op);
+    out.back().attributes["reduce"] = std::string("max");
+    forms[size_t(result)] = {all};
+  }
+
+  void softmaxSum(Op& op) {
+    std::vector<AxisSet> logits = layoutOf(op.operands[0]);
+    require(op, 0, logits);
+    AxisSet vocabulary = logits.back();
+    logits.pop_back();
+    require(op, 1, logits);
+    require(op, 2, logits);
+    if (!vocabulary.empty())
+      op.attributes["axis"] = axisName(vocabulary);
+    logits.emplace_back();
+    set(op.results[0], std::move(logits), vocabulary);
+  }
+
+  void nll(Op& op) {
+    std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
+    std::vector<AxisSet> stats = dims;
+    stats.emplace_back();
+    op.operands[0] = forms[size_t(op.operands[0])].front();
+    require(op, 1, std::move(stats));
+    require(op, 2, dims);
+    set(op.results[0], {}, splitOf(dims));
+  }
+
+  ir::Module& module;
+  DimAxes axes;
+  Names names;
+  std::vector<std::vector<ValueId>> forms; // by value of the Graph
+  std::vector<Op> out;
+};
+
+} // namespace
+
+void shard(ir::Module& module, const Layout& layout) {
+  Sharder(module, layout).run();
+}
+
+} // namespace recipec::passes
