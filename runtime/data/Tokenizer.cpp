@@ -25,6 +25,7 @@ Expected<Tokenizer> Tokenizer::read(const std::string& path) {
   return parse(std::move(text), path);
 }
 
+/// Tokens that are looked for in normalized text are spelled so.
 static Status normalizeContents(TokenizerParts& parts) {
   for (AddedToken& token : parts.added) {
     if (!token.normalized)
@@ -45,17 +46,14 @@ Expected<Tokenizer> Tokenizer::parse(std::string text,
   Expected<TokenizerParts> parts = readTokenizerJson(text);
   if (!parts)
     return within(parts.status());
+  if (Status status = normalizeContents(*parts); !status)
+    return within(status);
   Expected<BytePairs> pairs = BytePairs::build(parts->rules);
   if (!pairs)
     return within(pairs.status());
 
-  TokenizerParts searched = {};
-  searched.normalization = parts->normalization;
-  searched.added = parts->added;
-  if (Status status = normalizeContents(searched); !status)
-    return within(status);
   std::vector<AddedToken> raw, normalized;
-  for (const AddedToken& token : searched.added)
+  for (const AddedToken& token : parts->added)
     (token.normalized ? normalized : raw).push_back(token);
   Expected<AddedTokens> rawTokens = AddedTokens::build(std::move(raw));
   RECIPERUN_TRY(rawTokens);

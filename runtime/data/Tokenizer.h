@@ -56,7 +56,8 @@ public:
 
   /// One more than the largest id.
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
-  /// The id of a token in the file's spelling; -1 where there is none.
+  /// The id of a token in the file's spelling, normalized where the token is
+  /// `normalized`; -1 where there is none.
   int32_t idOf(std::string_view token) const;
   /// The bytes that an id stands for; they may end inside a code point.
   const std::string& bytesOf(int32_t id) const;

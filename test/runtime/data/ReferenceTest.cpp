@@ -35,6 +35,9 @@ TEST_P(Reference, givesTheSameIds) {
   const fs::path folder = GetParam();
   const Expected<Tokenizer> tokenizer =
       Tokenizer::read((folder / "tokenizer.json").string());
+  if (!tokenizer &&
+      tokenizer.message().find("without ICU") != std::string::npos)
+    GTEST_SKIP() << tokenizer.message();
   ASSERT_TRUE(tokenizer) << tokenizer.message();
   std::ifstream lines(folder / "lines.jsonl");
   std::string line;
