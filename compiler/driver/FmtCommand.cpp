@@ -1,0 +1,111 @@
+// `recipec fmt [--check] FILE...`: the one style.
+//
+//   1. Read and parse each file; one with syntax errors is left alone.
+//   2. Format it. With `--check`, name it where that changes it.
+//   3. Otherwise write the text beside the file and rename it over, so that the
+//      file is whole at any time. `-` reads standard input and prints.
+
+#include "compiler/driver/Driver.h"
+
+#include "compiler/diag/Render.h"
+#include "compiler/format/Format.h"
+#include "compiler/parse/Parse.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+
+namespace recipec::driver {
+
+namespace {
+
+/// The file's bytes; nothing, and a message, where it cannot be read.
+std::optional<std::string> readInput(const std::string& path,
+                                     std::ostream& err) {
+  if (path == "-")
+    return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::error_code error;
+  bool isFolder = std::filesystem::is_directory(path, error);
+  std::ifstream stream(path, std::ios::binary);
+  if (isFolder || !stream) {
+    err << "error: cannot read `" << path
+        << "`: " << std::strerror(isFolder ? EISDIR : errno) << '\n';
+    return std::nullopt;
+  }
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+/// Writes `text` beside `path` and renames it over; false, and a message, where
+/// that fails. The file keeps its permissions, a link its target.
+bool replaceFile(const std::string& path, const std::string& text,
+                 std::ostream& err) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path target = fs::canonical(path, error);
+  fs::path aside = target;
+  aside += ".fmt-" + std::to_string(getpid());
+  if (!error) {
+    std::ofstream stream(aside, std::ios::binary);
+    stream << text;
+    stream.close();
+    if (!stream)
+      error = std::error_code(errno, std::generic_category());
+  }
+  if (!error)
+    fs::permissions(aside, fs::status(target).permissions(), error);
+  if (!error)
+    fs::rename(aside, target, error);
+  if (!error)
+    return true;
+  err << "error: cannot write `" << path << "`: " << error.message() << '\n';
+  fs::remove(aside, error);
+  return false;
+}
+
+/// Formats one file; gives its exit code.
+int formatFile(const std::string& path, const Invocation& invocation) {
+  std::optional<std::string> text = readInput(path, invocation.err);
+  if (!text)
+    return exitDiagnostics;
+  SourceMap sources;
+  diag::Engine engine;
+  std::string name = path == "-" ? "<stdin>" : path;
+  SourceId source = sources.add(name, *text, SourceKind::file);
+  ast::File file = parse::parse(sources, source, engine);
+  if (engine.hasErrors()) {
+    invocation.err << diag::render(engine, sources);
+    return exitDiagnostics;
+  }
+  std::string formatted = format::format(file, sources);
+  if (invocation.checkOnly) {
+    if (formatted == *text)
+      return exitSuccess;
+    invocation.out << name << '\n';
+    return exitDiagnostics;
+  }
+  if (path == "-") {
+    invocation.out << formatted;
+    return exitSuccess;
+  }
+  if (formatted == *text || replaceFile(path, formatted, invocation.err))
+    return exitSuccess;
+  return exitDiagnostics;
+}
+
+} // namespace
+
+int runFmt(const Invocation& invocation) {
+  int result = exitSuccess;
+  for (const std::string& path : invocation.inputs)
+    result = std::max(result, formatFile(path, invocation));
+  return result;
+}
+
+} // namespace recipec::driver
