@@ -159,22 +159,29 @@ Status MpiCommunicator::allGather(int group, const Tensor& in,
       std::memcpy(out.data, in.data, size_t(in.bytes()));
     return Status::ok();
   }
-  std::byte* ownPart = writableBytes(out) + circle.rank * in.bytes();
-  bool inPlace = in.data == ownPart;
-  bool apart = bytesOf(in) + in.bytes() <= bytesOf(out) ||
-               bytesOf(out) + out.bytes() <= bytesOf(in);
-  if (blocks.contiguous() && (inPlace || apart) &&
-      in.bytes() <= std::numeric_limits<int>::max())
-    return check(MPI_Allgather(inPlace ? MPI_IN_PLACE : in.data,
-                               int(in.bytes()), MPI_BYTE, out.data,
-                               int(in.bytes()), MPI_BYTE, circle.comm),
-                 "MPI_Allgather");
+  if (blocks.contiguous() && in.bytes() <= std::numeric_limits<int>::max())
+    return gatherContiguous(circle, in, out);
   int64_t elements = blocks.partElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
   for (int64_t end = elements; end > 0; end -= std::min(piece, end))
     RECIPERUN_TRY(gatherPiece(circle, blocks, std::max<int64_t>(0, end - piece),
                               end, bytesOf(in), writableBytes(out)));
   return Status::ok();
+}
+
+/// Which of MPI's two forms is used depends on what all ranks have in common:
+/// whether the buffers overlap.
+Status MpiCommunicator::gatherContiguous(const Circle& circle, const Tensor& in,
+                                         const Tensor& out) {
+  int bytes = int(in.bytes());
+  bool apart = bytesOf(in) + in.bytes() <= bytesOf(out) ||
+               bytesOf(out) + out.bytes() <= bytesOf(in);
+  if (!apart)
+    std::memmove(writableBytes(out) + circle.rank * in.bytes(), in.data,
+                 size_t(bytes));
+  return check(MPI_Allgather(apart ? in.data : MPI_IN_PLACE, bytes, MPI_BYTE,
+                             out.data, bytes, MPI_BYTE, circle.comm),
+               "MPI_Allgather");
 }
 
 Status MpiCommunicator::gatherPiece(const Circle& circle, const Blocks& blocks,

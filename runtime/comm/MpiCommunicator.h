@@ -61,6 +61,8 @@ private:
   Status reducePiece(const Circle& circle, plan::DType type,
                      Reduction reduction, int64_t elements, const std::byte* in,
                      std::byte* out);
+  Status gatherContiguous(const Circle& circle, const Tensor& in,
+                          const Tensor& out);
   Status gatherPiece(const Circle& circle, const Blocks& blocks, int64_t begin,
                      int64_t end, const std::byte* in, std::byte* out);
   Status scatterPiece(const Circle& circle, const Blocks& blocks,

@@ -1,0 +1,260 @@
+// Every collective, type and dimension, on the ranks that mpirun gives it.
+//
+// Run by collectives.test with 1, 2 and 4 ranks. Values are functions of (rank,
+// element), so that each rank knows what it has to receive. Sums are compared
+// with the sum in rank order, to the bit.
+
+#include "runtime/comm/MpiSession.h"
+#include "runtime/device/BFloat16.h"
+#include "runtime/plan/Mesh.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace reciperun::comm {
+namespace {
+
+using device::bf16;
+using plan::DType;
+
+/// The job of this process; set once by main.
+MpiSession*& session() {
+  static MpiSession* current = nullptr;
+  return current;
+}
+
+plan::Mesh testMesh() {
+  plan::Mesh mesh;
+  int tp = session()->ranks() > 1 ? 2 : 1;
+  mesh.axes = {{"dp", session()->ranks() / tp}, {"tp", tp}};
+  mesh.groups = {{"tp", {"tp"}}, {"dp", {"dp"}}, {"world", {"dp", "tp"}}};
+  mesh.ranks = session()->ranks();
+  return mesh;
+}
+
+template <class T> constexpr DType typeOf() {
+  if constexpr (std::is_same_v<T, double>)
+    return DType::f64;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::f32;
+  else if constexpr (std::is_same_v<T, bf16>)
+    return DType::bf16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return DType::i32;
+  else
+    return DType::i64;
+}
+
+/// What rank `rank` contributes at element i: values whose sums are rounded.
+template <class T> T valueOf(int rank, int64_t i) {
+  double value = double((i * 7919 + rank * 104729) % 2003 - 1000);
+  if constexpr (std::is_integral_v<T>)
+    return T(value);
+  else
+    return T(float(value / 300.0));
+}
+
+/// Sums are kept in float for bf16.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
+
+template <class T> T expectedSum(const std::vector<int>& members, int64_t i) {
+  Wide<T> total = Wide<T>(valueOf<T>(members[0], i));
+  for (size_t m = 1; m < members.size(); ++m)
+    total += Wide<T>(valueOf<T>(members[m], i));
+  return T(total);
+}
+
+constexpr int moreThanABuffer = 5'000'011; // in bytes
+
+template <class T> bool same(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+template <class T> class Collectives : public testing::Test {
+protected:
+  void SetUp() override {
+    mesh = testMesh();
+    auto made = session()->connect(mesh);
+    ASSERT_TRUE(made) << made.message();
+    communicator = std::move(*made);
+    rank = session()->rank();
+  }
+
+  using Shape = std::vector<int64_t>;
+
+  Tensor view(std::vector<T>& data, const Shape& shape) {
+    return {data.data(), typeOf<T>(), shape};
+  }
+  std::vector<T> contribution(int64_t elements) {
+    std::vector<T> data(static_cast<size_t>(elements));
+    for (int64_t i = 0; i < elements; ++i)
+      data[size_t(i)] = valueOf<T>(rank, i);
+    return data;
+  }
+
+  void allReduce(int group, int64_t elements) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    Shape shape = {elements};
+    std::vector<T> in = contribution(elements), out(in.size());
+    ASSERT_TRUE(communicator->allReduce(group, view(in, shape),
+                                        view(out, shape), Reduction::sum));
+    expectEach(elements, [&](int64_t i) {
+      return same(out[size_t(i)], expectedSum<T>(members, i));
+    });
+    ASSERT_TRUE(communicator->allReduce(group, view(in, shape), view(in, shape),
+                                        Reduction::max));
+    expectEach(elements, [&](int64_t i) {
+      Wide<T> largest = Wide<T>(valueOf<T>(members[0], i));
+      for (int member : members)
+        largest = std::max(largest, Wide<T>(valueOf<T>(member, i)));
+      return Wide<T>(in[size_t(i)]) == largest;
+    });
+  }
+
+  /// Asks only once for all elements: an EXPECT for each takes seconds.
+  static void expectEach(int64_t elements,
+                         const std::function<bool(int64_t)>& holds) {
+    for (int64_t i = 0; i < elements; ++i)
+      if (!holds(i)) {
+        ADD_FAILURE() << "element " << i << " of " << elements;
+        return;
+      }
+  }
+
+  /// Element number of the whole for element i of part `part`.
+  static int64_t inWhole(const Shape& part, int dim, int parts, int number,
+                         int64_t i) {
+    int64_t block = std::accumulate(part.begin() + dim, part.end(), int64_t(1),
+                                    std::multiplies<>());
+    return (i / block * parts + number) * block + i % block;
+  }
+
+  void gatherAndScatter(int group, const Shape& part, int dim, bool sharing) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    int parts = int(members.size());
+    int own =
+        int(std::find(members.begin(), members.end(), rank) - members.begin());
+    Shape whole = part;
+    whole[size_t(dim)] *= parts;
+    int64_t elements = plan::elementCount(part);
+
+    // Where buffers are shared, the part starts where the whole does.
+    std::vector<T> out(size_t(elements * parts));
+    std::vector<T> in = contribution(elements);
+    if (sharing)
+      std::copy(in.begin(), in.end(), out.begin());
+    Tensor input = view(sharing ? out : in, part);
+    ASSERT_TRUE(communicator->allGather(group, input, view(out, whole), dim));
+    for (int number = 0; number < parts; ++number)
+      expectEach(elements, [&](int64_t i) {
+        return same(out[size_t(inWhole(part, dim, parts, number, i))],
+                    valueOf<T>(members[size_t(number)], i));
+      });
+
+    std::vector<T> sums = contribution(elements * parts), mine(in.size());
+    Tensor output = view(sharing ? sums : mine, part);
+    ASSERT_TRUE(
+        communicator->reduceScatter(group, view(sums, whole), output, dim));
+    expectEach(elements, [&](int64_t i) {
+      return same(output.template as<T>()[i],
+                  expectedSum<T>(members, inWhole(part, dim, parts, own, i)));
+    });
+  }
+
+  plan::Mesh mesh;
+  std::unique_ptr<Communicator> communicator;
+  int rank = 0;
+};
+
+using Types = testing::Types<double, float, bf16, int32_t, int64_t>;
+TYPED_TEST_SUITE(Collectives, Types);
+
+TYPED_TEST(Collectives, allReduce) {
+  for (int group : {0, 1, 2})
+    for (int64_t elements : {1, 3, 1000, 100'003})
+      this->allReduce(group, elements);
+  this->allReduce(2, moreThanABuffer / int64_t(sizeof(TypeParam)));
+}
+
+TYPED_TEST(Collectives, gatherAndScatterEveryDimension) {
+  for (int group : {0, 1, 2})
+    for (int dim : {0, 1, 2})
+      for (bool sharing : {false, true})
+        this->gatherAndScatter(group, {3, 5, 7}, dim, sharing);
+}
+
+TYPED_TEST(Collectives, gatherAndScatterMoreThanABuffer) {
+  for (int dim : {0, 1, 2})
+    for (bool sharing : {false, true})
+      this->gatherAndScatter(2, {3, 509, 2048 / int64_t(sizeof(TypeParam))},
+                             dim, sharing);
+}
+
+TYPED_TEST(Collectives, gatherIntoTheOwnPart) {
+  std::vector<int> members =
+      plan::groupMembers(this->mesh, this->mesh.groups[2], this->rank);
+  const int64_t elements = 1000;
+  std::vector<TypeParam> whole(members.size() * elements);
+  std::vector<TypeParam> own = this->contribution(elements);
+  std::copy(own.begin(), own.end(), whole.begin() + this->rank * elements);
+  std::vector<int64_t> part = {elements}, all = {int64_t(whole.size())};
+  Tensor in{whole.data() + this->rank * elements, typeOf<TypeParam>(), part};
+  ASSERT_TRUE(this->communicator->allGather(2, in, this->view(whole, all), 0));
+  for (size_t m = 0; m < members.size(); ++m)
+    for (int64_t i = 0; i < elements; ++i)
+      ASSERT_TRUE(same(whole[m * elements + size_t(i)],
+                       valueOf<TypeParam>(members[m], i)));
+}
+
+class Agreement : public Collectives<float> {};
+
+TEST_F(Agreement, tellsTheLowestFailure) {
+  EXPECT_TRUE(communicator->agree(Status::ok()));
+  Status mine = rank == session()->ranks() - 1 ? Status::error("lost the file")
+                                               : Status::ok();
+  Status agreed = communicator->agree(mine);
+  int last = session()->ranks() - 1;
+  EXPECT_EQ(agreed.message(),
+            last == 0 ? "lost the file"
+                      : "on rank " + std::to_string(last) + ": lost the file");
+  EXPECT_EQ(communicator->agree(Status::error("all")).message(), "all");
+}
+
+TEST_F(Agreement, maximumAndMessages) {
+  Expected<int64_t> largest = communicator->maximum(1000 - rank);
+  ASSERT_TRUE(largest);
+  EXPECT_EQ(*largest, 1000);
+  std::vector<std::byte> bytes(10'000'000, std::byte(7));
+  if (rank != 0 && rank + 1 == session()->ranks()) {
+    ASSERT_TRUE(communicator->send(0, bytes));
+  }
+  if (rank == 0 && session()->ranks() > 1) {
+    std::vector<std::byte> received(bytes.size());
+    ASSERT_TRUE(communicator->receive(session()->ranks() - 1, received));
+    EXPECT_EQ(received, bytes);
+  }
+}
+
+TEST_F(Agreement, refusesAMeshOfAnotherSize) {
+  plan::Mesh other;
+  other.ranks = session()->ranks() + 1;
+  EXPECT_FALSE(session()->connect(other));
+}
+
+} // namespace
+} // namespace reciperun::comm
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto session = reciperun::comm::MpiSession::start();
+  if (!session)
+    return 1;
+  reciperun::comm::session() = &*session;
+  return RUN_ALL_TESTS();
+}
