@@ -13,7 +13,8 @@
 
 #include "compiler/passes/Optimizer.h"
 
-#include <algorithm>
+#include "compiler/passes/Names.h"
+
 #include <cassert>
 #include <string>
 
@@ -52,17 +53,11 @@ AxisSet splitAxes(const ir::Value& value) {
   return axes;
 }
 
-ir::Function& functionNamed(ir::Module& program, const std::string& name) {
-  if (ir::Function* function = ir::findFunction(program, name))
-    return *function;
-  program.functions.push_back({name, {}});
-  return program.functions.back();
-}
-
 class OptimizerPass {
 public:
   OptimizerPass(ir::Module& program, const recipe::Recipe& recipe)
-      : program(program), recipe(recipe), worldAxes(world(program)) {}
+      : program(program), recipe(recipe), names(program),
+        worldAxes(world(program)) {}
 
   void run();
 
@@ -78,7 +73,7 @@ private:
   void addStep();
   void addLossFunctions();
 
-  ValueId addValue(std::string name, ValueKind kind, ir::DType type,
+  ValueId addValue(const std::string& name, ValueKind kind, ir::DType type,
                    std::vector<ir::DimId> dims, ir::Sharding sharding);
   ValueId addScalar(const std::string& name, ValueKind kind, ir::DType type);
   Op op(OpKind kind, std::string name, std::vector<ValueId> operands,
@@ -87,27 +82,28 @@ private:
 
   ir::Module& program;
   const recipe::Recipe& recipe;
+  Names names;
   AxisSet worldAxes;
-  AxisSet dataAxes;          // dp, when it has more than one rank
+  AxisSet dataAxes; // dp, when it has more than one rank
   ir::AxisId shardAxis = ir::AxisId::none;
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
   ValueId rankNorm = ValueId::none;
   ValueId norm = ValueId::none;
 };
 
-// ---- values and ops -----------------------------------------------------------
+// ---- values and ops
+// -----------------------------------------------------------
 
-ValueId OptimizerPass::addValue(std::string name, ValueKind kind,
+ValueId OptimizerPass::addValue(const std::string& name, ValueKind kind,
                                 ir::DType type, std::vector<ir::DimId> dims,
                                 ir::Sharding sharding) {
   ir::Value value;
-  value.name = std::move(name);
+  value.name = names.make(name);
   value.kind = kind;
   value.type = type;
   value.dims = std::move(dims);
   value.sharding = std::move(sharding);
-  program.values.push_back(std::move(value));
-  return ValueId(program.values.size() - 1);
+  return ir::addValue(program, std::move(value));
 }
 
 ValueId OptimizerPass::addScalar(const std::string& name, ValueKind kind,
@@ -131,7 +127,8 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
   function.ops.push_back(op(OpKind::Zero, program[value].name, {}, {value}));
 }
 
-// ---- regions ------------------------------------------------------------------
+// ---- regions
+// ------------------------------------------------------------------
 
 std::string OptimizerPass::regionName(const ir::Param& param) const {
   std::string name = param.decay ? "decay" : "no_decay";
@@ -173,13 +170,10 @@ void OptimizerPass::layOut(ir::Region& region) {
   region.elements = roundUp(end, shards * alignmentElements(program));
   region.shard = shardAxis;
 
-  ir::Dim dim;
-  dim.name = "region." + region.name;
-  dim.size = region.elements * ir::sizeOf(program, split);
-  program.dims.push_back(dim);
-  std::vector<ir::DimId> dims = {ir::DimId(program.dims.size() - 1)};
-  ir::DType wide = program[first.gradient].type;
-  std::string base = dim.name;
+  std::string base = "region." + region.name;
+  std::vector<ir::DimId> dims = {
+      ir::addDim(program, base, region.elements * ir::sizeOf(program, split))};
+  ir::DType wide = ir::accumulationType(program.compute);
 
   ir::Sharding whole{{split}, {}};
   ir::Sharding unreduced{{split}, dataAxes};
@@ -187,14 +181,14 @@ void OptimizerPass::layOut(ir::Region& region) {
   if (shardAxis != ir::AxisId::none)
     part.dims[0] = part.dims[0] | AxisSet(shardAxis);
 
-  region.param = addValue(base, ValueKind::parameter, program.compute, dims,
-                          whole);
-  region.gradient = addValue(base + ".gradient", ValueKind::gradient, wide,
-                             dims, unreduced);
+  region.param =
+      addValue(base, ValueKind::parameter, program.compute, dims, whole);
+  region.gradient =
+      addValue(base + ".gradient", ValueKind::gradient, wide, dims, unreduced);
   region.gradientPart = region.gradient;
   if (!dataAxes.empty())
-    region.gradientPart = addValue(base + ".gradient_sum", ValueKind::gradient,
-                                   wide, dims, part);
+    region.gradientPart =
+        addValue(base + ".gradient_sum", ValueKind::gradient, wide, dims, part);
   region.paramPart = region.param;
   if (shardAxis != ir::AxisId::none)
     region.paramPart = addValue(base + ".part", ValueKind::parameter,
@@ -207,7 +201,8 @@ void OptimizerPass::layOut(ir::Region& region) {
   region.momentV = addValue(base + ".v", ValueKind::state, wide, dims, part);
 }
 
-// ---- functions ----------------------------------------------------------------
+// ---- functions
+// ----------------------------------------------------------------
 
 void OptimizerPass::addScalars() {
   rankLoss = program.bindings.at("loss");
@@ -218,6 +213,7 @@ void OptimizerPass::addScalars() {
   norm = rankNorm;
   if (!worldAxes.empty())
     norm = addScalar("norm_squared_sum", ValueKind::state, ir::DType::f64);
+  program.bindings.erase("logits"); // no one reads them while training
   program.bindings["loss"] = loss;
   program.bindings["norm_squared"] = norm;
   program.bindings["learning_rate"] =
@@ -225,7 +221,7 @@ void OptimizerPass::addScalars() {
   program.bindings["step"] =
       addScalar("step", ValueKind::input, ir::DType::i32);
 
-  ir::Function& begin = functionNamed(program, "begin");
+  ir::Function& begin = ir::obtainFunction(program, "begin");
   for (const ir::Region& region : program.regions)
     zero(begin, region.gradient);
   zero(begin, rankLoss);
@@ -235,7 +231,7 @@ void OptimizerPass::addScalars() {
 void OptimizerPass::addReduction() {
   if (dataAxes.empty())
     return;
-  ir::Function& update = functionNamed(program, "update");
+  ir::Function& update = ir::obtainFunction(program, "update");
   for (const ir::Region& region : program.regions) {
     bool scatter = region.shard != ir::AxisId::none;
     Op reduce = op(scatter ? OpKind::ReduceScatter : OpKind::AllReduce,
@@ -251,7 +247,7 @@ void OptimizerPass::addReduction() {
 }
 
 void OptimizerPass::addNorm() {
-  ir::Function& update = functionNamed(program, "update");
+  ir::Function& update = ir::obtainFunction(program, "update");
   for (const ir::Region& region : program.regions) {
     // Ranks that hold the same part each add its squares to the sum.
     AxisSet copies = worldAxes - splitAxes(program[region.gradientPart]);
@@ -269,26 +265,26 @@ void OptimizerPass::addNorm() {
 }
 
 void OptimizerPass::addStep() {
-  ir::Function& update = functionNamed(program, "update");
+  ir::Function& update = ir::obtainFunction(program, "update");
   ValueId rate = program.bindings.at("learning_rate");
   ValueId step = program.bindings.at("step");
-  const auto& betas =
-      std::get<recipe::List>(recipe.at("optimizer.betas").data);
-  auto beta = [&](size_t i) { return std::get<double>(betas[i].data); };
-  const recipe::Value& clip = recipe.at("optimizer.clip");
+  const auto& betas = std::get<recipe::List>(recipe.at("optimizer.betas").data);
+  auto beta = [&](size_t i) {
+    const int64_t* whole = std::get_if<int64_t>(&betas[i].data);
+    return whole ? double(*whole) : std::get<double>(betas[i].data);
+  };
   for (const ir::Region& region : program.regions) {
     bool decays = program[region.params.front()].decay;
-    Op adamw = op(OpKind::AdamW, program[region.param].name,
-                  {region.gradientPart, norm, rate, step},
-                  {region.paramPart, region.master, region.momentM,
-                   region.momentV});
+    Op adamw =
+        op(OpKind::AdamW, program[region.param].name,
+           {region.gradientPart, norm, rate, step},
+           {region.paramPart, region.master, region.momentM, region.momentV});
     adamw.attributes["beta1"] = beta(0);
     adamw.attributes["beta2"] = beta(1);
     adamw.attributes["eps"] = recipe.real("optimizer.eps");
     adamw.attributes["weight_decay"] =
         decays ? recipe.real("optimizer.weight_decay") : 0.0;
-    adamw.attributes["clip"] =
-        clip.isNone() ? 0.0 : recipe.real("optimizer.clip");
+    adamw.attributes["clip"] = recipe.real("optimizer.clip");
     update.ops.push_back(std::move(adamw));
   }
   for (const ir::Region& region : program.regions) {
@@ -312,11 +308,11 @@ void OptimizerPass::addLossFunctions() {
     reduce.group = dataAxes;
     function.ops.push_back(std::move(reduce));
   };
-  reduceLoss(functionNamed(program, "update"));
+  reduceLoss(ir::obtainFunction(program, "update"));
   if (!ir::findFunction(program, "evaluate"))
     return;
-  zero(functionNamed(program, "evaluate_begin"), rankLoss);
-  reduceLoss(functionNamed(program, "evaluate_end"));
+  zero(ir::obtainFunction(program, "evaluate_begin"), rankLoss);
+  reduceLoss(ir::obtainFunction(program, "evaluate_end"));
 }
 
 void OptimizerPass::run() {

@@ -1,0 +1,47 @@
+// What a Program takes and how fast it should be.
+
+#ifndef RECIPEC_COST_ESTIMATE_H
+#define RECIPEC_COST_ESTIMATE_H
+
+#include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
+
+namespace recipec::cost {
+
+/// Bytes of one rank by category, as the memory pass placed them.
+struct MemoryTable {
+  int64_t parameters = 0;
+  int64_t gradients = 0;
+  int64_t optimizer = 0;
+  int64_t activations = 0;
+  int64_t workspace = 0;
+  int64_t library = 0; // outside the arena, from the hardware's record
+  int64_t arena = 0;   // the sum of all but `library`
+  int64_t total = 0;   // arena + library
+  int64_t capacity = 0;
+
+  bool fits() const { return total <= capacity; }
+};
+
+struct Estimate {
+  MemoryTable memory;
+  int ranks = 1;
+  std::vector<int64_t> layersPerChunk;
+  double flopsPerStep = 0; // of the whole job
+  double peakFlops = 0;    // of one rank, in the compute type
+  double stepSeconds = 0;
+  double tokensPerSecondPerRank = 0;
+  double tflopsPerRank = 0;
+  /// flopsPerStep / (stepSeconds * ranks * peakFlops)
+  double mfu = 0;
+};
+
+MemoryTable memoryTable(const ir::Module& program,
+                        const recipe::Recipe& recipe);
+
+/// Needs placements. Without a schedule `train` the figures of a step stay 0.
+Estimate estimate(const ir::Module& program, const recipe::Recipe& recipe);
+
+} // namespace recipec::cost
+
+#endif // RECIPEC_COST_ESTIMATE_H

@@ -1,0 +1,79 @@
+// Counts from element counts, so that it does not matter how dimensions are
+// grouped: a product of x [m,k], w [n,k] and y [m,n] has
+// m n k = sqrt(|x| |w| |y|).
+
+#include "compiler/cost/Flops.h"
+
+#include <cmath>
+
+namespace recipec::cost {
+namespace {
+
+using ir::OpKind;
+using ir::ValueId;
+using Shape = std::vector<int64_t>;
+
+Shape wholeShape(const ir::Module& program, ValueId value) {
+  Shape shape;
+  for (ir::DimId dim : program[value].dims)
+    shape.push_back(program[dim].size);
+  return shape;
+}
+
+double elements(const Shape& shape) {
+  double count = 1;
+  for (int64_t size : shape)
+    count *= double(size);
+  return count;
+}
+
+bool isCausal(const ir::Op& op) {
+  auto causal = op.attributes.find("causal");
+  return causal == op.attributes.end() || std::get<bool>(causal->second);
+}
+
+/// q: [batch, sequence, heads, head_dim].
+double attention(const Shape& q, bool causal) {
+  double sequence = double(q[1]);
+  double pairs = causal ? sequence * (sequence + 1) / 2 : sequence * sequence;
+  double products = 2; // q k^T and p v
+  return products * 2 * pairs * double(q[0]) * double(q[2]) * double(q[3]);
+}
+
+/// q: [1, tokens, heads, head_dim], cache: [capacity, kv_heads, head_dim].
+double cachedAttention(const Shape& q, const Shape& cache) {
+  return 4 * elements(q) * double(cache[0]);
+}
+
+template <class ShapeOf>
+double flops(const ir::Op& op, const ShapeOf& shapeOf) {
+  switch (op.kind) {
+  case OpKind::Linear:
+  case OpKind::LinearDgrad:
+  case OpKind::LinearWgrad:
+    return 2 * std::sqrt(elements(shapeOf(op.operands[0])) *
+                         elements(shapeOf(op.operands[1])) *
+                         elements(shapeOf(op.results[0])));
+  case OpKind::Attention:
+    return attention(shapeOf(op.operands[0]), isCausal(op));
+  case OpKind::AttentionBackward:
+    return 2 * attention(shapeOf(op.operands[2]), isCausal(op));
+  case OpKind::AttentionCached:
+    return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
+  default:
+    return 0;
+  }
+}
+
+} // namespace
+
+double wholeFlops(const ir::Module& program, const ir::Op& op) {
+  return flops(op, [&](ValueId value) { return wholeShape(program, value); });
+}
+
+double localFlops(const ir::Module& program, const ir::Op& op) {
+  return flops(op,
+               [&](ValueId value) { return ir::localShape(program, value); });
+}
+
+} // namespace recipec::cost

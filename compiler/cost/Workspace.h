@@ -1,0 +1,16 @@
+// The scratch memory that kernels take from the plan, as runtime/plan/Ops.def
+// states it op by op.
+
+#ifndef RECIPEC_COST_WORKSPACE_H
+#define RECIPEC_COST_WORKSPACE_H
+
+#include "compiler/ir/Ir.h"
+
+namespace recipec::cost {
+
+/// f32 elements of the op's workspace on one rank; 0 where it needs none.
+int64_t workspaceElements(const ir::Module& program, const ir::Op& op);
+
+} // namespace recipec::cost
+
+#endif // RECIPEC_COST_WORKSPACE_H

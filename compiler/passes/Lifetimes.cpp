@@ -1,0 +1,115 @@
+// 1. Join functions to timelines.
+// 2. A value lives from the op that defines it to the last op that names it;
+//    what is bound (logits, ...) lives to the end of the timeline.
+// 3. A result takes the buffer of an operand that dies at its op, where
+//    Ops.def says that the kernel allows it and the sizes agree.
+
+#include "compiler/passes/Lifetimes.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace recipec::passes {
+namespace {
+
+using ir::ValueId;
+
+class LifeBuilder {
+public:
+  LifeBuilder(const ir::Module& program, Timeline& timeline)
+      : program(program), timeline(timeline) {
+    for (const auto& [role, value] : program.bindings)
+      bound.insert(value);
+  }
+
+  void run() {
+    findEnds();
+    for (size_t i = 0; i < timeline.ops.size(); ++i)
+      define(*timeline.ops[i], int(i));
+  }
+
+private:
+  void findEnds();
+  void define(const ir::Op& op, int position);
+  /// The operand's life that the op's first result continues, or none.
+  Life* reused(const ir::Op& op, int position);
+
+  const ir::Module& program;
+  Timeline& timeline;
+  std::set<ValueId> bound;
+  std::unordered_map<ValueId, int> lastUse;
+  std::unordered_map<ValueId, size_t> lifeOf;
+};
+
+void LifeBuilder::findEnds() {
+  for (size_t i = 0; i < timeline.ops.size(); ++i) {
+    for (const auto* list :
+         {&timeline.ops[i]->operands, &timeline.ops[i]->results})
+      for (ValueId value : *list)
+        if (value != ValueId::none)
+          lastUse[value] = int(i);
+  }
+  for (ValueId value : bound)
+    if (lastUse.count(value))
+      lastUse[value] = int(timeline.ops.size()) - 1;
+}
+
+Life* LifeBuilder::reused(const ir::Op& op, int position) {
+  int reuse = ir::traits(op.kind).reuse;
+  if (reuse < 0 || op.operands[size_t(reuse)] == ValueId::none)
+    return nullptr;
+  ValueId operand = op.operands[size_t(reuse)];
+  auto found = lifeOf.find(operand);
+  bool dies = found != lifeOf.end() && lastUse[operand] == position;
+  if (!dies || ir::localBytes(program, operand) !=
+                   ir::localBytes(program, op.results[0]))
+    return nullptr;
+  return &timeline.lives[found->second];
+}
+
+void LifeBuilder::define(const ir::Op& op, int position) {
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    ValueId value = op.results[i];
+    if (value == ValueId::none || isPersistent(program, value) ||
+        lifeOf.count(value))
+      continue;
+    Life* life = i == 0 ? reused(op, position) : nullptr;
+    if (!life) {
+      timeline.lives.push_back(
+          {{}, ir::localBytes(program, value), position, position});
+      life = &timeline.lives.back();
+    }
+    life->values.push_back(value);
+    life->end = std::max(life->end, lastUse[value]);
+    lifeOf[value] = size_t(life - timeline.lives.data());
+  }
+}
+
+} // namespace
+
+bool isPersistent(const ir::Module& program, ValueId value) {
+  ir::ValueKind kind = program[value].kind;
+  return kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved;
+}
+
+std::vector<Timeline> timelines(const ir::Module& program) {
+  std::vector<Timeline> result;
+  auto append = [](Timeline& timeline, const ir::Function& function) {
+    for (const ir::Op& op : function.ops)
+      timeline.ops.push_back(&op);
+  };
+  for (const ir::Function& function : program.functions) {
+    if (function.name == "backward")
+      continue;
+    append(result.emplace_back(), function);
+    const ir::Function* backward = ir::findFunction(program, "backward");
+    if (function.name == "forward" && backward)
+      append(result.back(), *backward);
+  }
+  for (Timeline& timeline : result)
+    LifeBuilder(program, timeline).run();
+  return result;
+}
+
+} // namespace recipec::passes

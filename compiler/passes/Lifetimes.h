@@ -1,0 +1,38 @@
+// When the values of a Program are alive.
+//
+// Functions that follow one another on the same activations make a timeline:
+// `forward` and `backward` one, every other function one of its own. Timelines
+// never overlap, so that all of them use the same bytes.
+
+#ifndef RECIPEC_PASSES_LIFETIMES_H
+#define RECIPEC_PASSES_LIFETIMES_H
+
+#include "compiler/ir/Ir.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::passes {
+
+/// Whether a value keeps its bytes between functions and steps.
+bool isPersistent(const ir::Module& program, ir::ValueId value);
+
+/// Values that are one buffer: a result written over its operand. The buffer is
+/// alive from `begin` to `end`, both positions in the timeline.
+struct Life {
+  std::vector<ir::ValueId> values; // in the order of their definition
+  int64_t bytes = 0;
+  int begin = 0;
+  int end = 0;
+};
+
+struct Timeline {
+  std::vector<const ir::Op*> ops;
+  std::vector<Life> lives; // by begin, then as the op lists its results
+};
+
+std::vector<Timeline> timelines(const ir::Module& program);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_LIFETIMES_H

@@ -1,0 +1,211 @@
+// Lays the arena out.
+//
+// 1. Parameters: each region flat, members inside it at memberOffsets; frozen
+//    parameters behind. Then gradients, then what the optimizer keeps.
+// 2. Activations: inputs and scalars, which live through the step; then the
+//    timelines (Lifetimes.h), each planned alone in the same space by best fit:
+//    at an op its results take a free block, behind it the values that nothing
+//    names again give theirs back.
+// 3. One workspace that ops use in turn.
+// Every placement starts at a multiple of bufferAlignment and owns the bytes up
+// to the next, so that categories add up to the arena exactly.
+
+#include "compiler/passes/PlanMemory.h"
+
+#include "compiler/cost/Workspace.h"
+#include "compiler/passes/FreeList.h"
+#include "compiler/passes/Lifetimes.h"
+#include "compiler/passes/Names.h"
+#include "compiler/passes/Optimizer.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace recipec::passes {
+namespace {
+
+using ir::ValueId;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+class MemoryPlanner {
+public:
+  explicit MemoryPlanner(ir::Module& program)
+      : program(program), isPlaced(program.values.size()) {}
+
+  void run();
+
+private:
+  void placeRegions(ValueId ir::Region::*whole, ValueId ir::Region::*part,
+                    ValueId ir::Param::*member, const char* category);
+  void placeMembers(const ir::Region& region, ValueId whole,
+                    ValueId ir::Param::*member, const char* category);
+  void placeRest(ir::ValueKind kind, const char* category);
+  void placeTimelines();
+  void placeTimeline(const Timeline& timeline, FreeList& space, int64_t base);
+  void placeWorkspace();
+  std::vector<bool> namedValues() const;
+
+  /// At the end of the arena.
+  void append(ValueId value, const char* category);
+  void place(ValueId value, int64_t offset, const char* category);
+
+  ir::Module& program;
+  std::vector<bool> isPlaced;
+  std::vector<int64_t> offsets = std::vector<int64_t>(isPlaced.size());
+};
+
+void MemoryPlanner::place(ValueId value, int64_t offset, const char* category) {
+  assert(!isPlaced[size_t(value)] && "a value has one place");
+  isPlaced[size_t(value)] = true;
+  offsets[size_t(value)] = offset;
+  ir::Placement placement;
+  placement.value = value;
+  placement.offset = offset;
+  placement.bytes = ir::localBytes(program, value);
+  placement.category = category;
+  program.placements.push_back(std::move(placement));
+}
+
+void MemoryPlanner::append(ValueId value, const char* category) {
+  if (value == ValueId::none || isPlaced[size_t(value)])
+    return;
+  place(value, program.arenaBytes, category);
+  program.arenaBytes += aligned(ir::localBytes(program, value));
+}
+
+// ---- what persists
+// ------------------------------------------------------------
+
+void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
+                                 ValueId ir::Region::*part,
+                                 ValueId ir::Param::*member,
+                                 const char* category) {
+  for (const ir::Region& region : program.regions) {
+    append(region.*whole, category);
+    // A part moves with the rank's coordinate; the place is that of rank 0.
+    if (!isPlaced[size_t(region.*part)])
+      place(region.*part, offsets[size_t(region.*whole)], category);
+    placeMembers(region, region.*whole, member, category);
+  }
+}
+
+void MemoryPlanner::placeMembers(const ir::Region& region, ValueId whole,
+                                 ValueId ir::Param::*member,
+                                 const char* category) {
+  std::vector<int64_t> elements = memberOffsets(program, region);
+  int64_t size = ir::byteSize(program[whole].type);
+  for (size_t i = 0; i < region.params.size(); ++i)
+    place(program[region.params[i]].*member,
+          offsets[size_t(whole)] + elements[i] * size, category);
+}
+
+void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
+  std::vector<bool> isNamed = namedValues();
+  for (size_t i = 0; i < program.values.size(); ++i)
+    if (isNamed[i] && program.values[i].kind == kind)
+      append(ValueId(i), category);
+}
+
+std::vector<bool> MemoryPlanner::namedValues() const {
+  std::vector<bool> isNamed(program.values.size());
+  auto name = [&](ValueId value) {
+    if (value != ValueId::none)
+      isNamed[size_t(value)] = true;
+  };
+  for (const auto& [role, value] : program.bindings)
+    name(value);
+  for (const ir::Param& param : program.params)
+    name(param.value);
+  for (const ir::Function& function : program.functions) {
+    for (const ir::Op& op : function.ops) {
+      std::for_each(op.operands.begin(), op.operands.end(), name);
+      std::for_each(op.results.begin(), op.results.end(), name);
+    }
+  }
+  return isNamed;
+}
+
+// ---- what a step makes
+// --------------------------------------------------------
+
+void MemoryPlanner::placeTimelines() {
+  int64_t base = program.arenaBytes;
+  int64_t peak = 0;
+  for (const Timeline& timeline : timelines(program)) {
+    FreeList space;
+    placeTimeline(timeline, space, base);
+    peak = std::max(peak, space.peak());
+  }
+  program.arenaBytes = base + peak;
+}
+
+void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& space,
+                                  int64_t base) {
+  std::vector<std::vector<const Life*>> dying(timeline.ops.size());
+  size_t next = 0;
+  for (size_t position = 0; position < timeline.ops.size(); ++position) {
+    for (; next < timeline.lives.size() &&
+           timeline.lives[next].begin == int(position);
+         ++next) {
+      const Life& life = timeline.lives[next];
+      int64_t offset = base + space.allocate(aligned(life.bytes));
+      for (ValueId value : life.values)
+        place(value, offset, "activations");
+      dying[size_t(life.end)].push_back(&life);
+    }
+    for (const Life* life : dying[position])
+      space.release(offsets[size_t(life->values.front())] - base,
+                    aligned(life->bytes));
+  }
+}
+
+void MemoryPlanner::placeWorkspace() {
+  int64_t elements = 0;
+  for (const ir::Function& function : program.functions)
+    for (const ir::Op& op : function.ops)
+      elements = std::max(elements, cost::workspaceElements(program, op));
+  if (elements == 0)
+    return;
+  ir::Value value;
+  value.name = Names(program).make("workspace");
+  value.kind = ir::ValueKind::state;
+  value.type = ir::DType::f32;
+  value.dims = {ir::constantDim(program, elements)};
+  value.sharding.dims = {{}};
+  ValueId workspace = ir::addValue(program, std::move(value));
+  isPlaced.push_back(false);
+  offsets.push_back(0);
+  program.bindings["workspace"] = workspace;
+  append(workspace, "workspace");
+}
+
+void MemoryPlanner::run() {
+  placeRegions(&ir::Region::param, &ir::Region::paramPart, &ir::Param::value,
+               "parameters");
+  placeRest(ir::ValueKind::parameter, "parameters");
+  placeRegions(&ir::Region::gradient, &ir::Region::gradientPart,
+               &ir::Param::gradient, "gradients");
+  for (const ir::Region& region : program.regions)
+    for (ValueId value : {region.master, region.momentM, region.momentV})
+      append(value, "optimizer");
+  placeRest(ir::ValueKind::input, "activations");
+  placeRest(ir::ValueKind::state, "activations");
+  placeTimelines();
+  placeWorkspace();
+  std::stable_sort(program.placements.begin(), program.placements.end(),
+                   [](const ir::Placement& left, const ir::Placement& right) {
+                     return left.offset < right.offset;
+                   });
+}
+
+} // namespace
+
+void planMemory(ir::Module& program) {
+  assert(program.placements.empty() && "memory is planned once");
+  MemoryPlanner(program).run();
+}
+
+} // namespace recipec::passes

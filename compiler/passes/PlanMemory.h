@@ -1,0 +1,20 @@
+// The memory pass: an address for every value of a Program.
+
+#ifndef RECIPEC_PASSES_PLANMEMORY_H
+#define RECIPEC_PASSES_PLANMEMORY_H
+
+#include "compiler/ir/Ir.h"
+
+namespace recipec::passes {
+
+/// Fills `program.placements` (ordered by address) and `program.arenaBytes`.
+/// Values that no function, region, parameter or binding names get no place.
+/// Placements of the categories never overlap one another; within
+/// `activations`, two values share bytes only when their lives do not meet or
+/// one is the other written in place. Where an op needs a workspace the value
+/// bound as `workspace` is made, as large as the largest need.
+void planMemory(ir::Module& program);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_PLANMEMORY_H
