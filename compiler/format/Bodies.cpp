@@ -6,21 +6,12 @@
 
 namespace recipec::format {
 
-namespace {
-
-std::string join(const std::vector<ast::Name>& path) {
+static std::string join(const std::vector<ast::Name>& path) {
   std::string result;
   for (const ast::Name& name : path)
     result += (result.empty() ? "" : ".") + name.text;
   return result;
 }
-
-bool hasComments(const ast::Comments& comments) {
-  return !comments.leading.empty() || !comments.trailing.empty() ||
-         comments.inner;
-}
-
-} // namespace
 
 // ---- bodies -----------------------------------------------------------------
 
@@ -131,7 +122,7 @@ void Writer::item(const ast::Item& item, int indent, int nameWidth) {
 }
 
 Writer::Flat Writer::flat(const ast::Item& item) {
-  if (hasComments(item.comments) && item.comments.inner)
+  if (item.comments.inner)
     return std::nullopt;
   if (const auto* node = std::get_if<ast::Assignment>(&item.node)) {
     bool isBody = node->value == ast::ExprId::none;

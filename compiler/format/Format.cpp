@@ -41,9 +41,7 @@ bool Writer::fits(const Flat& text, int reserve) const {
 void Writer::leading(const ast::Comments& comments, int indent) {
   for (const std::string& text : comments.leading) {
     out += text;
-    newline(text.empty() ? 0 : indent);
-    if (text.empty())
-      out.append(size_t(indent), ' ');
+    newline(indent);
   }
 }
 
@@ -75,11 +73,6 @@ void Writer::verbatim(SourceRange range, int indent) {
 
 // ---- files ------------------------------------------------------------------
 
-/// Declarations of several lines stand apart from their neighbours.
-static bool standsApart(std::string_view text) {
-  return text.find('\n') != std::string_view::npos;
-}
-
 std::string Writer::run() {
   std::string result;
   auto flush = [&] {
@@ -91,15 +84,20 @@ std::string Writer::run() {
     out.pop_back();
     flush();
   }
+  // Declarations of several lines stand apart from their neighbours.
   bool lastStoodApart = !file.header.leading.empty();
   bool isFirst = result.empty();
   for (const ast::Declaration& node : file.declarations) {
+    leading(node.comments, 0);
+    size_t begin = out.size();
     declaration(node);
-    bool apart = standsApart(out);
-    if (!isFirst && (apart || lastStoodApart || node.comments.blankLineBefore))
+    bool standsApart = out.find('\n', begin) != std::string::npos;
+    bool wantsBlankLine =
+        standsApart || lastStoodApart || node.comments.blankLineBefore;
+    if (!isFirst && wantsBlankLine)
       result += '\n';
     isFirst = false;
-    lastStoodApart = apart;
+    lastStoodApart = standsApart;
     flush();
   }
   if (!file.closing.leading.empty()) {
@@ -115,8 +113,8 @@ std::string Writer::run() {
   return result;
 }
 
+/// The declaration and what stands behind it on its line.
 void Writer::declaration(const ast::Declaration& declaration) {
-  leading(declaration.comments, 0);
   if (declaration.comments.inner) {
     verbatim(declaration.range, 0);
   } else {
