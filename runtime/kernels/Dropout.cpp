@@ -10,6 +10,7 @@
 #include "runtime/kernels/Philox.h"
 #include "runtime/kernels/Types.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <vector>
@@ -81,13 +82,18 @@ template <class T>
 void dropRow(const Draw& draw, uint64_t sample, uint64_t first, int64_t count,
              const T* x, T* y) {
   using M = Math<T>;
-  PhiloxCounter words{};
-  for (int64_t i = 0; i < count; ++i) {
-    const uint64_t number = first + uint64_t(i);
-    if (i == 0 || number % 4 == 0)
-      words = philox(philoxCounter(number / 4, sample), draw.key);
-    const bool kept = words[number % 4] >= draw.threshold;
-    y[i] = kept ? T(M(x[i]) * M(draw.scale)) : T();
+  const M scale = M(draw.scale);
+  const uint32_t threshold = draw.threshold;
+  for (int64_t done = 0; done < count;) {
+    const uint64_t number = first + uint64_t(done);
+    const PhiloxWords drawn(number / 4, sample, draw.key);
+    const uint32_t* words = drawn.words + number % 4;
+    const int64_t run =
+        std::min(count - done, int64_t(4 * PhiloxWords::blocks - number % 4));
+#pragma omp simd
+    for (int64_t i = 0; i < run; ++i)
+      y[done + i] = T(words[i] >= threshold ? M(x[done + i]) * scale : M(0));
+    done += run;
   }
 }
 

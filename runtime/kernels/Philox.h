@@ -63,6 +63,44 @@ constexpr PhiloxCounter philoxCounter(uint64_t block, uint64_t sequence = 0) {
           uint32_t(sequence >> 32)};
 }
 
+/// The words of sixteen blocks that follow one another, in their order: what
+/// sixteen calls of `philox` give, with a vector for each word of the counter.
+struct PhiloxWords {
+  static constexpr int blocks = 16;
+  alignas(64) uint32_t words[4 * blocks];
+
+  PhiloxWords(uint64_t firstBlock, uint64_t sequence, PhiloxKey key) {
+    uint32_t a[blocks], b[blocks], c[blocks], d[blocks];
+    for (int i = 0; i < blocks; ++i) {
+      const PhiloxCounter counter =
+          philoxCounter(firstBlock + uint64_t(i), sequence);
+      a[i] = counter[0];
+      b[i] = counter[1];
+      c[i] = counter[2];
+      d[i] = counter[3];
+    }
+    for (int round = 0; round < 10; ++round) {
+#pragma omp simd
+      for (int i = 0; i < blocks; ++i) {
+        const uint64_t even = uint64_t(0xD2511F53u) * a[i];
+        const uint64_t odd = uint64_t(0xCD9E8D57u) * c[i];
+        a[i] = uint32_t(odd >> 32) ^ b[i] ^ key[0];
+        b[i] = uint32_t(odd);
+        c[i] = uint32_t(even >> 32) ^ d[i] ^ key[1];
+        d[i] = uint32_t(even);
+      }
+      key[0] += 0x9E3779B9u;
+      key[1] += 0xBB67AE85u;
+    }
+    for (int i = 0; i < blocks; ++i) {
+      words[4 * i] = a[i];
+      words[4 * i + 1] = b[i];
+      words[4 * i + 2] = c[i];
+      words[4 * i + 3] = d[i];
+    }
+  }
+};
+
 } // namespace reciperun::kernels
 
 #endif // RECIPERUN_KERNELS_PHILOX_H

@@ -21,6 +21,18 @@ TEST(Philox, KnownAnswers) {
             (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
+TEST(Philox, SixteenBlocksAreSixteenCalls) {
+  // Across the border of the counter's first word.
+  const uint64_t first = 0xfffffffau, sequence = 0x123456789abu;
+  const PhiloxKey key = philoxKey(1, 2);
+  const PhiloxWords together(first, sequence, key);
+  for (uint64_t i = 0; i < PhiloxWords::blocks; ++i) {
+    const PhiloxCounter alone = philox(philoxCounter(first + i, sequence), key);
+    for (uint64_t word = 0; word < 4; ++word)
+      EXPECT_EQ(together.words[4 * i + word], alone[word]);
+  }
+}
+
 TEST(Philox, StreamsAreNumberedByFnv1a) {
   // From the reference vectors of the hash's authors.
   EXPECT_EQ(streamOf(""), 0xcbf29ce484222325u);
