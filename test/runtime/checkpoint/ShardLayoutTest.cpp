@@ -1,0 +1,70 @@
+// Blocks as runs, against going through every element's coordinates.
+
+#include "runtime/checkpoint/ShardLayout.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::checkpoint {
+namespace {
+
+plan::Mesh meshOf(int dp, int tp) {
+  plan::Mesh mesh;
+  mesh.axes = {{"dp", dp}, {"tp", tp}};
+  mesh.ranks = dp * tp;
+  return mesh;
+}
+
+/// The block's elements as numbers of the whole tensor, by counting.
+std::vector<int64_t> blockOf(const plan::Parameter& parameter, int parts,
+                             int own) {
+  std::vector<int64_t> numbers;
+  int64_t total = 1;
+  for (int64_t size : parameter.globalShape)
+    total *= size;
+  for (int64_t number = 0; number < total; ++number) {
+    int64_t rest = number;
+    bool mine = true;
+    for (size_t i = parameter.globalShape.size(); i-- > 0;) {
+      int64_t size = parameter.globalShape[i];
+      int64_t index = rest % size;
+      rest /= size;
+      if (!parameter.shardAxes[i].empty())
+        mine &= index / (size / parts) == own;
+    }
+    if (mine)
+      numbers.push_back(number);
+  }
+  return numbers;
+}
+
+TEST(ShardLayout, AgreesWithCounting) {
+  const std::vector<std::vector<std::string>> splits = {
+      {"", "", ""}, {"tp", "", ""}, {"", "tp", ""}, {"", "", "tp"}};
+  for (const auto& axes : splits)
+    for (int rank = 0; rank < 4; ++rank) {
+      plan::Parameter parameter;
+      parameter.globalShape = {4, 6, 8};
+      parameter.shardAxes = axes;
+      ShardLayout layout(parameter, meshOf(2, 2), rank);
+      std::vector<int64_t> expected = blockOf(parameter, 2, rank % 2);
+      ASSERT_EQ(layout.elements(), int64_t(expected.size()));
+      for (int64_t local = 0; local < layout.elements(); ++local) {
+        ShardLayout::Piece piece = layout.pieceAt(local);
+        EXPECT_EQ(piece.local, local);
+        for (int64_t i = 0; i < piece.count; ++i)
+          ASSERT_EQ(piece.global + i, expected[size_t(local + i)]);
+      }
+    }
+}
+
+TEST(ShardLayout, OwnersAreTheDistinctBlocks) {
+  plan::Parameter parameter;
+  parameter.globalShape = {4, 4};
+  parameter.shardAxes = {"tp", ""};
+  EXPECT_EQ(shardOwners(parameter, meshOf(2, 2)), (std::vector<int>{0, 1}));
+  parameter.shardAxes = {"", ""};
+  EXPECT_EQ(shardOwners(parameter, meshOf(2, 2)), (std::vector<int>{0}));
+}
+
+} // namespace
+} // namespace reciperun::checkpoint

@@ -1,0 +1,18 @@
+// Ranks as threads of the test, for collectives without MPI.
+
+#ifndef RECIPEC_TEST_RUNTIME_CHECKPOINT_THREADRANKS_H
+#define RECIPEC_TEST_RUNTIME_CHECKPOINT_THREADRANKS_H
+
+#include "runtime/comm/Communicator.h"
+
+#include <functional>
+
+namespace reciperun::checkpoint {
+
+/// Runs `body` once a rank, each on a thread with a communicator that can send,
+/// receive and agree; the other collectives fail.
+void runRanks(int ranks, const std::function<void(comm::Communicator&)>& body);
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPEC_TEST_RUNTIME_CHECKPOINT_THREADRANKS_H
