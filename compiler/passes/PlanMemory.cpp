@@ -164,9 +164,14 @@ void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& space,
 
 void MemoryPlanner::placeWorkspace() {
   int64_t elements = 0;
-  for (const ir::Function& function : program.functions)
-    for (const ir::Op& op : function.ops)
-      elements = std::max(elements, cost::workspaceElements(program, op));
+  for (ir::Function& function : program.functions) {
+    for (ir::Op& op : function.ops) {
+      int64_t needed = cost::workspaceElements(program, op);
+      if (needed > 0)
+        op.attributes["workspace"] = needed;
+      elements = std::max(elements, needed);
+    }
+  }
   if (elements == 0)
     return;
   ir::Value value;

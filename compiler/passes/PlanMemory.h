@@ -11,8 +11,9 @@ namespace recipec::passes {
 /// Values that no function, region, parameter or binding names get no place.
 /// Placements of the categories never overlap one another; within
 /// `activations`, two values share bytes only when their lives do not meet or
-/// one is the other written in place. Where an op needs a workspace the value
-/// bound as `workspace` is made, as large as the largest need.
+/// one is the other written in place. An op that needs a workspace gets the
+/// attribute `workspace`, its f32 elements; the value bound as `workspace` is
+/// as large as the largest need.
 void planMemory(ir::Module& program);
 
 } // namespace recipec::passes

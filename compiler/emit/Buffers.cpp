@@ -1,0 +1,132 @@
+// 1. Find, for the matrix of each product, how many of its dimensions make n:
+//    x [lead..., k...], w [n..., k...] and y [lead..., n...] fix that by their
+//    ranks.
+// 2. Make a buffer of each placement with its local shape.
+// 3. Mark the parts of regions.
+
+#include "compiler/emit/Buffers.h"
+
+#include <cassert>
+#include <numeric>
+
+namespace recipec::emit {
+namespace {
+
+namespace plan = reciperun::plan;
+using ir::OpKind;
+using ir::ValueId;
+
+/// The three values of a product, whichever of them it computes.
+struct Product {
+  ValueId x = ValueId::none;
+  ValueId w = ValueId::none;
+  ValueId y = ValueId::none;
+};
+
+Product productOf(const ir::Op& op) {
+  switch (op.kind) {
+  case OpKind::Linear:
+    return {op.operands[0], op.operands[1], op.results[0]};
+  case OpKind::LinearDgrad:
+    return {op.results[0], op.operands[1], op.operands[0]};
+  case OpKind::LinearWgrad:
+    return {op.operands[0], op.results[0], op.operands[1]};
+  default:
+    return {};
+  }
+}
+
+/// Dimensions that make n, by value; 0 for what is no matrix of a product.
+std::vector<size_t> rowDimensions(const ir::Module& program) {
+  std::vector<size_t> rows(program.values.size());
+  for (const ir::Function& function : program.functions) {
+    for (const ir::Op& op : function.ops) {
+      Product product = productOf(op);
+      if (product.w == ValueId::none)
+        continue;
+      size_t x = program[product.x].dims.size();
+      size_t w = program[product.w].dims.size();
+      size_t y = program[product.y].dims.size();
+      rows[size_t(product.w)] = (y + w - x) / 2;
+    }
+  }
+  return rows;
+}
+
+std::vector<int64_t> folded(const std::vector<int64_t>& shape, size_t rows) {
+  auto middle = shape.begin() + long(rows);
+  auto count = [](auto begin, auto end) {
+    return std::accumulate(begin, end, int64_t(1), std::multiplies<>());
+  };
+  return {count(shape.begin(), middle), count(middle, shape.end())};
+}
+
+class BufferMaker {
+public:
+  explicit BufferMaker(const ir::Module& program)
+      : program(program), rows(rowDimensions(program)) {
+    made.numberOf.assign(program.values.size(), -1);
+  }
+
+  Buffers run() {
+    for (const ir::Placement& placement : program.placements)
+      add(placement);
+    for (const ir::Region& region : program.regions)
+      if (region.shard != ir::AxisId::none)
+        for (ValueId part : {region.paramPart, region.gradientPart})
+          markPart(part, region.shard);
+    return std::move(made);
+  }
+
+private:
+  void add(const ir::Placement& placement) {
+    const ir::Value& value = program[placement.value];
+    plan::Buffer buffer;
+    buffer.name = value.name;
+    buffer.dtype = planType(value.type);
+    buffer.shape = ir::localShape(program, placement.value);
+    if (buffer.shape.empty())
+      buffer.shape = {1};
+    if (size_t rank = rows[size_t(placement.value)])
+      buffer.shape = folded(buffer.shape, rank);
+    buffer.offset = placement.offset;
+    buffer.slotStride = placement.slotStride;
+    made.numberOf[size_t(placement.value)] = int(made.buffers.size());
+    made.buffers.push_back(std::move(buffer));
+  }
+
+  void markPart(ValueId part, ir::AxisId axis) {
+    plan::Buffer& buffer = made.buffers[size_t(made.number(part))];
+    buffer.shardAxis = program[axis].name;
+    buffer.shardStride = ir::localBytes(program, part);
+  }
+
+  const ir::Module& program;
+  std::vector<size_t> rows;
+  Buffers made;
+};
+
+} // namespace
+
+plan::DType planType(ir::DType type) {
+  switch (type) {
+  case ir::DType::f64:
+    return plan::DType::f64;
+  case ir::DType::f32:
+    return plan::DType::f32;
+  case ir::DType::bf16:
+    return plan::DType::bf16;
+  case ir::DType::i32:
+    return plan::DType::i32;
+  case ir::DType::i64:
+    return plan::DType::i64;
+  }
+  assert(false && "a type that plans lack");
+  return plan::DType::f32;
+}
+
+Buffers makeBuffers(const ir::Module& program) {
+  return BufferMaker(program).run();
+}
+
+} // namespace recipec::emit

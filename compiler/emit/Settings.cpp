@@ -1,0 +1,118 @@
+// Copies settings field by field; schemas of stdlib/schema give the types.
+
+#include "compiler/emit/Settings.h"
+
+namespace recipec::emit {
+namespace {
+
+namespace plan = reciperun::plan;
+
+const recipe::Value* field(const recipe::Record& record,
+                           std::string_view name) {
+  const recipe::Value* value = record.find(name);
+  return value && !value->isNone() ? value : nullptr;
+}
+
+std::string text(const recipe::Record& record, std::string_view name) {
+  const recipe::Value* value = field(record, name);
+  return value ? std::get<std::string>(value->data) : std::string();
+}
+
+double real(const recipe::Value& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value.data))
+    return double(*whole);
+  if (const auto* quantity = std::get_if<recipe::Quantity>(&value.data))
+    return quantity->amount;
+  return std::get<double>(value.data);
+}
+
+double realOr(const recipe::Record& record, std::string_view name,
+              double otherwise) {
+  const recipe::Value* value = field(record, name);
+  return value ? real(*value) : otherwise;
+}
+
+double realOr(const recipe::Recipe& recipe, std::string_view path,
+              double otherwise) {
+  const recipe::Value* value = recipe.find(path);
+  return value && !value->isNone() ? real(*value) : otherwise;
+}
+
+std::optional<plan::DataSource> source(const recipe::Value& value) {
+  const auto* record = std::get_if<recipe::Record>(&value.data);
+  if (!record)
+    return std::nullopt;
+  plan::DataSource source;
+  source.kind = record->schema;
+  source.path = text(*record, "path");
+  source.prompt = text(*record, "prompt");
+  source.completion = text(*record, "completion");
+  source.messages = text(*record, "messages");
+  return source;
+}
+
+std::string tokenizerPath(const recipe::Recipe& recipe) {
+  std::string path = stringOr(recipe, "tokenizer");
+  std::string weights = stringOr(recipe, "weights");
+  if (!path.empty() || weights.empty())
+    return path;
+  return weights + "/tokenizer.json";
+}
+
+plan::LearningRate learningRate(const recipe::Value& value) {
+  plan::LearningRate rate;
+  const auto* record = std::get_if<recipe::Record>(&value.data);
+  if (!record) {
+    rate.kind = "constant";
+    rate.peak = rate.min = real(value);
+    return rate;
+  }
+  rate.kind = record->schema;
+  rate.peak = realOr(*record, "peak", 0);
+  rate.min = realOr(*record, "min", 0);
+  rate.warmup = int64_t(realOr(*record, "warmup", 0));
+  return rate;
+}
+
+} // namespace
+
+std::string stringOr(const recipe::Recipe& recipe, std::string_view path) {
+  const recipe::Value* value = recipe.find(path);
+  return value && !value->isNone() ? std::get<std::string>(value->data)
+                                   : std::string();
+}
+
+plan::Data dataSection(const recipe::Recipe& recipe) {
+  plan::Data data;
+  data.train = source(recipe.at("data.train"));
+  data.valid = source(recipe.at("data.valid"));
+  data.sequence = recipe.integer("data.sequence");
+  data.pack = recipe.boolean("data.pack");
+  data.seed = recipe.integer("data.seed");
+  data.chat.before = recipe.string("data.chat.before");
+  data.chat.after = recipe.string("data.chat.after");
+  data.tokenizer = tokenizerPath(recipe);
+  data.bosToken = int64_t(realOr(recipe, "model.bos_token", -1));
+  data.eosToken = int64_t(realOr(recipe, "model.eos_token", -1));
+  return data;
+}
+
+plan::Train trainSection(const recipe::Recipe& recipe) {
+  plan::Train train;
+  train.directory = recipe.string("train.dir");
+  train.steps = int64_t(realOr(recipe, "train.steps", 0));
+  train.epochs = realOr(recipe, "train.epochs", 0);
+  train.validateEvery = int64_t(realOr(recipe, "train.validate_every", 0));
+  train.logEvery = int64_t(recipe.real("train.log_every"));
+  train.seed = recipe.integer("train.seed");
+  train.globalBatch = recipe.integer("batch.global");
+  train.microBatch = recipe.integer("batch.micro");
+  train.accumulation = recipe.integer("batch.accumulation");
+  train.learningRate = learningRate(recipe.at("optimizer.lr"));
+  for (const recipe::Value& prompt :
+       std::get<recipe::List>(recipe.at("train.prompts").data))
+    train.prompts.push_back(std::get<std::string>(prompt.data));
+  return train;
+}
+
+} // namespace recipec::emit
