@@ -127,6 +127,7 @@ std::optional<recipe::Recipe> Analysis::run() {
   if (!declaration)
     return std::nullopt;
   evaluator.recipeRange = declaration->name.range;
+  evaluator.checkDeclarations(*module);
   Object* settings = settingsOf(*declaration, *module);
   if (!settings) {
     assert(hasFailed() && "a recipe is lost without a message");

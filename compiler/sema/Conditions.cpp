@@ -59,7 +59,8 @@ void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
       return;
     if (!at->object)
       continue;
-    if (Slot* slot = at->object->find(ref->name.text)) {
+    bool isOuter = ref->name.text == at->defined;
+    if (Slot* slot = isOuter ? nullptr : at->object->find(ref->name.text)) {
       operand.object = at->object;
       operand.slot = slot;
       return;
@@ -132,7 +133,8 @@ std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
         !operand.slot || !operand.slot->field)
       continue;
     ast::ExprId expr = operand.slot->field->declaration->defaultValue;
-    collectOperands(expr, *schemaScope(*operand.object), operands);
+    collectOperands(expr, *schemaScope(*operand.object, operand.slot->name),
+                    operands);
   }
   return operands;
 }
@@ -150,6 +152,9 @@ SourceRange Evaluator::userPlace(const std::vector<Operand>& operands,
   };
   for (const Operand& operand : operands) {
     if (!isUserSet(operand) || isLibrary(operand.value.origin.range))
+      continue;
+    // A choice made elsewhere (`task`) is the reason, not the mistake.
+    if (operand.object != preferred && !isNumeric(operand.value))
       continue;
     if (!best || rank(*best) < rank(operand))
       best = &operand;
@@ -204,7 +209,7 @@ void Evaluator::check(Object& object, size_t layerIndex,
   std::optional<bool> holds =
       condition(require.condition, *env, "the condition of `require`");
   derivations.pop_back();
-  if (holds && !*holds)
+  if (holds && !*holds && !object.hasUnknownKey)
     reportFailed(object, layerIndex, require, range, *env);
 }
 

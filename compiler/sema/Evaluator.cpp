@@ -50,32 +50,35 @@ bool Evaluator::isLibrary(SourceRange range) const {
 
 diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
                                 std::string message) {
-  SourceRange rule;
-  if (!isMuted && isLibrary(range) && !derivations.empty()) {
+  bool isDerived = !isMuted && isLibrary(range) && !derivations.empty();
+  SourceRange rule = range;
+  std::vector<Operand> operands;
+  const Operand* nearest = nullptr;
+  if (isDerived) {
     Derivation derivation = derivations.back();
     // Its operands are evaluated without this detour.
     std::vector<Derivation> outer = std::exchange(derivations, {});
-    const Env* env = schemaScope(*derivation.object);
-    SourceRange place = userPlace(operandsOf(derivation.expr, *env),
-                                  derivation.object, nullptr);
+    operands = operandsOf(
+        derivation.expr,
+        *schemaScope(*derivation.object, derivation.slot ? derivation.slot->name
+                                                         : std::string_view()));
+    SourceRange place = userPlace(operands, derivation.object, &nearest);
     derivations = std::move(outer);
-    rule = range;
     range = place.isValid() ? place : derivation.object->range;
   }
-  if (isLibrary(range) && recipeRange.isValid()) {
-    rule = range;
+  if (isLibrary(range) && recipeRange.isValid())
     range = recipeRange;
-  }
   bool isNew =
-      !isMuted &&
-      reported.emplace(kind, range.source, range.begin, range.end).second;
+      !isMuted && reported.emplace(range.source, range.begin, message).second;
   if (!isNew) {
     discarded = {};
     return diag::Builder(discarded);
   }
   diag::Builder builder = engine.report(kind, range, std::move(message));
-  if (rule.isValid())
+  if (!(rule == range)) {
     builder.note("found in `" + std::string(sources.text(rule)) + "`", rule);
+    noteOperands(builder, operands, nearest ? nearest->slot : nullptr);
+  }
   return builder;
 }
 

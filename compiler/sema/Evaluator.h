@@ -90,6 +90,9 @@ public:
   Module* addOverrideModule(const ast::File& file, Module& base);
   Module* loadModule(const std::string& path, Loaded::State& state);
   const Value& entryValue(Module& module, ModuleEntry& entry);
+  /// Evaluates what a file declares beside recipes, so that mistakes in what no
+  /// recipe uses are found too.
+  void checkDeclarations(Module& module);
   Module* ops() { return opsModule; }
   Module* prelude() { return preludeModule; }
 
@@ -131,8 +134,9 @@ public:
   void finish(Object& object);
   void finishValue(const Value& value);
   /// The scope of a layer's expressions.
-  const Env* scopeOf(Object& object, const Layer& layer);
-  const Env* schemaScope(Object& object);
+  const Env* scopeOf(Object& object, const Layer& layer,
+                     std::string_view defined = {});
+  const Env* schemaScope(Object& object, std::string_view defined = {});
   /// Whether an expression is a constant, so that its value is a plain default.
   static bool isConstant(const ast::File& file, ast::ExprId id);
 
@@ -217,7 +221,7 @@ private:
   Value importValue(Module& module, const ast::Import& import);
   Value evaluateEntry(Module& module, ModuleEntry& entry);
   Value recipeValue(Module& module, const ast::RecipeDecl& declaration);
-  void reportImportNotFound(const ast::Import& import,
+  void reportImportNotFound(Module& module, const ast::Import& import,
                             const std::vector<std::string>& tried);
   void reportImportCycle(const ast::Import& import, const Module& target);
   void loadImports(Module& module);
@@ -236,7 +240,7 @@ private:
   // Objects.cpp
   void buildSlots(Object& object);
   void addDefinition(Object& object, const Layer& layer, const Member& member);
-  void reportUnknownKey(const Object& object, const Member& member,
+  void reportUnknownKey(const Object& object, const Layer& layer,
                         const ast::Name& name);
   Value slotValue(Object& object, Slot& slot);
   Value definedValue(Object& object, Slot& slot);
@@ -308,7 +312,7 @@ private:
   std::vector<const ast::FunDecl*> callStack;
   std::vector<Derivation> derivations;
 
-  std::set<std::tuple<diag::Kind, SourceId, uint32_t, uint32_t>> reported;
+  std::set<std::tuple<SourceId, uint32_t, std::string>> reported;
   diag::Diagnostic discarded; // what muted reports write to
   bool isMuted = false;
   bool isExhausted = false;

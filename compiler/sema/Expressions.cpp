@@ -82,7 +82,8 @@ std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
         return *local;
     if (!at->object)
       continue;
-    if (Slot* slot = at->object->find(name))
+    Slot* slot = name == at->defined ? nullptr : at->object->find(name);
+    if (slot)
       return force(*at->object, *slot);
     if (!at->layer)
       continue;
@@ -107,6 +108,10 @@ std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
   for (const BuiltinEntry& builtin : builtins)
     if (builtin.name == name)
       return Value{Builtin{builtin.which}, {}};
+  for (const Module* module = env.module; module; module = module->fallback)
+    for (const std::string& missing : module->missing)
+      if (missing == name)
+        return poison();
   return std::nullopt;
 }
 

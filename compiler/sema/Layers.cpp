@@ -70,6 +70,7 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
                                       SourceRange range) {
   Layer& layer = make<Layer>();
   layer.env = &env;
+  layer.isArguments = true;
   layer.range = range;
   size_t next = 0;
   std::set<std::string_view> given;

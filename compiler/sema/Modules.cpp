@@ -141,7 +141,7 @@ Module* Evaluator::loadModule(const std::string& path, Loaded::State& state) {
   return addModule(*loaded.file, path);
 }
 
-void Evaluator::reportImportNotFound(const ast::Import& import,
+void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
                                      const std::vector<std::string>& tried) {
   bool isDotted = !import.path.empty();
   std::string written = isDotted ? pathText(import.path) : import.file;
@@ -151,9 +151,11 @@ void Evaluator::reportImportNotFound(const ast::Import& import,
     std::vector<std::string> names;
     for (std::string& path : loader.standardFiles())
       names.push_back(importNameOf(std::move(path)));
-    if (auto near = diag::didYouMean(written, names))
+    if (auto near = diag::didYouMean(written, names)) {
       builder.help("did you mean `" + *near + "`?")
           .fixIt(import.targetRange, *near);
+      module.missing.push_back(near->substr(near->rfind('.') + 1));
+    }
     return;
   }
   builder.note("looked for `" + tried.front() + "`");
@@ -188,7 +190,7 @@ Value Evaluator::importValue(Module& module, const ast::Import& import) {
     if (state == Loaded::State::broken)
       return poison();
   }
-  reportImportNotFound(import, paths);
+  reportImportNotFound(module, import, paths);
   return poison();
 }
 
@@ -268,6 +270,22 @@ const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
   entry.value = std::move(value);
   entry.state = ModuleEntry::State::done;
   return entry.value;
+}
+
+void Evaluator::checkDeclarations(Module& module) {
+  for (auto& [name, entry] : module.entries) {
+    const auto& node = entry.declaration->node;
+    bool isRecipe = std::holds_alternative<ast::RecipeDecl>(node);
+    if (isRecipe || std::holds_alternative<ast::Import>(node))
+      continue;
+    const Schema* const* schema =
+        entryValue(module, entry).get<const Schema*>();
+    // A name for the schema of another file is checked there.
+    if (!schema || (*schema)->file != module.file)
+      continue;
+    for (const Field& field : (*schema)->fields)
+      resolve(module.env, field.declaration->type);
+  }
 }
 
 } // namespace recipec::sema

@@ -50,7 +50,8 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
   Slot* slot = object.find(name.text);
   if (!slot) {
     if (object.schema) {
-      reportUnknownKey(object, member, name);
+      object.hasUnknownKey = true;
+      reportUnknownKey(object, layer, name);
       return;
     }
     slot = &object.slots.emplace_back();
@@ -62,16 +63,15 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
   slot->chain.push_back(definition);
 }
 
-void Evaluator::reportUnknownKey(const Object& object, const Member& member,
+void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
                                  const ast::Name& name) {
   const Schema& schema = *object.schema;
   std::vector<std::string> names;
   for (const Field& field : schema.fields)
     if (!field.declaration->isFixed)
       names.push_back(field.declaration->name.text);
-  bool isArgument = member.range.begin != name.range.begin;
   auto builder = report(
-      isArgument ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
+      layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
       name.range,
       "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
   if (auto near = diag::didYouMean(name.text, names)) {
@@ -115,7 +115,8 @@ Object* Evaluator::amended(const Object& base, const Layer* layer,
 // ---- scopes
 // ------------------------------------------------------------------
 
-const Env* Evaluator::scopeOf(Object& object, const Layer& layer) {
+const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
+                              std::string_view defined) {
   if (!layer.isScope)
     return layer.env;
   Env& env = make<Env>(*layer.env);
@@ -124,11 +125,12 @@ const Env* Evaluator::scopeOf(Object& object, const Layer& layer) {
   env.layer = &layer;
   env.locals = nullptr;
   env.inBlock = false;
+  env.defined = defined;
   return &env;
 }
 
-const Env* Evaluator::schemaScope(Object& object) {
-  return scopeOf(object, object.schema->layer);
+const Env* Evaluator::schemaScope(Object& object, std::string_view defined) {
+  return scopeOf(object, object.schema->layer, defined);
 }
 
 bool Evaluator::isConstant(const ast::File& file, ast::ExprId id) {
@@ -225,8 +227,14 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
   }
   if (!value.isPoison() && first < slot.chain.size())
     value = amendSlot(object, slot, value, first);
-  if (Object* const* inner = value.get<Object*>())
-    value.data = copyInto(**inner, object, slot.name);
+  if (Object* const* inner = value.get<Object*>()) {
+    Object* copy = copyInto(**inner, object, slot.name);
+    SourceRange place =
+        slot.chain.empty() ? object.range : slot.chain.back().member->range;
+    if (isLibrary(copy->range) && place.isValid())
+      copy->range = place; // made there, but it is the user's from here on
+    value.data = copy;
+  }
   return value;
 }
 
@@ -253,7 +261,7 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
   const Member& member = *definition.member;
   if (member.given)
     return typedSlot(object, slot, *member.given, member.range);
-  const Env* env = scopeOf(object, *definition.layer);
+  const Env* env = scopeOf(object, *definition.layer, slot.name);
   Value value = evaluate(member.value, *env);
   // `auto` asks for what the schema derives.
   if (value.is<recipe::Auto>() && slot.field) {
@@ -274,7 +282,7 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
     return {makeObject(nullptr, {}, place), writtenAt(place)};
   const ast::FieldDecl& declaration = *slot.field->declaration;
   if (declaration.defaultValue != ast::ExprId::none) {
-    const Env* env = schemaScope(object);
+    const Env* env = schemaScope(object, slot.name);
     ast::ExprId expr = declaration.defaultValue;
     derivations.push_back({&object, &slot, expr});
     Value value = evaluate(expr, *env);
@@ -288,12 +296,14 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
     return value;
   }
   const Type* type = resolve(*object.schema->layer.env, declaration.type);
-  if (type->kind == Type::Kind::schema) {
+  // Braces behind the name of a field make the record that it holds.
+  if (type->kind == Type::Kind::schema && !slot.chain.empty()) {
     recipe::Origin origin{recipe::Origin::Kind::defaultValue,
                           slot.field->range};
     return {makeObject(type->schema, {}, place), origin};
   }
-  reportMissing(object, slot);
+  if (!object.hasUnknownKey)
+    reportMissing(object, slot);
   return poison();
 }
 

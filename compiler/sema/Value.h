@@ -136,6 +136,7 @@ struct Layer {
   /// Whether expressions see the record's own fields: they do in braces behind
   /// a record, not in arguments and not in anonymous records.
   bool isScope = false;
+  bool isArguments = false; // between parentheses
   SourceRange range;
   std::vector<Member> members;
   std::vector<const ast::Let*> lets;
@@ -153,6 +154,9 @@ struct Env {
   const Layer* layer = nullptr; // whose lets, functions and blocks are
   Locals* locals = nullptr;
   bool inBlock = false; // where ops may be called
+  /// The field of `object` that is being defined: its own name means whatever
+  /// has that name outside, as in `lora { rank = rank }`.
+  std::string_view defined;
 };
 
 // ---- records ----------------------------------------------------------------
@@ -216,6 +220,9 @@ struct Object {
   std::string_view key;        // of that slot
   SourceRange range;           // where it was made
   bool isChecked = false;
+  /// A key that the schema lacks was reported: what else seems to be missing
+  /// was probably meant by it.
+  bool hasUnknownKey = false;
   std::vector<LetValue> letValues;
 
   Slot* find(std::string_view name);
@@ -237,6 +244,8 @@ struct Module {
   Module* fallback = nullptr; // an override sees the names of the recipe's file
   Env env;
   std::vector<std::pair<std::string_view, ModuleEntry>> entries;
+  /// Names that a misspelt import would have bound.
+  std::vector<std::string> missing;
 
   ModuleEntry* find(std::string_view name);
 };
