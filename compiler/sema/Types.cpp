@@ -384,6 +384,44 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
       literals.push_back(member->literal);
   if (!given || literals.empty())
     return false;
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + " is of type `" + nameOf(type) +
+                            "`; it cannot be `\"" + *given + "\"`");
+  if (auto near = diag::didYouMean(*given, literals))
+    builder.help("did you mean `\"" + *near + "\"`?")
+        .fixIt(range, "\"" + *near + "\"");
+  return true;
+}
+
+void Evaluator::reportMismatch(const Value& value, const Type& type,
+                               SourceRange range, const std::string& what) {
+  // Inside a list, the element is at fault.
+  if (const ListValue* const* list = value.get<const ListValue*>()) {
+    const Type* lists = findAlternative(type, [](const Type& candidate) {
+      return candidate.kind == Type::Kind::list;
+    });
+    for (size_t i = 0; lists && i < (*list)->elements.size(); ++i) {
+      const Value& element = (*list)->elements[i];
+      if (convert(element, *lists->element))
+        continue;
+      SourceRange place = element.origin.range;
+      bool isInside = place.source == range.source &&
+                      place.begin >= range.begin && place.end <= range.end;
+      reportMismatch(element, *lists->element, isInside ? place : range,
+                     "element " + std::to_string(i) + " of " + what);
+      return;
+    }
+  }
+  if (reportUnitMismatch(value, type, range, what) ||
+      reportLiteralMismatch(value, type, range, what))
+    return;
+  const int64_t* whole = value.get<int64_t>();
+  if (type.kind == Type::Kind::dim && whole) {
+    report(diag::Kind::InvalidValue, range,
+           what + " is " + std::to_string(*whole) +
+               "; a dimension is at least 1");
+    return;
+  }
   const double* real = value.get<double>();
   bool isWhole =
       type.kind == Type::Kind::integer || type.kind == Type::Kind::dim;
