@@ -286,9 +286,12 @@ private:
     for (ValueId form : forms[size_t(x)]) {
       Sharding wanted = linearOperand(form, weight, lead, to);
       double price = cost(form, wanted);
-      // Of equal forms a whole one is better than a partial sum: what is
-      // computed from it needs no reduction.
-      if (price < bestCost || (price == bestCost && wanted.partial.empty())) {
+      // Of equally cheap forms the first is the one that is split most; but a
+      // whole one is better than a partial sum, as what is computed from it
+      // needs no reduction.
+      bool isWholeInstead =
+          price == bestCost && wanted.partial.empty() && !best.partial.empty();
+      if (price < bestCost || isWholeInstead) {
         bestCost = price;
         best = std::move(wanted);
       }
