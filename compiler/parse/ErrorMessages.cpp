@@ -110,7 +110,7 @@ private:
       return "a declaration";
     case Grammar::RuleDeclarations:
       if (!expects(TokenType::LET))
-        break;
+        return "the end of the line";
       kind = diag::Kind::ExpectedDeclaration;
       return "a declaration";
     case Grammar::RuleImportDeclaration:
@@ -307,6 +307,10 @@ private:
     bool isDeclaration = isName(next()) || next() == TokenType::STRING;
     if (meant && isDeclaration)
       return "did you mean `" + *meant + "`?";
+    int column =
+        sources.lineColumn(list.source, list.tokens[error.token].begin).column;
+    if (column > 1 && (isName(found()) || isReservedWord(found())))
+      return "a `}` above closes the block around this too early";
     if (isName(found()))
       return "settings belong into the braces of `recipe NAME { ... }`";
     return {};

@@ -25,6 +25,14 @@ void ErrorStrategy::report(antlr4::Parser* parser) {
   if (list.isDoubtful(list.tokens[token].begin))
     return;
   antlr4::ParserRuleContext* context = parser->getContext();
+  // Behind a brace too few or too many, the items of a body look like
+  // declarations; their indentation tells.
+  LineColumn place = sources.lineColumn(list.source, list.tokens[token].begin);
+  bool isFile = ruleOf(context) == Grammar::RuleDeclarations ||
+                ruleOf(context) == Grammar::RuleDeclaration;
+  if (isFile && hasReported && place.column > 1)
+    return;
+  hasReported = true;
   SyntaxError error;
   error.token = token;
   error.rule = ruleOf(context);

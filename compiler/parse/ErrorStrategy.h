@@ -48,6 +48,7 @@ private:
   const SourceMap& sources;
   const TokenList& list;
   diag::Engine& engine;
+  bool hasReported = false;
   bool isUnwinding = false; // the error was reported; rules are being left
 };
 

@@ -281,6 +281,9 @@ bool Transformer::checkPlacement(const ast::Item& item, BodyKind kind) {
   std::visit(placement, item.node);
   if (placement.message.empty())
     return true;
+  // With brackets out of place an item may only seem to be where it is.
+  if (!tokens->doubtful.empty())
+    return false;
   // The first line says which item it is; a body below would only be noise.
   SourceRange place = item.range;
   std::string_view text = sources.text(place);

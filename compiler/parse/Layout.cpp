@@ -358,22 +358,21 @@ private:
   }
 
   void reportUnexpectedClosing(const Token& token) {
-    // One message for a run of them.
-    bool isRun = list.isDoubtful(token.begin);
+    SourceRange place{list.source, token.begin, token.end};
+    auto& doubtful = list.doubtful;
+    bool isRun = !doubtful.empty() && doubtful.back().end == token.begin;
     if (isRun)
-      list.doubtful.back().end = token.end;
+      doubtful.back().end = token.end;
     else
-      list.doubtful.push_back({list.source, token.begin, token.end});
+      doubtful.push_back(place);
     if (hidesBrackets || isRun)
       return;
-    SourceRange place{list.source, token.begin, token.end};
-    std::string text(bracketText(token.type));
-    const Open& top = stack.back();
     if (stack.size() == 1) {
-      engine.report(diag::Kind::UnexpectedClosing, place,
-                    "`" + text + "` closes nothing");
+      list.unopened.push_back(place);
       return;
     }
+    std::string text(bracketText(token.type));
+    const Open& top = stack.back();
     engine
         .report(diag::Kind::UnexpectedClosing, place,
                 "`" + text + "` does not close `" +
@@ -448,6 +447,13 @@ private:
 
 bool layOut(const SourceMap& sources, TokenList& list, diag::Engine& engine) {
   return Layout(sources, list, engine).run();
+}
+
+void reportUnopened(const SourceMap& sources, const TokenList& list,
+                    diag::Engine& engine) {
+  for (SourceRange range : list.unopened)
+    engine.report(diag::Kind::UnexpectedClosing, range,
+                  "`" + std::string(sources.text(range)) + "` closes nothing");
 }
 
 } // namespace recipec::parse

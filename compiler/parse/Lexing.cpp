@@ -169,6 +169,8 @@ private:
   }
 
   void reportBrokenString(const Token& token) {
+    if (list.isDoubtful(token.begin))
+      return;
     SourceRange range = rangeOf(token);
     std::string_view string = sources.text(range);
     // The lexer would have accepted the string but for an open brace.

@@ -51,7 +51,8 @@ std::optional<Override> parseOverride(const SourceMap& sources, SourceId source,
 std::string printTokens(const SourceMap& sources, SourceId source,
                         diag::Engine& engine) {
   TokenList list;
-  tokenize(sources, source, list, engine);
+  if (tokenize(sources, source, list, engine))
+    reportUnopened(sources, list, engine);
   std::string out;
   for (size_t i = 0; i < list.tokens.size(); ++i) {
     const Token& token = list.tokens[i];

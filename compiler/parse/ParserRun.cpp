@@ -35,30 +35,36 @@ struct ParserRun::State {
 
 ParserRun::ParserRun(const SourceMap& sources, const TokenList& list,
                      diag::Engine& engine)
-    : state(std::make_unique<State>(sources, list, engine)) {}
+    : sources(sources), list(list), engine(engine),
+      state(std::make_unique<State>(sources, list, engine)) {}
 
 ParserRun::~ParserRun() = default;
 
 /// Runs a rule; an error that the rule did not recover from has been reported.
-template <typename Rule>
-static auto runRule(Grammar& parser, Rule rule) -> decltype((parser.*rule)()) {
+template <typename Context>
+Context* ParserRun::runRule(Context* (Grammar::*rule)()) {
+  int errorsBefore = engine.errors();
+  Context* result = nullptr;
   try {
-    return (parser.*rule)();
+    result = (state->parser.*rule)();
   } catch (const antlr4::RecognitionException&) {
     return nullptr;
   }
+  if (engine.errors() == errorsBefore)
+    reportUnopened(sources, list, engine);
+  return result;
 }
 
 Grammar::FileContext* ParserRun::file() {
-  return runRule(state->parser, &Grammar::file);
+  return runRule(&Grammar::file);
 }
 
 Grammar::OverrideArgumentContext* ParserRun::overrideArgument() {
-  return runRule(state->parser, &Grammar::overrideArgument);
+  return runRule(&Grammar::overrideArgument);
 }
 
 Grammar::InterpolationContext* ParserRun::interpolation() {
-  return runRule(state->parser, &Grammar::interpolation);
+  return runRule(&Grammar::interpolation);
 }
 
 } // namespace recipec::parse

@@ -25,7 +25,12 @@ public:
   Grammar::InterpolationContext* interpolation();
 
 private:
+  template <typename Context> Context* runRule(Context* (Grammar::*rule)());
+
   struct State;
+  const SourceMap& sources;
+  const TokenList& list;
+  diag::Engine& engine;
   std::unique_ptr<State> state;
 };
 

@@ -39,6 +39,9 @@ struct TokenList {
   std::vector<Comment> comments;
   /// Where an error was reported already and others would only follow from it.
   std::vector<SourceRange> doubtful;
+  /// Closing brackets outside of all others. Where the parser finds an error,
+  /// that may be their cause; reported only where it finds none.
+  std::vector<SourceRange> unopened;
   /// What the end of the text is called in messages.
   std::string endName = "the end of the file";
 
@@ -58,6 +61,10 @@ bool lex(const SourceMap& sources, SourceRange range, TokenList& list,
 /// Rewrites newlines, commas and brackets as grammar/Recipe.g4 expects them:
 /// see Layout.cpp. False when the text is nested too deeply to be parsed.
 bool layOut(const SourceMap& sources, TokenList& list, diag::Engine& engine);
+
+/// Reports the brackets that close nothing.
+void reportUnopened(const SourceMap& sources, const TokenList& list,
+                    diag::Engine& engine);
 
 /// How a message names a token of this type: "`=`", "a name", "a string".
 std::string describeType(size_t type);
