@@ -63,7 +63,8 @@ private:
 
 /// The ids with which an answer to `prompt` begins: [bos] + its own, or for
 /// chat data (`data.train` reads messages) those of a user's message and of
-/// what stands before an assistant's.
+/// what stands before an assistant's. A generating plan therefore keeps the
+/// `data.train` of the training, though it reads no data.
 Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
                                             const Tokenizer& tokenizer,
                                             const std::string& prompt);

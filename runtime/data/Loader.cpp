@@ -68,6 +68,10 @@ Expected<Loader> Loader::open(const plan::Data& data, const plan::Train& train,
       return Status::error("`" + name +
                            "` is `mock()`, which has no epochs; "
                            "set `train.steps` in place of `train.epochs`");
+    if (data.vocab <= 0)
+      return Status::error("the plan's `data.vocab` is " +
+                           std::to_string(data.vocab) +
+                           ", so that there are no tokens to draw");
     loader.limitRows(train);
     return loader;
   }
