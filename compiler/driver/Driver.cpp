@@ -321,7 +321,13 @@ int run(std::string_view program, const std::vector<std::string>& arguments,
   if (!command)
     return unknownCommand(first, err);
 
-  Invocation invocation{.program = program, .out = out, .err = err};
+  Invocation invocation{.inputs = {},
+                        .sets = {},
+                        .output = {},
+                        .emit = {},
+                        .program = program,
+                        .out = out,
+                        .err = err};
   ArgumentReader reader(*command, invocation);
   if (auto code = reader.read(arguments, 1))
     return *code;

@@ -1,0 +1,98 @@
+// One file a path, parsed once.
+
+#include "compiler/driver/Loader.h"
+
+#include "compiler/parse/Parse.h"
+#include "stdlib/Files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace recipec::driver {
+namespace {
+
+using State = sema::Loaded::State;
+
+constexpr std::string_view libraryPrefix = "std/";
+
+/// The bytes of a file; on failure none, and `state` says whether it is there
+/// and `reason` why it could not be read.
+std::string readFile(const std::string& path, State& state,
+                     std::string& reason) {
+  std::error_code ignored;
+  std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  state = State::broken;
+  if (status.type() == std::filesystem::file_type::directory) {
+    reason = "it is a folder";
+    return {};
+  }
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) {
+    bool isThere = status.type() != std::filesystem::file_type::not_found;
+    state = isThere ? State::broken : State::notFound;
+    reason = std::strerror(errno);
+    return {};
+  }
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.bad()) {
+    reason = std::strerror(errno);
+    return {};
+  }
+  state = State::parsed;
+  return text;
+}
+
+} // namespace
+
+SourceId FileLoader::addSource(const std::string& path, State& state) {
+  if (path.starts_with(libraryPrefix)) {
+    const stdlib::File* file = stdlib::find(path);
+    state = file ? State::parsed : State::notFound;
+    return file ? sources.add(path, std::string(file->text),
+                              SourceKind::standardLibrary)
+                : SourceId::none;
+  }
+  std::string reason;
+  std::string text = readFile(path, state, reason);
+  if (state == State::parsed)
+    return sources.add(path, std::move(text), SourceKind::file);
+  if (state == State::broken)
+    engine.report(diag::Kind::FileNotReadable, {},
+                  "`" + path + "` cannot be read: " + reason);
+  return SourceId::none;
+}
+
+FileLoader::Entry FileLoader::read(const std::string& path) {
+  Entry entry;
+  SourceId source = addSource(path, entry.state);
+  if (source == SourceId::none)
+    return entry;
+  int errors = engine.errors();
+  entry.file =
+      std::make_unique<ast::File>(parse::parse(sources, source, engine));
+  if (engine.errors() > errors)
+    entry.state = State::broken;
+  return entry;
+}
+
+sema::Loaded FileLoader::load(const std::string& path) {
+  auto found = entries.find(path);
+  if (found == entries.end())
+    found = entries.emplace(path, read(path)).first;
+  const Entry& entry = found->second;
+  bool isParsed = entry.state == State::parsed;
+  return {entry.state, isParsed ? entry.file.get() : nullptr};
+}
+
+std::vector<std::string> FileLoader::standardFiles() const {
+  std::vector<std::string> paths;
+  for (const stdlib::File& file : stdlib::files())
+    paths.emplace_back(file.path);
+  return paths;
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,175 @@
+// 1. Compare the predicted total with the device's memory.
+// 2. Name the largest categories and buffers, at the user's value that they
+//    depend on most: `batch.micro` when activations lead, else the hardware.
+// 3. Try changes from the mildest on: each is the recipe compiled anew with a
+//    setting more, so that what is proposed is known to fit and to obey every
+//    other rule of the recipe.
+
+#include "compiler/driver/MemoryFit.h"
+
+#include "compiler/driver/MemoryReport.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace recipec::driver {
+namespace {
+
+using Settings = std::vector<std::string>;
+
+class FitSearch {
+public:
+  FitSearch(Session& session, const recipe::Recipe& recipe)
+      : session(session), recipe(recipe) {}
+
+  /// Reports what fits; says so when nothing of what it tries does.
+  void help(diag::Builder& builder);
+
+private:
+  /// The total of the recipe under the settings, or none where the recipe
+  /// refuses them or it does not fit.
+  std::optional<int64_t> fittingTotal(const Settings& settings);
+  /// Settings for 1, 2, ... until one fits; the first that does is proposed.
+  bool propose(const std::vector<Settings>& candidates, diag::Builder& builder);
+
+  std::vector<Settings> smallerMicroBatches() const;
+  std::vector<Settings> widerTensors() const;
+  std::vector<Settings> moreRanks() const;
+  std::vector<Settings> shorterSequences() const;
+  std::vector<Settings> widerTensorsAndMoreRanks() const;
+
+  Session& session;
+  const recipe::Recipe& recipe;
+};
+
+std::string setting(const char* path, int64_t value) {
+  return std::string(path) + "=" + std::to_string(value);
+}
+
+std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
+  diag::Engine silent; // a refusal is no message to the user
+  std::vector<sema::Override> overrides;
+  for (const std::string& text : settings)
+    session.addOverride(overrides, text, "a change that was tried");
+  std::optional<Compilation> tried = compile(session, silent, overrides);
+  if (!tried || !tried->estimate.memory.fits())
+    return std::nullopt;
+  return tried->estimate.memory.total;
+}
+
+bool FitSearch::propose(const std::vector<Settings>& candidates,
+                        diag::Builder& builder) {
+  for (const Settings& candidate : candidates) {
+    std::optional<int64_t> total = fittingTotal(candidate);
+    if (!total)
+      continue;
+    std::string text;
+    for (const std::string& each : candidate)
+      text += (text.empty() ? "`" : " with `") + each + "`";
+    builder.help(text + " takes " + formatBytes(*total) + " and fits");
+    return true;
+  }
+  return false;
+}
+
+std::vector<Settings> FitSearch::smallerMicroBatches() const {
+  std::vector<Settings> candidates;
+  for (int64_t micro = recipe.integer("batch.micro") - 1; micro >= 1; --micro)
+    if (recipe.integer("batch.micro") % micro == 0)
+      candidates.push_back({setting("batch.micro", micro)});
+  return candidates;
+}
+
+std::vector<Settings> FitSearch::widerTensors() const {
+  std::vector<Settings> candidates;
+  int64_t most = std::min(recipe.integer("cluster.ranks"),
+                          recipe.integer("cluster.ranks_per_node"));
+  for (int64_t tp = recipe.integer("parallel.tp") * 2; tp <= most; tp *= 2)
+    candidates.push_back({setting("parallel.tp", tp)});
+  return candidates;
+}
+
+std::vector<Settings> FitSearch::moreRanks() const {
+  constexpr int64_t most = 1024;
+  std::vector<Settings> candidates;
+  for (int64_t ranks = recipe.integer("cluster.ranks") * 2; ranks <= most;
+       ranks *= 2)
+    candidates.push_back({setting("cluster.ranks", ranks)});
+  return candidates;
+}
+
+std::vector<Settings> FitSearch::shorterSequences() const {
+  std::vector<Settings> candidates;
+  for (int64_t length = recipe.integer("data.sequence") / 2; length >= 64;
+       length /= 2)
+    candidates.push_back({setting("data.sequence", length)});
+  return candidates;
+}
+
+std::vector<Settings> FitSearch::widerTensorsAndMoreRanks() const {
+  constexpr int64_t most = 1024;
+  std::vector<Settings> candidates;
+  int64_t node = recipe.integer("cluster.ranks_per_node");
+  for (int64_t ranks = std::max(node, recipe.integer("cluster.ranks"));
+       ranks <= most; ranks *= 2)
+    candidates.push_back(
+        {setting("cluster.ranks", ranks), setting("parallel.tp", node)});
+  return candidates;
+}
+
+void FitSearch::help(diag::Builder& builder) {
+  bool found = propose(smallerMicroBatches(), builder);
+  found |= propose(widerTensors(), builder);
+  found |= propose(moreRanks(), builder);
+  found |= propose(shorterSequences(), builder);
+  if (!found)
+    found = propose(widerTensorsAndMoreRanks(), builder);
+  if (!found)
+    builder.help("no change of `batch.micro`, `parallel.tp`, `cluster.ranks` "
+                 "or `data.sequence` that was tried fits: take a smaller "
+                 "model, an adapter, or a device with more memory");
+}
+
+/// The largest categories first, as `parameters 14.9 GiB`.
+std::string largestCategories(const cost::MemoryTable& memory) {
+  std::vector<MemoryRow> rows = memoryRows(memory);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const MemoryRow& left, const MemoryRow& right) {
+                     return left.bytes > right.bytes;
+                   });
+  std::string text;
+  for (const MemoryRow& row : rows)
+    if (row.bytes > 0 && row.bytes * 20 >= memory.total)
+      text += (text.empty() ? "" : ", ") + std::string(row.name) + " " +
+              formatBytes(row.bytes);
+  return text;
+}
+
+} // namespace
+
+bool checkFit(Session& session, const Compilation& compilation) {
+  const cost::MemoryTable& memory = compilation.estimate.memory;
+  if (memory.fits())
+    return true;
+  const recipe::Recipe& recipe = compilation.recipe;
+  bool activationsLead =
+      memory.activations >
+      std::max({memory.parameters, memory.gradients, memory.optimizer});
+  const recipe::Value& culprit =
+      recipe.at(activationsLead ? "batch.micro" : "cluster.hardware");
+  auto builder = session.engine.report(
+      diag::Kind::OutOfMemory, culprit.origin.range,
+      "the plan takes " + formatBytes(memory.total) + " on each rank, `" +
+          recipe.string("cluster.hardware.name") + "` has " +
+          formatBytes(memory.capacity));
+  builder.note("the largest parts are " + largestCategories(memory));
+  std::string buffers;
+  for (const LargestBuffer& buffer : largestBuffers(compilation.program, 3))
+    buffers += (buffers.empty() ? "`" : ", `") + buffer.name + "` " +
+               formatBytes(buffer.bytes);
+  builder.note("the largest buffers are " + buffers);
+  FitSearch(session, recipe).help(builder);
+  return false;
+}
+
+} // namespace recipec::driver

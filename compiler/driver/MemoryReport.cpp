@@ -1,0 +1,66 @@
+// Tables of memory.
+
+#include "compiler/driver/MemoryReport.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+namespace recipec::driver {
+
+std::string formatBytes(int64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double amount = double(bytes);
+  size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < std::size(units); ++unit)
+    amount /= 1024;
+  int decimals = unit == 0 || amount >= 100 ? 0 : amount >= 10 ? 1 : 2;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", decimals, amount, units[unit]);
+  return text;
+}
+
+std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
+  return {
+      {"parameters", memory.parameters}, {"gradients", memory.gradients},
+      {"optimizer", memory.optimizer},   {"activations", memory.activations},
+      {"workspace", memory.workspace},   {"library", memory.library}};
+}
+
+std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
+                                          size_t count) {
+  std::set<ir::ValueId> regions;
+  for (const ir::Region& region : program.regions)
+    for (ir::ValueId value :
+         {region.param, region.paramPart, region.gradient, region.gradientPart})
+      regions.insert(value);
+  std::vector<LargestBuffer> buffers;
+  for (const ir::Placement& placement : program.placements)
+    if (!regions.count(placement.value))
+      buffers.push_back(
+          {program[placement.value].name, placement.category, placement.bytes});
+  std::stable_sort(buffers.begin(), buffers.end(),
+                   [](const LargestBuffer& left, const LargestBuffer& right) {
+                     return left.bytes > right.bytes;
+                   });
+  buffers.resize(std::min(count, buffers.size()));
+  return buffers;
+}
+
+std::string memoryTableText(const cost::MemoryTable& memory) {
+  std::string text;
+  auto line = [&](std::string_view name, int64_t bytes) {
+    char buffer[96];
+    std::snprintf(buffer, sizeof buffer, "  %-12.*s %16lld  %10s\n",
+                  int(name.size()), name.data(), static_cast<long long>(bytes),
+                  formatBytes(bytes).c_str());
+    text += buffer;
+  };
+  for (const MemoryRow& row : memoryRows(memory))
+    line(row.name, row.bytes);
+  line("total", memory.total);
+  line("capacity", memory.capacity);
+  return text;
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,40 @@
+// Memory as text, for `--emit=memory`, `estimate` and diagnostics.
+
+#ifndef RECIPEC_DRIVER_MEMORYREPORT_H
+#define RECIPEC_DRIVER_MEMORYREPORT_H
+
+#include "compiler/cost/Estimate.h"
+#include "compiler/ir/Ir.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::driver {
+
+/// `14.9 GiB`, `512 B`: three digits in the largest binary unit.
+std::string formatBytes(int64_t bytes);
+
+struct MemoryRow {
+  std::string_view name; // `parameters`
+  int64_t bytes = 0;
+};
+/// The categories in the order of the table, `library` last.
+std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory);
+
+struct LargestBuffer {
+  std::string name;
+  std::string category;
+  int64_t bytes = 0;
+};
+/// At most `count` buffers, the largest first; of a region and its members,
+/// which share their bytes, the members count.
+std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
+                                          size_t count);
+
+/// The table by category; every line ends.
+std::string memoryTableText(const cost::MemoryTable& memory);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_MEMORYREPORT_H

@@ -1,0 +1,217 @@
+// The order of the phases; see Pipeline.h.
+
+#include "compiler/driver/Pipeline.h"
+
+#include "compiler/driver/MemoryFit.h"
+#include "compiler/emit/Emit.h"
+#include "compiler/ir/Verify.h"
+#include "compiler/passes/Adapt.h"
+#include "compiler/passes/Build.h"
+#include "compiler/passes/CheckDivisibility.h"
+#include "compiler/passes/Differentiate.h"
+#include "compiler/passes/Evaluate.h"
+#include "compiler/passes/Fuse.h"
+#include "compiler/passes/Generate.h"
+#include "compiler/passes/Optimizer.h"
+#include "compiler/passes/PlanMemory.h"
+#include "compiler/passes/Schedule.h"
+#include "compiler/passes/Shard.h"
+#include "compiler/sema/Analyze.h"
+#include "runtime/plan/PlanJson.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+namespace recipec::driver {
+namespace {
+
+namespace plan = reciperun::plan;
+
+/// A finding is our own bug: say which pass made it, and stop.
+[[noreturn]] void fail(const char* pass, const std::string& finding) {
+  std::fprintf(stderr, "recipec: internal error after `%s`: %s\n", pass,
+               finding.c_str());
+  std::abort();
+}
+
+void verify(const ir::Module& module, const char* pass) {
+  std::vector<std::string> findings = ir::verify(module);
+  if (!findings.empty())
+    fail(pass, findings.front());
+}
+
+bool generates(const recipe::Recipe& recipe) {
+  return recipe.string("task") == "generate";
+}
+
+passes::Extent extentOf(const recipe::Recipe& recipe) {
+  passes::Extent extent = passes::trainingExtent(recipe);
+  if (!generates(recipe))
+    return extent;
+  extent.batch = 1;
+  extent.sequence = passes::generationBuckets[0];
+  extent.loss = false;
+  return extent;
+}
+
+/// Generation runs on one rank in this version.
+bool checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
+  int64_t ranks = recipe.integer("cluster.ranks");
+  if (!generates(recipe) || ranks == 1)
+    return true;
+  engine
+      .report(diag::Kind::InvalidValue, recipe.at("cluster.ranks").origin.range,
+              "this version generates on one rank, not on " +
+                  std::to_string(ranks))
+      .help("add `--set cluster.ranks=1 --set parallel.tp=1`");
+  return false;
+}
+
+void lowerTraining(ir::Module& program, const recipe::Recipe& recipe) {
+  passes::shard(program, passes::layoutOf(recipe));
+  verify(program, "shard");
+  passes::differentiate(program);
+  verify(program, "differentiate");
+  passes::addEvaluate(program);
+  verify(program, "evaluate");
+  passes::addOptimizer(program, recipe);
+  verify(program, "optimizer");
+  passes::addSchedules(program, recipe);
+  verify(program, "schedule");
+}
+
+void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
+                     diag::Engine& engine) {
+  passes::shard(program, passes::wholeLayout());
+  verify(program, "shard");
+  passes::addGeneration(program, recipe.integer("data.sequence"), engine);
+  verify(program, "generate");
+}
+
+/// What turns the recipe of a training into that of generating from its
+/// exported model.
+constexpr const char* generationSettings[] = {
+    "task=\"generate\"",       "adapter=none",    "weights=none",
+    "tokenizer=none",          "cluster.ranks=1", "parallel.tp=1",
+    "parallel.dp=1",           "batch.global=1",  "batch.micro=1",
+    "parallel.sequence=false", "data.train=none", "data.valid=none",
+    "export.hf=none",
+};
+
+plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
+  const cost::Estimate& estimate = compilation.estimate;
+  const cost::MemoryTable& memory = estimate.memory;
+  emit::Findings findings;
+  findings.memory = {memory.parameters,  memory.gradients, memory.optimizer,
+                     memory.activations, memory.workspace, memory.library,
+                     memory.arena,       memory.total,     memory.capacity};
+  findings.prediction = {estimate.flopsPerStep, estimate.peakFlops,
+                         estimate.stepSeconds};
+  if (generates(compilation.recipe))
+    findings.buckets.assign(std::begin(passes::generationBuckets),
+                            std::end(passes::generationBuckets));
+  findings.generation = std::move(generation);
+  plan::Plan result =
+      emit::emit(compilation.program, compilation.recipe, std::move(findings));
+  reciperun::Status status = plan::validate(result);
+  if (!status)
+    fail("emit", status.message());
+  return result;
+}
+
+/// The JSON of the plan that answers from the exported model; none with
+/// diagnostics, empty where nothing is exported.
+std::optional<std::string> generationPlan(Session& session,
+                                          const Compilation& training) {
+  if (generates(training.recipe) || training.recipe.at("export.hf").isNone())
+    return std::string();
+  std::vector<sema::Override> overrides;
+  for (const char* setting : generationSettings)
+    session.addOverride(overrides, setting, "the generating plan");
+  std::optional<Compilation> generation =
+      compile(session, session.engine, overrides);
+  if (!generation)
+    return std::nullopt;
+  return plan::toJson(emitPlan(*generation, ""));
+}
+
+} // namespace
+
+std::optional<recipe::Recipe>
+evaluateRecipe(Session& session, diag::Engine& engine,
+               const std::vector<sema::Override>& overrides) {
+  sema::Request request;
+  request.file = session.file;
+  request.recipe = session.target.recipe;
+  request.overrides = session.overrides;
+  request.overrides.insert(request.overrides.end(), overrides.begin(),
+                           overrides.end());
+  return sema::analyze(session.sources, request, session.loader, engine);
+}
+
+std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
+                                    diag::Engine& engine) {
+  if (!checkRanks(recipe, engine))
+    return std::nullopt;
+  ir::Module graph = passes::build(recipe, extentOf(recipe), engine);
+  if (engine.hasErrors())
+    return std::nullopt;
+  verify(graph, "build");
+  passes::adapt(graph, recipe, engine);
+  if (engine.hasErrors())
+    return std::nullopt;
+  verify(graph, "adapt");
+  return graph;
+}
+
+std::optional<ir::Module> makeProgram(ir::Module graph,
+                                      const recipe::Recipe& recipe,
+                                      diag::Engine& engine) {
+  passes::checkDivisibility(graph, passes::layoutOf(recipe), engine);
+  if (engine.hasErrors())
+    return std::nullopt;
+  ir::Module program = std::move(graph);
+  passes::fuse(program);
+  verify(program, "fuse");
+  if (generates(recipe))
+    lowerGeneration(program, recipe, engine);
+  else
+    lowerTraining(program, recipe);
+  if (engine.hasErrors())
+    return std::nullopt;
+  passes::planMemory(program);
+  verify(program, "plan memory");
+  return program;
+}
+
+std::optional<Compilation>
+compile(Session& session, diag::Engine& engine,
+        const std::vector<sema::Override>& overrides) {
+  std::optional<recipe::Recipe> recipe =
+      evaluateRecipe(session, engine, overrides);
+  if (!recipe)
+    return std::nullopt;
+  std::optional<ir::Module> graph = makeGraph(*recipe, engine);
+  if (!graph)
+    return std::nullopt;
+  std::optional<ir::Module> program =
+      makeProgram(std::move(*graph), *recipe, engine);
+  if (!program)
+    return std::nullopt;
+  cost::Estimate estimate = cost::estimate(*program, *recipe);
+  return Compilation{std::move(*recipe), std::move(*program),
+                     std::move(estimate)};
+}
+
+std::optional<plan::Plan> makePlan(Session& session,
+                                   const Compilation& compilation) {
+  if (!checkFit(session, compilation))
+    return std::nullopt;
+  std::optional<std::string> generation = generationPlan(session, compilation);
+  if (!generation)
+    return std::nullopt;
+  return emitPlan(compilation, std::move(*generation));
+}
+
+} // namespace recipec::driver

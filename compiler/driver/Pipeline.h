@@ -1,0 +1,60 @@
+// The whole compiler on one page: who runs when.
+//
+//   parse → sema          Recipe     evaluateRecipe
+//   → build → adapt       Graph      makeGraph
+//   → fuse → check divisibility → shard
+//   → differentiate → evaluate → optimizer → schedule
+//   → plan memory         Program    makeProgram
+//   → fit → emit          Plan       makePlan
+//
+// The verifier runs after every pass. Each step gives nothing when its input
+// has errors; they are in the session's engine.
+
+#ifndef RECIPEC_DRIVER_PIPELINE_H
+#define RECIPEC_DRIVER_PIPELINE_H
+
+#include "compiler/cost/Estimate.h"
+#include "compiler/driver/Session.h"
+#include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
+#include "runtime/plan/Plan.h"
+
+#include <optional>
+
+namespace recipec::driver {
+
+/// The recipe under `overrides`, which stand after the session's own.
+std::optional<recipe::Recipe>
+evaluateRecipe(Session& session, diag::Engine& engine,
+               const std::vector<sema::Override>& overrides = {});
+
+/// The model with its adapter, over whole tensors.
+std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
+                                    diag::Engine& engine);
+
+/// What every rank runs, with addresses; of the recipe's task.
+std::optional<ir::Module> makeProgram(ir::Module graph,
+                                      const recipe::Recipe& recipe,
+                                      diag::Engine& engine);
+
+/// All phases' results up to the Program.
+struct Compilation {
+  recipe::Recipe recipe;
+  ir::Module program;
+  cost::Estimate estimate;
+};
+
+/// Everything before `emit`. A Program that does not fit the device's memory is
+/// a result like any other: see checkFit.
+std::optional<Compilation>
+compile(Session& session, diag::Engine& engine,
+        const std::vector<sema::Override>& overrides = {});
+
+/// The plan, and within it the plan that generates from the exported model.
+/// None, with diagnostics, when the memory does not suffice.
+std::optional<reciperun::plan::Plan> makePlan(Session& session,
+                                              const Compilation& compilation);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_PIPELINE_H

@@ -1,0 +1,58 @@
+// One compilation's texts, messages and parsed files.
+
+#ifndef RECIPEC_DRIVER_SESSION_H
+#define RECIPEC_DRIVER_SESSION_H
+
+#include "compiler/driver/Driver.h"
+#include "compiler/driver/Loader.h"
+#include "compiler/parse/Parse.h"
+#include "compiler/sema/Analyze.h"
+
+#include <deque>
+#include <optional>
+
+namespace recipec::driver {
+
+/// What a user names on the command line: `FILE` or `FILE:NAME`.
+struct Target {
+  std::string file;
+  std::string recipe; // empty: the last of the file
+};
+
+/// Splits at the last colon, unless a file has the whole as its name.
+Target parseTarget(const std::string& argument);
+
+/// Holds everything that a recipe's values point into.
+class Session {
+public:
+  explicit Session(const std::string& argument)
+      : target(parseTarget(argument)), loader(sources, engine) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Parses the file and the settings; false with diagnostics.
+  bool open(const std::vector<std::string>& sets);
+
+  /// Parses `PATH=VALUE` as a further setting, for a second plan of the same
+  /// recipe. `origin` is what messages call its source.
+  bool addOverride(std::vector<sema::Override>& overrides,
+                   const std::string& text, const std::string& origin);
+
+  Target target;
+  SourceMap sources;
+  diag::Engine engine;
+  FileLoader loader;
+  const ast::File* file = nullptr; // of `open`
+  std::vector<sema::Override> overrides;
+
+private:
+  std::deque<parse::Override> parsed; // stays where it is
+};
+
+/// Prints the session's diagnostics to `invocation.err`, in colour on a
+/// terminal; gives the exit code.
+int finish(const Session& session, const Invocation& invocation);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_SESSION_H
