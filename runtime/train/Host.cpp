@@ -11,18 +11,32 @@
 
 namespace reciperun::train {
 
-Expected<int> threadsOfRank(const comm::MpiSession& session) {
+namespace {
+
+cpu_set_t coreMask() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   if (sched_getaffinity(0, sizeof mask, &mask) != 0)
-    return 1;
+    CPU_SET(0, &mask);
+  return mask;
+}
+
+} // namespace
+
+int coresOfProcess() {
+  cpu_set_t mask = coreMask();
+  return std::max(1, CPU_COUNT(&mask));
+}
+
+Expected<int> threadsOfRank(const comm::MpiSession& session) {
   // A launcher that binds ranks to cores has divided them already: only ranks
   // with the same mask share its cores.
+  cpu_set_t mask = coreMask();
   Expected<int> sharing =
       session.countOnHost(std::as_bytes(std::span(&mask, 1)));
   if (!sharing)
     return sharing.status();
-  return std::max(1, CPU_COUNT(&mask) / std::max(1, *sharing));
+  return std::max(1, coresOfProcess() / std::max(1, *sharing));
 }
 
 int64_t peakBytes() {

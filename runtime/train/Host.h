@@ -9,6 +9,9 @@
 
 namespace reciperun::train {
 
+/// Cores that this process may run on, at least 1.
+int coresOfProcess();
+
 /// Threads for this rank: the cores that it may run on, shared with the ranks
 /// of the host that may run on the same ones; at least 1. Collective.
 Expected<int> threadsOfRank(const comm::MpiSession& session);

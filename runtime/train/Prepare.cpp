@@ -40,13 +40,16 @@ Status writeFile(const fs::path& path, const std::string& text) {
   return Status::ok();
 }
 
+/// `1 rank`, `4 ranks (dp 2 x tp 2)`.
 std::string meshText(const plan::Mesh& mesh) {
-  std::string text;
+  if (mesh.ranks == 1)
+    return "1 rank";
+  std::string axes;
   for (const plan::Axis& axis : mesh.axes)
     if (axis.size > 1)
-      text += (text.empty() ? "" : " x ") + axis.name + " " +
+      axes += (axes.empty() ? "" : " x ") + axis.name + " " +
               std::to_string(axis.size);
-  return text.empty() ? "one rank" : text;
+  return std::to_string(mesh.ranks) + " ranks (" + axes + ")";
 }
 
 } // namespace
@@ -147,10 +150,9 @@ Status Training::loadWeights() {
 
 void Training::announce() {
   progress.emplace(options.style, trainData->steps(), plan.train);
-  progress->line(plan.name + ": " + plan.task + " on " +
-                 std::to_string(communicator.ranks()) + " " + plan.device +
-                 " ranks (" + meshText(plan.mesh) + "), " +
-                 std::to_string(context.threads()) + " threads each");
+  progress->line(plan.name + ": " + plan.task + " on " + meshText(plan.mesh) +
+                 " on " + plan.device + ", " +
+                 std::to_string(context.threads()) + " threads a rank");
   int64_t parameters = 0, trainable = 0;
   for (const plan::Parameter& parameter : plan.parameters) {
     int64_t count = plan::elementCount(parameter.globalShape);
@@ -162,10 +164,14 @@ void Training::announce() {
                  (plan.exchange.weights.empty()
                       ? "random weights"
                       : "weights from `" + plan.exchange.weights + "`"));
-  progress->line("data: " + std::to_string(trainData->rowsOfEpoch(0)) +
-                 " rows of " + std::to_string(plan.data.sequence) +
-                 " tokens an epoch, " + std::to_string(trainData->steps()) +
-                 " steps of " + std::to_string(plan.train.globalBatch));
+  std::string rows =
+      plan.data.train->kind == "mock"
+          ? "mock rows"
+          : std::to_string(trainData->rowsOfEpoch(0)) + " rows an epoch";
+  progress->line("data: " + rows + " of " + std::to_string(plan.data.sequence) +
+                 " tokens; " + std::to_string(trainData->steps()) +
+                 " steps of " + std::to_string(plan.train.globalBatch) +
+                 " rows");
   for (const data::Loader* loader :
        {&*trainData, validData ? &*validData : nullptr})
     for (const std::string& note :

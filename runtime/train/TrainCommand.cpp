@@ -8,12 +8,14 @@
 
 #include "runtime/comm/MpiSession.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/StopSignal.h"
 #include "runtime/train/Training.h"
 
+#include <csignal>
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
 
 namespace reciperun::train {
 namespace {
@@ -97,6 +99,12 @@ int failTogether(const comm::MpiSession& session, const Status& status,
   session.abort(1);
 }
 
+Status stoppedBy(const Outcome& outcome) {
+  std::string name = outcome.signal == SIGTERM ? "SIGTERM" : "SIGINT";
+  return Status::error("ended by " + name + " after step " +
+                       std::to_string(outcome.steps) + "; nothing is exported");
+}
+
 int train(comm::MpiSession& session, const plan::Plan& plan,
           const Options& options) {
   Expected<int> threads = threadsOfRank(session);
@@ -113,13 +121,8 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
     failAlone(session, outcome.status());
   if (!outcome->failure)
     return failTogether(session, outcome->failure);
-  if (outcome->signal) {
-    Status status =
-        Status::error("ended by signal " + std::to_string(outcome->signal) +
-                      " after the step in progress; nothing is "
-                      "exported");
-    return failTogether(session, status, 128 + outcome->signal);
-  }
+  if (outcome->signal)
+    return failTogether(session, stoppedBy(*outcome), 128 + outcome->signal);
   if (Status status = training.finish(); !status)
     return failTogether(session, status);
   return 0;
@@ -156,10 +159,14 @@ int trainCommand(const std::vector<std::string>& arguments) {
     rank = session->rank();
     code = runRank(*session, arguments, plan);
   }
-  // The ranks have parted: rank 0 answers alone and has all cores.
+  // The ranks have parted (MPI is finalised on all of them): rank 0 answers
+  // alone and has all cores.
   if (code != 0 || rank != 0)
     return code;
-  return answerPrompts(*plan);
+  Status status = answerPrompts(*plan);
+  if (!status)
+    std::fprintf(stderr, "error: %s\n", status.message().c_str());
+  return status ? 0 : 1;
 }
 
 } // namespace reciperun::train

@@ -34,15 +34,16 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 Expected<Outcome> Training::run() {
   RECIPERUN_TRY(shareState());
-  for (int64_t step = 0; step < trainData->steps() && !signal; ++step) {
+  int64_t step = 0;
+  for (; step < trainData->steps() && !signal; ++step) {
     Expected<StepRecord> record = trainStep(step);
     if (!record)
       return record.status();
     if (Status failure = stepFailure(*record); !failure)
-      return Outcome{0, failure};
+      return Outcome{0, step, failure};
     if (step == 0 && !options.gradients.empty())
       if (Status failure = dumpGradients(options.gradients); !failure)
-        return Outcome{0, failure};
+        return Outcome{0, step, failure};
     RECIPERUN_TRY(shareState());
     record->deviceBytes = peak;
     if (!signal && validatesAfter(step)) {
@@ -56,7 +57,7 @@ Expected<Outcome> Training::run() {
       progress->step(*record);
     }
   }
-  return Outcome{signal, Status::ok()};
+  return Outcome{step < trainData->steps() ? signal : 0, step, Status::ok()};
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {

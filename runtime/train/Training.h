@@ -33,8 +33,9 @@ struct Options {
 
 /// How the loop ended.
 struct Outcome {
-  int signal = 0; // SIGTERM or SIGINT when one ended it early
-  Status failure; // known to all ranks alike: a loss that is not finite
+  int signal = 0;    // SIGTERM or SIGINT when one ended it early
+  int64_t steps = 0; // done by then
+  Status failure;    // known to all ranks alike: a loss that is not finite
 };
 
 class Training {

@@ -1,0 +1,51 @@
+// The recipe's prompts, answered by the model that the run has exported.
+//
+// Runs on rank 0 after the ranks have parted: the trained state is gone from
+// memory, all cores are free, and what is read is what was written.
+
+#include "runtime/train/Answers.h"
+
+#include "runtime/serve/Generator.h"
+#include "runtime/train/Host.h"
+
+#include <cstdio>
+
+namespace reciperun::train {
+namespace {
+
+/// A prompt or an answer on lines of its own, later lines indented as the
+/// first.
+void print(const char* label, const std::string& text) {
+  std::string shown;
+  for (char letter : text) {
+    shown += letter;
+    if (letter == '\n')
+      shown += "        ";
+  }
+  std::printf("%s %s\n", label, shown.c_str());
+}
+
+} // namespace
+
+Status answerPrompts(const plan::Plan& plan) {
+  const std::vector<std::string>& prompts = plan.train.prompts;
+  if (prompts.empty())
+    return Status::ok();
+  if (plan.exchange.hf.empty())
+    return Status::error("`train.prompts` are answered from the exported "
+                         "model, and `export.hf` is not set");
+  auto generator = serve::Generator::open(plan.exchange.hf, coresOfProcess());
+  if (!generator)
+    return generator.status();
+  for (const std::string& prompt : prompts) {
+    auto answer = (*generator)->answer(prompt, serve::GenerateOptions());
+    if (!answer)
+      return answer.status().withContext("prompt `" + prompt + "`");
+    print("prompt:", prompt);
+    print("answer:", answer->text);
+    std::fflush(stdout);
+  }
+  return Status::ok();
+}
+
+} // namespace reciperun::train
