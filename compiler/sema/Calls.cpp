@@ -267,12 +267,13 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
     if (env.inBlock && tracer)
       return tracer->call(**block, node, range, env);
     report(diag::Kind::InvalidValue, range,
-           "a `" + typeNameOf(callee) +
-               "` can be called in the blocks of a model alone");
+           "`" + std::string(sources.text(calleeExpr.range)) +
+               "` is called outside of a block")
+        .help("ops and blocks are called in the blocks of a model alone");
     return poison();
   }
   report(diag::Kind::WrongType, calleeExpr.range,
-         "a `" + typeNameOf(callee) + "` cannot be called");
+         "a value of type `" + typeNameOf(callee) + "` cannot be called");
   return poison();
 }
 

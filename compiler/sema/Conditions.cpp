@@ -139,29 +139,29 @@ std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
   return operands;
 }
 
-SourceRange Evaluator::userPlace(const std::vector<Operand>& operands,
-                                 const Object* preferred,
-                                 const Operand** chosen) {
+std::vector<const Operand*>
+Evaluator::suspects(const std::vector<Operand>& operands,
+                    const Object* preferred) {
   using Kind = recipe::Origin::Kind;
-  const Operand* best = nullptr;
-  auto rank = [&](const Operand& operand) {
-    const recipe::Origin& origin = operand.value.origin;
-    return std::make_tuple(operand.object == preferred,
-                           origin.kind == Kind::commandLine,
-                           origin.range.begin);
-  };
+  std::vector<const Operand*> found;
   for (const Operand& operand : operands) {
     if (!isUserSet(operand) || isLibrary(operand.value.origin.range))
       continue;
     // A choice made elsewhere (`task`) is the reason, not the mistake.
-    if (operand.object != preferred && !isNumeric(operand.value))
-      continue;
-    if (!best || rank(*best) < rank(operand))
-      best = &operand;
+    if (operand.object == preferred || isNumeric(operand.value))
+      found.push_back(&operand);
   }
-  if (chosen)
-    *chosen = best;
-  return best ? best->value.origin.range : SourceRange{};
+  auto rank = [&](const Operand* operand) {
+    const recipe::Origin& origin = operand->value.origin;
+    return std::make_tuple(operand->object == preferred,
+                           origin.kind == Kind::commandLine,
+                           origin.range.begin);
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Operand* left, const Operand* right) {
+                     return rank(left) > rank(right);
+                   });
+  return found;
 }
 
 void Evaluator::noteOperands(diag::Builder& builder,
@@ -228,25 +228,28 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
                              const ast::Require& require, SourceRange range,
                              const Env& env) {
   std::vector<Operand> operands = operandsOf(require.condition, env);
-  const Operand* primary = nullptr;
-  SourceRange place = userPlace(operands, &object, &primary);
-  if (!place.isValid())
-    place = object.range;
-  std::string rule(sources.text((*env.file)[require.condition].range));
-  bool isOneLine = rule.find('\n') == std::string::npos;
-  auto builder =
-      report(diag::Kind::RequireFailed, place, requireMessage(require, env));
+  std::vector<const Operand*> candidates = suspects(operands, &object);
+  // The one to blame is the one whose change would help.
+  const Operand* primary = candidates.empty() ? nullptr : candidates.front();
+  std::optional<std::string> help;
+  for (const Operand* candidate : candidates) {
+    help = remedy(object, layerIndex, require, *candidate);
+    if (!help)
+      continue;
+    if (candidate->object == primary->object)
+      primary = candidate;
+    break;
+  }
   SourceRange ruleRange = (*env.file)[require.condition].range;
+  std::string rule(sources.text(ruleRange));
+  bool isOneLine = rule.find('\n') == std::string::npos;
+  auto builder = report(diag::Kind::RequireFailed,
+                        primary ? primary->value.origin.range : object.range,
+                        requireMessage(require, env));
   builder.note(isOneLine ? "required by `" + rule + "`"
                          : "required by this condition",
                isLibrary(range) ? range : ruleRange);
   noteOperands(builder, operands, primary ? primary->slot : nullptr);
-  std::optional<std::string> help;
-  if (primary)
-    help = remedy(object, layerIndex, require, *primary);
-  for (const Operand& operand : operands)
-    if (!help && &operand != primary)
-      help = remedy(object, layerIndex, require, operand);
   if (help)
     builder.help(*help);
   // What is computed from these would only repeat the mistake.
@@ -286,14 +289,28 @@ bool Evaluator::holdsWith(const Object& object, size_t layerIndex,
       return false;
     at = *inner;
   }
-  if (layerIndex != checkOwnSchema && layerIndex >= at->layers.size())
-    return false;
-  const Env* env = layerIndex == checkOwnSchema
-                       ? schemaScope(*at)
-                       : scopeOf(*at, *at->layers[layerIndex]);
-  Value result = evaluate(require.condition, *env);
-  const bool* holds = result.get<bool>();
-  return holds && *holds;
+  if (layerIndex != checkOwnSchema) {
+    if (layerIndex >= at->layers.size())
+      return false;
+    return holds(require, *scopeOf(*at, *at->layers[layerIndex]));
+  }
+  // What stands before this condition in the schema has to hold as well.
+  for (const ast::Item& item : at->schema->body->items) {
+    auto* condition = std::get_if<ast::Require>(&item.node);
+    if (!condition)
+      continue;
+    if (!holds(*condition, *schemaScope(*at)))
+      return false;
+    if (condition == &require)
+      return true;
+  }
+  return false;
+}
+
+bool Evaluator::holds(const ast::Require& require, const Env& env) {
+  Value result = evaluate(require.condition, env);
+  const bool* decided = result.get<bool>();
+  return decided && *decided;
 }
 
 std::optional<std::string> Evaluator::remedy(Object& object, size_t layerIndex,

@@ -62,9 +62,11 @@ diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
         derivation.expr,
         *schemaScope(*derivation.object, derivation.slot ? derivation.slot->name
                                                          : std::string_view()));
-    SourceRange place = userPlace(operands, derivation.object, &nearest);
+    std::vector<const Operand*> candidates =
+        suspects(operands, derivation.object);
+    nearest = candidates.empty() ? nullptr : candidates.front();
     derivations = std::move(outer);
-    range = place.isValid() ? place : derivation.object->range;
+    range = nearest ? nearest->value.origin.range : derivation.object->range;
   }
   if (isLibrary(range) && recipeRange.isValid())
     range = recipeRange;

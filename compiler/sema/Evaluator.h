@@ -186,9 +186,10 @@ public:
   std::vector<Operand> operandsOf(ast::ExprId id, const Env& env);
   void noteOperands(diag::Builder& builder,
                     const std::vector<Operand>& operands, const Slot* except);
-  /// The place of the user's value that `operands` depend on most directly.
-  SourceRange userPlace(const std::vector<Operand>& operands,
-                        const Object* preferred, const Operand** chosen);
+  /// The operands that the user set, those to blame first: fields of
+  /// `preferred`, then the command line, then what is written last.
+  std::vector<const Operand*> suspects(const std::vector<Operand>& operands,
+                                       const Object* preferred);
 
   // ---- results (Lower.cpp)
 
@@ -288,6 +289,7 @@ private:
   std::optional<std::string> remedy(Object& object, size_t layerIndex,
                                     const ast::Require& require,
                                     const Operand& operand);
+  bool holds(const ast::Require& require, const Env& env);
   bool holdsWith(const Object& object, size_t layerIndex,
                  const ast::Require& require, const Operand& operand,
                  int64_t value);

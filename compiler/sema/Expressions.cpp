@@ -200,13 +200,14 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
         names.emplace_back(name);
   } else {
     report(diag::Kind::WrongType, range,
-           "a `" + typeNameOf(base) + "` has no `" + member.text + "`");
+           "a value of type `" + typeNameOf(base) + "` has no `" + member.text +
+               "`");
     return poison();
   }
   Module* const* module = base.get<Module*>();
-  std::string owner = module ? (*module)->path : "a `" + typeNameOf(base) + "`";
+  std::string owner = module ? (*module)->path : typeNameOf(base);
   auto builder = report(diag::Kind::UnknownName, member.range,
-                        (module ? "`" + owner + "`" : owner) + " has no `" +
+                        "`" + owner + "` has no " + (module ? "`" : "field `") +
                             member.text + "`");
   if (auto near = diag::didYouMean(member.text, names))
     builder.help("did you mean `" + *near + "`?").fixIt(member.range, *near);
@@ -437,7 +438,7 @@ Value Evaluator::indexValue(const Value& base, const Value& index,
   std::optional<Value> whole = convert(index, integer);
   if (!list || !whole) {
     report(diag::Kind::WrongType, range,
-           "a `" + typeNameOf(base) + "` has no element at a `" +
+           "`[]` does not take `" + typeNameOf(base) + "` and `" +
                typeNameOf(index) + "`");
     return poison();
   }

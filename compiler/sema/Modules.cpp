@@ -212,7 +212,8 @@ Value Evaluator::recipeValue(Module& module,
     Object* const* object = parent.get<Object*>();
     if (!object || !(*object)->schema || (*object)->schema->name != "recipe") {
       report(diag::Kind::WrongType, (*module.file)[declaration.parent].range,
-             "a recipe amends a recipe, not a `" + typeNameOf(parent) + "`");
+             "a recipe amends a recipe, and this is of type `" +
+                 typeNameOf(parent) + "`");
       return poison();
     }
     schema = (*object)->schema;

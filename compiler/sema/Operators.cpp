@@ -158,8 +158,8 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
 Value Evaluator::reportOperands(std::string_view op, const Value& left,
                                 const Value& right, SourceRange range) {
   report(diag::Kind::WrongType, range,
-         "`" + std::string(op) + "` does not take a `" + typeNameOf(left) +
-             "` and a `" + typeNameOf(right) + "`");
+         "`" + std::string(op) + "` does not take `" + typeNameOf(left) +
+             "` and `" + typeNameOf(right) + "`");
   return poison();
 }
 
@@ -266,7 +266,7 @@ Value Evaluator::negate(const Value& operand, SourceRange range) {
   if (std::optional<double> real = realOf(operand))
     return {-*real, writtenAt(range)};
   report(diag::Kind::WrongType, range,
-         "`-` does not take a `" + typeNameOf(operand) + "`");
+         "`-` does not take `" + typeNameOf(operand) + "`");
   return poison();
 }
 

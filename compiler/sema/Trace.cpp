@@ -282,9 +282,8 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
   if (!entry || (!isPair && !factor)) {
     evaluator
         .report(diag::Kind::WrongType, range,
-                "this operator does not take a `" +
-                    Evaluator::typeNameOf(left) + "` and a `" +
-                    Evaluator::typeNameOf(right) + "`")
+                "this operator does not take `" + Evaluator::typeNameOf(left) +
+                    "` and `" + Evaluator::typeNameOf(right) + "`")
         .help("tensors are added and multiplied with one another, and "
               "multiplied by a number");
     return {};
