@@ -439,10 +439,11 @@ private:
   }
 
   void operands(Op& op) {
-    if (!atReference() && peekWord() != "_")
+    // Behind an op without attributes and types stand the next op's results:
+    // the op's known count keeps them apart.
+    bool isPresent = atReference() || peekWord() == "_";
+    if (traits(op.kind).operands == 0 || !isPresent)
       return;
-    // The operands of an op without `:`, group or attributes would run into
-    // the next op's results, were it not for the op's known count.
     do
       op.operands.push_back(reference());
     while (int(op.operands.size()) < traits(op.kind).operands && take(','));
