@@ -22,6 +22,8 @@ std::string quoted(std::string_view text) {
   for (char c : text) {
     if (c == '\n')
       result += "\\n";
+    else if (c == '\t')
+      result += "\\t";
     else if (c == '"' || c == '\\')
       result += std::string("\\") + c;
     else

@@ -3,7 +3,8 @@
 // The distance counts insertions, deletions, substitutions and transpositions
 // of neighbours (optimal string alignment). A candidate is near when at most a
 // third of the longer name was changed; a difference of case or of `_` and `-`
-// alone is always near.
+// alone is always near. Of two at one distance the one of the same length is
+// taken, a substitution being likelier than a missing letter.
 
 #include "compiler/diag/Diagnostic.h"
 
@@ -56,7 +57,10 @@ didYouMean(std::string_view name, const std::vector<std::string>& candidates) {
     size_t longer = std::max(name.size(), candidate.size());
     bool isNear =
         distance <= std::max<size_t>(1, longer / 3) && distance < longer;
-    if (isNear && (!best || distance < bestDistance)) {
+    bool isBetter = !best || distance < bestDistance ||
+                    (distance == bestDistance && best->size() != name.size() &&
+                     candidate.size() == name.size());
+    if (isNear && isBetter) {
       best = &candidate;
       bestDistance = distance;
     }

@@ -33,9 +33,8 @@ public:
   void run() {
     diag::Kind kind = diag::Kind::ExpectedToken;
     std::string expected = describeExpected(kind);
-    auto report = engine.report(kind, place(),
-                                "expected " + expected + ", found " +
-                                    describeToken(sources, list, error.token));
+    auto report = engine.report(
+        kind, place(), "expected " + expected + ", found " + describeFound());
     addHelp(report);
     addOpening(report);
   }
@@ -60,15 +59,32 @@ private:
     return error.rule == rule || error.inside == rule;
   }
 
+  /// A brace that closes on a later line: for the user, the line ended.
+  bool isBehindLine() const {
+    if (found() != TokenType::CLOSE || error.token == 0)
+      return false;
+    auto lineOf = [&](uint32_t offset) {
+      return sources.lineColumn(list.source, offset).line;
+    };
+    return lineOf(list.tokens[error.token - 1].end) <
+           lineOf(list.tokens[error.token].begin);
+  }
+
+  std::string describeFound() const {
+    if (isBehindLine())
+      return "the end of the line";
+    return describeToken(sources, list, error.token);
+  }
+
   /// The unexpected token; where nothing is, the place behind the last one.
   SourceRange place() const {
-    bool isNothing =
-        found() == TokenType::SEPARATOR || found() == TokenType::EOF;
+    bool isComma =
+        found() == TokenType::SEPARATOR && textOf(error.token) == ",";
+    bool isNothing = (found() == TokenType::SEPARATOR && !isComma) ||
+                     found() == TokenType::EOF || isBehindLine();
     if (!isNothing || error.token == 0)
       return list.range(error.token);
     uint32_t end = list.tokens[error.token - 1].end;
-    if (found() == TokenType::SEPARATOR && textOf(error.token) == ",")
-      return list.range(error.token);
     return {list.source, end, end};
   }
 
@@ -121,6 +137,8 @@ private:
     case Grammar::RuleList:
       return expects(TokenType::IN) ? "`in`" : "`,` or `]`";
     case Grammar::RuleParameters:
+      if (beginsHere())
+        return "`(`";
       return previous() == TokenType::LPAREN ? "a parameter or `)`"
                                              : "`,` or `)`";
     case Grammar::RuleSuffix:
@@ -246,9 +264,14 @@ private:
     case Grammar::RuleConditional:
       return "a conditional is written `if condition then a else b`";
     case Grammar::RuleParameters:
+      if (beginsHere())
+        return shapeHelp(error.inside);
       if (isName(found()))
         return "put a comma between the parameters";
       return {};
+    case Grammar::RuleBody:
+    case Grammar::RuleHeadedBody:
+      return shapeHelp(error.inside);
     case Grammar::RuleLet:
     case Grammar::RuleFixedField:
     case Grammar::RuleFunction:
@@ -256,7 +279,7 @@ private:
     case Grammar::RuleForStatement:
     case Grammar::RuleIfStatement:
     case Grammar::RuleOverrideArgument:
-      return shapeHelp();
+      return shapeHelp(error.rule);
     default:
       return expressionHelp();
     }
@@ -307,9 +330,8 @@ private:
     bool isDeclaration = isName(next()) || next() == TokenType::STRING;
     if (meant && isDeclaration)
       return "did you mean `" + *meant + "`?";
-    int column =
-        sources.lineColumn(list.source, list.tokens[error.token].begin).column;
-    if (column > 1 && (isName(found()) || isReservedWord(found())))
+    bool isItem = isName(found()) || isReservedWord(found());
+    if (isItem && beginsIndentedLine(sources, list, error.token))
       return "a `}` above closes the block around this too early";
     if (isName(found()))
       return "settings belong into the braces of `recipe NAME { ... }`";
@@ -324,8 +346,8 @@ private:
     return {};
   }
 
-  std::string shapeHelp() const {
-    switch (error.rule) {
+  static std::string shapeHelp(size_t rule) {
+    switch (rule) {
     case Grammar::RuleLet:
       return "a value is named with `let name = value`";
     case Grammar::RuleFixedField:
@@ -338,8 +360,10 @@ private:
       return "a repetition is written `for i in 0..n { ... }`";
     case Grammar::RuleIfStatement:
       return "a condition is written `if condition { ... } else { ... }`";
-    default:
+    case Grammar::RuleOverrideArgument:
       return "a setting is written `--set path=value`";
+    default:
+      return {};
     }
   }
 

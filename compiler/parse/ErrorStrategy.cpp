@@ -27,10 +27,9 @@ void ErrorStrategy::report(antlr4::Parser* parser) {
   antlr4::ParserRuleContext* context = parser->getContext();
   // Behind a brace too few or too many, the items of a body look like
   // declarations; their indentation tells.
-  LineColumn place = sources.lineColumn(list.source, list.tokens[token].begin);
   bool isFile = ruleOf(context) == Grammar::RuleDeclarations ||
                 ruleOf(context) == Grammar::RuleDeclaration;
-  if (isFile && hasReported && place.column > 1)
+  if (isFile && hasReported && beginsIndentedLine(sources, list, token))
     return;
   hasReported = true;
   SyntaxError error;
@@ -127,9 +126,9 @@ void ErrorStrategy::syncItems(antlr4::Parser* parser, bool isFile) {
     return;
   }
   auto begins = isFile ? beginsDeclaration : beginsItem;
-  bool hasReported = false;
+  bool hasReportedItem = false;
   while (token->type != close && !begins(token->type)) {
-    if (!std::exchange(hasReported, true))
+    if (!std::exchange(hasReportedItem, true))
       report(parser);
     skipItem(parser, depth);
     token = &list.tokens[parser->getCurrentToken()->getTokenIndex()];
@@ -137,7 +136,7 @@ void ErrorStrategy::syncItems(antlr4::Parser* parser, bool isFile) {
       return;
     parser->consume();
     token = &list.tokens[parser->getCurrentToken()->getTokenIndex()];
-    hasReported = false;
+    hasReportedItem = false;
   }
 }
 

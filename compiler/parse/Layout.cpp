@@ -84,6 +84,22 @@ bool continuesLine(size_t type) {
   }
 }
 
+/// Whether an item may begin with it, but no expression.
+bool beginsOnlyItems(size_t type) {
+  switch (type) {
+  case TokenType::BLOCK:
+  case TokenType::FIXED:
+  case TokenType::FOR:
+  case TokenType::FUN:
+  case TokenType::LET:
+  case TokenType::REQUIRE:
+  case TokenType::RETURN:
+    return true;
+  default:
+    return false;
+  }
+}
+
 class Layout {
 public:
   Layout(const SourceMap& sources, TokenList& list, diag::Engine& engine)
@@ -156,12 +172,22 @@ private:
     separate(token);
   }
 
-  /// `x =` or `x = a +` before a line `y = ...`: a value was forgotten.
+  /// `x =` or `x = a +` before a line that begins an item: a value was
+  /// forgotten.
   bool isValueMissing() const {
     size_t next = at + 1;
     while (raw[next].type == TokenType::NEWLINE)
       ++next;
-    return isName(raw[next].type) && raw[next + 1].type == TokenType::ASSIGN;
+    if (beginsOnlyItems(raw[next].type))
+      return true;
+    if (!isName(raw[next].type))
+      return false;
+    // The message of a `require` may follow a name and a colon.
+    bool mayDeclare =
+        lastType() == TokenType::ASSIGN || lastType() == TokenType::PIPE;
+    size_t afterNext = raw[next + 1].type;
+    return afterNext == TokenType::ASSIGN ||
+           (afterNext == TokenType::COLON && mayDeclare);
   }
 
   void comma(const Token& token) {

@@ -61,6 +61,18 @@ std::string describeToken(const SourceMap& sources, const TokenList& list,
   return quote(text);
 }
 
+bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
+                        size_t token) {
+  auto placeOf = [&](size_t index) {
+    return sources.lineColumn(list.source, list.tokens[index].begin);
+  };
+  LineColumn place = placeOf(token);
+  bool isFirst = true; // separators lie on the line before
+  if (token > 0 && list.tokens[token - 1].type != TokenType::SEPARATOR)
+    isFirst = placeOf(token - 1).line < place.line;
+  return isFirst && place.column > 1;
+}
+
 bool isReservedWord(size_t type) {
   switch (type) {
   case TokenType::AND:

@@ -75,6 +75,9 @@ std::string describeToken(const SourceMap& sources, const TokenList& list,
 /// The grammar's name of a token type, for `--emit=tokens`: `IDENTIFIER`.
 std::string typeName(size_t type);
 
+/// Whether it is the first of a line that does not begin at the margin.
+bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
+                        size_t token);
 /// A word of the language that cannot be a name.
 bool isReservedWord(size_t type);
 /// An identifier, or a word that is a keyword only in declarations.

@@ -1,0 +1,155 @@
+// Diagnostics as text and as JSON.
+
+#include "compiler/diag/Render.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace recipec;
+using namespace recipec::diag;
+
+namespace {
+
+struct RenderTest : testing::Test {
+  SourceMap sources;
+  Engine engine;
+
+  SourceId file(std::string text) {
+    return sources.add("a.recipe", std::move(text), SourceKind::file);
+  }
+  std::string text(RenderOptions options = {}) {
+    return render(engine, sources, options);
+  }
+};
+
+TEST_F(RenderTest, PrintsTheHouseShape) {
+  SourceId id = file("recipe a {\n  parallel { tp = 4, pp = 3 }\n}\n");
+  SourceId library =
+      sources.add("std/schema/parallel.recipe", "\n\n  require x\n",
+                  SourceKind::standardLibrary);
+  SourceId argument =
+      sources.add("--set", "cluster.ranks=16", SourceKind::commandLine);
+  engine
+      .report(Kind::RequireFailed, {id, 32, 38},
+              "`tp` * `pp` = 12 does not divide the 16 ranks")
+      .label("the degree")
+      .note("required by `require x`", {library, 4, 11})
+      .note("`ranks` is 16", {argument, 14, 16})
+      .note("in this recipe", {id, 0, 8})
+      .note("a remark")
+      .help("change `pp` to 2 or 4");
+  EXPECT_EQ(
+      text(),
+      R"(error: `tp` * `pp` = 12 does not divide the 16 ranks [RequireFailed]
+  --> a.recipe:2:22
+ 2 |   parallel { tp = 4, pp = 3 }
+   |                      ^^^^^^ the degree
+note: required by `require x`, std/schema/parallel.recipe:3
+note: `ranks` is 16, `--set cluster.ranks=16`
+note: in this recipe
+  --> a.recipe:1:1
+ 1 | recipe a {
+   | ^^^^^^^^
+note: a remark
+help: change `pp` to 2 or 4
+)");
+}
+
+TEST_F(RenderTest, ShowsTheCommandLine) {
+  SourceId id = sources.add("--set", "parallel.tp=x", SourceKind::commandLine);
+  engine.report(Kind::UnknownName, {id, 12, 13}, "`x` is not declared");
+  EXPECT_EQ(text(), R"(error: `x` is not declared [UnknownName]
+ --> the command line
+  | --set parallel.tp=x
+  |                   ^
+)");
+}
+
+TEST_F(RenderTest, AlignsTabsAndWideCharacters) {
+  SourceId id = file("\tx = \"\xE4\xBD\xA0\" y");
+  engine.report(Kind::UnknownName, {id, 11, 12}, "message");
+  EXPECT_EQ(text(), "error: message [UnknownName]\n"
+                    "  --> a.recipe:1:10\n"
+                    " 1 |     x = \"\xE4\xBD\xA0\" y\n"
+                    "   |              ^\n");
+}
+
+TEST_F(RenderTest, HidesBytesThatAreNotText) {
+  SourceId id = file("a\xFF\x01z");
+  engine.report(Kind::NotUtf8, {id, 1, 2}, "message");
+  EXPECT_EQ(text(), "error: message [NotUtf8]\n"
+                    "  --> a.recipe:1:2\n"
+                    " 1 | a??z\n"
+                    "   |  ^\n");
+}
+
+TEST_F(RenderTest, MarksAnEmptyRangeAndTheFirstLineOfALongOne) {
+  SourceId id = file("ab\ncd\n");
+  engine.report(Kind::ExpectedToken, {id, 2, 2}, "empty");
+  engine.report(Kind::ExpectedToken, {id, 1, 5}, "two lines");
+  EXPECT_EQ(text(), R"(error: empty [ExpectedToken]
+  --> a.recipe:1:3
+ 1 | ab
+   |   ^
+
+error: two lines [ExpectedToken]
+  --> a.recipe:1:2
+ 1 | ab
+   |  ^
+)");
+}
+
+TEST_F(RenderTest, CutsLongLines) {
+  SourceId id = file(std::string(500, 'a') + "X" + std::string(500, 'b'));
+  engine.report(Kind::ExpectedToken, {id, 500, 501}, "message");
+  std::string shown = text({.columns = 60});
+  EXPECT_NE(shown.find(" 1 | ...aaa"), std::string::npos);
+  EXPECT_NE(shown.find("bbb...\n"), std::string::npos);
+  size_t lineBegin = shown.find(" 1 | ");
+  size_t caretBegin = shown.find("   | ");
+  EXPECT_EQ(shown.find('X') - lineBegin, shown.find('^') - caretBegin);
+}
+
+TEST_F(RenderTest, ColoursOnlyWhenAsked) {
+  SourceId id = file("a");
+  engine.report(Kind::ExpectedToken, {id, 0, 1}, "message");
+  EXPECT_EQ(text().find('\x1b'), std::string::npos);
+  EXPECT_NE(text({.colour = true}).find("\x1b[1;31merror:"), std::string::npos);
+}
+
+TEST_F(RenderTest, WorksWithoutAPlace) {
+  engine.report(Kind::FileNotReadable, {}, "cannot read `x`");
+  EXPECT_EQ(text(), "error: cannot read `x` [FileNotReadable]\n");
+}
+
+TEST_F(RenderTest, WritesJson) {
+  SourceId id = file("abc\n");
+  engine.report(Kind::UnknownUnit, {id, 1, 2}, "message \xFF")
+      .note("remark")
+      .help("advice")
+      .fixIt({id, 1, 2}, "B");
+  auto json = nlohmann::json::parse(renderJson(engine, sources));
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["kind"], "UnknownUnit");
+  EXPECT_EQ(json[0]["severity"], "error");
+  EXPECT_EQ(json[0]["place"]["line"], 1);
+  EXPECT_EQ(json[0]["place"]["column"], 2);
+  EXPECT_EQ(json[0]["place"]["end_column"], 3);
+  EXPECT_TRUE(json[0]["notes"][0]["place"].is_null());
+  EXPECT_EQ(json[0]["helps"][0], "advice");
+  EXPECT_EQ(json[0]["fix_its"][0]["replacement"], "B");
+}
+
+TEST_F(RenderTest, SortsByPlace) {
+  SourceId first = file("abc"), second = file("abc");
+  engine.report(Kind::ExpectedToken, {second, 0, 1}, "c");
+  engine.report(Kind::ExpectedToken, {first, 1, 2}, "b");
+  engine.report(Kind::ExpectedToken, {first, 0, 1}, "a");
+  engine.sortByPlace();
+  EXPECT_EQ(engine.all()[0].message, "a");
+  EXPECT_EQ(engine.all()[1].message, "b");
+  EXPECT_EQ(engine.all()[2].message, "c");
+  EXPECT_EQ(engine.errors(), 3);
+}
+
+} // namespace

@@ -1,0 +1,37 @@
+// What is proposed for a misspelt name.
+
+#include "compiler/diag/Diagnostic.h"
+
+#include <gtest/gtest.h>
+
+using recipec::diag::didYouMean;
+
+namespace {
+
+const std::vector<std::string> names = {"rank", "alpha", "dropout", "steps",
+                                        "targets"};
+
+TEST(SpellingTest, FindsOneChange) {
+  EXPECT_EQ(didYouMean("rnak", names), "rank");        // transposed
+  EXPECT_EQ(didYouMean("alpa", names), "alpha");       // missing
+  EXPECT_EQ(didYouMean("droppout", names), "dropout"); // doubled
+  EXPECT_EQ(didYouMean("target", names), "targets");
+}
+
+TEST(SpellingTest, IgnoresCaseAndSeparators) {
+  EXPECT_EQ(didYouMean("Drop_Out", names), "dropout");
+  EXPECT_EQ(didYouMean("gib", {"GB", "GiB"}), "GiB");
+}
+
+TEST(SpellingTest, PrefersTheSameLength) {
+  EXPECT_EQ(didYouMean("stepz", {"step", "steps"}), "steps");
+}
+
+TEST(SpellingTest, ProposesNothingFar) {
+  EXPECT_EQ(didYouMean("banana", names), std::nullopt);
+  EXPECT_EQ(didYouMean("x", {"y"}), std::nullopt);
+  EXPECT_EQ(didYouMean("", names), std::nullopt);
+  EXPECT_EQ(didYouMean("rank", {}), std::nullopt);
+}
+
+} // namespace
