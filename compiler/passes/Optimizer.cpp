@@ -210,6 +210,7 @@ void OptimizerPass::addScalars() {
   if (!dataAxes.empty())
     loss = addScalar("loss_sum", ValueKind::state, ir::DType::f64);
   rankNorm = addScalar("norm_squared", ValueKind::state, ir::DType::f64);
+  program[rankNorm].sharding.partial = worldAxes;
   norm = rankNorm;
   if (!worldAxes.empty())
     norm = addScalar("norm_squared_sum", ValueKind::state, ir::DType::f64);
