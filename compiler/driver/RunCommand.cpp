@@ -43,9 +43,16 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
   // Ranks share cores by themselves: reciperun divides the threads.
   for (const char* argument : {"--bind-to", "none"})
     command.push_back(argument);
+  // A told job finishes its step; Open MPI kills after one second by default.
+  for (const char* argument : {"--mca", "odls_base_sigkill_timeout", "600"})
+    command.push_back(argument);
   for (const std::string& argument :
        {runtime.string(), std::string("train"), plan.string()})
     command.push_back(argument);
+  // Ranks write to pseudo-terminals of mpirun's: only here is it known whether
+  // a person is watching.
+  command.push_back(isatty(STDOUT_FILENO) ? "--progress=bar"
+                                          : "--progress=lines");
   return command;
 }
 
