@@ -2,7 +2,7 @@
 // al. 2022, "FlashAttention", algorithm 1).
 //
 // For each sequence, query head and tile of 64 queries:
-//   1. load the scaled queries and transpose them;
+//   1. load the queries, transposed;
 //   2. for each tile of keys that the queries see: scores (keys by queries, so
 //      that a softmax runs down the columns and vectorises across queries);
 //      hide what is not seen; raise the running maximum; rescale the sum and
@@ -11,7 +11,7 @@
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/kernels/AttentionTiles.h"
+#include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/Kernels.h"
 
@@ -25,7 +25,6 @@ namespace {
 using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
-using device::tileProduct;
 
 /// The running softmax of a tile of queries.
 template <class M> struct Running {
@@ -40,16 +39,18 @@ template <class M> struct Running {
     std::fill_n(sum, tileQueries, M(0));
   }
 
-  /// Turns scores [keys, tileQueries] into exp(score - maximum) and sets
-  /// `rescale` to what earlier sums and outputs shrink by.
-  void absorb(int64_t keys, M* scores) {
+  /// Turns products [keys, tileQueries] into exp(scale product - maximum) and
+  /// sets `rescale` to what earlier sums and outputs shrink by.
+  void absorb(int64_t keys, M scale, M* scores) {
     M raised[tileQueries];
     std::copy_n(maximum, tileQueries, raised);
     for (int64_t k = 0; k < keys; ++k) {
-      const M* row = scores + k * tileQueries;
+      M* row = scores + k * tileQueries;
 #pragma omp simd
-      for (int64_t q = 0; q < tileQueries; ++q)
+      for (int64_t q = 0; q < tileQueries; ++q) {
+        row[q] *= scale;
         raised[q] = row[q] > raised[q] ? row[q] : raised[q];
+      }
     }
 #pragma omp simd
     for (int64_t q = 0; q < tileQueries; ++q) {
@@ -70,6 +71,8 @@ template <class M> struct Running {
 
 template <class T> class Forward {
   using M = Math<T>;
+  using Operands = AttentionOperands<T>;
+  using Word = typename Operands::Word;
 
 public:
   explicit Forward(const KernelArgs& args)
@@ -90,27 +93,29 @@ public:
   }
 
 private:
+  /// A thread's tiles; a word is never larger than M.
   struct Scratch {
-    M *queries, *transposed, *keys, *values, *scores, *out;
+    Word* queries;       // across
+    Word *keys, *values; // left, right
+    Word* weights;       // scores as an operand
+    M *scores, *out;     // [keys, tileQueries], [tileQueries, padded]
   };
   Scratch scratchOf(int thread) const {
     const int64_t tile = tileQueries * padded;
-    M* at = args.context.scratch<M>(thread,
-                                    size_t(5 * tile + tileKeys * tileQueries));
-    return {
-        at,           at + tile, at + 2 * tile, at + 3 * tile, at + 5 * tile,
-        at + 4 * tile};
+    const int64_t square = tileKeys * tileQueries;
+    M* at = args.context.scratch<M>(thread, size_t(4 * tile + 2 * square));
+    Word* words = reinterpret_cast<Word*>(at + tile + square);
+    return {words, words + tile, words + 2 * tile, words + 3 * tile, at + tile,
+            at};
   }
 
   void queryTile(int64_t sequence, int64_t head, int64_t tile, int thread) {
     const Scratch s = scratchOf(thread);
     const TileRange queries = tileRange(tile, tileQueries, sizes.sequence);
     const Visibility visibility(segmentsOf(sequence), sizes.causal);
-    loadTile(
+    Operands::across(
         rowOf<T>(args.inputs[0], sizes.heads, sequence, head, queries.begin),
-        sizes.heads * sizes.width, queries.count, sizes.width, M(sizes.scale),
-        padded, s.queries);
-    transposeTile(s.queries, padded, queries.count, sizes.width, s.transposed);
+        sizes.heads * sizes.width, queries.count, sizes.width, s.queries);
     std::fill_n(s.out, tileQueries * padded, M(0));
     Running<M> running;
     for (int64_t j = 0; j < sizes.keyTiles(); ++j) {
@@ -122,31 +127,31 @@ private:
       if (seen == Visible::some)
         visibility.hide(queries, keys, -std::numeric_limits<M>::infinity(),
                         s.scores);
-      running.absorb(keys.count, s.scores);
+      running.absorb(keys.count, M(sizes.scale), s.scores);
       accumulate(sequence, head, queries, keys, running, s);
     }
     store(sequence, head, queries, visibility, running, s);
   }
 
-  /// scores [keys, queries] = keys times scaled queries.
+  /// scores [keys, queries] = keys times queries.
   void score(int64_t sequence, int64_t head, TileRange keys, const Scratch& s) {
-    loadTile(rowOf<T>(args.inputs[1], sizes.keyHeads, sequence,
-                      head / sizes.group(), keys.begin),
-             sizes.keyHeads * sizes.width, keys.count, sizes.width, M(1),
-             padded, s.keys);
+    Operands::left(rowOf<T>(args.inputs[1], sizes.keyHeads, sequence,
+                            head / sizes.group(), keys.begin),
+                   sizes.keyHeads * sizes.width, keys.count, sizes.width,
+                   s.keys);
     std::fill_n(s.scores, keys.count * tileQueries, M(0));
-    tileProduct(keys.count, tileQueries, sizes.width,
-                Strided<M>{s.keys, padded, 1}, s.transposed, tileQueries,
-                s.scores, tileQueries);
+    Operands::product(keys.count, tileQueries, sizes.width,
+                      Strided<Word>{s.keys, Operands::words(sizes.width), 1},
+                      s.queries, tileQueries, s.scores, tileQueries);
   }
 
   /// out = out * rescale + weights times values.
   void accumulate(int64_t sequence, int64_t head, TileRange queries,
                   TileRange keys, const Running<M>& running, const Scratch& s) {
-    loadTile(rowOf<T>(args.inputs[2], sizes.keyHeads, sequence,
-                      head / sizes.group(), keys.begin),
-             sizes.keyHeads * sizes.width, keys.count, sizes.width, M(1),
-             padded, s.values);
+    Operands::right(rowOf<T>(args.inputs[2], sizes.keyHeads, sequence,
+                             head / sizes.group(), keys.begin),
+                    sizes.keyHeads * sizes.width, keys.count, sizes.width,
+                    padded, s.values);
     for (int64_t i = 0; i < queries.count; ++i) {
       M* row = s.out + i * padded;
       const M factor = running.rescale[i];
@@ -154,9 +159,9 @@ private:
       for (int64_t d = 0; d < padded; ++d)
         row[d] *= factor;
     }
-    tileProduct(queries.count, padded, keys.count,
-                Strided<M>{s.scores, 1, tileQueries}, s.values, padded, s.out,
-                padded);
+    Operands::product(queries.count, padded, keys.count,
+                      Operands::overKeys(s.scores, keys.count, s.weights),
+                      s.values, padded, s.out, padded);
   }
 
   void store(int64_t sequence, int64_t head, TileRange queries,

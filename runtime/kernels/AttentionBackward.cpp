@@ -2,7 +2,7 @@
 // et al. 2022, "FlashAttention", algorithm 4).
 //
 // With P = exp(scale q k - lse) and delta = sum(do o):
-//   dv = P^T do,  dS = P (do v - delta),  dq = scale dS k,  dk = scale dS^T q
+//   dv = P^T do,  dS = scale P (do v - delta),  dq = dS k,  dk = dS^T q
 // For each sequence and key head (one thread: dk and dv have one owner), each
 // of its query heads and tile of 64 queries:
 //   1. load queries and do, as they are and transposed; delta;
@@ -13,7 +13,7 @@
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/kernels/AttentionTiles.h"
+#include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/Kernels.h"
 
@@ -27,10 +27,11 @@ namespace {
 using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
-using device::tileProduct;
 
 template <class T> class Backward {
   using M = Math<T>;
+  using Operands = AttentionOperands<T>;
+  using Word = typename Operands::Word;
   static constexpr bool inPlace = std::is_same_v<T, M>;
 
 public:
@@ -59,31 +60,38 @@ public:
   }
 
 private:
-  /// Tiles of a thread; those of queries and keys are [64, padded].
+  /// A thread's tiles, in the forms of AttentionOperands.h; a word is never
+  /// larger than M.
   struct Scratch {
-    M *queries, *queriesAcross, *outward, *outwardAcross, *keys, *values;
     M *dq, *sum;        // [64, padded]
     M *weights, *slope; // [keys, queries]: P and dS
     M *delta, *lse;     // [queries]
+    Word *queriesAcross, *outwardAcross, *queries, *outward; // the last right
+    Word *keysLeft, *valuesLeft, *keys;                      // the last right
+    Word* operand;                                           // P or dS as A
   };
   Scratch scratchOf(int thread) const {
     const int64_t tile = tileQueries * padded;
     const int64_t square = tileKeys * tileQueries;
     M* at = args.context.scratch<M>(
-        thread, size_t(8 * tile + 2 * square + 2 * tileQueries));
-    M* squares = at + 8 * tile;
+        thread, size_t(9 * tile + 3 * square + 2 * tileQueries));
+    M* squares = at + 2 * tile;
+    M* rows = squares + 2 * square;
+    Word* words = reinterpret_cast<Word*>(rows + 2 * tileQueries);
     return {at,
             at + tile,
-            at + 2 * tile,
-            at + 3 * tile,
-            at + 4 * tile,
-            at + 5 * tile,
-            at + 6 * tile,
-            at + 7 * tile,
             squares,
             squares + square,
-            squares + 2 * square,
-            squares + 2 * square + tileQueries};
+            rows,
+            rows + tileQueries,
+            words,
+            words + tile,
+            words + 2 * tile,
+            words + 3 * tile,
+            words + 4 * tile,
+            words + 5 * tile,
+            words + 6 * tile,
+            words + 7 * tile};
   }
 
   /// All gradients of one key head of one sequence.
@@ -126,7 +134,7 @@ private:
       const M* row = s.dq + i * padded;
 #pragma omp simd
       for (int64_t d = 0; d < sizes.width; ++d)
-        out[d] = T(row[d] * M(sizes.scale));
+        out[d] = T(row[d]);
     }
   }
 
@@ -139,14 +147,12 @@ private:
         queryRow(args.inputs[0].as<T>(), sequence, head, queries.begin);
     const T* out =
         queryRow(args.inputs[1].as<T>(), sequence, head, queries.begin);
-    loadTile(q, stride, queries.count, sizes.width, M(sizes.scale), padded,
-             s.queries);
-    loadTile(outward, stride, queries.count, sizes.width, M(1), padded,
-             s.outward);
-    transposeTile(s.queries, padded, queries.count, sizes.width,
-                  s.queriesAcross);
-    transposeTile(s.outward, padded, queries.count, sizes.width,
-                  s.outwardAcross);
+    Operands::across(q, stride, queries.count, sizes.width, s.queriesAcross);
+    Operands::right(q, stride, queries.count, sizes.width, padded, s.queries);
+    Operands::across(outward, stride, queries.count, sizes.width,
+                     s.outwardAcross);
+    Operands::right(outward, stride, queries.count, sizes.width, padded,
+                    s.outward);
     std::fill_n(s.delta, tileQueries, M(0));
     for (int64_t i = 0; i < queries.count; ++i) {
       M sum = 0;
@@ -165,59 +171,66 @@ private:
   void loadKeys(int64_t sequence, int64_t head, TileRange keys,
                 const Scratch& s) {
     const int64_t stride = sizes.keyHeads * sizes.width;
-    loadTile(keyRow(args.inputs[3].as<T>(), sequence, head, keys.begin), stride,
-             keys.count, sizes.width, M(1), padded, s.keys);
-    loadTile(keyRow(args.inputs[4].as<T>(), sequence, head, keys.begin), stride,
-             keys.count, sizes.width, M(1), padded, s.values);
+    const T* key = keyRow(args.inputs[3].as<T>(), sequence, head, keys.begin);
+    const T* value = keyRow(args.inputs[4].as<T>(), sequence, head, keys.begin);
+    Operands::left(key, stride, keys.count, sizes.width, s.keysLeft);
+    Operands::left(value, stride, keys.count, sizes.width, s.valuesLeft);
+    Operands::right(key, stride, keys.count, sizes.width, padded, s.keys);
   }
 
   /// weights [keys, queries] = P. Columns behind the queries hold exp(0),
   /// which the zeros of their `outward` and queries cancel.
   void weigh(TileRange keys, const Scratch& s) {
-    std::fill_n(s.weights, keys.count * tileQueries, M(0));
-    tileProduct(keys.count, tileQueries, sizes.width,
-                Strided<M>{s.keys, padded, 1}, s.queriesAcross, tileQueries,
-                s.weights, tileQueries);
+    multiplyAcross(s.keysLeft, s.queriesAcross, keys, s.weights);
+    const M scale = M(sizes.scale);
     for (int64_t k = 0; k < keys.count; ++k) {
       M* row = s.weights + k * tileQueries;
 #pragma omp simd
       for (int64_t q = 0; q < tileQueries; ++q)
-        row[q] = exponential(row[q] - s.lse[q]);
+        row[q] = exponential(scale * row[q] - s.lse[q]);
     }
   }
 
-  /// slope [keys, queries] = dS = P (values outward - delta).
+  /// slope [keys, queries] = dS = scale P (values outward - delta).
   void slopes(TileRange keys, const Scratch& s) {
-    std::fill_n(s.slope, keys.count * tileQueries, M(0));
-    tileProduct(keys.count, tileQueries, sizes.width,
-                Strided<M>{s.values, padded, 1}, s.outwardAcross, tileQueries,
-                s.slope, tileQueries);
+    multiplyAcross(s.valuesLeft, s.outwardAcross, keys, s.slope);
+    const M scale = M(sizes.scale);
     for (int64_t k = 0; k < keys.count; ++k) {
       M* row = s.slope + k * tileQueries;
       const M* weight = s.weights + k * tileQueries;
 #pragma omp simd
       for (int64_t q = 0; q < tileQueries; ++q)
-        row[q] = weight[q] * (row[q] - s.delta[q]);
+        row[q] = scale * weight[q] * (row[q] - s.delta[q]);
     }
+  }
+
+  /// out [keys, queries] = left [keys, width] times across [width, queries].
+  void multiplyAcross(const Word* left, const Word* across, TileRange keys,
+                      M* out) {
+    std::fill_n(out, keys.count * tileQueries, M(0));
+    Operands::product(keys.count, tileQueries, sizes.width,
+                      Strided<Word>{left, Operands::words(sizes.width), 1},
+                      across, tileQueries, out, tileQueries);
   }
 
   void accumulate(int64_t sequence, int64_t head, TileRange queries,
                   TileRange keys, const Scratch& s) {
-    tileProduct(queries.count, padded, keys.count,
-                Strided<M>{s.slope, 1, tileQueries}, s.keys, padded, s.dq,
-                padded);
-    addProduct(s.weights, s.outward, queries, keys, s.sum,
+    Operands::product(queries.count, padded, keys.count,
+                      Operands::overKeys(s.slope, keys.count, s.operand),
+                      s.keys, padded, s.dq, padded);
+    addProduct(Operands::overQueries(s.weights, keys.count, s.operand),
+               s.outward, queries, keys, s.sum,
                keyRow(dv, sequence, head, keys.begin));
-    addProduct(s.slope, s.queries, queries, keys, s.sum,
-               keyRow(dk, sequence, head, keys.begin));
+    addProduct(Operands::overQueries(s.slope, keys.count, s.operand), s.queries,
+               queries, keys, s.sum, keyRow(dk, sequence, head, keys.begin));
   }
 
   /// Rows of `out` += a [keys, queries] times b [queries, padded].
-  void addProduct(const M* a, const M* b, TileRange queries, TileRange keys,
-                  M* sum, M* out) {
+  void addProduct(Strided<Word> a, const Word* b, TileRange queries,
+                  TileRange keys, M* sum, M* out) {
     std::fill_n(sum, keys.count * padded, M(0));
-    tileProduct(keys.count, padded, queries.count,
-                Strided<M>{a, tileQueries, 1}, b, padded, sum, padded);
+    Operands::product(keys.count, padded, queries.count, a, b, padded, sum,
+                      padded);
     const int64_t stride = sizes.keyHeads * sizes.width;
     for (int64_t i = 0; i < keys.count; ++i) {
 #pragma omp simd

@@ -1,5 +1,5 @@
-// What attention over tiles is made of: the problem's sizes, which tiles of
-// queries and keys see one another, and how tiles are brought into the caches.
+// What attention over tiles is made of: the problem's sizes and which tiles of
+// queries and keys see one another.
 
 #ifndef RECIPERUN_KERNELS_ATTENTIONTILES_H
 #define RECIPERUN_KERNELS_ATTENTIONTILES_H
@@ -108,35 +108,6 @@ private:
   const int32_t* segments;
   bool causal;
 };
-
-/// `to` [rows, padded] = factor * `from` [rows, width] of row stride `stride`,
-/// with zeros behind the width.
-template <class T>
-void loadTile(const T* from, int64_t stride, int64_t rows, int64_t width,
-              Math<T> factor, int64_t padded, Math<T>* to) {
-  using M = Math<T>;
-  for (int64_t i = 0; i < rows; ++i) {
-    const T* row = from + i * stride;
-    M* out = to + i * padded;
-#pragma omp simd
-    for (int64_t j = 0; j < width; ++j)
-      out[j] = factor * M(row[j]);
-    std::fill(out + width, out + padded, M(0));
-  }
-}
-
-/// `to` [width, tileQueries] = the transpose of `from` [rows, padded], with
-/// zeros in the columns behind `rows`.
-template <class M>
-void transposeTile(const M* from, int64_t padded, int64_t rows, int64_t width,
-                   M* to) {
-  for (int64_t j = 0; j < width; ++j) {
-    M* out = to + j * tileQueries;
-    for (int64_t i = 0; i < rows; ++i)
-      out[i] = from[i * padded + j];
-    std::fill(out + rows, out + tileQueries, M(0));
-  }
-}
 
 } // namespace reciperun::kernels
 

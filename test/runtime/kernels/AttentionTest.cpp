@@ -138,9 +138,9 @@ void check(const Problem& p, DType type, double tolerance) {
 /// f64 rounds at 1e-16 and sums a few hundred terms. f32 rounds at 6e-8; scores
 /// of size 10 make relative errors of 1e-6 in the weights. bf16 rounds `out` to
 /// 2^-9, and the backward takes from it a delta that nearly cancels: 2^-5.
-void checkAll(const Problem& p) {
+void checkAll(const Problem& p, double inSingle = 1e-5) {
   check(p, DType::f64, 1e-12);
-  check(p, DType::f32, 1e-5);
+  check(p, DType::f32, inSingle);
   check(p, DType::bf16, 0x1p-5);
 }
 
@@ -194,7 +194,8 @@ TEST(Attention, PaddingAloneGivesZeros) {
 }
 
 TEST(Attention, LargeScoresDoNotOverflow) {
-  checkAll({1, 80, 1, 1, 8, true, 20, oneSegment(80)});
+  // Scores of some hundreds, hence 1e-4 in the weights of f32.
+  checkAll({1, 80, 1, 1, 8, true, 20, oneSegment(80)}, 1e-4);
 }
 
 TEST(Attention, ThreadsDoNotChangeResults) {
