@@ -174,7 +174,8 @@ private:
     if (!operands(call, op))
       return;
     size_t contracted = 0;
-    complete(call, op, contracted);
+    if (!complete(call, op, contracted))
+      return;
     op.name = names.make(nameOf(call, op));
     results(op);
     if (!inferDims(module, op, contracted, engine))
@@ -209,29 +210,45 @@ private:
       ValueId value = tensorOf(call.operands[i]);
       if (value == ValueId::none)
         return false;
-      bool isParam = module[value].kind == ir::ValueKind::parameter;
-      if (isParam != (int(i) == weightPlace(op.kind))) {
-        wrongRole(call, value, isParam);
+      if (!fitsRole(call, op.kind, int(i), value))
         return false;
-      }
       op.operands.push_back(value);
     }
     return true;
   }
 
-  void wrongRole(const recipe::Call& call, ValueId value, bool isParam) {
-    std::string name = "`" + module[value].name + "`";
-    std::string message = isParam ? "`" + call.op + "` takes data here, and " +
-                                        name + " is a parameter"
-                                  : "the weight of `" + call.op +
-                                        "` is a parameter, and " + name +
-                                        " is computed";
-    engine.report(diag::Kind::ShapeMismatch, call.range, std::move(message))
-        .note("made here", module[value].range);
+  /// Whether a parameter stands where a weight is due, the tokens where ids
+  /// are, and what is computed everywhere else.
+  bool fitsRole(const recipe::Call& call, OpKind kind, int place,
+                ValueId value) {
+    std::string name = "`" + module[value].name + "`", op = "`" + call.op + "`";
+    bool isParam = module[value].kind == ir::ValueKind::parameter;
+    bool isTokens = module[value].kind == ir::ValueKind::input;
+    std::string message;
+    if (place == weightPlace(kind)) {
+      if (isParam)
+        return true;
+      message = "the weight of " + op + " is a parameter, and " + name +
+                (isTokens ? " is an input" : " is computed");
+    } else if (isParam) {
+      message = op + " takes data here, and " + name + " is a parameter";
+    } else if (isTokens != (kind == OpKind::Embedding)) {
+      message = isTokens
+                    ? op + " takes numbers, and " + name + " are ids"
+                    : op + " takes the tokens, and " + name + " is computed";
+    } else {
+      return true;
+    }
+    diag::Builder report = engine.report(diag::Kind::ShapeMismatch, call.range,
+                                         std::move(message));
+    if (!isTokens)
+      report.note("made here", module[value].range);
+    return false;
   }
 
   /// Adds what a call leaves unsaid: parameters, implicit inputs, attributes.
-  void complete(const recipe::Call& call, ir::Op& op, size_t& contracted) {
+  /// False after reporting a weight of other dimensions.
+  bool complete(const recipe::Call& call, ir::Op& op, size_t& contracted) {
     switch (op.kind) {
     case OpKind::Linear:
       return linear(call, op, contracted);
@@ -240,48 +257,52 @@ private:
       if (op.operands.size() == 1)
         op.operands.push_back(param(call, {module[op.operands[0]].dims.back()},
                                     {"ones", 0.0}, false, 0));
-      return;
+      return true;
     case OpKind::Rope:
       op.operands.push_back(input("positions"));
-      return rope(call, op);
+      rope(call, op);
+      return true;
     case OpKind::Attention:
       op.operands.push_back(input("segments"));
-      return attention(call, op);
+      attention(call, op);
+      return true;
     case OpKind::Scale:
       op.attributes["alpha"] = real(call, "alpha");
-      return;
+      return true;
     case OpKind::Dropout:
       op.operands.push_back(input("samples"));
-      return dropout(call, op);
+      dropout(call, op);
+      return true;
     default:
-      return;
+      return true;
     }
   }
 
-  void linear(const recipe::Call& call, ir::Op& op, size_t& contracted) {
+  bool linear(const recipe::Call& call, ir::Op& op, size_t& contracted) {
     const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
     contracted = mapping.from.size();
     std::vector<DimId> dims = dimsOf(mapping.to);
     for (recipe::DimId dim : mapping.from)
       dims.push_back(dimOf(dim));
-    if (op.operands.size() == 1)
-      op.operands.push_back(param(call, std::move(dims), initializer(call),
-                                  true, mapping.to.size()));
-    else
-      checkWeight(call, op.operands[1], dims);
+    if (op.operands.size() == 2)
+      return checkWeight(call, op.operands[1], dims);
+    op.operands.push_back(param(call, std::move(dims), initializer(call), true,
+                                mapping.to.size()));
+    return true;
   }
 
   /// A weight that is given has the dimensions that the call names.
-  void checkWeight(const recipe::Call& call, ValueId weight,
+  bool checkWeight(const recipe::Call& call, ValueId weight,
                    const std::vector<DimId>& dims) {
     if (module[weight].dims == dims)
-      return;
+      return true;
     engine
         .report(diag::Kind::ShapeMismatch, call.range,
                 "the weight `" + module[weight].name + "` has dimensions " +
                     listed(module[weight].dims) + ", and this `linear` takes " +
                     listed(dims))
         .note("the weight is made here", module[weight].range);
+    return false;
   }
 
   std::string listed(const std::vector<DimId>& dims) const {

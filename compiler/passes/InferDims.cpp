@@ -147,11 +147,6 @@ private:
     const Dims& table = dims(1);
     if (table.size() != 2)
       return differ({}, table, "`embedding` takes a table [vocabulary, width]");
-    if (module[op.operands[0]].type != ir::DType::i32) {
-      mismatch("`embedding` takes the tokens, and this is a tensor " +
-               describe(dims(0)));
-      return false;
-    }
     Dims result = dims(0);
     result.push_back(table[1]);
     set(0, std::move(result));

@@ -1,0 +1,184 @@
+// What the backward holds: where it ends, what it saves, which collectives it
+// pays, and what is left to `update`. That it is right, GradientTest shows.
+
+#include "compiler/passes/Differentiate.h"
+#include "compiler/ir/Verify.h"
+#include "compiler/passes/Accumulate.h"
+#include "compiler/passes/Adapt.h"
+#include "compiler/passes/Build.h"
+#include "compiler/passes/Evaluate.h"
+#include "compiler/passes/Fuse.h"
+#include "compiler/passes/Shard.h"
+#include "test/compiler/passes/RecipeWriter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace recipec::passes {
+namespace {
+
+using test::RecipeWriter;
+
+ir::Module differentiated(RecipeWriter writer, int layers = 2) {
+  recipe::Recipe recipe = test::llama(writer, layers);
+  diag::Engine engine;
+  ir::Module module = build(recipe, trainingExtent(recipe), engine);
+  adapt(module, recipe, engine);
+  fuse(module);
+  shard(module, layoutOf(recipe));
+  differentiate(module);
+  addEvaluate(module);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  return module;
+}
+
+RecipeWriter degrees(int64_t dp, int64_t tp, bool sequence) {
+  RecipeWriter writer;
+  writer.degrees(dp, tp, sequence);
+  return writer;
+}
+
+std::map<std::string, int> counts(const ir::Module& module,
+                                  const char* function) {
+  std::map<std::string, int> result;
+  for (const ir::Op& op : ir::findFunction(module, function)->ops)
+    ++result[std::string(ir::opName(op.kind))];
+  return result;
+}
+
+std::vector<std::string> reduced(const ir::Module& module) {
+  std::vector<std::string> names;
+  for (const ir::Op& op : ir::findFunction(module, "update")->ops)
+    names.push_back(op.name);
+  return names;
+}
+
+bool isSaved(const ir::Module& module, const std::string& name) {
+  for (const ir::Value& value : module.values)
+    if (value.name == name)
+      return value.kind == ir::ValueKind::saved;
+  ADD_FAILURE() << "no value " << name;
+  return false;
+}
+
+TEST(Differentiate, EveryMatrixHasOneProductForItsGradient) {
+  auto found = counts(differentiated({}), "backward");
+  EXPECT_EQ(found["linear_wgrad"], 2 * 7 + 1);
+  EXPECT_EQ(found["linear_dgrad"], 2 * 7 + 1);
+  EXPECT_EQ(found["rmsnorm_backward"], 2 * 2 + 1);
+  EXPECT_EQ(found["embedding_backward"], 1);
+  // q, k, v and gate, up add up inside the products; the residual stream is
+  // added once for each norm that reads it.
+  EXPECT_EQ(found["add"], 2 * 2);
+}
+
+TEST(Differentiate, FrozenParametersHaveNeitherGradientNorProduct) {
+  RecipeWriter writer;
+  writer.lora(2, 0.0, {"v"});
+  ir::Module module = differentiated(writer);
+  for (const ir::Param& param : module.params)
+    EXPECT_EQ(param.gradient != ir::ValueId::none, param.adapter);
+  auto found = counts(module, "backward");
+  EXPECT_EQ(found["linear_wgrad"], 2 * 2);
+  EXPECT_EQ(found["embedding_backward"], 0);
+}
+
+// Nothing lies upstream of the adapter of the first layer's `v`: q and k of
+// that layer get no cotangent, nor does the first norm.
+TEST(Differentiate, TheBackwardEndsAtTheFirstTrainableParameter) {
+  RecipeWriter writer;
+  writer.lora(2, 0.0, {"v"});
+  ir::Module module = differentiated(writer);
+  const ir::Function& backward = *ir::findFunction(module, "backward");
+  for (const ir::Op& op : backward.ops) {
+    EXPECT_NE(op.name, "layers.0.input_norm");
+    EXPECT_NE(op.name, "layers.0.q");
+    EXPECT_NE(op.name, "layers.0.k");
+  }
+  EXPECT_EQ(backward.ops.back().name, "layers.0.v.lora_a");
+}
+
+TEST(Differentiate, WhatIsReadIsSaved) {
+  ir::Module module = differentiated({});
+  for (const char* name : {"layers.0.add", "layers.0.attention.lse",
+                           "layers.0.v", "layers.0.gate", "norm", "lm_head"})
+    EXPECT_TRUE(isSaved(module, name)) << name;
+  for (const char* name : {"layers.0.q", "layers.0.o", "layers.0.down"})
+    EXPECT_FALSE(isSaved(module, name)) << name;
+}
+
+TEST(Differentiate, NothingIsSavedForProductsThatAreNotTaken) {
+  RecipeWriter writer;
+  writer.lora(2, 0.0, {"v"});
+  ir::Module module = differentiated(writer);
+  for (const char* name : {"layers.1.post_norm", "layers.1.swiglu", "norm"})
+    EXPECT_FALSE(isSaved(module, name)) << name;
+}
+
+// As much as in the forward; what was gathered is gathered again, so that a
+// rank keeps its shard alone.
+TEST(Differentiate, CollectivesUnderSequenceParallelism) {
+  ir::Module module = differentiated(degrees(1, 2, true));
+  auto found = counts(module, "backward");
+  EXPECT_EQ(found["reduce_scatter"], 2 * 2 + 1);
+  EXPECT_EQ(found["all_gather"], 2 * (2 * 2 + 1));
+  EXPECT_EQ(found["all_reduce"], 0);
+  EXPECT_FALSE(isSaved(module, "layers.0.input_norm.all_gather"));
+}
+
+TEST(Differentiate, CollectivesWithoutSequenceParallelism) {
+  ir::Module module = differentiated(degrees(1, 2, false));
+  auto found = counts(module, "backward");
+  EXPECT_EQ(found["all_reduce"], 2 * 2 + 1);
+  EXPECT_EQ(found["all_gather"], 0);
+  EXPECT_EQ(found["reduce_scatter"], 0);
+}
+
+// Norms read the split residual stream; without sequence parallelism every
+// rank has all of it.
+TEST(Differentiate, GradientsThatAreSumsOverTensorParallelRanks) {
+  EXPECT_EQ(
+      reduced(differentiated(degrees(2, 2, true), 1)),
+      (std::vector<std::string>{"layers.0.input_norm.weight",
+                                "layers.0.post_norm.weight", "norm.weight"}));
+  EXPECT_EQ(reduced(differentiated(degrees(2, 2, false), 1)),
+            std::vector<std::string>());
+}
+
+TEST(Differentiate, AdapterGradientsThatAreSumsOverTensorParallelRanks) {
+  RecipeWriter writer = degrees(2, 2, false);
+  writer.lora(2, 0.0, {"q", "o"});
+  EXPECT_EQ(reduced(differentiated(writer, 1)),
+            (std::vector<std::string>{"layers.0.q.lora_a.weight",
+                                      "layers.0.o.lora_b.weight"}));
+}
+
+TEST(Differentiate, GradientsAreSumsOverDataParallelRanks) {
+  ir::Module module = differentiated(degrees(2, 1, false), 1);
+  ir::AxisSet dp(ir::findAxis(module, "dp"));
+  for (const ir::Param& param : module.params)
+    EXPECT_EQ(module[param.gradient].sharding.partial, dp) << param.name;
+}
+
+// y = W x + B A x: the product with B adds to that with W.
+TEST(Accumulate, AdaptersNeedNoAdd) {
+  RecipeWriter writer = degrees(1, 2, true);
+  writer.lora(2, 0.1, {"q", "o", "gate"});
+  ir::Module module = differentiated(writer);
+  size_t adds = size_t(counts(module, "forward")["add"]);
+  accumulate(module);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  EXPECT_EQ(counts(module, "forward")["add"], int(adds) - 2 * 3);
+  EXPECT_EQ(counts(module, "evaluate")["add"], int(adds) - 2 * 3);
+}
+
+TEST(Accumulate, TheResidualStreamIsNotOverwritten) {
+  ir::Module module = differentiated({});
+  accumulate(module);
+  EXPECT_EQ(counts(module, "forward")["add"], 2 * 2);
+}
+
+} // namespace
+} // namespace recipec::passes

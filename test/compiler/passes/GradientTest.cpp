@@ -1,0 +1,258 @@
+// The backward of a Program gives the derivative of its loss, and every layout
+// gives what one rank gives. Both are computed by an interpreter of the ops on
+// all ranks, in double precision.
+
+#include "compiler/ir/Print.h"
+#include "compiler/ir/Verify.h"
+#include "compiler/passes/Accumulate.h"
+#include "compiler/passes/Adapt.h"
+#include "compiler/passes/Build.h"
+#include "compiler/passes/Differentiate.h"
+#include "compiler/passes/Evaluate.h"
+#include "compiler/passes/Fuse.h"
+#include "compiler/passes/Shard.h"
+#include "test/compiler/passes/Interpreter.h"
+#include "test/compiler/passes/RecipeWriter.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace recipec::passes {
+namespace {
+
+using test::Array;
+using test::Interpreter;
+using test::RecipeWriter;
+
+/// Makes the model of a recipe whose settings are given.
+using Model = std::function<recipe::Recipe(RecipeWriter)>;
+
+struct Degrees {
+  int64_t dp, tp;
+  bool sequence;
+};
+constexpr Degrees oneRank = {1, 1, false};
+constexpr Degrees layouts[] = {{2, 1, false}, {1, 2, false}, {1, 2, true},
+                               {2, 2, true},  {1, 4, true},  {2, 4, false}};
+
+ir::Module compile(const Model& model, Degrees degrees) {
+  RecipeWriter writer;
+  writer.degrees(degrees.dp, degrees.tp, degrees.sequence);
+  writer.set("batch.micro", 4 / degrees.dp);
+  recipe::Recipe recipe = model(writer);
+  diag::Engine engine;
+  ir::Module module = build(recipe, trainingExtent(recipe), engine);
+  adapt(module, recipe, engine);
+  for (const diag::Diagnostic& each : engine.all())
+    ADD_FAILURE() << each.message;
+  fuse(module);
+  shard(module, layoutOf(recipe));
+  differentiate(module);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  addEvaluate(module);
+  accumulate(module);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  return module;
+}
+
+/// Axes over which `update` all-reduces a gradient in place.
+ir::AxisSet reducedAxes(const ir::Module& module, ir::ValueId gradient) {
+  for (const ir::Op& op : ir::findFunction(module, "update")->ops)
+    if (op.results[0] == gradient)
+      return op.group;
+  return {};
+}
+
+struct Result {
+  double loss = 0;
+  std::vector<Array> gradients; // of trainable parameters, in their order
+};
+
+Result evaluate(const ir::Module& module) {
+  Interpreter run(module);
+  run.run("forward");
+  run.run("backward");
+  run.run("update");
+  Result result;
+  result.loss = run.whole(module.bindings.at("loss"))[0];
+  for (const ir::Param& param : module.params)
+    if (param.gradient != ir::ValueId::none)
+      result.gradients.push_back(
+          run.whole(param.gradient, reducedAxes(module, param.gradient)));
+  return result;
+}
+
+void expectNear(const Array& found, const Array& expected, double tolerance,
+                const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size());
+  double scale = 1e-12;
+  for (double each : expected)
+    scale = std::max(scale, std::abs(each));
+  for (size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found[i], expected[i], tolerance * scale)
+        << what << " at " << i;
+}
+
+/// Every layout has the loss and the gradients of one rank, up to the order of
+/// sums in double precision.
+void expectLayoutsAgree(const Model& model) {
+  Result expected = evaluate(compile(model, oneRank));
+  for (Degrees degrees : layouts) {
+    ir::Module module = compile(model, degrees);
+    std::string name = "dp " + std::to_string(degrees.dp) + " tp " +
+                       std::to_string(degrees.tp) +
+                       (degrees.sequence ? " sp" : "");
+    Result found = evaluate(module);
+    EXPECT_NEAR(found.loss, expected.loss, 1e-12 * expected.loss) << name;
+    size_t next = 0;
+    for (const ir::Param& param : module.params)
+      if (param.gradient != ir::ValueId::none) {
+        expectNear(found.gradients[next], expected.gradients[next], 1e-11,
+                   name + " " + param.name);
+        ++next;
+      }
+  }
+}
+
+/// The gradients of one rank are central differences of the loss. The error of
+/// those is of the order of step^2 and of 1e-16 / step.
+void expectDifferences(const Model& model) {
+  ir::Module module = compile(model, oneRank);
+  Result found = evaluate(module);
+  constexpr double step = 1e-5;
+  size_t next = 0;
+  for (const ir::Param& param : module.params) {
+    if (param.gradient == ir::ValueId::none)
+      continue;
+    const Array& gradient = found.gradients[next++];
+    double scale = 1e-9;
+    for (double each : gradient)
+      scale = std::max(scale, std::abs(each));
+    for (size_t i = 0; i < gradient.size(); i += 1 + gradient.size() / 6) {
+      double losses[2];
+      for (int side : {0, 1}) {
+        Interpreter run(module);
+        run.nudge(param.value, int64_t(i), side ? step : -step);
+        run.run("forward");
+        losses[side] = run.whole(module.bindings.at("loss"))[0];
+      }
+      EXPECT_NEAR(gradient[i], (losses[1] - losses[0]) / (2 * step),
+                  1e-6 * scale)
+          << param.name << " at " << i;
+    }
+  }
+}
+
+// ---- models
+// -----------------------------------------------------------------------
+
+recipe::Recipe plain(RecipeWriter writer) {
+  return test::llama(writer, 2);
+}
+
+recipe::Recipe tied(RecipeWriter writer) {
+  return test::llama(writer, 1, true);
+}
+
+recipe::Recipe lora(RecipeWriter writer) {
+  writer.lora(2, 0.25, {"q", "k", "v", "o", "gate", "up", "down"});
+  return test::llama(writer, 2);
+}
+
+recipe::Recipe loraWithoutDropout(RecipeWriter writer) {
+  writer.lora(3, 0.0, {"v", "o", "lm_head"});
+  return test::llama(writer, 1);
+}
+
+/// What Llama has not: norms of heads that share a weight with one another,
+/// dropout of the residual stream, silu and mul alone, a product with itself,
+/// a linear within the residual stream, a scaled residual.
+recipe::Recipe odd(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       heads = w.dim("heads", 4), kvHeads = w.dim("kv_heads", 4),
+       width = w.dim("head_dim", 4), ffn = w.dim("ffn", 16);
+  auto table = w.parameter("embed", {vocab, hidden});
+  auto x = w.embedding(w.tokens(), table);
+  x = w.scale(x, 3.0);
+  auto weight = w.parameter("qk_norm", {width});
+  auto q = w.norm("", w.linear("q", x, {hidden}, {heads, width}), weight);
+  auto k = w.norm("", w.linear("k", x, {hidden}, {kvHeads, width}), weight);
+  auto v = w.linear("v", x, {hidden}, {kvHeads, width});
+  auto o = w.linear("o", w.attention(w.rope(q), w.rope(k), v), {heads, width},
+                    {hidden});
+  x = w.op("add", {w.scale(x, 0.5), w.dropout(o, 0.25)});
+  auto inner = w.linear("inner", w.op("silu", {x}), {hidden}, {hidden});
+  x = w.op("add", {x, inner});
+  auto wide = w.linear("wide", x, {hidden}, {ffn});
+  wide = w.op("add", {w.op("mul", {wide, wide}), w.op("silu", {wide})});
+  wide = w.op("add", {wide, wide});
+  x = w.op("add", {x, w.linear("narrow", wide, {ffn}, {hidden})});
+  return w.finish(w.linear("", x, {hidden}, {vocab}, table));
+}
+
+/// One norm weight and one matrix for values of different layouts: a gradient
+/// that is a partial sum for one reader and whole for another.
+recipe::Recipe shared(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), heads = w.dim("heads", 4),
+       width = w.dim("head_dim", 4);
+  auto table = w.parameter("embed", {vocab, width});
+  auto x = w.embedding(w.tokens(), table);
+  auto weight = w.parameter("norm", {width});
+  auto square = w.parameter("square", {width, width});
+  x = w.norm("", x, weight);
+  x = w.linear("", x, {width}, {width}, square);
+  auto q = w.norm("", w.linear("q", x, {width}, {heads, width}), weight);
+  q = w.linear("", q, {width}, {width}, square);
+  x = w.op("add",
+           {x, w.linear("o", w.attention(q, q, q), {heads, width}, {width})});
+  return w.finish(w.linear("lm_head", x, {width}, {vocab}));
+}
+
+TEST(Gradient, Llama) {
+  expectDifferences(plain);
+  expectLayoutsAgree(plain);
+}
+
+TEST(Gradient, TiedEmbeddings) {
+  expectDifferences(tied);
+  expectLayoutsAgree(tied);
+}
+
+TEST(Gradient, Lora) {
+  expectDifferences(lora);
+  expectLayoutsAgree(lora);
+}
+
+TEST(Gradient, LoraWithoutDropout) {
+  expectDifferences(loraWithoutDropout);
+  expectLayoutsAgree(loraWithoutDropout);
+}
+
+TEST(Gradient, OpsThatLlamaHasNot) {
+  expectDifferences(odd);
+  expectLayoutsAgree(odd);
+}
+
+TEST(Gradient, WeightsSharedByDifferentLayouts) {
+  expectDifferences(shared);
+  expectLayoutsAgree(shared);
+}
+
+TEST(Gradient, EvaluateIsForwardWithoutDropout) {
+  ir::Module module = compile(plain, {2, 2, true});
+  Interpreter run(module);
+  ir::ValueId loss = module.bindings.at("loss");
+  run.run("forward");
+  Array trained = run.whole(loss);
+  run.clear(loss);
+  run.run("evaluate");
+  EXPECT_EQ(run.whole(loss), trained);
+
+  module = compile(lora, {2, 2, true});
+  for (const ir::Op& op : ir::findFunction(module, "evaluate")->ops)
+    EXPECT_NE(op.kind, ir::OpKind::Dropout);
+}
+
+} // namespace
+} // namespace recipec::passes

@@ -1,0 +1,621 @@
+// Plain loops for every op; see Interpreter.h. Formulas are written down from
+// the definitions, not taken from the runtime's kernels.
+
+#include "test/compiler/passes/Interpreter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+namespace recipec::test {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+namespace {
+
+/// A number in [0, 1) from two others.
+double noise(uint64_t a, uint64_t b) {
+  uint64_t x = a * 0x9e3779b97f4a7c15ull ^ (b + 1) * 0xbf58476d1ce4e5b9ull;
+  for (int i = 0; i < 3; ++i) {
+    x ^= x >> 29;
+    x *= 0x94d049bb133111ebull;
+  }
+  return double(x >> 11) / 9007199254740992.0;
+}
+
+uint64_t hash(const std::string& text) {
+  uint64_t value = 14695981039346656037ull;
+  for (char c : text)
+    value = (value ^ uint64_t(c)) * 1099511628211ull;
+  return value;
+}
+
+int64_t product(const std::vector<int64_t>& shape, size_t from, size_t end) {
+  int64_t size = 1;
+  for (size_t i = from; i < end; ++i)
+    size *= shape[i];
+  return size;
+}
+
+int64_t product(const std::vector<int64_t>& shape) {
+  return product(shape, 0, shape.size());
+}
+
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+} // namespace
+
+// ---- ranks and shards
+// ---------------------------------------------------------
+
+Interpreter::Interpreter(const ir::Module& program) : program(program) {
+  for (const ir::Axis& axis : program.axes)
+    ranks *= axis.size;
+  memory.assign(size_t(ranks), std::vector<Array>(program.values.size()));
+  for (size_t i = 0; i < program.values.size(); ++i) {
+    ValueId id = ValueId(i);
+    Array all = initial(id);
+    for (int rank = 0; rank < ranks; ++rank) {
+      Array& local = at(rank, id);
+      for (int64_t place : places(id, rank))
+        local.push_back(all[size_t(place)]);
+    }
+  }
+}
+
+Array Interpreter::initial(ValueId id) const {
+  const ir::Value& value = program[id];
+  Array all(size_t(product(wholeShape(id))));
+  if (value.kind != ir::ValueKind::input &&
+      value.kind != ir::ValueKind::parameter)
+    return all;
+  uint64_t seed = hash(value.name);
+  int64_t sequence = program.dims[1].size;
+  for (size_t i = 0; i < all.size(); ++i) {
+    double random = noise(seed, i);
+    if (value.name == "tokens" || value.name == "labels")
+      random = std::floor(random * 32);
+    else if (value.name == "segments") // two documents, the last one padded
+      random = int64_t(i) % sequence < 3              ? 0
+               : int64_t(i) % sequence < sequence - 1 ? 1
+                                                      : -1;
+    else if (value.name == "positions")
+      random = double(int64_t(i) % sequence);
+    else if (value.name == "weights")
+      random = random < 0.7;
+    else if (value.name == "samples")
+      random = double(i);
+    else if (value.name == "loss_scale")
+      random = 0.125;
+    else
+      random = (random - 0.5) * (value.dims.size() == 1 ? 4 : 1);
+    all[i] = random;
+  }
+  return all;
+}
+
+/// The rank's number along axes, the outermost counting most.
+int Interpreter::coordinate(int rank, AxisSet axes) const {
+  int result = 0, rest = ranks;
+  for (size_t i = 0; i < program.axes.size(); ++i) {
+    rest /= program.axes[i].size;
+    if (axes.contains(ir::AxisId(i)))
+      result =
+          result * program.axes[i].size + rank / rest % program.axes[i].size;
+  }
+  return result;
+}
+
+Interpreter::Shape Interpreter::wholeShape(ValueId value) const {
+  Shape shape;
+  for (ir::DimId dim : program[value].dims)
+    shape.push_back(program[dim].size);
+  return shape;
+}
+
+Interpreter::Shape Interpreter::shape(ValueId value) const {
+  return ir::localShape(program, value);
+}
+
+std::vector<int64_t> Interpreter::places(ValueId id, int rank) const {
+  const ir::Value& value = program[id];
+  std::vector<int64_t> result = {0};
+  for (size_t i = 0; i < value.dims.size(); ++i) {
+    AxisSet split = value.sharding.dims[i];
+    int64_t size = program[value.dims[i]].size;
+    int64_t local = size / ir::sizeOf(program, split);
+    int64_t begin = coordinate(rank, split) * local;
+    std::vector<int64_t> next;
+    for (int64_t place : result)
+      for (int64_t j = 0; j < local; ++j)
+        next.push_back(place * size + begin + j);
+    result = std::move(next);
+  }
+  return result;
+}
+
+Array Interpreter::whole(ValueId id, AxisSet isReduced) const {
+  const ir::Value& value = program[id];
+  AxisSet own = value.sharding.partial - isReduced;
+  for (AxisSet split : value.sharding.dims)
+    own = own | split;
+  AxisSet copies;
+  for (size_t i = 0; i < program.axes.size(); ++i)
+    copies = copies | AxisSet(ir::AxisId(i));
+  copies = copies - own;
+  Array result(size_t(product(wholeShape(id))));
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (coordinate(rank, copies) != 0)
+      continue;
+    std::vector<int64_t> where = places(id, rank);
+    const Array& local = memory[size_t(rank)][size_t(id)];
+    for (size_t i = 0; i < where.size(); ++i)
+      result[size_t(where[i])] += local[i];
+  }
+  return result;
+}
+
+void Interpreter::nudge(ValueId parameter, int64_t element, double by) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<int64_t> where = places(parameter, rank);
+    for (size_t i = 0; i < where.size(); ++i)
+      if (where[i] == element)
+        at(rank, parameter)[i] += by;
+  }
+}
+
+void Interpreter::clear(ValueId value) {
+  for (int rank = 0; rank < ranks; ++rank)
+    std::fill(at(rank, value).begin(), at(rank, value).end(), 0.0);
+}
+
+Array& Interpreter::at(int rank, ValueId value) {
+  return memory[size_t(rank)][size_t(value)];
+}
+
+double Interpreter::real(const Op& op, const char* name,
+                         double otherwise) const {
+  auto found = op.attributes.find(name);
+  if (found == op.attributes.end())
+    return otherwise;
+  if (const bool* flag = std::get_if<bool>(&found->second))
+    return *flag;
+  if (const int64_t* whole = std::get_if<int64_t>(&found->second))
+    return double(*whole);
+  return std::get<double>(found->second);
+}
+
+void Interpreter::run(const std::string& name) {
+  for (const Op& op : ir::findFunction(program, name)->ops) {
+    if (ir::isCollective(op.kind) || op.kind == OpKind::Slice) {
+      collective(op);
+      continue;
+    }
+    for (int rank = 0; rank < ranks; ++rank)
+      execute(op, rank);
+  }
+}
+
+// ---- collectives
+// ----------------------------------------------------------------
+
+/// Sums or maxima are taken over the group; then every rank takes what its
+/// shard of the result holds of what the group's ranks hold together.
+void Interpreter::collective(const Op& op) {
+  ValueId from = op.operands[0], to = op.results[0];
+  AxisSet group = op.group;
+  AxisSet outside;
+  for (size_t i = 0; i < program.axes.size(); ++i)
+    outside = outside | AxisSet(ir::AxisId(i));
+  outside = outside - group;
+  bool isMax = op.attributes.contains("reduce") &&
+               std::get<std::string>(op.attributes.at("reduce")) == "max";
+  bool isSum = op.kind != OpKind::AllGather && !isMax;
+  std::vector<Array> results;
+  for (int rank = 0; rank < ranks; ++rank) {
+    Array all(size_t(product(wholeShape(from))));
+    std::vector<bool> isSet(all.size());
+    for (int peer = 0; peer < ranks; ++peer) {
+      if (coordinate(peer, outside) != coordinate(rank, outside))
+        continue;
+      std::vector<int64_t> where = places(from, peer);
+      for (size_t i = 0; i < where.size(); ++i) {
+        double& place = all[size_t(where[i])];
+        double value = at(peer, from)[i];
+        bool isFirst = !isSet[size_t(where[i])];
+        isSet[size_t(where[i])] = true;
+        place = isFirst ? value
+                : isMax ? std::max(place, value)
+                : isSum ? place + value
+                        : value;
+      }
+    }
+    Array local;
+    for (int64_t place : places(to, rank))
+      local.push_back(all[size_t(place)]);
+    results.push_back(std::move(local));
+  }
+  for (int rank = 0; rank < ranks; ++rank)
+    at(rank, to) = std::move(results[size_t(rank)]);
+}
+
+// ---- dispatch
+// -------------------------------------------------------------------
+
+void Interpreter::execute(const Op& op, int rank) {
+  switch (op.kind) {
+  case OpKind::Embedding:
+    return embedding(op, rank);
+  case OpKind::EmbeddingBackward:
+    return embeddingBackward(op, rank);
+  case OpKind::Linear:
+    return linear(op, rank);
+  case OpKind::LinearDgrad:
+    return linearDgrad(op, rank);
+  case OpKind::LinearWgrad:
+    return linearWgrad(op, rank);
+  case OpKind::RmsNorm:
+    return rmsNorm(op, rank);
+  case OpKind::RmsNormBackward:
+    return rmsNormBackward(op, rank);
+  case OpKind::Rope:
+    return rope(op, rank);
+  case OpKind::Attention:
+    return attention(op, rank);
+  case OpKind::AttentionBackward:
+    return attentionBackward(op, rank);
+  case OpKind::Dropout:
+    return dropout(op, rank);
+  case OpKind::SoftmaxMax:
+  case OpKind::SoftmaxSum:
+    return softmax(op, rank);
+  case OpKind::Nll:
+    return nll(op, rank);
+  case OpKind::CrossEntropyBackward:
+    return crossEntropyBackward(op, rank);
+  default:
+    return elementwise(op, rank);
+  }
+}
+
+// ---- dense ops
+// ------------------------------------------------------------------
+
+void Interpreter::embedding(const Op& op, int rank) {
+  const Array &tokens = at(rank, op.operands[0]),
+              &table = at(rank, op.operands[1]);
+  Shape rows = shape(op.operands[1]);
+  int64_t first =
+      coordinate(rank, program[op.operands[1]].sharding.dims[0]) * rows[0];
+  Array& y = at(rank, op.results[0]);
+  for (size_t t = 0; t < tokens.size(); ++t)
+    for (int64_t j = 0; j < rows[1]; ++j) {
+      int64_t row = int64_t(tokens[t]) - first;
+      y[t * size_t(rows[1]) + size_t(j)] =
+          row >= 0 && row < rows[0] ? table[size_t(row * rows[1] + j)] : 0;
+    }
+}
+
+void Interpreter::embeddingBackward(const Op& op, int rank) {
+  const Array &tokens = at(rank, op.operands[0]),
+              &dy = at(rank, op.operands[1]);
+  Shape rows = shape(op.results[0]);
+  int64_t first =
+      coordinate(rank, program[op.results[0]].sharding.dims[0]) * rows[0];
+  Array& dtable = at(rank, op.results[0]);
+  for (size_t t = 0; t < tokens.size(); ++t) {
+    int64_t row = int64_t(tokens[t]) - first;
+    for (int64_t j = 0; row >= 0 && row < rows[0] && j < rows[1]; ++j)
+      dtable[size_t(row * rows[1] + j)] += dy[t * size_t(rows[1]) + size_t(j)];
+  }
+}
+
+void Interpreter::linear(const Op& op, int rank) {
+  const Array &x = at(rank, op.operands[0]), &w = at(rank, op.operands[1]);
+  Array& y = at(rank, op.results[0]);
+  // m k = |x|, n k = |w|, m n = |y|
+  size_t k = size_t(std::lround(
+      std::sqrt(double(x.size()) * double(w.size()) / double(y.size()))));
+  size_t m = x.size() / k, n = w.size() / k;
+  double alpha = real(op, "alpha", 1), keep = real(op, "accumulate", 0);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (size_t l = 0; l < k; ++l)
+        sum += x[i * k + l] * w[j * k + l];
+      y[i * n + j] = keep * y[i * n + j] + alpha * sum;
+    }
+}
+
+void Interpreter::linearDgrad(const Op& op, int rank) {
+  const Array &dy = at(rank, op.operands[0]), &w = at(rank, op.operands[1]);
+  Array& dx = at(rank, op.results[0]);
+  size_t k = size_t(std::lround(
+      std::sqrt(double(dx.size()) * double(w.size()) / double(dy.size()))));
+  size_t m = dx.size() / k, n = w.size() / k;
+  double alpha = real(op, "alpha", 1), keep = real(op, "accumulate", 0);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t l = 0; l < k; ++l) {
+      double sum = 0;
+      for (size_t j = 0; j < n; ++j)
+        sum += dy[i * n + j] * w[j * k + l];
+      dx[i * k + l] = keep * dx[i * k + l] + alpha * sum;
+    }
+}
+
+void Interpreter::linearWgrad(const Op& op, int rank) {
+  const Array &x = at(rank, op.operands[0]), &dy = at(rank, op.operands[1]);
+  Array& dw = at(rank, op.results[0]);
+  size_t k = size_t(std::lround(
+      std::sqrt(double(x.size()) * double(dw.size()) / double(dy.size()))));
+  size_t m = x.size() / k, n = dw.size() / k;
+  double alpha = real(op, "alpha", 1);
+  for (size_t j = 0; j < n; ++j)
+    for (size_t l = 0; l < k; ++l)
+      for (size_t i = 0; i < m; ++i)
+        dw[j * k + l] += alpha * dy[i * n + j] * x[i * k + l];
+}
+
+void Interpreter::rmsNorm(const Op& op, int rank) {
+  const Array &x = at(rank, op.operands[0]), &w = at(rank, op.operands[1]);
+  Array &y = at(rank, op.results[0]), &rstd = at(rank, op.results[1]);
+  size_t h = w.size();
+  for (size_t i = 0; i < x.size() / h; ++i) {
+    double sum = 0;
+    for (size_t j = 0; j < h; ++j)
+      sum += x[i * h + j] * x[i * h + j];
+    rstd[i] = 1 / std::sqrt(sum / double(h) + real(op, "eps", 0));
+    for (size_t j = 0; j < h; ++j)
+      y[i * h + j] = x[i * h + j] * rstd[i] * w[j];
+  }
+}
+
+void Interpreter::rmsNormBackward(const Op& op, int rank) {
+  const Array &dy = at(rank, op.operands[0]), &x = at(rank, op.operands[1]),
+              &w = at(rank, op.operands[2]), &rstd = at(rank, op.operands[3]);
+  Array& dx = at(rank, op.results[0]);
+  size_t h = w.size();
+  for (size_t i = 0; i < x.size() / h; ++i) {
+    double dot = 0;
+    for (size_t j = 0; j < h; ++j)
+      dot += dy[i * h + j] * w[j] * x[i * h + j];
+    for (size_t j = 0; j < h; ++j) {
+      size_t at_ = i * h + j;
+      if (op.results[1] != ValueId::none)
+        at(rank, op.results[1])[j] += dy[at_] * x[at_] * rstd[i];
+      dx[at_] = rstd[i] *
+                (dy[at_] * w[j] - x[at_] * rstd[i] * rstd[i] * dot / double(h));
+    }
+  }
+}
+
+void Interpreter::rope(const Op& op, int rank) {
+  const Array &x = at(rank, op.operands[0]),
+              &positions = at(rank, op.operands[1]);
+  Array& y = at(rank, op.results[0]);
+  Shape sizes = shape(op.operands[0]);
+  size_t d = size_t(sizes[3]), half = d / 2;
+  double sign = real(op, "inverse", 0) ? -1 : 1;
+  for (size_t i = 0; i < x.size() / d; ++i)
+    for (size_t j = 0; j < half; ++j) {
+      double angle = sign * positions[i / size_t(sizes[2])] *
+                     std::pow(real(op, "theta", 0), -double(j) / double(half));
+      double a = x[i * d + j], b = x[i * d + half + j];
+      y[i * d + j] = a * std::cos(angle) - b * std::sin(angle);
+      y[i * d + half + j] = b * std::cos(angle) + a * std::sin(angle);
+    }
+}
+
+// ---- attention
+// --------------------------------------------------------------------
+
+namespace {
+
+/// The places of attention's operands: [b, s, heads, d] for q and k.
+struct AttentionShape {
+  size_t b, s, hq, hk, d;
+  size_t q(size_t i, size_t t, size_t h) const {
+    return ((i * s + t) * hq + h) * d;
+  }
+  size_t k(size_t i, size_t t, size_t h) const {
+    return ((i * s + t) * hk + h / (hq / hk)) * d;
+  }
+};
+
+double dot(const Array& a, size_t at, const Array& b, size_t bt, size_t d) {
+  double sum = 0;
+  for (size_t j = 0; j < d; ++j)
+    sum += a[at + j] * b[bt + j];
+  return sum;
+}
+
+using Pair = std::function<void(size_t i, size_t h, size_t t, size_t u)>;
+
+/// Every query t and key u that attend to one another.
+void forPairs(const AttentionShape& a, const Array& segments,
+              const Pair& visit) {
+  for (size_t i = 0; i < a.b; ++i)
+    for (size_t h = 0; h < a.hq; ++h)
+      for (size_t t = 0; t < a.s; ++t)
+        for (size_t u = 0; u <= t; ++u)
+          if (segments[i * a.s + t] >= 0 &&
+              segments[i * a.s + t] == segments[i * a.s + u])
+            visit(i, h, t, u);
+}
+
+AttentionShape attentionShape(const std::vector<int64_t>& q,
+                              const std::vector<int64_t>& k) {
+  return {size_t(q[0]), size_t(q[1]), size_t(q[2]), size_t(k[2]), size_t(q[3])};
+}
+
+} // namespace
+
+void Interpreter::attention(const Op& op, int rank) {
+  const Array &q = at(rank, op.operands[0]), &k = at(rank, op.operands[1]),
+              &v = at(rank, op.operands[2]), &seg = at(rank, op.operands[3]);
+  Array &o = at(rank, op.results[0]), &lse = at(rank, op.results[1]);
+  AttentionShape a =
+      attentionShape(shape(op.operands[0]), shape(op.operands[1]));
+  double scale = real(op, "scale", 0);
+  std::fill(o.begin(), o.end(), 0.0);
+  std::fill(lse.begin(), lse.end(), 0.0);
+  auto score = [&](size_t i, size_t h, size_t t, size_t u) {
+    return scale * dot(q, a.q(i, t, h), k, a.k(i, u, h), a.d);
+  };
+  forPairs(a, seg, [&](size_t i, size_t h, size_t t, size_t u) {
+    lse[(i * a.hq + h) * a.s + t] += std::exp(score(i, h, t, u));
+  });
+  for (double& each : lse)
+    each = std::log(each);
+  forPairs(a, seg, [&](size_t i, size_t h, size_t t, size_t u) {
+    double p = std::exp(score(i, h, t, u) - lse[(i * a.hq + h) * a.s + t]);
+    for (size_t j = 0; j < a.d; ++j)
+      o[a.q(i, t, h) + j] += p * v[a.k(i, u, h) + j];
+  });
+}
+
+void Interpreter::attentionBackward(const Op& op, int rank) {
+  const Array &dout = at(rank, op.operands[0]), &o = at(rank, op.operands[1]),
+              &q = at(rank, op.operands[2]), &k = at(rank, op.operands[3]),
+              &v = at(rank, op.operands[4]), &lse = at(rank, op.operands[5]),
+              &seg = at(rank, op.operands[6]);
+  Array &dq = at(rank, op.results[0]), &dk = at(rank, op.results[1]),
+        &dv = at(rank, op.results[2]);
+  for (Array* each : {&dq, &dk, &dv})
+    std::fill(each->begin(), each->end(), 0.0);
+  AttentionShape a =
+      attentionShape(shape(op.operands[2]), shape(op.operands[3]));
+  double scale = real(op, "scale", 0);
+  forPairs(a, seg, [&](size_t i, size_t h, size_t t, size_t u) {
+    size_t x = a.q(i, t, h), y = a.k(i, u, h);
+    double p =
+        std::exp(scale * dot(q, x, k, y, a.d) - lse[(i * a.hq + h) * a.s + t]);
+    double ds = scale * p * (dot(dout, x, v, y, a.d) - dot(dout, x, o, x, a.d));
+    for (size_t j = 0; j < a.d; ++j) {
+      dv[y + j] += p * dout[x + j];
+      dq[x + j] += ds * k[y + j];
+      dk[y + j] += ds * q[x + j];
+    }
+  });
+}
+
+// ---- elementwise
+// --------------------------------------------------------------------
+
+void Interpreter::elementwise(const Op& op, int rank) {
+  size_t size = at(rank, op.results[0]).size();
+  for (size_t i = 0; i < size; ++i) {
+    auto in = [&](size_t operand) { return at(rank, op.operands[operand])[i]; };
+    double& y = at(rank, op.results[0])[i];
+    switch (op.kind) {
+    case OpKind::Zero:
+      y = 0;
+      break;
+    case OpKind::Add:
+      y = in(0) + in(1);
+      break;
+    case OpKind::Mul:
+      y = in(0) * in(1);
+      break;
+    case OpKind::Scale:
+      y = real(op, "alpha", 0) * in(0);
+      break;
+    case OpKind::Silu:
+      y = in(0) * sigmoid(in(0));
+      break;
+    case OpKind::SiluBackward: {
+      double x = in(1), s = sigmoid(x);
+      y = in(0) * s * (1 + x * (1 - s));
+      break;
+    }
+    case OpKind::Swiglu:
+      y = in(0) * sigmoid(in(0)) * in(1);
+      break;
+    case OpKind::SwigluBackward: {
+      double dy = in(0), gate = in(1), up = in(2), s = sigmoid(gate);
+      at(rank, op.results[1])[i] = dy * gate * s;
+      y = dy * up * s * (1 + gate * (1 - s));
+      break;
+    }
+    default:
+      assert(false && "the interpreter lacks an op");
+      std::abort();
+    }
+  }
+}
+
+void Interpreter::dropout(const Op& op, int rank) {
+  const Array& x = at(rank, op.operands[0]);
+  Array& y = at(rank, op.results[0]);
+  double p = real(op, "p", 0);
+  std::vector<int64_t> where = places(op.operands[0], rank);
+  uint64_t stream = uint64_t(real(op, "stream", 0)) + 1000;
+  for (size_t i = 0; i < x.size(); ++i)
+    y[i] = noise(stream, uint64_t(where[i])) < p ? 0 : x[i] / (1 - p);
+}
+
+// ---- loss
+// -----------------------------------------------------------------------------
+
+void Interpreter::softmax(const Op& op, int rank) {
+  const Array& logits = at(rank, op.operands[0]);
+  Shape sizes = shape(op.operands[0]);
+  size_t v = size_t(sizes.back());
+  size_t first =
+      size_t(coordinate(rank, program[op.operands[0]].sharding.dims.back())) *
+      v;
+  Array& out = at(rank, op.results[0]);
+  for (size_t i = 0; i < logits.size() / v; ++i) {
+    auto row = logits.begin() + long(i * v);
+    if (op.kind == OpKind::SoftmaxMax) {
+      out[i] = *std::max_element(row, row + long(v));
+      continue;
+    }
+    size_t label = size_t(at(rank, op.operands[2])[i]);
+    out[2 * i] = 0;
+    for (size_t j = 0; j < v; ++j)
+      out[2 * i] += std::exp(row[long(j)] - at(rank, op.operands[1])[i]);
+    bool isHere = label >= first && label < first + v;
+    out[2 * i + 1] = isHere ? row[long(label - first)] : 0;
+  }
+}
+
+void Interpreter::nll(const Op& op, int rank) {
+  const Array &max = at(rank, op.operands[0]),
+              &stats = at(rank, op.operands[1]),
+              &weights = at(rank, op.operands[2]),
+              &scale = at(rank, op.operands[3]);
+  for (size_t i = 0; i < max.size(); ++i)
+    at(rank, op.results[0])[0] +=
+        weights[i] * scale[0] *
+        (std::log(stats[2 * i]) + max[i] - stats[2 * i + 1]);
+}
+
+void Interpreter::crossEntropyBackward(const Op& op, int rank) {
+  Array logits = at(rank, op.operands[0]);
+  const Array &max = at(rank, op.operands[1]),
+              &stats = at(rank, op.operands[2]),
+              &labels = at(rank, op.operands[3]),
+              &weights = at(rank, op.operands[4]),
+              &scale = at(rank, op.operands[5]);
+  size_t v = size_t(shape(op.operands[0]).back());
+  size_t first =
+      size_t(coordinate(rank, program[op.operands[0]].sharding.dims.back())) *
+      v;
+  Array& d = at(rank, op.results[0]);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    size_t row = i / v;
+    double p = std::exp(logits[i] - max[row]) / stats[2 * row];
+    bool isLabel = size_t(labels[row]) == first + i % v;
+    d[i] = weights[row] * scale[0] * (p - double(isLabel));
+  }
+}
+
+} // namespace recipec::test

@@ -1,0 +1,71 @@
+// Runs a Program on all ranks of its mesh, in double precision and in plain
+// loops: what the ops of Ops.def mean, for tests of sharding and
+// differentiation without the runtime.
+
+#ifndef RECIPEC_TEST_COMPILER_PASSES_INTERPRETER_H
+#define RECIPEC_TEST_COMPILER_PASSES_INTERPRETER_H
+
+#include "compiler/ir/Ir.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::test {
+
+/// Row-major numbers.
+using Array = std::vector<double>;
+
+class Interpreter {
+public:
+  /// Every value of kind input or parameter gets numbers that depend on its
+  /// name alone, cut to each rank's shard; gradients and states are zero.
+  explicit Interpreter(const ir::Module& program);
+
+  void run(const std::string& function);
+
+  /// A value put together from all ranks: shards joined, partial sums added.
+  /// With `isReduced` the sums over these axes have been taken already.
+  Array whole(ir::ValueId value, ir::AxisSet isReduced = {}) const;
+  /// Adds to one element of a whole parameter on every rank that holds it.
+  void nudge(ir::ValueId parameter, int64_t element, double by);
+  void clear(ir::ValueId value);
+
+private:
+  using Shape = std::vector<int64_t>;
+
+  int coordinate(int rank, ir::AxisSet axes) const;
+  Shape wholeShape(ir::ValueId value) const;
+  /// Where a local element of a rank lies in the whole value.
+  std::vector<int64_t> places(ir::ValueId value, int rank) const;
+  Array initial(ir::ValueId value) const;
+
+  Array& at(int rank, ir::ValueId value);
+  Shape shape(ir::ValueId value) const;
+  double real(const ir::Op& op, const char* name, double otherwise) const;
+
+  void execute(const ir::Op& op, int rank);
+  void collective(const ir::Op& op);
+  void embedding(const ir::Op& op, int rank);
+  void embeddingBackward(const ir::Op& op, int rank);
+  void linear(const ir::Op& op, int rank);
+  void linearDgrad(const ir::Op& op, int rank);
+  void linearWgrad(const ir::Op& op, int rank);
+  void rmsNorm(const ir::Op& op, int rank);
+  void rmsNormBackward(const ir::Op& op, int rank);
+  void rope(const ir::Op& op, int rank);
+  void attention(const ir::Op& op, int rank);
+  void attentionBackward(const ir::Op& op, int rank);
+  void elementwise(const ir::Op& op, int rank);
+  void dropout(const ir::Op& op, int rank);
+  void softmax(const ir::Op& op, int rank);
+  void nll(const ir::Op& op, int rank);
+  void crossEntropyBackward(const ir::Op& op, int rank);
+
+  const ir::Module& program;
+  int ranks = 1;
+  std::vector<std::vector<Array>> memory; // by rank and value
+};
+
+} // namespace recipec::test
+
+#endif // RECIPEC_TEST_COMPILER_PASSES_INTERPRETER_H

@@ -1,0 +1,66 @@
+// Recipes made by hand, for tests of passes without the front end.
+//
+// The model is written call by call, as sema would trace it; settings by their
+// dotted paths.
+
+#ifndef RECIPEC_TEST_COMPILER_PASSES_RECIPEWRITER_H
+#define RECIPEC_TEST_COMPILER_PASSES_RECIPEWRITER_H
+
+#include "compiler/recipe/Recipe.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::test {
+
+class RecipeWriter {
+public:
+  using DimId = recipe::DimId;
+  using TensorId = recipe::TensorId;
+  using Dims = std::vector<DimId>;
+
+  /// Settings of a small run on one rank in fp32: 2 samples of 8 tokens.
+  RecipeWriter();
+
+  template <class T> RecipeWriter& set(const std::string& path, T data) {
+    at(path).data = std::move(data);
+    return *this;
+  }
+  RecipeWriter& degrees(int64_t dp, int64_t tp, bool sequence);
+  RecipeWriter& lora(int64_t rank, double dropout,
+                     const std::vector<std::string>& targets);
+
+  DimId dim(const std::string& name, int64_t size);
+  TensorId tokens() const { return result.model.tokens; }
+  TensorId parameter(const std::string& name, const Dims& shape);
+  TensorId embedding(TensorId tokens, TensorId table);
+  TensorId linear(const std::string& name, TensorId x, const Dims& from,
+                  const Dims& to, TensorId weight = TensorId::none);
+  TensorId norm(const std::string& name, TensorId x,
+                TensorId weight = TensorId::none);
+  TensorId rope(TensorId x);
+  TensorId attention(TensorId q, TensorId k, TensorId v);
+  /// `silu`, `add`, `mul`: an op without attributes.
+  TensorId op(const std::string& name, const std::vector<TensorId>& operands);
+  TensorId scale(TensorId x, double alpha);
+  TensorId dropout(TensorId x, double p);
+
+  /// Calls from here on belong to a layer; -1 for none.
+  void layer(int number) { currentLayer = number; }
+  recipe::Recipe finish(TensorId output);
+
+private:
+  recipe::Value& at(const std::string& path);
+  recipe::Call& call(const std::string& op, std::vector<TensorId> operands,
+                     const std::string& name = "");
+
+  recipe::Recipe result;
+  int currentLayer = -1;
+};
+
+/// A Llama of width 16 with 8 heads of 4, 4 key heads, ffn 24, vocabulary 32.
+recipe::Recipe llama(RecipeWriter writer, int layers, bool tied = false);
+
+} // namespace recipec::test
+
+#endif // RECIPEC_TEST_COMPILER_PASSES_RECIPEWRITER_H
