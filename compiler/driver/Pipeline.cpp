@@ -5,6 +5,7 @@
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/ir/Verify.h"
+#include "compiler/passes/Accumulate.h"
 #include "compiler/passes/Adapt.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckDivisibility.h"
@@ -75,6 +76,8 @@ void lowerTraining(ir::Module& program, const recipe::Recipe& recipe) {
   verify(program, "differentiate");
   passes::addEvaluate(program);
   verify(program, "evaluate");
+  passes::accumulate(program);
+  verify(program, "accumulate");
   passes::addOptimizer(program, recipe);
   verify(program, "optimizer");
   passes::addSchedules(program, recipe);

@@ -3,7 +3,8 @@
 //   parse → sema          Recipe     evaluateRecipe
 //   → build → adapt       Graph      makeGraph
 //   → fuse → check divisibility → shard
-//   → differentiate → evaluate → optimizer → schedule
+//   → differentiate → evaluate → accumulate
+//   → optimizer → schedule
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan
 //
