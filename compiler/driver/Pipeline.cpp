@@ -93,13 +93,13 @@ void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
 }
 
 /// What turns the recipe of a training into that of generating from its
-/// exported model.
+/// exported model. `data.train` stays: whether it holds messages decides the
+/// form of a prompt.
 constexpr const char* generationSettings[] = {
     "task=\"generate\"",       "adapter=none",    "weights=none",
     "tokenizer=none",          "cluster.ranks=1", "parallel.tp=1",
     "parallel.dp=1",           "batch.global=1",  "batch.micro=1",
-    "parallel.sequence=false", "data.train=none", "data.valid=none",
-    "export.hf=none",
+    "parallel.sequence=false", "data.valid=none", "export.hf=none",
 };
 
 plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
