@@ -44,7 +44,7 @@ def compare(bench, verdicts, case, layout, settings, loss, gradients):
     dump = f"{name}.safetensors"
     steps = bench.train(case, name,
                         {**settings, "weights": f'"gradients-{case}"'},
-                        "--dump-gradients", dump)
+                        "--dump-gradients=" + dump)
     verdicts.check(f"loss: {case} ({layout})",
                    abs(steps[0]["loss"] - loss) / loss, TOLERANCE)
     ours = load_safetensors(bench.folder / dump)
