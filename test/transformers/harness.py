@@ -9,6 +9,9 @@ import sys
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.utils import logging
+
+logging.disable_progress_bar()
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLE = HERE.parents[1] / "examples" / "01-support-triage"
