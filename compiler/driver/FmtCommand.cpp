@@ -77,7 +77,8 @@ int formatFile(const std::string& path, const Invocation& invocation) {
   SourceMap sources;
   diag::Engine engine;
   std::string name = path == "-" ? "<stdin>" : path;
-  SourceId source = sources.add(name, *text, SourceKind::file);
+  // Where a file may declare ops is not a question of style.
+  SourceId source = sources.add(name, *text, SourceKind::standardLibrary);
   ast::File file = parse::parse(sources, source, engine);
   if (engine.hasErrors()) {
     invocation.err << diag::render(engine, sources);
