@@ -54,7 +54,8 @@ Expected<Json> parseObject(std::string_view line) {
     if (at >= line.size())
       return atColumn(columnOf(line, line.size()),
                       "the line ends inside a JSON value");
-    return atColumn(columnOf(line, at), "the line is not valid JSON here");
+    return atColumn(columnOf(line, at),
+                    "the line is not valid JSON up to here");
   } catch (const Json::exception&) {
     return Status::error("the line has a number that no computer type holds");
   }

@@ -77,11 +77,11 @@ TEST(Jsonl, readsMessages) {
 
 TEST(Jsonl, failBrokenLines) {
   EXPECT_EQ(errorOf(good + "\n{\"question\": \"\u00e9\", answer: 1}"),
-            "line 2: column 19: the line is not valid JSON here");
+            "line 2: column 19: the line is not valid JSON up to here");
   EXPECT_EQ(errorOf("{\"question\": \"a\""),
             "line 1: column 17: the line ends inside a JSON value");
   EXPECT_EQ(errorOf(good + good),
-            "line 1: column 33: the line is not valid JSON here");
+            "line 1: column 33: the line is not valid JSON up to here");
   EXPECT_EQ(errorOf("[1, 2]"),
             "line 1: the line is a list where an object is due");
   EXPECT_EQ(errorOf("{\"question\": 1e999}"),
