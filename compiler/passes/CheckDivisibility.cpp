@@ -20,7 +20,7 @@ using ir::DimId;
 class Check {
 public:
   Check(const ir::Module& graph, const Layout& layout, diag::Engine& engine)
-      : graph(graph), axes(resolve(graph, layout)), engine(engine),
+      : graph(graph), layout(layout), engine(engine),
         isUsed(graph.dims.size()) {
     for (const ir::Value& value : graph.values)
       for (DimId dim : value.dims)
@@ -31,18 +31,17 @@ public:
     for (size_t i = 0; i < graph.axes.size(); ++i) {
       // One message an axis: the layout of the residual stream only where all
       // else fits.
-      if (check(AxisId(i), axes.everywhere))
+      if (check(AxisId(i)))
         checkResidual(AxisId(i));
     }
   }
 
 private:
-  std::vector<DimId> splitBy(AxisId axis,
-                             const std::vector<ir::AxisSet>& sets) const {
-    std::vector<DimId> dims;
-    for (size_t i = 0; i < sets.size(); ++i)
-      if (isUsed[i] && sets[i].contains(axis))
-        dims.push_back(DimId(i));
+  std::vector<DimId> splitBy(
+      AxisId axis,
+      const std::vector<std::pair<std::string, std::string>>& entries) const {
+    std::vector<DimId> dims = splitDims(graph, entries, axis);
+    std::erase_if(dims, [this](DimId dim) { return !isUsed[size_t(dim)]; });
     return dims;
   }
 
@@ -58,8 +57,8 @@ private:
     return graph[dim].size % graph[axis].size == 0;
   }
 
-  bool check(AxisId axis, const std::vector<ir::AxisSet>& sets) {
-    std::vector<DimId> dims = splitBy(axis, sets);
+  bool check(AxisId axis) {
+    std::vector<DimId> dims = splitBy(axis, layout.dims);
     std::vector<DimId> failing;
     for (DimId dim : dims)
       if (!divides(axis, dim))
@@ -79,7 +78,7 @@ private:
   }
 
   void checkResidual(AxisId axis) {
-    for (DimId dim : splitBy(axis, axes.residual)) {
+    for (DimId dim : splitBy(axis, layout.residual)) {
       if (divides(axis, dim))
         continue;
       engine
@@ -118,7 +117,7 @@ private:
   static constexpr int64_t maxListedDegree = 64;
 
   const ir::Module& graph;
-  DimAxes axes;
+  const Layout& layout;
   diag::Engine& engine;
   std::vector<bool> isUsed;
 };

@@ -18,14 +18,9 @@ std::vector<ir::AxisSet>
 axesOf(const ir::Module& module,
        const std::vector<std::pair<std::string, std::string>>& entries) {
   std::vector<ir::AxisSet> axes(module.dims.size());
-  for (const auto& [dim, axisName] : entries) {
-    ir::AxisId axis = ir::findAxis(module, axisName);
-    if (axis == ir::AxisId::none || module[axis].size == 1)
-      continue;
-    for (size_t i = 0; i < module.dims.size(); ++i)
-      if (baseName(module.dims[i].name) == dim)
-        axes[i] = axes[i] | ir::AxisSet(axis);
-  }
+  for (size_t i = 0; i < module.axes.size(); ++i)
+    for (ir::DimId dim : splitDims(module, entries, ir::AxisId(i)))
+      axes[size_t(dim)] = axes[size_t(dim)] | ir::AxisSet(ir::AxisId(i));
   return axes;
 }
 
@@ -48,6 +43,21 @@ Layout layoutOf(const recipe::Recipe& recipe) {
 
 Layout wholeLayout() {
   return {};
+}
+
+std::vector<ir::DimId>
+splitDims(const ir::Module& module,
+          const std::vector<std::pair<std::string, std::string>>& entries,
+          ir::AxisId axis) {
+  std::vector<ir::DimId> dims;
+  for (const auto& [name, axisName] : entries) {
+    if (module[axis].size == 1 || module[axis].name != axisName)
+      continue;
+    for (size_t i = 0; i < module.dims.size(); ++i)
+      if (baseName(module.dims[i].name) == name)
+        dims.push_back(ir::DimId(i));
+  }
+  return dims;
 }
 
 DimAxes resolve(const ir::Module& module, const Layout& layout) {

@@ -28,6 +28,13 @@ Layout layoutOf(const recipe::Recipe& recipe);
 /// The layout of one rank: nothing is split.
 Layout wholeLayout();
 
+/// The dimensions of a module that entries of a layout split along an axis, in
+/// the order of the entries.
+std::vector<ir::DimId>
+splitDims(const ir::Module& module,
+          const std::vector<std::pair<std::string, std::string>>& entries,
+          ir::AxisId axis);
+
 /// For each dimension of the module, by its number, the axes of the layout
 /// that split it; axes of one rank split nothing.
 struct DimAxes {
