@@ -1,0 +1,26 @@
+// Compiles a recipe of Inputs/ for a test.
+
+#ifndef RECIPEC_TEST_COMPILER_DRIVER_COMPILED_H
+#define RECIPEC_TEST_COMPILER_DRIVER_COMPILED_H
+
+#include "compiler/driver/Pipeline.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace recipec::driver {
+
+struct Compiled {
+  std::unique_ptr<Session> session;
+  Compilation result;
+};
+
+/// Fails the test, and gives nothing, when there are diagnostics.
+/// `target` is a file of Inputs/: `tiny.recipe` or `tiny.recipe:adapted`.
+std::optional<Compiled> compileInput(const std::string& target,
+                                     const std::vector<std::string>& sets = {});
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_TEST_COMPILER_DRIVER_COMPILED_H

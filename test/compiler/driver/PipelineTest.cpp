@@ -1,0 +1,123 @@
+// The pipeline as a whole: texts that read back, equal output for equal input,
+// speed at the largest sizes.
+
+#include "test/compiler/driver/Compiled.h"
+
+#include "compiler/cost/Flops.h"
+#include "compiler/ir/Parse.h"
+#include "compiler/ir/Print.h"
+#include "runtime/plan/PlanJson.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace recipec::driver {
+namespace {
+
+void expectReadsBack(const ir::Module& module) {
+  std::string text = ir::print(module);
+  std::string error;
+  std::optional<ir::Module> parsed = ir::parse(text, error);
+  ASSERT_TRUE(parsed) << error;
+  EXPECT_EQ(ir::print(*parsed), text);
+}
+
+TEST(Pipeline, ProgramsReadBack) {
+  for (const char* target : {"tiny.recipe", "tiny.recipe:adapted"})
+    if (auto compiled = compileInput(target))
+      expectReadsBack(compiled->result.program);
+  if (auto compiled =
+          compileInput("tiny.recipe", {"task=\"generate\"", "cluster.ranks=1",
+                                       "parallel.tp=1"}))
+    expectReadsBack(compiled->result.program);
+}
+
+TEST(Pipeline, GraphsReadBack) {
+  auto compiled = compileInput("tiny.recipe:adapted");
+  ASSERT_TRUE(compiled);
+  diag::Engine engine;
+  auto graph = makeGraph(compiled->result.recipe, engine);
+  ASSERT_TRUE(graph);
+  expectReadsBack(*graph);
+}
+
+TEST(Pipeline, PlansAreEqualAndValid) {
+  std::string first;
+  for (int i = 0; i < 2; ++i) {
+    auto compiled = compileInput("tiny.recipe:adapted", {"export.hf=\"out\""});
+    ASSERT_TRUE(compiled);
+    auto plan = makePlan(*compiled->session, compiled->result);
+    ASSERT_TRUE(plan);
+    std::string text = reciperun::plan::toJson(*plan);
+    auto read = reciperun::plan::fromJson(text);
+    ASSERT_TRUE(read) << read.status().message();
+    EXPECT_TRUE(reciperun::plan::validate(*read));
+    if (i == 0)
+      first = text;
+    EXPECT_EQ(text, first);
+  }
+}
+
+TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
+  auto compiled = compileInput("tiny.recipe:adapted", {"export.hf=\"out\""});
+  ASSERT_TRUE(compiled);
+  auto plan = makePlan(*compiled->session, compiled->result);
+  ASSERT_TRUE(plan);
+  auto generation = reciperun::plan::fromJson(plan->generation);
+  ASSERT_TRUE(generation) << generation.status().message();
+  EXPECT_TRUE(reciperun::plan::validate(*generation));
+  EXPECT_EQ(generation->task, "generate");
+  EXPECT_EQ(generation->mesh.ranks, 1);
+  ASSERT_EQ(generation->buckets.size(), 2u);
+  EXPECT_EQ(generation->buckets[0].tokens, 64);
+  EXPECT_EQ(generation->buckets[1].tokens, 1);
+  EXPECT_EQ(generation->cacheTokens, 32);
+  // The exported model is merged: no parameter is an adapter's.
+  for (const auto& parameter : generation->parameters)
+    EXPECT_FALSE(parameter.adapter) << parameter.name;
+}
+
+/// 6 N per token for the matrices (Kaplan et al. 2020, section 2.1) and the
+/// attention of causal pairs, counted by hand.
+TEST(Pipeline, FlopsAreThoseOfTheFormula) {
+  auto compiled = compileInput("tiny.recipe");
+  ASSERT_TRUE(compiled);
+  double vocab = 256, hidden = 64, ffn = 128, layers = 3, heads = 4, d = 16;
+  double matrices =
+      layers * (hidden * hidden * 2 + hidden * 32 * 2 + hidden * ffn * 3) +
+      vocab * hidden;
+  double tokens = 8 * 32;
+  double pairs = 8 * 32 * 33 / 2;
+  double attention = 3 * layers * 4 * pairs * heads * d;
+  EXPECT_DOUBLE_EQ(compiled->result.estimate.flopsPerStep,
+                   6 * matrices * tokens + attention);
+}
+
+TEST(Pipeline, FlopsDoNotDependOnTheLayout) {
+  auto whole =
+      compileInput("tiny.recipe:adapted", {"cluster.ranks=1", "parallel.tp=1"});
+  auto split = compileInput("tiny.recipe:adapted");
+  ASSERT_TRUE(whole && split);
+  EXPECT_DOUBLE_EQ(whole->result.estimate.flopsPerStep,
+                   split->result.estimate.flopsPerStep);
+}
+
+/// 405 billion parameters on 1024 ranks: the work grows with layers alone. The
+/// limit is ten times what an idle core takes, so that a busy one passes.
+TEST(Pipeline, CompilesTheLargestModelQuickly) {
+  auto start = std::chrono::steady_clock::now();
+  auto compiled = compileInput("large.recipe:llama_405b");
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(compiled);
+  EXPECT_LT(seconds.count(), 2.0);
+  int64_t elements = 0;
+  for (const ir::Param& param : compiled->result.program.params)
+    elements += ir::localElements(compiled->result.program, param.value);
+  EXPECT_NEAR(double(elements) * 8, 405.9e9, 0.2e9); // tp = 8
+}
+
+} // namespace
+} // namespace recipec::driver
