@@ -58,7 +58,7 @@ Status checkPlan(const plan::Plan& plan, const fs::path& path) {
   if (plan.task != "generate" || plan.buckets.empty())
     return Status::error(place + " is of task `" + plan.task +
                          "`, not `generate`; compile it with `--set "
-                         "task=generate`");
+                         "'task=\"generate\"'`");
   if (plan.device != "cpu" || plan.mesh.ranks != 1)
     return Status::error(place + " is for " + std::to_string(plan.mesh.ranks) +
                          " ranks on `" + plan.device +
@@ -75,7 +75,7 @@ Status noPlan(const fs::path& folder) {
   return Status::error(
       "`" + folder.string() +
       "` holds no `generate.plan.json`; compile one from the model's recipe "
-      "with `recipec plan RECIPE --set task=generate -o " +
+      "with `recipec plan RECIPE --set 'task=\"generate\"' -o " +
       (folder / "generate.plan.json").string() + "`");
 }
 
