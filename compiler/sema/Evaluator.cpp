@@ -37,10 +37,8 @@ Slot* Object::find(std::string_view name) {
 }
 
 ModuleEntry* Module::find(std::string_view name) {
-  for (auto& [key, entry] : entries)
-    if (key == name)
-      return &entry;
-  return nullptr;
+  auto place = places.find(name);
+  return place == places.end() ? nullptr : &entries[place->second].second;
 }
 
 bool Evaluator::isLibrary(SourceRange range) const {

@@ -104,6 +104,7 @@ Module* Evaluator::addModule(const ast::File& file, std::string path) {
     ModuleEntry entry;
     entry.declaration = &declaration;
     entry.nameRange = name.range;
+    module.places[key] = module.entries.size();
     module.entries.emplace_back(key, std::move(entry));
   }
   loadImports(module);

@@ -372,7 +372,8 @@ void Evaluator::finishValue(const Value& value) {
   }
   if (const ListValue* const* list = value.get<const ListValue*>())
     for (const Value& element : (*list)->elements)
-      finishValue(element);
+      if (takeStep(element.origin.range))
+        finishValue(element);
 }
 
 void Evaluator::finish(Object& object) {

@@ -213,6 +213,8 @@ std::optional<Value> Evaluator::convertList(const Value& value,
   std::vector<Value> elements;
   elements.reserve((*list)->elements.size());
   for (const Value& element : (*list)->elements) {
+    if (!takeStep(value.origin.range))
+      return poison();
     std::optional<Value> converted = convert(element, *type.element);
     if (!converted)
       return std::nullopt;
@@ -465,7 +467,8 @@ std::string Evaluator::describe(const Value& value) {
       list && (*list)->elements.size() <= 8) {
     std::string text = "[";
     for (const Value& element : (*list)->elements)
-      text += (text.size() > 1 ? ", " : "") + describe(element);
+      text += (text.size() > 1 ? ", " : "") +
+              (element.is<const ListValue*>() ? "a list" : describe(element));
     return text + "]";
   }
   return "a " + typeNameOf(value);

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -244,6 +245,7 @@ struct Module {
   Module* fallback = nullptr; // an override sees the names of the recipe's file
   Env env;
   std::vector<std::pair<std::string_view, ModuleEntry>> entries;
+  std::unordered_map<std::string_view, size_t> places; // in `entries`
   /// Names that a misspelt import would have bound.
   std::vector<std::string> missing;
 

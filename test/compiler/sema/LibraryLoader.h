@@ -29,18 +29,9 @@ public:
   }
 
   Loaded load(const std::string& path) override {
-    int before = engine.errors();
-    const ast::File* file = nullptr;
-    if (const stdlib::File* found = stdlib::find(path))
-      file =
-          parse(path, std::string(found->text), SourceKind::standardLibrary);
-    else if (auto user = files.find(path); user != files.end())
-      file = parse(path, user->second, SourceKind::file);
-    if (!file)
-      return {};
-    if (engine.errors() > before)
-      return {Loaded::State::broken, nullptr};
-    return {Loaded::State::parsed, file};
+    if (auto known = loaded.find(path); known != loaded.end())
+      return known->second;
+    return loaded[path] = read(path);
   }
 
   std::vector<std::string> standardFiles() const override {
@@ -51,9 +42,24 @@ public:
   }
 
 private:
+  Loaded read(const std::string& path) {
+    int before = engine.errors();
+    const ast::File* file = nullptr;
+    if (const stdlib::File* found = stdlib::find(path))
+      file = parse(path, std::string(found->text), SourceKind::standardLibrary);
+    else if (auto user = files.find(path); user != files.end())
+      file = parse(path, user->second, SourceKind::file);
+    if (!file)
+      return {};
+    if (engine.errors() > before)
+      return {Loaded::State::broken, nullptr};
+    return {Loaded::State::parsed, file};
+  }
+
   SourceMap& sources;
   diag::Engine& engine;
   std::deque<ast::File> parsed;
+  std::map<std::string, Loaded> loaded;
 };
 
 } // namespace recipec::sema
