@@ -2,11 +2,12 @@
 //
 // 1. Compile; a recipe for a device that this build cannot run is refused.
 // 2. Write `train.dir`/plan.json.
-// 3. Say what memory is expected, then become
+// 3. Say what memory is expected, then run
 //    `mpirun -np RANKS reciperun train PLAN`, whose exit code is ours.
 
 #include "compiler/driver/Driver.h"
 
+#include "compiler/driver/Launch.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
@@ -43,9 +44,6 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
   // Ranks share cores by themselves: reciperun divides the threads.
   for (const char* argument : {"--bind-to", "none"})
     command.push_back(argument);
-  // A told job finishes its step; Open MPI kills after one second by default.
-  for (const char* argument : {"--mca", "odls_base_sigkill_timeout", "600"})
-    command.push_back(argument);
   for (const std::string& argument :
        {runtime.string(), std::string("train"), plan.string()})
     command.push_back(argument);
@@ -54,16 +52,6 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
   command.push_back(isatty(STDOUT_FILENO) ? "--progress=bar"
                                           : "--progress=lines");
   return command;
-}
-
-/// Replaces this process; comes back only with an error's number.
-int become(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  return errno;
 }
 
 int fail(const Invocation& invocation, const std::string& message,
@@ -131,9 +119,12 @@ int runRun(const Invocation& invocation) {
                  << " (arena " << formatBytes(memory.arena) << ", libraries "
                  << formatBytes(memory.library) << ")\n"
                  << std::flush;
-  int failure = become(launchCommand(runtime, plan->mesh.ranks, path));
+  LaunchResult result = launch(launchCommand(runtime, plan->mesh.ranks, path));
+  if (result.error == 0)
+    return result.exitCode;
   return fail(invocation,
-              std::string("cannot start `mpirun`: ") + std::strerror(failure),
+              std::string("cannot start `mpirun`: ") +
+                  std::strerror(result.error),
               "install Open MPI (`openmpi-bin`)");
 }
 

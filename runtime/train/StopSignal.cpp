@@ -22,6 +22,7 @@ void watchStopSignals() {
   action.sa_flags = SA_RESTART; // no call of a library fails for it
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);
 }
 
 int stopSignal() {

@@ -5,7 +5,9 @@
 
 namespace reciperun::train {
 
-/// From now on SIGTERM and SIGINT are noted instead of ending the process.
+/// From now on SIGTERM, SIGINT and SIGUSR1 are noted instead of ending the
+/// process. mpirun passes SIGUSR1 on to its ranks and, unlike after a SIGTERM,
+/// leaves them the time that their step takes; `recipec run` makes use of that.
 void watchStopSignals();
 
 /// The number of the last such signal, 0 where none has come.

@@ -100,8 +100,10 @@ int failTogether(const comm::MpiSession& session, const Status& status,
 }
 
 Status stoppedBy(const Outcome& outcome) {
-  std::string name = outcome.signal == SIGTERM ? "SIGTERM" : "SIGINT";
-  return Status::error("ended by " + name + " after step " +
+  const char* cause = outcome.signal == SIGTERM  ? "by SIGTERM"
+                      : outcome.signal == SIGINT ? "by SIGINT"
+                                                 : "on request";
+  return Status::error("ended " + std::string(cause) + " after step " +
                        std::to_string(outcome.steps) + "; nothing is exported");
 }
 

@@ -33,7 +33,7 @@ struct Options {
 
 /// How the loop ended.
 struct Outcome {
-  int signal = 0;    // SIGTERM or SIGINT when one ended it early
+  int signal = 0;    // the one that ended it early (see StopSignal.h)
   int64_t steps = 0; // done by then
   Status failure;    // known to all ranks alike: a loss that is not finite
 };

@@ -1,0 +1,90 @@
+// A job as a child process that is asked, not forced, to stop.
+//
+// 1. The child has a process group of its own, so that a terminal's Ctrl-C
+//    reaches this process alone, and dies with it.
+// 2. A failed exec is told over a pipe that closes when exec succeeds.
+// 3. The parent waits; signals are taken by sigwaitinfo together with the
+//    child's end, so that no handler and no global is needed.
+
+#include "compiler/driver/Launch.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace recipec::driver {
+namespace {
+
+sigset_t watchedSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int number : {SIGTERM, SIGINT, SIGCHLD})
+    sigaddset(&set, number);
+  return set;
+}
+
+[[noreturn]] void runChild(std::vector<char*> arguments, int report,
+                           const sigset_t& signals) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // A background group may not read the terminal; mpirun would try.
+  int none = open("/dev/null", O_RDONLY);
+  dup2(none, STDIN_FILENO);
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
+  execvp(arguments[0], arguments.data());
+  int error = errno;
+  ssize_t written = write(report, &error, sizeof error);
+  _exit(written < 0 ? 126 : 127);
+}
+
+/// Waits for the child's end, passing signals on; returns the last signal.
+int waitPassingSignals(pid_t child, const sigset_t& watched, int& status) {
+  int received = 0;
+  while (true) {
+    int number = sigwaitinfo(&watched, nullptr);
+    if (number == SIGCHLD && waitpid(child, &status, WNOHANG) == child)
+      return received;
+    if (number == SIGTERM || number == SIGINT) {
+      kill(child, received ? SIGTERM : SIGUSR1);
+      received = number;
+    }
+  }
+}
+
+} // namespace
+
+LaunchResult launch(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0)
+    return {1, errno};
+  signal(SIGCHLD, SIG_DFL); // an inherited SIG_IGN would hide the child's end
+  sigset_t watched = watchedSignals(), before;
+  sigprocmask(SIG_BLOCK, &watched, &before);
+  pid_t child = fork();
+  if (child < 0)
+    return {1, errno};
+  if (child == 0)
+    runChild(arguments, report[1], before);
+  close(report[1]);
+  int error = 0;
+  bool failed = read(report[0], &error, sizeof error) == sizeof error;
+  close(report[0]);
+
+  int status = 0;
+  int received = waitPassingSignals(child, watched, status);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (failed)
+    return {1, error};
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return {code != 0 && received ? 128 + received : code, 0};
+}
+
+} // namespace recipec::driver

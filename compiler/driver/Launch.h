@@ -1,0 +1,25 @@
+// A job as a child process that is asked, not forced, to stop.
+
+#ifndef RECIPEC_DRIVER_LAUNCH_H
+#define RECIPEC_DRIVER_LAUNCH_H
+
+#include <string>
+#include <vector>
+
+namespace recipec::driver {
+
+struct LaunchResult {
+  int exitCode = 0;
+  int error = 0; // errno where the program could not be started
+};
+
+/// Runs `command` (an mpirun) to its end. SIGTERM and SIGINT reach it as
+/// SIGUSR1, which mpirun passes on to the ranks: they finish their step and
+/// end by themselves, however long it takes, while a SIGTERM would make mpirun
+/// kill them after a second. A second signal is passed on as SIGTERM. The
+/// exit code is 128 + n when signal n ended the job, else the command's.
+LaunchResult launch(const std::vector<std::string>& command);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_LAUNCH_H
