@@ -3,6 +3,7 @@
 #include "compiler/ir/Ir.h"
 
 #include <array>
+#include <cassert>
 #include <utility>
 
 namespace recipec::ir {
@@ -76,6 +77,14 @@ int64_t sizeOf(const Module& module, AxisSet axes) {
     if (axes.contains(AxisId(i)))
       size *= module.axes[i].size;
   return size;
+}
+
+std::string axisName(const Module& module, AxisSet axis) {
+  for (size_t i = 0; i < module.axes.size(); ++i)
+    if (axis == AxisSet(AxisId(i)))
+      return module.axes[i].name;
+  assert(axis.empty() && "one axis is named, not several");
+  return "";
 }
 
 std::vector<int64_t> localShape(const Module& module, ValueId id) {

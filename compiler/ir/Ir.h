@@ -227,6 +227,8 @@ struct Module {
 
 /// Ranks along a set of axes.
 int64_t sizeOf(const Module& module, AxisSet axes);
+/// The name of the only axis of a set; empty for the empty set.
+std::string axisName(const Module& module, AxisSet axis);
 /// Local sizes of a value's dimensions, its elements and bytes on one rank.
 std::vector<int64_t> localShape(const Module& module, ValueId value);
 int64_t localElements(const Module& module, ValueId value);

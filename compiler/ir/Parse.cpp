@@ -35,7 +35,6 @@ public:
 
 private:
   // ---- characters and words
-  // ------------------------------------------------------
 
   bool ok() const { return failure.empty(); }
 
@@ -164,7 +163,6 @@ private:
   int64_t integer() { return number<int64_t>(); }
 
   // ---- references and types
-  // --------------------------------------------------------
 
   AxisId axis() {
     std::string found = word();
@@ -239,7 +237,6 @@ private:
   }
 
   // ---- declarations
-  // ------------------------------------------------------------------
 
   void header() {
     if (takeWord("program"))
@@ -396,7 +393,6 @@ private:
   }
 
   // ---- functions
-  // -----------------------------------------------------------------------
 
   void function() {
     Function function;
@@ -515,7 +511,6 @@ private:
   }
 
   // ---- order and memory
-  // ------------------------------------------------------------------
 
   void schedule() {
     Schedule schedule;

@@ -49,7 +49,6 @@ public:
 
 private:
   // ---- words
-  // -----------------------------------------------------------------
 
   void quoted(std::string_view text) {
     out += '"';
@@ -135,7 +134,6 @@ private:
   }
 
   // ---- declarations
-  // ------------------------------------------------------------
 
   void header() {
     out += module.isProgram ? "program " : "graph ";
@@ -280,7 +278,6 @@ private:
   }
 
   // ---- functions
-  // ---------------------------------------------------------------
 
   void function(const Function& function) {
     out += "function ";
@@ -376,7 +373,6 @@ private:
   }
 
   // ---- order and memory
-  // ----------------------------------------------------------
 
   void schedule(const Schedule& schedule) {
     out += "schedule ";

@@ -46,7 +46,6 @@ public:
 
 private:
   // ---- references and names
-  // -----------------------------------------------------
 
   void find(std::string text) { findings.push_back(std::move(text)); }
 
@@ -126,7 +125,6 @@ private:
   }
 
   // ---- life
-  // -------------------------------------------------------------------
 
   void function(const Function& function) {
     functionName = function.name;
@@ -164,7 +162,6 @@ private:
   }
 
   // ---- types and layouts
-  // ----------------------------------------------------------
 
   Pieces pieces(ValueId id) const {
     const Value& value = module[id];
@@ -438,7 +435,6 @@ private:
   }
 
   // ---- collectives
-  // ------------------------------------------------------------------
 
   void collective(const Op& op) {
     ValueId from = op.operands[0], to = op.results[0];

@@ -65,7 +65,6 @@ private:
   }
 
   // ---- targets
-  // ------------------------------------------------------------------
 
   /// Whether an op is a linear with a weight of its own name.
   bool isNamedLinear(const Op& op) const {
@@ -107,7 +106,6 @@ private:
   }
 
   // ---- the rewrite
-  // ----------------------------------------------------------------
 
   void adapt(Op linear) {
     ValueId x = linear.operands[0], weight = linear.operands[1],
@@ -186,7 +184,6 @@ private:
   }
 
   // ---- parameters
-  // -------------------------------------------------------------------
 
   /// A [rank, from...]. The standard deviation is that of peft's uniform
   /// initialisation (Kaiming, a = sqrt 5): 1 / sqrt(3 * inputs).

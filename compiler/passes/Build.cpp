@@ -48,7 +48,6 @@ public:
 
 private:
   // ---- the frame
-  // ------------------------------------------------------------------
 
   void header() {
     module.name = recipe.name;
@@ -97,7 +96,6 @@ private:
   }
 
   // ---- attributes of calls
-  // ----------------------------------------------------------
 
   static const recipe::Value& at(const recipe::Call& call,
                                  std::string_view name) {
@@ -123,7 +121,6 @@ private:
   }
 
   // ---- parameters
-  // ---------------------------------------------------------------------
 
   /// Makes the parameter of a call. `hfDims` says how Hugging Face groups the
   /// dimensions: how many of the first make its first.
@@ -160,7 +157,6 @@ private:
   }
 
   // ---- calls
-  // ----------------------------------------------------------------------------
 
   void build(const recipe::Call& call) {
     if (call.op == "parameter")
@@ -341,7 +337,6 @@ private:
   }
 
   // ---- names and results
-  // ----------------------------------------------------------------
 
   /// The call's name; without one it is made of an operand's: that of the only
   /// operand and the op, or the last operand's scope and the op.
@@ -375,7 +370,6 @@ private:
   }
 
   // ---- the end
-  // ----------------------------------------------------------------------------
 
   void output() {
     ValueId logits = tensorOf(recipe.model.output);

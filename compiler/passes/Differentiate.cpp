@@ -67,7 +67,6 @@ public:
 
 private:
   // ---- what depends on a trainable parameter
-  // ---------------------------------------
 
   void addGradients() {
     for (size_t i = 0; i < module.params.size(); ++i) {
@@ -104,7 +103,6 @@ private:
   bool isTrained(ValueId weight) const { return trained.contains(weight); }
 
   // ---- values and ops of the backward
-  // -----------------------------------------------
 
   const Sharding& shardingOf(ValueId value) const {
     return module[value].sharding;
@@ -162,7 +160,6 @@ private:
   }
 
   // ---- cotangents
-  // ----------------------------------------------------------------------
 
   /// The cotangent of a result, which no one else will ask for again.
   ValueId take(ValueId value) {
@@ -212,7 +209,6 @@ private:
   }
 
   // ---- rules
-  // -----------------------------------------------------------------------------
 
   void differentiate(const Op& op) {
     if (op.kind == OpKind::Nll)
@@ -440,7 +436,6 @@ private:
   }
 
   // ---- transposes of collectives
-  // -------------------------------------------------------
 
   /// Every rank read the whole: what they computed from it is summed, each
   /// rank keeps its part. Where the cotangent is complete, the part is cut out.
@@ -458,7 +453,7 @@ private:
     if (isSum)
       made.group = op.group;
     else
-      made.attributes["axis"] = axisName(op.group);
+      made.attributes["axis"] = axisName(module, op.group);
     push(x, dx, op);
   }
 
@@ -477,16 +472,7 @@ private:
     push(x, dx, op);
   }
 
-  std::string axisName(AxisSet group) const {
-    for (size_t i = 0; i < module.axes.size(); ++i)
-      if (group == AxisSet(ir::AxisId(i)))
-        return module.axes[i].name;
-    assert(false && "a slice is along one axis");
-    return "";
-  }
-
   // ---- gradients of parameters
-  // --------------------------------------------------------
 
   ValueId gradientOf(ValueId weight) const {
     return module[trained.at(weight)].gradient;

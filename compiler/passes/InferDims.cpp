@@ -78,7 +78,6 @@ private:
   }
 
   // ---- messages
-  // -----------------------------------------------------------------
 
   std::string describe(std::span<const DimId> dims) const {
     std::string text = "[";
@@ -132,7 +131,6 @@ private:
   }
 
   // ---- ops
-  // ------------------------------------------------------------------------
 
   bool pair() {
     if (!same(dims(0), dims(1)))

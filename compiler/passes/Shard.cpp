@@ -54,7 +54,6 @@ public:
 
 private:
   // ---- layouts
-  // ------------------------------------------------------------------
 
   /// How dimensions are split by themselves; for the residual stream also
   /// along the axes that split none of them. An axis is used once.
@@ -84,7 +83,6 @@ private:
   }
 
   // ---- collectives
-  // ----------------------------------------------------------------
 
   /// What a rank sends to bring a form to a sharding, in units of the whole
   /// value; slices are free.
@@ -162,7 +160,7 @@ private:
     if (dim >= 0)
       op.attributes["dim"] = int64_t(dim);
     if (kind == OpKind::Slice)
-      op.attributes["axis"] = axisName(group);
+      op.attributes["axis"] = axisName(module, group);
     else
       op.group = group;
     if (kind == OpKind::AllReduce)
@@ -182,16 +180,7 @@ private:
     return op.results[0];
   }
 
-  std::string axisName(AxisSet set) const {
-    for (size_t i = 0; i < module.axes.size(); ++i)
-      if (set == AxisSet(AxisId(i)))
-        return module.axes[i].name;
-    assert(set.empty() && "an attribute names one axis");
-    return "";
-  }
-
   // ---- ops
-  // --------------------------------------------------------------------------
 
   void shard(ir::Function& function) {
     for (const Op& op : function.ops)
@@ -268,7 +257,7 @@ private:
     std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
     dims.push_back(table[1]);
     if (!table[0].empty())
-      op.attributes["axis"] = axisName(table[0]);
+      op.attributes["axis"] = axisName(module, table[0]);
     set(op.results[0], std::move(dims), table[0]);
   }
 
@@ -361,7 +350,7 @@ private:
     require(op, 1, {dims[0]});
     std::vector<std::string> list;
     for (AxisSet split : shardingOf(op.results[0]).dims)
-      list.push_back(axisName(split));
+      list.push_back(axisName(module, split));
     op.attributes["axes"] = std::move(list);
   }
 
@@ -378,7 +367,6 @@ private:
   }
 
   // ---- loss
-  // ---------------------------------------------------------------------------
 
   /// The maximum over a split vocabulary is at once made that of all of it.
   void softmaxMax(Op& op) {
@@ -404,7 +392,7 @@ private:
     require(op, 1, logits);
     require(op, 2, logits);
     if (!vocabulary.empty())
-      op.attributes["axis"] = axisName(vocabulary);
+      op.attributes["axis"] = axisName(module, vocabulary);
     logits.emplace_back();
     set(op.results[0], std::move(logits), vocabulary);
   }

@@ -140,7 +140,6 @@ TEST(Build, GraphsPrintAndParse) {
 }
 
 // ---- messages
-// -----------------------------------------------------------------
 
 /// The messages about a model of one op on the embedded tokens.
 template <class Body> std::vector<std::string> messagesOf(Body body) {

@@ -145,7 +145,6 @@ void expectDifferences(const Model& model) {
 }
 
 // ---- models
-// -----------------------------------------------------------------------
 
 recipe::Recipe plain(RecipeWriter writer) {
   return test::llama(writer, 2);
