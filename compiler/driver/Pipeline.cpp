@@ -9,6 +9,7 @@
 #include "compiler/passes/Adapt.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckDivisibility.h"
+#include "compiler/passes/CheckSizes.h"
 #include "compiler/passes/Differentiate.h"
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/Fuse.h"
@@ -57,16 +58,15 @@ passes::Extent extentOf(const recipe::Recipe& recipe) {
 }
 
 /// Generation runs on one rank in this version.
-bool checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
+void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
   int64_t ranks = recipe.integer("cluster.ranks");
   if (!generates(recipe) || ranks == 1)
-    return true;
+    return;
   engine
       .report(diag::Kind::InvalidValue, recipe.at("cluster.ranks").origin.range,
               "this version generates on one rank, not on " +
                   std::to_string(ranks))
       .help("add `--set cluster.ranks=1 --set parallel.tp=1`");
-  return false;
 }
 
 void lowerTraining(ir::Module& program, const recipe::Recipe& recipe) {
@@ -155,9 +155,13 @@ evaluateRecipe(Session& session, diag::Engine& engine,
 
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine) {
-  if (!checkRanks(recipe, engine))
+  passes::checkCounts(recipe, engine);
+  checkRanks(recipe, engine);
+  if (engine.hasErrors())
     return std::nullopt;
   ir::Module graph = passes::build(recipe, extentOf(recipe), engine);
+  if (!engine.hasErrors())
+    passes::checkSizes(graph, engine);
   if (engine.hasErrors())
     return std::nullopt;
   verify(graph, "build");

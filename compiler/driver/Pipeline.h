@@ -1,7 +1,8 @@
 // The whole compiler on one page: who runs when.
 //
 //   parse → sema          Recipe     evaluateRecipe
-//   → build → adapt       Graph      makeGraph
+//   → check counts → build → check sizes
+//   → adapt               Graph      makeGraph
 //   → fuse → check divisibility → shard
 //   → differentiate → evaluate → accumulate
 //   → optimizer → schedule
