@@ -70,7 +70,6 @@ private:
 };
 
 // ---- the mesh
-// -----------------------------------------------------------------
 
 void Emitter::mesh() {
   AxisSet world;
@@ -103,7 +102,6 @@ std::string Emitter::axisName(AxisSet axes) const {
 }
 
 // ---- memory and parameters
-// ------------------------------------------------------
 
 plan::Parameter Emitter::parameter(const ir::Param& param) const {
   plan::Parameter made;
@@ -147,7 +145,6 @@ void Emitter::regions() {
 }
 
 // ---- functions
-// ------------------------------------------------------------------
 
 plan::Op Emitter::op(const ir::Op& op) const {
   plan::Op made{};
@@ -203,7 +200,6 @@ void Emitter::schedules() {
 }
 
 // ---- the host's side
-// --------------------------------------------------------------
 
 int Emitter::bound(const std::string& role) const {
   auto found = program.bindings.find(role);

@@ -92,7 +92,6 @@ private:
 };
 
 // ---- values and ops
-// -----------------------------------------------------------
 
 ValueId OptimizerPass::addValue(const std::string& name, ValueKind kind,
                                 ir::DType type, std::vector<ir::DimId> dims,
@@ -128,7 +127,6 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 }
 
 // ---- regions
-// ------------------------------------------------------------------
 
 std::string OptimizerPass::regionName(const ir::Param& param) const {
   std::string name = param.decay ? "decay" : "no_decay";
@@ -202,7 +200,6 @@ void OptimizerPass::layOut(ir::Region& region) {
 }
 
 // ---- functions
-// ----------------------------------------------------------------
 
 void OptimizerPass::addScalars() {
   rankLoss = program.bindings.at("loss");

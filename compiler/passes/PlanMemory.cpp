@@ -77,7 +77,6 @@ void MemoryPlanner::append(ValueId value, const char* category) {
 }
 
 // ---- what persists
-// ------------------------------------------------------------
 
 void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
                                  ValueId ir::Region::*part,
@@ -129,7 +128,6 @@ std::vector<bool> MemoryPlanner::namedValues() const {
 }
 
 // ---- what a step makes
-// --------------------------------------------------------
 
 void MemoryPlanner::placeTimelines() {
   int64_t base = program.arenaBytes;
