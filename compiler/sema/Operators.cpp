@@ -368,7 +368,10 @@ bool Evaluator::appendDims(const Value& value, std::vector<DimRef>& dims,
     for (const Value& element : (*list)->elements)
       if (!appendDims(element, dims, element.origin.range))
         return false;
-    return !(*list)->elements.empty();
+    if (dims.empty())
+      report(diag::Kind::InvalidValue, range,
+             "`->` maps at least one dimension to at least one");
+    return !dims.empty();
   }
   report(diag::Kind::WrongType, range,
          "`->` maps named dimensions, and this is of type `" +
