@@ -1,6 +1,7 @@
 // 1. Compare the predicted total with the device's memory.
 // 2. Name the largest categories and buffers, at the user's value that they
-//    depend on most: `batch.micro` when activations lead, else the hardware.
+//    depend on most: when activations lead, `batch.micro` (for generation,
+//    whose caches they are, `data.sequence`), else the hardware.
 // 3. Try changes from the mildest on: each is the recipe compiled anew with a
 //    setting more, so that what is proposed is known to fit and to obey every
 //    other rule of the recipe.
@@ -145,6 +146,16 @@ std::string largestCategories(const cost::MemoryTable& memory) {
   return text;
 }
 
+/// The setting that the memory depends on most.
+const char* culprit(const Compilation& compilation) {
+  const cost::MemoryTable& memory = compilation.estimate.memory;
+  if (memory.activations <=
+      std::max({memory.parameters, memory.gradients, memory.optimizer}))
+    return "cluster.hardware";
+  bool generates = compilation.recipe.string("task") == "generate";
+  return generates ? "data.sequence" : "batch.micro";
+}
+
 } // namespace
 
 bool checkFit(Session& session, const Compilation& compilation) {
@@ -152,13 +163,8 @@ bool checkFit(Session& session, const Compilation& compilation) {
   if (memory.fits())
     return true;
   const recipe::Recipe& recipe = compilation.recipe;
-  bool activationsLead =
-      memory.activations >
-      std::max({memory.parameters, memory.gradients, memory.optimizer});
-  const recipe::Value& culprit =
-      recipe.at(activationsLead ? "batch.micro" : "cluster.hardware");
   auto builder = session.engine.report(
-      diag::Kind::OutOfMemory, culprit.origin.range,
+      diag::Kind::OutOfMemory, recipe.at(culprit(compilation)).origin.range,
       "the plan takes " + formatBytes(memory.total) + " on each rank, `" +
           recipe.string("cluster.hardware.name") + "` has " +
           formatBytes(memory.capacity));

@@ -84,6 +84,11 @@ void addSchedules(ir::Module& program, const recipe::Recipe& recipe) {
 
 std::string drawSchedules(const ir::Module& program) {
   std::ostringstream out;
+  if (program.schedules.empty()) {
+    out << "no schedule: each of these runs when tokens are there for it\n";
+    for (const ir::Function& function : program.functions)
+      out << "  run " << function.name << '\n';
+  }
   for (const ir::Schedule& schedule : program.schedules) {
     out << "schedule " << schedule.name << '\n'
         << "  stage 0:" << picture(schedule) << "\n\n";

@@ -100,6 +100,10 @@ private:
       for (ValueId operand : op.operands)
         if (operand != ValueId::none)
           read(operand, function, op);
+      auto accumulate = op.attributes.find("accumulate");
+      if (accumulate != op.attributes.end() &&
+          std::get<bool>(accumulate->second))
+        read(op.results[0], function, op);
       for (ValueId result : op.results)
         if (result != ValueId::none)
           expectApart(result, op);
