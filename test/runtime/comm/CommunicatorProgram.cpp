@@ -190,7 +190,7 @@ TYPED_TEST(Collectives, gatherAndScatterEveryDimension) {
 }
 
 TYPED_TEST(Collectives, gatherAndScatterMoreThanABuffer) {
-  for (int dim : {0, 1, 2})
+  for (int dim : {0, 1})
     for (bool sharing : {false, true})
       this->gatherAndScatter(2, {3, 509, 2048 / int64_t(sizeof(TypeParam))},
                              dim, sharing);
