@@ -98,10 +98,9 @@ std::string formatReal(double value) {
   char buffer[64];
   double size = std::abs(value);
   bool isPlain = size >= 1e-4 && size < 1e9;
-  auto [end, error] =
-      isPlain ? std::to_chars(buffer, std::end(buffer), value,
-                              std::chars_format::fixed)
-              : std::to_chars(buffer, std::end(buffer), value);
+  auto [end, error] = isPlain ? std::to_chars(buffer, std::end(buffer), value,
+                                              std::chars_format::fixed)
+                              : std::to_chars(buffer, std::end(buffer), value);
   std::string text(buffer, end);
   bool looksWhole = text.find_first_of(".en") == std::string::npos;
   return looksWhole ? text + ".0" : text;
