@@ -2,6 +2,7 @@
 
 #include "runtime/train/Host.h"
 
+#include <malloc.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -37,6 +38,10 @@ Expected<int> threadsOfRank(const comm::MpiSession& session) {
   if (!sharing)
     return sharing.status();
   return std::max(1, coresOfProcess() / std::max(1, *sharing));
+}
+
+void releaseFreeMemory() {
+  malloc_trim(0);
 }
 
 int64_t peakBytes() {

@@ -16,6 +16,10 @@ int coresOfProcess();
 /// of the host that may run on the same ones; at least 1. Collective.
 Expected<int> threadsOfRank(const comm::MpiSession& session);
 
+/// Gives memory that was freed back to the system, so that what a parser took
+/// for a while does not add to the arena's peak.
+void releaseFreeMemory();
+
 /// The most memory that the process has held so far, in bytes (VmHWM of
 /// proc(5)); 0 where the system does not tell.
 int64_t peakBytes();

@@ -13,12 +13,27 @@
 #include "runtime/train/StopSignal.h"
 #include "runtime/train/Training.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 
 namespace reciperun::train {
 namespace {
+
+constexpr const char* helpText =
+    "usage: reciperun train PLAN [options]\n"
+    "       mpirun -np N reciperun train PLAN [options]\n"
+    "\n"
+    "Carries out a plan that recipec compiled, on as many ranks as it wants.\n"
+    "Paths in it start at the current folder. SIGTERM and SIGINT end the run\n"
+    "after the step in progress.\n"
+    "\n"
+    "  --progress=STYLE       `bar`, `lines`, or `auto` (default): a bar on a\n"
+    "                         terminal\n"
+    "  --dump-gradients=FILE  write the first step's gradients to a "
+    "safetensors\n"
+    "                         file, for comparison with other programs\n";
 
 struct CommandLine {
   std::string planPath;
@@ -143,6 +158,7 @@ int runRank(comm::MpiSession& session,
   if (Status status = checkJob(*read, session.ranks()); !status)
     return failTogether(session, status);
   plan = std::move(*read);
+  releaseFreeMemory();
   watchStopSignals();
   return train(session, *plan, line->options);
 }
@@ -150,6 +166,11 @@ int runRank(comm::MpiSession& session,
 } // namespace
 
 int trainCommand(const std::vector<std::string>& arguments) {
+  if (std::find(arguments.begin(), arguments.end(), "--help") !=
+      arguments.end()) {
+    std::fputs(helpText, stdout);
+    return 0;
+  }
   std::optional<plan::Plan> plan;
   int code = 0, rank = 0;
   {
