@@ -7,7 +7,9 @@
 //   Objects.cpp      records: amending, evaluation of slots, completeness
 //   Expressions.cpp  one function a node of the syntax tree
 //   Operators.cpp    arithmetic, comparison, units
-//   Calls.cpp        functions, schemas called as functions, built-ins
+//   Calls.cpp        functions, schemas called as functions
+//   Bind.cpp         arguments to parameters
+//   Builtins.cpp     `min max floor ceil sqrt len sum`
 //   Conditions.cpp   `require`, its operands and what would make it hold
 //   Lower.cpp        finished values to recipe::Value
 // Tensors are the Tracer's (Trace.h).
@@ -117,8 +119,7 @@ public:
                              const ast::Call& call, SourceRange range);
   const Layer* tailLayer(const Env& env, const Definition& definition);
   const Layer* givenLayer(std::string_view name, const Value& value);
-  void fillLayer(Layer& layer, const ast::File& file, const ast::Body& body,
-                 bool isDeclaration);
+  void fillLayer(Layer& layer, const ast::Body& body, bool isDeclaration);
   const Schema* makeSchema(Module& module, const ast::Name& name,
                            ast::BodyId body, bool isModel);
 
@@ -164,7 +165,7 @@ public:
                    SourceRange range);
   Value negate(const Value& operand, SourceRange range);
 
-  // ---- calls (Calls.cpp)
+  // ---- calls (Calls.cpp, Bind.cpp)
 
   Value call(const ast::Call& node, SourceRange range, const Env& env);
   /// Binds a call's arguments to parameters, typed and defaulted. None when
@@ -176,8 +177,6 @@ public:
        ScopeArguments* scope, const Type* untyped);
   static std::vector<ParameterRef>
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
-  const Type* tensorType();
-  const Type* anyType();
 
   // ---- conditions (Conditions.cpp)
 
@@ -193,7 +192,7 @@ public:
 
   // ---- results (Lower.cpp)
 
-  /// Dimensions stay names only where `dimOf` knows them.
+  /// A dimension becomes its size; the Tracer keeps those of attributes.
   recipe::Value lower(const Value& value);
 
   // ---- limits
@@ -276,8 +275,18 @@ private:
   // Calls.cpp
   Value callFunction(const Function& function, const ast::Call& node,
                      SourceRange range, const Env& env);
+
+  // Builtins.cpp
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,
                     const Env& env);
+  std::optional<std::vector<Value>>
+  builtinArguments(const ast::Call& node, const std::string& name, size_t count,
+                   SourceRange range, const Env& env);
+  Value extremeOf(Builtin::Which which, const Value& left, const Value& right,
+                  SourceRange range);
+  Value foldOf(Builtin::Which which, const Value& list, SourceRange range);
+  Value roundOrRoot(Builtin::Which which, const Value& argument,
+                    const std::string& name, SourceRange range);
 
   // Conditions.cpp
   void collectOperands(ast::ExprId id, const Env& env,

@@ -433,8 +433,7 @@ Value Evaluator::indexValue(const Value& base, const Value& index,
   if (object && key)
     return memberOf(base, {*key, range}, range);
   const ListValue* const* list = base.get<const ListValue*>();
-  Type integer;
-  integer.kind = Type::Kind::integer;
+  Type integer = Type::plain(Type::Kind::integer);
   std::optional<Value> whole = convert(index, integer);
   if (!list || !whole) {
     report(diag::Kind::WrongType, range,

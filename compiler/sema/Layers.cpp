@@ -21,8 +21,8 @@ SourceRange rangeOf(std::span<const ast::Name> path) {
 
 } // namespace
 
-void Evaluator::fillLayer(Layer& layer, const ast::File& file,
-                          const ast::Body& body, bool isDeclaration) {
+void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
+                          bool isDeclaration) {
   std::map<std::string, SourceRange> assigned;
   for (const ast::Item& item : body.items) {
     if (auto* node = std::get_if<ast::Assignment>(&item.node)) {
@@ -52,7 +52,6 @@ void Evaluator::fillLayer(Layer& layer, const ast::File& file,
                 "declared in a `schema`");
     }
   }
-  (void)file;
 }
 
 const Layer* Evaluator::bodyLayer(const Env& env, ast::BodyId body,
@@ -61,7 +60,7 @@ const Layer* Evaluator::bodyLayer(const Env& env, ast::BodyId body,
   layer.env = &env;
   layer.isScope = isScope;
   layer.range = (*env.file)[body].range;
-  fillLayer(layer, *env.file, (*env.file)[body], false);
+  fillLayer(layer, (*env.file)[body], false);
   return &layer;
 }
 
@@ -139,7 +138,7 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
   schema.layer.env = &module.env;
   schema.layer.isScope = true;
   schema.layer.range = schema.body->range;
-  fillLayer(schema.layer, *module.file, *schema.body, true);
+  fillLayer(schema.layer, *schema.body, true);
   for (const Member& member : schema.layer.members)
     report(diag::Kind::InvalidItem, member.range,
            "a schema declares fields; it does not set them")

@@ -223,8 +223,7 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
                      "`" + name + "` calls itself");
     return {};
   }
-  Type tensor;
-  tensor.kind = Type::Kind::tensor;
+  Type tensor = Type::plain(Type::Kind::tensor);
   ScopeArguments names;
   auto arguments =
       evaluator.bind(Evaluator::parametersOf(declaration.parameters, block.env),
@@ -254,8 +253,7 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
 
 Value Tracer::callOp(const Block& op, const ast::Call& node, SourceRange range,
                      const Env& env) {
-  Type tensor;
-  tensor.kind = Type::Kind::tensor;
+  Type tensor = Type::plain(Type::Kind::tensor);
   ScopeArguments names;
   auto arguments = evaluator.bind(
       Evaluator::parametersOf(op.declaration->parameters, op.env), node, range,
@@ -276,8 +274,7 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
     name = isPair ? "mul" : "scale";
   ModuleEntry* entry = name.empty() ? nullptr : evaluator.ops()->find(name);
   Value other = left.is<Tensor>() ? right : left;
-  Type real;
-  real.kind = Type::Kind::real;
+  Type real = Type::plain(Type::Kind::real);
   std::optional<Value> factor = evaluator.convert(other, real);
   if (!entry || (!isPair && !factor)) {
     evaluator

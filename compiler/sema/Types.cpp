@@ -127,19 +127,6 @@ const Type* Evaluator::resolve(const Env& env, ast::TypeId id) {
   return result;
 }
 
-const Type* Evaluator::tensorType() {
-  static constexpr auto kind = Type::Kind::tensor;
-  Type type;
-  type.kind = kind;
-  return &make<Type>(type);
-}
-
-const Type* Evaluator::anyType() {
-  Type type;
-  type.kind = Type::Kind::any;
-  return &make<Type>(type);
-}
-
 // ---- names
 // -------------------------------------------------------------------
 

@@ -111,6 +111,13 @@ struct Type {
   const Type* element = nullptr; // of `list` and `map`
   std::vector<const Type*> members;
   const Schema* schema = nullptr;
+
+  /// A type that its kind says all about.
+  static Type plain(Kind kind) {
+    Type type;
+    type.kind = kind;
+    return type;
+  }
 };
 
 // ---- scopes -----------------------------------------------------------------
