@@ -321,6 +321,12 @@ private:
     return Status::ok();
   }
 
+  bool hasSchedule(const char* name) const {
+    return std::any_of(
+        plan.schedules.begin(), plan.schedules.end(),
+        [&](const Schedule& schedule) { return schedule.name == name; });
+  }
+
   Status training() const {
     if (plan.task == "generate")
       return Status::ok();
@@ -332,6 +338,12 @@ private:
         train.microBatch * train.accumulation * axisSize(plan.mesh, "dp"))
       return wrong("global batch " + std::to_string(train.globalBatch) +
                    " is not micro-batch * accumulation * `dp`");
+    if (plan.outputs.loss < 0 || !hasSchedule("train"))
+      return wrong("it trains and has no loss or no schedule `train`");
+    if (!plan.data.train)
+      return wrong("it trains and has no training data");
+    if (plan.data.valid && !hasSchedule("evaluate"))
+      return wrong("it has validation data and no schedule `evaluate`");
     if (train.steps < 0 || train.epochs < 0 || train.logEvery < 1 ||
         train.validateEvery < 0)
       return wrong("its numbers of steps are out of range");

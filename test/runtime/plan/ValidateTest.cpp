@@ -107,6 +107,10 @@ TEST(Validate, inputsAndTraining) {
   EXPECT_REFUSED(p.outputs.loss = 1, "of another type");
   EXPECT_REFUSED(p.train.globalBatch = 3, "global batch 3");
   EXPECT_REFUSED(p.train.logEvery = 0, "out of range");
+  EXPECT_REFUSED(p.outputs.loss = -1, "no loss");
+  EXPECT_REFUSED(p.schedules[0].name = "run", "no schedule `train`");
+  EXPECT_REFUSED(p.data.train.reset(), "no training data");
+  EXPECT_REFUSED(p.data.valid = p.data.train, "no schedule `evaluate`");
   EXPECT_REFUSED(p.task = "eval", "no task `eval`");
   EXPECT_REFUSED(p.device = "tpu", "no device `tpu`");
 }
