@@ -111,17 +111,19 @@ void Progress::line(const std::string& text) {
   std::fflush(stdout);
 }
 
+/// The bar takes what the figures leave of a line, so that it never wraps on a
+/// terminal of the usual width.
 void Progress::drawBar(const StepRecord& record) {
-  constexpr int width = 24;
-  int full = int(width * record.step / std::max<int64_t>(1, steps));
+  constexpr int columns = 79, narrowest = 4;
   double left = seconds / double(record.step) * double(steps - record.step);
-  std::string text = formatted(
-      "\r\033[K[%s%s] %ld/%ld  loss %.4f  lr %.2e  %.0f tokens/s  %s left",
-      std::string(size_t(full), '#').c_str(),
-      std::string(size_t(width - full), '.').c_str(), long(record.step),
+  std::string figures = formatted(
+      " %ld/%ld  loss %.4f  lr %.2e  %.0f tokens/s  %s left", long(record.step),
       long(steps), record.loss, record.learningRate, record.tokensPerSecond,
       clockText(left).c_str());
-  std::fputs(text.c_str(), stdout);
+  int width = std::max(narrowest, columns - 2 - int(figures.size()));
+  int full = int(width * record.step / std::max<int64_t>(1, steps));
+  std::printf("\r\033[K[%s%s]%s", std::string(size_t(full), '#').c_str(),
+              std::string(size_t(width - full), '.').c_str(), figures.c_str());
   std::fflush(stdout);
   drawn = true;
 }
