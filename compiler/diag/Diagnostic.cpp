@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace recipec::diag {
 
@@ -18,6 +19,10 @@ constexpr auto kinds = std::to_array<KindInfo>({
 #define DIAGNOSTIC(Name, Level) {#Name, Severity::Level},
 #include "compiler/diag/DiagnosticKinds.def"
 });
+
+std::tuple<SourceId, uint32_t> placeOf(const Diagnostic& diagnostic) {
+  return {diagnostic.range.source, diagnostic.range.begin};
+}
 
 } // namespace
 
@@ -48,6 +53,11 @@ Builder& Builder::label(std::string text) {
   return *this;
 }
 
+Builder& Builder::label(SourceRange range, std::string text) {
+  diagnostic.labels.push_back({range, std::move(text)});
+  return *this;
+}
+
 Builder& Builder::note(std::string message, SourceRange range) {
   diagnostic.notes.push_back({std::move(message), range});
   return *this;
@@ -58,25 +68,72 @@ Builder& Builder::help(std::string message) {
   return *this;
 }
 
-Builder& Builder::fixIt(SourceRange range, std::string replacement) {
-  diagnostic.fixIts.push_back({range, std::move(replacement)});
+Builder& Builder::fixIt(SourceRange range, std::string replacement,
+                        Applicability applicability) {
+  diagnostic.fixIts.push_back({range, std::move(replacement), applicability});
   return *this;
+}
+
+bool Builder::suggest(SourceRange range, std::string_view name,
+                      const std::vector<std::string>& candidates,
+                      std::string_view quote) {
+  std::optional<std::string> near = didYouMean(name, candidates);
+  if (!near)
+    return false;
+  bool isSure = isSurelyMeant(name, *near, candidates);
+  std::string text = std::string(quote) + *near + std::string(quote);
+  help("did you mean `" + text + "`?");
+  fixIt(range, std::move(text),
+        isSure ? Applicability::safe : Applicability::maybe);
+  return true;
 }
 
 Builder Engine::report(Kind kind, SourceRange range, std::string message) {
   if (kindSeverity(kind) == Severity::error)
     ++errorCount;
-  diagnostics.push_back({kind, range, std::move(message), {}, {}, {}, {}});
-  return Builder(diagnostics.back());
+  Diagnostic& diagnostic = diagnostics.emplace_back();
+  diagnostic.kind = kind;
+  diagnostic.range = range;
+  diagnostic.message = std::move(message);
+  return Builder(diagnostic);
+}
+
+void Engine::append(const Engine& other) {
+  diagnostics.insert(diagnostics.end(), other.diagnostics.begin(),
+                     other.diagnostics.end());
+  errorCount += other.errorCount;
 }
 
 void Engine::sortByPlace() {
   std::stable_sort(diagnostics.begin(), diagnostics.end(),
                    [](const Diagnostic& a, const Diagnostic& b) {
-                     if (a.range.source != b.range.source)
-                       return a.range.source < b.range.source;
-                     return a.range.begin < b.range.begin;
+                     return placeOf(a) < placeOf(b);
                    });
+}
+
+void Engine::arrange() {
+  sortByPlace();
+  std::vector<Diagnostic> kept;
+  kept.reserve(diagnostics.size());
+  errorCount = 0;
+  for (Diagnostic& diagnostic : diagnostics) {
+    // Equal ones have equal places and now stand near one another.
+    bool isRepeated = false;
+    for (size_t i = kept.size(); i > 0 && !isRepeated; --i) {
+      const Diagnostic& earlier = kept[i - 1];
+      if (placeOf(earlier) != placeOf(diagnostic))
+        break;
+      isRepeated = earlier.kind == diagnostic.kind &&
+                   earlier.range == diagnostic.range &&
+                   earlier.message == diagnostic.message;
+    }
+    if (isRepeated)
+      continue;
+    if (kindSeverity(diagnostic.kind) == Severity::error)
+      ++errorCount;
+    kept.push_back(std::move(diagnostic));
+  }
+  diagnostics = std::move(kept);
 }
 
 } // namespace recipec::diag

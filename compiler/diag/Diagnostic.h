@@ -32,16 +32,30 @@ std::vector<std::string> kindNames();
 /// The long text that `recipec explain KIND` prints.
 std::string_view explanation(Kind kind);
 
+/// A further place that the message is about, and what is there: the first of
+/// two declarations, an operand. Shown beside the primary range.
+struct Label {
+  SourceRange range;
+  std::string text; // may be empty
+};
+
 /// A remark under the message: the rule, the origin of an operand, ...
 struct Note {
   std::string message;
   SourceRange range; // may be invalid: a remark without a place
 };
 
+/// Whether a fix-it may be applied without asking.
+enum class Applicability {
+  safe,  // surely what was meant
+  maybe, // one of several ways out, or it changes what is computed
+};
+
 /// Text that a tool may put in the place of a range.
 struct FixIt {
   SourceRange range;
   std::string replacement;
+  Applicability applicability = Applicability::maybe;
 };
 
 struct Diagnostic {
@@ -49,19 +63,30 @@ struct Diagnostic {
   SourceRange range; // the user's value, never the rule
   std::string message;
   std::string label; // may be empty; text under the range
+  std::vector<Label> labels;
   std::vector<Note> notes;
   std::vector<std::string> helps;
   std::vector<FixIt> fixIts;
 };
 
-/// Adds notes and helps to a diagnostic just reported.
+/// Adds labels, notes and helps to a diagnostic just reported.
 class Builder {
 public:
   explicit Builder(Diagnostic& diagnostic) : diagnostic(diagnostic) {}
+  /// The text under the primary range.
   Builder& label(std::string text);
+  /// A secondary range; one that is not valid, or in the standard library, is
+  /// shown as a note.
+  Builder& label(SourceRange range, std::string text);
   Builder& note(std::string message, SourceRange range = {});
   Builder& help(std::string message);
-  Builder& fixIt(SourceRange range, std::string replacement);
+  Builder& fixIt(SourceRange range, std::string replacement,
+                 Applicability applicability = Applicability::maybe);
+  /// Asks "did you mean" the nearest candidate, with the fix-it that puts it
+  /// (between `quote`s) in the place of the range. False when none is near.
+  bool suggest(SourceRange range, std::string_view name,
+               const std::vector<std::string>& candidates,
+               std::string_view quote = "");
 
 private:
   Diagnostic& diagnostic;
@@ -74,11 +99,18 @@ public:
   /// The Builder is valid until the next report.
   Builder report(Kind kind, SourceRange range, std::string message);
 
+  /// Takes over what another engine collected.
+  void append(const Engine& other);
+
   bool hasErrors() const { return errorCount > 0; }
   int errors() const { return errorCount; }
   const std::vector<Diagnostic>& all() const { return diagnostics; }
-  /// Orders by source and place; keeps the order of equal places.
+  /// Orders by source, as first opened, and place; keeps the order of equal
+  /// places.
   void sortByPlace();
+  /// What a command does before it prints: sorts, and leaves one of what was
+  /// found several times, as by two recipes that amend one that errs.
+  void arrange();
 
 private:
   std::vector<Diagnostic> diagnostics;
@@ -89,6 +121,11 @@ private:
 /// distance; none when nothing is near.
 std::optional<std::string>
 didYouMean(std::string_view name, const std::vector<std::string>& candidates);
+
+/// Whether the name is surely a misspelt `meant`: at most two letters differ,
+/// and no other candidate is near.
+bool isSurelyMeant(std::string_view name, const std::string& meant,
+                   const std::vector<std::string>& candidates);
 
 } // namespace recipec::diag
 

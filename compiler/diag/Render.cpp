@@ -1,19 +1,22 @@
 // Renders a diagnostic as text: see Render.h for the shape.
 //
 //   1. The head: severity, message, kind.
-//   2. The excerpt: place, line, carets under the range, label. Columns on the
-//      screen differ from code points: tabs advance, wide characters take two.
+//   2. An excerpt of each source that has a label, that of the primary range
+//      first: its place, the lines that are marked, the marks with their texts.
+//      A line between two marked ones is shown, `...` stands for more of them.
 //   3. Notes, each with its place; helps.
 
 #include "compiler/diag/Render.h"
 
+#include "compiler/diag/Excerpt.h"
+#include "compiler/diag/Glyphs.h"
+
 #include <algorithm>
+#include <map>
 
 namespace recipec::diag {
 
 namespace {
-
-constexpr int tabWidth = 4;
 
 struct Palette {
   std::string_view error, warning, note, help, place, reset;
@@ -23,132 +26,15 @@ constexpr Palette plainPalette = {};
 constexpr Palette colourPalette = {"\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m",
                                    "\x1b[1;32m", "\x1b[1;34m", "\x1b[0m"};
 
-/// One code point as it is printed, and the columns that it takes.
-struct Glyph {
+/// The narrowest that texts are broken to.
+constexpr int narrowest = 24;
+
+/// A range that an excerpt marks.
+struct Marked {
+  SourceRange range;
   std::string text;
-  int width;
-  uint32_t offset; // in the line, in bytes
+  bool isPrimary;
 };
-
-/// Decodes one code point at `text[at]`; sets its length in bytes. Returns
-/// nothing for a byte that does not begin a complete sequence.
-std::optional<uint32_t> decode(std::string_view text, size_t at,
-                               size_t& length) {
-  unsigned char first = text[at];
-  length = 1;
-  if (first < 0x80)
-    return first;
-  size_t expected = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + expected > text.size())
-    return std::nullopt;
-  uint32_t value = first & (0xFF >> (expected + 1));
-  for (size_t i = 1; i < expected; ++i) {
-    unsigned char next = text[at + i];
-    if ((next & 0xC0) != 0x80)
-      return std::nullopt;
-    value = value << 6 | (next & 0x3F);
-  }
-  length = expected;
-  return value;
-}
-
-struct CodePointRange {
-  uint32_t first, last;
-};
-
-bool isIn(uint32_t value, const CodePointRange* begin,
-          const CodePointRange* end) {
-  return std::any_of(begin, end, [&](CodePointRange range) {
-    return value >= range.first && value <= range.last;
-  });
-}
-
-/// Columns on a terminal: the blocks of Unicode's EastAsianWidth W and F that
-/// are in everyday use, and the combining marks that take none.
-int displayWidth(uint32_t value) {
-  static constexpr CodePointRange wide[] = {
-      {0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
-      {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
-      {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
-  static constexpr CodePointRange combining[] = {
-      {0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
-  if (isIn(value, std::begin(combining), std::end(combining)))
-    return 0;
-  return isIn(value, std::begin(wide), std::end(wide)) ? 2 : 1;
-}
-
-std::vector<Glyph> layOut(std::string_view line) {
-  std::vector<Glyph> glyphs;
-  int column = 0;
-  for (size_t at = 0; at < line.size();) {
-    size_t length = 1;
-    std::optional<uint32_t> value = decode(line, at, length);
-    Glyph glyph{std::string(line.substr(at, length)), 1, uint32_t(at)};
-    bool isControl = value && (*value < 0x20 || *value == 0x7F);
-    if (value == '\t') {
-      glyph.width = tabWidth - column % tabWidth;
-      glyph.text = std::string(glyph.width, ' ');
-    } else if (!value || isControl) {
-      glyph.text = "?";
-    } else {
-      glyph.width = displayWidth(*value);
-    }
-    column += glyph.width;
-    glyphs.push_back(std::move(glyph));
-    at += length;
-  }
-  return glyphs;
-}
-
-/// A line and the carets under bytes [begin, end) of it.
-struct Excerpt {
-  std::string text;
-  std::string carets;
-};
-
-Excerpt makeExcerpt(std::string_view line, uint32_t begin, uint32_t end,
-                    int columns) {
-  std::vector<Glyph> glyphs = layOut(line);
-  int caretColumn = 0, total = 0;
-  for (const Glyph& glyph : glyphs) {
-    if (glyph.offset < begin)
-      caretColumn += glyph.width;
-    total += glyph.width;
-  }
-  // A line that is too long shows a window around the range.
-  int windowBegin = 0, windowEnd = total;
-  if (total > columns) {
-    windowBegin = std::clamp(caretColumn - columns / 3, 0, total - columns);
-    windowEnd = windowBegin + columns;
-  }
-  Excerpt excerpt;
-  auto elide = [&] {
-    excerpt.text += "...";
-    excerpt.carets += "   ";
-  };
-  if (windowBegin > 0)
-    elide();
-  int column = 0;
-  for (const Glyph& glyph : glyphs) {
-    bool shown = column >= windowBegin && column + glyph.width <= windowEnd;
-    column += glyph.width;
-    if (!shown)
-      continue;
-    excerpt.text += glyph.text;
-    bool marked = glyph.offset >= begin && glyph.offset < end;
-    excerpt.carets += std::string(glyph.width, marked ? '^' : ' ');
-  }
-  if (windowEnd < total)
-    excerpt.text += "...";
-  excerpt.carets.erase(excerpt.carets.find_last_not_of(' ') + 1);
-  // An empty range, at a line's end say, still has one caret.
-  if (excerpt.carets.empty())
-    excerpt.carets =
-        std::string(caretColumn - windowBegin + (windowBegin > 0 ? 3 : 0),
-                    ' ') +
-        '^';
-  return excerpt;
-}
 
 class Renderer {
 public:
@@ -158,11 +44,14 @@ public:
 
   std::string run(const Diagnostic& diagnostic) {
     bool isError = kindSeverity(diagnostic.kind) == Severity::error;
-    head(isError ? palette.error : palette.warning,
-         isError ? "error" : "warning",
+    primaryColour = isError ? palette.error : palette.warning;
+    head(primaryColour, isError ? "error" : "warning",
          diagnostic.message + " [" + std::string(kindName(diagnostic.kind)) +
              "]");
-    excerpt(diagnostic.range, diagnostic.label);
+    renderExcerpts(diagnostic);
+    for (const Label& label : diagnostic.labels)
+      if (!isMarkable(label.range))
+        renderNote({label.text, label.range});
     for (const Note& note : diagnostic.notes)
       renderNote(note);
     for (const std::string& help : diagnostic.helps)
@@ -173,14 +62,19 @@ public:
 private:
   void head(std::string_view colour, std::string_view word,
             std::string_view message) {
-    out += colour;
-    out += word;
-    out += ":";
-    out += palette.reset;
-    out += " ";
-    out += message;
-    out += "\n";
+    int indentation = int(word.size()) + 2;
+    int columns =
+        options.wraps ? std::max(narrowest, options.columns - indentation) : 0;
+    std::string margin = std::string(colour) + std::string(word) + ":" +
+                         std::string(palette.reset) + " ";
+    for (const std::string& line : wrap(message, columns)) {
+      out += line.empty() ? "" : margin + line;
+      out += "\n";
+      margin = std::string(size_t(indentation), ' ');
+    }
   }
+
+  // ---- notes
 
   void renderNote(const Note& note) {
     bool hasExcerpt = note.range.isValid() &&
@@ -190,7 +84,7 @@ private:
       message += ", " + shortPlace(note.range);
     head(palette.note, "note", message);
     if (hasExcerpt)
-      excerpt(note.range, "");
+      excerpt({{note.range, "", true}});
   }
 
   /// `std/schema/parallel.recipe:12`, or the argument of the command line.
@@ -201,37 +95,116 @@ private:
     return "`" + place + "`";
   }
 
-  void excerpt(SourceRange range, const std::string& label) {
-    if (!range.isValid())
-      return;
-    bool onCommandLine = sources.kind(range.source) == SourceKind::commandLine;
-    LineColumn place = sources.lineColumn(range.source, range.begin);
-    std::string number = onCommandLine ? "" : std::to_string(place.line);
-    std::string margin(number.size(), ' ');
+  // ---- excerpts
 
-    std::string line(sources.lineText(range.source, place.line));
-    uint32_t lineBegin = uint32_t(sources.lineBegin(range.source, place.line));
-    uint32_t begin = range.begin - std::min(range.begin, lineBegin);
-    uint32_t end = range.end - std::min(range.end, lineBegin);
-    if (onCommandLine) {
-      std::string prefix = std::string(sources.name(range.source)) + " ";
-      line = prefix + line;
-      begin += uint32_t(prefix.size());
-      end += uint32_t(prefix.size());
+  /// What the standard library says is a remark, not a place to look at.
+  bool isMarkable(SourceRange range) const {
+    return range.isValid() &&
+           sources.kind(range.source) != SourceKind::standardLibrary;
+  }
+
+  void renderExcerpts(const Diagnostic& diagnostic) {
+    std::vector<std::vector<Marked>> bySource;
+    auto add = [&](Marked marked) {
+      auto found = std::find_if(
+          bySource.begin(), bySource.end(), [&](const auto& excerpt) {
+            return excerpt.front().range.source == marked.range.source;
+          });
+      if (found == bySource.end())
+        found = bySource.emplace(found);
+      found->push_back(std::move(marked));
+    };
+    if (diagnostic.range.isValid())
+      add({diagnostic.range, diagnostic.label, true});
+    for (const Label& label : diagnostic.labels)
+      if (isMarkable(label.range))
+        add({label.range, label.text, false});
+    for (const std::vector<Marked>& marked : bySource)
+      excerpt(marked);
+  }
+
+  bool isOnCommandLine(SourceId source) const {
+    return sources.kind(source) == SourceKind::commandLine;
+  }
+
+  /// One excerpt of all ranges of a source; the first range is its place.
+  void excerpt(const std::vector<Marked>& marked) {
+    SourceId source = marked.front().range.source;
+    bool isArgument = isOnCommandLine(source);
+    std::map<int, std::vector<Mark>> lines;
+    for (const Marked& each : marked) {
+      int line = sources.lineColumn(source, each.range.begin).line;
+      lines[line].push_back(markOf(each, line));
     }
-    Excerpt shown = makeExcerpt(line, begin, end, options.columns);
-
+    size_t width =
+        isArgument ? 0 : std::to_string(lines.rbegin()->first).size();
+    std::string margin(width, ' ');
     out += paint(margin + " --> ");
-    out += onCommandLine ? "the command line" : sources.describe(range);
+    out += printable(isArgument ? "the command line"
+                                : sources.describe(marked.front().range));
     out += "\n";
-    out += paint(" " + number + " |");
-    out += shown.text.empty() ? "\n" : " " + shown.text + "\n";
-    out += paint(" " + margin + " |");
-    out += " ";
-    out += palette.error;
-    out += shown.carets + (label.empty() ? "" : " " + label);
-    out += palette.reset;
-    out += "\n";
+    int last = 0;
+    for (auto& [line, marks] : lines) {
+      if (last > 0 && line == last + 2)
+        drawLine(source, last + 1, {}, width);
+      else if (last > 0 && line > last + 2)
+        out += paint("...") + "\n";
+      drawLine(source, line, std::move(marks), width);
+      last = line;
+    }
+  }
+
+  /// What stands before the text of an argument's line: the option.
+  std::string prefixOf(SourceId source) const {
+    return isOnCommandLine(source) ? std::string(sources.name(source)) + " "
+                                   : "";
+  }
+
+  Mark markOf(const Marked& marked, int line) const {
+    SourceId source = marked.range.source;
+    uint32_t lineBegin = sources.lineBegin(source, line);
+    uint32_t length = uint32_t(sources.lineText(source, line).size());
+    uint32_t shift = uint32_t(prefixOf(source).size());
+    auto inLine = [&](uint32_t offset) {
+      return std::min(offset - std::min(offset, lineBegin), length + 1) + shift;
+    };
+    return {inLine(marked.range.begin), inLine(marked.range.end),
+            marked.isPrimary, marked.text};
+  }
+
+  void drawLine(SourceId source, int line, std::vector<Mark> marks,
+                size_t width) {
+    std::string number = isOnCommandLine(source) ? "" : std::to_string(line);
+    number.insert(0, width - number.size(), ' ');
+    std::string margin = paint(" " + std::string(width, ' ') + " |");
+    int marginWidth = int(width) + 4; // ` 14 | `
+    std::string text =
+        prefixOf(source) + std::string(sources.lineText(source, line));
+    bool isMarked = !marks.empty();
+    std::vector<Row> rows = annotate(
+        text, std::move(marks),
+        {std::max(narrowest, options.columns - marginWidth), options.wraps});
+    if (!isMarked)
+      rows.resize(1);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      out += i == 0 ? paint(" " + number + " |") : margin;
+      out += textOf(rows[i]);
+      out += "\n";
+    }
+  }
+
+  std::string textOf(const Row& row) const {
+    std::string text;
+    for (const Segment& segment : row) {
+      std::string_view colour = segment.style == Style::primary ? primaryColour
+                                : segment.style == Style::secondary
+                                    ? palette.place
+                                    : std::string_view();
+      text += colour;
+      text += segment.text;
+      text += colour.empty() ? std::string_view() : palette.reset;
+    }
+    return text.empty() ? text : " " + text;
   }
 
   std::string paint(const std::string& text) const {
@@ -241,6 +214,7 @@ private:
   const SourceMap& sources;
   const RenderOptions& options;
   const Palette& palette;
+  std::string_view primaryColour;
   std::string out;
 };
 

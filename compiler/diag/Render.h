@@ -2,13 +2,15 @@
 //
 //   error: `tp` = 3 does not divide `heads` = 32 [Indivisible]
 //     --> sft.recipe:9:22
+//    8 |   model = llama.llama { heads = 32, layers = 2 }
+//      |                         ---------- `heads` is 32
 //    9 |   parallel { tp = 3 }
 //      |              ^^^^^^ the degree
-//   note: `heads` is 32, std/models/llama.recipe:80
+//   note: `tp` shards `heads`, std/schema/parallel.recipe:12
 //   help: change `tp` to 2 or 4
 //
 // A note in a user's file shows its line; a note in the standard library or on
-// the command line names its place behind the message.
+// the command line names its place behind the message. The frame is ASCII.
 
 #ifndef RECIPEC_DIAG_RENDER_H
 #define RECIPEC_DIAG_RENDER_H
@@ -17,10 +19,13 @@
 
 namespace recipec::diag {
 
+/// How to draw; the caller knows whether it draws on a terminal.
 struct RenderOptions {
-  bool colour =
-      false;         // ANSI colours; the caller knows whether it is a terminal
-  int columns = 120; // longer lines are cut around the range
+  bool colour = false; // ANSI colours
+  int columns = 120;   // longer lines of source are cut around the range
+  /// Whether messages are broken at `columns` too. Not in a log, where a
+  /// message is one line that can be searched.
+  bool wraps = false;
 };
 
 /// One diagnostic, ending in a newline. Never fails: bytes of the source that
@@ -34,7 +39,8 @@ std::string render(const Engine& engine, const SourceMap& sources,
 
 /// A JSON array with one object a diagnostic: `kind`, `severity`, `message`,
 /// `place` (`file line column end_line end_column`; null where there is none),
-/// `label`, `notes`, `helps` and `fix_its`.
+/// `label`, `labels` (`text place`), `notes` (`message place`), `helps` and
+/// `fix_its` (`place replacement safe`).
 std::string renderJson(const Engine& engine, const SourceMap& sources);
 
 } // namespace recipec::diag

@@ -22,6 +22,10 @@ static Json toJson(SourceRange range, const SourceMap& sources) {
 
 static Json toJson(const Diagnostic& diagnostic, const SourceMap& sources) {
   bool isError = kindSeverity(diagnostic.kind) == Severity::error;
+  Json labels = Json::array();
+  for (const Label& label : diagnostic.labels)
+    labels.push_back(
+        {{"text", label.text}, {"place", toJson(label.range, sources)}});
   Json notes = Json::array();
   for (const Note& note : diagnostic.notes)
     notes.push_back(
@@ -29,12 +33,14 @@ static Json toJson(const Diagnostic& diagnostic, const SourceMap& sources) {
   Json fixIts = Json::array();
   for (const FixIt& fixIt : diagnostic.fixIts)
     fixIts.push_back({{"place", toJson(fixIt.range, sources)},
-                      {"replacement", fixIt.replacement}});
+                      {"replacement", fixIt.replacement},
+                      {"safe", fixIt.applicability == Applicability::safe}});
   return {{"kind", kindName(diagnostic.kind)},
           {"severity", isError ? "error" : "warning"},
           {"message", diagnostic.message},
           {"place", toJson(diagnostic.range, sources)},
           {"label", diagnostic.label},
+          {"labels", labels},
           {"notes", notes},
           {"helps", diagnostic.helps},
           {"fix_its", fixIts}};

@@ -43,6 +43,13 @@ static std::string plain(std::string_view name) {
   return result;
 }
 
+/// Whether one name may be a misspelling of the other.
+static bool isNear(std::string_view name, std::string_view candidate,
+                   size_t distance) {
+  size_t longer = std::max(name.size(), candidate.size());
+  return distance <= std::max<size_t>(1, longer / 3) && distance < longer;
+}
+
 std::optional<std::string>
 didYouMean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
@@ -54,13 +61,10 @@ didYouMean(std::string_view name, const std::vector<std::string>& candidates) {
     if (!plainName.empty() && plain(candidate) == plainName)
       return candidate;
     size_t distance = editDistance(name, candidate);
-    size_t longer = std::max(name.size(), candidate.size());
-    bool isNear =
-        distance <= std::max<size_t>(1, longer / 3) && distance < longer;
     bool isBetter = !best || distance < bestDistance ||
                     (distance == bestDistance && best->size() != name.size() &&
                      candidate.size() == name.size());
-    if (isNear && isBetter) {
+    if (isNear(name, candidate, distance) && isBetter) {
       best = &candidate;
       bestDistance = distance;
     }
@@ -68,6 +72,19 @@ didYouMean(std::string_view name, const std::vector<std::string>& candidates) {
   if (!best)
     return std::nullopt;
   return *best;
+}
+
+bool isSurelyMeant(std::string_view name, const std::string& meant,
+                   const std::vector<std::string>& candidates) {
+  constexpr size_t mostLetters = 2;
+  std::string plainName = plain(name);
+  if (editDistance(name, meant) > mostLetters && plain(meant) != plainName)
+    return false;
+  return std::none_of(candidates.begin(), candidates.end(),
+                      [&](const std::string& other) {
+                        return other != meant && other != name &&
+                               isNear(name, other, editDistance(name, other));
+                      });
 }
 
 } // namespace recipec::diag

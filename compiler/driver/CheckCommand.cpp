@@ -47,6 +47,7 @@ int runCheck(const Invocation& invocation) {
     if (!compilation)
       result = exitDiagnostics;
     if (invocation.json) {
+      session.engine.arrange();
       for (Json& each :
            Json::parse(diag::renderJson(session.engine, session.sources)))
         diagnostics.push_back(std::move(each));

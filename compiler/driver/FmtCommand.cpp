@@ -8,6 +8,7 @@
 #include "compiler/driver/Driver.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/Terminal.h"
 #include "compiler/format/Format.h"
 #include "compiler/parse/Parse.h"
 
@@ -81,7 +82,8 @@ int formatFile(const std::string& path, const Invocation& invocation) {
   SourceId source = sources.add(name, *text, SourceKind::standardLibrary);
   ast::File file = parse::parse(sources, source, engine);
   if (engine.hasErrors()) {
-    invocation.err << diag::render(engine, sources);
+    invocation.err << diag::render(engine, sources,
+                                   renderOptions(invocation.err));
     return exitDiagnostics;
   }
   std::string formatted = format::format(file, sources);

@@ -3,12 +3,12 @@
 #include "compiler/driver/Session.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/Terminal.h"
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <iostream>
-#include <unistd.h>
+#include <ostream>
 
 namespace recipec::driver {
 namespace {
@@ -62,12 +62,12 @@ bool Session::addOverride(std::vector<sema::Override>& list,
   return true;
 }
 
-int finish(const Session& session, const Invocation& invocation) {
+int finish(Session& session, const Invocation& invocation) {
   if (session.engine.all().empty())
     return exitSuccess;
-  diag::RenderOptions options;
-  options.colour = &invocation.err == &std::cerr && isatty(STDERR_FILENO);
-  invocation.err << diag::render(session.engine, session.sources, options);
+  session.engine.arrange();
+  invocation.err << diag::render(session.engine, session.sources,
+                                 renderOptions(invocation.err));
   return session.engine.hasErrors() ? exitDiagnostics : exitSuccess;
 }
 

@@ -49,9 +49,9 @@ private:
   std::deque<parse::Override> parsed; // stays where it is
 };
 
-/// Prints the session's diagnostics to `invocation.err`, in colour on a
-/// terminal; gives the exit code.
-int finish(const Session& session, const Invocation& invocation);
+/// Prints the session's diagnostics in order of place to `invocation.err`;
+/// gives the exit code.
+int finish(Session& session, const Invocation& invocation);
 
 } // namespace recipec::driver
 

@@ -110,6 +110,151 @@ TEST_F(RenderTest, CutsLongLines) {
   EXPECT_EQ(shown.find('X') - lineBegin, shown.find('^') - caretBegin);
 }
 
+TEST_F(RenderTest, MarksNeighbouringLinesInOneExcerpt) {
+  SourceId id = file("let width = 1\nlet width = 2\n");
+  engine.report(Kind::DuplicateName, {id, 18, 23}, "declared twice")
+      .label("again here")
+      .label({id, 4, 9}, "here first");
+  EXPECT_EQ(text(), R"(error: declared twice [DuplicateName]
+  --> a.recipe:2:5
+ 1 | let width = 1
+   |     ----- here first
+ 2 | let width = 2
+   |     ^^^^^ again here
+)");
+}
+
+TEST_F(RenderTest, ShowsALineBetweenAndElidesMore) {
+  SourceId id = file("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");
+  engine.report(Kind::Recursion, {id, 0, 1}, "message")
+      .label({id, 18, 19}, "far")
+      .label({id, 4, 5}, "near");
+  EXPECT_EQ(text(), R"(error: message [Recursion]
+   --> a.recipe:1:1
+  1 | a
+    | ^
+  2 | b
+  3 | c
+    | - near
+...
+ 10 | j
+    | - far
+)");
+}
+
+TEST_F(RenderTest, HangsTheTextsOfOneLine) {
+  SourceId id = file("parallel { dp = 2, tp = 3, cp = 4 }\n");
+  engine.report(Kind::RequireFailed, {id, 19, 25}, "message")
+      .label("the degree")
+      .label({id, 11, 17}, "`dp` is 2")
+      .label({id, 27, 33}, "`cp` is 4");
+  EXPECT_EQ(text(), R"(error: message [RequireFailed]
+  --> a.recipe:1:20
+ 1 | parallel { dp = 2, tp = 3, cp = 4 }
+   |            ------  ^^^^^^  ------ `cp` is 4
+   |            |       |
+   |            |       the degree
+   |            `dp` is 2
+)");
+}
+
+TEST_F(RenderTest, StacksTextsOfOnePlace) {
+  SourceId id = file("a + b\n");
+  engine.report(Kind::RequireFailed, {id, 0, 5}, "message")
+      .label("the sum")
+      .label({id, 0, 1}, "`a` is 1");
+  EXPECT_EQ(text(), R"(error: message [RequireFailed]
+  --> a.recipe:1:1
+ 1 | a + b
+   | ^^^^^
+   | |
+   | `a` is 1
+   | the sum
+)");
+}
+
+TEST_F(RenderTest, GivesOtherSourcesExcerptsOfTheirOwn) {
+  SourceId id = file("x = 1\n");
+  SourceId other = sources.add("b.recipe", "\ny = 2\n", SourceKind::file);
+  SourceId argument =
+      sources.add("--set", "cluster.ranks=16", SourceKind::commandLine);
+  SourceId library =
+      sources.add("std/a.recipe", "z = 3\n", SourceKind::standardLibrary);
+  engine.report(Kind::RequireFailed, {id, 0, 5}, "message")
+      .label({other, 1, 6}, "`y` is 2")
+      .label({argument, 0, 16}, "`ranks` is 16")
+      .label({library, 0, 5}, "`z` is 3")
+      .label(SourceRange{}, "no place");
+  EXPECT_EQ(text(), R"(error: message [RequireFailed]
+  --> a.recipe:1:1
+ 1 | x = 1
+   | ^^^^^
+  --> b.recipe:2:1
+ 2 | y = 2
+   | ----- `y` is 2
+ --> the command line
+  | --set cluster.ranks=16
+  |       ---------------- `ranks` is 16
+note: `z` is 3, std/a.recipe:1
+note: no place
+)");
+}
+
+TEST_F(RenderTest, NeverLosesAMarkOutsideOfTheWindow) {
+  SourceId id = file("X" + std::string(200, 'a') + "Y");
+  engine.report(Kind::RequireFailed, {id, 201, 202}, "message")
+      .label({id, 0, 1}, "far");
+  std::string shown = text({.columns = 60});
+  EXPECT_NE(shown.find("-"), std::string::npos);
+  EXPECT_NE(shown.find("far"), std::string::npos);
+  EXPECT_NE(shown.find("^"), std::string::npos);
+}
+
+TEST_F(RenderTest, BreaksTextsAtTheTerminalsWidth) {
+  SourceId id = file("\nparallel { tp = 3, dp = 2 }\n");
+  engine
+      .report(Kind::RequireFailed, {id, 12, 18},
+              "the degrees `dp * cp * tp * pp` do not multiply to the ranks")
+      .label("this is the degree of tensor parallelism")
+      .note("a note that is a little too long for the terminal")
+      .help("short");
+  std::string shown = text({.columns = 40, .wraps = true});
+  EXPECT_EQ(shown, R"(error: the degrees `dp * cp * tp * pp`
+       do not multiply to the ranks
+       [RequireFailed]
+  --> a.recipe:2:12
+ 2 | parallel { tp = 3, dp = 2 }
+   |            ^^^^^^
+   |            |
+   |            this is the degree of
+   |            tensor parallelism
+note: a note that is a little too long
+      for the terminal
+help: short
+)");
+}
+
+TEST_F(RenderTest, KeepsAMessageOnOneLineElsewhere) {
+  std::string message(300, 'a');
+  engine.report(Kind::FileNotReadable, {}, message + " " + message);
+  EXPECT_EQ(text(),
+            "error: " + message + " " + message + " [FileNotReadable]\n");
+}
+
+TEST_F(RenderTest, KeepsTheUsersTextFromSteeringTheTerminal) {
+  SourceId id = file("a\n");
+  engine.report(Kind::RequireFailed, {id, 0, 1}, "one\ntwo \x1b[31m")
+      .label("\x07")
+      .help("a\rb");
+  EXPECT_EQ(text(), R"(error: one
+       two ?[31m [RequireFailed]
+  --> a.recipe:1:1
+ 1 | a
+   | ^ ?
+help: a?b
+)");
+}
+
 TEST_F(RenderTest, ColoursOnlyWhenAsked) {
   SourceId id = file("a");
   engine.report(Kind::ExpectedToken, {id, 0, 1}, "message");
@@ -127,7 +272,9 @@ TEST_F(RenderTest, WritesJson) {
   engine.report(Kind::UnknownUnit, {id, 1, 2}, "message \xFF")
       .note("remark")
       .help("advice")
-      .fixIt({id, 1, 2}, "B");
+      .label({id, 0, 1}, "beside")
+      .fixIt({id, 1, 2}, "B")
+      .fixIt({id, 0, 1}, "C", Applicability::safe);
   auto json = nlohmann::json::parse(renderJson(engine, sources));
   ASSERT_EQ(json.size(), 1u);
   EXPECT_EQ(json[0]["kind"], "UnknownUnit");
@@ -137,7 +284,11 @@ TEST_F(RenderTest, WritesJson) {
   EXPECT_EQ(json[0]["place"]["end_column"], 3);
   EXPECT_TRUE(json[0]["notes"][0]["place"].is_null());
   EXPECT_EQ(json[0]["helps"][0], "advice");
+  EXPECT_EQ(json[0]["labels"][0]["text"], "beside");
+  EXPECT_EQ(json[0]["labels"][0]["place"]["column"], 1);
   EXPECT_EQ(json[0]["fix_its"][0]["replacement"], "B");
+  EXPECT_EQ(json[0]["fix_its"][0]["safe"], false);
+  EXPECT_EQ(json[0]["fix_its"][1]["safe"], true);
 }
 
 TEST_F(RenderTest, SortsByPlace) {
@@ -149,6 +300,21 @@ TEST_F(RenderTest, SortsByPlace) {
   EXPECT_EQ(engine.all()[0].message, "a");
   EXPECT_EQ(engine.all()[1].message, "b");
   EXPECT_EQ(engine.all()[2].message, "c");
+  EXPECT_EQ(engine.errors(), 3);
+}
+
+TEST_F(RenderTest, ArrangesAndLeavesOneOfWhatWasFoundTwice) {
+  SourceId id = file("abc");
+  for (int i = 0; i < 2; ++i) {
+    engine.report(Kind::ExpectedToken, {id, 1, 2}, "b");
+    engine.report(Kind::ExpectedToken, {id, 1, 2}, "another");
+    engine.report(Kind::ExpectedToken, {id, 0, 1}, "a");
+  }
+  engine.arrange();
+  ASSERT_EQ(engine.all().size(), 3u);
+  EXPECT_EQ(engine.all()[0].message, "a");
+  EXPECT_EQ(engine.all()[1].message, "b");
+  EXPECT_EQ(engine.all()[2].message, "another");
   EXPECT_EQ(engine.errors(), 3);
 }
 

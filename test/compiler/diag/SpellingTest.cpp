@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 using recipec::diag::didYouMean;
+using recipec::diag::isSurelyMeant;
 
 namespace {
 
@@ -32,6 +33,14 @@ TEST(SpellingTest, ProposesNothingFar) {
   EXPECT_EQ(didYouMean("x", {"y"}), std::nullopt);
   EXPECT_EQ(didYouMean("", names), std::nullopt);
   EXPECT_EQ(didYouMean("rank", {}), std::nullopt);
+}
+
+TEST(SpellingTest, IsSureOfASmallChangeWithoutAlternative) {
+  EXPECT_TRUE(isSurelyMeant("rnak", "rank", names));
+  EXPECT_TRUE(isSurelyMeant("Drop_Out", "dropout", names));
+  // three letters of a long name
+  EXPECT_FALSE(isSurelyMeant("valdetevry", "validate_every", {}));
+  EXPECT_FALSE(isSurelyMeant("xp", "tp", {"tp", "cp"}));
 }
 
 } // namespace

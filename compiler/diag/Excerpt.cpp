@@ -1,0 +1,206 @@
+// Draws the marks of one line; see Excerpt.h for the shape.
+//
+//   1. Lay the line out; a window around the first mark where it is too long.
+//   2. Columns of each mark, in the window; they differ from code points, since
+//      tabs advance and wide characters take two.
+//   3. The row of marks, primary ones over secondary ones, with the text of the
+//      rightmost behind it if nothing is in its way.
+//   4. The other texts, from right to left, each under a line from its mark.
+
+#include "compiler/diag/Excerpt.h"
+
+#include "compiler/diag/Glyphs.h"
+
+#include <algorithm>
+
+namespace recipec::diag {
+
+namespace {
+
+constexpr std::string_view elision = "...";
+/// Narrower texts are not broken: a word a line reads worse than a long line.
+constexpr int narrowestText = 24;
+
+/// A mark by its columns in the row.
+struct Span {
+  int begin;
+  int end;
+  Style style;
+  std::string text;
+};
+
+/// The part of a line that is shown, in columns of the line.
+struct Window {
+  int begin = 0;
+  int end = 0;
+  int total = 0;
+
+  bool isCutLeft() const { return begin > 0; }
+  bool isCutRight() const { return end < total; }
+  /// A column of the line as a column of the row.
+  int place(int column) const {
+    int inside = std::clamp(column, begin, end) - begin;
+    return inside + (isCutLeft() ? int(elision.size()) : 0);
+  }
+};
+
+class Annotation {
+public:
+  Annotation(std::string_view line, std::vector<Mark> marks,
+             const ExcerptOptions& options)
+      : glyphs(layOut(line)), marks(std::move(marks)), options(options) {}
+
+  std::vector<Row> run() {
+    placeWindow();
+    rows.push_back({{lineText(), Style::plain}});
+    for (const Mark& mark : marks)
+      addSpan(mark);
+    std::stable_sort(
+        spans.begin(), spans.end(),
+        [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    const Span* inlined = findInlined();
+    drawMarks(inlined);
+    drawHanging(inlined);
+    return std::move(rows);
+  }
+
+private:
+  int columnOf(uint32_t offset) const {
+    int column = 0;
+    for (const Glyph& glyph : glyphs)
+      if (glyph.offset < offset)
+        column += glyph.width;
+    return column;
+  }
+
+  void placeWindow() {
+    for (const Glyph& glyph : glyphs)
+      window.total += glyph.width;
+    window.end = window.total;
+    if (window.total <= options.columns || marks.empty())
+      return;
+    int shown = std::max(1, options.columns - 2 * int(elision.size()));
+    // The primary mark, if it is on this line, decides.
+    auto centre = std::max_element(
+        marks.begin(), marks.end(),
+        [](const Mark& a, const Mark& b) { return a.isPrimary < b.isPrimary; });
+    window.begin = std::clamp(columnOf(centre->begin) - shown / 3, 0,
+                              window.total - shown);
+    window.end = window.begin + shown;
+  }
+
+  std::string lineText() const {
+    std::string text(window.isCutLeft() ? elision : "");
+    int column = 0;
+    for (const Glyph& glyph : glyphs) {
+      if (column >= window.begin && column + glyph.width <= window.end)
+        text += glyph.text;
+      column += glyph.width;
+    }
+    return text + std::string(window.isCutRight() ? elision : "");
+  }
+
+  void addSpan(const Mark& mark) {
+    int begin = window.place(columnOf(mark.begin));
+    int end = window.place(columnOf(mark.end));
+    spans.push_back({begin, std::max(end, begin + 1),
+                     mark.isPrimary ? Style::primary : Style::secondary,
+                     mark.text});
+  }
+
+  /// The rightmost span with a text, where that fits behind it.
+  const Span* findInlined() const {
+    const Span* last = nullptr;
+    for (const Span& span : spans)
+      if (!span.text.empty())
+        last = &span;
+    if (!last || last->text.find('\n') != std::string::npos)
+      return nullptr;
+    bool isFree =
+        std::all_of(spans.begin(), spans.end(), [&](const Span& span) {
+          bool isTwin = span.begin == last->begin && !span.text.empty();
+          return &span == last || (span.end <= last->end && !isTwin);
+        });
+    int end = last->end + 1 + textWidth(last->text);
+    return isFree && (!options.wraps || end <= options.columns) ? last
+                                                                : nullptr;
+  }
+
+  void drawMarks(const Span* inlined) {
+    int width = 0;
+    for (const Span& span : spans)
+      width = std::max(width, span.end);
+    std::vector<Style> styles(size_t(width), Style::plain);
+    for (Style style : {Style::secondary, Style::primary})
+      for (const Span& span : spans)
+        if (span.style == style)
+          std::fill(styles.begin() + span.begin, styles.begin() + span.end,
+                    style);
+    Row row;
+    for (Style style : styles) {
+      if (row.empty() || row.back().style != style)
+        row.push_back({"", style});
+      row.back().text += style == Style::primary     ? '^'
+                         : style == Style::secondary ? '-'
+                                                     : ' ';
+    }
+    if (inlined)
+      row.push_back({" " + printable(inlined->text), inlined->style});
+    rows.push_back(std::move(row));
+  }
+
+  /// A row with a line down from each of the hanging spans before `count`, and
+  /// `text` at `column`.
+  void drawRow(const std::vector<const Span*>& hanging, size_t count,
+               int column, std::string text, Style style) {
+    Row row;
+    int width = 0;
+    auto put = [&](int at, std::string part, Style partStyle) {
+      if (at < width)
+        return;
+      row.push_back({std::string(size_t(at - width), ' '), Style::plain});
+      width = at + textWidth(part);
+      row.push_back({std::move(part), partStyle});
+    };
+    for (size_t i = 0; i < count; ++i)
+      if (hanging[i]->begin < column)
+        put(hanging[i]->begin, "|", hanging[i]->style);
+    put(column, std::move(text), style);
+    rows.push_back(std::move(row));
+  }
+
+  void drawHanging(const Span* inlined) {
+    std::vector<const Span*> hanging;
+    for (const Span& span : spans)
+      if (!span.text.empty() && &span != inlined)
+        hanging.push_back(&span);
+    if (hanging.empty())
+      return;
+    const Span& last = *hanging.back();
+    drawRow(hanging, hanging.size() - 1, last.begin, "|", last.style);
+    for (size_t i = hanging.size(); i > 0; --i) {
+      const Span& span = *hanging[i - 1];
+      int columns = options.wraps
+                        ? std::max(narrowestText, options.columns - span.begin)
+                        : 0;
+      for (std::string& line : wrap(span.text, columns))
+        drawRow(hanging, i - 1, span.begin, std::move(line), span.style);
+    }
+  }
+
+  std::vector<Glyph> glyphs;
+  std::vector<Mark> marks;
+  const ExcerptOptions& options;
+  Window window;
+  std::vector<Span> spans;
+  std::vector<Row> rows;
+};
+
+} // namespace
+
+std::vector<Row> annotate(std::string_view line, std::vector<Mark> marks,
+                          const ExcerptOptions& options) {
+  return Annotation(line, std::move(marks), options).run();
+}
+
+} // namespace recipec::diag
