@@ -43,15 +43,17 @@ public:
     RECIPERUN_TRY(head());
     RECIPERUN_TRY(mesh());
     RECIPERUN_TRY(memory());
+    for (const Schedule& schedule : plan.schedules)
+      RECIPERUN_TRY(steps(schedule));
     slots = slotsInUse();
     for (const Buffer& buffer : plan.buffers)
       RECIPERUN_TRY(inArena(buffer));
     for (const Function& function : plan.functions)
       RECIPERUN_TRY(ops(function));
-    for (const Schedule& schedule : plan.schedules)
-      RECIPERUN_TRY(steps(schedule));
     for (const Parameter& parameter : plan.parameters)
       RECIPERUN_TRY(parameterBlock(parameter));
+    for (const Parameter& parameter : plan.parameters)
+      RECIPERUN_TRY(loraPair(parameter));
     for (const Region& region : plan.regions)
       RECIPERUN_TRY(regionRun(region));
     RECIPERUN_TRY(hostBuffers());
@@ -70,6 +72,8 @@ private:
       return wrong("there is no task " + quoted(plan.task));
     if (plan.device != "cpu" && plan.device != "cuda")
       return wrong("there is no device " + quoted(plan.device));
+    if (plan.compute == DType::i32 || plan.compute == DType::i64)
+      return wrong("it computes in integers");
     return Status::ok();
   }
 
@@ -115,7 +119,7 @@ private:
     int64_t slots = 1;
     for (const Schedule& schedule : plan.schedules)
       for (const Step& step : schedule.steps)
-        slots = std::max<int64_t>(slots, step.slot + 1);
+        slots = std::max(slots, int64_t(step.slot) + 1);
     return slots;
   }
 
@@ -189,8 +193,10 @@ private:
         return wrong(who + " names micro-batch " +
                      std::to_string(step.microBatch) + " of " +
                      std::to_string(microBatches));
-      if (step.slot < 0)
-        return wrong(who + " names slot " + std::to_string(step.slot));
+      // Each slot is filled by a step, so that there are no more of them.
+      if (step.slot < 0 || size_t(step.slot) >= schedule.steps.size())
+        return wrong(who + " names slot " + std::to_string(step.slot) + " in " +
+                     std::to_string(schedule.steps.size()) + " steps");
     }
     return Status::ok();
   }
@@ -217,6 +223,10 @@ private:
 
   Status parameterBlock(const Parameter& parameter) const {
     std::string who = "parameter " + quoted(parameter.name);
+    const std::string& init = parameter.init.kind;
+    if (init != "normal" && init != "zeros" && init != "ones")
+      return wrong(who + " is initialised by " + quoted(init) +
+                   ", which is not known");
     if (parameter.shardAxes.size() != parameter.globalShape.size())
       return wrong(who + " has " + std::to_string(parameter.shardAxes.size()) +
                    " shard axes for " +
@@ -251,11 +261,28 @@ private:
       return wrong(who + " has " + std::to_string(whole) +
                    " elements here and " + std::to_string(external) +
                    " in its external shape");
+    return Status::ok();
+  }
+
+  /// A has r rows and B r columns; their product has the matrix's elements.
+  Status loraPair(const Parameter& parameter) const {
+    std::string who = "parameter " + quoted(parameter.name);
+    if (parameter.loraA == -1 && parameter.loraB == -1)
+      return Status::ok();
     for (int number : {parameter.loraA, parameter.loraB})
-      if (number < -1 || number >= int(plan.parameters.size()))
+      if (number < 0 || number >= int(plan.parameters.size()))
         return wrong(who + " names parameter " + std::to_string(number) +
                      " of " + std::to_string(plan.parameters.size()));
-    return Status::ok();
+    const std::vector<int64_t>& a =
+        plan.parameters[parameter.loraA].globalShape;
+    const std::vector<int64_t>& b =
+        plan.parameters[parameter.loraB].globalShape;
+    int64_t rank = a.empty() ? 0 : a.front();
+    bool areFactors = rank > 0 && !b.empty() && b.back() == rank &&
+                      product(elementCount(a) / rank, elementCount(b) / rank) ==
+                          elementCount(parameter.globalShape);
+    return areFactors ? Status::ok()
+                      : wrong(who + " is not of the shape of its LoRA factors");
   }
 
   Status regionRun(const Region& region) const {
@@ -264,12 +291,14 @@ private:
       return wrong(who + " is split along " + quoted(region.shardAxis) +
                    ", which is no axis");
     int64_t shards = axisSize(plan.mesh, region.shardAxis);
+    const std::set<DType> master = {plan.compute == DType::f64 ? DType::f64
+                                                               : DType::f32};
     if (region.elements < 1 || region.elements % shards != 0)
       return wrong(who + " has " + std::to_string(region.elements) +
                    " elements over " + std::to_string(shards) + " ranks");
     RECIPERUN_TRY(holds("the values of " + who, region.param, {plan.compute},
                         region.elements));
-    RECIPERUN_TRY(holds("the master weights of " + who, region.master, masters,
+    RECIPERUN_TRY(holds("the master weights of " + who, region.master, master,
                         region.elements / shards));
     int64_t size = byteSize(plan.compute);
     int64_t start = plan.buffers[region.param].offset;
@@ -288,8 +317,12 @@ private:
 
   Status hostBuffers() const {
     const Inputs& in = plan.inputs;
-    int64_t rows = plan.train.microBatch;
-    int64_t places = rows * plan.data.sequence;
+    int64_t rows = std::max<int64_t>(0, plan.train.microBatch);
+    std::optional<int64_t> whole =
+        product(rows, std::max<int64_t>(0, plan.data.sequence));
+    if (!whole)
+      return wrong("a micro-batch has more than 2^63 tokens");
+    int64_t places = *whole;
     const std::set<DType> i32 = {DType::i32}, f32 = {DType::f32};
     RECIPERUN_TRY(holdsIf("input `tokens`", in.tokens, i32, places));
     RECIPERUN_TRY(holdsIf("input `labels`", in.labels, i32, places));
@@ -316,15 +349,24 @@ private:
     RECIPERUN_TRY(
         holds("the logits of " + who, bucket.logits, {plan.compute}, -1));
     const Buffer& logits = plan.buffers[bucket.logits];
-    if (elementCount(logits.shape) % bucket.tokens != 0)
+    if (logits.shape.empty() || product(bucket.tokens, logits.shape.back()) !=
+                                    elementCount(logits.shape))
       return wrong(who + " has logits for another number of tokens");
+    if (plan.cacheTokens < 1 || plan.cacheTokens > maxSteps)
+      return wrong("it has a cache of " + std::to_string(plan.cacheTokens) +
+                   " tokens");
     return Status::ok();
   }
 
+  /// There is such a schedule, and it loads data.
   bool hasSchedule(const char* name) const {
-    return std::any_of(
-        plan.schedules.begin(), plan.schedules.end(),
-        [&](const Schedule& schedule) { return schedule.name == name; });
+    auto loads = [](const Step& step) { return step.kind == Step::Kind::load; };
+    return std::any_of(plan.schedules.begin(), plan.schedules.end(),
+                       [&](const Schedule& schedule) {
+                         return schedule.name == name &&
+                                std::any_of(schedule.steps.begin(),
+                                            schedule.steps.end(), loads);
+                       });
   }
 
   Status training() const {
@@ -334,8 +376,10 @@ private:
     if (train.microBatch < 1 || train.accumulation < 1 ||
         train.globalBatch < 1 || plan.data.sequence < 1)
       return wrong("its batch sizes are not positive");
-    if (train.globalBatch !=
-        train.microBatch * train.accumulation * axisSize(plan.mesh, "dp"))
+    std::optional<int64_t> perRank =
+        product(train.microBatch, train.accumulation);
+    if (!perRank ||
+        product(*perRank, axisSize(plan.mesh, "dp")) != train.globalBatch)
       return wrong("global batch " + std::to_string(train.globalBatch) +
                    " is not micro-batch * accumulation * `dp`");
     if (plan.outputs.loss < 0 || !hasSchedule("train"))
@@ -344,11 +388,19 @@ private:
       return wrong("it trains and has no training data");
     if (plan.data.valid && !hasSchedule("evaluate"))
       return wrong("it has validation data and no schedule `evaluate`");
-    if (train.steps < 0 || train.epochs < 0 || train.logEvery < 1 ||
-        train.validateEvery < 0)
+    if (!isCount(train.steps) || !isCount(train.validateEvery) ||
+        !isCount(train.learningRate.warmup) || !isCount(train.logEvery) ||
+        train.logEvery < 1 || !(train.epochs >= 0 && train.epochs <= maxSteps))
       return wrong("its numbers of steps are out of range");
+    if (!product(train.steps, train.globalBatch))
+      return wrong("it trains on more than 2^63 sequences");
     return Status::ok();
   }
+
+  static bool isCount(int64_t steps) { return steps >= 0 && steps <= maxSteps; }
+
+  /// The number of a step is an i32 on the device.
+  static constexpr int64_t maxSteps = std::numeric_limits<int32_t>::max();
 
   static constexpr int64_t maxRanks = 1 << 24;
   static constexpr int64_t alignment = 64;

@@ -76,6 +76,16 @@ public:
   bool same(const Buffer& a, const Buffer& b) {
     return is(b, {a.dtype}) && counts(b, elementCount(a.shape));
   }
+  /// Of the type in which kernels compute for operands of `operand`'s type.
+  bool isMath(const Buffer& buffer, const Buffer& operand) {
+    return is(buffer, {operand.dtype == DType::f64 ? DType::f64 : DType::f32});
+  }
+  bool counts(const Buffer& buffer, int64_t rows, int64_t width) {
+    int64_t elements = 0;
+    return __builtin_mul_overflow(rows, width, &elements)
+               ? fail("wants more than 2^63 elements in `" + buffer.name + "`")
+               : counts(buffer, elements);
+  }
   bool counts(const Buffer& buffer, int64_t elements) {
     return elementCount(buffer.shape) == elements ||
            fail("wants " + std::to_string(elements) + " elements in `" +
@@ -119,6 +129,15 @@ public:
             fail("wants a workspace of " + std::to_string(elements) +
                  " elements, `" + buffer.name + "` is " + shapeText(buffer)));
   }
+  /// An attribute, which may be absent, is one of the words that are known.
+  bool isWord(const char* name, std::initializer_list<const char*> known) {
+    const std::string& word = op.string(name);
+    if (word.empty() ||
+        std::find(known.begin(), known.end(), word) != known.end())
+      return true;
+    return fail("has `" + std::string(name) + "` = `" + word +
+                "`, which is not known");
+  }
   int64_t ranksOfGroup() const {
     return groupSize(plan.mesh, plan.mesh.groups[op.group]);
   }
@@ -152,9 +171,9 @@ bool checkEmbedding(OpCheck& c, bool backward) {
     return false;
   const Buffer& table = backward ? c.out(0) : c.in(1);
   const Buffer& rows = backward ? c.in(1) : c.out(0);
-  return c.is(c.in(0), {DType::i32}) && c.rank(table, 2) &&
-         c.is(table, backward ? wide : real) && c.is(rows, real) &&
-         c.counts(rows, elementCount(c.in(0).shape) * table.shape[1]) &&
+  return c.is(c.in(0), {DType::i32}) && c.rank(table, 2) && c.is(rows, real) &&
+         (backward ? c.isMath(table, rows) : c.is(table, {rows.dtype})) &&
+         c.counts(rows, elementCount(c.in(0).shape), table.shape[1]) &&
          c.axis(c.op.string("axis"));
 }
 
@@ -165,7 +184,7 @@ bool checkLinear(OpCheck& c, const Buffer& narrow, const Buffer& across,
     return false;
   int64_t n = matrix.shape[0], k = matrix.shape[1];
   return c.divides(k, elementCount(narrow.shape), "the width of the input") &&
-         c.counts(across, elementCount(narrow.shape) / k * n);
+         c.counts(across, elementCount(narrow.shape) / k, n);
 }
 
 bool checkNorm(OpCheck& c) {
@@ -174,7 +193,7 @@ bool checkNorm(OpCheck& c) {
   const Buffer &x = c.in(0), &w = c.in(1);
   int64_t width = elementCount(w.shape);
   return c.is(x, real) && c.is(w, {x.dtype}) && c.same(x, c.out(0)) &&
-         c.is(c.out(1), wide) &&
+         c.isMath(c.out(1), x) &&
          c.divides(width, elementCount(x.shape), "the width of the norm") &&
          c.counts(c.out(1), elementCount(x.shape) / width);
 }
@@ -186,10 +205,11 @@ bool checkNormBackward(OpCheck& c) {
   int64_t width = elementCount(w.shape);
   return c.is(dy, real) && c.same(dy, c.in(1)) && c.is(w, {dy.dtype}) &&
          c.divides(width, elementCount(dy.shape), "the width of the norm") &&
-         c.is(c.in(3), wide) &&
+         c.isMath(c.in(3), dy) &&
          c.counts(c.in(3), elementCount(dy.shape) / width) &&
          c.same(dy, c.out(0)) &&
-         (!c.hasOut(1) || (c.is(c.out(1), wide) && c.counts(c.out(1), width)));
+         (!c.hasOut(1) ||
+          (c.isMath(c.out(1), dy) && c.counts(c.out(1), width)));
 }
 
 bool checkRope(OpCheck& c) {
@@ -198,7 +218,8 @@ bool checkRope(OpCheck& c) {
   const Buffer& x = c.in(0);
   return c.is(x, real) && c.is(c.in(1), {DType::i32}) &&
          c.counts(c.in(1), x.shape[0] * x.shape[1]) && c.same(x, c.out(0)) &&
-         c.divides(2, x.shape[3], "rotation pairs the head's dimensions");
+         c.divides(2, x.shape[3], "rotation pairs the head's dimensions") &&
+         c.isWord("scaling", {"none", "linear", "llama3"});
 }
 
 /// Shapes of q [b,s,hq,d] beside k and v [b,s,hk,d].
@@ -215,7 +236,7 @@ bool checkAttention(OpCheck& c) {
   const Buffer& q = c.in(0);
   int64_t places = q.shape[0] * q.shape[1];
   return c.is(c.in(3), {DType::i32}) && c.counts(c.in(3), places) &&
-         c.same(q, c.out(0)) && c.is(c.out(1), wide) &&
+         c.same(q, c.out(0)) && c.isMath(c.out(1), q) &&
          c.counts(c.out(1), places * q.shape[2]);
 }
 
@@ -224,7 +245,7 @@ bool checkAttentionBackward(OpCheck& c) {
     return false;
   const Buffer &q = c.in(2), &k = c.in(3);
   int64_t places = q.shape[0] * q.shape[1];
-  return c.same(q, c.in(0)) && c.same(q, c.in(1)) && c.is(c.in(5), wide) &&
+  return c.same(q, c.in(0)) && c.same(q, c.in(1)) && c.isMath(c.in(5), q) &&
          c.counts(c.in(5), places * q.shape[2]) &&
          c.is(c.in(6), {DType::i32}) && c.counts(c.in(6), places) &&
          c.same(q, c.out(0)) && c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
@@ -239,7 +260,11 @@ bool checkAttentionCached(OpCheck& c) {
          c.counts(c.in(3), q.shape[0] * q.shape[1]) && c.same(q, c.out(0)) &&
          c.rank(c.out(1), 3) &&
          c.shaped(c.out(1), {c.out(1).shape[0], k.shape[2], k.shape[3]}) &&
-         c.is(c.out(1), {q.dtype}) && c.same(c.out(1), c.out(2));
+         c.is(c.out(1), {q.dtype}) && c.same(c.out(1), c.out(2)) &&
+         (c.out(1).shape[0] >= c.plan.cacheTokens ||
+          c.fail("has a cache of " + std::to_string(c.out(1).shape[0]) +
+                 " tokens, and the plan's is of " +
+                 std::to_string(c.plan.cacheTokens)));
 }
 
 /// All operands of one type and size.
@@ -259,7 +284,11 @@ bool checkDropout(OpCheck& c) {
   if (!c.arity(2, 1) || !c.same(c.in(0), c.out(0)))
     return false;
   const Buffer& x = c.in(0);
-  for (const std::string& axis : c.op.strings("axes"))
+  const std::vector<std::string>& axes = c.op.strings("axes");
+  if (!axes.empty() && axes.size() != x.shape.size())
+    return c.fail("has " + std::to_string(axes.size()) + " `axes` for " +
+                  std::to_string(x.shape.size()) + " dimensions");
+  for (const std::string& axis : axes)
     if (!c.axis(axis))
       return false;
   double p = c.op.real("p");
@@ -269,7 +298,7 @@ bool checkDropout(OpCheck& c) {
 }
 
 bool checkSoftmaxMax(OpCheck& c) {
-  return c.arity(1, 1) && c.is(c.in(0), real) && c.is(c.out(0), wide) &&
+  return c.arity(1, 1) && c.is(c.in(0), real) && c.isMath(c.out(0), c.in(0)) &&
          c.counts(c.out(0), elementCount(c.in(0).shape) /
                                 std::max<int64_t>(1, last(c.in(0))));
 }
@@ -279,9 +308,9 @@ bool checkSoftmaxSum(OpCheck& c) {
     return false;
   int64_t places =
       elementCount(c.in(0).shape) / std::max<int64_t>(1, last(c.in(0)));
-  return c.is(c.in(0), real) && c.is(c.in(1), wide) &&
+  return c.is(c.in(0), real) && c.isMath(c.in(1), c.in(0)) &&
          c.counts(c.in(1), places) && c.is(c.in(2), {DType::i32}) &&
-         c.counts(c.in(2), places) && c.is(c.out(0), wide) &&
+         c.counts(c.in(2), places) && c.isMath(c.out(0), c.in(0)) &&
          c.counts(c.out(0), 2 * places) && c.axis(c.op.string("axis"));
 }
 
@@ -301,7 +330,7 @@ bool checkCrossEntropyBackward(OpCheck& c) {
     return false;
   int64_t places =
       elementCount(c.in(0).shape) / std::max<int64_t>(1, last(c.in(0)));
-  return c.is(c.in(0), real) && c.is(c.in(1), wide) &&
+  return c.is(c.in(0), real) && c.isMath(c.in(1), c.in(0)) &&
          c.counts(c.in(1), places) && c.is(c.in(2), {c.in(1).dtype}) &&
          c.counts(c.in(2), 2 * places) && c.is(c.in(3), {DType::i32}) &&
          c.counts(c.in(3), places) && c.is(c.in(4), {DType::f32}) &&
@@ -325,7 +354,8 @@ bool checkSplit(OpCheck& c, const Buffer& part, const Buffer& whole,
     return c.fail("has `dim` = " + std::to_string(dim) + ", and `" + part.name +
                   "` is " + shapeText(part));
   std::vector<int64_t> shape = part.shape;
-  shape[dim] *= shards;
+  if (__builtin_mul_overflow(shape[dim], shards, &shape[dim]))
+    return c.fail("wants more than 2^63 elements in `" + whole.name + "`");
   return c.is(whole, {part.dtype}) && c.shaped(whole, shape);
 }
 
@@ -334,7 +364,7 @@ bool checkAdamW(OpCheck& c) {
     return false;
   int64_t elements = elementCount(c.in(0).shape);
   const Buffer& master = c.out(1);
-  return c.is(c.in(0), wide) && c.is(c.in(1), {DType::f64}) &&
+  return c.isMath(c.in(0), c.out(0)) && c.is(c.in(1), {DType::f64}) &&
          c.counts(c.in(1), 1) && c.is(c.in(2), {DType::f32}) &&
          c.counts(c.in(2), 1) && c.is(c.in(3), {DType::i32}) &&
          c.counts(c.in(3), 1) && c.is(c.out(0), real) &&
@@ -360,7 +390,7 @@ bool checkKind(OpCheck& c) {
            checkLinear(c, c.out(0), c.in(0), c.in(1));
   case OpKind::LinearWgrad:
     return c.arity(2, 1) && c.is(c.in(0), real) &&
-           c.is(c.in(1), {c.in(0).dtype}) && c.is(c.out(0), wide) &&
+           c.is(c.in(1), {c.in(0).dtype}) && c.isMath(c.out(0), c.in(0)) &&
            checkLinear(c, c.in(0), c.in(1), c.out(0));
   case OpKind::RmsNorm:
     return checkNorm(c);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 namespace reciperun::plan {
 namespace {
@@ -83,7 +84,91 @@ TEST(Validate, gathersAndSlices) {
   EXPECT_NE(refusal([&](Plan& p) { gather(p, -1, {1, 16, 4}); }), "");
 }
 
+/// One op in place of the sample's functions, over buffers of these types.
+std::string refusalOfOp(OpKind kind, std::vector<int> inputs,
+                        std::vector<int> outputs,
+                        const std::vector<Buffer>& buffers) {
+  return refusal([&](Plan& p) {
+    int first = int(p.buffers.size());
+    for (const Buffer& buffer : buffers)
+      addBuffer(p, "operand", buffer.dtype, buffer.shape);
+    for (std::vector<int>* list : {&inputs, &outputs})
+      for (int& number : *list)
+        number += first;
+    p.functions[0].ops = {makeOp(kind, "op", inputs, outputs)};
+  });
+}
+
+Buffer operand(DType type, std::vector<int64_t> shape) {
+  Buffer buffer;
+  buffer.dtype = type;
+  buffer.shape = std::move(shape);
+  return buffer;
+}
+
+TEST(Validate, kernelsReadTypesThatAreAsWideAsTheyThink) {
+  Buffer tokens = operand(DType::i32, {1, 8});
+  Buffer table = operand(DType::f32, {16, 4}),
+         rows = operand(DType::f32, {8, 4});
+  EXPECT_EQ(refusalOfOp(OpKind::Embedding, {0, 1}, {2}, {tokens, table, rows}),
+            "");
+  rows.dtype = DType::f64;
+  EXPECT_NE(refusalOfOp(OpKind::Embedding, {0, 1}, {2}, {tokens, table, rows}),
+            "");
+  EXPECT_NE(refusalOfOp(OpKind::EmbeddingBackward, {0, 1}, {2},
+                        {tokens, rows, table}),
+            "");
+  // The sums of a softmax over doubles are doubles.
+  Buffer logits = operand(DType::f64, {8, 4}),
+         largest = operand(DType::f32, {8});
+  EXPECT_NE(refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}), "");
+  largest.dtype = DType::f64;
+  EXPECT_EQ(refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}), "");
+}
+
+TEST(Validate, sizesThatLeave64Bits) {
+  // Two operands whose dimensions multiply to 2^64.
+  auto widen = [](Plan& p) {
+    p.memory.arena = p.memory.total = std::numeric_limits<int64_t>::max();
+  };
+  EXPECT_NE(refusal([&](Plan& p) {
+              widen(p);
+              p.buffers[0].shape = {int64_t(1) << 32};
+              p.buffers[8].shape = {int64_t(1) << 32, 1};
+              p.functions[0].ops = {makeOp(OpKind::Linear, "op", {6, 8}, {7})};
+              p.buffers[6].shape = {int64_t(1) << 32};
+            }).find("more than 2^63 elements"),
+            std::string::npos);
+  EXPECT_NE(refusal([&](Plan& p) {
+              p.data.sequence = std::numeric_limits<int64_t>::max();
+              p.train.microBatch = 4;
+            }).find("more than 2^63 tokens"),
+            std::string::npos);
+  EXPECT_REFUSED(p.train.accumulation = std::numeric_limits<int64_t>::max(),
+                 "global batch 2 is not");
+}
+
+TEST(Validate, attributesThatKernelsKnow) {
+  EXPECT_REFUSED(
+      (addBuffer(p, "heads", DType::f32, {1, 8, 1, 2}),
+       p.functions[0].ops = {makeOp(OpKind::Rope, "rope", {15 + 1, 0},
+                                    {15 + 1})},
+       p.functions[0].ops[0].attributes = {{"scaling", std::string("yarn")}}),
+      "has `scaling` = `yarn`, which is not known");
+  EXPECT_REFUSED(
+      (addBuffer(p, "samples", DType::i64, {1}),
+       p.functions[0].ops = {makeOp(OpKind::Dropout, "drop", {6, 16}, {6})},
+       p.functions[0].ops[0].attributes = {{"axes",
+                                            std::vector<std::string>{"dp"}}}),
+      "has 1 `axes` for 3 dimensions");
+}
+
 TEST(Validate, schedules) {
+  EXPECT_REFUSED(p.schedules[0].steps[1].slot = 3, "slot 3 in 3 steps");
+  EXPECT_REFUSED(p.schedules[0].steps[1].slot = std::numeric_limits<int>::max(),
+                 "slot");
+  EXPECT_REFUSED(p.schedules[0].steps.erase(p.schedules[0].steps.begin()),
+                 "no schedule `train`");
   EXPECT_REFUSED(p.schedules[0].steps[1].function = 2, "runs function 2 of 2");
   EXPECT_REFUSED(p.schedules[0].steps[1].microBatch = 1, "micro-batch 1 of 1");
   EXPECT_REFUSED(p.schedules[0].steps[1].slot = -1, "slot -1");
@@ -96,6 +181,10 @@ TEST(Validate, parametersAndRegions) {
   EXPECT_REFUSED(p.parameters[0].gradient = 6, "instead of 24");
   EXPECT_REFUSED((p.parameters[0].hfShape = {12, 5}), "external shape");
   EXPECT_REFUSED(p.parameters[0].loraA = 1, "names parameter 1 of 1");
+  EXPECT_REFUSED(p.parameters[0].init.kind = "uniform", "not known");
+  EXPECT_REFUSED(p.parameters[0].loraA = 0, "names parameter -1 of 1");
+  EXPECT_REFUSED((p.parameters[0].loraA = p.parameters[0].loraB = 0),
+                 "LoRA factors");
   EXPECT_REFUSED(p.regions[0].elements = 23, "23 elements over 2 ranks");
   EXPECT_REFUSED(p.regions[0].parameters = {1}, "names parameter 1 of 1");
   EXPECT_REFUSED(p.regions[0].shardAxis = "pp", "no axis");
@@ -107,6 +196,10 @@ TEST(Validate, inputsAndTraining) {
   EXPECT_REFUSED(p.outputs.loss = 1, "of another type");
   EXPECT_REFUSED(p.train.globalBatch = 3, "global batch 3");
   EXPECT_REFUSED(p.train.logEvery = 0, "out of range");
+  EXPECT_REFUSED(p.train.steps = int64_t(1) << 31, "out of range");
+  EXPECT_REFUSED(p.train.epochs = 1e300, "out of range");
+  EXPECT_REFUSED(p.train.learningRate.warmup = -1, "out of range");
+  EXPECT_REFUSED(p.compute = DType::i32, "computes in integers");
   EXPECT_REFUSED(p.outputs.loss = -1, "no loss");
   EXPECT_REFUSED(p.schedules[0].name = "run", "no schedule `train`");
   EXPECT_REFUSED(p.data.train.reset(), "no training data");
