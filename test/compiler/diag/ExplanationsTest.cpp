@@ -10,6 +10,32 @@ using namespace recipec::diag;
 
 namespace {
 
+/// Sentences end in a point, an exclamation mark or a question mark before a
+/// space or a line's end; an example ends one too.
+int sentences(const std::string& text) {
+  int count = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool isEnd = text[i] == '.' || text[i] == '!' || text[i] == '?';
+    bool isLast =
+        i + 1 == text.size() || text[i + 1] == ' ' || text[i + 1] == '\n';
+    bool isElision = i > 0 && text[i - 1] == '.';
+    count += isEnd && isLast && !isElision;
+  }
+  return count;
+}
+
+TEST(ExplanationsTest, EveryTextHasAnExampleAndItsRemedy) {
+  for (const std::string& name : kindNames()) {
+    std::string text(explanation(*findKind(name)));
+    EXPECT_GE(sentences(text), 2) << name;
+    size_t example = text.find("\n\n    ");
+    ASSERT_NE(example, std::string::npos) << name << " has no example";
+    size_t remedy = text.find("\n\n", example + 2);
+    ASSERT_NE(remedy, std::string::npos) << name << " ends in its example";
+    EXPECT_GT(text.size() - remedy, 20u) << name;
+  }
+}
+
 TEST(ExplanationsTest, EveryKindIsExplained) {
   for (const std::string& name : kindNames()) {
     auto kind = findKind(name);
