@@ -8,6 +8,7 @@
 //                 drops those that mean nothing, balances brackets, and calls
 //                 a brace BLOCK_OPEN where it opens the body of a statement
 //                 (`for i in 0..n {`) and may not amend the expression before.
+//                 Commas of such a header stay COMMA.
 //   Transformer   applies the precedence of operators, splits strings at their
 //                 interpolations and checks which items a body may hold.
 //
@@ -26,6 +27,7 @@ declarations : (declaration (SEPARATOR declaration)*)? ;
 declaration
   : importDeclaration
   | recipeDeclaration
+  | mixinDeclaration
   | schemaDeclaration
   | modelDeclaration
   | opDeclaration
@@ -34,9 +36,21 @@ declaration
   | block
   ;
 
-importDeclaration : IMPORT (path | STRING) (AS name)? ;
+importDeclaration : IMPORT (path | STRING) (AS name)? selection? ;
 
-recipeDeclaration : RECIPE name (AMENDS expression headedBody | body) ;
+// `{ llama3_8b, llama3_70b as big }`
+selection : OPEN (selected (SEPARATOR selected)*)? CLOSE ;
+
+selected : name (AS name)? ;
+
+recipeDeclaration
+  : ABSTRACT? RECIPE name
+    (AMENDS expression mixins? headedBody | mixins headedBody | body)
+  ;
+
+mixins : WITH expression (COMMA expression)* ;
+
+mixinDeclaration : MIXIN name parameters? body ;
 
 schemaDeclaration : SCHEMA name body ;
 
@@ -60,6 +74,7 @@ items : (item (SEPARATOR item)*)? ;
 
 item
   : setting
+  | entry
   | fixedField
   | require
   | let
@@ -73,6 +88,9 @@ item
 // `a.b = value`, `a { ... }`, `a : type = default`
 setting : path (ASSIGN expression | body | COLON type (ASSIGN expression)?) ;
 
+// `[key] = value`, of a map
+entry : LBRACKET expression RBRACKET ASSIGN expression ;
+
 // Without a value, the compiler itself sets the field (`name` of a recipe).
 fixedField : FIXED name COLON type (ASSIGN expression)? ;
 
@@ -80,11 +98,11 @@ require : REQUIRE expression (COLON expression)? ;
 
 let : LET name ASSIGN expression ;
 
-function : FUN name parameters (COLON type)? ASSIGN expression ;
+function : FUN name parameters (COLON type)? (ASSIGN expression | body) ;
 
 block : BLOCK name parameters body ;
 
-forStatement : FOR name IN expression headedBody ;
+forStatement : FOR name (COMMA name)? IN expression headedBody ;
 
 ifStatement : IF expression headedBody (ELSE (ifStatement | body))? ;
 
@@ -101,10 +119,15 @@ type : typeTerm (PIPE typeTerm)* ;
 typeTerm
   : path mapArguments?
   | STRING
+  | MINUS? INTEGER
   | LBRACKET type RBRACKET
+  | LPAREN type RPAREN
+  | functionType
   | NONE
   | AUTO
   ;
+
+functionType : FUN LPAREN (type (COMMA type)*)? RPAREN COLON typeTerm ;
 
 mapArguments : LBRACKET type COMMA type RBRACKET ;
 
@@ -134,8 +157,10 @@ suffix
 argument : expression (ASSIGN expression)? ;
 
 primary
-  : (INTEGER | FLOAT) IDENTIFIER?
+  : (INTEGER | FLOAT) (IDENTIFIER IDENTIFIER?)?
+  | PERCENTAGE
   | STRING
+  | TEXT
   | NONE
   | AUTO
   | TRUE
@@ -147,21 +172,23 @@ primary
   ;
 
 list
-  : LBRACKET
-    (expression
-      ( FOR name IN expression (IF expression)?
-      | (COMMA expression)*
-      )
-    )?
-    RBRACKET
+  : LBRACKET (expression (clause+ | (COMMA expression)*))? RBRACKET
   ;
+
+// `for x in xs`, `for key, value in map`, `for index, x in xs if x > 0`
+clause : FOR name (COMMA name)? IN expression (IF expression)? ;
 
 path : name (DOT name)* ;
 
-name : IDENTIFIER | IMPORT | RECIPE | SCHEMA | MODEL | OP | AMENDS | AS ;
+name
+  : IDENTIFIER
+  | ABSTRACT | AMENDS | AS | IMPORT | MIXIN | MODEL | OP | RECIPE | SCHEMA
+  | WITH
+  ;
 
 // ---- tokens -----------------------------------------------------------------
 
+ABSTRACT : 'abstract' ;
 AMENDS : 'amends' ;
 AND : 'and' ;
 AS : 'as' ;
@@ -176,6 +203,7 @@ IF : 'if' ;
 IMPORT : 'import' ;
 IN : 'in' ;
 LET : 'let' ;
+MIXIN : 'mixin' ;
 MODEL : 'model' ;
 NONE : 'none' ;
 NOT : 'not' ;
@@ -187,6 +215,7 @@ RETURN : 'return' ;
 SCHEMA : 'schema' ;
 THEN : 'then' ;
 TRUE : 'true' ;
+WITH : 'with' ;
 
 OPEN : '{' ;
 CLOSE : '}' ;
@@ -214,16 +243,25 @@ GREATER : '>' ;
 GREATER_EQUAL : '>=' ;
 
 INTEGER : DIGITS ;
+// The remainder has a space before its `%`.
+PERCENTAGE : DIGITS ('.' DIGITS)? '%' ;
 FLOAT : DIGITS '.' DIGITS EXPONENT? | DIGITS EXPONENT ;
 fragment DIGITS : [0-9] ('_'? [0-9])* ;
 fragment EXPONENT : [eE] [+-]? [0-9]+ ;
 
 IDENTIFIER : [a-zA-Z_] [a-zA-Z0-9_]* ;
 
+// Lines between `"""` and `"""`; Literals finds the interpolations.
+TEXT : '"""' ('"'? '"'? TEXT_PART)* '"""' ;
+fragment TEXT_PART : ~["\\] | '\\' . ;
+
 STRING : '"' (~["\\{\r\n] | ESCAPE | HOLE)* '"' ;
 fragment ESCAPE : '\\' ~[\r\n] ;
 // Strings in an interpolation may themselves be interpolated.
 fragment HOLE : '{' (~["{}\r\n] | STRING)* '}' ;
+
+// Quotation marks that are not closed.
+BROKEN_TEXT : '"""' ('"'? '"'? TEXT_PART)* ;
 
 // A string that does not end, or whose interpolation does not.
 BROKEN_STRING : '"' (~["\\\r\n] | ESCAPE)* '\\'? ;

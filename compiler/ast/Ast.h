@@ -45,22 +45,24 @@ struct Comments {
 struct KeywordLiteral {
   enum class Which { none, automatic, trueValue, falseValue } which;
 };
-/// `42`, `1_000`; the value is exact.
+/// `42`, `1_000`, `8Ki`; the value is exact.
 struct IntLiteral {
   int64_t value;
 };
-/// `2e-5`, `0.1`
+/// `2e-5`, `0.1`; `3%` is 0.03
 struct FloatLiteral {
   double value;
 };
-/// A number with a unit: `80GiB`, `500 steps`, `3 epochs`, `30min`.
+/// A number with a unit: `80GiB`, `500 steps`, `8Ki tokens`, `30min`. A
+/// multiplier (`Ki`) is in the value already.
 struct QuantityLiteral {
   double value;
   bool isInteger;
   Name unit;
 };
 /// A string; interpolations `{expr}` split it into parts. `texts` has one more
-/// element than `holes`.
+/// element than `holes`. Of a string over several lines the indentation has
+/// been taken off.
 struct StringLiteral {
   std::vector<std::string> texts;
   std::vector<ExprId> holes;
@@ -96,12 +98,18 @@ struct Amend {
 struct ListExpr {
   std::vector<ExprId> elements;
 };
-/// `[expr for name in source if condition]`
-struct Comprehension {
-  ExprId element;
-  Name variable;
+/// `for name in source if condition`. With two names: index and element of a
+/// list, key and value of a map.
+struct Clause {
+  std::vector<Name> variables; // one or two
   ExprId source;
   ExprId condition; // none where absent
+};
+/// `[expr for x in xs for y in ys if condition]`; the last clause turns
+/// fastest.
+struct Comprehension {
+  ExprId element;
+  std::vector<Clause> clauses; // at least one
 };
 enum class UnaryOp { negate, logicalNot };
 struct Unary {
@@ -153,13 +161,16 @@ struct Expr {
 
 // ---- types ----------------------------------------------------------------
 
-/// A type as written: `int`, `bytes`, `"1f1b" | "interleaved"`, `[string]`,
-/// `rope_scaling | none`, `int | auto`, `map[string, int]`.
+/// A type as written: `int`, `bytes`, `"1f1b" | "interleaved"`, `1 | 2 | 4`,
+/// `[string]`, `rope_scaling | none`, `map[string, int]`, `fun(int): float`.
 struct NamedType {
   std::vector<Name> path; // `int`, `llama.rope_scaling`, `none`, `auto`
 };
 struct StringType {
   std::string value; // a literal type
+};
+struct IntType {
+  int64_t value; // a literal type
 };
 struct ListType {
   TypeId element;
@@ -171,9 +182,15 @@ struct MapType {
 struct UnionType {
   std::vector<TypeId> members;
 };
+struct FunctionType {
+  std::vector<TypeId> parameters;
+  TypeId result;
+};
 struct Type {
   SourceRange range;
-  std::variant<NamedType, StringType, ListType, MapType, UnionType> node;
+  std::variant<NamedType, StringType, IntType, ListType, MapType, UnionType,
+               FunctionType>
+      node;
 };
 
 // ---- bodies: what stands between braces ------------------------------------
@@ -183,6 +200,11 @@ struct Assignment {
   std::vector<Name> path; // one name, or dotted
   ExprId value;           // none when `body` is there
   BodyId body;            // none when `value` is there
+};
+/// `[key] = value` of a map
+struct Entry {
+  ExprId key;
+  ExprId value;
 };
 /// `name : type = default`, `fixed name : type = expr`. The compiler itself
 /// sets a fixed field without a value.
@@ -205,14 +227,16 @@ struct Let {
 /// `name = value` in a block of a model, where a name may be bound again.
 /// Shares Assignment; told apart by the body's kind.
 
-/// `for name in source { ... }`: repeats statements; names bound again inside
-/// are carried from one turn to the next.
+/// `for name in source { ... }`, of one or two names as in a Clause. In a block
+/// it repeats statements, and names bound again inside are carried from one
+/// turn to the next; in a map it repeats entries.
 struct For {
-  Name variable;
+  std::vector<Name> variables;
   ExprId source;
   BodyId body;
 };
-/// `if condition { ... } else { ... }` as a statement of a block
+/// `if condition { ... } else { ... }` as a statement of a block, or around
+/// entries of a map
 struct If {
   ExprId condition;
   BodyId thenBody;
@@ -233,19 +257,21 @@ struct BlockDecl {
   std::vector<Parameter> parameters;
   BodyId body; // none for an op
 };
-/// `fun name(a: int): int = expr`: a pure function of values.
+/// `fun name(a: int): int = expr`, or with a body of `let`s and one `return`:
+/// a pure function of values.
 struct FunDecl {
   Name name;
   std::vector<Parameter> parameters;
   TypeId result; // none where absent
-  ExprId value;
+  ExprId value;  // none when `body` is there
+  BodyId body;   // none when `value` is there
 };
 
 struct Item {
   SourceRange range;
   Comments comments;
-  std::variant<Assignment, FieldDecl, Require, Let, For, If, Return, BlockDecl,
-               FunDecl>
+  std::variant<Assignment, Entry, FieldDecl, Require, Let, For, If, Return,
+               BlockDecl, FunDecl>
       node;
 };
 
@@ -258,17 +284,34 @@ struct Body {
 
 // ---- files -----------------------------------------------------------------
 
-/// `import std.models.llama`, `import "../team/base.recipe" as base`
+/// `name`, or `name as other`
+struct Selected {
+  Name name;
+  std::optional<Name> alias;
+};
+/// `import std.models.llama`, `import "../team/base.recipe" as base`,
+/// `import std.models.llama { llama3_8b, llama3_70b as big }`. With a selection
+/// the file itself has a name only where `as` gives one.
 struct Import {
   std::vector<Name> path; // empty for a quoted path
   std::string file;       // empty for a dotted path
   SourceRange targetRange;
   std::optional<Name> alias;
+  std::optional<std::vector<Selected>> selection;
 };
-/// `recipe name amends other { ... }`
+/// `recipe name amends parent with mixin, mixin { ... }`. An abstract recipe
+/// serves as a parent alone.
 struct RecipeDecl {
+  bool isAbstract = false;
   Name name;
   ExprId parent; // none where absent
+  std::vector<ExprId> mixins;
+  BodyId body;
+};
+/// `mixin name(parameters) { ... }`: settings for any recipe.
+struct MixinDecl {
+  Name name;
+  std::vector<Parameter> parameters;
   BodyId body;
 };
 /// `schema name { fields }`: a closed record type.
@@ -286,8 +329,8 @@ struct ModelDecl {
 struct Declaration {
   SourceRange range;
   Comments comments;
-  std::variant<Import, RecipeDecl, SchemaDecl, ModelDecl, Let, BlockDecl,
-               FunDecl>
+  std::variant<Import, RecipeDecl, MixinDecl, SchemaDecl, ModelDecl, Let,
+               BlockDecl, FunDecl>
       node;
 };
 

@@ -32,10 +32,10 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string join(const std::vector<Name>& path) {
+std::string join(const std::vector<Name>& names, const char* between = ".") {
   std::string result;
-  for (const Name& name : path)
-    result += (result.empty() ? "" : ".") + name.text;
+  for (const Name& name : names)
+    result += (result.empty() ? "" : between) + name.text;
   return result;
 }
 
@@ -118,10 +118,24 @@ private:
     if (node.alias)
       text += " as " + node.alias->text;
     line("import", range, text);
+    if (node.selection)
+      for (const Selected& selected : *node.selection)
+        nested([&] {
+          line("select", selected.name.range,
+               selected.name.text +
+                   (selected.alias ? " as " + selected.alias->text : ""));
+        });
   }
   void print(const RecipeDecl& node, SourceRange range) {
-    line("recipe", range, node.name.text);
+    line(node.isAbstract ? "abstract recipe" : "recipe", range, node.name.text);
     child("amends", node.parent);
+    for (ExprId mixin : node.mixins)
+      child("with", mixin);
+    child(node.body);
+  }
+  void print(const MixinDecl& node, SourceRange range) {
+    line("mixin", range, node.name.text);
+    print(node.parameters);
     child(node.body);
   }
   void print(const SchemaDecl& node, SourceRange range) {
@@ -146,7 +160,10 @@ private:
     line("fun", range, node.name.text);
     print(node.parameters);
     child(node.result);
-    child(node.value);
+    if (node.value != ExprId::none)
+      child(node.value);
+    else
+      child(node.body);
   }
   void print(const std::vector<Parameter>& parameters) {
     for (const Parameter& parameter : parameters)
@@ -164,6 +181,11 @@ private:
     else
       child(node.value);
   }
+  void print(const Entry& node, SourceRange range) {
+    line("entry", range);
+    child("key", node.key);
+    child(node.value);
+  }
   void print(const FieldDecl& node, SourceRange range) {
     line(node.isFixed ? "fixed field" : "field", range, node.name.text);
     child(node.type);
@@ -175,7 +197,7 @@ private:
     child("message", node.message);
   }
   void print(const For& node, SourceRange range) {
-    line("for", range, node.variable.text);
+    line("for", range, join(node.variables, ", "));
     child("in", node.source);
     child(node.body);
   }
@@ -200,6 +222,18 @@ private:
   }
   void print(const StringType& node, SourceRange range) {
     line("literal type", range, quoted(node.value));
+  }
+  void print(const IntType& node, SourceRange range) {
+    line("literal type", range, std::to_string(node.value));
+  }
+  void print(const FunctionType& node, SourceRange range) {
+    line("function type", range);
+    for (TypeId parameter : node.parameters)
+      child(parameter);
+    nested([&] {
+      line("result", file[node.result].range);
+      child(node.result);
+    });
   }
   void print(const ListType& node, SourceRange range) {
     line("list type", range);
@@ -271,10 +305,14 @@ private:
       child(element);
   }
   void print(const Comprehension& node, SourceRange range) {
-    line("comprehension", range, node.variable.text);
+    line("comprehension", range);
     child(node.element);
-    child("in", node.source);
-    child("if", node.condition);
+    for (const Clause& clause : node.clauses)
+      nested([&] {
+        line("for", clause.variables[0].range, join(clause.variables, ", "));
+        child("in", clause.source);
+        child("if", clause.condition);
+      });
   }
   void print(const Unary& node, SourceRange range) {
     line("unary", range, spelling(node.op));

@@ -13,6 +13,13 @@ static std::string join(const std::vector<ast::Name>& path) {
   return result;
 }
 
+std::string joined(const std::vector<ast::Name>& variables) {
+  std::string result;
+  for (const ast::Name& name : variables)
+    result += (result.empty() ? "" : ", ") + name.text;
+  return result;
+}
+
 // ---- bodies -----------------------------------------------------------------
 
 Writer::Flat Writer::flat(ast::BodyId id) {
@@ -131,6 +138,18 @@ Writer::Flat Writer::flat(const ast::Item& item) {
       return std::nullopt;
     return join(node->path) + (isBody ? " " : " = ") + *value;
   }
+  if (const auto* node = std::get_if<ast::Entry>(&item.node)) {
+    Flat key = flat(node->key), value = flat(node->value);
+    if (!key || !value)
+      return std::nullopt;
+    return "[" + *key + "] = " + *value;
+  }
+  if (const auto* node = std::get_if<ast::For>(&item.node)) {
+    Flat source = flat(node->source), inner = flat(node->body);
+    if (!source || !inner || hasOuterBrace(node->source))
+      return std::nullopt;
+    return "for " + joined(node->variables) + " in " + *source + " " + *inner;
+  }
   if (const auto* node = std::get_if<ast::Return>(&item.node)) {
     Flat value = flat(node->value);
     if (!value)
@@ -173,6 +192,13 @@ void Writer::write(const ast::Assignment& node, int indent, int nameWidth) {
   value(node.value, indent);
 }
 
+void Writer::write(const ast::Entry& node, int indent) {
+  out += "[";
+  write(node.key, indent, 3);
+  out += "] = ";
+  value(node.value, indent);
+}
+
 void Writer::write(const ast::FieldDecl& node, int indent) {
   if (node.isFixed)
     out += "fixed ";
@@ -208,7 +234,7 @@ void Writer::write(const ast::Let& node, int indent) {
 }
 
 void Writer::write(const ast::For& node, int indent) {
-  out += "for " + node.variable.text + " in ";
+  out += "for " + joined(node.variables) + " in ";
   header(node.source, indent);
   out += " ";
   body(node.body, indent, 0);
@@ -253,7 +279,13 @@ void Writer::write(const ast::FunDecl& node, int indent) {
   if (node.result != ast::TypeId::none)
     result = ": " + flat(node.result);
   parameters(node.parameters, indent, width(result) + 2);
-  out += result + " = ";
+  out += result;
+  if (node.value == ast::ExprId::none) {
+    out += " ";
+    body(node.body, indent, 0);
+    return;
+  }
+  out += " = ";
   if (fits(flat(node.value), 0)) {
     write(node.value, indent, 0);
     return;

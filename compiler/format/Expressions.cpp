@@ -25,7 +25,7 @@ static std::string quantity(std::string_view text,
                             const ast::QuantityLiteral& node) {
   static constexpr std::string_view counts[] = {"step",   "steps", "epoch",
                                                 "epochs", "token", "tokens"};
-  std::string number(text.substr(0, text.size() - node.unit.text.size()));
+  std::string number(text.substr(0, text.rfind(node.unit.text)));
   while (number.ends_with(' ') || number.ends_with('\t'))
     number.pop_back();
   bool isCount = std::find(std::begin(counts), std::end(counts),
@@ -45,9 +45,19 @@ std::string Writer::flat(ast::TypeId id) {
     return std::string(sources.text(type.range));
   if (const auto* node = std::get_if<ast::ListType>(&type.node))
     return "[" + flat(node->element) + "]";
+  if (std::holds_alternative<ast::IntType>(type.node))
+    return std::string(sources.text(type.range));
   if (const auto* node = std::get_if<ast::MapType>(&type.node))
     return "map[" + flat(node->key) + ", " + flat(node->value) + "]";
   std::string result;
+  if (const auto* node = std::get_if<ast::FunctionType>(&type.node)) {
+    for (ast::TypeId parameter : node->parameters)
+      result += (result.empty() ? "" : ", ") + flat(parameter);
+    bool isUnion =
+        std::holds_alternative<ast::UnionType>(file[node->result].node);
+    std::string made = flat(node->result);
+    return "fun(" + result + "): " + (isUnion ? "(" + made + ")" : made);
+  }
   for (ast::TypeId member : std::get<ast::UnionType>(type.node).members)
     result += (result.empty() ? "" : " | ") + flat(member);
   return result;
@@ -80,6 +90,17 @@ Writer::Flat Writer::flat(const ast::Argument& argument) {
   if (!value || !argument.name)
     return value;
   return argument.name->text + " = " + *value;
+}
+
+Writer::Flat Writer::flat(const ast::Clause& clause) {
+  Flat source = flat(clause.source);
+  if (!source)
+    return std::nullopt;
+  std::string text = "for " + joined(clause.variables) + " in " + *source;
+  if (clause.condition == ast::ExprId::none)
+    return text;
+  Flat condition = flat(clause.condition);
+  return condition ? Flat(text + " if " + *condition) : std::nullopt;
 }
 
 /// What the operands of an operator must bind, so that no brackets are needed.
@@ -134,7 +155,11 @@ Writer::Flat Writer::flatNode(const ast::Expr& expr) {
     }
     Flat operator()(const ast::IntLiteral&) { return writer.literal(expr); }
     Flat operator()(const ast::FloatLiteral&) { return writer.literal(expr); }
-    Flat operator()(const ast::StringLiteral&) { return writer.literal(expr); }
+    Flat operator()(const ast::StringLiteral&) {
+      // A string over several lines keeps them.
+      std::string text = writer.literal(expr);
+      return text.find('\n') == std::string::npos ? Flat(text) : std::nullopt;
+    }
     Flat operator()(const ast::QuantityLiteral& node) {
       return quantity(writer.literal(expr), node);
     }
@@ -159,12 +184,10 @@ Writer::Flat Writer::flatNode(const ast::Expr& expr) {
       return concatenate({"[", flatList(asArguments(node.elements)), "]"});
     }
     Flat operator()(const ast::Comprehension& node) {
-      Flat condition = "";
-      if (node.condition != ast::ExprId::none)
-        condition = concatenate({" if ", writer.flat(node.condition)});
-      return concatenate({"[", writer.flat(node.element), " for ",
-                          node.variable.text, " in ", writer.flat(node.source),
-                          condition, "]"});
+      Flat text = concatenate({"[", writer.flat(node.element)});
+      for (const ast::Clause& clause : node.clauses)
+        text = concatenate({text, " ", writer.flat(clause)});
+      return concatenate({text, "]"});
     }
     Flat operator()(const ast::Unary& node) {
       bool isNot = node.op == ast::UnaryOp::logicalNot;
@@ -188,6 +211,31 @@ Writer::Flat Writer::flatNode(const ast::Expr& expr) {
     }
   };
   return std::visit(Visitor{*this, expr, list}, expr.node);
+}
+
+/// A string of one line, or a text: its lines and closing marks move together,
+/// which does not change what it means.
+void Writer::text(std::string_view source, int indent) {
+  size_t end = source.find('\n');
+  out += source.substr(0, end);
+  if (end == std::string_view::npos)
+    return;
+  while (out.ends_with(' ') || out.ends_with('\t') || out.ends_with('\r'))
+    out.pop_back();
+  size_t marks = source.rfind('\n') + 1;
+  std::string_view old = source.substr(marks, source.find('"', marks) - marks);
+  while (end != std::string_view::npos) {
+    source.remove_prefix(end + 1);
+    end = source.find('\n');
+    std::string_view line = source.substr(0, end);
+    out += '\n';
+    if (!line.starts_with(old)) // blank
+      continue;
+    line.remove_prefix(old.size());
+    if (!line.empty())
+      out.append(size_t(indent), ' ');
+    out += line;
+  }
 }
 
 // ---- several lines ----------------------------------------------------------
@@ -261,7 +309,9 @@ void Writer::writeNode(const ast::Expr& expr, int indent, int reserve) {
     void operator()(const ast::IntLiteral&) { atom(); }
     void operator()(const ast::FloatLiteral&) { atom(); }
     void operator()(const ast::QuantityLiteral&) { atom(); }
-    void operator()(const ast::StringLiteral&) { atom(); }
+    void operator()(const ast::StringLiteral&) {
+      writer.text(writer.literal(expr), indent + indentWidth);
+    }
     void operator()(const ast::NameRef&) { atom(); }
     void atom() { writer.out += *writer.flatNode(expr); }
   };
@@ -386,14 +436,21 @@ void Writer::comprehension(const ast::Comprehension& node, int indent,
   out += "[";
   int begin = column();
   write(node.element, indent, 0);
-  newline(begin);
-  out += "for " + node.variable.text + " in ";
-  bool hasCondition = node.condition != ast::ExprId::none;
-  write(node.source, indent, hasCondition ? 0 : reserve + 1);
-  if (hasCondition) {
+  for (const ast::Clause& clause : node.clauses) {
+    int behind = &clause == &node.clauses.back() ? reserve + 1 : 0;
     newline(begin);
-    out += "if ";
-    write(node.condition, indent, reserve + 1);
+    if (Flat text = flat(clause); fits(text, behind)) {
+      out += *text;
+      continue;
+    }
+    out += "for " + joined(clause.variables) + " in ";
+    bool hasCondition = clause.condition != ast::ExprId::none;
+    write(clause.source, indent, hasCondition ? 0 : behind);
+    if (hasCondition) {
+      newline(begin);
+      out += "if ";
+      write(clause.condition, indent, behind);
+    }
   }
   out += "]";
 }

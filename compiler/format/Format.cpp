@@ -144,15 +144,77 @@ void Writer::write(const ast::Import& node) {
                            : join(node.path);
   if (node.alias)
     out += " as " + node.alias->text;
+  if (node.selection)
+    selection(*node.selection);
+}
+
+void Writer::selection(const std::vector<ast::Selected>& selection) {
+  std::vector<std::string> parts;
+  std::string whole = " {";
+  for (const ast::Selected& part : selection) {
+    parts.push_back(part.name.text +
+                    (part.alias ? " as " + part.alias->text : ""));
+    whole += (parts.size() > 1 ? ", " : " ") + parts.back();
+  }
+  whole += parts.empty() ? "}" : " }";
+  if (fits(whole, 0)) {
+    out += whole;
+    return;
+  }
+  out += " {";
+  for (const std::string& part : parts) {
+    newline(indentWidth);
+    out += part;
+  }
+  newline(0);
+  out += "}";
 }
 
 void Writer::write(const ast::RecipeDecl& node) {
+  if (node.isAbstract)
+    out += "abstract ";
   out += "recipe " + node.name.text + " ";
   if (node.parent != ast::ExprId::none) {
     out += "amends ";
     header(node.parent, 0);
     out += " ";
   }
+  if (!node.mixins.empty())
+    mixins(node.mixins);
+  body(node.body, 0, 0, Aligned::settings);
+}
+
+/// Behind `recipe NAME amends PARENT`, or on lines of their own.
+void Writer::mixins(const std::vector<ast::ExprId>& mixins) {
+  Flat whole = "with ";
+  for (size_t i = 0; i < mixins.size() && whole; ++i) {
+    Flat text = flat(mixins[i]);
+    if (text && hasOuterBrace(mixins[i]))
+      text = "(" + *text + ")";
+    whole = text ? Flat(*whole + (i > 0 ? ", " : "") + *text) : std::nullopt;
+  }
+  if (fits(whole, 2)) {
+    out += *whole + " ";
+    return;
+  }
+  newline(2 * indentWidth);
+  out += "with ";
+  int begin = column();
+  for (size_t i = 0; i < mixins.size(); ++i) {
+    if (i > 0) {
+      out += ",";
+      newline(begin);
+    }
+    header(mixins[i], begin);
+  }
+  out += " ";
+}
+
+void Writer::write(const ast::MixinDecl& node) {
+  out += "mixin " + node.name.text;
+  if (!node.parameters.empty())
+    parameters(node.parameters, 0, 2);
+  out += " ";
   body(node.body, 0, 0, Aligned::settings);
 }
 

@@ -22,6 +22,9 @@ inline constexpr int indentWidth = 2;
 /// The text in columns: code points.
 int width(std::string_view text);
 
+/// The names that a `for` binds: `key, value`.
+std::string joined(const std::vector<ast::Name>& variables);
+
 class Writer {
 public:
   Writer(const ast::File& file, const SourceMap& sources)
@@ -36,6 +39,9 @@ private:
   void declaration(const ast::Declaration& declaration);
   void write(const ast::Import& node);
   void write(const ast::RecipeDecl& node);
+  void write(const ast::MixinDecl& node);
+  void selection(const std::vector<ast::Selected>& selection);
+  void mixins(const std::vector<ast::ExprId>& mixins);
   void write(const ast::SchemaDecl& node);
   void write(const ast::ModelDecl& node);
   void newline(int indent);
@@ -58,6 +64,7 @@ private:
   Flat flat(ast::BodyId id);
   Flat flat(const ast::Item& item);
   void write(const ast::Assignment& node, int indent, int nameWidth);
+  void write(const ast::Entry& node, int indent);
   void write(const ast::FieldDecl& node, int indent);
   void write(const ast::Require& node, int indent);
   void write(const ast::Let& node, int indent);
@@ -80,6 +87,7 @@ private:
   Flat flat(ast::ExprId id, int strength);
   std::string flat(ast::TypeId id);
   Flat flat(const ast::Argument& argument);
+  Flat flat(const ast::Clause& clause);
   Flat flatNode(const ast::Expr& expr);
   /// Writes at the current column; lines begun inside are indented by
   /// `indent`, and `reserve` columns stay free on the last one.
@@ -88,6 +96,7 @@ private:
   void writeNode(const ast::Expr& expr, int indent, int reserve);
   void bracketed(char open, const std::vector<ast::Argument>& parts, char close,
                  int indent, int reserve);
+  void text(std::string_view source, int indent);
   void fill(const std::vector<ast::Argument>& parts, int reserve);
   void argument(const ast::Argument& argument, int indent, int reserve);
   void binary(const ast::Binary& node, int indent, int reserve);

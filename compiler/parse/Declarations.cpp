@@ -62,6 +62,8 @@ Transformer::declaration(Grammar::DeclarationContext* context) {
     result.node = import(part);
   } else if (auto* part = context->recipeDeclaration()) {
     result.node = recipe(part);
+  } else if (auto* part = context->mixinDeclaration()) {
+    result.node = mixin(part);
   } else if (auto* part = context->schemaDeclaration()) {
     ast::Name declared = name(part->name());
     result.node =
@@ -94,20 +96,43 @@ ast::Import Transformer::import(Grammar::ImportDeclarationContext* context) {
   }
   if (auto* alias = context->name())
     node.alias = name(alias);
+  if (auto* selection = context->selection()) {
+    node.selection.emplace();
+    for (auto* part : selection->selected())
+      node.selection->push_back(selected(part));
+  }
+  return node;
+}
+
+ast::Selected Transformer::selected(Grammar::SelectedContext* context) {
+  auto names = context->name();
+  ast::Selected node{name(names[0]), std::nullopt};
+  if (names.size() > 1)
+    node.alias = name(names[1]);
   return node;
 }
 
 ast::RecipeDecl
 Transformer::recipe(Grammar::RecipeDeclarationContext* context) {
   ast::RecipeDecl node;
+  node.isAbstract = context->ABSTRACT() != nullptr;
   node.name = name(context->name());
-  if (auto* parent = context->expression()) {
-    node.parent = expression(parent);
-    node.body = body(context->headedBody(), BodyKind::settings);
-  } else {
-    node.parent = ast::ExprId::none;
-    node.body = body(context->body(), BodyKind::settings);
-  }
+  auto* parent = context->expression();
+  node.parent = parent ? expression(parent) : ast::ExprId::none;
+  if (auto* mixins = context->mixins())
+    for (auto* part : mixins->expression())
+      node.mixins.push_back(expression(part));
+  node.body = context->body() ? body(context->body(), BodyKind::recipe)
+                              : body(context->headedBody(), BodyKind::recipe);
+  return node;
+}
+
+ast::MixinDecl Transformer::mixin(Grammar::MixinDeclarationContext* context) {
+  ast::MixinDecl node;
+  node.name = name(context->name());
+  if (auto* declared = context->parameters())
+    node.parameters = parameters(declared);
+  node.body = body(context->body(), BodyKind::recipe);
   return node;
 }
 

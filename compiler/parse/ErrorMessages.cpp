@@ -134,8 +134,16 @@ private:
         break;
       kind = diag::Kind::ExpectedName;
       return "a path such as `std.models.llama`";
+    case Grammar::RuleClause:
+      if (expects(TokenType::IN))
+        return "`in`";
+      return error.inside == Grammar::RuleList ? "`,` or `]`" : listExpected();
     case Grammar::RuleList:
-      return expects(TokenType::IN) ? "`in`" : "`,` or `]`";
+      return "`,` or `]`";
+    case Grammar::RuleSelection:
+    case Grammar::RuleSelected:
+      return expects(TokenType::IDENTIFIER) ? "a name or `}`"
+                                            : "`,` or the end of the line";
     case Grammar::RuleParameters:
       if (beginsHere())
         return "`(`";
@@ -183,7 +191,8 @@ private:
                                      type == TokenType::IDENTIFIER)) ||
                        (hasExpression && beginsExpression(type)) ||
                        (isName(type) && type != TokenType::IDENTIFIER &&
-                        type != TokenType::AMENDS && type != TokenType::AS);
+                        type != TokenType::AMENDS && type != TokenType::AS &&
+                        type != TokenType::WITH);
       if (!isSkipped)
         add(type == TokenType::EOF ? list.endName : describeType(type));
     }
@@ -255,12 +264,17 @@ private:
       return declarationHelp();
     case Grammar::RuleSuffix:
       return argumentHelp();
+    case Grammar::RuleClause:
+      return "a comprehension is written `[x for x in xs]`";
     case Grammar::RuleList:
-      if (expects(TokenType::IN))
-        return "a comprehension is written `[x for x in xs]`";
+      if (isRemainder())
+        return remainderHelp();
       if (beginsExpression(found()))
         return "put a comma between the elements";
       return {};
+    case Grammar::RuleSelection:
+    case Grammar::RuleSelected:
+      return "names of a file are chosen with `import path { a, b as c }`";
     case Grammar::RuleConditional:
       return "a conditional is written `if condition then a else b`";
     case Grammar::RuleParameters:
@@ -273,7 +287,12 @@ private:
     case Grammar::RuleHeadedBody:
       return shapeHelp(error.inside);
     case Grammar::RuleLet:
+    case Grammar::RuleEntry:
     case Grammar::RuleFixedField:
+    case Grammar::RuleFunctionType:
+    case Grammar::RuleMixinDeclaration:
+    case Grammar::RuleMixins:
+    case Grammar::RuleRecipeDeclaration:
     case Grammar::RuleFunction:
     case Grammar::RuleBlock:
     case Grammar::RuleForStatement:
@@ -306,7 +325,22 @@ private:
     return {};
   }
 
+  /// `10%3`: the lexer took `10%` for a number.
+  bool isRemainder() const {
+    return previous() == TokenType::PERCENTAGE && beginsExpression(found());
+  }
+  std::string remainderHelp() const {
+    std::string number = textOf(error.token - 1);
+    number.pop_back();
+    return "`" + textOf(error.token - 1) +
+           "` is a number; the remainder is "
+           "written `" +
+           number + " % " + textOf(error.token) + "`";
+  }
+
   std::string itemHelp() const {
+    if (isRemainder())
+      return remainderHelp();
     if (found() == TokenType::ASSIGN)
       return "`==` compares; one item sets one value";
     if (found() == TokenType::COMMA)
@@ -325,8 +359,9 @@ private:
     if (error.token > 0 && !expects(TokenType::LET))
       return "put a line break between two declarations";
     std::string text = textOf(error.token);
-    auto meant = diag::didYouMean(
-        text, {"import", "recipe", "schema", "model", "let", "fun", "block"});
+    auto meant =
+        diag::didYouMean(text, {"import", "recipe", "abstract", "mixin",
+                                "schema", "model", "let", "fun", "block"});
     bool isDeclaration = isName(next()) || next() == TokenType::STRING;
     if (meant && isDeclaration)
       return "did you mean `" + *meant + "`?";
@@ -350,10 +385,21 @@ private:
     switch (rule) {
     case Grammar::RuleLet:
       return "a value is named with `let name = value`";
+    case Grammar::RuleEntry:
+      return "an entry of a map is written `[key] = value`";
+    case Grammar::RuleFunctionType:
+      return "the type of a function is written `fun(int): float`";
+    case Grammar::RuleMixinDeclaration:
+      return "a mixin is written `mixin name { ... }`";
+    case Grammar::RuleMixins:
+    case Grammar::RuleRecipeDeclaration:
+      return "a recipe is written `recipe name amends parent with mixin { ... "
+             "}`, where `amends` and `with` may be left out";
     case Grammar::RuleFixedField:
       return "a derived field is written `fixed name : type = value`";
     case Grammar::RuleFunction:
-      return "a function is written `fun name(a: int): int = value`";
+      return "a function is written `fun name(a: int): int = value`, or with "
+             "braces that end in `return value`";
     case Grammar::RuleBlock:
       return "a block is written `block name(x) { ... }`";
     case Grammar::RuleForStatement:

@@ -85,6 +85,7 @@ static bool beginsItem(size_t type) {
   case TokenType::FOR:
   case TokenType::IF:
   case TokenType::RETURN:
+  case TokenType::LBRACKET:
     return true;
   default:
     return isName(type);
@@ -94,7 +95,9 @@ static bool beginsItem(size_t type) {
 static bool beginsDeclaration(size_t type) {
   switch (type) {
   case TokenType::IMPORT:
+  case TokenType::ABSTRACT:
   case TokenType::RECIPE:
+  case TokenType::MIXIN:
   case TokenType::SCHEMA:
   case TokenType::MODEL:
   case TokenType::OP:

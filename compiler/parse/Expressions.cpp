@@ -198,7 +198,10 @@ ast::ExprId Transformer::primary(Grammar::PrimaryContext* context) {
   case TokenType::INTEGER:
   case TokenType::FLOAT:
     return number(context);
+  case TokenType::PERCENTAGE:
+    return percentage(firstToken(context));
   case TokenType::STRING:
+  case TokenType::TEXT:
     return string(firstToken(context));
   case TokenType::NONE:
     return keyword(Which::none);
@@ -232,12 +235,26 @@ ast::ExprId Transformer::list(Grammar::ListContext* context) {
     values.push_back(expression(part));
     depth = std::max(depth, depthOf(values.back()));
   }
-  if (!context->FOR())
+  if (context->clause().empty())
     return makeExpr(ast::ListExpr{std::move(values)}, range(context), depth);
-  ast::ExprId condition = values.size() > 2 ? values[2] : ast::ExprId::none;
-  return makeExpr(ast::Comprehension{values[0], name(context->name()),
-                                     values[1], condition},
-                  range(context), depth);
+  ast::Comprehension node{values[0], {}};
+  for (auto* part : context->clause()) {
+    node.clauses.push_back(clause(part));
+    depth = std::max(depth, depthOf(node.clauses.back().source));
+    if (ast::ExprId condition = node.clauses.back().condition;
+        condition != ast::ExprId::none)
+      depth = std::max(depth, depthOf(condition));
+  }
+  return makeExpr(std::move(node), range(context), depth);
+}
+
+ast::Clause Transformer::clause(Grammar::ClauseContext* context) {
+  auto parts = context->expression();
+  ast::Clause node{names(context->name()), expression(parts[0]),
+                   ast::ExprId::none};
+  if (parts.size() > 1)
+    node.condition = expression(parts[1]);
+  return node;
 }
 
 // ---- types ------------------------------------------------------------------
@@ -252,6 +269,20 @@ ast::TypeId Transformer::type(Grammar::TypeContext* context) {
   return makeType({range(context), std::move(node)});
 }
 
+ast::IntType Transformer::intType(Grammar::TypeTermContext* context) {
+  int64_t value = integer(lastToken(context));
+  return {context->MINUS() ? -value : value};
+}
+
+ast::FunctionType
+Transformer::functionType(Grammar::FunctionTypeContext* context) {
+  ast::FunctionType node;
+  for (auto* part : context->type())
+    node.parameters.push_back(type(part));
+  node.result = typeTerm(context->typeTerm());
+  return node;
+}
+
 ast::TypeId Transformer::typeTerm(Grammar::TypeTermContext* context) {
   SourceRange whole = range(context);
   switch (context->getStart()->getType()) {
@@ -260,8 +291,15 @@ ast::TypeId Transformer::typeTerm(Grammar::TypeTermContext* context) {
     return makeType(
         {whole, ast::StringType{plainString(token, "a literal type")}});
   }
+  case TokenType::MINUS:
+  case TokenType::INTEGER:
+    return makeType({whole, intType(context)});
   case TokenType::LBRACKET:
     return makeType({whole, ast::ListType{type(context->type())}});
+  case TokenType::LPAREN:
+    return type(context->type());
+  case TokenType::FUN:
+    return makeType({whole, functionType(context->functionType())});
   case TokenType::NONE:
   case TokenType::AUTO: {
     ast::Name word{std::string(sources.text(whole)), whole};

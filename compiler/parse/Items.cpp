@@ -44,6 +44,11 @@ ast::BodyId Transformer::makeBody(ast::Body body, int depth) {
 
 // ---- items ------------------------------------------------------------------
 
+/// What the bodies of `for` and `if` hold, by what these stand in.
+static BodyKind innerKind(BodyKind kind) {
+  return kind == BodyKind::settings ? BodyKind::entries : kind;
+}
+
 std::optional<ast::Item> Transformer::item(Grammar::ItemContext* context,
                                            BodyKind kind) {
   if (context->exception)
@@ -57,6 +62,10 @@ std::optional<ast::Item> Transformer::item(Grammar::ItemContext* context,
   if (auto* part = context->setting()) {
     if (!setting(part, result))
       return std::nullopt;
+  } else if (auto* part = context->entry()) {
+    auto parts = part->expression();
+    ast::ExprId key = expression(parts[0]);
+    result.node = ast::Entry{key, expression(parts[1])};
   } else if (auto* part = context->fixedField()) {
     result.node = fixedField(part);
   } else if (auto* part = context->require()) {
@@ -68,9 +77,9 @@ std::optional<ast::Item> Transformer::item(Grammar::ItemContext* context,
   } else if (auto* part = context->block()) {
     result.node = block(part);
   } else if (auto* part = context->forStatement()) {
-    result.node = forStatement(part);
+    result.node = forStatement(part, innerKind(kind));
   } else if (auto* part = context->ifStatement()) {
-    result.node = ifStatement(part);
+    result.node = ifStatement(part, innerKind(kind));
   } else {
     auto* value = context->returnStatement()->expression();
     result.node = ast::Return{expression(value)};
@@ -138,8 +147,36 @@ ast::FunDecl Transformer::function(Grammar::FunctionContext* context) {
   node.name = name(context->name());
   node.parameters = parameters(context->parameters());
   node.result = context->type() ? type(context->type()) : ast::TypeId::none;
-  node.value = expression(context->expression());
+  auto* value = context->expression();
+  node.value = value ? expression(value) : ast::ExprId::none;
+  node.body =
+      value ? ast::BodyId::none : body(context->body(), BodyKind::function);
+  if (!value)
+    checkReturn(node);
   return node;
+}
+
+/// A function with a body ends in its one `return`.
+void Transformer::checkReturn(const ast::FunDecl& node) {
+  const ast::Body& body = file[node.body];
+  size_t count = body.items.size();
+  for (size_t i = 0; i < count; ++i) {
+    bool isReturn = std::holds_alternative<ast::Return>(body.items[i].node);
+    if (isReturn && i + 1 == count)
+      return;
+    if (isReturn && tokens->doubtful.empty()) {
+      engine
+          .report(diag::Kind::InvalidItem, body.items[i + 1].range,
+                  "nothing can follow the `return` of a function")
+          .help("choose a value with `if condition then a else b`");
+      return;
+    }
+  }
+  if (tokens->doubtful.empty())
+    engine
+        .report(diag::Kind::InvalidItem, node.name.range,
+                "the function `" + node.name.text + "` returns nothing")
+        .help("end its body with `return value`");
 }
 
 ast::BlockDecl Transformer::block(Grammar::BlockContext* context) {
@@ -150,26 +187,36 @@ ast::BlockDecl Transformer::block(Grammar::BlockContext* context) {
   return node;
 }
 
-ast::For Transformer::forStatement(Grammar::ForStatementContext* context) {
+std::vector<ast::Name>
+Transformer::names(const std::vector<Grammar::NameContext*>& contexts) {
+  std::vector<ast::Name> result;
+  for (auto* part : contexts)
+    result.push_back(name(part));
+  return result;
+}
+
+ast::For Transformer::forStatement(Grammar::ForStatementContext* context,
+                                   BodyKind kind) {
   ast::For node;
-  node.variable = name(context->name());
+  node.variables = names(context->name());
   node.source = expression(context->expression());
-  node.body = body(context->headedBody(), BodyKind::block);
+  node.body = body(context->headedBody(), kind);
   return node;
 }
 
-ast::If Transformer::ifStatement(Grammar::IfStatementContext* context) {
+ast::If Transformer::ifStatement(Grammar::IfStatementContext* context,
+                                 BodyKind kind) {
   ast::If node;
   node.condition = expression(context->expression());
-  node.thenBody = body(context->headedBody(), BodyKind::block);
+  node.thenBody = body(context->headedBody(), kind);
   node.elseBody = ast::BodyId::none;
   if (auto* otherwise = context->body()) {
-    node.elseBody = body(otherwise, BodyKind::block);
+    node.elseBody = body(otherwise, kind);
   } else if (auto* nested = context->ifStatement()) {
     // `else if` is an `else` whose body is one statement.
     ast::Item inner;
     inner.range = range(nested);
-    inner.node = ifStatement(nested);
+    inner.node = ifStatement(nested, kind);
     ast::Body wrapper;
     wrapper.range = inner.range;
     wrapper.items.push_back(std::move(inner));
@@ -198,7 +245,10 @@ namespace {
 
 std::string_view bodyName(BodyKind kind) {
   switch (kind) {
+  case BodyKind::recipe:
+    return "a recipe";
   case BodyKind::settings:
+  case BodyKind::entries:
     return "settings";
   case BodyKind::schema:
     return "a schema";
@@ -206,6 +256,8 @@ std::string_view bodyName(BodyKind kind) {
     return "a model";
   case BodyKind::block:
     return "a block";
+  case BodyKind::function:
+    return "a function";
   }
   return {};
 }
@@ -223,14 +275,23 @@ struct Placement {
     message = std::move(why);
     help = std::move(instead);
   }
-  void onlyInBlocks(std::string_view word) {
-    if (kind != BodyKind::block)
+  /// `for` and `if` are statements of blocks, and stand around entries of maps.
+  void onlyAroundStatements(std::string_view word) {
+    bool isAround = kind == BodyKind::block || kind == BodyKind::settings ||
+                    kind == BodyKind::entries;
+    if (!isAround)
       refuse("`" + std::string(word) + "` is a statement of a block, not of " +
                  std::string(bodyName(kind)),
-             word == "return" ? "give a field its value with `=`"
-                              : "choose a value with `if condition then a "
-                                "else b`, build a list with `[x for x in "
-                                "xs]`");
+             "choose a value with `if condition then a else b`, build a list "
+             "with `[x for x in xs]`");
+  }
+  void onlyInSettings(std::string_view what) {
+    if (kind == BodyKind::function)
+      refuse(std::string(what) + " does not belong into a function",
+             "a function holds `let`s and ends in `return value`");
+    else if (kind == BodyKind::entries)
+      refuse(std::string(what) + " cannot be repeated",
+             "only settings and `let`s stand in `for` and `if`");
   }
 
   void operator()(const ast::Assignment& node) {
@@ -239,10 +300,19 @@ struct Placement {
       refuse("`" + name + "` is set, but " + std::string(bodyName(kind)) +
                  " declares fields",
              "declare it with its type: `" + name + " : type = value`");
+    if (kind == BodyKind::function)
+      refuse("`" + name + "` is set, but a function names values",
+             "write `let " + name + " = value`");
     bool isBinding = node.path.size() == 1 && node.value != ast::ExprId::none;
     if (kind == BodyKind::block && !isBinding)
       refuse("a block binds plain names to values",
              "write `" + name + " = value`");
+  }
+  void operator()(const ast::Entry&) {
+    if (kind != BodyKind::settings && kind != BodyKind::entries)
+      refuse("`[key] = value` is an entry of a map, not of " +
+                 std::string(bodyName(kind)),
+             "write the name of a field before `=`");
   }
   void operator()(const ast::FieldDecl& node) {
     if (!isDeclaring())
@@ -255,6 +325,7 @@ struct Placement {
       refuse("`require` ties the fields of schemas, models and recipes; a "
              "block has none",
              "put it beside the fields of the model");
+    onlyInSettings("`require`");
   }
   void operator()(const ast::BlockDecl& node) {
     if (kind != BodyKind::model)
@@ -267,10 +338,16 @@ struct Placement {
       refuse("the function `" + node.name.text +
                  "` does not belong into a block",
              "declare functions in a model or a file");
+    onlyInSettings("the function `" + node.name.text + "`");
   }
-  void operator()(const ast::For&) { onlyInBlocks("for"); }
-  void operator()(const ast::If&) { onlyInBlocks("if"); }
-  void operator()(const ast::Return&) { onlyInBlocks("return"); }
+  void operator()(const ast::For&) { onlyAroundStatements("for"); }
+  void operator()(const ast::If&) { onlyAroundStatements("if"); }
+  void operator()(const ast::Return&) {
+    if (kind != BodyKind::block && kind != BodyKind::function)
+      refuse("`return` is a statement of a block, not of " +
+                 std::string(bodyName(kind)),
+             "give a field its value with `=`");
+  }
   void operator()(const ast::Let&) {}
 };
 

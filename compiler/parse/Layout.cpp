@@ -6,8 +6,10 @@
 //      or a comma ends an item and becomes a SEPARATOR, unless the item goes
 //      on: behind an operator, `=`, `:` or an opening brace, before a closing
 //      one, before `then` and `else`.
-//   2. The brace that opens the body of `for`, `if` or `recipe .. amends ..`
-//      becomes BLOCK_OPEN, so that it does not amend the expression before it.
+//   2. The brace that opens the body of `for`, `if`, `recipe .. amends ..` or
+//      `recipe .. with ..` becomes BLOCK_OPEN, so that it does not amend the
+//      expression before it. Commas before it stay what they are, and a line
+//      may end there behind a comma and before `amends` and `with`.
 //   3. A trailing comma before `)` and `]` is dropped.
 //   4. Brackets are balanced. One that was left open is reported, blamed by
 //      indentation, and closed where its surroundings end, so that the parser
@@ -165,11 +167,29 @@ private:
   }
 
   void newline(const Token& token) {
-    if (inBrackets() || atItemStart())
+    if (inBrackets() || atItemStart() || goesOnInHeader())
       return;
     if (continuesLine(lastType()) && !isValueMissing())
       return;
     separate(token);
+  }
+
+  bool inHeader() const { return stack.back().inHeader; }
+
+  /// The type of the next token on this line or below.
+  size_t nextType() const {
+    size_t next = at + 1;
+    while (raw[next].type == TokenType::NEWLINE)
+      ++next;
+    return raw[next].type;
+  }
+
+  bool goesOnInHeader() const {
+    if (inHeader() && lastType() == TokenType::COMMA)
+      return true;
+    bool isClause =
+        nextType() == TokenType::WITH || nextType() == TokenType::AMENDS;
+    return inRecipeHeader && isClause;
   }
 
   /// `x =` or `x = a +` before a line that begins an item: a value was
@@ -191,11 +211,12 @@ private:
   }
 
   void comma(const Token& token) {
+    if (inHeader()) {
+      emit(token);
+      return;
+    }
     if (inBrackets()) {
-      size_t next = at + 1;
-      while (raw[next].type == TokenType::NEWLINE)
-        ++next;
-      bool isTrailing = raw[next].type == closingOf(stack.back().type) &&
+      bool isTrailing = nextType() == closingOf(stack.back().type) &&
                         !isOpening(lastType()) &&
                         lastType() != TokenType::COMMA;
       stack.back().conditionals = 0;
@@ -219,6 +240,7 @@ private:
     token.type = TokenType::SEPARATOR;
     stack.back().conditionals = 0;
     stack.back().inHeader = false;
+    inRecipeHeader = false;
     emit(token);
   }
 
@@ -242,10 +264,17 @@ private:
       if (nesting() > maxNesting)
         return reportNesting(token);
       break;
+    case TokenType::RECIPE:
+      if (stack.size() == 1 &&
+          (atItemStart() || lastType() == TokenType::ABSTRACT))
+        inRecipeHeader = true;
+      break;
     case TokenType::AMENDS:
-      stack.back().inHeader =
-          stack.size() == 1 && list.tokens.size() >= 2 &&
-          list.tokens[list.tokens.size() - 2].type == TokenType::RECIPE;
+    case TokenType::WITH:
+      // `recipe with {` declares a recipe of that name.
+      if (inRecipeHeader && stack.size() == 1 &&
+          lastType() != TokenType::RECIPE)
+        stack.back().inHeader = true;
       break;
     case TokenType::THEN:
       dropSeparator();
@@ -285,11 +314,12 @@ private:
     entry.begin = token.begin;
     if (token.type == TokenType::OPEN) {
       bool isElseBody = lastType() == TokenType::ELSE && elseBelongsToStatement;
-      if (stack.back().inHeader) {
+      if (inHeader()) {
         token.type = TokenType::BLOCK_OPEN;
         stack.back().inHeader = false;
         entry.isBody = true;
       }
+      inRecipeHeader &= stack.size() > 1;
       entry.isBody |= isElseBody;
     }
     entry.type = token.type;
@@ -415,9 +445,15 @@ private:
       return false;
     size_t next = raw[at + 1].type, afterNext = raw[at + 2].type;
     switch (token.type) {
+    case TokenType::ABSTRACT:
+      return next == TokenType::RECIPE && isName(afterNext);
     case TokenType::RECIPE:
       return isName(next) &&
-             (afterNext == TokenType::OPEN || afterNext == TokenType::AMENDS);
+             (afterNext == TokenType::OPEN || afterNext == TokenType::AMENDS ||
+              afterNext == TokenType::WITH);
+    case TokenType::MIXIN:
+      return isName(next) &&
+             (afterNext == TokenType::OPEN || afterNext == TokenType::LPAREN);
     case TokenType::SCHEMA:
     case TokenType::MODEL:
       return isName(next) && afterNext == TokenType::OPEN;
@@ -465,6 +501,7 @@ private:
   Suspect suspect;
   size_t at = 0;
   bool isFirstOnLine = true;
+  bool inRecipeHeader = false; // between `recipe` and its brace
   bool elseBelongsToStatement = false;
   bool hidesBrackets = false;
 };

@@ -151,6 +151,11 @@ private:
       token.type = TokenType::STRING;
       token.isBroken = true;
       break;
+    case TokenType::BROKEN_TEXT:
+      reportBrokenText(token);
+      token.type = TokenType::TEXT;
+      token.isBroken = true;
+      break;
     default:
       break;
     }
@@ -196,6 +201,15 @@ private:
           .help("end it with `}`; write a brace of the text as `\\{`");
     }
     markLine(token);
+  }
+
+  void reportBrokenText(const Token& token) {
+    engine
+        .report(diag::Kind::UnclosedString,
+                {list.source, token.begin, token.begin + 3},
+                "the string that begins here is not closed")
+        .help("end it with `\"\"\"` on a line of its own");
+    list.doubtful.push_back(rangeOf(token));
   }
 
   void reportStray(const Token& token) {

@@ -27,45 +27,138 @@ static std::string withoutUnderscores(std::string_view text) {
   return result;
 }
 
-ast::ExprId Transformer::number(Grammar::PrimaryContext* context) {
-  SourceRange whole = range(context);
-  size_t digits = firstToken(context);
-  SourceRange place = tokens->range(digits);
-  std::string text = withoutUnderscores(sources.text(place));
-  bool isInteger = tokens->tokens[digits].type == TokenType::INTEGER;
-  const char* end = text.data() + text.size();
+namespace {
 
-  int64_t integer = 0;
-  if (isInteger && std::from_chars(text.data(), end, integer).ec != std::errc())
-    engine.report(diag::Kind::InvalidNumber, place, "the integer is too large")
-        .help("the largest is 9223372036854775807");
-  double value = double(integer);
-  if (!isInteger && std::from_chars(text.data(), end, value).ec != std::errc())
-    engine.report(diag::Kind::InvalidNumber, place,
-                  "the number is out of range of a double");
+/// What stands directly behind a number and multiplies it (SI and IEC
+/// 80000-13).
+struct Multiplier {
+  std::string_view name;
+  int64_t factor;
+};
 
-  if (!context->IDENTIFIER()) {
-    if (isInteger)
-      return makeExpr(ast::IntLiteral{integer}, whole, 0);
-    return makeExpr(ast::FloatLiteral{value}, whole, 0);
-  }
-  size_t unit = lastToken(context);
-  ast::Name unitName{std::string(sources.text(tokens->range(unit))),
-                     tokens->range(unit)};
-  checkUnit(unitName, digits);
-  return makeExpr(ast::QuantityLiteral{value, isInteger, unitName}, whole, 0);
+constexpr Multiplier multipliers[] = {
+    {"k", 1'000},
+    {"M", 1'000'000},
+    {"G", 1'000'000'000},
+    {"T", 1'000'000'000'000},
+    {"Ki", int64_t(1) << 10},
+    {"Mi", int64_t(1) << 20},
+    {"Gi", int64_t(1) << 30},
+    {"Ti", int64_t(1) << 40},
+};
+
+std::optional<int64_t> multiplierOf(std::string_view name) {
+  for (const Multiplier& multiplier : multipliers)
+    if (multiplier.name == name)
+      return multiplier.factor;
+  return std::nullopt;
 }
 
-void Transformer::checkUnit(const ast::Name& unit, size_t number) {
+} // namespace
+
+int64_t Transformer::integer(size_t token) {
+  SourceRange place = tokens->range(token);
+  std::string text = withoutUnderscores(sources.text(place));
+  int64_t value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec !=
+      std::errc())
+    engine.report(diag::Kind::InvalidNumber, place, "the integer is too large")
+        .help("the largest is 9223372036854775807");
+  return value;
+}
+
+double Transformer::real(SourceRange place, std::string text) {
+  double value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec !=
+      std::errc())
+    engine.report(diag::Kind::InvalidNumber, place,
+                  "the number is out of range of a double");
+  return value;
+}
+
+ast::ExprId Transformer::percentage(size_t token) {
+  SourceRange place = tokens->range(token);
+  std::string text = withoutUnderscores(sources.text(place));
+  text.pop_back();
+  // As an exponent, so that `0.1%` is the double nearest to 0.001.
+  return makeExpr(ast::FloatLiteral{real(place, text + "e-2")}, place, 0);
+}
+
+ast::ExprId Transformer::number(Grammar::PrimaryContext* context) {
+  SourceRange whole = range(context);
+  size_t digits = firstToken(context), last = lastToken(context);
+  SourceRange place = tokens->range(digits);
+  bool isInteger = tokens->tokens[digits].type == TokenType::INTEGER;
+  int64_t count = isInteger ? integer(digits) : 0;
+  double value = isInteger
+                     ? double(count)
+                     : real(place, withoutUnderscores(sources.text(place)));
+
+  size_t unit = digits + 1;
+  bool isGlued =
+      unit <= last && tokens->tokens[digits].end == tokens->tokens[unit].begin;
+  std::optional<int64_t> factor;
+  if (isGlued)
+    factor = multiplierOf(sources.text(tokens->range(unit)));
+  if (factor) {
+    ++unit;
+    value *= double(*factor);
+    bool overflows = isInteger ? __builtin_mul_overflow(count, *factor, &count)
+                               : std::abs(value) >= 0x1p63;
+    if (overflows)
+      engine.report(diag::Kind::InvalidNumber, whole, "the number is too large")
+          .help("the largest is 9223372036854775807");
+    // `1.5M` is a whole number.
+    else if (!isInteger && std::floor(value) == value) {
+      isInteger = true;
+      count = int64_t(value);
+    }
+  }
+  if (unit <= last) {
+    for (size_t token = unit; token <= last; ++token)
+      if (!checkUnit(token, digits))
+        break;
+    ast::Name name{std::string(sources.text(tokens->range(unit))),
+                   tokens->range(unit)};
+    return makeExpr(ast::QuantityLiteral{value, isInteger, name}, whole, 0);
+  }
+  if (isInteger)
+    return makeExpr(ast::IntLiteral{count}, whole, 0);
+  return makeExpr(ast::FloatLiteral{value}, whole, 0);
+}
+
+bool Transformer::checkUnit(size_t token, size_t number) {
   const auto& names = unitNames();
-  if (std::find(names.begin(), names.end(), unit.text) != names.end())
-    return;
+  ast::Name unit{std::string(sources.text(tokens->range(token))),
+                 tokens->range(token)};
+  bool isFirst = token == number + 1;
+  bool isKnown =
+      std::find(names.begin(), names.end(), unit.text) != names.end();
+  if (isKnown &&
+      (isFirst || multiplierOf(sources.text(tokens->range(token - 1)))))
+    return true;
   // `a = 1 b = 2`: the parser has reported that these are two items.
-  if (tokens->tokens[number + 2].type == TokenType::ASSIGN)
-    return;
+  if (tokens->tokens[token + 1].type == TokenType::ASSIGN)
+    return false;
+  reportUnit(unit, number);
+  return false;
+}
+
+void Transformer::reportUnit(const ast::Name& unit, size_t number) {
+  const auto& names = unitNames();
   SourceRange whole = cover(tokens->range(number), unit.range);
   bool isGlued = tokens->tokens[number].end == unit.range.begin;
   std::string text(sources.text(whole));
+  if (!isGlued && multiplierOf(unit.text)) {
+    std::string glued =
+        std::string(sources.text(tokens->range(number))) + unit.text;
+    engine
+        .report(diag::Kind::UnknownUnit, unit.range,
+                "unknown unit `" + unit.text + "`")
+        .help("a multiplier stands directly behind its number: `" + glued +
+              "`");
+    return;
+  }
   if (isGlued && unit.text[0] == '_') {
     engine
         .report(diag::Kind::InvalidNumber, whole,
@@ -95,7 +188,8 @@ void Transformer::checkUnit(const ast::Name& unit, size_t number) {
                 unit.text + "`");
   else
     report.help("the units are `B` to `TB`, `KiB` to `TiB`, `ms` to `d`, "
-                "`steps`, `epochs` and `tokens`");
+                "`steps`, `epochs` and `tokens`, the multipliers `k M G T` and "
+                "`Ki Mi Gi Ti`");
 }
 
 // ---- strings ----------------------------------------------------------------
@@ -117,8 +211,8 @@ std::string Transformer::plainString(size_t token, std::string_view where) {
   return literal.texts[0];
 }
 
-/// The end of the hole whose `{` is at `text[at]`: behind its `}`. The lexer
-/// has matched strings and holes already, so that it exists.
+/// The end of the hole whose `{` is at `text[at]`: behind its `}`; 0 where
+/// there is none, which the lexer has excluded for strings of one line.
 static size_t endOfHole(std::string_view text, size_t at) {
   std::string nesting; // `{` for a hole, `"` for a string in one
   for (; at < text.size(); ++at) {
@@ -137,7 +231,54 @@ static size_t endOfHole(std::string_view text, size_t at) {
     if (nesting.empty())
       return at + 1;
   }
-  return text.size();
+  return 0;
+}
+
+/// What a token of a string holds between its quotation marks.
+struct Transformer::Quoted {
+  std::string_view text;        // from the opening marks on
+  size_t begin = 0;             // where the content starts in it
+  std::string_view indentation; // of each line behind the first
+};
+
+Transformer::Quoted Transformer::quoted(size_t token) {
+  std::string_view text = sources.text(tokens->range(token));
+  if (tokens->tokens[token].type == TokenType::STRING)
+    return {text.substr(0, text.size() - 1), 1, {}};
+  constexpr size_t marks = 3;
+  constexpr std::string_view spaces = " \t\r";
+  uint32_t offset = tokens->tokens[token].begin;
+  auto report = [&](size_t at, size_t size, const char* message) {
+    engine
+        .report(diag::Kind::InvalidText,
+                {tokens->source, offset + uint32_t(at),
+                 offset + uint32_t(at + size)},
+                message)
+        .help("write `\"\"\"`, the lines below it, each indented like the "
+              "last, and `\"\"\"` on a line of its own");
+    return Quoted{};
+  };
+  text.remove_suffix(marks);
+  size_t first = text.find_first_not_of(spaces, marks);
+  size_t last = text.find_last_not_of(" \t");
+  if (first == std::string_view::npos || text[first] != '\n')
+    return report(0, marks, "the text begins on the line of its marks");
+  if (text[last] != '\n')
+    return report(text.size(), marks, "the text ends on the line of its marks");
+  Quoted result{text.substr(0, std::max(last, first + 1)), first + 1,
+                text.substr(last + 1)};
+  if (result.text.ends_with('\r'))
+    result.text.remove_suffix(1);
+  for (size_t at = result.begin; at < result.text.size();) {
+    size_t end = std::min(text.find('\n', at), result.text.size());
+    std::string_view line = text.substr(at, end - at);
+    bool isBlank = line.find_first_not_of(spaces) == std::string_view::npos;
+    if (!isBlank && !line.starts_with(result.indentation))
+      return report(at, line.size(),
+                    "this line is indented less than the closing marks");
+    at = end + 1;
+  }
+  return result;
 }
 
 ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
@@ -146,13 +287,34 @@ ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
   const Token& whole = tokens->tokens[token];
   if (whole.isBroken)
     return literal;
-  std::string_view text = sources.text(tokens->range(token));
-  text.remove_suffix(1);
-  for (size_t at = 1; at < text.size();) {
-    if (text[at] == '\\') {
+  auto [text, begin, indentation] = quoted(token);
+  bool isLineStart = !indentation.empty();
+  for (size_t at = begin; at < text.size();) {
+    if (isLineStart && text.substr(at).starts_with(indentation))
+      at += indentation.size();
+    else if (isLineStart) // blank, and shorter
+      at = std::min(text.find('\n', at), text.size());
+    isLineStart = false;
+    if (at >= text.size())
+      break;
+    if (text.substr(at).starts_with("\r\n")) {
+      ++at;
+    } else if (text[at] == '\n') {
+      isLineStart = !indentation.empty();
+      literal.texts.back() += text[at++];
+    } else if (text[at] == '\\') {
       escape(text, at, whole.begin, literal.texts.back());
     } else if (text[at] == '{') {
       size_t end = endOfHole(text, at);
+      if (end == 0) {
+        SourceRange place{tokens->source, whole.begin + uint32_t(at),
+                          whole.begin + uint32_t(at) + 1};
+        engine
+            .report(diag::Kind::UnclosedString, place,
+                    "the interpolation in the string is not closed")
+            .help("end it with `}`; write a brace of the text as `\\{`");
+        return literal;
+      }
       ast::ExprId hole =
           interpolation({tokens->source, whole.begin + uint32_t(at) + 1,
                          whole.begin + uint32_t(end) - 1});

@@ -31,9 +31,11 @@ std::string describeType(size_t type) {
   case TokenType::IDENTIFIER:
     return "a name";
   case TokenType::STRING:
+  case TokenType::TEXT:
     return "a string";
   case TokenType::INTEGER:
   case TokenType::FLOAT:
+  case TokenType::PERCENTAGE:
     return "a number";
   case TokenType::SEPARATOR:
   case TokenType::EOF:
@@ -53,6 +55,8 @@ std::string describeToken(const SourceMap& sources, const TokenList& list,
   std::string_view text = sources.text(list.range(token));
   if (found.type == TokenType::SEPARATOR)
     return text == "," ? "`,`" : "the end of the line";
+  if (found.type == TokenType::TEXT)
+    return "a string";
   if (found.type == TokenType::STRING)
     return text.size() <= 32 ? "the string `" + std::string(text) + "`"
                              : "a string";
@@ -102,13 +106,16 @@ bool isReservedWord(size_t type) {
 bool isName(size_t type) {
   switch (type) {
   case TokenType::IDENTIFIER:
-  case TokenType::IMPORT:
-  case TokenType::RECIPE:
-  case TokenType::SCHEMA:
-  case TokenType::MODEL:
-  case TokenType::OP:
+  case TokenType::ABSTRACT:
   case TokenType::AMENDS:
   case TokenType::AS:
+  case TokenType::IMPORT:
+  case TokenType::MIXIN:
+  case TokenType::MODEL:
+  case TokenType::OP:
+  case TokenType::RECIPE:
+  case TokenType::SCHEMA:
+  case TokenType::WITH:
     return true;
   default:
     return false;
@@ -119,7 +126,9 @@ bool beginsExpression(size_t type) {
   switch (type) {
   case TokenType::INTEGER:
   case TokenType::FLOAT:
+  case TokenType::PERCENTAGE:
   case TokenType::STRING:
+  case TokenType::TEXT:
   case TokenType::NONE:
   case TokenType::AUTO:
   case TokenType::TRUE:

@@ -20,7 +20,15 @@
 namespace recipec::parse {
 
 /// What a body belongs to, which says which items it may hold.
-enum class BodyKind { settings, schema, model, block };
+enum class BodyKind {
+  recipe,   // of a recipe or mixin
+  settings, // of any record
+  entries,  // of `for` and `if` in a map
+  schema,
+  model,
+  block,
+  function,
+};
 
 class Transformer {
 public:
@@ -52,6 +60,8 @@ private:
   std::optional<ast::Declaration>
   declaration(Grammar::DeclarationContext* context);
   ast::Import import(Grammar::ImportDeclarationContext* context);
+  ast::Selected selected(Grammar::SelectedContext* context);
+  ast::MixinDecl mixin(Grammar::MixinDeclarationContext* context);
   ast::RecipeDecl recipe(Grammar::RecipeDeclarationContext* context);
   ast::BlockDecl op(Grammar::OpDeclarationContext* context);
 
@@ -68,14 +78,19 @@ private:
   ast::Require require(Grammar::RequireContext* context);
   ast::Let let(Grammar::LetContext* context);
   ast::FunDecl function(Grammar::FunctionContext* context);
+  void checkReturn(const ast::FunDecl& node);
   ast::BlockDecl block(Grammar::BlockContext* context);
-  ast::For forStatement(Grammar::ForStatementContext* context);
-  ast::If ifStatement(Grammar::IfStatementContext* context);
+  ast::For forStatement(Grammar::ForStatementContext* context, BodyKind kind);
+  ast::If ifStatement(Grammar::IfStatementContext* context, BodyKind kind);
+  std::vector<ast::Name>
+  names(const std::vector<Grammar::NameContext*>& contexts);
   std::vector<ast::Parameter> parameters(Grammar::ParametersContext* context);
 
   // ---- types ----
   ast::TypeId type(Grammar::TypeContext* context);
   ast::TypeId typeTerm(Grammar::TypeTermContext* context);
+  ast::IntType intType(Grammar::TypeTermContext* context);
+  ast::FunctionType functionType(Grammar::FunctionTypeContext* context);
 
   // ---- expressions ----
   ast::ExprId conditional(Grammar::ConditionalContext* context);
@@ -89,14 +104,23 @@ private:
   ast::Argument argument(Grammar::ArgumentContext* context);
   ast::ExprId primary(Grammar::PrimaryContext* context);
   ast::ExprId list(Grammar::ListContext* context);
+  ast::Clause clause(Grammar::ClauseContext* context);
 
   // ---- literals ----
   ast::ExprId number(Grammar::PrimaryContext* context);
-  void checkUnit(const ast::Name& unit, size_t number);
+  ast::ExprId percentage(size_t token);
+  /// The value of an integer; one that is too large is reported.
+  int64_t integer(size_t token);
+  double real(SourceRange place, std::string text);
+  /// Whether the token behind the number at `number` is a unit; else reported.
+  bool checkUnit(size_t token, size_t number);
+  void reportUnit(const ast::Name& unit, size_t number);
   ast::ExprId string(size_t token);
   /// A string where an interpolation makes no sense; `where` names the place.
   std::string plainString(size_t token, std::string_view where);
   ast::StringLiteral stringParts(size_t token, int& depthBelow);
+  struct Quoted;
+  Quoted quoted(size_t token);
   void escape(std::string_view text, size_t& at, uint32_t offset,
               std::string& result);
   ast::ExprId interpolation(SourceRange range);

@@ -325,33 +325,39 @@ struct Evaluator::NodeEvaluator {
     return self.makeList(std::move(elements), range);
   }
   Value operator()(const ast::Comprehension& node) const {
-    std::optional<std::vector<Value>> turns =
-        self.elementsOf(evaluate(node.source), (*env.file)[node.source].range);
-    if (!turns)
-      return self.poison();
-    Locals& locals = self.make<Locals>();
-    Env& inner = self.make<Env>(env);
-    inner.outer = &env;
-    inner.object = nullptr;
-    inner.layer = nullptr;
-    inner.locals = &locals;
     std::vector<Value> elements;
-    for (Value& turn : *turns) {
-      locals.names = {{node.variable.text, std::move(turn)}};
-      if (node.condition != ast::ExprId::none) {
-        std::optional<bool> keep = self.condition(
-            node.condition, inner, "the condition of a comprehension");
-        if (!keep)
-          return self.poison();
-        if (!*keep)
-          continue;
-      }
-      Value element = self.evaluate(node.element, inner);
-      if (element.isPoison())
-        return element;
-      elements.push_back(std::move(element));
+    bool isWhole = collect(node, 0, env, elements);
+    return isWhole ? self.makeList(std::move(elements), range) : self.poison();
+  }
+  /// The turns of the clauses from `index` on; false where something is poison.
+  bool collect(const ast::Comprehension& node, size_t index, const Env& around,
+               std::vector<Value>& elements) const {
+    if (index == node.clauses.size()) {
+      elements.push_back(self.evaluate(node.element, around));
+      return !elements.back().isPoison();
     }
-    return self.makeList(std::move(elements), range);
+    const ast::Clause& clause = node.clauses[index];
+    std::optional<std::vector<Value>> turns =
+        self.elementsOf(self.evaluate(clause.source, around),
+                        (*env.file)[clause.source].range);
+    if (!turns)
+      return false;
+    for (Value& turn : *turns) {
+      Locals& locals = self.make<Locals>();
+      locals.names = {{clause.variables.back().text, std::move(turn)}};
+      Env& inner = self.make<Env>(around);
+      inner.outer = &around;
+      inner.object = nullptr;
+      inner.layer = nullptr;
+      inner.locals = &locals;
+      std::optional<bool> keep = true;
+      if (clause.condition != ast::ExprId::none)
+        keep = self.condition(clause.condition, inner,
+                              "the condition of a comprehension");
+      if (!keep || (*keep && !collect(node, index + 1, inner, elements)))
+        return false;
+    }
+    return true;
   }
   Value operator()(const ast::Unary& node) const {
     if (node.op == ast::UnaryOp::logicalNot) {

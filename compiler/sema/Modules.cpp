@@ -27,6 +27,8 @@ ast::Name nameOf(const ast::Declaration& declaration) {
   }
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node))
     return recipe->name;
+  if (auto* mixin = std::get_if<ast::MixinDecl>(&declaration.node))
+    return mixin->name;
   if (auto* schema = std::get_if<ast::SchemaDecl>(&declaration.node))
     return schema->name;
   if (auto* model = std::get_if<ast::ModelDecl>(&declaration.node))

@@ -142,7 +142,7 @@ std::optional<Value> Tracer::executeFor(const ast::For& node, const Env& env) {
     if (isOutermost)
       layer = layersDone++;
     const Env& inner = nested(env);
-    declareLocal(node.variable.text, (*turns)[turn], inner);
+    declareLocal(node.variables.back().text, (*turns)[turn], inner);
     result = execute((*env.file)[node.body], inner);
   }
   --loopDepth;

@@ -1,0 +1,465 @@
+// Data files to syntax trees; see Data.h.
+//
+// 1. JSON is checked to be strict JSON, then read as the YAML that it is; pairs
+//    of `\u` escapes, which YAML does not know, are put together before.
+// 2. libyaml makes events of the text; their marks count code points, which a
+//    table maps to bytes.
+// 3. One function an event builds the tree. The first mistake ends the reading:
+//    what stands behind it may mean anything.
+
+#include "compiler/parse/Data.h"
+
+#include "compiler/parse/Parse.h"
+#include "compiler/parse/Scalars.h"
+
+#include <nlohmann/json.hpp>
+#include <yaml.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recipec::parse {
+namespace {
+
+constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+
+/// The text as libyaml reads it, and where its code points stand in the file.
+struct DataText {
+  std::string text;
+  std::vector<uint32_t> offsets; // one a code point, and the end
+
+  uint32_t offsetOf(size_t index) const {
+    return offsets[std::min(index, offsets.size() - 1)];
+  }
+};
+
+bool isContinuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+/// The value of `\uXXXX` at a place; none where there is no such escape.
+std::optional<uint32_t> escapeAt(std::string_view text, size_t at) {
+  if (text.substr(at, 2) != "\\u" || at + 6 > text.size())
+    return std::nullopt;
+  return uint32_t(std::stoul(std::string(text.substr(at + 2, 4)), nullptr, 16));
+}
+
+/// `\ud83d\ude00` as `\U0001f600`; none where no pair begins.
+std::optional<std::string> pairAt(std::string_view text, size_t at) {
+  constexpr uint32_t high = 0xD800, low = 0xDC00, end = 0xE000;
+  std::optional<uint32_t> first = escapeAt(text, at);
+  if (!first || *first < high || *first >= low)
+    return std::nullopt;
+  std::optional<uint32_t> second = escapeAt(text, at + 6);
+  if (!second || *second < low || *second >= end)
+    return std::nullopt;
+  char escape[16];
+  std::snprintf(escape, sizeof escape, "\\U%08x",
+                0x10000 + ((*first - high) << 10) + (*second - low));
+  return escape;
+}
+
+/// `isJson`: the text is strict JSON, so that a backslash begins an escape.
+DataText prepare(std::string_view text, bool isJson) {
+  DataText result;
+  size_t at = text.starts_with(byteOrderMark) ? byteOrderMark.size() : 0;
+  auto copy = [&](size_t count) {
+    for (size_t i = 0; i < count && at < text.size(); ++i, ++at) {
+      if (!isContinuation(text[at]))
+        result.offsets.push_back(uint32_t(at));
+      result.text += text[at];
+    }
+  };
+  while (at < text.size()) {
+    bool isEscape = isJson && text[at] == '\\';
+    std::optional<std::string> pair;
+    if (isEscape)
+      pair = pairAt(text, at);
+    if (!pair) {
+      copy(isEscape ? 2 : 1);
+      continue;
+    }
+    result.text += *pair;
+    result.offsets.insert(result.offsets.end(), pair->size(), uint32_t(at));
+    at += 12;
+  }
+  result.offsets.push_back(uint32_t(text.size()));
+  return result;
+}
+
+/// An event that is freed with its holder.
+class Event {
+public:
+  Event() = default;
+  ~Event() {
+    if (isFilled)
+      yaml_event_delete(&event);
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  bool fill(yaml_parser_t& parser) {
+    isFilled = yaml_parser_parse(&parser, &event) != 0;
+    return isFilled;
+  }
+  yaml_event_type_t type() const { return event.type; }
+  const yaml_event_t* operator->() const { return &event; }
+
+private:
+  yaml_event_t event{};
+  bool isFilled = false;
+};
+
+std::string textOf(const yaml_char_t* text) {
+  return text ? reinterpret_cast<const char*>(text) : "";
+}
+
+class DataReader {
+public:
+  DataReader(const SourceMap& sources, SourceId source, diag::Engine& engine)
+      : source(source), engine(engine), whole(sources.text(source)),
+        isJson(sources.name(source).ends_with(".json")) {
+    file.source = source;
+  }
+  ~DataReader() {
+    if (isOpen)
+      yaml_parser_delete(&parser);
+  }
+  DataReader(const DataReader&) = delete;
+  DataReader& operator=(const DataReader&) = delete;
+
+  ast::File run();
+
+private:
+  using Node = std::optional<ast::ExprId>;
+
+  bool open();
+  bool isStrictJson();
+  bool next(Event& event);
+  Node document();
+  Node node(const Event& event, SourceRange ifEmpty);
+  Node scalar(const Event& event, SourceRange ifEmpty);
+  Node sequence(const Event& event);
+  Node mapping(const Event& event);
+  std::optional<ast::Name> key(const Event& event);
+  Node alias(const Event& event);
+  bool checkTag(const yaml_char_t* tag, SourceRange range);
+
+  SourceRange rangeOf(const Event& event) const {
+    SourceRange range{source, text.offsetOf(event->start_mark.index),
+                      text.offsetOf(event->end_mark.index)};
+    // A block scalar ends on the line below it.
+    while (range.end > range.begin &&
+           std::isspace(static_cast<unsigned char>(whole[range.end - 1])))
+      --range.end;
+    return range;
+  }
+  ast::ExprId add(SourceRange range, decltype(ast::Expr::node) node) {
+    file.exprs.push_back({range, std::move(node)});
+    return ast::ExprId(file.exprs.size() - 1);
+  }
+  diag::Builder report(SourceRange range, std::string message) {
+    return engine.report(diag::Kind::InvalidData, range, std::move(message));
+  }
+
+  SourceId source;
+  diag::Engine& engine;
+  std::string_view whole;
+  bool isJson;
+  DataText text;
+  yaml_parser_t parser{};
+  bool isOpen = false;
+  ast::File file;
+  std::map<std::string, ast::ExprId> anchors;
+  int depth = 0;
+};
+
+// ---- events
+// ------------------------------------------------------------------
+
+bool DataReader::open() {
+  if (whole.size() > maxDataFile) {
+    report({source, 0, 0}, "this file has " + std::to_string(whole.size()) +
+                               " bytes; data of more than " +
+                               std::to_string(maxDataFile) + " is not read");
+    return false;
+  }
+  if (isJson && !isStrictJson())
+    return false;
+  text = prepare(whole, isJson);
+  isOpen = yaml_parser_initialize(&parser) != 0;
+  if (!isOpen) {
+    report({source, 0, 0}, "there is not enough memory to read this file");
+    return false;
+  }
+  yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+  yaml_parser_set_input_string(
+      &parser, reinterpret_cast<const unsigned char*>(text.text.data()),
+      text.text.size());
+  return true;
+}
+
+bool DataReader::isStrictJson() {
+  // The parser's own words are for programmers: only the place is taken.
+  struct Checker : nlohmann::json_sax<nlohmann::json> {
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(size_t) override { return true; }
+    bool key(string_t&) override { return true; }
+    bool end_object() override { return true; }
+    bool start_array(size_t) override { return true; }
+    bool end_array() override { return true; }
+    bool parse_error(size_t position, const std::string& last,
+                     const nlohmann::detail::exception&) override {
+      at = position;
+      token = last;
+      return false;
+    }
+    size_t at = 0; // of the last byte that was read, from 1
+    std::string token;
+  };
+  Checker checker;
+  if (nlohmann::json::sax_parse(whole, &checker))
+    return true;
+  size_t end = std::min(checker.at, whole.size());
+  size_t begin = end - std::min(end, size_t(1));
+  bool isEnd = checker.at > whole.size() || begin == whole.size();
+  if (isEnd)
+    report({source, uint32_t(whole.size()), uint32_t(whole.size())},
+           "the file ends here, in the middle of a value");
+  else
+    report({source, uint32_t(begin), uint32_t(end)}, "this is not JSON")
+        .help("JSON has neither comments nor trailing commas, and its strings "
+              "stand between `\"`");
+  return false;
+}
+
+bool DataReader::next(Event& event) {
+  if (event.fill(parser))
+    return true;
+  if (parser.error == YAML_READER_ERROR) {
+    uint32_t at = uint32_t(std::min(parser.problem_offset, whole.size()));
+    if (whole.starts_with(byteOrderMark))
+      at += uint32_t(byteOrderMark.size());
+    report({source, at, std::min(at + 1, uint32_t(whole.size()))},
+           "this byte is no text: " + std::string(parser.problem))
+        .help("data files are UTF-8");
+    return false;
+  }
+  uint32_t at = text.offsetOf(parser.problem_mark.index);
+  auto builder = report({source, at, at},
+                        "this is not YAML: " + std::string(parser.problem));
+  uint32_t context = text.offsetOf(parser.context_mark.index);
+  if (parser.context && context < at)
+    builder.note(parser.context, {source, context, context});
+  return false;
+}
+
+// ---- nodes
+// -------------------------------------------------------------------
+
+bool DataReader::checkTag(const yaml_char_t* tag, SourceRange range) {
+  if (!tag)
+    return true;
+  report(range, "the tag `" + textOf(tag) + "` has no meaning here")
+      .help("leave the tag out: a value has the type that it is written as, "
+            "`\"3\"` is a string and `3` an `int`");
+  return false;
+}
+
+DataReader::Node DataReader::scalar(const Event& event, SourceRange ifEmpty) {
+  SourceRange range = rangeOf(event);
+  const auto& data = event->data.scalar;
+  if (!checkTag(data.tag, range))
+    return std::nullopt;
+  std::string value(reinterpret_cast<const char*>(data.value), data.length);
+  if (data.style != YAML_PLAIN_SCALAR_STYLE)
+    return add(range, ast::StringLiteral{{std::move(value)}, {}});
+  if (value.empty())
+    return add(ifEmpty, ast::KeywordLiteral{ast::KeywordLiteral::Which::none});
+  std::optional<Scalar> plain = plainScalar(value);
+  if (!plain) {
+    report(range, "the number `" + value + "` is out of range")
+        .help("numbers are finite, and integers lie between -2^63 and 2^63 - "
+              "1; a string stands between `\"`");
+    return std::nullopt;
+  }
+  return std::visit([&](auto& node) { return add(range, std::move(node)); },
+                    *plain);
+}
+
+DataReader::Node DataReader::alias(const Event& event) {
+  std::string name = textOf(event->data.alias.anchor);
+  auto anchor = anchors.find(name);
+  if (anchor != anchors.end())
+    return anchor->second;
+  report(rangeOf(event), "there is no anchor `&" + name + "` before this");
+  return std::nullopt;
+}
+
+DataReader::Node DataReader::sequence(const Event& event) {
+  SourceRange range = rangeOf(event);
+  if (!checkTag(event->data.sequence_start.tag, range))
+    return std::nullopt;
+  ast::ListExpr list;
+  while (true) {
+    Event element;
+    if (!next(element))
+      return std::nullopt;
+    if (element.type() == YAML_SEQUENCE_END_EVENT) {
+      range = cover(range, rangeOf(element));
+      break;
+    }
+    Node value = node(element, rangeOf(element));
+    if (!value)
+      return std::nullopt;
+    list.elements.push_back(*value);
+  }
+  return add(range, std::move(list));
+}
+
+std::optional<ast::Name> DataReader::key(const Event& event) {
+  SourceRange range = rangeOf(event);
+  if (event.type() == YAML_ALIAS_EVENT || event.type() != YAML_SCALAR_EVENT) {
+    report(range, "a key is a string, and this is something else");
+    return std::nullopt;
+  }
+  const auto& data = event->data.scalar;
+  if (!checkTag(data.tag, range))
+    return std::nullopt;
+  std::string name(reinterpret_cast<const char*>(data.value), data.length);
+  if (name == "<<" && data.style == YAML_PLAIN_SCALAR_STYLE) {
+    report(range, "merge keys are not part of YAML 1.2")
+        .help("write the merged keys out, or amend in the recipe: "
+              "`base { ... }`");
+    return std::nullopt;
+  }
+  return ast::Name{std::move(name), range};
+}
+
+DataReader::Node DataReader::mapping(const Event& event) {
+  SourceRange range = rangeOf(event);
+  if (!checkTag(event->data.mapping_start.tag, range))
+    return std::nullopt;
+  ast::Body body;
+  std::map<std::string, SourceRange> known;
+  while (true) {
+    Event keyEvent;
+    if (!next(keyEvent))
+      return std::nullopt;
+    if (keyEvent.type() == YAML_MAPPING_END_EVENT) {
+      range = cover(range, rangeOf(keyEvent));
+      break;
+    }
+    std::optional<ast::Name> name = key(keyEvent);
+    if (!name)
+      return std::nullopt;
+    auto [first, isNew] = known.emplace(name->text, name->range);
+    if (!isNew) {
+      report(name->range, "the key `" + name->text + "` stands here twice")
+          .label(first->second, "it stands here first");
+      return std::nullopt;
+    }
+    Event valueEvent;
+    if (!next(valueEvent))
+      return std::nullopt;
+    Node value = node(valueEvent, name->range);
+    if (!value)
+      return std::nullopt;
+    ast::Item item;
+    item.range = cover(name->range, file[*value].range);
+    item.node = ast::Assignment{{*name}, *value, ast::BodyId::none};
+    body.items.push_back(std::move(item));
+  }
+  body.range = range;
+  file.bodies.push_back(std::move(body));
+  return add(range, ast::RecordExpr{ast::BodyId(file.bodies.size() - 1)});
+}
+
+DataReader::Node DataReader::node(const Event& event, SourceRange ifEmpty) {
+  if (event.type() == YAML_ALIAS_EVENT)
+    return alias(event);
+  if (event.type() == YAML_SCALAR_EVENT) {
+    Node value = scalar(event, ifEmpty);
+    if (value && event->data.scalar.anchor)
+      anchors[textOf(event->data.scalar.anchor)] = *value;
+    return value;
+  }
+  if (depth == maxNesting) {
+    report(rangeOf(event), "this is nested deeper than " +
+                               std::to_string(maxNesting) + " levels");
+    return std::nullopt;
+  }
+  ++depth;
+  bool isMapping = event.type() == YAML_MAPPING_START_EVENT;
+  const yaml_char_t* anchor = isMapping ? event->data.mapping_start.anchor
+                                        : event->data.sequence_start.anchor;
+  Node value = isMapping ? mapping(event) : sequence(event);
+  if (value && anchor)
+    anchors[textOf(anchor)] = *value;
+  --depth;
+  return value;
+}
+
+DataReader::Node DataReader::document() {
+  Node root;
+  while (true) {
+    Event event;
+    if (!next(event))
+      return std::nullopt;
+    switch (event.type()) {
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+      break;
+    case YAML_DOCUMENT_START_EVENT:
+      if (!root)
+        break;
+      report(rangeOf(event), "a second document begins here")
+          .help("a data file is one document: put the other into a file of "
+                "its own");
+      return std::nullopt;
+    case YAML_STREAM_END_EVENT:
+      if (!root)
+        report({source, 0, 0}, "this file is empty");
+      return root;
+    default:
+      root = node(event, rangeOf(event));
+      if (!root)
+        return std::nullopt;
+    }
+  }
+}
+
+ast::File DataReader::run() {
+  Node root;
+  if (open())
+    root = document();
+  if (!root)
+    return std::move(file);
+  ast::Declaration declaration;
+  declaration.range = file[*root].range;
+  declaration.node = ast::Let{{"data", declaration.range}, *root};
+  file.declarations.push_back(std::move(declaration));
+  return std::move(file);
+}
+
+} // namespace
+
+bool isDataFile(std::string_view path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml") ||
+         path.ends_with(".json");
+}
+
+ast::File parseData(const SourceMap& sources, SourceId source,
+                    diag::Engine& engine) {
+  return DataReader(sources, source, engine).run();
+}
+
+} // namespace recipec::parse
