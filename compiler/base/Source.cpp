@@ -42,13 +42,18 @@ SourceMap::SourceMap() = default;
 SourceMap::~SourceMap() = default;
 
 SourceId SourceMap::add(std::string name, std::string text, SourceKind kind) {
-  auto entry = std::make_unique<Entry>();
+  auto entry = std::make_shared<Entry>();
   entry->name = std::move(name);
   entry->text = std::move(text);
   entry->kind = kind;
   entry->lineStarts = findLineStarts(entry->text);
   entries.push_back(std::move(entry));
   return SourceId(entries.size() - 1);
+}
+
+void SourceMap::adopt(const SourceMap& other) {
+  assert(entries.empty() && "ids are those of the other map");
+  entries = other.entries;
 }
 
 std::string_view SourceMap::name(SourceId id) const {

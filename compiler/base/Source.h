@@ -38,8 +38,9 @@ struct LineColumn {
   int column = 1;
 };
 
-/// What a source is, so that a message can say where a value came from.
-enum class SourceKind { file, standardLibrary, commandLine };
+/// What a source is, so that a message can say where a value came from. `data`
+/// is a file that is no recipe: YAML or JSON.
+enum class SourceKind { file, data, standardLibrary, commandLine };
 
 class SourceMap {
 public:
@@ -51,6 +52,9 @@ public:
   /// Takes the text; `name` is what messages print: the path as the user wrote
   /// it, `std/models/llama.recipe`, or `--set`. References stay valid.
   SourceId add(std::string name, std::string text, SourceKind kind);
+  /// Begins with the sources of another map, under their ids; this one has
+  /// none yet.
+  void adopt(const SourceMap& other);
 
   std::string_view name(SourceId id) const;
   std::string_view text(SourceId id) const;
@@ -69,7 +73,7 @@ public:
 
 private:
   struct Entry;
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::shared_ptr<const Entry>> entries;
 };
 
 } // namespace recipec

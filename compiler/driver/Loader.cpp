@@ -2,6 +2,7 @@
 
 #include "compiler/driver/Loader.h"
 
+#include "compiler/parse/Data.h"
 #include "compiler/parse/Parse.h"
 #include "stdlib/Files.h"
 
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace recipec::driver {
 namespace {
@@ -17,6 +17,8 @@ namespace {
 using State = sema::Loaded::State;
 
 constexpr std::string_view libraryPrefix = "std/";
+// Far beyond any recipe; a device may never end.
+constexpr size_t maxFileBytes = size_t(64) << 20;
 
 /// The bytes of a file; on failure none, and `state` says whether it is there
 /// and `reason` why it could not be read.
@@ -37,9 +39,17 @@ std::string readFile(const std::string& path, State& state,
     reason = std::strerror(errno);
     return {};
   }
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text;
+  char chunk[1 << 16];
+  while (text.size() <= maxFileBytes &&
+         (stream.read(chunk, sizeof chunk) || stream.gcount() > 0))
+    text.append(chunk, size_t(stream.gcount()));
   if (stream.bad()) {
     reason = std::strerror(errno);
+    return {};
+  }
+  if (text.size() > maxFileBytes) {
+    reason = "it has more than " + std::to_string(maxFileBytes >> 20) + " MiB";
     return {};
   }
   state = State::parsed;
@@ -57,13 +67,33 @@ SourceId FileLoader::addSource(const std::string& path, State& state) {
                 : SourceId::none;
   }
   std::string reason;
-  std::string text = readFile(path, state, reason);
+  std::string text = textOf(path, state, reason);
   if (state == State::parsed)
-    return sources.add(path, std::move(text), SourceKind::file);
+    return sources.add(path, std::move(text),
+                       parse::isDataFile(path) ? SourceKind::data
+                                               : SourceKind::file);
   if (state == State::broken)
     engine.report(diag::Kind::FileNotReadable, {},
                   "`" + path + "` cannot be read: " + reason);
   return SourceId::none;
+}
+
+std::string FileLoader::textOf(const std::string& path, State& state,
+                               std::string& reason) const {
+  if (!texts)
+    return readFile(path, state, reason);
+  auto found = texts->find(path);
+  state = found == texts->end() ? State::notFound : State::parsed;
+  return found == texts->end() ? std::string() : found->second;
+}
+
+void FileLoader::adopt(const FileLoader& other) {
+  sources.adopt(other.sources);
+  entries = other.entries;
+}
+
+void FileLoader::useTexts(std::map<std::string, std::string> files) {
+  texts = std::move(files);
 }
 
 FileLoader::Entry FileLoader::read(const std::string& path) {
@@ -72,8 +102,10 @@ FileLoader::Entry FileLoader::read(const std::string& path) {
   if (source == SourceId::none)
     return entry;
   int errors = engine.errors();
-  entry.file =
-      std::make_unique<ast::File>(parse::parse(sources, source, engine));
+  bool isData = sources.kind(source) == SourceKind::data;
+  entry.file = std::make_shared<ast::File>(
+      isData ? parse::parseData(sources, source, engine)
+             : parse::parse(sources, source, engine));
   if (engine.errors() > errors)
     entry.state = State::broken;
   return entry;

@@ -8,6 +8,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace recipec::driver {
 
@@ -26,16 +28,27 @@ public:
   /// `notFound` or `broken` where there is none.
   SourceId addSource(const std::string& path, sema::Loaded::State& state);
 
+  /// Begins with what another loader has parsed, so that many sessions of one
+  /// process parse the standard library once. Both sources and loader are new.
+  void adopt(const FileLoader& other);
+
+  /// From now on these texts, by path, are all the files there are: nothing is
+  /// read from disk.
+  void useTexts(std::map<std::string, std::string> files);
+
 private:
   struct Entry {
     sema::Loaded::State state = sema::Loaded::State::notFound;
-    std::unique_ptr<ast::File> file;
+    std::shared_ptr<const ast::File> file;
   };
   Entry read(const std::string& path);
+  std::string textOf(const std::string& path, sema::Loaded::State& state,
+                     std::string& reason) const;
 
   SourceMap& sources;
   diag::Engine& engine;
   std::map<std::string, Entry> entries;
+  std::optional<std::map<std::string, std::string>> texts;
 };
 
 } // namespace recipec::driver
