@@ -68,11 +68,11 @@ private:
     diag::Builder report = engine.report(
         diag::Kind::Indivisible, graph[axis].range,
         degree(axis) + " does not divide " + sized(failing.front()));
-    report.note(sized(failing.front()) + " is given here",
-                graph[failing.front()].range);
+    report.label(graph[failing.front()].range,
+                 sized(failing.front()) + " is given here");
     for (size_t i = 1; i < failing.size(); ++i)
-      report.note("nor does it divide " + sized(failing[i]),
-                  graph[failing[i]].range);
+      report.label(graph[failing[i]].range,
+                   "nor does it divide " + sized(failing[i]));
     report.help(degreesText(axis, dims));
     return false;
   }
@@ -84,7 +84,7 @@ private:
       engine
           .report(diag::Kind::Indivisible, graph[axis].range,
                   degree(axis) + " does not divide " + sized(dim))
-          .note(sized(dim) + " is given here", graph[dim].range)
+          .label(graph[dim].range, sized(dim) + " is given here")
           .note("sequence parallelism shards the sequence of the residual "
                 "stream over `" +
                 graph[axis].name + "`")

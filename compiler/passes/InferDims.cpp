@@ -84,10 +84,15 @@ private:
     for (size_t i = 0; i < dims.size(); ++i) {
       if (i > 0)
         text += ", ";
-      text += "`" + std::string(dimName(dims[i])) +
-              "` = " + std::to_string(module[dims[i]].size);
+      text += sized(dims[i]);
     }
     return text + "]";
+  }
+
+  /// `` `heads` = 32 ``
+  std::string sized(DimId dim) const {
+    return "`" + std::string(dimName(dim)) +
+           "` = " + std::to_string(module[dim].size);
   }
 
   /// The user's name: one of two sizes has a number behind it in the module.
@@ -114,12 +119,11 @@ private:
                " here and " + std::to_string(module[expected[i]].size) +
                " there")
           .label(rule)
-          .note("`" + name + "` = " + std::to_string(module[found[i]].size) +
-                    " is given here",
-                module[found[i]].range)
-          .note("`" + name + "` = " + std::to_string(module[expected[i]].size) +
-                    " is given here",
-                module[expected[i]].range);
+          .label(module[found[i]].range,
+                 "`" + name + "` is " + std::to_string(module[found[i]].size) +
+                     " here")
+          .label(module[expected[i]].range,
+                 "and " + std::to_string(module[expected[i]].size) + " there");
       return false;
     }
     mismatch(rule + ", and not " + describe(found));
@@ -197,9 +201,8 @@ private:
       return differ({}, x,
                     "`rope` takes [batch, sequence, heads, width of a head]");
     if (module[x[3]].size % 2 != 0) {
-      mismatch("`rope` rotates pairs, and `" + std::string(dimName(x[3])) +
-               "` = " + std::to_string(module[x[3]].size) + " is odd")
-          .note("the size is given here", module[x[3]].range);
+      mismatch("`rope` rotates pairs, and " + sized(x[3]) + " is odd")
+          .label(module[x[3]].range, "the size is given here");
       return false;
     }
     set(0, x);
@@ -230,15 +233,10 @@ private:
   }
 
   bool headsDiffer(DimId queries, DimId keys) {
-    mismatch("`" + std::string(dimName(keys)) +
-             "` = " + std::to_string(module[keys].size) + " does not divide `" +
-             std::string(dimName(queries)) +
-             "` = " + std::to_string(module[queries].size))
+    mismatch(sized(keys) + " does not divide " + sized(queries))
         .label("each key head serves as many query heads")
-        .note("`" + std::string(dimName(queries)) + "` is given here",
-              module[queries].range)
-        .note("`" + std::string(dimName(keys)) + "` is given here",
-              module[keys].range);
+        .label(module[queries].range, sized(queries))
+        .label(module[keys].range, sized(keys));
     return false;
   }
 

@@ -81,7 +81,8 @@ private:
     if (target.value) {
       isGood = false;
       evaluator.report(diag::Kind::DuplicateName, place,
-                       "`" + callee + "` is given `" + name + "` twice");
+                       "`" + callee + "` is given `" + name + "` twice")
+          .label(target.range, "it is given here first");
       return;
     }
     target.range = argument.name ? cover(argument.name->range, place) : place;
@@ -96,10 +97,14 @@ private:
     hasUnknown = true;
     if (!argument.name) {
       size_t count = parameters.size();
-      evaluator.report(diag::Kind::UnknownArgument, placeOf(argument),
-                       "`" + callee + "` takes " + std::to_string(count) +
-                           (count == 1 ? " argument" : " arguments") +
-                           ", not more");
+      auto builder = evaluator.report(
+          diag::Kind::UnknownArgument, placeOf(argument),
+          "`" + callee + "` takes " + std::to_string(count) +
+              (count == 1 ? " argument" : " arguments") + ", not more");
+      if (count > 0)
+        builder.label(cover(parameters.front().declaration->name.range,
+                            parameters.back().declaration->name.range),
+                      "`" + callee + "` is declared with these");
       return;
     }
     std::vector<std::string> names;
@@ -108,9 +113,7 @@ private:
     auto builder = evaluator.report(
         diag::Kind::UnknownArgument, argument.name->range,
         "`" + callee + "` has no argument `" + argument.name->text + "`");
-    if (auto near = diag::didYouMean(argument.name->text, names))
-      builder.help("did you mean `" + *near + "`?")
-          .fixIt(argument.name->range, *near);
+    builder.suggest(argument.name->range, argument.name->text, names);
   }
 
   void bindDefault(size_t index) {
@@ -123,7 +126,8 @@ private:
       evaluator
           .report(diag::Kind::MissingArgument, range,
                   "`" + callee + "` needs `" + parameter.name.text + "`")
-          .note("`" + callee + "` is declared with it", parameter.name.range);
+          .label(parameter.name.range,
+                 "`" + callee + "` is declared with it");
       return;
     }
     Value value = evaluator.evaluate(parameter.defaultValue, outside);

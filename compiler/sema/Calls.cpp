@@ -53,9 +53,7 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
       auto builder =
           report(diag::Kind::UnknownName, name->name.range,
                  "there is no op or block `" + name->name.text + "`");
-      if (auto near = diag::didYouMean(name->name.text, visibleNames(env)))
-        builder.help("did you mean `" + *near + "`?")
-            .fixIt(name->name.range, *near);
+      builder.suggest(name->name.range, name->name.text, visibleNames(env));
       return poison();
     }
     callee = *found;

@@ -164,6 +164,11 @@ Evaluator::suspects(const std::vector<Operand>& operands,
   return found;
 }
 
+std::string Evaluator::operandText(const Operand& operand) {
+  std::string quote = isNumeric(operand.value) ? "" : "`";
+  return "`" + operand.text + "` is " + quote + describe(operand.value) + quote;
+}
+
 void Evaluator::noteOperands(diag::Builder& builder,
                              const std::vector<Operand>& operands,
                              const Slot* except) {
@@ -172,13 +177,10 @@ void Evaluator::noteOperands(diag::Builder& builder,
     if (operand.slot && operand.slot == except)
       continue;
     const recipe::Origin& origin = operand.value.origin;
-    std::string text =
-        "`" + operand.text + "` is `" + describe(operand.value) + "`";
-    if (isNumeric(operand.value))
-      text = "`" + operand.text + "` is " + describe(operand.value);
+    std::string text = operandText(operand);
     switch (origin.kind) {
     case Kind::written:
-      builder.note(text, origin.range);
+      builder.label(origin.range, text);
       break;
     case Kind::defaultValue:
       builder.note(text + " by default", origin.range);
@@ -246,6 +248,12 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
   auto builder = report(diag::Kind::RequireFailed,
                         primary ? primary->value.origin.range : object.range,
                         requireMessage(require, env));
+  // What the excerpt shows anyway needs no words.
+  bool isShown = primary && sources.text(primary->value.origin.range)
+                                    .find(describe(primary->value)) !=
+                                std::string_view::npos;
+  if (primary && !isShown)
+    builder.label(operandText(*primary));
   builder.note(isOneLine ? "required by `" + rule + "`"
                          : "required by this condition",
                isLibrary(range) ? range : ruleRange);

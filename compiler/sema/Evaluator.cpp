@@ -82,6 +82,26 @@ diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
   return builder;
 }
 
+void Evaluator::reportRecursion(const std::vector<CycleLink>& links) {
+  // A circle of more names is understood from its beginning and its end.
+  constexpr size_t mostShown = 8;
+  auto builder = report(diag::Kind::Recursion, links.front().range,
+                        "`" + links.front().name + "` depends on itself");
+  if (links.size() == 1)
+    return;
+  auto need = [&](size_t i) {
+    return "`" + links[i].name + "` needs `" +
+           links[(i + 1) % links.size()].name + "`";
+  };
+  builder.label(need(0));
+  for (size_t i = 1; i < links.size(); ++i)
+    if (i < mostShown || i + 1 == links.size())
+      builder.label(links[i].range, need(i));
+  if (links.size() > mostShown + 1)
+    builder.note("the circle goes through " + std::to_string(links.size()) +
+                 " names");
+}
+
 std::string Evaluator::pathOf(const Object& object,
                               std::string_view name) const {
   std::string path(name);

@@ -63,6 +63,12 @@ struct Operand {
   Object* object = nullptr;
 };
 
+/// One name of a circle of names.
+struct CycleLink {
+  std::string name;
+  SourceRange range;
+};
+
 class Evaluator {
 public:
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
@@ -82,6 +88,8 @@ public:
   diag::Builder report(diag::Kind kind, SourceRange range, std::string message);
   bool isLibrary(SourceRange range) const;
   std::string pathOf(const Object& object, std::string_view name) const;
+  /// Each of `links` needs the next, and the last one the first.
+  void reportRecursion(const std::vector<CycleLink>& links);
 
   // ---- files (Modules.cpp)
 
@@ -183,6 +191,8 @@ public:
   void check(Object& object, size_t layerIndex, const ast::Require& require,
              SourceRange range);
   std::vector<Operand> operandsOf(ast::ExprId id, const Env& env);
+  /// `` `tp` is 4 ``
+  std::string operandText(const Operand& operand);
   void noteOperands(diag::Builder& builder,
                     const std::vector<Operand>& operands, const Slot* except);
   /// The operands that the user set, those to blame first: fields of

@@ -151,10 +151,8 @@ std::vector<std::string> Evaluator::visibleNames(const Env& env) {
 void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
   auto builder = report(diag::Kind::UnknownName, name.range,
                         "there is nothing called `" + name.text + "` here");
-  if (auto near = diag::didYouMean(name.text, visibleNames(env))) {
-    builder.help("did you mean `" + *near + "`?").fixIt(name.range, *near);
+  if (builder.suggest(name.range, name.text, visibleNames(env)))
     return;
-  }
   for (const std::string& path : loader.standardFiles())
     if (path.ends_with("/" + name.text + ".recipe")) {
       std::string import = path.substr(0, path.rfind('.'));
@@ -209,8 +207,7 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
   auto builder = report(diag::Kind::UnknownName, member.range,
                         "`" + owner + "` has no " + (module ? "`" : "field `") +
                             member.text + "`");
-  if (auto near = diag::didYouMean(member.text, names))
-    builder.help("did you mean `" + *near + "`?").fixIt(member.range, *near);
+  builder.suggest(member.range, member.text, names);
   return poison();
 }
 
@@ -254,8 +251,7 @@ struct Evaluator::NodeEvaluator {
       names.emplace_back(unit.name);
     auto builder = self.report(diag::Kind::UnknownUnit, node.unit.range,
                                "there is no unit `" + node.unit.text + "`");
-    if (auto near = diag::didYouMean(node.unit.text, names))
-      builder.help("did you mean `" + *near + "`?");
+    builder.suggest(node.unit.range, node.unit.text, names);
     return self.poison();
   }
   Value operator()(const ast::StringLiteral& node) const {

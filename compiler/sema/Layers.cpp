@@ -35,7 +35,7 @@ void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
       if (!isNew)
         report(diag::Kind::DuplicateName, rangeOf(node->path),
                "`" + first->first + "` is set twice")
-            .note("it is set here first", first->second);
+            .label(first->second, "it is set here first");
     } else if (auto* let = std::get_if<ast::Let>(&item.node)) {
       layer.lets.push_back(let);
     } else if (auto* function = std::get_if<ast::FunDecl>(&item.node)) {
@@ -72,7 +72,7 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
   layer.isArguments = true;
   layer.range = range;
   size_t next = 0;
-  std::set<std::string_view> given;
+  std::map<std::string_view, SourceRange> given;
   for (const ast::Argument& argument : call.arguments) {
     SourceRange valueRange = (*env.file)[argument.value].range;
     const ast::Name* name = argument.name ? &*argument.name : nullptr;
@@ -88,9 +88,11 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
       }
       name = &schema.fields[next++].declaration->name;
     }
-    if (!given.insert(name->text).second) {
+    auto [first, isNew] = given.emplace(name->text, valueRange);
+    if (!isNew) {
       report(diag::Kind::DuplicateName, valueRange,
-             "`" + name->text + "` is given twice");
+             "`" + name->text + "` is given twice")
+          .label(first->second, "it is given here first");
       continue;
     }
     SourceRange all =
@@ -151,7 +153,7 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
     if (const Field* first = schema.find(field->name.text))
       report(diag::Kind::DuplicateName, field->name.range,
              "`" + field->name.text + "` is declared twice")
-          .note("it is declared here first", first->declaration->name.range);
+          .label(first->declaration->name.range, "it is declared here first");
     else
       schema.fields.push_back({field, nullptr, item.range});
   }

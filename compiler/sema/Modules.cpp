@@ -100,7 +100,7 @@ Module* Evaluator::addModule(const ast::File& file, std::string path) {
     if (ModuleEntry* first = module.find(key)) {
       report(diag::Kind::DuplicateName, name.range,
              "`" + name.text + "` is declared twice")
-          .note("it is declared here first", first->nameRange);
+          .label(first->nameRange, "it is declared here first");
       continue;
     }
     ModuleEntry entry;
@@ -155,8 +155,7 @@ void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
     for (std::string& path : loader.standardFiles())
       names.push_back(importNameOf(std::move(path)));
     if (auto near = diag::didYouMean(written, names)) {
-      builder.help("did you mean `" + *near + "`?")
-          .fixIt(import.targetRange, *near);
+      builder.suggest(import.targetRange, written, names);
       module.missing.push_back(near->substr(near->rfind('.') + 1));
     }
     return;
@@ -252,16 +251,14 @@ const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
   if (entry.state == ModuleEntry::State::done)
     return entry.value;
   if (entry.state == ModuleEntry::State::running) {
-    std::string name(sources.text(entry.nameRange));
-    auto builder = report(diag::Kind::Recursion, entry.nameRange,
-                          "`" + name + "` depends on itself");
-    auto at = std::find_if(
+    auto first = std::find_if(
         runningEntries.begin(), runningEntries.end(),
         [&](const auto& running) { return running.second == &entry; });
-    for (++at; at < runningEntries.end(); ++at)
-      builder.note("through `" +
-                       std::string(sources.text(at->second->nameRange)) + "`",
-                   at->second->nameRange);
+    std::vector<CycleLink> links;
+    for (auto at = first; at < runningEntries.end(); ++at)
+      links.push_back({std::string(sources.text(at->second->nameRange)),
+                       at->second->nameRange});
+    reportRecursion(links);
     entry.value = poison();
     return entry.value;
   }

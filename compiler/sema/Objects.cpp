@@ -74,10 +74,8 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
       layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
       name.range,
       "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
-  if (auto near = diag::didYouMean(name.text, names)) {
-    builder.help("did you mean `" + *near + "`?").fixIt(name.range, *near);
+  if (builder.suggest(name.range, name.text, names))
     return;
-  }
   // Perhaps it belongs to one of the sections.
   for (const Field& field : schema.fields) {
     const Type* type = resolve(*schema.layer.env, field.declaration->type);
@@ -184,15 +182,15 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
       return slot.chain.back().member->range;
     return slot.field ? slot.field->range : SourceRange{};
   };
-  auto builder =
-      report(diag::Kind::Recursion, placeOf(slot),
-             "`" + pathOf(object, slot.name) + "` depends on itself");
-  auto at =
-      std::find_if(running.begin(), running.end(),
-                   [&](const auto& entry) { return entry.second == &slot; });
-  for (++at; at < running.end(); ++at)
-    builder.note("through `" + pathOf(*at->first, at->second->name) + "`",
-                 placeOf(*at->second));
+  auto first = std::find_if(
+      running.begin(), running.end(), [&](const auto& entry) {
+        return entry.first == &object && entry.second == &slot;
+      });
+  std::vector<CycleLink> links;
+  for (auto at = first; at < running.end(); ++at)
+    links.push_back({pathOf(*at->first, at->second->name),
+                     placeOf(*at->second)});
+  reportRecursion(links);
 }
 
 bool Evaluator::dropFixed(Object& object, Slot& slot) {

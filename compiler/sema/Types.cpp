@@ -78,8 +78,7 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
       names.emplace_back(builtin.name);
     auto builder = report(diag::Kind::UnknownName, first.range,
                           "there is no type `" + first.text + "`");
-    if (auto near = diag::didYouMean(first.text, names))
-      builder.help("did you mean `" + *near + "`?").fixIt(first.range, *near);
+    builder.suggest(first.range, first.text, names);
     return &type;
   }
   for (size_t i = 1; i < node.path.size() && !value->isPoison(); ++i)
@@ -376,9 +375,7 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
   auto builder = report(diag::Kind::WrongType, range,
                         what + " is of type `" + nameOf(type) +
                             "`; it cannot be `\"" + *given + "\"`");
-  if (auto near = diag::didYouMean(*given, literals))
-    builder.help("did you mean `\"" + *near + "\"`?")
-        .fixIt(range, "\"" + *near + "\"");
+  builder.suggest(range, *given, literals, "\"");
   return true;
 }
 
