@@ -264,6 +264,8 @@ std::string_view bodyName(BodyKind kind) {
 
 /// Why an item cannot stand in a body of this kind; empty where it can.
 struct Placement {
+  const SourceMap& sources;
+  const ast::File& file;
   BodyKind kind;
   std::string message = {};
   std::string help = {};
@@ -308,6 +310,13 @@ struct Placement {
       refuse("a block binds plain names to values",
              "write `" + name + " = value`");
   }
+  /// What was meant to be set: in `tp : 4` the 4 was taken for a type.
+  std::string value(const ast::FieldDecl& node) const {
+    const ast::Type& type = file[node.type];
+    bool isLiteral = std::holds_alternative<ast::IntType>(type.node) ||
+                     std::holds_alternative<ast::StringType>(type.node);
+    return isLiteral ? std::string(sources.text(type.range)) : "value";
+  }
   void operator()(const ast::Entry&) {
     if (kind != BodyKind::settings && kind != BodyKind::entries)
       refuse("`[key] = value` is an entry of a map, not of " +
@@ -318,7 +327,8 @@ struct Placement {
     if (!isDeclaring())
       refuse("`" + node.name.text +
                  " :` declares a field, which schemas and models do",
-             "set a value with `=`: `" + node.name.text + " = value`");
+             "set a value with `=`: `" + node.name.text + " = " + value(node) +
+                 "`");
   }
   void operator()(const ast::Require&) {
     if (kind == BodyKind::block)
@@ -354,7 +364,7 @@ struct Placement {
 } // namespace
 
 bool Transformer::checkPlacement(const ast::Item& item, BodyKind kind) {
-  Placement placement{kind};
+  Placement placement{sources, file, kind};
   std::visit(placement, item.node);
   if (placement.message.empty())
     return true;

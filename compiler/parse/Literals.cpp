@@ -140,7 +140,11 @@ bool Transformer::checkUnit(size_t token, size_t number) {
   // `a = 1 b = 2`: the parser has reported that these are two items.
   if (tokens->tokens[token + 1].type == TokenType::ASSIGN)
     return false;
-  reportUnit(unit, number);
+  if (isFirst || multiplierOf(sources.text(tokens->range(token - 1))))
+    reportUnit(unit, number);
+  else
+    engine.report(diag::Kind::ExpectedToken, unit.range,
+                  "expected the end of the line, found `" + unit.text + "`");
   return false;
 }
 
