@@ -120,6 +120,13 @@ private:
     return {record.schema, std ? real(*std) : 0.0};
   }
 
+  /// Whether the optimizer decays a call's parameter; `otherwise` where the
+  /// call leaves it to the op.
+  static bool decays(const recipe::Call& call, bool otherwise) {
+    const bool* decay = std::get_if<bool>(&at(call, "decay").data);
+    return decay ? *decay : otherwise;
+  }
+
   // ---- parameters
 
   /// Makes the parameter of a call. `hfDims` says how Hugging Face groups the
@@ -185,7 +192,7 @@ private:
     for (const recipe::Value& dim :
          std::get<recipe::List>(at(call, "shape").data))
       dims.push_back(dimOf(std::get<recipe::DimValue>(dim.data).dim));
-    bool decay = std::get<bool>(at(call, "decay").data);
+    bool decay = decays(call, dims.size() > 1);
     tensorOf(call.result) =
         param(call, std::move(dims), initializer(call), decay, 0);
   }
@@ -252,7 +259,7 @@ private:
       op.attributes["eps"] = real(call, "eps");
       if (op.operands.size() == 1)
         op.operands.push_back(param(call, {module[op.operands[0]].dims.back()},
-                                    {"ones", 0.0}, false, 0));
+                                    {"ones", 0.0}, decays(call, false), 0));
       return true;
     case OpKind::Rope:
       op.operands.push_back(input("positions"));
@@ -282,8 +289,8 @@ private:
       dims.push_back(dimOf(dim));
     if (op.operands.size() == 2)
       return checkWeight(call, op.operands[1], dims);
-    op.operands.push_back(param(call, std::move(dims), initializer(call), true,
-                                mapping.to.size()));
+    op.operands.push_back(param(call, std::move(dims), initializer(call),
+                                decays(call, true), mapping.to.size()));
     return true;
   }
 

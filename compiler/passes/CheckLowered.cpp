@@ -1,0 +1,248 @@
+// The one list of what the schema and the ops know and the passes do not.
+//
+// 1. Settings: each line of a table names a path, which of its values are
+//    lowered, and what to write instead.
+// 2. The model: each op that is not in the list of those lowered is reported
+//    once, and so is an argument with a value that no pass reads. The place is
+//    the call where it stands beside the recipe, else the recipe's `model`.
+//
+// A degree, an op or a feature that a pass learns to lower leaves these tables.
+
+#include "compiler/passes/CheckLowered.h"
+
+#include "compiler/recipe/Format.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace recipec::passes {
+namespace {
+
+using recipe::Recipe;
+using recipe::Value;
+
+// ---- values
+
+bool isText(const Value& value, std::string_view text) {
+  const auto* held = std::get_if<std::string>(&value.data);
+  return held && *held == text;
+}
+
+bool isOne(const Value& value, const Recipe&) {
+  return std::get<int64_t>(value.data) == 1;
+}
+
+bool isZero(const Value& value, const Recipe&) {
+  return std::get<int64_t>(value.data) == 0;
+}
+
+bool isNone(const Value& value, const Recipe&) {
+  return value.isNone();
+}
+
+bool isAuto(const Value& value, const Recipe&) {
+  return value.isAuto();
+}
+
+bool isNotTrue(const Value& value, const Recipe&) {
+  const bool* held = std::get_if<bool>(&value.data);
+  return !held || !*held;
+}
+
+bool isNoEightBits(const Value& value, const Recipe&) {
+  return !isText(value, "fp8");
+}
+
+bool isNoRecompute(const Value& value, const Recipe&) {
+  return isText(value, "none");
+}
+
+/// The type that sums are kept in beside the recipe's compute type.
+bool isAccumulation(const Value& value, const Recipe& recipe) {
+  bool isDouble = recipe.string("precision.compute") == "fp64";
+  return isText(value, isDouble ? "fp64" : "fp32");
+}
+
+bool isStateAtMost(const Value& value, const Recipe&) {
+  return isText(value, "optimizer") || isText(value, "none");
+}
+
+bool isNoPath(const Value& value, const Recipe&) {
+  return isText(value, "auto") || isText(value, "never");
+}
+
+bool isReadSource(const Value& value, const Recipe&) {
+  const auto* record = std::get_if<recipe::Record>(&value.data);
+  return !record || record->schema == "jsonl" || record->schema == "mock";
+}
+
+// ---- tables
+
+struct Setting {
+  std::string_view path;
+  bool (*isLowered)(const Value&, const Recipe&);
+  std::string_view help;
+};
+
+constexpr std::string_view degreesHelp =
+    "leave it 1: ranks share the work by `dp` and `tp`";
+constexpr std::string_view typesHelp =
+    "leave it out: master weights, gradients and moments are `\"fp32\"`";
+constexpr std::string_view sourcesHelp =
+    "read samples with `jsonl`, or measure with `mock()`";
+
+constexpr Setting settings[] = {
+    {"parallel.cp", isOne, degreesHelp},
+    {"parallel.pp", isOne, degreesHelp},
+    {"parallel.vp", isOne, degreesHelp},
+    {"parallel.ep", isOne, degreesHelp},
+    {"parallel.etp", isOne, degreesHelp},
+    {"parallel.shard", isStateAtMost,
+     "write `shard = \"optimizer\"`, which shards the optimizer's state"},
+    {"parallel.shard_instances", isOne,
+     "leave it 1: the optimizer's state is sharded over all of `dp`"},
+    {"data.train", isReadSource, sourcesHelp},
+    {"data.valid", isReadSource, sourcesHelp},
+    {"precision.compute", isNoEightBits, "write `compute = \"bf16\"`"},
+    {"precision.master", isAccumulation, typesHelp},
+    {"precision.grads", isAccumulation, typesHelp},
+    {"precision.moments", isAccumulation, typesHelp},
+    {"memory.recompute", isNoRecompute,
+     "leave it out, and lower `batch.micro` where memory is short"},
+    {"memory.offload_layers", isZero,
+     "leave it out, and lower `batch.micro` where memory is short"},
+    {"comm.overlap", isNotTrue, "leave it out"},
+    {"comm.bucket", isAuto, "leave it out"},
+    {"comm.reduce", isAccumulation, "leave it out: sums are `\"fp32\"`"},
+    {"checkpoint.every", isNone,
+     "leave it out: the model is written at the end, to `export.hf`"},
+    {"checkpoint.resume", isNoPath,
+     "start from an exported model with `weights`"},
+    {"checkpoint.async", isNotTrue, "leave it out"},
+};
+
+constexpr std::string_view loweredOps[] = {
+    "parameter", "embedding", "linear", "rmsnorm", "rope",    "attention",
+    "silu",      "add",       "mul",    "scale",   "dropout",
+};
+
+bool isWhole(const Value& value, const Recipe&) {
+  const auto* whole = std::get_if<int64_t>(&value.data);
+  return whole ? *whole == 1 : std::get<double>(value.data) == 1.0;
+}
+
+bool isNoYarn(const Value& value, const Recipe&) {
+  const auto* record = std::get_if<recipe::Record>(&value.data);
+  return !record || record->schema != "yarn";
+}
+
+/// An argument of a lowered op, and which of its values are lowered.
+struct Feature {
+  std::string_view op;
+  std::string_view argument;
+  bool (*isLowered)(const Value&, const Recipe&);
+};
+
+constexpr Feature features[] = {
+    {"linear", "bias", isNotTrue},      {"rmsnorm", "centered", isNotTrue},
+    {"rope", "scaling", isNoYarn},      {"rope", "fraction", isWhole},
+    {"rope", "interleaved", isNotTrue}, {"attention", "window", isNone},
+    {"attention", "chunk", isNone},     {"attention", "softcap", isNone},
+};
+
+// ---- the check
+
+class Check {
+public:
+  Check(const Recipe& recipe, diag::Engine& engine)
+      : recipe(recipe), engine(engine) {}
+
+  void run() {
+    for (const Setting& setting : settings)
+      checkSetting(setting);
+    for (const recipe::Call& call : recipe.model.calls)
+      checkCall(call);
+  }
+
+private:
+  /// A record by its schema alone, which is what tells it from those lowered.
+  std::string describe(const Value& value) const {
+    if (const auto* record = std::get_if<recipe::Record>(&value.data))
+      return "`" + record->schema + "`";
+    return recipe::formatValue(value, recipe.model.dims);
+  }
+
+  void checkSetting(const Setting& setting) {
+    const Value& value = recipe.at(setting.path);
+    if (setting.isLowered(value, recipe))
+      return;
+    engine
+        .report(diag::Kind::NotLowered, value.origin.range,
+                "this version does not lower `" + std::string(setting.path) +
+                    "` = " + describe(value))
+        .help(std::string(setting.help));
+  }
+
+  void checkCall(const recipe::Call& call) {
+    bool isLowered = std::find(std::begin(loweredOps), std::end(loweredOps),
+                               call.op) != std::end(loweredOps);
+    if (!isLowered) {
+      reportOnce(call, "the op `" + call.op + "`",
+                 hasListedOps ? "" : opsHelp());
+      hasListedOps = true;
+      return;
+    }
+    for (const Feature& feature : features)
+      if (feature.op == call.op)
+        checkFeature(call, feature);
+  }
+
+  void checkFeature(const recipe::Call& call, const Feature& feature) {
+    const Value* value = call.find(feature.argument);
+    if (!value || feature.isLowered(*value, recipe))
+      return;
+    std::string argument = "`" + std::string(feature.argument) + "`";
+    reportOnce(
+        call, "`" + call.op + "` with " + argument + " = " + describe(*value),
+        "choose a model whose `" + call.op + "` goes without " + argument);
+  }
+
+  void reportOnce(const recipe::Call& call, const std::string& what,
+                  std::string help) {
+    if (!reported.insert(what).second)
+      return;
+    bool isBesideRecipe = call.range.source == recipe.range.source;
+    auto builder = engine.report(
+        diag::Kind::NotLowered,
+        isBesideRecipe ? call.range : recipe.at("model").origin.range,
+        "this version does not lower " + what);
+    if (!isBesideRecipe)
+      builder.note("the model calls it here", call.range);
+    if (!help.empty())
+      builder.help(std::move(help));
+  }
+
+  static std::string opsHelp() {
+    std::string text = "choose or write a model of";
+    for (size_t i = 0; i < std::size(loweredOps); ++i)
+      text += (i == 0                           ? " `"
+               : i + 1 == std::size(loweredOps) ? " and `"
+                                                : ", `") +
+              std::string(loweredOps[i]) + "`";
+    return text;
+  }
+
+  const Recipe& recipe;
+  diag::Engine& engine;
+  std::set<std::string> reported; // what was, of the model
+  bool hasListedOps = false;      // in a help; once is enough
+};
+
+} // namespace
+
+void checkLowered(const Recipe& recipe, diag::Engine& engine) {
+  Check(recipe, engine).run();
+}
+
+} // namespace recipec::passes

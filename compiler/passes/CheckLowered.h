@@ -1,0 +1,17 @@
+// What a recipe may say and this version does not lower.
+
+#ifndef RECIPEC_PASSES_CHECKLOWERED_H
+#define RECIPEC_PASSES_CHECKLOWERED_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/recipe/Recipe.h"
+
+namespace recipec::passes {
+
+/// Reports each setting, and each op or argument of an op, that no pass lowers;
+/// all of them at once. What it does not report, the passes behind it take.
+void checkLowered(const recipe::Recipe& recipe, diag::Engine& engine);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_CHECKLOWERED_H
