@@ -51,9 +51,9 @@ Strings know the escapes `\n`, `\t`, `\r`, `\"`, `\\`, `\{`, `\}` and
 `\u{1F600}`, a Unicode code point in hexadecimal. Another letter behind a
 backslash has no meaning:
 
-    dir = "C:\runs\new"
+    dir = "C:\data\sft"
 
-A backslash itself is written `\\`: `"C:\\runs\\new"`.)";
+A backslash itself is written `\\`: `"C:\\data\\sft"`.)";
   case Kind::InvalidText:
     return R"(
 A text of several lines stands between three quotation marks each, and both
@@ -293,6 +293,25 @@ was met. In
     let seeds = [i for i in 0..10G]
 
 write the number that was meant, or split a sweep into several recipes.)";
+  case Kind::TooDeep:
+    return R"(
+A value depends on another, which depends on another, and so on, 600 times. No
+recipe needs such a chain, and a longer one could exhaust the stack of the
+compiler. The notes show its last links. In a generated file of
+
+    let a1 = a0 + 1
+    let a2 = a1 + 1
+
+and so on, compute the values with a list: `[a0 + i for i in 0..1000]`.)";
+  case Kind::TooManySteps:
+    return R"(
+Evaluation takes at most 2,000,000 steps, a hundred times what large recipes
+take, so that a recipe cannot hang the compiler. A step is an expression that is
+evaluated, a turn of a loop, or an element that a function goes over. In
+
+    betas = [0.5 for i in 0..1000000000]
+
+write the range that was meant.)";
   case Kind::UnknownName:
     return R"(
 The name is not declared here: not a field, a `let`, a parameter, an import or

@@ -37,6 +37,9 @@ struct Converter {
     return recipe.model.dims[size_t(value.dim)].size;
   }
   Json operator()(const recipe::DimsMapping&) const { return nullptr; }
+  Json operator()(const recipe::FunctionName& function) const {
+    return function.name;
+  }
   Json operator()(const recipe::List& list) const {
     Json array = Json::array();
     for (const recipe::Value& element : list)

@@ -1,7 +1,9 @@
-// Values as text: numbers shortest, quantities in their largest whole unit.
+// Values as text: numbers shortest, quantities in the unit that was
+// written.
 
 #include "compiler/recipe/Format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -9,33 +11,70 @@
 namespace recipec::recipe {
 namespace {
 
-struct UnitScale {
-  double amount;
-  const char* suffix;
-};
-
-constexpr UnitScale byteScales[] = {
-    {0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
-constexpr UnitScale timeScales[] = {
-    {86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}};
-
-bool isWhole(double value) {
+bool isWholeNumber(double value) {
   return std::floor(value) == value && std::abs(value) < 0x1p53;
 }
 
 std::string formatNumber(double value) {
-  if (isWhole(value))
+  if (isWholeNumber(value))
     return std::to_string(int64_t(value));
   return formatReal(value);
 }
 
-template <size_t count>
-std::string inLargestUnit(double amount, const UnitScale (&scales)[count],
-                          const char* smallest) {
-  for (const UnitScale& scale : scales)
-    if (amount != 0 && isWhole(amount / scale.amount))
-      return formatNumber(amount / scale.amount) + scale.suffix;
-  return formatNumber(amount) + smallest;
+/// `80GiB`, `1 step`: units of several letters that name what is counted stand
+/// apart, in their plural.
+std::string inUnit(double amount, const UnitName& unit) {
+  double number = amount / unit.scale;
+  bool isCount = unit.unit == Unit::steps || unit.unit == Unit::epochs ||
+                 unit.unit == Unit::tokens;
+  if (!isCount)
+    return formatNumber(number) + std::string(unit.name);
+  std::string name(unitTypeName(unit.unit));
+  if (number == 1)
+    name.pop_back();
+  return formatNumber(number) + " " + name;
+}
+
+bool isShort(double number) {
+  double scaled = number * 1e4;
+  return isWholeNumber(scaled) && scaled / 1e4 == number;
+}
+
+/// The largest unit with a whole number. Powers of 1000 are left to those who
+/// write them.
+const UnitName& unitFor(Quantity quantity) {
+  const UnitName* best = nullptr;
+  const UnitName* base = nullptr;
+  for (const UnitName& unit : unitNames()) {
+    if (unit.unit != quantity.unit)
+      continue;
+    if (unit.scale == 1)
+      base = &unit;
+    bool isDecimal = unit.unit == Unit::bytes && unit.scale != 1 &&
+                     unit.name.find('i') == std::string_view::npos;
+    if (!isDecimal && isWholeNumber(quantity.amount / unit.scale))
+      best = &unit;
+  }
+  return best && quantity.amount != 0 ? *best : *base;
+}
+
+/// The words that are no names; grammar/Recipe.g4 has them.
+constexpr std::string_view reservedWords[] = {
+    "and", "auto", "block", "else", "false",   "fixed",
+    "for", "fun",  "if",    "in",   "let",     "none",
+    "not", "or",   "then",  "true", "require", "return"};
+
+bool isName(std::string_view text) {
+  auto isLetter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  if (text.empty() || !isLetter(text[0]))
+    return false;
+  for (char c : text)
+    if (!isLetter(c) && !(c >= '0' && c <= '9'))
+      return false;
+  return std::find(std::begin(reservedWords), std::end(reservedWords), text) ==
+         std::end(reservedWords);
 }
 
 /// Prints what a Value holds; one overload a kind.
@@ -56,6 +95,9 @@ public:
   std::string operator()(const DimsMapping& mapping) const {
     return side(mapping.from) + " -> " + side(mapping.to);
   }
+  std::string operator()(const FunctionName& function) const {
+    return function.name;
+  }
   std::string operator()(const List& list) const {
     std::string text = "[";
     for (const Value& element : list) {
@@ -69,7 +111,8 @@ public:
     std::string text = record.schema.empty() ? "{" : record.schema + " {";
     const char* separator = " ";
     for (const auto& [name, value] : record.fields) {
-      text += separator + name + " = " + std::visit(*this, value.data);
+      text +=
+          separator + formatKey(name) + " = " + std::visit(*this, value.data);
       separator = ", ";
     }
     return text + (record.fields.empty() ? "}" : " }");
@@ -107,19 +150,14 @@ std::string formatReal(double value) {
 }
 
 std::string formatQuantity(Quantity quantity) {
-  switch (quantity.unit) {
-  case Unit::bytes:
-    return inLargestUnit(quantity.amount, byteScales, "B");
-  case Unit::seconds:
-    return inLargestUnit(quantity.amount, timeScales, "s");
-  case Unit::steps:
-    return formatNumber(quantity.amount) + " steps";
-  case Unit::epochs:
-    return formatNumber(quantity.amount) + " epochs";
-  case Unit::tokens:
-    return formatNumber(quantity.amount) + " tokens";
-  }
-  return {};
+  bool isAsWritten =
+      quantity.written && isShort(quantity.amount / quantity.written->scale);
+  return inUnit(quantity.amount,
+                isAsWritten ? *quantity.written : unitFor(quantity));
+}
+
+std::string formatKey(std::string_view key) {
+  return isName(key) ? std::string(key) : "[" + formatString(key) + "]";
 }
 
 std::string formatString(std::string_view text) {
@@ -162,22 +200,6 @@ std::string formatOrigin(const Origin& origin, const SourceMap& sources) {
            std::string(sources.text(origin.range.source));
   case Origin::Kind::derived:
     return "derived at " + sources.describe(origin.range);
-  }
-  return {};
-}
-
-std::string_view unitTypeName(Unit unit) {
-  switch (unit) {
-  case Unit::bytes:
-    return "bytes";
-  case Unit::seconds:
-    return "duration";
-  case Unit::steps:
-    return "steps";
-  case Unit::epochs:
-    return "epochs";
-  case Unit::tokens:
-    return "tokens";
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #define RECIPEC_RECIPE_FORMAT_H
 
 #include "compiler/recipe/Recipe.h"
+#include "compiler/recipe/Units.h"
 
 #include <string>
 #include <string_view>
@@ -14,11 +15,17 @@ namespace recipec::recipe {
 /// exponent: `0.1`, `2e-05`, `1.0`.
 std::string formatReal(double value);
 
-/// In the largest unit that takes a whole number: `80GiB`, `500 steps`, `90s`.
+/// In the unit that the user wrote, where that needs at most four digits behind
+/// the point; else in the largest unit that takes a whole number: `1.5TiB`,
+/// `500 steps`, `90s`.
 std::string formatQuantity(Quantity quantity);
 
 /// In quotes, with the language's escapes.
 std::string formatString(std::string_view text);
+
+/// The key of a map as it stands in braces: `a`, or `["a b"]` for what is no
+/// name of the language.
+std::string formatKey(std::string_view key);
 
 /// On one line. `dims` names the dimensions that the value may refer to.
 std::string formatValue(const Value& value, const std::vector<Dim>& dims);
@@ -26,10 +33,6 @@ std::string formatValue(const Value& value, const std::vector<Dim>& dims);
 /// Where a value came from: `sft.recipe:9:22`, `default`,
 /// `--set parallel.tp=4`, `derived at std/schema/batch.recipe:20:29`.
 std::string formatOrigin(const Origin& origin, const SourceMap& sources);
-
-/// The type that a unit belongs to, as the language names it: `bytes`,
-/// `duration`, `steps`, `epochs`, `tokens`.
-std::string_view unitTypeName(Unit unit);
 
 } // namespace recipec::recipe
 

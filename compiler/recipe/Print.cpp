@@ -39,7 +39,7 @@ private:
 
   void printFields(const Record& record, int depth) {
     for (const auto& [name, value] : record.fields) {
-      std::string start = indentation(depth) + name;
+      std::string start = indentation(depth) + formatKey(name);
       const Record* inner = std::get_if<Record>(&value.data);
       if (!inner || inner->fields.empty()) {
         lineWithOrigin(start + " = " + formatValue(value, recipe.model.dims),

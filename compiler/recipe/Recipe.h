@@ -41,11 +41,17 @@ struct Auto {
   bool operator==(const Auto&) const = default;
 };
 enum class Unit { bytes, seconds, steps, epochs, tokens };
-/// A number with a unit, in the unit's base: bytes, seconds, steps, ...
+struct UnitName; // Units.h
+/// A number with a unit, in the unit's base: bytes, seconds, steps, ... Equal
+/// are the same amounts, however they are written.
 struct Quantity {
   double amount = 0;
   Unit unit = Unit::bytes;
-  bool operator==(const Quantity&) const = default;
+  const UnitName* written = nullptr; // the unit that the user chose, if any
+
+  bool operator==(const Quantity& other) const {
+    return amount == other.amount && unit == other.unit;
+  }
 };
 /// A named dimension of the model where it was used as a value.
 struct DimValue {
@@ -57,6 +63,12 @@ struct DimsMapping {
   std::vector<DimId> from;
   std::vector<DimId> to;
   bool operator==(const DimsMapping&) const = default;
+};
+
+/// A function in a field of type `fun(...)`; passes see its name alone.
+struct FunctionName {
+  std::string name;
+  bool operator==(const FunctionName&) const = default;
 };
 
 struct Value;
@@ -73,7 +85,7 @@ struct Record {
 
 struct Value {
   std::variant<None, Auto, bool, int64_t, double, std::string, Quantity,
-               DimValue, DimsMapping, List, Record>
+               DimValue, DimsMapping, FunctionName, List, Record>
       data;
   Origin origin;
 

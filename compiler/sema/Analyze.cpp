@@ -3,6 +3,7 @@
 #include "compiler/sema/Analyze.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/Sweep.h"
 #include "compiler/sema/Trace.h"
 
 #include <algorithm>
@@ -15,91 +16,51 @@ class Analysis {
 public:
   Analysis(const SourceMap& sources, const Request& request, Loader& loader,
            diag::Engine& engine)
-      : sources(sources), request(request), engine(engine),
-        errorsBefore(engine.errors()), evaluator(sources, loader, engine) {}
+      : request(request), engine(engine), errorsBefore(engine.errors()),
+        evaluator(sources, loader, engine) {}
 
   std::optional<recipe::Recipe> run();
 
 private:
-  const ast::RecipeDecl* findRecipe();
-  Object* settingsOf(const ast::RecipeDecl& declaration, Module& module);
-  const Layer* layerOf(const Override& override, Module& module);
   std::optional<recipe::Dataflow> trace(Object& settings);
-  bool hasFailed() const { return engine.errors() > errorsBefore; }
+  bool hasFailed() const {
+    return engine.errors() > errorsBefore || evaluator.hasBrokenImport;
+  }
 
-  const SourceMap& sources;
   const Request& request;
   diag::Engine& engine;
   int errorsBefore; // of other files
+  std::string name; // of the recipe or the point
   Evaluator evaluator;
 };
 
-const ast::RecipeDecl* Analysis::findRecipe() {
-  const ast::RecipeDecl* last = nullptr;
-  for (const ast::Declaration& declaration : request.file->declarations) {
-    auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node);
-    if (!recipe)
-      continue;
-    last = recipe;
-    if (recipe->name.text == request.recipe)
-      return recipe;
-  }
-  if (request.recipe.empty() && last)
-    return last;
-  std::string file(sources.name(request.file->source));
-  SourceRange start{request.file->source, 0, 0};
-  if (!last) {
-    evaluator
-        .report(diag::Kind::RecipeNotFound, start,
-                "`" + file + "` declares no recipe")
-        .help("add `recipe name { ... }`");
+} // namespace
+
+Object* requestedSettings(Evaluator& evaluator, const Request& request,
+                          const ast::RecipeDecl& declaration, Module& module,
+                          std::string& name) {
+  Object* settings =
+      evaluator.settingsOf(declaration, module, request.overrides);
+  if (!settings)
     return nullptr;
+  if (request.point) {
+    std::optional<Sweep> sweep =
+        sweepOf(evaluator, name, *settings, request.overrides);
+    if (!sweep)
+      return nullptr;
+    assert(*request.point < sweep->count() && "no such point");
+    name = sweep->nameOf(*request.point);
+    std::vector<const Layer*> layers = settings->layers;
+    // Below the overrides, which win.
+    layers.insert(layers.end() - std::ptrdiff_t(request.overrides.size()),
+                  pointLayer(evaluator, *sweep, *request.point));
+    settings = evaluator.makeObject(settings->schema, std::move(layers),
+                                    settings->range);
   }
-  auto builder =
-      evaluator.report(diag::Kind::RecipeNotFound, start,
-                       "`" + file + "` has no recipe `" + request.recipe + "`");
-  std::vector<std::string> names = recipeNames(*request.file);
-  if (auto near = diag::didYouMean(request.recipe, names)) {
-    builder.help("did you mean `" + *near + "`?");
-    return nullptr;
-  }
-  std::string list;
-  for (const std::string& name : names)
-    list += (list.empty() ? "`" : ", `") + name + "`";
-  builder.help("its recipes are " + list);
-  return nullptr;
+  return evaluator.withOverrides(*settings, module, request.changes);
 }
 
-const Layer* Analysis::layerOf(const Override& override, Module& module) {
-  Module* names = evaluator.addOverrideModule(*override.file, module);
-  Layer& layer = evaluator.make<Layer>();
-  layer.env = &names->env;
-  layer.isScope = true;
-  Member member;
-  member.path = override.path;
-  member.value = override.value;
-  member.range = cover(override.path.front().range,
-                       (*override.file)[override.value].range);
-  layer.range = member.range;
-  layer.members.push_back(member);
-  return &layer;
-}
-
-Object* Analysis::settingsOf(const ast::RecipeDecl& declaration,
-                             Module& module) {
-  ModuleEntry* entry = module.find(declaration.name.text);
-  if (!entry) // a second declaration of the name, reported
-    return nullptr;
-  const Value& value = evaluator.entryValue(module, *entry);
-  Object* const* object = value.get<Object*>();
-  if (!object)
-    return nullptr;
-  std::vector<const Layer*> layers = (*object)->layers;
-  for (const Override& override : request.overrides)
-    layers.push_back(layerOf(override, module));
-  return evaluator.makeObject((*object)->schema, std::move(layers),
-                              (*object)->range);
-}
+namespace {
 
 std::optional<recipe::Dataflow> Analysis::trace(Object& settings) {
   Slot* slot = settings.find("model");
@@ -116,19 +77,17 @@ std::optional<recipe::Dataflow> Analysis::trace(Object& settings) {
 }
 
 std::optional<recipe::Recipe> Analysis::run() {
-  if (!evaluator.loadLibrary()) {
-    evaluator.report(diag::Kind::ImportNotFound, {request.file->source, 0, 0},
-                     "the standard library is not there, or broken");
-    return std::nullopt;
-  }
-  Module* module = evaluator.addModule(
-      *request.file, std::string(sources.name(request.file->source)));
-  const ast::RecipeDecl* declaration = findRecipe();
-  if (!declaration)
+  const ast::RecipeDecl* declaration =
+      findRecipe(*request.file, request.recipe);
+  assert(declaration && "the file has no such recipe");
+  name = declaration->name.text;
+  Module* module = evaluator.openFile(*request.file);
+  if (!module)
     return std::nullopt;
   evaluator.recipeRange = declaration->name.range;
   evaluator.checkDeclarations(*module);
-  Object* settings = settingsOf(*declaration, *module);
+  Object* settings =
+      requestedSettings(evaluator, request, *declaration, *module, name);
   if (!settings) {
     assert(hasFailed() && "a recipe is lost without a message");
     return std::nullopt;
@@ -140,7 +99,7 @@ std::optional<recipe::Recipe> Analysis::run() {
     return std::nullopt;
   assert(model && "a model is lost without a message");
   recipe::Recipe result;
-  result.name = declaration->name.text;
+  result.name = name;
   result.range = declaration->name.range;
   result.settings =
       evaluator.lower({settings, evaluator.writtenAt(declaration->name.range)});
@@ -164,6 +123,26 @@ std::vector<std::string> recipeNames(const ast::File& file) {
     if (auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node))
       names.push_back(recipe->name.text);
   return names;
+}
+
+std::vector<const ast::RecipeDecl*> concreteRecipes(const ast::File& file) {
+  std::vector<const ast::RecipeDecl*> recipes;
+  for (const ast::Declaration& declaration : file.declarations) {
+    auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node);
+    if (recipe && !recipe->isAbstract &&
+        findRecipe(file, recipe->name.text) == recipe)
+      recipes.push_back(recipe);
+  }
+  return recipes;
+}
+
+const ast::RecipeDecl* findRecipe(const ast::File& file,
+                                  std::string_view name) {
+  for (const ast::Declaration& declaration : file.declarations)
+    if (auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node))
+      if (recipe->name.text == name)
+        return recipe;
+  return nullptr;
 }
 
 } // namespace recipec::sema

@@ -104,7 +104,8 @@ private:
       if (count > 0)
         builder.label(cover(parameters.front().declaration->name.range,
                             parameters.back().declaration->name.range),
-                      "`" + callee + "` is declared with these");
+                      "`" + callee + "` is declared with " +
+                          (count == 1 ? "this" : "these"));
       return;
     }
     std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 namespace recipec::sema {
+
 Value Evaluator::callFunction(const Function& function, const ast::Call& node,
                               SourceRange range, const Env& env) {
   const ast::FunDecl& declaration = *function.declaration;
@@ -22,24 +23,59 @@ Value Evaluator::callFunction(const Function& function, const ast::Call& node,
                         node, range, env, name, nullptr, &any);
   if (!arguments)
     return poison();
+  if (function.contract && !keepArguments(function, *arguments))
+    return poison();
   Locals& locals = make<Locals>();
   for (size_t i = 0; i < arguments->size(); ++i)
     locals.names.emplace_back(declaration.parameters[i].name.text,
                               *(*arguments)[i].value);
-  Env& inner = make<Env>(*function.env);
-  inner.outer = function.env;
-  inner.object = nullptr;
-  inner.layer = nullptr;
-  inner.locals = &locals;
+  Env& inner = localScope(*function.env, locals);
   inner.inBlock = false;
   callStack.push_back(&declaration);
-  Value result = evaluate(declaration.value, inner);
+  Value result = functionResult(declaration, inner);
   callStack.pop_back();
   result.origin = writtenAt(range);
-  if (declaration.result == ast::TypeId::none)
-    return result;
-  return expect(result, *resolve(*function.env, declaration.result), range,
-                "the result of `" + name + "`");
+  std::string what = "the result of `" + name + "`";
+  if (declaration.result != ast::TypeId::none)
+    result = expect(result, *resolve(*function.env, declaration.result), range,
+                    what);
+  if (function.contract)
+    result = expect(result, *function.contract->element, range, what);
+  return result;
+}
+
+bool Evaluator::keepArguments(const Function& function,
+                              std::vector<BoundArgument>& arguments) {
+  const std::vector<const Type*>& types = function.contract->members;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ast::Parameter& parameter = function.declaration->parameters[i];
+    if (parameter.type != ast::TypeId::none)
+      continue; // compared when the function was passed
+    arguments[i].value =
+        expect(*arguments[i].value, *types[i], arguments[i].range,
+               "`" + parameter.name.text + "` of `" +
+                   function.declaration->name.text + "`");
+    if (arguments[i].value->isPoison())
+      return false;
+  }
+  return true;
+}
+
+Value Evaluator::functionResult(const ast::FunDecl& declaration,
+                                const Env& env) {
+  if (declaration.body == ast::BodyId::none)
+    return evaluate(declaration.value, env);
+  for (const ast::Item& item : (*env.file)[declaration.body].items) {
+    if (auto* let = std::get_if<ast::Let>(&item.node)) {
+      Value value = evaluate(let->value, env);
+      if (value.isPoison())
+        return value;
+      env.locals->names.emplace_back(let->name.text, std::move(value));
+    } else if (auto* result = std::get_if<ast::Return>(&item.node)) {
+      return evaluate(result->value, env);
+    }
+  }
+  return poison(); // the parser has reported that there is no `return`
 }
 
 Value Evaluator::call(const ast::Call& node, SourceRange range,
@@ -70,6 +106,8 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
         writtenAt(range)};
   if (const Builtin* builtin = callee.get<Builtin>())
     return callBuiltin(*builtin, node, range, env);
+  if (const Mixin* const* mixin = callee.get<const Mixin*>())
+    return callMixin(**mixin, node, range, env);
   if (const Block* const* block = callee.get<const Block*>()) {
     if (env.inBlock && tracer)
       return tracer->call(**block, node, range, env);

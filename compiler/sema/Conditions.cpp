@@ -54,22 +54,12 @@ void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
   auto* ref = std::get_if<ast::NameRef>(&node);
   if (!ref)
     return;
-  for (const Env* at = &env; at; at = at->outer) {
-    if (at->locals && at->locals->find(ref->name.text))
-      return;
-    if (!at->object)
-      continue;
-    bool isOuter = ref->name.text == at->defined;
-    if (Slot* slot = isOuter ? nullptr : at->object->find(ref->name.text)) {
-      operand.object = at->object;
-      operand.slot = slot;
-      return;
-    }
-    for (const ast::Let* let : at->layer->lets)
-      if (let->name.text == ref->name.text) {
-        findOperand(let->value, *at, operand);
-        return;
-      }
+  Binding binding = findBinding(ref->name.text, env);
+  if (binding.slot) {
+    operand.object = binding.env->object;
+    operand.slot = binding.slot;
+  } else if (binding.let) {
+    findOperand(binding.let->value, *binding.env, operand);
   }
 }
 
@@ -123,9 +113,15 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
   }
 }
 
-std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
+std::vector<Operand> Evaluator::directOperands(ast::ExprId id,
+                                               const Env& env) {
   std::vector<Operand> operands;
   collectOperands(id, env, operands);
+  return operands;
+}
+
+std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
+  std::vector<Operand> operands = directOperands(id, env);
   // Behind the operands written in the condition: what derived ones depend on.
   for (size_t i = 0; i < operands.size(); ++i) {
     Operand operand = operands[i];

@@ -1,17 +1,17 @@
-// Messages, limits and the small parts of evaluation that need no file of
+// Messages and the small parts of evaluation that need no file of
 // their own.
 
 #include "compiler/sema/Evaluator.h"
+
+#include "compiler/recipe/Format.h"
 
 #include <algorithm>
 
 namespace recipec::sema {
 namespace {
 
-/// A recipe of hundreds of layers takes some ten thousand steps; what goes
-/// beyond these limits is a mistake, and is to be found in well under a second.
-constexpr int64_t maxSteps = 2'000'000;
-constexpr int maxDepth = 600;
+/// A record with fewer fields finds them as fast by looking at each.
+constexpr size_t indexedSlots = 32;
 
 } // namespace
 
@@ -30,10 +30,16 @@ const Field* Schema::find(std::string_view name) const {
 }
 
 Slot* Object::find(std::string_view name) {
-  for (Slot& slot : slots)
-    if (slot.name == name)
-      return &slot;
-  return nullptr;
+  if (slots.size() <= indexedSlots) {
+    for (Slot& slot : slots)
+      if (slot.name == name)
+        return &slot;
+    return nullptr;
+  }
+  for (size_t i = places.size(); i < slots.size(); ++i)
+    places.emplace(slots[i].name, i);
+  auto place = places.find(name);
+  return place == places.end() ? nullptr : &slots[place->second];
 }
 
 ModuleEntry* Module::find(std::string_view name) {
@@ -82,7 +88,19 @@ diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
   return builder;
 }
 
-void Evaluator::reportRecursion(const std::vector<CycleLink>& links) {
+void Evaluator::reportRecursion(std::vector<CycleLink> links) {
+  // A circle is one mistake, wherever evaluation entered it.
+  std::rotate(links.begin(),
+              std::min_element(links.begin(), links.end(),
+                               [&](const CycleLink& a, const CycleLink& b) {
+                                 auto placeOf = [&](const CycleLink& link) {
+                                   return std::tuple(isLibrary(link.range),
+                                                     link.range.source,
+                                                     link.range.begin);
+                                 };
+                                 return placeOf(a) < placeOf(b);
+                               }),
+              links.end());
   // A circle of more names is understood from its beginning and its end.
   constexpr size_t mostShown = 8;
   auto builder = report(diag::Kind::Recursion, links.front().range,
@@ -104,9 +122,13 @@ void Evaluator::reportRecursion(const std::vector<CycleLink>& links) {
 
 std::string Evaluator::pathOf(const Object& object,
                               std::string_view name) const {
-  std::string path(name);
+  // An element of a list has its index in its key: `layers[2]`.
+  auto keyOf = [](std::string_view key) {
+    return key.ends_with(']') ? std::string(key) : recipe::formatKey(key);
+  };
+  std::string path = keyOf(name);
   for (const Object* at = &object; at && !at->key.empty(); at = at->container)
-    path = std::string(at->key) + "." + path;
+    path = keyOf(at->key) + (path.starts_with('[') ? "" : ".") + path;
   return path;
 }
 
@@ -116,25 +138,6 @@ recipe::Origin Evaluator::writtenAt(SourceRange range) const {
   return {isOverride ? recipe::Origin::Kind::commandLine
                      : recipe::Origin::Kind::written,
           range};
-}
-
-bool Evaluator::takeStep(SourceRange range) {
-  if (isExhausted)
-    return false;
-  ++steps;
-  if (steps <= maxSteps && depth <= maxDepth)
-    return true;
-  isExhausted = true;
-  if (depth > maxDepth)
-    report(diag::Kind::InvalidValue, range,
-           "this value depends on more than " + std::to_string(maxDepth) +
-               " others in a chain");
-  else
-    report(diag::Kind::InvalidValue, range,
-           "evaluating this recipe takes more than " +
-               std::to_string(maxSteps) + " steps")
-        .help("look for a range or a list that is larger than it needs to be");
-  return false;
 }
 
 } // namespace recipec::sema

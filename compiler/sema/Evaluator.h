@@ -1,17 +1,27 @@
 // Evaluates expressions, records and files; the state of one analysis.
 //
 // Split over files by feature:
-//   Modules.cpp      files, imports, the names they declare
-//   Types.cpp        types as written, conversion of values, mismatches
+//   Modules.cpp      files, the names they declare
+//   Imports.cpp      the names that imports bind
+//   Recipes.cpp      recipes: parents, mixins, overrides
+//   Types.cpp        types as written, and their names
+//   Convert.cpp      values to the form that a type has
+//   Mismatch.cpp     messages about values that have another type
 //   Layers.cpp       what braces and arguments say about a record
+//   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
 //   Objects.cpp      records: amending, evaluation of slots, completeness
 //   Expressions.cpp  one function a node of the syntax tree
-//   Operators.cpp    arithmetic, comparison, units
+//   Lookup.cpp       names and members
+//   Loops.cpp        the turns of `for`, in comprehensions, maps and blocks
+//   Elements.cpp     `in`, indices and slices
+//   Operators.cpp    arithmetic and comparison
+//   Quantities.cpp   numbers with units
 //   Calls.cpp        functions, schemas called as functions
 //   Bind.cpp         arguments to parameters
-//   Builtins.cpp     `min max floor ceil sqrt len sum`
+//   Builtins.cpp     the functions that the language has by itself
 //   Conditions.cpp   `require`, its operands and what would make it hold
 //   Lower.cpp        finished values to recipe::Value
+//   Limits.cpp       steps, depth and size
 // Tensors are the Tracer's (Trace.h).
 
 #ifndef RECIPEC_SEMA_EVALUATOR_H
@@ -33,6 +43,8 @@
 namespace recipec::sema {
 
 class Tracer;
+struct Override;
+struct Request;
 
 /// In the place of a layer's index: the conditions of the record's schema.
 inline constexpr size_t checkOwnSchema = size_t(-1);
@@ -80,6 +92,11 @@ public:
   /// The record of the recipe's settings; helps are tried out on copies of it.
   Object* root = nullptr;
   SourceRange recipeRange;
+  /// Set for what is not launched as it stands, an abstract recipe say: what
+  /// is missing is no mistake, and a `require` over it is not decided.
+  bool isPartial = false;
+  /// An imported file has errors, which whoever parsed it has reported.
+  bool hasBrokenImport = false;
 
   // ---- messages (Evaluator.cpp)
 
@@ -87,14 +104,20 @@ public:
   /// moved to the user's value that led there.
   diag::Builder report(diag::Kind kind, SourceRange range, std::string message);
   bool isLibrary(SourceRange range) const;
+  bool isData(SourceId source) const {
+    return sources.kind(source) == SourceKind::data;
+  }
   std::string pathOf(const Object& object, std::string_view name) const;
   /// Each of `links` needs the next, and the last one the first.
-  void reportRecursion(const std::vector<CycleLink>& links);
+  void reportRecursion(std::vector<CycleLink> links);
 
   // ---- files (Modules.cpp)
 
   /// Loads prelude and ops; false when the library is broken.
   bool loadLibrary();
+  /// The library and the file that is compiled; none (reported) when the
+  /// library is broken.
+  Module* openFile(const ast::File& file);
   Module* addModule(const ast::File& file, std::string path);
   /// Names that an override's expressions see: those of `base`.
   Module* addOverrideModule(const ast::File& file, Module& base);
@@ -103,14 +126,35 @@ public:
   /// Evaluates what a file declares beside recipes, so that mistakes in what no
   /// recipe uses are found too.
   void checkDeclarations(Module& module);
+  /// The file of a source; none for an argument of the command line.
+  const ast::File* fileOf(SourceId source) const;
   Module* ops() { return opsModule; }
   Module* prelude() { return preludeModule; }
 
-  // ---- types (Types.cpp)
+  // ---- recipes (Recipes.cpp)
+
+  /// The schema of recipes; none when the library is broken.
+  const Schema* recipeSchema();
+  /// The settings of a recipe under overrides, the last of which wins; none
+  /// (reported) where there are none.
+  Object* settingsOf(const ast::RecipeDecl& recipe, Module& module,
+                     const std::vector<Override>& overrides);
+  /// A mixin with its arguments, as `with` takes it.
+  Value callMixin(const Mixin& mixin, const ast::Call& node, SourceRange range,
+                  const Env& env);
+  /// The settings of a mixin by itself; what its parameters without defaults
+  /// give is not known.
+  Object* settingsOf(const Mixin& mixin);
+  Object* withOverrides(const Object& settings, Module& module,
+                        const std::vector<Override>& overrides);
+
+  // ---- types (Types.cpp, Convert.cpp, Mismatch.cpp)
 
   const Type* resolve(const Env& env, ast::TypeId id);
   static std::string nameOf(const Type& type);
   static std::string typeNameOf(const Value& value);
+  /// The type with what a function takes and gives: `fun(int): float`.
+  std::string fullTypeNameOf(const Value& value);
   /// The value as the type has it; none when it does not fit.
   std::optional<Value> convert(const Value& value, const Type& type);
   void reportMismatch(const Value& value, const Type& type, SourceRange range,
@@ -128,6 +172,8 @@ public:
   const Layer* tailLayer(const Env& env, const Definition& definition);
   const Layer* givenLayer(std::string_view name, const Value& value);
   void fillLayer(Layer& layer, const ast::Body& body, bool isDeclaration);
+  /// The keys of a map, whose `for`, `if` and `let` are evaluated at once.
+  void fillMap(Layer& layer, const ast::Body& body, const Env& env);
   const Schema* makeSchema(Module& module, const ast::Name& name,
                            ast::BodyId body, bool isModel);
 
@@ -145,15 +191,21 @@ public:
   /// The scope of a layer's expressions.
   const Env* scopeOf(Object& object, const Layer& layer,
                      std::string_view defined = {});
+  /// The scope of one definition, whether or not in a turn of `for`.
+  const Env* scopeOf(Object& object, const Definition& definition,
+                     std::string_view defined = {});
   const Env* schemaScope(Object& object, std::string_view defined = {});
   /// Whether an expression is a constant, so that its value is a plain default.
   static bool isConstant(const ast::File& file, ast::ExprId id);
 
-  // ---- expressions (Expressions.cpp)
+  // ---- expressions (Expressions.cpp, Lookup.cpp, Elements.cpp)
 
   Value evaluate(ast::ExprId id, const Env& env);
   /// The value of a name; none when nothing has that name.
   std::optional<Value> lookUp(std::string_view name, const Env& env);
+  /// What a name means within braces and parameters; empty where that is for
+  /// the file to say.
+  Binding findBinding(std::string_view name, const Env& env);
   /// Slot or let that a name or member expression ends at.
   void findOperand(ast::ExprId id, const Env& env, Operand& operand);
   std::optional<bool> condition(ast::ExprId id, const Env& env,
@@ -162,7 +214,11 @@ public:
   std::optional<std::vector<Value>> elementsOf(const Value& value,
                                                SourceRange range);
   Value poison() const { return {}; }
+  /// Poison (reported) where the value would be too large.
   Value makeList(std::vector<Value> elements, SourceRange range);
+  Value makeString(std::string text, SourceRange range);
+  /// A scope within `outer` that `locals` gives names to.
+  Env& localScope(const Env& outer, Locals& locals);
   Value memberOf(const Value& base, const ast::Name& member, SourceRange range);
   bool isEqual(const Value& left, const Value& right);
 
@@ -172,6 +228,16 @@ public:
   Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
                    SourceRange range);
   Value negate(const Value& operand, SourceRange range);
+  Value compare(ast::BinaryOp op, const Value& left, const Value& right,
+                SourceRange range);
+  /// A `float`; poison (reported) for what is no finite number.
+  Value makeReal(double value, SourceRange range);
+  /// Rounded where the unit counts; poison (reported) beyond 64 bits.
+  Value makeQuantity(recipe::Quantity quantity, SourceRange range);
+  /// Whether one is a quantity, and the other a number or of another unit.
+  static bool mixesUnits(const Value& left, const Value& right);
+  Value reportOperands(std::string_view what, const Value& left,
+                       const Value& right, SourceRange range);
 
   // ---- calls (Calls.cpp, Bind.cpp)
 
@@ -191,6 +257,8 @@ public:
   void check(Object& object, size_t layerIndex, const ast::Require& require,
              SourceRange range);
   std::vector<Operand> operandsOf(ast::ExprId id, const Env& env);
+  /// Without those that derived operands depend on.
+  std::vector<Operand> directOperands(ast::ExprId id, const Env& env);
   /// `` `tp` is 4 ``
   std::string operandText(const Operand& operand);
   void noteOperands(diag::Builder& builder,
@@ -205,10 +273,16 @@ public:
   /// A dimension becomes its size; the Tracer keeps those of attributes.
   recipe::Value lower(const Value& value);
 
-  // ---- limits
+  // ---- limits (Limits.cpp)
 
   /// Counts one step of evaluation; false when the recipe asks for too much.
-  bool takeStep(SourceRange range);
+  bool takeStep(SourceRange range) { return takeSteps(1, range); }
+  bool takeSteps(int64_t count, SourceRange range);
+  /// Counts the memory of a value that is made.
+  bool takeBytes(size_t count, SourceRange range);
+  /// Whether a string or list may be this large; reports where not.
+  bool fitsString(size_t bytes, SourceRange range);
+  bool fitsElements(size_t count, SourceRange range);
 
   template <class T> T& make(T value = {}) {
     auto& pool = std::get<std::deque<T>>(store);
@@ -227,25 +301,66 @@ private:
     ast::ExprId expr;
   };
 
+  /// A file whose imports are being loaded, and the one that is at present.
+  struct Loading {
+    const Module* module;
+    const ast::Import* import;
+  };
+
   // Modules.cpp
-  Value importValue(Module& module, const ast::Import& import);
   Value evaluateEntry(Module& module, ModuleEntry& entry);
-  Value recipeValue(Module& module, const ast::RecipeDecl& declaration);
+  void declare(Module& module, const ast::Declaration& declaration,
+               const ast::Name& name, const ast::Selected* selected);
+
+  // Imports.cpp
+  void declareImport(Module& module, const ast::Declaration& declaration,
+                     const ast::Import& import);
+  void loadImports(Module& module);
   void reportImportNotFound(Module& module, const ast::Import& import,
                             const std::vector<std::string>& tried);
   void reportImportCycle(const ast::Import& import, const Module& target);
-  void loadImports(Module& module);
+  /// The imported file as a Module, or the value of a data file.
+  const Value& importTarget(Module& module, const ast::Import& import);
+  Value findImport(Module& module, const ast::Import& import);
+  Value selectedValue(Module& module, const ast::Import& import,
+                      const ast::Selected& selected);
+  ModuleEntry* selectedEntry(Module& target, const ast::Selected& selected);
 
-  // Types.cpp
+  // Recipes.cpp
+  Value recipeValue(Module& module, const ast::RecipeDecl& declaration);
+  const Object* parentOf(Module& module, const ast::RecipeDecl& declaration);
+  const Layer* mixinLayer(Module& module, ast::ExprId id);
+  const Layer* layerOf(const Mixin& mixin, Locals* arguments);
+  const Layer* overrideLayer(const Override& override, Module& module);
+
+  // Types.cpp, Convert.cpp, Mismatch.cpp
+  struct TypeResolver;
   const Type* resolveNamed(const Env& env, const ast::NamedType& node,
                            SourceRange range);
   std::optional<Value> convertList(const Value& value, const Type& type);
   std::optional<Value> convertMap(const Value& value, const Type& type);
   std::optional<Value> convertRecord(const Value& value, const Type& type);
+  std::optional<Value> convertModel(const Value& value);
+  std::optional<Value> convertFunction(const Value& value, const Type& type);
+  bool isDataText(const Value& value) const;
+  static Value fromDataText(const Value& value, const Type& type);
+  std::optional<Value> convertUnion(const Value& value, const Type& type);
+  const Type* nearestRecord(Object& object, const Type& type);
+  int64_t distanceTo(Object& object, const Schema& schema);
+  bool keepsContract(const Function& function, const Type& type);
+  bool reportElementMismatch(const Value& value, const Type& type,
+                             SourceRange range, const std::string& what);
+  bool reportNumberMismatch(const Value& value, const Type& type,
+                            SourceRange range, const std::string& what);
   bool reportUnitMismatch(const Value& value, const Type& type,
+                          SourceRange range, const std::string& what);
+  bool reportTextMismatch(const Value& value, const Type& type,
                           SourceRange range, const std::string& what);
   bool reportLiteralMismatch(const Value& value, const Type& type,
                              SourceRange range, const std::string& what);
+
+  // Limits.cpp
+  void reportDepth(SourceRange range);
 
   // Objects.cpp
   void buildSlots(Object& object);
@@ -256,6 +371,7 @@ private:
   Value definedValue(Object& object, Slot& slot);
   Value defaultValue(Object& object, Slot& slot);
   Value amendSlot(Object& object, Slot& slot, const Value& base, size_t first);
+  const Type* typeOf(const Object& object, const Slot& slot);
   Value typedSlot(Object& object, Slot& slot, Value value, SourceRange range);
   bool dropFixed(Object& object, Slot& slot);
   void reportMissing(Object& object, Slot& slot);
@@ -266,37 +382,45 @@ private:
   struct NodeEvaluator;
   Value nameValue(const ast::Name& name, const Env& env);
   Value letValue(const ast::Let& let, const Env& env);
-  Value indexValue(const Value& base, const Value& index, SourceRange range);
+  Value indexValue(const Value& base, const Value& index, SourceRange range,
+                   SourceRange indexRange);
+  Value elementAt(const Value& base, int64_t position, SourceRange range,
+                  SourceRange indexRange);
+  Value sliceOf(const Value& base, Range bounds, SourceRange range,
+                SourceRange indexRange);
+  void reportUnknownMember(const Value& base, const std::string& member,
+                           SourceRange range, bool isIndex);
   void reportUnknownName(const ast::Name& name, const Env& env);
   std::vector<std::string> visibleNames(const Env& env);
 
   // Operators.cpp
-  Value compare(ast::BinaryOp op, const Value& left, const Value& right,
-                SourceRange range);
   Value contains(const Value& element, const Value& container,
                  SourceRange range);
   Value makeRange(const Value& left, const Value& right, SourceRange range);
   Value makeMapping(const Value& left, const Value& right, SourceRange range);
   bool appendDims(const Value& value, std::vector<DimRef>& dims,
                   SourceRange range);
-  Value reportOperands(std::string_view op, const Value& left,
-                       const Value& right, SourceRange range);
+  /// Arithmetic with a quantity on one side or both; none where units forbid
+  /// the operation.
+  std::optional<Value> quantityArithmetic(ast::BinaryOp op, const Value& left,
+                                          const Value& right,
+                                          SourceRange range);
+  bool areEqual(const Value& left, const Value& right);
+  /// Of two strings or two lists; none of anything else.
+  std::optional<Value> concatenation(const Value& left, const Value& right,
+                                     SourceRange range);
 
   // Calls.cpp
   Value callFunction(const Function& function, const ast::Call& node,
                      SourceRange range, const Env& env);
 
+  bool keepArguments(const Function& function,
+                     std::vector<BoundArgument>& arguments);
+  Value functionResult(const ast::FunDecl& declaration, const Env& env);
+
   // Builtins.cpp
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,
                     const Env& env);
-  std::optional<std::vector<Value>>
-  builtinArguments(const ast::Call& node, const std::string& name, size_t count,
-                   SourceRange range, const Env& env);
-  Value extremeOf(Builtin::Which which, const Value& left, const Value& right,
-                  SourceRange range);
-  Value foldOf(Builtin::Which which, const Value& list, SourceRange range);
-  Value roundOrRoot(Builtin::Which which, const Value& argument,
-                    const std::string& name, SourceRange range);
 
   // Conditions.cpp
   void collectOperands(ast::ExprId id, const Env& env,
@@ -317,13 +441,16 @@ private:
   diag::Engine& engine;
 
   std::tuple<std::deque<Object>, std::deque<ListValue>, std::deque<Mapping>,
-             std::deque<Function>, std::deque<Block>, std::deque<Env>,
-             std::deque<Locals>, std::deque<Layer>, std::deque<Schema>,
-             std::deque<Type>, std::deque<Module>, std::deque<Value>,
-             std::deque<ast::Name>, std::deque<std::vector<ast::Name>>>
+             std::deque<Function>, std::deque<Block>, std::deque<Mixin>,
+             std::deque<Env>, std::deque<Locals>, std::deque<Layer>,
+             std::deque<Schema>, std::deque<Type>, std::deque<Module>,
+             std::deque<Value>, std::deque<ast::Name>,
+             std::deque<std::vector<ast::Name>>>
       store;
   std::map<std::string, Module*> modules;
-  std::vector<Module*> loading; // for cycles
+  std::vector<Loading> loading; // for cycles
+  std::map<const ast::Import*, Value> importTargets;
+  const Schema* recipeDeclaration = nullptr; // of recipeSchema
   Module* preludeModule = nullptr;
   Module* opsModule = nullptr;
   std::map<std::pair<const ast::File*, ast::TypeId>, const Type*> types;
@@ -339,7 +466,15 @@ private:
   bool isExhausted = false;
   int depth = 0;
   int64_t steps = 0;
+  size_t bytes = 0;
 };
+
+/// The settings that a request asks for, of a point of the recipe's sweep where
+/// it names one: then `name` becomes that of the point. None (reported) where
+/// there are none. In Analyze.cpp.
+Object* requestedSettings(Evaluator& evaluator, const Request& request,
+                          const ast::RecipeDecl& declaration, Module& module,
+                          std::string& name);
 
 /// Counts a level of evaluation while it lives.
 class DepthGuard {

@@ -60,7 +60,10 @@ const Layer* Evaluator::bodyLayer(const Env& env, ast::BodyId body,
   layer.env = &env;
   layer.isScope = isScope;
   layer.range = (*env.file)[body].range;
-  fillLayer(layer, (*env.file)[body], false);
+  if (isScope)
+    fillLayer(layer, (*env.file)[body], false);
+  else
+    fillMap(layer, (*env.file)[body], env);
   return &layer;
 }
 

@@ -49,6 +49,10 @@ recipe::Value Evaluator::lower(const Value& value) {
     result.data = std::move(elements);
     return result;
   }
+  if (value.is<const Function*>() || value.is<Builtin>()) {
+    result.data = recipe::FunctionName{describe(value)};
+    return result;
+  }
   if (Object* const* object = value.get<Object*>()) {
     recipe::Record record;
     if ((*object)->schema)

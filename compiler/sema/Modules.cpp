@@ -1,30 +1,17 @@
 // Files, and the names that they declare.
 //
-// A name's value is found when it is first needed. The user's imports are
-// loaded with the file, so that a missing one is always reported; the library's
-// are loaded when their name is used, which keeps small recipes fast.
+// A name's value is found when it is first needed. What imports bind is in
+// Imports.cpp.
 
 #include "compiler/sema/Evaluator.h"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace recipec::sema {
 namespace {
 
-constexpr const char* libraryPrefix = "std/";
-constexpr const char* extension = ".recipe";
-
-/// The name that a declaration binds.
-ast::Name nameOf(const ast::Declaration& declaration) {
-  if (auto* import = std::get_if<ast::Import>(&declaration.node)) {
-    if (import->alias)
-      return *import->alias;
-    if (!import->path.empty())
-      return import->path.back();
-    return {std::filesystem::path(import->file).stem().string(),
-            import->targetRange};
-  }
+/// The name that a declaration binds; an import binds several perhaps.
+const ast::Name& nameOf(const ast::Declaration& declaration) {
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node))
     return recipe->name;
   if (auto* mixin = std::get_if<ast::MixinDecl>(&declaration.node))
@@ -40,44 +27,6 @@ ast::Name nameOf(const ast::Declaration& declaration) {
   return std::get<ast::FunDecl>(declaration.node).name;
 }
 
-/// The paths where an import may be, best first. `a.b` is `a/b.recipe`, or the
-/// file of the folder's name in the folder `a/b`.
-std::vector<std::string> pathsOf(const ast::Import& import,
-                                 const std::string& importer) {
-  std::filesystem::path folder = std::filesystem::path(importer).parent_path();
-  if (import.path.empty())
-    return {(folder / import.file).lexically_normal().string()};
-  std::string joined;
-  for (const ast::Name& name : import.path)
-    joined += (joined.empty() ? "" : "/") + name.text;
-  bool isLibrary = import.path.front().text == "std";
-  auto place = [&](const std::string& path) {
-    return isLibrary ? path : (folder / path).lexically_normal().string();
-  };
-  const std::string& last = import.path.back().text;
-  return {place(joined + extension), place(joined + "/" + last + extension)};
-}
-
-std::string pathText(const std::vector<ast::Name>& path) {
-  std::string text;
-  for (const ast::Name& name : path)
-    text += (text.empty() ? "" : ".") + name.text;
-  return text;
-}
-
-/// `std/models/llama.recipe` as an import names it: `std.models.llama`.
-std::string importNameOf(std::string path) {
-  path.resize(path.size() - std::string_view(extension).size());
-  size_t slash = path.rfind('/');
-  std::string stem = path.substr(slash + 1);
-  std::string folder = path.substr(0, slash);
-  bool namesFolder =
-      folder.size() > stem.size() && folder.ends_with("/" + stem);
-  std::string name = namesFolder ? folder : path;
-  std::replace(name.begin(), name.end(), '/', '.');
-  return name;
-}
-
 } // namespace
 
 bool Evaluator::loadLibrary() {
@@ -85,6 +34,14 @@ bool Evaluator::loadLibrary() {
   opsModule = loadModule("std/ops.recipe", state);
   preludeModule = loadModule("std/prelude.recipe", state);
   return opsModule && preludeModule;
+}
+
+Module* Evaluator::openFile(const ast::File& file) {
+  if (loadLibrary())
+    return addModule(file, std::string(sources.name(file.source)));
+  report(diag::Kind::ImportNotFound, {file.source, 0, 0},
+         "the standard library is not there, or broken");
+  return nullptr;
 }
 
 Module* Evaluator::addModule(const ast::File& file, std::string path) {
@@ -95,32 +52,30 @@ Module* Evaluator::addModule(const ast::File& file, std::string path) {
   module.env.module = &module;
   modules[module.path] = &module;
   for (const ast::Declaration& declaration : file.declarations) {
-    ast::Name name = sema::nameOf(declaration);
-    std::string_view key = make<ast::Name>(name).text;
-    if (ModuleEntry* first = module.find(key)) {
-      report(diag::Kind::DuplicateName, name.range,
-             "`" + name.text + "` is declared twice")
-          .label(first->nameRange, "it is declared here first");
-      continue;
-    }
-    ModuleEntry entry;
-    entry.declaration = &declaration;
-    entry.nameRange = name.range;
-    module.places[key] = module.entries.size();
-    module.entries.emplace_back(key, std::move(entry));
+    if (auto* import = std::get_if<ast::Import>(&declaration.node))
+      declareImport(module, declaration, *import);
+    else
+      declare(module, declaration, sema::nameOf(declaration), nullptr);
   }
   loadImports(module);
   return &module;
 }
 
-void Evaluator::loadImports(Module& module) {
-  if (module.path.starts_with(libraryPrefix))
+void Evaluator::declare(Module& module, const ast::Declaration& declaration,
+                        const ast::Name& name, const ast::Selected* selected) {
+  std::string_view key = make<ast::Name>(name).text;
+  if (ModuleEntry* first = module.find(key)) {
+    report(diag::Kind::DuplicateName, name.range,
+           "`" + name.text + "` is declared twice")
+        .label(first->nameRange, "it is declared here first");
     return;
-  loading.push_back(&module);
-  for (auto& [name, entry] : module.entries)
-    if (std::holds_alternative<ast::Import>(entry.declaration->node))
-      entryValue(module, entry);
-  loading.pop_back();
+  }
+  ModuleEntry entry;
+  entry.declaration = &declaration;
+  entry.selected = selected;
+  entry.nameRange = name.range;
+  module.places[key] = module.entries.size();
+  module.entries.emplace_back(key, std::move(entry));
 }
 
 Module* Evaluator::addOverrideModule(const ast::File& file, Module& base) {
@@ -144,95 +99,12 @@ Module* Evaluator::loadModule(const std::string& path, Loaded::State& state) {
   return addModule(*loaded.file, path);
 }
 
-void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
-                                     const std::vector<std::string>& tried) {
-  bool isDotted = !import.path.empty();
-  std::string written = isDotted ? pathText(import.path) : import.file;
-  auto builder = report(diag::Kind::ImportNotFound, import.targetRange,
-                        "there is no `" + written + "` to import");
-  if (isDotted && import.path.front().text == "std") {
-    std::vector<std::string> names;
-    for (std::string& path : loader.standardFiles())
-      names.push_back(importNameOf(std::move(path)));
-    if (auto near = diag::didYouMean(written, names)) {
-      builder.suggest(import.targetRange, written, names);
-      module.missing.push_back(near->substr(near->rfind('.') + 1));
-    }
-    return;
-  }
-  builder.note("looked for `" + tried.front() + "`");
-  builder.help("imports are relative to the importing file; the standard "
-               "library begins with `std.`");
-}
-
-void Evaluator::reportImportCycle(const ast::Import& import,
-                                  const Module& target) {
-  auto builder = report(diag::Kind::ImportCycle, import.targetRange,
-                        "`" + target.path + "` imports itself");
-  auto first = std::find(loading.begin(), loading.end(), &target);
-  std::string chain;
-  for (auto at = first; at != loading.end(); ++at)
-    chain += "`" + (*at)->path + "` imports ";
-  builder.note(chain + "`" + target.path + "`");
-  builder.help("move what both need into a file of its own");
-}
-
-Value Evaluator::importValue(Module& module, const ast::Import& import) {
-  std::vector<std::string> paths = pathsOf(import, module.path);
-  for (const std::string& path : paths) {
-    if (auto known = modules.find(path);
-        known != modules.end() && std::find(loading.begin(), loading.end(),
-                                            known->second) != loading.end()) {
-      reportImportCycle(import, *known->second);
-      return poison();
-    }
-    Loaded::State state;
-    if (Module* target = loadModule(path, state))
-      return {target, writtenAt(import.targetRange)};
-    if (state == Loaded::State::broken)
-      return poison();
-  }
-  reportImportNotFound(module, import, paths);
-  return poison();
-}
-
-Value Evaluator::recipeValue(Module& module,
-                             const ast::RecipeDecl& declaration) {
-  std::vector<const Layer*> layers;
-  const Schema* schema = nullptr;
-  if (declaration.parent == ast::ExprId::none) {
-    Loaded::State state;
-    Module* settings = loadModule("std/schema/recipe.recipe", state);
-    ModuleEntry* entry = settings ? settings->find("recipe") : nullptr;
-    if (!entry)
-      return poison();
-    schema = *entryValue(*settings, *entry).get<const Schema*>();
-  } else {
-    Value parent = evaluate(declaration.parent, module.env);
-    if (parent.isPoison())
-      return poison();
-    Object* const* object = parent.get<Object*>();
-    if (!object || !(*object)->schema || (*object)->schema->name != "recipe") {
-      report(diag::Kind::WrongType, (*module.file)[declaration.parent].range,
-             "a recipe amends a recipe, and this is of type `" +
-                 typeNameOf(parent) + "`");
-      return poison();
-    }
-    schema = (*object)->schema;
-    layers = (*object)->layers;
-  }
-  Value name{declaration.name.text, writtenAt(declaration.name.range)};
-  layers.push_back(givenLayer("name", name));
-  layers.push_back(bodyLayer(module.env, declaration.body, true));
-  Object* object = makeObject(schema, layers, declaration.name.range);
-  return {object, writtenAt(declaration.name.range)};
-}
-
 Value Evaluator::evaluateEntry(Module& module, ModuleEntry& entry) {
   const auto& node = entry.declaration->node;
   recipe::Origin origin = writtenAt(entry.nameRange);
   if (auto* import = std::get_if<ast::Import>(&node))
-    return importValue(module, *import);
+    return entry.selected ? selectedValue(module, *import, *entry.selected)
+                          : importTarget(module, *import);
   if (auto* let = std::get_if<ast::Let>(&node))
     return evaluate(let->value, module.env);
   if (auto* schema = std::get_if<ast::SchemaDecl>(&node))
@@ -241,6 +113,8 @@ Value Evaluator::evaluateEntry(Module& module, ModuleEntry& entry) {
     return {makeSchema(module, model->name, model->body, true), origin};
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&node))
     return recipeValue(module, *recipe);
+  if (auto* mixin = std::get_if<ast::MixinDecl>(&node))
+    return {&std::as_const(make<Mixin>({mixin, &module.env})), origin};
   if (auto* function = std::get_if<ast::FunDecl>(&node))
     return {&std::as_const(make<Function>({function, &module.env})), origin};
   auto& block = std::get<ast::BlockDecl>(node);
@@ -271,6 +145,13 @@ const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
   entry.value = std::move(value);
   entry.state = ModuleEntry::State::done;
   return entry.value;
+}
+
+const ast::File* Evaluator::fileOf(SourceId source) const {
+  for (const auto& [path, module] : modules)
+    if (module->file->source == source)
+      return module->file;
+  return nullptr;
 }
 
 void Evaluator::checkDeclarations(Module& module) {

@@ -14,6 +14,12 @@
 #include <algorithm>
 
 namespace recipec::sema {
+namespace {
+
+/// What a recipe holds beside the fields of its schema; see Sweep.h.
+constexpr std::string_view sweepName = "sweep";
+
+} // namespace
 
 // ---- making
 // ------------------------------------------------------------------
@@ -30,6 +36,11 @@ Object* Evaluator::makeObject(const Schema* schema,
 }
 
 void Evaluator::buildSlots(Object& object) {
+  size_t count = object.schema ? object.schema->fields.size() : 0;
+  for (const Layer* layer : object.layers)
+    count += layer->members.size();
+  if (!takeBytes(sizeof(Object) + count * sizeof(Slot), object.range))
+    return;
   if (object.schema) {
     object.slots.reserve(object.schema->fields.size());
     for (const Field& field : object.schema->fields) {
@@ -47,6 +58,11 @@ void Evaluator::buildSlots(Object& object) {
 void Evaluator::addDefinition(Object& object, const Layer& layer,
                               const Member& member) {
   const ast::Name& name = member.path.front();
+  if (name.text == sweepName && object.schema &&
+      object.schema == recipeDeclaration) {
+    object.sweeps.push_back({&layer, &member, 0});
+    return;
+  }
   Slot* slot = object.find(name.text);
   if (!slot) {
     if (object.schema) {
@@ -70,6 +86,8 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   for (const Field& field : schema.fields)
     if (!field.declaration->isFixed)
       names.push_back(field.declaration->name.text);
+  if (&schema == recipeDeclaration)
+    names.emplace_back(sweepName);
   auto builder = report(
       layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
       name.range,
@@ -98,6 +116,7 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
 Object* Evaluator::copyInto(const Object& object, Object& container,
                             std::string_view key) {
   Object* copy = makeObject(object.schema, object.layers, object.range);
+  copy->elementType = object.elementType;
   copy->container = &container;
   copy->key = key;
   return copy;
@@ -121,10 +140,17 @@ const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
   env.outer = layer.env;
   env.object = &object;
   env.layer = &layer;
-  env.locals = nullptr;
+  env.locals = layer.locals;
   env.inBlock = false;
   env.defined = defined;
   return &env;
+}
+
+const Env* Evaluator::scopeOf(Object& object, const Definition& definition,
+                              std::string_view defined) {
+  if (definition.member->env)
+    return definition.member->env;
+  return scopeOf(object, *definition.layer, defined);
 }
 
 const Env* Evaluator::schemaScope(Object& object, std::string_view defined) {
@@ -236,12 +262,17 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
   return value;
 }
 
+const Type* Evaluator::typeOf(const Object& object, const Slot& slot) {
+  if (!slot.field)
+    return object.elementType;
+  return resolve(*object.schema->layer.env, slot.field->declaration->type);
+}
+
 Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
                            SourceRange range) {
-  if (!slot.field || value.isPoison())
+  const Type* type = typeOf(object, slot);
+  if (!type || value.isPoison())
     return value;
-  const Type* type =
-      resolve(*object.schema->layer.env, slot.field->declaration->type);
   recipe::Origin origin = value.origin;
   std::string what = "`" + pathOf(object, slot.name) + "`";
   Value typed = expect(value, *type, range, what);
@@ -257,10 +288,8 @@ Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
 Value Evaluator::definedValue(Object& object, Slot& slot) {
   const Definition& definition = slot.chain.front();
   const Member& member = *definition.member;
-  if (member.given)
-    return typedSlot(object, slot, *member.given, member.range);
-  const Env* env = scopeOf(object, *definition.layer, slot.name);
-  Value value = evaluate(member.value, *env);
+  const Env* env = scopeOf(object, definition, slot.name);
+  Value value = member.given ? *member.given : evaluate(member.value, *env);
   // `auto` asks for what the schema derives.
   if (value.is<recipe::Auto>() && slot.field) {
     const ast::FieldDecl& declaration = *slot.field->declaration;
@@ -268,6 +297,11 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
     if (convert(value, *type) && declaration.defaultValue != ast::ExprId::none)
       return defaultValue(object, slot);
   }
+  if (member.given)
+    return typedSlot(object, slot, std::move(value), member.range);
+  SourceRange from = value.origin.range;
+  if (from.isValid() && isData(from.source))
+    return typedSlot(object, slot, std::move(value), from);
   value.origin = writtenAt(member.range);
   return typedSlot(object, slot, std::move(value),
                    (*env->file)[member.value].range);
@@ -276,8 +310,11 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
 Value Evaluator::defaultValue(Object& object, Slot& slot) {
   SourceRange place =
       slot.chain.empty() ? object.range : slot.chain.back().member->range;
-  if (!slot.field) // braces that amend nothing are a record
-    return {makeObject(nullptr, {}, place), writtenAt(place)};
+  if (!slot.field) { // braces that amend nothing are a record
+    const Type* type = object.elementType;
+    const Schema* schema = type ? type->schema : nullptr;
+    return {makeObject(schema, {}, place), writtenAt(place)};
+  }
   const ast::FieldDecl& declaration = *slot.field->declaration;
   if (declaration.defaultValue != ast::ExprId::none) {
     const Env* env = schemaScope(object, slot.name);
@@ -350,14 +387,19 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
   std::vector<const Layer*> layers = record->layers;
   for (size_t i = first; i < slot.chain.size(); ++i) {
     const Definition& definition = slot.chain[i];
-    const Env* env = scopeOf(object, *definition.layer);
+    const Env* env = scopeOf(object, definition);
     bool isTail = definition.depth + 1 < definition.member->path.size();
     layers.push_back(isTail ? tailLayer(*env, definition)
                             : bodyLayer(*env, definition.member->body,
                                         record->schema != nullptr));
+    if (layers.back()->isBroken)
+      return poison();
   }
-  return {makeObject(record->schema, std::move(layers), last.range),
-          writtenAt(last.range)};
+  Value result{makeObject(record->schema, std::move(layers), last.range),
+               writtenAt(last.range)};
+  // Values of a map are typed by the field that holds it.
+  return record->schema ? result
+                        : typedSlot(object, slot, std::move(result), last.range);
 }
 
 // ---- completeness

@@ -1,18 +1,21 @@
-// Operators: numbers, quantities, comparison, ranges and mappings.
+// Operators: arithmetic of numbers, comparison, ranges and mappings.
 //
 // Integers stay exact: an overflow is an error, and `/` gives a `float` only
-// where the division leaves a rest. Quantities add and compare within a unit;
-// divided by one another they give a number.
+// where the division leaves a rest. What is no finite `float` is an error too.
+// A number never equals a quantity, nor a quantity one of another unit: to ask
+// is an error, unless another type is compared (`steps == none`).
 
+#include "compiler/sema/Arithmetic.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/Trace.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace recipec::sema {
 namespace {
 
-constexpr size_t maxString = 1 << 20;
+/// Bytes of strings that are compared in one step.
+constexpr int64_t bytesOfStep = 64;
 
 std::string_view spellingOf(ast::BinaryOp op) {
   switch (op) {
@@ -93,48 +96,6 @@ std::optional<int64_t> wholeArithmetic(ast::BinaryOp op, int64_t left,
   return overflows ? std::nullopt : std::optional(result);
 }
 
-double realArithmetic(ast::BinaryOp op, double left, double right) {
-  switch (op) {
-  case ast::BinaryOp::add:
-    return left + right;
-  case ast::BinaryOp::subtract:
-    return left - right;
-  case ast::BinaryOp::multiply:
-    return left * right;
-  case ast::BinaryOp::divide:
-    return left / right;
-  default:
-    return std::fmod(left, right);
-  }
-}
-
-/// Arithmetic where at least one side is a quantity; none where units forbid
-/// the operation.
-std::optional<Value> quantityArithmetic(ast::BinaryOp op, const Value& left,
-                                        const Value& right) {
-  const recipe::Quantity* a = left.get<recipe::Quantity>();
-  const recipe::Quantity* b = right.get<recipe::Quantity>();
-  if (a && b) {
-    if (a->unit != b->unit || op == ast::BinaryOp::multiply)
-      return std::nullopt;
-    double result = realArithmetic(op, a->amount, b->amount);
-    if (op != ast::BinaryOp::divide)
-      return Value{recipe::Quantity{result, a->unit}, {}};
-    if (std::floor(result) == result && std::abs(result) < 0x1p53)
-      return Value{int64_t(result), {}};
-    return Value{result, {}};
-  }
-  std::optional<double> number = realOf(a ? right : left);
-  bool isScaling =
-      op == ast::BinaryOp::multiply || (op == ast::BinaryOp::divide && a);
-  if (!number || !isScaling)
-    return std::nullopt;
-  const recipe::Quantity& quantity = a ? *a : *b;
-  return Value{recipe::Quantity{realArithmetic(op, quantity.amount, *number),
-                                quantity.unit},
-               {}};
-}
-
 bool isComparison(ast::BinaryOp op) {
   return op == ast::BinaryOp::less || op == ast::BinaryOp::lessEqual ||
          op == ast::BinaryOp::greater || op == ast::BinaryOp::greaterEqual;
@@ -155,11 +116,12 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
 
 } // namespace
 
-Value Evaluator::reportOperands(std::string_view op, const Value& left,
+Value Evaluator::reportOperands(std::string_view what, const Value& left,
                                 const Value& right, SourceRange range) {
-  report(diag::Kind::WrongType, range,
-         "`" + std::string(op) + "` does not take `" + typeNameOf(left) +
-             "` and `" + typeNameOf(right) + "`");
+  bool isMixed = mixesUnits(left, right);
+  report(isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
+         "`" + std::string(what) + "` does not take `" + fullTypeNameOf(left) +
+             "` and `" + fullTypeNameOf(right) + "`");
   return poison();
 }
 
@@ -183,9 +145,10 @@ Value Evaluator::binary(const ast::Binary& node, SourceRange range,
     return poison();
   switch (node.op) {
   case Op::equal:
-    return {isEqual(left, right), writtenAt(range)};
   case Op::notEqual:
-    return {!isEqual(left, right), writtenAt(range)};
+    if (mixesUnits(left, right))
+      return reportOperands(spellingOf(node.op), left, right, range);
+    return {isEqual(left, right) == (node.op == Op::equal), writtenAt(range)};
   case Op::in:
     return contains(left, right, range);
   case Op::range:
@@ -225,30 +188,36 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
   }
   std::optional<double> x = realOf(left), y = realOf(right);
   if (x && y)
-    return {realArithmetic(op, *x, *y), origin};
+    return makeReal(realArithmetic(op, *x, *y), range);
   if (left.is<recipe::Quantity>() || right.is<recipe::Quantity>())
-    if (std::optional<Value> result = quantityArithmetic(op, left, right)) {
-      result->origin = origin;
+    if (auto result = quantityArithmetic(op, left, right, range))
       return *result;
-    }
-  if (op == ast::BinaryOp::add) {
-    const std::string* s = left.get<std::string>();
-    const std::string* t = right.get<std::string>();
-    if (s && t && s->size() + t->size() <= maxString)
-      return {*s + *t, origin};
-    const ListValue* const* front = left.get<const ListValue*>();
-    const ListValue* const* back = right.get<const ListValue*>();
-    if (front && back) {
-      std::vector<Value> elements = (*front)->elements;
-      for (const Value& element : (*back)->elements) {
-        if (!takeStep(range))
-          return poison();
-        elements.push_back(element);
-      }
-      return makeList(std::move(elements), range);
-    }
-  }
+  if (op == ast::BinaryOp::add)
+    if (std::optional<Value> result = concatenation(left, right, range))
+      return *result;
   return reportOperands(spellingOf(op), left, right, range);
+}
+
+std::optional<Value> Evaluator::concatenation(const Value& left,
+                                              const Value& right,
+                                              SourceRange range) {
+  const std::string* s = left.get<std::string>();
+  const std::string* t = right.get<std::string>();
+  if (s && t)
+    return fitsString(s->size() + t->size(), range)
+               ? Value{*s + *t, writtenAt(range)}
+               : poison();
+  const ListValue* const* front = left.get<const ListValue*>();
+  const ListValue* const* back = right.get<const ListValue*>();
+  if (!front || !back)
+    return std::nullopt;
+  size_t count = (*front)->elements.size() + (*back)->elements.size();
+  if (!fitsElements(count, range) || !takeSteps(int64_t(count), range))
+    return poison();
+  std::vector<Value> elements = (*front)->elements;
+  elements.insert(elements.end(), (*back)->elements.begin(),
+                  (*back)->elements.end());
+  return makeList(std::move(elements), range);
 }
 
 Value Evaluator::negate(const Value& operand, SourceRange range) {
@@ -258,8 +227,9 @@ Value Evaluator::negate(const Value& operand, SourceRange range) {
     return tracer->arithmetic(ast::BinaryOp::multiply, operand,
                               {int64_t(-1), {}}, range);
   if (auto* quantity = operand.get<recipe::Quantity>())
-    return {recipe::Quantity{-quantity->amount, quantity->unit},
-            writtenAt(range)};
+    return {
+        recipe::Quantity{-quantity->amount, quantity->unit, quantity->written},
+        writtenAt(range)};
   if (std::optional<int64_t> whole = wholeOf(operand);
       whole && *whole != INT64_MIN)
     return {-*whole, writtenAt(range)};
@@ -291,6 +261,11 @@ Value Evaluator::compare(ast::BinaryOp op, const Value& left,
 }
 
 bool Evaluator::isEqual(const Value& left, const Value& right) {
+  DepthGuard guard(*this);
+  return takeStep(left.origin.range) && areEqual(left, right);
+}
+
+bool Evaluator::areEqual(const Value& left, const Value& right) {
   std::optional<double> x = realOf(left), y = realOf(right);
   if (x && y) {
     std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
@@ -301,26 +276,28 @@ bool Evaluator::isEqual(const Value& left, const Value& right) {
   if (const bool* value = left.get<bool>())
     return *value == *right.get<bool>();
   if (const std::string* value = left.get<std::string>())
-    return *value == *right.get<std::string>();
+    return takeSteps(int64_t(value->size() / bytesOfStep), left.origin.range) &&
+           *value == *right.get<std::string>();
   if (auto* value = left.get<recipe::Quantity>())
     return *value == *right.get<recipe::Quantity>();
   if (const ListValue* const* value = left.get<const ListValue*>()) {
     const auto& a = (*value)->elements;
     const auto& b = (*right.get<const ListValue*>())->elements;
-    for (size_t i = 0; i < a.size() && i < b.size(); ++i)
-      if (!takeStep(left.origin.range) || !isEqual(a[i], b[i]))
-        return false;
-    return a.size() == b.size();
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [this](const Value& one, const Value& other) {
+                        return isEqual(one, other);
+                      });
   }
   if (Object* const* value = left.get<Object*>()) {
     Object& a = **value;
     Object& b = **right.get<Object*>();
+    if (&a == &b)
+      return true;
     if (a.schema != b.schema || a.slots.size() != b.slots.size())
       return false;
     for (Slot& slot : a.slots) {
       Slot* other = b.find(slot.name);
-      if (!other || !takeStep(a.range) ||
-          !isEqual(force(a, slot), force(b, *other)))
+      if (!other || !isEqual(force(a, slot), force(b, *other)))
         return false;
     }
     return true;
@@ -329,25 +306,10 @@ bool Evaluator::isEqual(const Value& left, const Value& right) {
     auto* other = right.get<Range>();
     return value->begin == other->begin && value->end == other->end;
   }
+  if (auto* value = left.get<const Function*>())
+    return (*value)->declaration ==
+           (*right.get<const Function*>())->declaration;
   return left.is<recipe::None>() || left.is<recipe::Auto>();
-}
-
-Value Evaluator::contains(const Value& element, const Value& container,
-                          SourceRange range) {
-  recipe::Origin origin = writtenAt(range);
-  if (const ListValue* const* list = container.get<const ListValue*>()) {
-    for (const Value& candidate : (*list)->elements)
-      if (isEqual(element, candidate))
-        return {true, origin};
-    return {false, origin};
-  }
-  std::optional<int64_t> whole = wholeOf(element);
-  if (const Range* bounds = container.get<Range>(); bounds && whole)
-    return {*whole >= bounds->begin && *whole < bounds->end, origin};
-  const std::string* key = element.get<std::string>();
-  if (Object* const* object = container.get<Object*>(); object && key)
-    return {(*object)->find(*key) != nullptr, origin};
-  return reportOperands("in", element, container, range);
 }
 
 Value Evaluator::makeRange(const Value& left, const Value& right,

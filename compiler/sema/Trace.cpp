@@ -2,6 +2,8 @@
 
 #include "compiler/sema/Trace.h"
 
+#include "compiler/sema/Loops.h"
+
 #include <algorithm>
 
 namespace recipec::sema {
@@ -106,12 +108,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
 // --------------------------------------------------------------
 
 const Env& Tracer::nested(const Env& env) {
-  Env& inner = evaluator.make<Env>(env);
-  inner.outer = &env;
-  inner.object = nullptr;
-  inner.layer = nullptr;
-  inner.locals = &evaluator.make<Locals>();
-  return inner;
+  return evaluator.localScope(env, evaluator.make<Locals>());
 }
 
 void Tracer::assign(const ast::Assignment& node, const Env& env) {
@@ -130,20 +127,22 @@ void Tracer::assign(const ast::Assignment& node, const Env& env) {
 }
 
 std::optional<Value> Tracer::executeFor(const ast::For& node, const Env& env) {
-  std::optional<std::vector<Value>> turns = evaluator.elementsOf(
-      evaluator.evaluate(node.source, env), (*env.file)[node.source].range);
+  std::optional<Turns> turns =
+      Turns::of(evaluator, node.variables, node.source, env);
   if (!turns) {
     failed = true;
     return std::nullopt;
   }
   std::optional<Value> result;
   bool isOutermost = loopDepth++ == 0;
-  for (size_t turn = 0; turn < turns->size() && !result && !failed; ++turn) {
+  for (int64_t turn = 0; turn < turns->count() && !result && !failed; ++turn) {
     if (isOutermost)
       layer = layersDone++;
-    const Env& inner = nested(env);
-    declareLocal(node.variables.back().text, (*turns)[turn], inner);
-    result = execute((*env.file)[node.body], inner);
+    const Env* inner = turns->scope(turn);
+    if (inner)
+      result = execute((*env.file)[node.body], *inner);
+    else
+      failed = true;
   }
   --loopDepth;
   if (isOutermost)
@@ -166,6 +165,7 @@ std::optional<Value> Tracer::executeIf(const ast::If& node, const Env& env) {
 }
 
 std::optional<Value> Tracer::execute(const ast::Body& body, const Env& env) {
+  DepthGuard guard(evaluator);
   for (const ast::Item& item : body.items) {
     if (!evaluator.takeStep(item.range))
       failed = true;

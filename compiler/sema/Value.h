@@ -22,11 +22,15 @@
 
 namespace recipec::sema {
 
+struct BuiltinFunction; // Builtins.h
 struct Env;
 struct Field;
+struct Locals;
 struct Module;
 struct Object;
 struct Schema;
+struct Slot;
+struct Type;
 struct Value;
 
 /// The value of an expression whose error has been reported.
@@ -46,6 +50,13 @@ struct Mapping {
 struct Range {
   int64_t begin = 0;
   int64_t end = 0;
+
+  int64_t count() const {
+    int64_t count = 0;
+    if (end <= begin)
+      return 0;
+    return __builtin_sub_overflow(end, begin, &count) ? INT64_MAX : count;
+  }
 };
 struct ListValue {
   std::vector<Value> elements;
@@ -57,6 +68,8 @@ struct Tensor {
 struct Function {
   const ast::FunDecl* declaration = nullptr;
   const Env* env = nullptr;
+  /// The type that the function was passed as, which its calls must keep to.
+  const Type* contract = nullptr;
 };
 /// A block of a model or file; an op where the declaration has no body.
 struct Block {
@@ -65,21 +78,36 @@ struct Block {
 
   bool isOp() const { return declaration->body == ast::BodyId::none; }
 };
+/// Settings for any recipe; `arguments` are bound where it has been called.
+struct Mixin {
+  const ast::MixinDecl* declaration = nullptr;
+  const Env* env = nullptr;
+  Locals* arguments = nullptr;
+};
 struct Builtin {
-  enum class Which { min, max, floor, ceil, sqrt, len, sum } which;
+  const BuiltinFunction* function = nullptr;
 };
 
 struct Value {
   std::variant<Poison, recipe::None, recipe::Auto, bool, int64_t, double,
                std::string, recipe::Quantity, DimRef, const Mapping*, Range,
                const ListValue*, Object*, const Schema*, Module*, Tensor,
-               const Function*, const Block*, Builtin>
+               const Function*, const Block*, const Mixin*, Builtin>
       data;
   recipe::Origin origin;
 
   template <class T> bool is() const { return std::holds_alternative<T>(data); }
   template <class T> const T* get() const { return std::get_if<T>(&data); }
   bool isPoison() const { return is<Poison>(); }
+  /// An `int`, a `float` or the size of a `dim`.
+  bool isNumber() const {
+    return is<int64_t>() || is<double>() || is<DimRef>();
+  }
+  /// What an interpolation writes as the language does.
+  bool isScalar() const {
+    return isNumber() || is<recipe::None>() || is<recipe::Auto>() ||
+           is<bool>() || is<std::string>() || is<recipe::Quantity>();
+  }
 };
 
 // ---- types ------------------------------------------------------------------
@@ -98,8 +126,10 @@ struct Type {
     none,
     automatic,
     literal,
+    integerLiteral,
     list,
     map,
+    function,
     unionOf,
     schema,
     model,
@@ -108,7 +138,10 @@ struct Type {
   Kind kind = Kind::unknown;
   recipe::Unit unit = recipe::Unit::bytes; // of `quantity`
   std::string literal;
-  const Type* element = nullptr; // of `list` and `map`
+  int64_t number = 0; // of `integerLiteral`
+  /// Of `list` and `map`; the result of a `function`.
+  const Type* element = nullptr;
+  /// Of `unionOf`, none of them a union; the parameters of a `function`.
   std::vector<const Type*> members;
   const Schema* schema = nullptr;
 
@@ -136,6 +169,7 @@ struct Member {
   ast::BodyId body = ast::BodyId::none;
   const Value* given = nullptr; // instead of `value`
   SourceRange range;            // of the whole assignment
+  const Env* env = nullptr;     // of a turn of `for`, instead of the layer's
 };
 
 /// What one pair of braces, or one list of arguments, says about a record.
@@ -145,6 +179,9 @@ struct Layer {
   /// a record, not in arguments and not in anonymous records.
   bool isScope = false;
   bool isArguments = false; // between parentheses
+  Locals* locals = nullptr; // the arguments of a mixin
+  /// A key or the source of a `for` is poison: the record has unknown keys.
+  bool isBroken = false;
   SourceRange range;
   std::vector<Member> members;
   std::vector<const ast::Let*> lets;
@@ -165,6 +202,20 @@ struct Env {
   /// The field of `object` that is being defined: its own name means whatever
   /// has that name outside, as in `lora { rank = rank }`.
   std::string_view defined;
+};
+
+/// What a name means where it stands: at most one of these.
+struct Binding {
+  const Env* env = nullptr; // the level that it was found at
+  Value* local = nullptr;
+  Slot* slot = nullptr; // of `env->object`
+  const ast::Let* let = nullptr;
+  const ast::FunDecl* function = nullptr;
+  const ast::BlockDecl* block = nullptr;
+
+  explicit operator bool() const {
+    return local || slot || let || function || block;
+  }
 };
 
 // ---- records ----------------------------------------------------------------
@@ -221,7 +272,8 @@ struct LetValue {
 /// A record. Amending copies the layers and adds one, so that every field is
 /// evaluated anew where the result needs it (late binding).
 struct Object {
-  const Schema* schema = nullptr; // none: anonymous
+  const Schema* schema = nullptr;    // none: anonymous
+  const Type* elementType = nullptr; // of the values of a `map[string, T]`
   std::vector<const Layer*> layers;
   std::vector<Slot> slots;
   Object* container = nullptr; // the record that holds it in a slot
@@ -232,8 +284,13 @@ struct Object {
   /// was probably meant by it.
   bool hasUnknownKey = false;
   std::vector<LetValue> letValues;
+  std::vector<Definition> sweeps; // of a recipe, in the order of its layers
 
   Slot* find(std::string_view name);
+
+private:
+  /// The places of the first slots by name, where there are many.
+  std::unordered_map<std::string_view, size_t> places;
 };
 
 // ---- files ------------------------------------------------------------------
@@ -241,6 +298,7 @@ struct Object {
 /// A name that a file declares. Values are found when they are first needed.
 struct ModuleEntry {
   const ast::Declaration* declaration = nullptr;
+  const ast::Selected* selected = nullptr; // of an import's selection
   enum class State { waiting, running, done } state = State::waiting;
   Value value;
   SourceRange nameRange;

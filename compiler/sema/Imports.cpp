@@ -1,0 +1,219 @@
+// What imports bind: a file, names that it declares, or the value of a data
+// file.
+//
+// The user's imports are loaded with the file, so that what is missing is
+// always reported; the library's are loaded when their name is used, which
+// keeps small recipes fast. Values are found when they are needed, in either.
+
+#include "compiler/sema/Evaluator.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+namespace recipec::sema {
+namespace {
+
+constexpr const char* libraryPrefix = "std/";
+constexpr const char* extension = ".recipe";
+
+/// The paths where an import may be, best first. `a.b` is `a/b.recipe`, or the
+/// file of the folder's name in the folder `a/b`.
+std::vector<std::string> pathsOf(const ast::Import& import,
+                                 const std::string& importer) {
+  std::filesystem::path folder = std::filesystem::path(importer).parent_path();
+  if (import.path.empty())
+    return {(folder / import.file).lexically_normal().string()};
+  std::string joined;
+  for (const ast::Name& name : import.path)
+    joined += (joined.empty() ? "" : "/") + name.text;
+  bool isLibrary = import.path.front().text == "std";
+  auto place = [&](const std::string& path) {
+    return isLibrary ? path : (folder / path).lexically_normal().string();
+  };
+  const std::string& last = import.path.back().text;
+  return {place(joined + extension), place(joined + "/" + last + extension)};
+}
+
+std::string pathText(const std::vector<ast::Name>& path) {
+  std::string text;
+  for (const ast::Name& name : path)
+    text += (text.empty() ? "" : ".") + name.text;
+  return text;
+}
+
+/// `std/models/llama.recipe` as an import names it: `std.models.llama`.
+std::string importNameOf(std::string path) {
+  path.resize(path.size() - std::string_view(extension).size());
+  size_t slash = path.rfind('/');
+  std::string stem = path.substr(slash + 1);
+  std::string folder = path.substr(0, slash);
+  bool namesFolder =
+      folder.size() > stem.size() && folder.ends_with("/" + stem);
+  std::string name = namesFolder ? folder : path;
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+/// The name that the import of a file binds: the alias, or the file's own.
+ast::Name fileNameOf(const ast::Import& import) {
+  if (import.alias)
+    return *import.alias;
+  if (!import.path.empty())
+    return import.path.back();
+  return {std::filesystem::path(import.file).stem().string(),
+          import.targetRange};
+}
+
+bool isIdentifier(std::string_view text) {
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_';
+         });
+}
+
+} // namespace
+
+// ---- declaring
+// ---------------------------------------------------------------
+
+void Evaluator::declareImport(Module& module,
+                              const ast::Declaration& declaration,
+                              const ast::Import& import) {
+  if (import.alias || !import.selection) {
+    ast::Name name = fileNameOf(import);
+    declare(module, declaration, name, nullptr);
+    if (!isIdentifier(name.text))
+      report(diag::Kind::ExpectedName, import.targetRange,
+             "`" + name.text + "` is no name that an expression could use")
+          .help("give it one: `import \"" + import.file + "\" as name`");
+  }
+  if (!import.selection)
+    return;
+  for (const ast::Selected& selected : *import.selection)
+    declare(module, declaration,
+            selected.alias ? *selected.alias : selected.name, &selected);
+}
+
+void Evaluator::loadImports(Module& module) {
+  if (module.path.starts_with(libraryPrefix))
+    return;
+  loading.push_back({&module, nullptr});
+  for (auto& [name, entry] : module.entries) {
+    auto* import = std::get_if<ast::Import>(&entry.declaration->node);
+    if (!import)
+      continue;
+    loading.back().import = import;
+    if (!entry.selected)
+      entryValue(module, entry);
+    else if (Module* const* target =
+                 importTarget(module, *import).get<Module*>())
+      selectedEntry(**target, *entry.selected);
+  }
+  loading.pop_back();
+}
+
+// ---- finding
+// -----------------------------------------------------------------
+
+void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
+                                     const std::vector<std::string>& tried) {
+  bool isDotted = !import.path.empty();
+  std::string written = isDotted ? pathText(import.path) : import.file;
+  auto builder = report(diag::Kind::ImportNotFound, import.targetRange,
+                        "there is no `" + written + "` to import");
+  if (isDotted && import.path.front().text == "std") {
+    std::vector<std::string> names;
+    for (std::string& path : loader.standardFiles())
+      names.push_back(importNameOf(std::move(path)));
+    if (auto near = diag::didYouMean(written, names)) {
+      builder.suggest(import.targetRange, written, names);
+      module.missing.push_back(near->substr(near->rfind('.') + 1));
+    }
+    return;
+  }
+  builder.note("looked for `" + tried.front() + "`");
+  builder.help("imports are relative to the importing file; the standard "
+               "library begins with `std.`");
+}
+
+void Evaluator::reportImportCycle(const ast::Import& import,
+                                  const Module& target) {
+  auto builder = report(diag::Kind::ImportCycle, import.targetRange,
+                        "`" + target.path + "` imports itself");
+  auto first =
+      std::find_if(loading.begin(), loading.end(),
+                   [&](const Loading& each) { return each.module == &target; });
+  for (auto at = first; at != loading.end() && at->import != &import; ++at)
+    builder.note(
+        "`" + at->module->path + "` imports `" +
+            (at + 1 == loading.end() ? target.path : (at + 1)->module->path) +
+            "`",
+        at->import->targetRange);
+  builder.help("move what both need into a file of its own");
+}
+
+const Value& Evaluator::importTarget(Module& module,
+                                     const ast::Import& import) {
+  auto known = importTargets.find(&import);
+  if (known == importTargets.end())
+    known = importTargets.emplace(&import, findImport(module, import)).first;
+  return known->second;
+}
+
+Value Evaluator::findImport(Module& module, const ast::Import& import) {
+  std::vector<std::string> paths = pathsOf(import, module.path);
+  for (const std::string& path : paths) {
+    auto known = modules.find(path);
+    bool isLoading =
+        known != modules.end() &&
+        std::any_of(loading.begin(), loading.end(), [&](const Loading& each) {
+          return each.module == known->second;
+        });
+    if (isLoading) {
+      reportImportCycle(import, *known->second);
+      return poison();
+    }
+    Loaded::State state;
+    if (Module* target = loadModule(path, state)) {
+      if (!isData(target->file->source))
+        return {target, writtenAt(import.targetRange)};
+      return entryValue(*target, target->entries.front().second);
+    }
+    if (state == Loaded::State::broken) {
+      hasBrokenImport = true;
+      return poison();
+    }
+  }
+  reportImportNotFound(module, import, paths);
+  return poison();
+}
+
+ModuleEntry* Evaluator::selectedEntry(Module& target,
+                                      const ast::Selected& selected) {
+  const ast::Name& name = selected.name;
+  if (ModuleEntry* entry = target.find(name.text))
+    return entry;
+  std::vector<std::string> names;
+  for (const auto& [other, entry] : target.entries)
+    if (!std::holds_alternative<ast::Import>(entry.declaration->node))
+      names.emplace_back(other);
+  report(diag::Kind::UnknownName, name.range,
+         "`" + target.path + "` declares no `" + name.text + "`")
+      .suggest(name.range, name.text, names);
+  return nullptr;
+}
+
+Value Evaluator::selectedValue(Module& module, const ast::Import& import,
+                               const ast::Selected& selected) {
+  const Value& target = importTarget(module, import);
+  if (target.isPoison())
+    return poison();
+  Module* const* file = target.get<Module*>();
+  if (!file) // the record of a data file
+    return memberOf(target, selected.name, selected.name.range);
+  ModuleEntry* entry = selectedEntry(**file, selected);
+  return entry ? entryValue(**file, *entry) : poison();
+}
+
+} // namespace recipec::sema

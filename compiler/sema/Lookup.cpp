@@ -1,0 +1,227 @@
+// Names: what they mean where they stand, and the members of records and files.
+
+#include "compiler/sema/Builtins.h"
+#include "compiler/sema/Evaluator.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+constexpr std::string_view outerName = "outer";
+/// Longer lists of keys are not shown.
+constexpr size_t listedKeys = 12;
+
+template <class Declaration>
+const Declaration* named(const std::vector<const Declaration*>& declarations,
+                         std::string_view name) {
+  for (const Declaration* declaration : declarations)
+    if (declaration->name.text == name)
+      return declaration;
+  return nullptr;
+}
+
+/// What is declared in the text at this level: a parameter, a `let`, ...
+Binding declaredAt(const Env& env, std::string_view name) {
+  Binding binding{&env};
+  if (env.locals)
+    binding.local = env.locals->find(name);
+  if (!env.object || !env.layer)
+    return binding;
+  binding.let = named(env.layer->lets, name);
+  binding.function = named(env.layer->functions, name);
+  binding.block = named(env.layer->blocks, name);
+  return binding;
+}
+
+bool isSetAt(const Env& env, std::string_view name) {
+  return env.layer &&
+         std::any_of(env.layer->members.begin(), env.layer->members.end(),
+                     [&](const Member& member) {
+                       return member.path.front().text == name;
+                     });
+}
+
+} // namespace
+
+Value Evaluator::letValue(const ast::Let& let, const Env& env) {
+  std::vector<LetValue>& known = env.object->letValues;
+  for (LetValue& entry : known) {
+    if (entry.let != &let)
+      continue;
+    if (entry.isRunning)
+      report(diag::Kind::Recursion, let.name.range,
+             "`" + let.name.text + "` depends on itself");
+    return entry.value;
+  }
+  size_t index = known.size();
+  known.push_back({&let, true, poison()});
+  Value value = evaluate(let.value, env);
+  known[index] = {&let, false, value};
+  return value;
+}
+
+// A field that its record has only by its schema is not to be seen in the text,
+// so that a parameter or `let` further out hides it, but not one that the same
+// braces set.
+Binding Evaluator::findBinding(std::string_view name, const Env& env) {
+  Binding field;
+  for (const Env* at = &env; at; at = at->outer) {
+    if (Binding declared = declaredAt(*at, name))
+      return field && isSetAt(*field.env, name) ? field : declared;
+    if (field || !at->object || name == at->defined)
+      continue;
+    field = {at};
+    field.slot = at->object->find(name);
+  }
+  return field;
+}
+
+std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
+  if (Binding binding = findBinding(name, env)) {
+    const Env& at = *binding.env;
+    if (binding.local)
+      return *binding.local;
+    if (binding.slot)
+      return force(*at.object, *binding.slot);
+    if (binding.let)
+      return letValue(*binding.let, at);
+    if (binding.function)
+      return Value{&std::as_const(make<Function>({binding.function, &at})),
+                   writtenAt(binding.function->name.range)};
+    return Value{&std::as_const(make<Block>({binding.block, &at})),
+                 writtenAt(binding.block->name.range)};
+  }
+  for (Module* module = env.module; module; module = module->fallback)
+    if (ModuleEntry* entry = module->find(name))
+      return entryValue(*module, *entry);
+  if (env.inBlock && opsModule)
+    if (ModuleEntry* entry = opsModule->find(name))
+      return entryValue(*opsModule, *entry);
+  if (preludeModule && env.module != opsModule)
+    if (ModuleEntry* entry = preludeModule->find(name))
+      return entryValue(*preludeModule, *entry);
+  if (const BuiltinFunction* function = findBuiltin(name))
+    return Value{Builtin{function}, {}};
+  for (const Module* module = env.module; module; module = module->fallback)
+    for (const std::string& missing : module->missing)
+      if (missing == name)
+        return poison();
+  return std::nullopt;
+}
+
+std::vector<std::string> Evaluator::visibleNames(const Env& env) {
+  std::vector<std::string> names;
+  auto addModule = [&](const Module* module) {
+    if (module)
+      for (const auto& [name, entry] : module->entries)
+        names.emplace_back(name);
+  };
+  for (const Env* at = &env; at; at = at->outer) {
+    if (at->locals)
+      for (const auto& [name, value] : at->locals->names)
+        names.emplace_back(name);
+    if (at->object)
+      for (const Slot& slot : at->object->slots)
+        names.emplace_back(slot.name);
+    if (!at->layer)
+      continue;
+    for (const ast::Let* let : at->layer->lets)
+      names.push_back(let->name.text);
+    for (const ast::FunDecl* function : at->layer->functions)
+      names.push_back(function->name.text);
+    for (const ast::BlockDecl* block : at->layer->blocks)
+      names.push_back(block->name.text);
+  }
+  for (Module* module = env.module; module; module = module->fallback)
+    addModule(module);
+  if (env.inBlock)
+    addModule(opsModule);
+  addModule(preludeModule);
+  for (const BuiltinFunction& function : builtinFunctions())
+    names.emplace_back(function.name);
+  return names;
+}
+
+void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
+  auto builder = report(diag::Kind::UnknownName, name.range,
+                        "there is nothing called `" + name.text + "` here");
+  if (builder.suggest(name.range, name.text, visibleNames(env)))
+    return;
+  for (const std::string& path : loader.standardFiles())
+    if (path.ends_with("/" + name.text + ".recipe")) {
+      std::string import = path.substr(0, path.rfind('.'));
+      std::replace(import.begin(), import.end(), '/', '.');
+      builder.help("add `import " + import + "`");
+      return;
+    }
+}
+
+Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
+  if (std::optional<Value> value = lookUp(name.text, env))
+    return *value;
+  if (name.text == outerName) {
+    for (const Env* at = &env; at; at = at->outer)
+      if (at->object && at->object->schema) {
+        if (Object* container = at->object->container)
+          return {container, writtenAt(name.range)};
+        break;
+      }
+    report(diag::Kind::InvalidValue, name.range,
+           "this record is in no other, so that it has no `outer`");
+    return poison();
+  }
+  reportUnknownName(name, env);
+  return poison();
+}
+
+Value Evaluator::memberOf(const Value& base, const ast::Name& member,
+                          SourceRange range) {
+  if (base.isPoison())
+    return poison();
+  if (Object* const* object = base.get<Object*>()) {
+    if (Slot* slot = (*object)->find(member.text))
+      return force(**object, *slot);
+  } else if (Module* const* module = base.get<Module*>()) {
+    if (ModuleEntry* entry = (*module)->find(member.text))
+      return entryValue(**module, *entry);
+  } else {
+    report(diag::Kind::WrongType, range,
+           "a value of type `" + typeNameOf(base) + "` has no `" + member.text +
+               "`");
+    return poison();
+  }
+  reportUnknownMember(base, member.text, member.range, false);
+  return poison();
+}
+
+void Evaluator::reportUnknownMember(const Value& base,
+                                    const std::string& member,
+                                    SourceRange range, bool isIndex) {
+  Module* const* module = base.get<Module*>();
+  Object* const* object = base.get<Object*>();
+  std::vector<std::string> names;
+  if (module)
+    for (const auto& [name, entry] : (*module)->entries)
+      if (!std::holds_alternative<ast::Import>(entry.declaration->node))
+        names.emplace_back(name);
+  if (object)
+    for (const Slot& slot : (*object)->slots)
+      names.emplace_back(slot.name);
+  bool isMap = object && !(*object)->schema;
+  std::string owner = module ? (*module)->path : typeNameOf(base);
+  std::string message = isMap ? "this map has no key `" + member + "`"
+                              : "`" + owner + "` has no " +
+                                    (module ? "`" : "field `") + member + "`";
+  auto builder = report(diag::Kind::UnknownName, range, std::move(message));
+  if (builder.suggest(range, member, names, isIndex ? "\"" : ""))
+    return;
+  if (!isMap || names.empty() || names.size() > listedKeys)
+    return;
+  std::string list;
+  for (const std::string& name : names)
+    list += (list.empty() ? "`" : ", `") + name + "`";
+  builder.help("its keys are " + list);
+}
+
+} // namespace recipec::sema

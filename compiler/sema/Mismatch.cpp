@@ -1,0 +1,257 @@
+// Messages about values that do not have the type that is due.
+//
+// A message names both types. The element of a list is at fault, not the list;
+// a unit that is missing or of another sort is a matter of its own; of a union
+// of literals, the help lists what there is.
+
+#include "compiler/recipe/Format.h"
+#include "compiler/sema/Builtins.h"
+#include "compiler/sema/Evaluator.h"
+
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+/// Longer lists of alternatives stand in the type alone.
+constexpr size_t listedAlternatives = 12;
+
+/// The alternatives of a type: the members of a union, or the type itself.
+std::vector<const Type*> alternatives(const Type& type) {
+  if (type.kind == Type::Kind::unionOf)
+    return type.members;
+  return {&type};
+}
+
+template <class Test> const Type* findAlternative(const Type& type, Test test) {
+  for (const Type* candidate : alternatives(type))
+    if (test(*candidate))
+      return candidate;
+  return nullptr;
+}
+
+bool isLiteral(const Type& type) {
+  return type.kind == Type::Kind::literal ||
+         type.kind == Type::Kind::integerLiteral;
+}
+
+/// `` `1`, `2` or `4` ``
+std::string joinAlternatives(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0)
+      text += i + 1 == names.size() ? " or " : ", ";
+    text += "`" + names[i] + "`";
+  }
+  return text;
+}
+
+std::string_view exampleOf(recipe::Unit unit) {
+  return unit == recipe::Unit::bytes ? "80GiB" : "30min";
+}
+
+bool isInside(SourceRange inner, SourceRange outer) {
+  return inner.source == outer.source && inner.begin >= outer.begin &&
+         inner.end <= outer.end;
+}
+
+} // namespace
+
+bool Evaluator::reportElementMismatch(const Value& value, const Type& type,
+                                      SourceRange range,
+                                      const std::string& what) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  const Type* lists = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::list;
+  });
+  for (size_t i = 0; list && lists && i < (*list)->elements.size(); ++i) {
+    const Value& element = (*list)->elements[i];
+    if (convert(element, *lists->element))
+      continue;
+    SourceRange place = element.origin.range;
+    reportMismatch(element, *lists->element,
+                   isInside(place, range) ? place : range,
+                   "element " + std::to_string(i) + " of " + what);
+    return true;
+  }
+  return false;
+}
+
+bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
+                                   SourceRange range, const std::string& what) {
+  const Type* quantity = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::quantity;
+  });
+  const Type* number = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::integer ||
+           candidate.kind == Type::Kind::real ||
+           candidate.kind == Type::Kind::dim;
+  });
+  std::string start = what + " is of type `" + nameOf(type) + "`, and `" +
+                      describe(value) + "` ";
+  if (auto* given = value.get<recipe::Quantity>()) {
+    if (!quantity && !number)
+      return false;
+    auto builder =
+        report(diag::Kind::WrongUnit, range,
+               start + "is of type `" +
+                   std::string(recipe::unitTypeName(given->unit)) + "`");
+    bool isCount = given->unit != recipe::Unit::bytes &&
+                   given->unit != recipe::Unit::seconds;
+    if (!quantity && isCount) {
+      std::string plain = describe(value);
+      plain.resize(plain.find(' '));
+      builder.help("write `" + plain + "`, without a unit").fixIt(range, plain);
+    }
+    return true;
+  }
+  if (!quantity || !value.isNumber())
+    return false;
+  auto builder = report(diag::Kind::WrongUnit, range, start + "has no unit");
+  bool isCount = quantity->unit != recipe::Unit::bytes &&
+                 quantity->unit != recipe::Unit::seconds;
+  if (isCount) {
+    std::string text = describe(value) + " " + nameOf(*quantity);
+    builder.help("write `" + text + "`").fixIt(range, text);
+  } else {
+    builder.help("write a unit behind the number, as in `" +
+                 std::string(exampleOf(quantity->unit)) + "`");
+  }
+  return true;
+}
+
+bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
+                                      SourceRange range,
+                                      const std::string& what) {
+  auto* text = value.get<std::string>();
+  auto* number = value.get<int64_t>();
+  std::vector<std::string> names;
+  for (const Type* member : alternatives(type))
+    if (isLiteral(*member))
+      names.push_back(nameOf(*member));
+  if ((!text && !number) || names.empty())
+    return false;
+  std::string given = text ? "\"" + *text + "\"" : std::to_string(*number);
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + " is of type `" + nameOf(type) +
+                            "`; it cannot be `" + given + "`");
+  std::vector<std::string> texts;
+  for (const Type* member : alternatives(type))
+    if (member->kind == Type::Kind::literal)
+      texts.push_back(member->literal);
+  bool isSuggested = text && builder.suggest(range, *text, texts, "\"");
+  if (!isSuggested && names.size() <= listedAlternatives)
+    builder.help("write " + joinAlternatives(names));
+  return true;
+}
+
+bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
+                                     SourceRange range,
+                                     const std::string& what) {
+  const int64_t* whole = value.get<int64_t>();
+  if (type.kind == Type::Kind::dim && whole) {
+    report(diag::Kind::InvalidValue, range,
+           what + " is " + std::to_string(*whole) +
+               "; a dimension is at least 1");
+    return true;
+  }
+  // Of the right unit, so that its fraction is what does not fit.
+  auto* quantity = value.get<recipe::Quantity>();
+  const Type* counts = findAlternative(type, [&](const Type& candidate) {
+    return quantity && candidate.kind == Type::Kind::quantity &&
+           candidate.unit == quantity->unit;
+  });
+  if (counts) {
+    std::string name = nameOf(*counts);
+    std::string number = recipe::formatReal(quantity->amount);
+    report(diag::Kind::InvalidValue, range,
+           what + " is a whole number of " + name + ", and this is " + number)
+        .help("round it with `floor`, `round` or `ceil`");
+    return true;
+  }
+  const double* real = value.get<double>();
+  bool isWhole = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::integer ||
+           candidate.kind == Type::Kind::dim;
+  });
+  if (!real || !isWhole)
+    return false;
+  report(diag::Kind::WrongType, range,
+         what + " is of type `" + nameOf(type) + "`, and " +
+             recipe::formatReal(*real) + " is a `float`")
+      .help("`floor`, `round` and `ceil` make an `int` of a `float`");
+  return true;
+}
+
+bool Evaluator::reportTextMismatch(const Value& value, const Type& type,
+                                   SourceRange range, const std::string& what) {
+  const Type* quantity = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::quantity;
+  });
+  if (!quantity || !isDataText(value))
+    return false;
+  std::string_view example = quantity->unit == recipe::Unit::bytes     ? "80GiB"
+                             : quantity->unit == recipe::Unit::seconds ? "30min"
+                                                                       : "";
+  report(diag::Kind::WrongUnit, range,
+         what + " is of type `" + nameOf(type) + "`, and `" + describe(value) +
+             "` is no number with a unit of it")
+      .help("write it as in a recipe, `" +
+            (example.empty() ? "500 " + nameOf(*quantity)
+                             : std::string(example)) +
+            "`");
+  return true;
+}
+
+void Evaluator::reportMismatch(const Value& value, const Type& type,
+                               SourceRange range, const std::string& what) {
+  // What a data file holds is at fault there, not where it is read.
+  SourceRange origin = value.origin.range;
+  if (origin.isValid() && isData(origin.source) && !isInside(origin, range)) {
+    reportMismatch(value, type, origin, what);
+    return;
+  }
+  if (reportTextMismatch(value, type, range, what) ||
+      reportElementMismatch(value, type, range, what) ||
+      reportNumberMismatch(value, type, range, what) ||
+      reportUnitMismatch(value, type, range, what) ||
+      reportLiteralMismatch(value, type, range, what))
+    return;
+  auto builder =
+      report(diag::Kind::WrongType, range,
+             what + " is of type `" + nameOf(type) +
+                 "`, and this is of type `" + fullTypeNameOf(value) + "`");
+  if (Module* const* module = value.get<Module*>();
+      module && type.kind == Type::Kind::model)
+    for (auto& [name, entry] : (*module)->entries)
+      if (std::holds_alternative<ast::Let>(entry.declaration->node)) {
+        builder.help("name one of its models, say `" +
+                     std::string(sources.text(range)) + "." +
+                     std::string(name) + "`");
+        break;
+      }
+}
+
+std::string Evaluator::describe(const Value& value) {
+  if (value.is<std::string>() || value.is<recipe::None>() ||
+      value.is<recipe::Auto>() || value.is<bool>() || value.is<int64_t>() ||
+      value.is<double>() || value.is<recipe::Quantity>() || value.is<DimRef>())
+    return recipe::formatValue(lower(value), {});
+  if (const Range* range = value.get<Range>())
+    return std::to_string(range->begin) + ".." + std::to_string(range->end);
+  if (const Function* const* function = value.get<const Function*>())
+    return (*function)->declaration->name.text;
+  if (const Builtin* builtin = value.get<Builtin>())
+    return std::string(builtin->function->name);
+  if (const ListValue* const* list = value.get<const ListValue*>();
+      list && (*list)->elements.size() <= 8) {
+    std::string text = "[";
+    for (const Value& element : (*list)->elements)
+      text += (text.size() > 1 ? ", " : "") +
+              (element.is<const ListValue*>() ? "a list" : describe(element));
+    return text + "]";
+  }
+  return "a " + typeNameOf(value);
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,504 @@
+// The sweep of a recipe; see Sweep.h.
+//
+// 1. Collect the axes from the layers of the recipe: the last that names a path
+//    gives its values, in the place of the first; `none` takes an axis away.
+// 2. Evaluate the values in the scope of the braces that they stand in, in the
+//    recipe as it is without its sweep.
+// 3. Take each record apart into its leaves; leave out what overrides set.
+// 4. Check that no two axes set one field and no two points have one name.
+
+#include "compiler/sema/Sweep.h"
+
+#include "compiler/recipe/Format.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace recipec::sema {
+namespace {
+
+using Path = std::vector<ast::Name>;
+
+std::string joined(const Path& path) {
+  std::string text;
+  for (const ast::Name& name : path)
+    text += (text.empty() ? "" : ".") + name.text;
+  return text;
+}
+
+bool isPrefix(const Path& prefix, const Path& path) {
+  return prefix.size() <= path.size() &&
+         std::equal(prefix.begin(), prefix.end(), path.begin(),
+                    [](const ast::Name& left, const ast::Name& right) {
+                      return left.text == right.text;
+                    });
+}
+
+/// A name is a file's name as well.
+std::string sanitized(std::string_view text) {
+  constexpr std::string_view plain = "._+=,@-";
+  std::string result;
+  for (unsigned char byte : text) {
+    bool isContinuation = (byte & 0xC0) == 0x80;
+    if (byte < 0x80 && (std::isalnum(byte) ||
+                        plain.find(char(byte)) != std::string_view::npos))
+      result += char(byte);
+    else if (!isContinuation)
+      result += '_';
+  }
+  return result;
+}
+
+/// `2e-05` as people write it: `2e-5`.
+std::string realText(double value) {
+  std::string text = recipe::formatReal(value);
+  size_t exponent = text.find('e');
+  if (exponent == std::string::npos)
+    return text;
+  size_t digits = exponent + 2; // behind the sign
+  while (digits + 1 < text.size() && text[digits] == '0')
+    text.erase(digits, 1);
+  return text;
+}
+
+/// `llama.llama3_8b`
+bool isDottedName(std::string_view text) {
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '.';
+         });
+}
+
+class SweepReader {
+public:
+  SweepReader(Evaluator& evaluator, const std::string& recipe, Object& settings,
+              const std::vector<Override>& overrides)
+      : evaluator(evaluator), settings(settings), overrides(overrides) {
+    sweep.recipe = recipe;
+  }
+
+  std::optional<Sweep> run();
+
+private:
+  /// An axis as written, before its values are known.
+  struct Written {
+    Path path;
+    ast::ExprId value;
+    const Env* env;
+    SourceRange range;
+  };
+
+  void collect(const Definition& definition);
+  void collectBody(const Path& outer, ast::BodyId body, const Env& env);
+  void add(Written axis);
+  void readAxis(const Written& axis);
+  std::optional<AxisValue> readValue(const Path& path, const Value& value);
+  void addLeaves(const Path& path, const Value& value, SourceRange range,
+                 AxisValue& result);
+  void addRecordLeaves(const Path& path, Object& record, SourceRange range,
+                       AxisValue& result);
+  static SourceRange rangeOf(const Slot& slot, SourceRange otherwise);
+  std::string textOf(const Value& value);
+  std::string namedText(const Value& value, Object& record, SourceRange range);
+  void describeLeaves(const std::string& path, Object& record,
+                      std::string& text);
+  bool isOverridden(const Path& path) const;
+  void dropOverridden(Axis& axis);
+  void checkOverlaps();
+  void checkCount();
+  void checkNames();
+  void fail(diag::Kind kind, SourceRange range, std::string message) {
+    isGood = false;
+    evaluator.report(kind, range, std::move(message));
+  }
+
+  Evaluator& evaluator;
+  Object& settings;
+  const std::vector<Override>& overrides;
+  std::vector<Written> written;
+  Sweep sweep;
+  bool isGood = true;
+};
+
+// ---- axes
+// --------------------------------------------------------------------
+
+void SweepReader::collect(const Definition& definition) {
+  const Member& member = *definition.member;
+  Path path(member.path.begin() + 1, member.path.end());
+  const Env& env = *evaluator.scopeOf(settings, *definition.layer);
+  if (member.body != ast::BodyId::none) {
+    collectBody(path, member.body, env);
+    return;
+  }
+  if (!path.empty()) {
+    add({std::move(path), member.value, &env, member.range});
+    return;
+  }
+  Value value = evaluator.evaluate(member.value, env);
+  if (value.is<recipe::None>())
+    written.clear();
+  else if (value.isPoison())
+    isGood = false;
+  else
+    fail(diag::Kind::WrongType, member.range,
+         "`sweep` holds axes, as in `sweep { optimizer.lr = [1e-5, 2e-5] }`");
+}
+
+void SweepReader::collectBody(const Path& outer, ast::BodyId body,
+                              const Env& env) {
+  for (const ast::Item& item : (*env.file)[body].items) {
+    auto* node = std::get_if<ast::Assignment>(&item.node);
+    if (!node) {
+      fail(diag::Kind::InvalidItem, item.range,
+           "a sweep holds axes alone, `path = [value, ...]`");
+      continue;
+    }
+    Path path = outer;
+    path.insert(path.end(), node->path.begin(), node->path.end());
+    if (node->body != ast::BodyId::none)
+      collectBody(path, node->body, env);
+    else
+      add({std::move(path), node->value, &env, item.range});
+  }
+}
+
+void SweepReader::add(Written axis) {
+  std::string path = joined(axis.path);
+  auto known =
+      std::find_if(written.begin(), written.end(), [&](const Written& other) {
+        return joined(other.path) == path;
+      });
+  if (known == written.end()) {
+    written.push_back(std::move(axis));
+    return;
+  }
+  bool isInOneLayer = known->env->layer == axis.env->layer &&
+                      known->range.source == axis.range.source;
+  if (isInOneLayer && known->env->layer) {
+    isGood = false;
+    evaluator
+        .report(diag::Kind::DuplicateName, axis.range,
+                "`" + path + "` is swept over twice")
+        .label(known->range, "it is swept over here first");
+    return;
+  }
+  *known = std::move(axis);
+}
+
+void SweepReader::readAxis(const Written& axis) {
+  Value value = evaluator.evaluate(axis.value, *axis.env);
+  if (value.is<recipe::None>())
+    return;
+  if (value.isPoison()) {
+    isGood = false;
+    return;
+  }
+  std::string path = joined(axis.path);
+  SourceRange range = (*axis.env->file)[axis.value].range;
+  if (!value.is<const ListValue*>() && !value.is<Range>()) {
+    fail(diag::Kind::WrongType, range,
+         "an axis of a sweep is a list of values, and this is of type `" +
+             Evaluator::typeNameOf(value) + "`");
+    return;
+  }
+  std::optional<std::vector<Value>> elements =
+      evaluator.elementsOf(value, range);
+  if (!elements) {
+    isGood = false;
+    return;
+  }
+  if (elements->empty()) {
+    fail(diag::Kind::InvalidValue, range,
+         "the axis `" + path + "` has no values");
+    return;
+  }
+  Axis result{path, axis.range, {}};
+  for (Value& element : *elements) {
+    const recipe::Origin& origin = element.origin;
+    if (origin.range.source != range.source || origin.range.begin < range.begin)
+      element.origin = evaluator.writtenAt(range); // of a name for a list
+    if (std::optional<AxisValue> read = readValue(axis.path, element))
+      result.values.push_back(std::move(*read));
+    else
+      isGood = false;
+  }
+  dropOverridden(result);
+  if (!result.values.empty())
+    sweep.axes.push_back(std::move(result));
+}
+
+// ---- values
+// ------------------------------------------------------------------
+
+std::optional<AxisValue> SweepReader::readValue(const Path& path,
+                                                const Value& value) {
+  AxisValue result;
+  result.range = value.origin.range;
+  addLeaves(path, value, result.range, result);
+  for (const Setting& setting : result.settings)
+    if (setting.value.isPoison())
+      return std::nullopt;
+  return result;
+}
+
+void SweepReader::addLeaves(const Path& path, const Value& value,
+                            SourceRange range, AxisValue& result) {
+  Object* const* record = value.get<Object*>();
+  if (record && !(*record)->schema) {
+    addRecordLeaves(path, **record, range, result);
+    return;
+  }
+  Setting setting{path, value, {}};
+  setting.value.origin = evaluator.writtenAt(range);
+  setting.text =
+      record ? namedText(value, **record, range) : sanitized(textOf(value));
+  result.settings.push_back(std::move(setting));
+}
+
+void SweepReader::addRecordLeaves(const Path& path, Object& record,
+                                  SourceRange range, AxisValue& result) {
+  for (Slot& slot : record.slots) {
+    Path inner = path;
+    SourceRange place = rangeOf(slot, range);
+    SourceRange name = slot.chain.empty()
+                           ? place
+                           : slot.chain.back().member->path.front().range;
+    inner.push_back({std::string(slot.name), name});
+    addLeaves(inner, evaluator.force(record, slot), place, result);
+  }
+}
+
+SourceRange SweepReader::rangeOf(const Slot& slot, SourceRange otherwise) {
+  if (slot.chain.empty())
+    return otherwise;
+  const Definition& last = slot.chain.back();
+  if (last.member->value == ast::ExprId::none)
+    return last.member->range;
+  const Env& env = last.member->env ? *last.member->env : *last.layer->env;
+  return (*env.file)[last.member->value].range;
+}
+
+std::string SweepReader::textOf(const Value& value) {
+  if (const std::string* text = value.get<std::string>())
+    return *text;
+  if (const double* real = value.get<double>())
+    return realText(*real);
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (!list)
+    return evaluator.describe(value);
+  std::string text;
+  for (const Value& element : (*list)->elements)
+    text += (text.empty() ? "" : "+") + textOf(element);
+  return text;
+}
+
+/// A record of a schema is called what the user calls it, `llama.llama3_8b`, or
+/// by its schema and what is set in it.
+std::string SweepReader::namedText(const Value& value, Object& record,
+                                   SourceRange range) {
+  std::string_view written = evaluator.sources.text(range);
+  if (isDottedName(written))
+    return std::string(written);
+  std::string text = Evaluator::typeNameOf(value);
+  describeLeaves("", record, text);
+  return sanitized(text);
+}
+
+void SweepReader::describeLeaves(const std::string& path, Object& record,
+                                 std::string& text) {
+  for (Slot& slot : record.slots) {
+    if (slot.chain.empty())
+      continue;
+    std::string inner =
+        path + (path.empty() ? "" : ".") + std::string(slot.name);
+    const Value& value = evaluator.force(record, slot);
+    Object* const* object = value.get<Object*>();
+    if (object)
+      describeLeaves(inner, **object, text);
+    else
+      text += "," + inner + "=" + textOf(value);
+  }
+}
+
+// ---- overrides
+// ---------------------------------------------------------------
+
+bool SweepReader::isOverridden(const Path& path) const {
+  return std::any_of(
+      overrides.begin(), overrides.end(),
+      [&](const Override& each) { return isPrefix(each.path, path); });
+}
+
+void SweepReader::dropOverridden(Axis& axis) {
+  bool isDropped = false;
+  std::vector<AxisValue> kept;
+  for (AxisValue& value : axis.values) {
+    size_t before = value.settings.size();
+    std::erase_if(value.settings, [&](const Setting& setting) {
+      return isOverridden(setting.path);
+    });
+    isDropped |= value.settings.size() < before;
+    for (const Setting& setting : value.settings)
+      value.name += (value.name.empty() ? "" : ",") + joined(setting.path) +
+                    "=" + setting.text;
+    if (value.name.empty()) // `{}`, or all of it is overridden
+      value.name = axis.path + "=";
+    bool isRepeated =
+        isDropped &&
+        std::any_of(kept.begin(), kept.end(), [&](const AxisValue& other) {
+          return other.name == value.name;
+        });
+    if (!isRepeated)
+      kept.push_back(std::move(value));
+  }
+  axis.values = std::move(kept);
+  if (isDropped && axis.values.size() == 1 && axis.values[0].settings.empty())
+    axis.values.clear();
+}
+
+// ---- checks
+// ------------------------------------------------------------------
+
+void SweepReader::checkOverlaps() {
+  struct Place {
+    Path path;
+    size_t axis;
+  };
+  std::map<std::string, Place> places;
+  for (size_t i = 0; i < sweep.axes.size(); ++i)
+    for (const AxisValue& value : sweep.axes[i].values)
+      for (const Setting& setting : value.settings)
+        places.try_emplace(joined(setting.path), Place{setting.path, i});
+  for (const auto& [text, place] : places)
+    for (const auto& [otherText, other] : places) {
+      if (other.axis <= place.axis || !(isPrefix(place.path, other.path) ||
+                                        isPrefix(other.path, place.path)))
+        continue;
+      isGood = false;
+      const Axis& first = sweep.axes[place.axis];
+      const Axis& second = sweep.axes[other.axis];
+      evaluator
+          .report(diag::Kind::DuplicateName, second.range,
+                  "the axes `" + first.path + "` and `" + second.path +
+                      "` both set `" +
+                      (text.size() > otherText.size() ? text : otherText) + "`")
+          .label(first.range, "the other axis");
+    }
+}
+
+void SweepReader::checkCount() {
+  size_t count = 1;
+  for (const Axis& axis : sweep.axes) {
+    count *= axis.values.size();
+    if (count <= maxPoints)
+      continue;
+    isGood = false;
+    evaluator
+        .report(diag::Kind::TooLarge, axis.range,
+                "this sweep has more than " + std::to_string(maxPoints) +
+                    " points: the product of its axes")
+        .help("sweep over fewer values, or over the axes one after another in "
+              "recipes of their own");
+    return;
+  }
+}
+
+void SweepReader::checkNames() {
+  std::map<std::string, size_t> points;
+  for (size_t i = 0; i < sweep.count(); ++i) {
+    std::string name = sweep.nameOf(i);
+    const AxisValue& last = sweep.at(sweep.axes.size() - 1, i);
+    if (name.size() > maxPointName) {
+      isGood = false;
+      evaluator
+          .report(diag::Kind::TooLarge, last.range,
+                  "the name of this point has " + std::to_string(name.size()) +
+                      " bytes, and files are called by it: at most " +
+                      std::to_string(maxPointName))
+          .note("it is `" + name + "`")
+          .help("sweep over fewer fields, or over shorter values");
+      return;
+    }
+    auto [known, isNew] = points.emplace(std::move(name), i);
+    if (isNew)
+      continue;
+    size_t axis = 0;
+    while (axis + 1 < sweep.axes.size() &&
+           &sweep.at(axis, i) == &sweep.at(axis, known->second))
+      ++axis;
+    isGood = false;
+    evaluator
+        .report(diag::Kind::DuplicateName, sweep.at(axis, i).range,
+                "two points of this sweep are called `" + known->first + "`")
+        .label(sweep.at(axis, known->second).range, "the first of them");
+    return;
+  }
+}
+
+std::optional<Sweep> SweepReader::run() {
+  for (const Definition& definition : settings.sweeps)
+    collect(definition);
+  for (const Written& axis : written)
+    readAxis(axis);
+  if (isGood)
+    checkOverlaps();
+  if (isGood)
+    checkCount();
+  if (isGood && !sweep.axes.empty())
+    checkNames();
+  if (!isGood)
+    return std::nullopt;
+  return std::move(sweep);
+}
+
+} // namespace
+
+size_t Sweep::count() const {
+  size_t count = axes.empty() ? 0 : 1;
+  for (const Axis& axis : axes)
+    count *= axis.values.size();
+  return count;
+}
+
+const AxisValue& Sweep::at(size_t axis, size_t point) const {
+  for (size_t i = axes.size() - 1; i > axis; --i)
+    point /= axes[i].values.size();
+  return axes[axis].values[point % axes[axis].values.size()];
+}
+
+std::string Sweep::nameOf(size_t point) const {
+  std::string name = recipe;
+  for (size_t i = 0; i < axes.size(); ++i)
+    name += (i ? "," : "@") + at(i, point).name;
+  return name;
+}
+
+std::optional<Sweep> sweepOf(Evaluator& evaluator, const std::string& recipe,
+                             Object& settings,
+                             const std::vector<Override>& overrides) {
+  return SweepReader(evaluator, recipe, settings, overrides).run();
+}
+
+const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
+                        size_t point) {
+  Layer& layer = evaluator.make<Layer>();
+  layer.env = &evaluator.ops()->env;
+  auto add = [&](const std::vector<ast::Name>& path, const Value& value) {
+    Member member;
+    member.path = evaluator.make<std::vector<ast::Name>>(path);
+    member.given = &evaluator.make<Value>(value);
+    member.range = value.origin.range;
+    layer.members.push_back(member);
+  };
+  for (size_t i = 0; i < sweep.axes.size(); ++i)
+    for (const Setting& setting : sweep.at(i, point).settings)
+      add(setting.path, setting.value);
+  SourceRange place = sweep.axes.back().range;
+  add({{"name", place}}, {sweep.nameOf(point), evaluator.writtenAt(place)});
+  layer.range = place;
+  return &layer;
+}
+
+} // namespace recipec::sema
