@@ -59,6 +59,18 @@ std::string tokenizerPath(const recipe::Recipe& recipe) {
   return weights + "/tokenizer.json";
 }
 
+/// A length of a schedule: steps, or a fraction of the run.
+void readLength(const recipe::Record& record, std::string_view name,
+                int64_t& steps, double& fraction) {
+  const recipe::Value* value = field(record, name);
+  if (!value)
+    return;
+  if (std::holds_alternative<recipe::Quantity>(value->data))
+    steps = int64_t(real(*value));
+  else
+    fraction = real(*value);
+}
+
 plan::LearningRate learningRate(const recipe::Value& value) {
   plan::LearningRate rate;
   const auto* record = std::get_if<recipe::Record>(&value.data);
@@ -70,7 +82,9 @@ plan::LearningRate learningRate(const recipe::Value& value) {
   rate.kind = record->schema;
   rate.peak = realOr(*record, "peak", 0);
   rate.min = realOr(*record, "min", 0);
-  rate.warmup = int64_t(realOr(*record, "warmup", 0));
+  rate.shape = text(*record, "shape");
+  readLength(*record, "warmup", rate.warmup, rate.warmupFraction);
+  readLength(*record, "decay", rate.decay, rate.decayFraction);
   return rate;
 }
 

@@ -226,11 +226,17 @@ struct Data {
   int64_t eosToken = -1; // put behind one
 };
 
+/// runtime/train/Schedule.h has the formulas. A length is in steps, or else a
+/// fraction of the run, whose steps only the data tell where epochs are given.
 struct LearningRate {
-  std::string kind; // `constant`, `linear`, `cosine`
+  std::string kind; // `constant`, `linear`, `cosine`, `wsd`, `inverse_sqrt`
   double peak = 0;
   double min = 0;
-  int64_t warmup = 0; // steps
+  int64_t warmup = 0;
+  double warmupFraction = 0;
+  int64_t decay = 0; // of `wsd`
+  double decayFraction = 0;
+  std::string shape = {}; // of `wsd`'s decay: `sqrt`, `linear`, `cosine`
 };
 
 struct Train {

@@ -173,6 +173,10 @@ void fields(V& v, typename V::template Ref<LearningRate> rate) {
   v.field("peak", rate.peak);
   v.field("min", rate.min);
   v.field("warmup", rate.warmup);
+  v.optional("warmup_fraction", rate.warmupFraction, 0.0);
+  v.optional("decay", rate.decay, int64_t(0));
+  v.optional("decay_fraction", rate.decayFraction, 0.0);
+  v.optional("shape", rate.shape, std::string());
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Train> train) {

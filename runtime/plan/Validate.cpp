@@ -389,11 +389,33 @@ private:
     if (plan.data.valid && !hasSchedule("evaluate"))
       return wrong("it has validation data and no schedule `evaluate`");
     if (!isCount(train.steps) || !isCount(train.validateEvery) ||
-        !isCount(train.learningRate.warmup) || !isCount(train.logEvery) ||
-        train.logEvery < 1 || !(train.epochs >= 0 && train.epochs <= maxSteps))
+        !isCount(train.logEvery) || train.logEvery < 1 ||
+        !(train.epochs >= 0 && train.epochs <= maxSteps))
       return wrong("its numbers of steps are out of range");
+    RECIPERUN_TRY(learningRate(train.learningRate));
     if (!product(train.steps, train.globalBatch))
       return wrong("it trains on more than 2^63 sequences");
+    return Status::ok();
+  }
+
+  Status learningRate(const LearningRate& rate) const {
+    constexpr std::string_view kinds[] = {"constant", "linear", "cosine", "wsd",
+                                          "inverse_sqrt"};
+    constexpr std::string_view shapes[] = {"sqrt", "linear", "cosine"};
+    auto isOneOf = [](std::string_view name, const auto& names) {
+      return std::find(std::begin(names), std::end(names), name) !=
+             std::end(names);
+    };
+    if (!isOneOf(rate.kind, kinds))
+      return wrong("its learning rate is of no known kind, " +
+                   quoted(rate.kind));
+    if (rate.kind == "wsd" && !isOneOf(rate.shape, shapes))
+      return wrong("its learning rate decays in no known shape, " +
+                   quoted(rate.shape));
+    auto isFraction = [](double part) { return part >= 0 && part <= 1; };
+    if (!isCount(rate.warmup) || !isCount(rate.decay) ||
+        !isFraction(rate.warmupFraction) || !isFraction(rate.decayFraction))
+      return wrong("the lengths of its learning rate are out of range");
     return Status::ok();
   }
 

@@ -1,25 +1,52 @@
-// Warm-up, then cosine, linear or constant.
+// Warm-up, then what the kind says.
 
 #include "runtime/train/Schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string_view>
 
 namespace reciperun::train {
+namespace {
+
+int64_t length(int64_t inSteps, double fraction, int64_t steps) {
+  return fraction > 0 ? int64_t(fraction * double(steps)) : inSteps;
+}
+
+/// What is left of a fall from 1 to 0 of which the part `t` is done.
+double left(std::string_view shape, double t) {
+  if (shape == "sqrt")
+    return 1 - std::sqrt(t);
+  return shape == "cosine" ? (1 + std::cos(std::numbers::pi * t)) / 2 : 1 - t;
+}
+
+/// The part done, at most 1, of the `total` steps that begin at `begin`.
+double partDone(int64_t step, int64_t begin, int64_t total) {
+  double done = double(step - begin) / double(std::max<int64_t>(1, total));
+  return std::clamp(done, 0.0, 1.0);
+}
+
+} // namespace
 
 double learningRate(const plan::LearningRate& rate, int64_t step,
                     int64_t steps) {
-  int64_t warmup = rate.warmup;
+  int64_t warmup = length(rate.warmup, rate.warmupFraction, steps);
   if (warmup > 0 && step <= warmup)
     return rate.peak * double(step + 1) / double(warmup + 1);
   if (rate.kind == "constant")
     return rate.peak;
-  double annealing = double(std::max<int64_t>(1, steps - warmup));
-  double t = std::min(1.0, double(step - warmup) / annealing);
-  double left =
-      rate.kind == "cosine" ? (1 + std::cos(std::numbers::pi * t)) / 2 : 1 - t;
-  return rate.min + (rate.peak - rate.min) * left;
+  if (rate.kind == "inverse_sqrt")
+    return std::max(
+        rate.min, rate.peak * std::sqrt(double(warmup + 1) / double(step + 1)));
+  double range = rate.peak - rate.min;
+  if (rate.kind == "wsd") {
+    int64_t decay = length(rate.decay, rate.decayFraction, steps);
+    double done = partDone(step, steps - decay, decay);
+    return rate.min + range * left(rate.shape, done);
+  }
+  return rate.min +
+         range * left(rate.kind, partDone(step, warmup, steps - warmup));
 }
 
 } // namespace reciperun::train

@@ -34,6 +34,33 @@ TEST(LearningRate, linearAndConstant) {
   EXPECT_DOUBLE_EQ(learningRate(constant, 9, 10), 2.0);
 }
 
+TEST(LearningRate, stableThenDecay) {
+  plan::LearningRate rate{"wsd", 1.0, 0.2, 10, 0, 40, 0, "linear"};
+  EXPECT_DOUBLE_EQ(learningRate(rate, 4, 100), 5.0 / 11);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 11, 100), 1.0);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 60, 100), 1.0);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 70, 100), 0.8);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 100, 100), 0.2);
+  rate.shape = "sqrt";
+  EXPECT_DOUBLE_EQ(learningRate(rate, 70, 100), 0.6);
+  rate.shape = "cosine";
+  EXPECT_DOUBLE_EQ(learningRate(rate, 80, 100), 0.6);
+}
+
+TEST(LearningRate, inverseSquareRootIsContinuousAtThePeak) {
+  plan::LearningRate rate{"inverse_sqrt", 1.0, 0.1, 24};
+  EXPECT_DOUBLE_EQ(learningRate(rate, 24, 1000), 1.0);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 99, 1000), 0.5);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 9999, 10000), 0.1);
+}
+
+TEST(LearningRate, fractionsAreOfTheRun) {
+  plan::LearningRate rate{"wsd", 1.0, 0.0, 0, 0.1, 0, 0.5, "linear"};
+  EXPECT_DOUBLE_EQ(learningRate(rate, 4, 100), 5.0 / 11);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 4, 50), 5.0 / 6);
+  EXPECT_DOUBLE_EQ(learningRate(rate, 75, 100), 0.5);
+}
+
 TEST(LearningRate, aWarmUpLongerThanTheRunIsNoDivisionByZero) {
   plan::LearningRate rate{"cosine", 1.0, 0.1, 10};
   EXPECT_DOUBLE_EQ(learningRate(rate, 9, 10), 10.0 / 11);
