@@ -77,14 +77,18 @@ private:
   // ---- notes
 
   void renderNote(const Note& note) {
-    bool hasExcerpt = note.range.isValid() &&
-                      sources.kind(note.range.source) == SourceKind::file;
+    bool hasExcerpt = note.range.isValid() && isUsers(note.range.source);
     std::string message = note.message;
     if (note.range.isValid() && !hasExcerpt)
       message += ", " + shortPlace(note.range);
     head(palette.note, "note", message);
     if (hasExcerpt)
       excerpt({{note.range, "", true}});
+  }
+
+  bool isUsers(SourceId source) const {
+    return sources.kind(source) == SourceKind::file ||
+           sources.kind(source) == SourceKind::data;
   }
 
   /// `std/schema/parallel.recipe:12`, or the argument of the command line.

@@ -9,28 +9,57 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace recipec::driver {
 namespace {
 
-/// Compiles one target; none with diagnostics.
-std::optional<Compilation> check(Session& session,
-                                 const Invocation& invocation) {
-  if (!session.open(invocation.sets))
-    return std::nullopt;
-  auto compilation = compile(session, session.engine);
-  if (!compilation || !makePlan(session, *compilation))
-    return std::nullopt;
-  return compilation;
+/// A recipe or point that can be launched.
+struct Launchable {
+  std::string name;
+  cost::Estimate estimate;
+};
+
+/// Compiles the selected one; none with diagnostics.
+std::optional<Launchable> checkSelected(Session& session) {
+  // What one recipe lacks keeps no other from being checked.
+  diag::Engine engine;
+  std::optional<Launchable> result;
+  auto compilation = compile(session, engine);
+  if (compilation && makePlan(session, engine, *compilation))
+    result = {compilation->recipe.name, std::move(compilation->estimate)};
+  session.engine.append(engine);
+  return result;
 }
 
-void printSummary(const std::string& input, const Compilation& compilation,
+/// All recipes and points that the target names; what is wrong with any is in
+/// the session's engine.
+std::vector<Launchable> check(Session& session, const Invocation& invocation) {
+  std::vector<Launchable> found;
+  if (!session.open(invocation.sets))
+    return found;
+  if (session.target.recipe.empty())
+    session.checkDeclarations();
+  auto selection = session.select(sema::Extent::file);
+  if (!selection)
+    return found;
+  for (sema::Selection& each : *selection) {
+    session.selected = std::move(each);
+    if (auto launchable = checkSelected(session))
+      found.push_back(std::move(*launchable));
+  }
+  return found;
+}
+
+void printSummary(const std::string& input, const Launchable& launchable,
                   std::ostream& out) {
-  const cost::MemoryTable& memory = compilation.estimate.memory;
-  out << input << ": `" << compilation.recipe.name << "` can be launched on "
-      << compilation.estimate.ranks << " rank"
-      << (compilation.estimate.ranks == 1 ? "" : "s") << ", "
+  const cost::Estimate& estimate = launchable.estimate;
+  const cost::MemoryTable& memory = estimate.memory;
+  out << input << ": `" << launchable.name << "` can be launched on "
+      << estimate.ranks << " rank" << (estimate.ranks == 1 ? "" : "s") << ", "
       << formatBytes(memory.total) << " of " << formatBytes(memory.capacity)
       << " each\n";
 }
@@ -43,8 +72,8 @@ int runCheck(const Invocation& invocation) {
   Json diagnostics = Json::array();
   for (const std::string& input : invocation.inputs) {
     Session session(input);
-    auto compilation = check(session, invocation);
-    if (!compilation)
+    std::vector<Launchable> launchables = check(session, invocation);
+    if (session.engine.hasErrors())
       result = exitDiagnostics;
     if (invocation.json) {
       session.engine.arrange();
@@ -54,8 +83,8 @@ int runCheck(const Invocation& invocation) {
       continue;
     }
     result = std::max(result, finish(session, invocation));
-    if (compilation)
-      printSummary(input, *compilation, invocation.out);
+    for (const Launchable& launchable : launchables)
+      printSummary(input, launchable, invocation.out);
   }
   if (invocation.json)
     invocation.out << diagnostics.dump(2) << '\n';

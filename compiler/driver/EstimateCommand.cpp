@@ -64,7 +64,7 @@ void printTables(const Compilation& compilation, std::ostream& out) {
 int runEstimate(const Invocation& invocation) {
   Session session(invocation.inputs[0]);
   std::optional<Compilation> compilation;
-  if (session.open(invocation.sets))
+  if (session.open(invocation.sets) && session.selectOne())
     compilation = compile(session, session.engine);
   int code = finish(session, invocation);
   if (!compilation)

@@ -49,10 +49,10 @@ std::string setting(const char* path, int64_t value) {
 
 std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   diag::Engine silent; // a refusal is no message to the user
-  std::vector<sema::Override> overrides;
+  std::vector<sema::Override> changes;
   for (const std::string& text : settings)
-    session.addOverride(overrides, text, "a change that was tried");
-  std::optional<Compilation> tried = compile(session, silent, overrides);
+    session.addOverride(changes, text, "a change that was tried");
+  std::optional<Compilation> tried = compile(session, silent, changes);
   if (!tried || !tried->estimate.memory.fits())
     return std::nullopt;
   return tried->estimate.memory.total;
@@ -158,12 +158,13 @@ const char* culprit(const Compilation& compilation) {
 
 } // namespace
 
-bool checkFit(Session& session, const Compilation& compilation) {
+bool checkFit(Session& session, diag::Engine& engine,
+              const Compilation& compilation) {
   const cost::MemoryTable& memory = compilation.estimate.memory;
   if (memory.fits())
     return true;
   const recipe::Recipe& recipe = compilation.recipe;
-  auto builder = session.engine.report(
+  auto builder = engine.report(
       diag::Kind::OutOfMemory, recipe.at(culprit(compilation)).origin.range,
       "the plan takes " + formatBytes(memory.total) + " on each rank, `" +
           recipe.string("cluster.hardware.name") + "` has " +

@@ -9,7 +9,8 @@ namespace recipec::driver {
 
 /// True when it fits. Otherwise reports the largest categories and buffers, and
 /// changes of one or two settings each of which has been compiled and fits.
-bool checkFit(Session& session, const Compilation& compilation);
+bool checkFit(Session& session, diag::Engine& engine,
+              const Compilation& compilation);
 
 } // namespace recipec::driver
 

@@ -9,6 +9,7 @@
 #include "compiler/passes/Adapt.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckDivisibility.h"
+#include "compiler/passes/CheckLowered.h"
 #include "compiler/passes/CheckSizes.h"
 #include "compiler/passes/Differentiate.h"
 #include "compiler/passes/Evaluate.h"
@@ -126,14 +127,14 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
 /// The JSON of the plan that answers from the exported model; none with
 /// diagnostics, empty where nothing is exported.
 std::optional<std::string> generationPlan(Session& session,
+                                          diag::Engine& engine,
                                           const Compilation& training) {
   if (generates(training.recipe) || training.recipe.at("export.hf").isNone())
     return std::string();
-  std::vector<sema::Override> overrides;
+  std::vector<sema::Override> changes;
   for (const char* setting : generationSettings)
-    session.addOverride(overrides, setting, "the generating plan");
-  std::optional<Compilation> generation =
-      compile(session, session.engine, overrides);
+    session.addOverride(changes, setting, "the generating plan");
+  std::optional<Compilation> generation = compile(session, engine, changes);
   if (!generation)
     return std::nullopt;
   return plan::toJson(emitPlan(*generation, ""));
@@ -143,18 +144,19 @@ std::optional<std::string> generationPlan(Session& session,
 
 std::optional<recipe::Recipe>
 evaluateRecipe(Session& session, diag::Engine& engine,
-               const std::vector<sema::Override>& overrides) {
+               const std::vector<sema::Override>& changes) {
   sema::Request request;
   request.file = session.file;
-  request.recipe = session.target.recipe;
+  request.recipe = session.selected.recipe;
+  request.point = session.selected.point;
   request.overrides = session.overrides;
-  request.overrides.insert(request.overrides.end(), overrides.begin(),
-                           overrides.end());
+  request.changes = changes;
   return sema::analyze(session.sources, request, session.loader, engine);
 }
 
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine) {
+  passes::checkLowered(recipe, engine);
   passes::checkCounts(recipe, engine);
   checkRanks(recipe, engine);
   if (engine.hasErrors())
@@ -192,11 +194,10 @@ std::optional<ir::Module> makeProgram(ir::Module graph,
   return program;
 }
 
-std::optional<Compilation>
-compile(Session& session, diag::Engine& engine,
-        const std::vector<sema::Override>& overrides) {
+std::optional<Compilation> compile(Session& session, diag::Engine& engine,
+                                   const std::vector<sema::Override>& changes) {
   std::optional<recipe::Recipe> recipe =
-      evaluateRecipe(session, engine, overrides);
+      evaluateRecipe(session, engine, changes);
   if (!recipe)
     return std::nullopt;
   std::optional<ir::Module> graph = makeGraph(*recipe, engine);
@@ -211,11 +212,12 @@ compile(Session& session, diag::Engine& engine,
                      std::move(estimate)};
 }
 
-std::optional<plan::Plan> makePlan(Session& session,
+std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,
                                    const Compilation& compilation) {
-  if (!checkFit(session, compilation))
+  if (!checkFit(session, engine, compilation))
     return std::nullopt;
-  std::optional<std::string> generation = generationPlan(session, compilation);
+  std::optional<std::string> generation =
+      generationPlan(session, engine, compilation);
   if (!generation)
     return std::nullopt;
   return emitPlan(compilation, std::move(*generation));

@@ -1,7 +1,8 @@
 // The whole compiler on one page: who runs when.
 //
 //   parse → sema          Recipe     evaluateRecipe
-//   → check counts → build → check sizes
+//   → check lowered → check counts
+//   → build → check sizes
 //   → adapt               Graph      makeGraph
 //   → fuse → check divisibility → shard
 //   → differentiate → evaluate → accumulate
@@ -25,10 +26,11 @@
 
 namespace recipec::driver {
 
-/// The recipe under `overrides`, which stand after the session's own.
+/// The selected recipe under `changes`, which stand after the session's
+/// overrides.
 std::optional<recipe::Recipe>
 evaluateRecipe(Session& session, diag::Engine& engine,
-               const std::vector<sema::Override>& overrides = {});
+               const std::vector<sema::Override>& changes = {});
 
 /// The model with its adapter, over whole tensors.
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
@@ -50,11 +52,12 @@ struct Compilation {
 /// a result like any other: see checkFit.
 std::optional<Compilation>
 compile(Session& session, diag::Engine& engine,
-        const std::vector<sema::Override>& overrides = {});
+        const std::vector<sema::Override>& changes = {});
 
 /// The plan, and within it the plan that generates from the exported model.
 /// None, with diagnostics, when the memory does not suffice.
 std::optional<reciperun::plan::Plan> makePlan(Session& session,
+                                              diag::Engine& engine,
                                               const Compilation& compilation);
 
 } // namespace recipec::driver

@@ -86,7 +86,7 @@ Text emitMemory(Session& session) {
                   static_cast<long long>(buffer.bytes));
     text += line + buffer.name + '\n';
   }
-  checkFit(session, *compilation);
+  checkFit(session, session.engine, *compilation);
   return text;
 }
 
@@ -94,23 +94,30 @@ Text emitPlan(Session& session) {
   auto compilation = compile(session, session.engine);
   if (!compilation)
     return std::nullopt;
-  auto plan = makePlan(session, *compilation);
+  auto plan = makePlan(session, session.engine, *compilation);
   if (!plan)
     return std::nullopt;
   return reciperun::plan::toJson(*plan);
 }
 
+/// What a stage is made of.
+enum class Needs { text, file, recipe };
+
 struct EmitKind {
   std::string_view name;
-  bool needsAst; // all but the tokens
+  Needs needs;
   Text (*text)(Session&);
 };
 
 constexpr EmitKind emitKinds[] = {
-    {"tokens", false, emitTokens},  {"ast", true, emitAst},
-    {"recipe", true, emitRecipe},   {"graph", true, emitGraph},
-    {"program", true, emitProgram}, {"schedule", true, emitSchedule},
-    {"memory", true, emitMemory},   {"plan", true, emitPlan},
+    {"tokens", Needs::text, emitTokens},
+    {"ast", Needs::file, emitAst},
+    {"recipe", Needs::recipe, emitRecipe},
+    {"graph", Needs::recipe, emitGraph},
+    {"program", Needs::recipe, emitProgram},
+    {"schedule", Needs::recipe, emitSchedule},
+    {"memory", Needs::recipe, emitMemory},
+    {"plan", Needs::recipe, emitPlan},
 };
 
 const EmitKind* findKind(std::string_view name) {
@@ -144,7 +151,10 @@ int runPlan(const Invocation& invocation) {
     return unknownKind(invocation);
   Session session(invocation.inputs[0]);
   Text text;
-  if (!kind->needsAst || session.open(invocation.sets))
+  bool isReady = kind->needs == Needs::text || session.open(invocation.sets);
+  if (isReady && kind->needs == Needs::recipe)
+    isReady = session.selectOne();
+  if (isReady)
     text = kind->text(session);
   int code = finish(session, invocation);
   if (!text)

@@ -89,10 +89,10 @@ int runRun(const Invocation& invocation) {
   Session session(invocation.inputs[0]);
   std::optional<Compilation> compilation;
   std::optional<reciperun::plan::Plan> plan;
-  if (session.open(invocation.sets))
+  if (session.open(invocation.sets) && session.selectOne())
     compilation = compile(session, session.engine);
   if (compilation && isLaunchable(session, compilation->recipe))
-    plan = makePlan(session, *compilation);
+    plan = makePlan(session, session.engine, *compilation);
   finish(session, invocation);
   if (!plan)
     return exitDiagnostics;

@@ -4,6 +4,8 @@
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/Terminal.h"
+#include "compiler/parse/Data.h"
+#include "compiler/sema/CheckFile.h"
 
 #include <algorithm>
 #include <cctype>
@@ -15,7 +17,9 @@ namespace {
 
 using State = sema::Loaded::State;
 
-bool isIdentifier(std::string_view text) {
+/// A recipe's name, with that of a point behind an `@` perhaps.
+bool namesRecipe(std::string_view text) {
+  text = text.substr(0, text.find('@'));
   auto isPart = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::all_of(text.begin(), text.end(), isPart);
@@ -27,13 +31,25 @@ Target parseTarget(const std::string& argument) {
   size_t colon = argument.rfind(':');
   std::error_code ignored;
   if (colon == std::string::npos || colon == 0 ||
-      !isIdentifier(std::string_view(argument).substr(colon + 1)) ||
+      !namesRecipe(std::string_view(argument).substr(colon + 1)) ||
       std::filesystem::exists(argument, ignored))
-    return {argument, ""};
-  return {argument.substr(0, colon), argument.substr(colon + 1)};
+    return {argument, "", ""};
+  std::string file = argument.substr(0, colon);
+  size_t at = argument.find('@', colon);
+  if (at == std::string::npos)
+    return {std::move(file), argument.substr(colon + 1), ""};
+  return {std::move(file), argument.substr(colon + 1, at - colon - 1),
+          argument.substr(at + 1)};
 }
 
 bool Session::open(const std::vector<std::string>& sets) {
+  if (parse::isDataFile(target.file)) {
+    engine
+        .report(diag::Kind::FileNotReadable, {},
+                "`" + target.file + "` is a data file, not a recipe")
+        .help("import it in a recipe: `import \"" + target.file + "\" as run`");
+    return false;
+  }
   sema::Loaded loaded = loader.load(target.file);
   if (loaded.state == State::notFound) {
     auto builder = engine.report(diag::Kind::FileNotReadable, {},
@@ -47,6 +63,24 @@ bool Session::open(const std::vector<std::string>& sets) {
   for (const std::string& set : sets)
     areSound &= addOverride(overrides, set, "--set");
   return file && areSound;
+}
+
+std::optional<std::vector<sema::Selection>>
+Session::select(sema::Extent extent) {
+  return sema::select(sources, {file, target.recipe, target.point, overrides},
+                      extent, loader, engine);
+}
+
+void Session::checkDeclarations() {
+  sema::checkFile(sources, *file, loader, engine);
+}
+
+bool Session::selectOne() {
+  auto selection = select(sema::Extent::launch);
+  if (!selection)
+    return false;
+  selected = selection->front();
+  return true;
 }
 
 bool Session::addOverride(std::vector<sema::Override>& list,

@@ -6,17 +6,19 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/Loader.h"
 #include "compiler/parse/Parse.h"
-#include "compiler/sema/Analyze.h"
+#include "compiler/sema/Select.h"
 
 #include <deque>
 #include <optional>
 
 namespace recipec::driver {
 
-/// What a user names on the command line: `FILE` or `FILE:NAME`.
+/// What a user names on the command line: `FILE`, `FILE:NAME` or, of a sweep,
+/// `FILE:NAME@POINT`.
 struct Target {
   std::string file;
-  std::string recipe; // empty: the last of the file
+  std::string recipe; // empty: not named
+  std::string point;  // empty: not named
 };
 
 /// Splits at the last colon, unless a file has the whole as its name.
@@ -33,6 +35,16 @@ public:
   /// Parses the file and the settings; false with diagnostics.
   bool open(const std::vector<std::string>& sets);
 
+  /// The recipes and points that the target names, in the order of the file;
+  /// see sema::select. Nothing, with diagnostics, where it names none or too
+  /// many.
+  std::optional<std::vector<sema::Selection>> select(sema::Extent extent);
+  /// Makes the one that the target names the selected one.
+  bool selectOne();
+
+  /// Checks what the file declares apart from the recipes that are launched.
+  void checkDeclarations();
+
   /// Parses `PATH=VALUE` as a further setting, for a second plan of the same
   /// recipe. `origin` is what messages call its source.
   bool addOverride(std::vector<sema::Override>& overrides,
@@ -44,6 +56,7 @@ public:
   FileLoader loader;
   const ast::File* file = nullptr; // of `open`
   std::vector<sema::Override> overrides;
+  sema::Selection selected; // what `compile` compiles
 
 private:
   std::deque<parse::Override> parsed; // stays where it is

@@ -207,8 +207,19 @@ void Evaluator::check(Object& object, size_t layerIndex,
   std::optional<bool> holds =
       condition(require.condition, *env, "the condition of `require`");
   derivations.pop_back();
-  if (holds && !*holds && !object.hasUnknownKey)
+  if (!holds || *holds || object.hasUnknownKey)
+    return;
+  if (!isPartial || isDecided(require, *env))
     reportFailed(object, layerIndex, require, range, *env);
+}
+
+/// Whether all operands are set: a default may yet be another value.
+bool Evaluator::isDecided(const ast::Require& require, const Env& env) {
+  std::vector<Operand> operands = operandsOf(require.condition, env);
+  return std::none_of(
+      operands.begin(), operands.end(), [](const Operand& operand) {
+        return operand.value.origin.kind == recipe::Origin::Kind::defaultValue;
+      });
 }
 
 std::string Evaluator::requireMessage(const ast::Require& require,

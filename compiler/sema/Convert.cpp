@@ -285,7 +285,10 @@ Value Evaluator::fromDataText(const Value& value, const Type& type) {
 // ---------------------------------------------------------------
 
 std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
-  const Value& value = isDataText(given) ? fromDataText(given, type) : given;
+  Value read;
+  if (isDataText(given))
+    read = fromDataText(given, type);
+  const Value& value = read.isPoison() ? given : read;
   if (value.isPoison())
     return value;
   auto keepIf = [&](bool fits) {

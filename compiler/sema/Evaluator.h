@@ -95,6 +95,8 @@ public:
   /// Set for what is not launched as it stands, an abstract recipe say: what
   /// is missing is no mistake, and a `require` over it is not decided.
   bool isPartial = false;
+  /// Values that were missing where that is no mistake.
+  int64_t missing = 0;
   /// An imported file has errors, which whoever parsed it has reported.
   bool hasBrokenImport = false;
 
@@ -213,6 +215,8 @@ public:
   /// Elements of a list or range; none (reported) for anything else.
   std::optional<std::vector<Value>> elementsOf(const Value& value,
                                                SourceRange range);
+  /// All names that an expression could use, for suggestions.
+  std::vector<std::string> visibleNames(const Env& env);
   Value poison() const { return {}; }
   /// Poison (reported) where the value would be too large.
   Value makeList(std::vector<Value> elements, SourceRange range);
@@ -391,7 +395,6 @@ private:
   void reportUnknownMember(const Value& base, const std::string& member,
                            SourceRange range, bool isIndex);
   void reportUnknownName(const ast::Name& name, const Env& env);
-  std::vector<std::string> visibleNames(const Env& env);
 
   // Operators.cpp
   Value contains(const Value& element, const Value& container,
@@ -433,6 +436,7 @@ private:
                                     const ast::Require& require,
                                     const Operand& operand);
   bool holds(const ast::Require& require, const Env& env);
+  bool isDecided(const ast::Require& require, const Env& env);
   bool holdsWith(const Object& object, size_t layerIndex,
                  const ast::Require& require, const Operand& operand,
                  int64_t value);

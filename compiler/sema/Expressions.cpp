@@ -110,8 +110,11 @@ struct Evaluator::NodeEvaluator {
       Value value = evaluate(element);
       if (value.isPoison())
         return value;
-      // An element is at fault where it is written, not where it came from.
-      value.origin = self.writtenAt((*env.file)[element].range);
+      // An element is at fault where it is written, not where it came from;
+      // what a data file holds is written there.
+      SourceRange from = value.origin.range;
+      if (!from.isValid() || !self.isData(from.source))
+        value.origin = self.writtenAt((*env.file)[element].range);
       elements.push_back(std::move(value));
     }
     return self.makeList(std::move(elements), range);

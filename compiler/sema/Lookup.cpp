@@ -167,8 +167,11 @@ Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
           return {container, writtenAt(name.range)};
         break;
       }
-    report(diag::Kind::InvalidValue, name.range,
-           "this record is in no other, so that it has no `outer`");
+    if (isPartial)
+      ++missing; // another may hold it
+    else
+      report(diag::Kind::InvalidValue, name.range,
+             "this record is in no other, so that it has no `outer`");
     return poison();
   }
   reportUnknownName(name, env);

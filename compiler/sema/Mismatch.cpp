@@ -6,6 +6,7 @@
 
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/Builtins.h"
+#include "compiler/sema/DataText.h"
 #include "compiler/sema/Evaluator.h"
 
 #include <cmath>
@@ -190,6 +191,8 @@ bool Evaluator::reportTextMismatch(const Value& value, const Type& type,
   });
   if (!quantity || !isDataText(value))
     return false;
+  if (auto other = quantityOf(*value.get<std::string>()))
+    return reportUnitMismatch({*other, value.origin}, type, range, what);
   std::string_view example = quantity->unit == recipe::Unit::bytes     ? "80GiB"
                              : quantity->unit == recipe::Unit::seconds ? "30min"
                                                                        : "";

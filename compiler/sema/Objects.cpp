@@ -343,6 +343,10 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
 }
 
 void Evaluator::reportMissing(Object& object, Slot& slot) {
+  if (isPartial) {
+    ++missing;
+    return;
+  }
   std::string path = pathOf(object, slot.name);
   const Type* type =
       resolve(*object.schema->layer.env, slot.field->declaration->type);

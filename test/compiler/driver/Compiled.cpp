@@ -13,7 +13,7 @@ std::optional<Compiled> compileInput(const std::string& target,
   auto session = std::make_unique<Session>(
       RECIPEC_SOURCE_ROOT "/test/compiler/driver/Inputs/" + target);
   std::optional<Compilation> result;
-  if (session->open(sets))
+  if (session->open(sets) && session->selectOne())
     result = compile(*session, session->engine);
   EXPECT_TRUE(result) << diag::render(session->engine, session->sources);
   if (!result)

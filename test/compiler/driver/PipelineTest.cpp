@@ -48,7 +48,8 @@ TEST(Pipeline, PlansAreEqualAndValid) {
   for (int i = 0; i < 2; ++i) {
     auto compiled = compileInput("tiny.recipe:adapted", {"export.hf=\"out\""});
     ASSERT_TRUE(compiled);
-    auto plan = makePlan(*compiled->session, compiled->result);
+    auto plan = makePlan(*compiled->session, compiled->session->engine,
+                         compiled->result);
     ASSERT_TRUE(plan);
     std::string text = reciperun::plan::toJson(*plan);
     auto read = reciperun::plan::fromJson(text);
@@ -63,7 +64,8 @@ TEST(Pipeline, PlansAreEqualAndValid) {
 TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
   auto compiled = compileInput("tiny.recipe:adapted", {"export.hf=\"out\""});
   ASSERT_TRUE(compiled);
-  auto plan = makePlan(*compiled->session, compiled->result);
+  auto plan = makePlan(*compiled->session, compiled->session->engine,
+                         compiled->result);
   ASSERT_TRUE(plan);
   auto generation = reciperun::plan::fromJson(plan->generation);
   ASSERT_TRUE(generation) << generation.status().message();
