@@ -123,7 +123,7 @@ std::optional<std::string>
 didYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
 /// Whether the name is surely a misspelt `meant`: at most two letters differ,
-/// and no other candidate is near.
+/// and of no other near candidate so few.
 bool isSurelyMeant(std::string_view name, const std::string& meant,
                    const std::vector<std::string>& candidates);
 

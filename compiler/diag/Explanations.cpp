@@ -76,9 +76,9 @@ Integers are decimal, up to 9223372036854775807, with `_` between digits where
 that helps, as in `1_000_000`. Other numbers have digits on both sides of the
 point and perhaps an exponent: `0.5`, `2e-5`, `1.0e9`. In
 
-    weight_decay = .01
+    seed = 12345678901234567890
 
-a digit is missing before the point: write `0.01`.)";
+the integer does not fit into 64 bits: write a smaller one.)";
   case Kind::UnknownUnit:
     return R"(
 A name behind a number is its unit. The units are
@@ -290,19 +290,19 @@ product of the axes of a `sweep`. The limits keep a slip of the keyboard from
 filling the memory of the machine that compiles; the message names the one that
 was met. In
 
-    let seeds = [i for i in 0..10G]
+    let rule = pad("", 100_000_000)
 
 write the number that was meant, or split a sweep into several recipes.)";
   case Kind::TooDeep:
     return R"(
 A value depends on another, which depends on another, and so on, 600 times. No
 recipe needs such a chain, and a longer one could exhaust the stack of the
-compiler. The notes show its last links. In a generated file of
+compiler. The labels show its last links. In a generated file of
 
-    let a1 = a0 + 1
-    let a2 = a1 + 1
+    let a0 = a1 + 1
+    let a1 = a2 + 1
 
-and so on, compute the values with a list: `[a0 + i for i in 0..1000]`.)";
+and so on, compute the values with a list: `[1 + i for i in 0..1000]`.)";
   case Kind::TooManySteps:
     return R"(
 Evaluation takes at most 2,000,000 steps, a hundred times what large recipes

@@ -77,14 +77,14 @@ didYouMean(std::string_view name, const std::vector<std::string>& candidates) {
 bool isSurelyMeant(std::string_view name, const std::string& meant,
                    const std::vector<std::string>& candidates) {
   constexpr size_t mostLetters = 2;
-  std::string plainName = plain(name);
-  if (editDistance(name, meant) > mostLetters && plain(meant) != plainName)
+  if (editDistance(name, meant) > mostLetters && plain(meant) != plain(name))
     return false;
-  return std::none_of(candidates.begin(), candidates.end(),
-                      [&](const std::string& other) {
-                        return other != meant && other != name &&
-                               isNear(name, other, editDistance(name, other));
-                      });
+  return std::none_of(
+      candidates.begin(), candidates.end(), [&](const std::string& other) {
+        size_t distance = editDistance(name, other);
+        return other != meant && other != name && distance <= mostLetters &&
+               isNear(name, other, distance);
+      });
 }
 
 } // namespace recipec::diag

@@ -1,9 +1,14 @@
 // `recipec check FILE...`: everything short of writing the plan.
+//
+// With `--fix`, the fix-its that are safe are applied to the user's files, and
+// the result is checked anew, until nothing changes.
 
 #include "compiler/driver/Driver.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/Fixes.h"
 #include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 
 #include <nlohmann/json.hpp>
@@ -54,6 +59,31 @@ std::vector<Launchable> check(Session& session, const Invocation& invocation) {
   return found;
 }
 
+/// Corrections can uncover others; so many rounds are enough for any slip.
+constexpr int mostFixRounds = 10;
+
+/// Corrects the files behind `input`; false, with a message, where one cannot
+/// be written.
+bool fixFiles(const std::string& input, const Invocation& invocation) {
+  std::ostream& log = invocation.json ? invocation.err : invocation.out;
+  for (int round = 0; round < mostFixRounds; ++round) {
+    Session session(input);
+    check(session, invocation);
+    session.engine.arrange();
+    std::vector<FixedFile> files =
+        applySafeFixes(session.engine, session.sources);
+    if (files.empty())
+      break;
+    for (const FixedFile& file : files) {
+      if (!replaceFile(file.path, file.text, invocation.err))
+        return false;
+      for (const std::string& change : file.changes)
+        log << "fixed " << change << '\n';
+    }
+  }
+  return true;
+}
+
 void printSummary(const std::string& input, const Launchable& launchable,
                   std::ostream& out) {
   const cost::Estimate& estimate = launchable.estimate;
@@ -71,6 +101,8 @@ int runCheck(const Invocation& invocation) {
   int result = exitSuccess;
   Json diagnostics = Json::array();
   for (const std::string& input : invocation.inputs) {
+    if (invocation.fix && !fixFiles(input, invocation))
+      result = exitDiagnostics;
     Session session(input);
     std::vector<Launchable> launchables = check(session, invocation);
     if (session.engine.hasErrors())

@@ -39,6 +39,8 @@ constexpr Option optionTable[] = {
     {OptionId::json, "--json", "", "", "print JSON"},
     {OptionId::checkOnly, "--check", "", "",
      "change nothing; exit 1 where a file would change"},
+    {OptionId::fix, "--fix", "", "",
+     "correct in the files what is surely a slip, then check"},
 };
 
 const Option& optionOf(OptionId id) {
@@ -163,6 +165,9 @@ std::optional<int> ArgumentReader::store(const Option& option,
   case OptionId::checkOnly:
     invocation.checkOnly = true;
     break;
+  case OptionId::fix:
+    invocation.fix = true;
+    break;
   }
   return std::nullopt;
 }
@@ -176,13 +181,14 @@ std::optional<int> ArgumentReader::checkInputs() const {
                       "usage: recipec " + std::string(command.name) + " " +
                           std::string(command.synopsis));
   if (count > command.mostInputs)
-    return usageError(invocation.err,
-                      "`recipec " + std::string(command.name) + "` takes " +
-                          std::to_string(command.mostInputs) +
-                          " argument, not " + std::to_string(count) + ": `" +
-                          invocation.inputs[command.mostInputs] +
-                          "` is too many",
-                      seeHelp());
+    return usageError(
+        invocation.err,
+        "`recipec " + std::string(command.name) + "` takes " +
+            std::to_string(command.mostInputs) +
+            (command.mostInputs == 1 ? " argument" : " arguments") + ", not " +
+            std::to_string(count) + ": `" +
+            invocation.inputs[command.mostInputs] + "` is too many",
+        seeHelp());
   return std::nullopt;
 }
 
@@ -250,8 +256,10 @@ const std::vector<Command>& commands() {
        "FILE[:NAME]... [options]",
        "parse, type-check and plan memory; exit 0 when launchable",
        "Compiles each recipe as `plan` would and prints what is wrong with it. "
-       "Exits 0\nwhen every recipe can be launched, 1 with diagnostics.",
-       {OptionId::set, OptionId::json},
+       "Exits 0\nwhen every recipe can be launched, 1 with diagnostics. With "
+       "--fix, misspelt names\nthat have one likely meaning are corrected in "
+       "the files first.",
+       {OptionId::set, OptionId::json, OptionId::fix},
        1,
        anyNumber,
        runCheck},
@@ -291,13 +299,24 @@ const std::vector<Command>& commands() {
        anyNumber,
        runFmt},
       {"explain",
-       "KIND",
-       "print the long text of a diagnostic",
-       "Explains the diagnostic that prints KIND in brackets.",
-       {},
+       "KIND | FILE[:NAME] PATH [options]",
+       "explain a diagnostic, or where a value came from",
+       "Explains the diagnostic that prints KIND in brackets; or says of the "
+       "value at PATH\n(`parallel.dp`) what it is, its type, how it came "
+       "about, and what was overridden.",
+       {OptionId::set, OptionId::json},
        1,
-       1,
+       2,
        runExplain},
+      {"doc",
+       "[FILE]",
+       "print documentation made from `##` comments",
+       "Prints Markdown: of FILE, or without one of the whole standard "
+       "library.",
+       {},
+       0,
+       1,
+       runDoc},
   };
   return table;
 }

@@ -20,7 +20,7 @@ inline constexpr int exitDiagnostics = 1; // the input is wrong, or the run was
 inline constexpr int exitUsage = 2;       // the command line is wrong
 
 /// The options that some subcommand takes.
-enum class OptionId { set, json, output, emit, checkOnly };
+enum class OptionId { set, json, output, emit, checkOnly, fix };
 
 /// What a subcommand was asked to do.
 struct Invocation {
@@ -30,6 +30,7 @@ struct Invocation {
   std::string emit;                // empty: the command's default
   bool json = false;
   bool checkOnly = false;
+  bool fix = false;
   std::string_view program; // as it was called; finds its neighbours
   std::ostream& out;
   std::ostream& err;
@@ -60,6 +61,7 @@ int runEstimate(const Invocation& invocation);
 int runRun(const Invocation& invocation);
 int runFmt(const Invocation& invocation);
 int runExplain(const Invocation& invocation);
+int runDoc(const Invocation& invocation);
 
 } // namespace recipec::driver
 

@@ -1,14 +1,150 @@
 // `recipec explain KIND`: the long text of a diagnostic.
+// `recipec explain FILE[:NAME] PATH`: what a value is, and where it is from.
 
 #include "compiler/driver/Driver.h"
 
 #include "compiler/diag/Diagnostic.h"
+#include "compiler/driver/Provenance.h"
+#include "compiler/driver/Session.h"
 
+#include <algorithm>
+#include <charconv>
 #include <ostream>
 
 namespace recipec::driver {
+namespace {
 
-int runExplain(const Invocation& invocation) {
+// ---- the path
+
+bool isNamePart(unsigned char c) {
+  return std::isalnum(c) || c == '_';
+}
+
+/// Reads `data.train`, `optimizer.betas[0]` or `labels["a b"]`.
+class PathReader {
+public:
+  PathReader(SourceId source, std::string_view text, diag::Engine& engine)
+      : source(source), text(text), engine(engine) {}
+
+  std::optional<std::vector<sema::PathStep>> run() {
+    std::vector<sema::PathStep> steps;
+    do {
+      bool isFirst = steps.empty();
+      bool isIndex = !isFirst && next() == '[';
+      if (!isFirst && !isIndex && !take('.'))
+        return fail();
+      if (!(isIndex ? readIndex(steps) : readName(steps)))
+        return fail();
+    } while (at < text.size());
+    return steps;
+  }
+
+private:
+  char next() const { return at < text.size() ? text[at] : '\0'; }
+  bool take(char expected) {
+    bool isThere = next() == expected;
+    at += isThere;
+    return isThere;
+  }
+  SourceRange from(size_t begin) const {
+    return {source, uint32_t(begin), uint32_t(at)};
+  }
+
+  bool readName(std::vector<sema::PathStep>& steps) {
+    size_t begin = at;
+    while (at < text.size() && isNamePart(static_cast<unsigned char>(text[at])))
+      ++at;
+    steps.push_back({std::string(text.substr(begin, at - begin)), from(begin)});
+    return at > begin;
+  }
+
+  bool readIndex(std::vector<sema::PathStep>& steps) {
+    size_t begin = at++;
+    if (take('"')) {
+      size_t end = text.find("\"]", at);
+      if (end == std::string_view::npos)
+        return false;
+      std::string key(text.substr(at, end - at));
+      at = end + 2;
+      steps.push_back({std::move(key), from(begin)});
+      return true;
+    }
+    int64_t index = 0;
+    const char* last = text.data() + text.size();
+    auto [end, error] = std::from_chars(text.data() + at, last, index);
+    if (error != std::errc() || end == last || *end != ']')
+      return false;
+    at = size_t(end - text.data()) + 1;
+    steps.push_back({index, from(begin)});
+    return true;
+  }
+
+  std::nullopt_t fail() {
+    size_t end = std::min(at + 1, text.size());
+    engine
+        .report(diag::Kind::ExpectedName,
+                {source, uint32_t(std::min(at, end)), uint32_t(end)},
+                "a path is names joined by `.`")
+        .help("write `parallel.tp`, or `optimizer.betas[0]` for an element of "
+              "a list");
+    return std::nullopt;
+  }
+
+  SourceId source;
+  std::string_view text;
+  diag::Engine& engine;
+  size_t at = 0;
+};
+
+// ---- explaining
+
+/// Chooses the recipe; of a sweep none of its points, unless one is named. An
+/// abstract recipe can be explained, though it is never launched.
+bool choose(Session& session) {
+  const Target& target = session.target;
+  const ast::RecipeDecl* named = sema::findRecipe(*session.file, target.recipe);
+  if (named && named->isAbstract) {
+    session.selected = {target.recipe, std::nullopt, target.recipe};
+    return true;
+  }
+  auto selection = session.select(sema::Extent::recipe);
+  if (!selection || selection->empty())
+    return false;
+  session.selected = std::move(selection->front());
+  if (target.point.empty())
+    session.selected.point.reset();
+  return true;
+}
+
+std::optional<sema::Explanation> explainPath(Session& session,
+                                             const Invocation& invocation) {
+  const std::string& path = invocation.inputs[1];
+  if (!session.open(invocation.sets))
+    return std::nullopt;
+  SourceId source = session.sources.add(
+      "recipec explain " + invocation.inputs[0], path, SourceKind::commandLine);
+  auto steps = PathReader(source, path, session.engine).run();
+  if (!steps || !choose(session))
+    return std::nullopt;
+  sema::Request request;
+  request.file = session.file;
+  request.recipe = session.selected.recipe;
+  request.point = session.selected.point;
+  request.overrides = session.overrides;
+  return sema::explain(session.sources, request, *steps, session.loader,
+                       session.engine);
+}
+
+int runExplainPath(const Invocation& invocation) {
+  Session session(invocation.inputs[0]);
+  if (auto explanation = explainPath(session, invocation))
+    invocation.out << (invocation.json
+                           ? provenanceJson(*explanation, session.sources)
+                           : provenanceText(*explanation, session.sources));
+  return finish(session, invocation);
+}
+
+int runExplainKind(const Invocation& invocation) {
   const std::string& name = invocation.inputs[0];
   if (auto kind = diag::findKind(name)) {
     invocation.out << diag::kindName(*kind) << "\n\n"
@@ -16,12 +152,24 @@ int runExplain(const Invocation& invocation) {
     return exitSuccess;
   }
   invocation.err << "error: there is no kind of diagnostic `" << name << "`\n";
-  if (auto meant = diag::didYouMean(name, diag::kindNames()))
+  bool isFile = name.find_first_of("./:") != std::string::npos;
+  if (isFile)
+    invocation.err << "help: to explain a value of a recipe, name its path: "
+                      "`recipec explain "
+                   << name << " parallel.tp`\n";
+  else if (auto meant = diag::didYouMean(name, diag::kindNames()))
     invocation.err << "help: did you mean `" << *meant << "`?\n";
   else
     invocation.err << "help: a message prints its kind in brackets, as in "
                       "`[UnknownKey]`\n";
   return exitDiagnostics;
+}
+
+} // namespace
+
+int runExplain(const Invocation& invocation) {
+  return invocation.inputs.size() == 1 ? runExplainKind(invocation)
+                                       : runExplainPath(invocation);
 }
 
 } // namespace recipec::driver

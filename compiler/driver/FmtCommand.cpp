@@ -8,6 +8,7 @@
 #include "compiler/driver/Driver.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/format/Format.h"
 #include "compiler/parse/Parse.h"
@@ -21,7 +22,6 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
-#include <unistd.h>
 
 namespace recipec::driver {
 
@@ -41,33 +41,6 @@ std::optional<std::string> readInput(const std::string& path,
     return std::nullopt;
   }
   return std::string(std::istreambuf_iterator<char>(stream), {});
-}
-
-/// Writes `text` beside `path` and renames it over; false, and a message, where
-/// that fails. The file keeps its permissions, a link its target.
-bool replaceFile(const std::string& path, const std::string& text,
-                 std::ostream& err) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::path target = fs::canonical(path, error);
-  fs::path aside = target;
-  aside += ".fmt-" + std::to_string(getpid());
-  if (!error) {
-    std::ofstream stream(aside, std::ios::binary);
-    stream << text;
-    stream.close();
-    if (!stream)
-      error = std::error_code(errno, std::generic_category());
-  }
-  if (!error)
-    fs::permissions(aside, fs::status(target).permissions(), error);
-  if (!error)
-    fs::rename(aside, target, error);
-  if (!error)
-    return true;
-  err << "error: cannot write `" << path << "`: " << error.message() << '\n';
-  fs::remove(aside, error);
-  return false;
 }
 
 /// Formats one file; gives its exit code.

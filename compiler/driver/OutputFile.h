@@ -14,6 +14,11 @@ namespace recipec::driver {
 bool writeOutput(const std::string& path, const std::string& text,
                  std::ostream& err);
 
+/// The same for a file of the user that is there: it keeps its permissions, and
+/// a link its target.
+bool replaceFile(const std::string& path, const std::string& text,
+                 std::ostream& err);
+
 } // namespace recipec::driver
 
 #endif // RECIPEC_DRIVER_OUTPUTFILE_H

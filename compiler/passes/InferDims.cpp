@@ -126,8 +126,22 @@ private:
                  "and " + std::to_string(module[expected[i]].size) + " there");
       return false;
     }
-    mismatch(rule + ", and not " + describe(found));
+    auto builder = mismatch(rule + ", and not " + describe(found));
+    labelDifference(builder, expected, found);
     return false;
+  }
+
+  /// Where the first two dimensions that differ are given, if each has one.
+  void labelDifference(diag::Builder& builder, std::span<const DimId> expected,
+                       std::span<const DimId> found) {
+    for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+      if (sameDim(module, expected[i], found[i]))
+        continue;
+      for (DimId dim : {expected[i], found[i]})
+        if (module[dim].range.isValid())
+          builder.label(module[dim].range, sized(dim));
+      return;
+    }
   }
 
   std::string opText() const {

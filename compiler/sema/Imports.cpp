@@ -145,11 +145,11 @@ void Evaluator::reportImportCycle(const ast::Import& import,
       std::find_if(loading.begin(), loading.end(),
                    [&](const Loading& each) { return each.module == &target; });
   for (auto at = first; at != loading.end() && at->import != &import; ++at)
-    builder.note(
+    builder.label(
+        at->import->targetRange,
         "`" + at->module->path + "` imports `" +
             (at + 1 == loading.end() ? target.path : (at + 1)->module->path) +
-            "`",
-        at->import->targetRange);
+            "`");
   builder.help("move what both need into a file of its own");
 }
 

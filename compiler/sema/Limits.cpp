@@ -42,13 +42,13 @@ void Evaluator::reportDepth(SourceRange range) {
                             std::to_string(maxDepth) + " others in a chain");
   size_t first = running.size() - std::min(running.size(), shownLinks);
   for (size_t i = first; i < running.size(); ++i)
-    builder.note("through `" +
-                     pathOf(*running[i].first, running[i].second->name) + "`",
-                 running[i].first->range);
+    builder.label(running[i].first->range,
+                  "through `" +
+                      pathOf(*running[i].first, running[i].second->name) + "`");
   first = runningEntries.size() - std::min(runningEntries.size(), shownLinks);
   for (size_t i = first; i < runningEntries.size(); ++i) {
     SourceRange name = runningEntries[i].second->nameRange;
-    builder.note("through `" + std::string(sources.text(name)) + "`", name);
+    builder.label(name, "through `" + std::string(sources.text(name)) + "`");
   }
   builder.help("compute long chains with a list, a range and `sum`");
 }

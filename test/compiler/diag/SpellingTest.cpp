@@ -41,6 +41,9 @@ TEST(SpellingTest, IsSureOfASmallChangeWithoutAlternative) {
   // three letters of a long name
   EXPECT_FALSE(isSurelyMeant("valdetevry", "validate_every", {}));
   EXPECT_FALSE(isSurelyMeant("xp", "tp", {"tp", "cp"}));
+  // `std.models.gemma` is near a name so long, but not by two letters
+  EXPECT_TRUE(isSurelyMeant("std.models.lama", "std.models.llama",
+                            {"std.models.llama", "std.models.gemma"}));
 }
 
 } // namespace

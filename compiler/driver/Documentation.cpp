@@ -1,0 +1,276 @@
+// Writes Markdown (GitHub's, for its tables); see Documentation.h.
+//
+// A declaration is a heading with its signature as written, its text, and below
+// that what it holds: fields as a table, conditions and blocks as lists. Long
+// defaults are cut, since the file is where they are read.
+
+#include "compiler/driver/Documentation.h"
+
+#include <cctype>
+
+namespace recipec::driver {
+namespace {
+
+constexpr std::string_view docMark = "##";
+constexpr size_t longestCode = 72;
+
+/// The text of a comment line without its `marks`, and the space behind them.
+std::string stripped(std::string_view line, size_t marks) {
+  line.remove_prefix(std::min(marks, line.size()));
+  if (line.starts_with(' '))
+    line.remove_prefix(1);
+  return std::string(line);
+}
+
+/// Runs of white space, line breaks among them, become one space.
+std::string onOneLine(std::string_view text) {
+  std::string result;
+  for (unsigned char c : text) {
+    bool isSpace = std::isspace(c) != 0;
+    if (isSpace && (result.empty() || result.back() == ' '))
+      continue;
+    result += isSpace ? ' ' : char(c);
+  }
+  while (result.ends_with(' '))
+    result.pop_back();
+  return result;
+}
+
+/// Between as many backticks as the text does not hold; empty stays empty.
+std::string code(std::string_view text) {
+  std::string line = onOneLine(text);
+  if (line.empty())
+    return line;
+  if (line.size() > longestCode)
+    line = line.substr(0, longestCode - 3) + "...";
+  bool hasTick = line.find('`') != std::string::npos;
+  return hasTick ? "`` " + line + " ``" : "`" + line + "`";
+}
+
+/// A cell of a table may hold no bar, between backticks neither.
+std::string cell(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '|')
+      result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string joined(const std::vector<std::string>& lines,
+                   std::string_view separator) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += text.empty() ? "" : separator;
+    text += line;
+  }
+  return text;
+}
+
+class MarkdownWriter {
+public:
+  MarkdownWriter(const ast::File& file, const SourceMap& sources, int level)
+      : file(file), sources(sources), level(level) {}
+
+  std::string run() {
+    heading(level, std::string(sources.name(file.source)));
+    paragraph(headerLines());
+    for (const ast::Declaration& declaration : file.declarations) {
+      const ast::Comments& comments = declaration.comments;
+      std::visit([&](const auto& node) { add(node, declaration, comments); },
+                 declaration.node);
+    }
+    return std::move(out);
+  }
+
+private:
+  std::vector<std::string> headerLines() const {
+    std::vector<std::string> lines;
+    for (const std::string& line : file.header.leading)
+      lines.push_back(stripped(line, line.starts_with(docMark) ? 2 : 1));
+    return lines;
+  }
+
+  void heading(int depth, const std::string& text) {
+    if (!out.empty())
+      out += '\n';
+    out += std::string(size_t(depth), '#') + " " + text + "\n";
+  }
+
+  void paragraph(const std::vector<std::string>& lines) {
+    if (!lines.empty())
+      out += "\n" + joined(lines, "\n") + "\n";
+  }
+
+  std::string textOf(ast::ExprId id) const {
+    return std::string(sources.text(file[id].range));
+  }
+
+  /// From the first character to where `end` begins, without the `=` between.
+  std::string signature(SourceRange whole, uint32_t end) const {
+    SourceRange range{whole.source, whole.begin, end};
+    std::string text = onOneLine(sources.text(range));
+    if (text.ends_with(" ="))
+      text.resize(text.size() - 2);
+    return text;
+  }
+  std::string signature(SourceRange whole, ast::ExprId value) const {
+    return signature(whole, file[value].range.begin);
+  }
+  std::string signature(SourceRange whole, ast::BodyId body) const {
+    return signature(whole, body == ast::BodyId::none ? whole.end
+                                                      : file[body].range.begin);
+  }
+
+  // ---- what bodies hold
+
+  void fieldTable(const ast::Body& body) {
+    bool hasHeader = false;
+    for (const ast::Item& item : body.items) {
+      auto* field = std::get_if<ast::FieldDecl>(&item.node);
+      if (!field)
+        continue;
+      if (!hasHeader)
+        out += "\n| field | type | default | |\n|---|---|---|---|\n";
+      hasHeader = true;
+      std::string value = field->defaultValue == ast::ExprId::none
+                              ? ""
+                              : code(textOf(field->defaultValue));
+      if (field->isFixed)
+        value = value.empty() ? "fixed" : "fixed: " + value;
+      else if (value.empty())
+        value = "required";
+      out += "| `" + field->name.text + "` | " +
+             cell(code(sources.text(file[field->type].range))) + " | " +
+             cell(value) + " | " + cell(joined(docLines(item.comments), " ")) +
+             " |\n";
+    }
+  }
+
+  void listItem(bool& hasItems, const std::string& text) {
+    out += (hasItems ? "- " : "\n- ") + text + "\n";
+    hasItems = true;
+  }
+
+  void conditionList(const ast::Body& body) {
+    bool hasItems = false;
+    for (const ast::Item& item : body.items)
+      if (auto* require = std::get_if<ast::Require>(&item.node))
+        listItem(hasItems, "requires " + code(textOf(require->condition)));
+  }
+
+  /// The callables of a body: blocks and functions.
+  void callableList(const ast::Body& body) {
+    bool hasItems = false;
+    for (const ast::Item& item : body.items) {
+      std::string head;
+      if (auto* block = std::get_if<ast::BlockDecl>(&item.node))
+        head = signature(item.range, block->body);
+      else if (auto* function = std::get_if<ast::FunDecl>(&item.node))
+        head = functionSignature(*function, item.range);
+      else
+        continue;
+      std::string text = joined(docLines(item.comments), " ");
+      listItem(hasItems, "`" + head + "`" + (text.empty() ? "" : ": " + text));
+    }
+  }
+
+  /// The settings of a recipe or mixin, as written.
+  void source(const ast::Body& body) {
+    out += "\n```\n" + std::string(sources.text(body.range)) + "\n```\n";
+  }
+
+  std::string functionSignature(const ast::FunDecl& node,
+                                SourceRange range) const {
+    return node.value != ast::ExprId::none ? signature(range, node.value)
+                                           : signature(range, node.body);
+  }
+
+  // ---- declarations
+
+  void begin(const std::string& title, const ast::Comments& comments) {
+    heading(level + 1, "`" + title + "`");
+    paragraph(docLines(comments));
+  }
+
+  void add(const ast::Import&, const ast::Declaration&, const ast::Comments&) {}
+  void add(const ast::RecipeDecl& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    begin(signature(declaration.range, node.body), comments);
+    source(file[node.body]);
+  }
+  void add(const ast::MixinDecl& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    begin(signature(declaration.range, node.body), comments);
+    source(file[node.body]);
+  }
+  void add(const ast::SchemaDecl& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    addRecord(node.body, declaration, comments);
+  }
+  void add(const ast::ModelDecl& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    addRecord(node.body, declaration, comments);
+  }
+  void addRecord(ast::BodyId body, const ast::Declaration& declaration,
+                 const ast::Comments& comments) {
+    begin(signature(declaration.range, body), comments);
+    fieldTable(file[body]);
+    conditionList(file[body]);
+    callableList(file[body]);
+  }
+  void add(const ast::Let& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    begin(signature(declaration.range, node.value), comments);
+    out += "\n```\n" + textOf(node.value) + "\n```\n";
+  }
+  void add(const ast::BlockDecl& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    begin(signature(declaration.range, node.body), comments);
+  }
+  void add(const ast::FunDecl& node, const ast::Declaration& declaration,
+           const ast::Comments& comments) {
+    begin(functionSignature(node, declaration.range), comments);
+  }
+
+  const ast::File& file;
+  const SourceMap& sources;
+  int level;
+  std::string out;
+};
+
+} // namespace
+
+std::vector<std::string> docLines(const ast::Comments& comments) {
+  std::vector<std::string> lines;
+  for (const std::string& line : comments.leading)
+    if (line.starts_with(docMark))
+      lines.push_back(stripped(line, docMark.size()));
+  if (comments.trailing.starts_with(docMark))
+    lines.push_back(stripped(comments.trailing, docMark.size()));
+  return lines;
+}
+
+std::string fileSummary(const ast::File& file) {
+  std::string text;
+  for (const std::string& line : file.header.leading) {
+    if (line.empty())
+      break;
+    text += (text.empty() ? "" : " ") +
+            stripped(line, line.starts_with(docMark) ? 2 : 1);
+  }
+  // A sentence begins with a capital letter: `et al. 2020` goes on.
+  for (size_t i = 0; i + 2 < text.size(); ++i)
+    if (text[i] == '.' && text[i + 1] == ' ' &&
+        std::isupper(static_cast<unsigned char>(text[i + 2])))
+      return text.substr(0, i + 1);
+  return text;
+}
+
+std::string fileMarkdown(const ast::File& file, const SourceMap& sources,
+                         int level) {
+  return MarkdownWriter(file, sources, level).run();
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,27 @@
+// Markdown from the `##` comments of a file.
+
+#ifndef RECIPEC_DRIVER_DOCUMENTATION_H
+#define RECIPEC_DRIVER_DOCUMENTATION_H
+
+#include "compiler/ast/Ast.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::driver {
+
+/// The lines of an item's `##` comments, without the marks; that behind it on
+/// its line is the last.
+std::vector<std::string> docLines(const ast::Comments& comments);
+
+/// The first sentence of the comment at the file's top; may be empty.
+std::string fileSummary(const ast::File& file);
+
+/// The file under a heading of `level`: the comment at its top, then every
+/// declaration that it makes, with its fields as a table.
+std::string fileMarkdown(const ast::File& file, const SourceMap& sources,
+                         int level);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_DOCUMENTATION_H
