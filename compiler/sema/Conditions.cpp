@@ -29,6 +29,17 @@ bool isNumeric(const Value& value) {
          value.is<recipe::Quantity>() || value.is<DimRef>();
 }
 
+/// An expression as a message shows it: without its line breaks.
+std::string onOneLine(std::string_view text) {
+  std::string line;
+  for (char c : text) {
+    bool isSpace = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!isSpace || !line.ends_with(' '))
+      line += isSpace ? ' ' : c;
+  }
+  return line;
+}
+
 bool isUserSet(const Operand& operand) {
   using Kind = recipe::Origin::Kind;
   Kind kind = operand.value.origin.kind;
@@ -113,8 +124,7 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
   }
 }
 
-std::vector<Operand> Evaluator::directOperands(ast::ExprId id,
-                                               const Env& env) {
+std::vector<Operand> Evaluator::directOperands(ast::ExprId id, const Env& env) {
   std::vector<Operand> operands;
   collectOperands(id, env, operands);
   return operands;
@@ -188,7 +198,7 @@ void Evaluator::noteOperands(diag::Builder& builder,
       break;
     case Kind::derived:
       builder.note(text + ", derived as `" +
-                       std::string(sources.text(origin.range)) + "`",
+                       onOneLine(sources.text(origin.range)) + "`",
                    origin.range);
       break;
     }
@@ -338,7 +348,8 @@ std::optional<std::string> Evaluator::remedy(Object& object, size_t layerIndex,
   if (!whole && !dim)
     return std::nullopt;
   auto isInRoot = [&](const Object* at) {
-    while (at && at->container)
+    // An element of a list has no path that a trial could set.
+    while (at && at->container && !at->key.ends_with(']'))
       at = at->container;
     return at == root;
   };
