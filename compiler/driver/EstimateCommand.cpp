@@ -9,17 +9,20 @@
 
 #include <cstdio>
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace recipec::driver {
 namespace {
 
-std::string jsonText(const cost::Estimate& estimate) {
-  using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
+
+Json jsonOf(const cost::Estimate& estimate) {
   const cost::MemoryTable& memory = estimate.memory;
   Json stage = {{"total_bytes", memory.total}};
   for (const MemoryRow& row : memoryRows(memory))
     stage[std::string(row.name)] = row.bytes;
-  Json object = {
+  return {
       {"fits", memory.fits()},
       {"capacity_bytes", memory.capacity},
       {"stages", Json::array({std::move(stage)})},
@@ -31,7 +34,6 @@ std::string jsonText(const cost::Estimate& estimate) {
       {"ranks", estimate.ranks},
       {"layers_per_chunk", estimate.layersPerChunk},
   };
-  return object.dump(2) + '\n';
 }
 
 void printLine(std::ostream& out, const char* name, const char* format,
@@ -58,22 +60,80 @@ void printTables(const Compilation& compilation, std::ostream& out) {
   printLine(out, "MFU", "%.1f %%", 100 * estimate.mfu);
 }
 
+/// A point of a sweep, estimated.
+struct Point {
+  std::string name;
+  cost::Estimate estimate;
+};
+
+/// A line a point, the names behind: they are as long as they are.
+void printPoints(const std::vector<Point>& points, std::ostream& out) {
+  out << "    memory of   seconds   tokens/s\n"
+         "       a rank    a step  of a rank     MFU  point\n";
+  for (const Point& point : points) {
+    const cost::Estimate& estimate = point.estimate;
+    char line[96];
+    std::snprintf(line, sizeof line, "%13s %9.4g %10.4g %5.1f %%  ",
+                  formatBytes(estimate.memory.total).c_str(),
+                  estimate.stepSeconds, estimate.tokensPerSecondPerRank,
+                  100 * estimate.mfu);
+    out << line << point.name
+        << (estimate.memory.fits() ? "" : " (does not fit)") << '\n';
+  }
+}
+
+int estimateSweep(Session& session, std::vector<sema::Selection> selection,
+                  const Invocation& invocation) {
+  std::vector<Point> points;
+  for (sema::Selection& each : selection) {
+    session.selected = std::move(each);
+    diag::Engine engine;
+    if (auto compilation = compile(session, engine))
+      points.push_back(
+          {compilation->recipe.name, std::move(compilation->estimate)});
+    session.engine.append(engine);
+  }
+  int code = finish(session, invocation);
+  if (!invocation.json) {
+    printPoints(points, invocation.out);
+    return code;
+  }
+  Json array = Json::array();
+  for (const Point& point : points) {
+    Json object = {{"name", point.name}};
+    object.update(jsonOf(point.estimate));
+    array.push_back(std::move(object));
+  }
+  invocation.out << array.dump(2) << '\n';
+  return code;
+}
+
+int estimateOne(Session& session, const Invocation& invocation) {
+  auto compilation = compile(session, session.engine);
+  int code = finish(session, invocation);
+  if (!compilation)
+    return exitDiagnostics;
+  if (invocation.json)
+    invocation.out << jsonOf(compilation->estimate).dump(2) << '\n';
+  else
+    printTables(*compilation, invocation.out);
+  return code;
+}
+
 } // namespace
 
 /// A plan that does not fit is an answer here, not an error: `fits` is false.
 int runEstimate(const Invocation& invocation) {
   Session session(invocation.inputs[0]);
-  std::optional<Compilation> compilation;
-  if (session.open(invocation.sets) && session.selectOne())
-    compilation = compile(session, session.engine);
-  int code = finish(session, invocation);
-  if (!compilation)
-    return exitDiagnostics;
-  if (invocation.json)
-    invocation.out << jsonText(compilation->estimate);
-  else
-    printTables(*compilation, invocation.out);
-  return code;
+  if (!session.open(invocation.sets))
+    return finish(session, invocation);
+  auto selection = session.select(sema::Extent::recipe);
+  if (!selection)
+    return finish(session, invocation);
+  if (selection->front().point && session.target.point.empty())
+    return estimateSweep(session, std::move(*selection), invocation);
+  session.selected = std::move(selection->front());
+  return estimateOne(session, invocation);
 }
 
 } // namespace recipec::driver

@@ -1,6 +1,7 @@
 // `recipec plan FILE [-o OUT] [--emit=KIND]`: the plan, or any stage before it.
 //
 // One function a kind gives its text; a stage runs only the phases before it.
+// Where OUT is a folder, every point of a recipe's sweep is written there.
 
 #include "compiler/driver/Driver.h"
 
@@ -16,7 +17,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <ostream>
+#include <system_error>
 
 namespace recipec::driver {
 namespace {
@@ -24,54 +27,54 @@ namespace {
 /// The text of a stage; none with diagnostics.
 using Text = std::optional<std::string>;
 
-Text emitTokens(Session& session) {
+Text emitTokens(Session& session, diag::Engine& engine) {
   sema::Loaded::State state;
   SourceId source = session.loader.addSource(session.target.file, state);
   if (source == SourceId::none) {
     session.open({}); // says what is wrong
     return std::nullopt;
   }
-  return parse::printTokens(session.sources, source, session.engine);
+  return parse::printTokens(session.sources, source, engine);
 }
 
-Text emitAst(Session& session) {
+Text emitAst(Session& session, diag::Engine&) {
   return ast::print(*session.file, session.sources);
 }
 
-Text emitRecipe(Session& session) {
-  auto recipe = evaluateRecipe(session, session.engine);
+Text emitRecipe(Session& session, diag::Engine& engine) {
+  auto recipe = evaluateRecipe(session, engine);
   if (!recipe)
     return std::nullopt;
   return recipe::print(*recipe, session.sources);
 }
 
-Text emitGraph(Session& session) {
-  auto recipe = evaluateRecipe(session, session.engine);
+Text emitGraph(Session& session, diag::Engine& engine) {
+  auto recipe = evaluateRecipe(session, engine);
   if (!recipe)
     return std::nullopt;
-  auto graph = makeGraph(*recipe, session.engine);
+  auto graph = makeGraph(*recipe, engine);
   if (!graph)
     return std::nullopt;
   return ir::print(*graph);
 }
 
-Text emitProgram(Session& session) {
-  auto compilation = compile(session, session.engine);
+Text emitProgram(Session& session, diag::Engine& engine) {
+  auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
   return ir::print(compilation->program);
 }
 
-Text emitSchedule(Session& session) {
-  auto compilation = compile(session, session.engine);
+Text emitSchedule(Session& session, diag::Engine& engine) {
+  auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
   return passes::drawSchedules(compilation->program);
 }
 
 /// The table is printed also when it is too much; then with the diagnostic.
-Text emitMemory(Session& session) {
-  auto compilation = compile(session, session.engine);
+Text emitMemory(Session& session, diag::Engine& engine) {
+  auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
   const ir::Module& program = compilation->program;
@@ -86,15 +89,15 @@ Text emitMemory(Session& session) {
                   static_cast<long long>(buffer.bytes));
     text += line + buffer.name + '\n';
   }
-  checkFit(session, session.engine, *compilation);
+  checkFit(session, engine, *compilation);
   return text;
 }
 
-Text emitPlan(Session& session) {
-  auto compilation = compile(session, session.engine);
+Text emitPlan(Session& session, diag::Engine& engine) {
+  auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
-  auto plan = makePlan(session, session.engine, *compilation);
+  auto plan = makePlan(session, engine, *compilation);
   if (!plan)
     return std::nullopt;
   return reciperun::plan::toJson(*plan);
@@ -106,7 +109,7 @@ enum class Needs { text, file, recipe };
 struct EmitKind {
   std::string_view name;
   Needs needs;
-  Text (*text)(Session&);
+  Text (*text)(Session&, diag::Engine&);
 };
 
 constexpr EmitKind emitKinds[] = {
@@ -142,20 +145,15 @@ int unknownKind(const Invocation& invocation) {
   return exitUsage;
 }
 
-} // namespace
+bool isFolder(const std::string& path) {
+  std::error_code ignored;
+  return path.ends_with('/') || std::filesystem::is_directory(path, ignored);
+}
 
-int runPlan(const Invocation& invocation) {
-  const EmitKind* kind =
-      findKind(invocation.emit.empty() ? "plan" : invocation.emit);
-  if (!kind)
-    return unknownKind(invocation);
-  Session session(invocation.inputs[0]);
-  Text text;
-  bool isReady = kind->needs == Needs::text || session.open(invocation.sets);
-  if (isReady && kind->needs == Needs::recipe)
-    isReady = session.selectOne();
-  if (isReady)
-    text = kind->text(session);
+/// Prints one text, or writes it to a file.
+int writeOne(Session& session, const EmitKind& kind,
+             const Invocation& invocation) {
+  Text text = kind.text(session, session.engine);
   int code = finish(session, invocation);
   if (!text)
     return code == exitSuccess ? exitDiagnostics : code;
@@ -164,6 +162,66 @@ int runPlan(const Invocation& invocation) {
   else if (!writeOutput(invocation.output, *text, invocation.err))
     return exitDiagnostics;
   return code;
+}
+
+/// Writes a file each into the folder, `sft@parallel.tp=2.plan.json` say. What
+/// is wrong with one keeps no other from being written.
+int writeAll(Session& session, const EmitKind& kind,
+             std::vector<sema::Selection> selection,
+             const Invocation& invocation) {
+  namespace fs = std::filesystem;
+  fs::path folder = invocation.output;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    invocation.err << "error: cannot make the folder `" << invocation.output
+                   << "`: " << error.message() << '\n';
+    return exitDiagnostics;
+  }
+  std::string extension = "." + std::string(kind.name);
+  extension += kind.name == "plan" ? ".json" : ".txt";
+  bool isWritten = true;
+  for (sema::Selection& each : selection) {
+    session.selected = std::move(each);
+    diag::Engine engine;
+    Text text = kind.text(session, engine);
+    session.engine.append(engine);
+    fs::path path = folder / (session.selected.name + extension);
+    if (text)
+      isWritten &= writeOutput(path.string(), *text, invocation.err);
+  }
+  int code = finish(session, invocation);
+  return isWritten ? code : exitDiagnostics;
+}
+
+/// The stages that are made of a recipe.
+int planRecipe(Session& session, const EmitKind& kind,
+               const Invocation& invocation) {
+  bool hasOutput = !invocation.output.empty();
+  auto selection =
+      session.select(hasOutput ? sema::Extent::recipe : sema::Extent::launch);
+  if (!selection)
+    return finish(session, invocation);
+  bool isSweep = selection->front().point && session.target.point.empty();
+  if (hasOutput && (isSweep || isFolder(invocation.output)))
+    return writeAll(session, kind, std::move(*selection), invocation);
+  session.selected = std::move(selection->front());
+  return writeOne(session, kind, invocation);
+}
+
+} // namespace
+
+int runPlan(const Invocation& invocation) {
+  const EmitKind* kind =
+      findKind(invocation.emit.empty() ? "plan" : invocation.emit);
+  if (!kind)
+    return unknownKind(invocation);
+  Session session(invocation.inputs[0]);
+  if (kind->needs != Needs::text && !session.open(invocation.sets))
+    return finish(session, invocation);
+  if (kind->needs == Needs::recipe)
+    return planRecipe(session, *kind, invocation);
+  return writeOne(session, *kind, invocation);
 }
 
 } // namespace recipec::driver

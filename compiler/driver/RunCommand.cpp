@@ -4,6 +4,8 @@
 // 2. Write `train.dir`/plan.json.
 // 3. Say what memory is expected, then run
 //    `mpirun -np RANKS reciperun train PLAN`, whose exit code is ours.
+// The points of a sweep are all compiled before the first is launched, and run
+// one after another; the first that fails ends it.
 
 #include "compiler/driver/Driver.h"
 
@@ -16,6 +18,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <thread>
 #include <unistd.h>
@@ -63,10 +66,10 @@ int fail(const Invocation& invocation, const std::string& message,
 }
 
 /// A recipe that cannot be launched from here; says why.
-bool isLaunchable(Session& session, const recipe::Recipe& recipe) {
+bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
   const std::string& kind = recipe.string("cluster.hardware.kind");
   if (kind != "cpu") {
-    session.engine
+    engine
         .report(diag::Kind::InvalidValue,
                 recipe.at("cluster.hardware").origin.range,
                 "the runtime of this build has no `" + kind + "` devices")
@@ -76,56 +79,129 @@ bool isLaunchable(Session& session, const recipe::Recipe& recipe) {
   }
   if (recipe.string("task") != "generate")
     return true;
-  session.engine
+  engine
       .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,
               "`recipec run` launches a training, and `task` is `\"generate\"`")
       .help("`reciperun generate` answers from an exported model");
   return false;
 }
 
-} // namespace
+/// A plan that is ready to be launched.
+struct Job {
+  std::string name;
+  reciperun::plan::Plan plan;
+  cost::MemoryTable memory;
+};
 
-int runRun(const Invocation& invocation) {
-  Session session(invocation.inputs[0]);
-  std::optional<Compilation> compilation;
-  std::optional<reciperun::plan::Plan> plan;
-  if (session.open(invocation.sets) && session.selectOne())
-    compilation = compile(session, session.engine);
-  if (compilation && isLaunchable(session, compilation->recipe))
-    plan = makePlan(session, session.engine, *compilation);
-  finish(session, invocation);
-  if (!plan)
-    return exitDiagnostics;
+/// Compiles all before the first is launched; none with diagnostics.
+std::optional<std::vector<Job>> prepare(Session& session) {
+  auto selection = session.select(sema::Extent::recipe);
+  if (!selection)
+    return std::nullopt;
+  std::vector<Job> jobs;
+  for (sema::Selection& each : *selection) {
+    session.selected = std::move(each);
+    diag::Engine engine;
+    auto compilation = compile(session, engine);
+    if (compilation && isLaunchable(engine, compilation->recipe))
+      if (auto plan = makePlan(session, engine, *compilation))
+        jobs.push_back({compilation->recipe.name, std::move(*plan),
+                        compilation->estimate.memory});
+    session.engine.append(engine);
+  }
+  if (session.engine.hasErrors())
+    return std::nullopt;
+  return jobs;
+}
 
-  fs::path runtime = findRuntime(invocation.program);
-  if (access(runtime.c_str(), X_OK) != 0)
-    return fail(invocation,
-                "there is no program `" + runtime.string() +
-                    "` to launch: " + std::strerror(errno),
-                "build the target `reciperun`");
+/// Writes the plan and launches it; gives the exit code.
+int launchJob(const Job& job, const fs::path& runtime,
+              const Invocation& invocation) {
   std::error_code error;
-  fs::path folder = plan->train.directory;
+  fs::path folder = job.plan.train.directory;
   fs::create_directories(folder, error);
   if (error)
     return fail(invocation,
                 "cannot make the folder `" + folder.string() +
                     "` of the run (`train.dir`): " + error.message());
   fs::path path = folder / "plan.json";
-  if (!writeOutput(path.string(), reciperun::plan::toJson(*plan),
+  if (!writeOutput(path.string(), reciperun::plan::toJson(job.plan),
                    invocation.err))
     return exitDiagnostics;
-  const cost::MemoryTable& memory = compilation->estimate.memory;
-  invocation.out << "predicted memory of a rank: " << formatBytes(memory.total)
-                 << " (arena " << formatBytes(memory.arena) << ", libraries "
-                 << formatBytes(memory.library) << ")\n"
+  invocation.out << "predicted memory of a rank: "
+                 << formatBytes(job.memory.total) << " (arena "
+                 << formatBytes(job.memory.arena) << ", libraries "
+                 << formatBytes(job.memory.library) << ")\n"
                  << std::flush;
-  LaunchResult result = launch(launchCommand(runtime, plan->mesh.ranks, path));
+  LaunchResult result =
+      launch(launchCommand(runtime, job.plan.mesh.ranks, path));
   if (result.error == 0)
     return result.exitCode;
   return fail(invocation,
               std::string("cannot start `mpirun`: ") +
                   std::strerror(result.error),
               "install Open MPI (`openmpi-bin`)");
+}
+
+/// Points run one after another in folders of their own; two of one folder
+/// would write over one another.
+bool haveFolders(const std::vector<Job>& jobs, const Invocation& invocation) {
+  std::map<std::string, const Job*> folders;
+  for (const Job& job : jobs) {
+    auto [first, isNew] = folders.emplace(job.plan.train.directory, &job);
+    if (isNew)
+      continue;
+    fail(invocation,
+         "`" + first->second->name + "` and `" + job.name +
+             "` would both run in `" + first->first + "`",
+         "make `train.dir` follow `name`, as in `dir = \"runs/{name}\"`");
+    return false;
+  }
+  return true;
+}
+
+/// What is left after a point that failed, as commands.
+void printRest(const std::vector<Job>& jobs, size_t failed,
+               const Session& session, const Invocation& invocation) {
+  invocation.err << "error: `" << jobs[failed].name << "` failed, point "
+                 << failed + 1 << " of " << jobs.size()
+                 << "\nhelp: the rest is run by\n";
+  for (size_t i = failed; i < jobs.size(); ++i) {
+    invocation.err << "  recipec run '" << session.target.file << ':'
+                   << jobs[i].name << '\'';
+    for (const std::string& set : invocation.sets)
+      invocation.err << " --set '" << set << '\'';
+    invocation.err << '\n';
+  }
+}
+
+} // namespace
+
+int runRun(const Invocation& invocation) {
+  Session session(invocation.inputs[0]);
+  std::optional<std::vector<Job>> jobs;
+  if (session.open(invocation.sets))
+    jobs = prepare(session);
+  finish(session, invocation);
+  if (!jobs || !haveFolders(*jobs, invocation))
+    return exitDiagnostics;
+  fs::path runtime = findRuntime(invocation.program);
+  if (access(runtime.c_str(), X_OK) != 0)
+    return fail(invocation,
+                "there is no program `" + runtime.string() +
+                    "` to launch: " + std::strerror(errno),
+                "build the target `reciperun`");
+  for (size_t i = 0; i < jobs->size(); ++i) {
+    if (jobs->size() > 1)
+      invocation.out << "point " << i + 1 << " of " << jobs->size() << ": `"
+                     << (*jobs)[i].name << "`\n";
+    int code = launchJob((*jobs)[i], runtime, invocation);
+    if (code != exitSuccess && jobs->size() > 1)
+      printRest(*jobs, i, session, invocation);
+    if (code != exitSuccess)
+      return code;
+  }
+  return exitSuccess;
 }
 
 } // namespace recipec::driver
