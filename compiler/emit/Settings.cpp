@@ -114,7 +114,7 @@ plan::Data dataSection(const recipe::Recipe& recipe) {
 plan::Train trainSection(const recipe::Recipe& recipe) {
   plan::Train train;
   train.directory = recipe.string("train.dir");
-  train.steps = int64_t(realOr(recipe, "train.steps", 0));
+  train.steps = int64_t(realOr(recipe, "train.total_steps", 0));
   train.epochs = realOr(recipe, "train.epochs", 0);
   train.validateEvery = int64_t(realOr(recipe, "train.validate_every", 0));
   train.logEvery = int64_t(recipe.real("train.log_every"));
