@@ -94,6 +94,12 @@ void printSummary(const std::string& input, const Launchable& launchable,
       << " each\n";
 }
 
+void printLibrary(const Session& session, std::ostream& out) {
+  size_t count = session.file->declarations.size();
+  out << session.target.file << ": no recipe to launch, " << count
+      << (count == 1 ? " declaration" : " declarations") << " checked\n";
+}
+
 } // namespace
 
 int runCheck(const Invocation& invocation) {
@@ -117,6 +123,8 @@ int runCheck(const Invocation& invocation) {
     result = std::max(result, finish(session, invocation));
     for (const Launchable& launchable : launchables)
       printSummary(input, launchable, invocation.out);
+    if (launchables.empty() && !session.engine.hasErrors())
+      printLibrary(session, invocation.out);
   }
   if (invocation.json)
     invocation.out << diagnostics.dump(2) << '\n';

@@ -107,15 +107,30 @@ void checkProgram(const ir::Module& program) {
   require(again && ir::print(*again) == text, "a printed program is read");
 }
 
-void compileRecipe(driver::Session& session) {
-  auto compilation = driver::compile(session, session.engine);
+void compileSelected(driver::Session& session, diag::Engine& engine) {
+  auto compilation = driver::compile(session, engine);
   if (!compilation)
     return;
   recipe::print(compilation->recipe, session.sources);
   checkProgram(compilation->program);
-  if (auto plan = driver::makePlan(session, *compilation))
+  if (auto plan = driver::makePlan(session, engine, *compilation))
     require(bool(reciperun::plan::fromJson(reciperun::plan::toJson(*plan))),
             "a plan is read");
+}
+
+/// As `recipec check` does, over a few points of what may be a thousand.
+void compileRecipes(driver::Session& session) {
+  constexpr size_t mostCompiled = 4;
+  session.checkDeclarations();
+  auto selection = session.select(sema::Extent::file);
+  for (size_t i = 0; selection && i < selection->size(); ++i) {
+    if (i == mostCompiled)
+      return;
+    session.selected = (*selection)[i];
+    diag::Engine engine;
+    compileSelected(session, engine);
+    session.engine.append(engine);
+  }
 }
 
 void renderAll(const driver::Session& session) {
@@ -140,7 +155,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (session.file)
     checkFormat(*session.file, session.sources);
   if (isOpen)
-    compileRecipe(session);
+    compileRecipes(session);
   renderAll(session);
   return 0;
 }

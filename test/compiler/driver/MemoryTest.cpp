@@ -192,14 +192,14 @@ using Sets = std::vector<std::string>;
 class Layouts : public testing::TestWithParam<Sets> {};
 
 TEST_P(Layouts, NothingReadWasOverwritten) {
-  auto compiled = compileInput("tiny.recipe", GetParam());
+  auto compiled = compileInput("tiny.recipe:tiny", GetParam());
   ASSERT_TRUE(compiled);
   MemoryCheck(compiled->result.program).run();
   checkRegions(compiled->result.program);
 }
 
 TEST_P(Layouts, CategoriesAddUpToTheArena) {
-  auto compiled = compileInput("tiny.recipe", GetParam());
+  auto compiled = compileInput("tiny.recipe:tiny", GetParam());
   ASSERT_TRUE(compiled);
   const cost::MemoryTable& memory = compiled->result.estimate.memory;
   int64_t sum = 0;
@@ -251,8 +251,8 @@ TEST(Memory, FewBytesAreLostBetweenBlocks) {
 }
 
 TEST(Memory, ShardingTheOptimizerDividesItsState) {
-  auto whole = compileInput("tiny.recipe", {"parallel.shard=\"none\""});
-  auto sharded = compileInput("tiny.recipe");
+  auto whole = compileInput("tiny.recipe:tiny", {"parallel.shard=\"none\""});
+  auto sharded = compileInput("tiny.recipe:tiny");
   ASSERT_TRUE(whole && sharded);
   int64_t part = sharded->result.estimate.memory.optimizer;
   // Each region is padded to whole cache lines for each of the two shards.
@@ -261,7 +261,7 @@ TEST(Memory, ShardingTheOptimizerDividesItsState) {
 }
 
 TEST(Memory, FrozenParametersHaveNoState) {
-  auto full = compileInput("tiny.recipe");
+  auto full = compileInput("tiny.recipe:tiny");
   auto adapted = compileInput("tiny.recipe:adapted");
   ASSERT_TRUE(full && adapted);
   EXPECT_LT(adapted->result.estimate.memory.gradients,

@@ -25,12 +25,12 @@ void expectReadsBack(const ir::Module& module) {
 }
 
 TEST(Pipeline, ProgramsReadBack) {
-  for (const char* target : {"tiny.recipe", "tiny.recipe:adapted"})
+  for (const char* target : {"tiny.recipe:tiny", "tiny.recipe:adapted"})
     if (auto compiled = compileInput(target))
       expectReadsBack(compiled->result.program);
-  if (auto compiled =
-          compileInput("tiny.recipe", {"task=\"generate\"", "cluster.ranks=1",
-                                       "parallel.tp=1"}))
+  if (auto compiled = compileInput(
+          "tiny.recipe:tiny",
+          {"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"}))
     expectReadsBack(compiled->result.program);
 }
 
@@ -64,8 +64,8 @@ TEST(Pipeline, PlansAreEqualAndValid) {
 TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
   auto compiled = compileInput("tiny.recipe:adapted", {"export.hf=\"out\""});
   ASSERT_TRUE(compiled);
-  auto plan = makePlan(*compiled->session, compiled->session->engine,
-                         compiled->result);
+  auto plan =
+      makePlan(*compiled->session, compiled->session->engine, compiled->result);
   ASSERT_TRUE(plan);
   auto generation = reciperun::plan::fromJson(plan->generation);
   ASSERT_TRUE(generation) << generation.status().message();
@@ -84,7 +84,7 @@ TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
 /// 6 N per token for the matrices (Kaplan et al. 2020, section 2.1) and the
 /// attention of causal pairs, counted by hand.
 TEST(Pipeline, FlopsAreThoseOfTheFormula) {
-  auto compiled = compileInput("tiny.recipe");
+  auto compiled = compileInput("tiny.recipe:tiny");
   ASSERT_TRUE(compiled);
   double vocab = 256, hidden = 64, ffn = 128, layers = 3, heads = 4, d = 16;
   double matrices =

@@ -44,6 +44,8 @@ public:
 
   void open(const std::string& text) {
     request.file = loader.parse("test.recipe", text, SourceKind::file);
+    for (const std::string& name : recipeNames(*request.file))
+      request.recipe = name; // the last
   }
   void set(const std::string& text) {
     SourceId id = sources.add("--set", text, SourceKind::commandLine);
@@ -54,6 +56,8 @@ public:
     request.overrides.push_back({&last.file, last.path, last.value});
   }
   std::optional<recipe::Recipe> run() {
+    if (request.recipe.empty())
+      return std::nullopt;
     return analyze(sources, request, loader, engine);
   }
   std::string messages() const { return diag::render(engine, sources); }
@@ -62,7 +66,7 @@ private:
   std::deque<parse::Override> settings;
 };
 
-TEST(Analyze, TakesTheNamedRecipeOrTheLast) {
+TEST(Analyze, TakesTheNamedRecipe) {
   Fixture test;
   test.open(tinyText);
   EXPECT_EQ(recipeNames(*test.request.file),
