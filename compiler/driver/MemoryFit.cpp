@@ -152,8 +152,8 @@ const char* culprit(const Compilation& compilation) {
   if (memory.activations <=
       std::max({memory.parameters, memory.gradients, memory.optimizer}))
     return "cluster.hardware";
-  bool generates = compilation.recipe.string("task") == "generate";
-  return generates ? "data.sequence" : "batch.micro";
+  bool isOneSequence = compilation.recipe.integer("batch.micro") == 1;
+  return isOneSequence ? "data.sequence" : "batch.micro";
 }
 
 } // namespace

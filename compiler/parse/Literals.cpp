@@ -140,11 +140,20 @@ bool Transformer::checkUnit(size_t token, size_t number) {
   // `a = 1 b = 2`: the parser has reported that these are two items.
   if (tokens->tokens[token + 1].type == TokenType::ASSIGN)
     return false;
-  if (isFirst || multiplierOf(sources.text(tokens->range(token - 1))))
+  std::string_view before = sources.text(tokens->range(token - 1));
+  if (isFirst || multiplierOf(before)) {
     reportUnit(unit, number);
-  else
-    engine.report(diag::Kind::ExpectedToken, unit.range,
-                  "expected the end of the line, found `" + unit.text + "`");
+    return false;
+  }
+  auto report =
+      engine.report(diag::Kind::ExpectedToken, unit.range,
+                    "expected the end of the line, found `" + unit.text + "`");
+  // `15B tokens`: billions, as they are spoken of.
+  if (isKnown && before == "B") {
+    std::string count(sources.text(tokens->range(number)));
+    report.help("`B` is the unit of bytes, a billion is `G`: write `" + count +
+                "G " + unit.text + "`");
+  }
   return false;
 }
 
@@ -184,6 +193,12 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
   }
   auto report = engine.report(diag::Kind::UnknownUnit, unit.range,
                               "unknown unit `" + unit.text + "`");
+  if (isGlued && unit.text == "K") {
+    std::string count(sources.text(tokens->range(number)));
+    report.help("a thousand is `" + count + "k`, 1024 times as many `" + count +
+                "Ki`");
+    return;
+  }
   if (auto meant = diag::didYouMean(unit.text, names))
     report.help("did you mean `" + *meant + "`?").fixIt(unit.range, *meant);
   else if (!isGlued)
