@@ -98,6 +98,16 @@ Builder Engine::report(Kind kind, SourceRange range, std::string message) {
   return Builder(diagnostic);
 }
 
+std::string causeOf(Kind kind, const std::string& message) {
+  bool isAboutValue = kind == Kind::WrongType || kind == Kind::WrongUnit ||
+                      kind == Kind::InvalidValue;
+  size_t begin = message.find('`');
+  size_t end = message.find('`', begin + 1);
+  if (!isAboutValue || end == std::string::npos)
+    return message;
+  return message.substr(0, begin) + message.substr(end);
+}
+
 void Engine::append(const Engine& other) {
   diagnostics.insert(diagnostics.end(), other.diagnostics.begin(),
                      other.diagnostics.end());
@@ -125,7 +135,8 @@ void Engine::arrange() {
         break;
       isRepeated = earlier.kind == diagnostic.kind &&
                    earlier.range == diagnostic.range &&
-                   earlier.message == diagnostic.message;
+                   causeOf(earlier.kind, earlier.message) ==
+                       causeOf(diagnostic.kind, diagnostic.message);
     }
     if (isRepeated)
       continue;

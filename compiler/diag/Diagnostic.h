@@ -92,6 +92,11 @@ private:
   Diagnostic& diagnostic;
 };
 
+/// What two messages of one kind and place have in common where they have one
+/// cause: all of the text, but for the path of a value that does not fit, which
+/// is read by several.
+std::string causeOf(Kind kind, const std::string& message);
+
 /// Collects diagnostics in the order of their report.
 class Engine {
 public:

@@ -102,7 +102,8 @@ Value runSum(BuiltinCall& call) {
   Value total{int64_t(0), call.origin()};
   bool isFirst = true;
   for (const Value& element : call.list(0)) {
-    if (!element.isNumber() && !element.is<recipe::Quantity>())
+    bool isAmount = element.isNumber() || element.is<recipe::Quantity>();
+    if (!isAmount || (!isFirst && Evaluator::mixesUnits(total, element)))
       return call.evaluator.reportOperands("sum", total, element, call.range);
     total = isFirst ? element
                     : call.evaluator.arithmetic(ast::BinaryOp::add, total,
@@ -155,11 +156,7 @@ Value runFlatten(BuiltinCall& call) {
   for (size_t i = 0; i < lists.size(); ++i) {
     bool isList = lists[i].is<const ListValue*>() || lists[i].is<Range>();
     if (!isList) {
-      call.evaluator.report(diag::Kind::WrongType, call.places[0],
-                            "element " + std::to_string(i) +
-                                " of `list` of `flatten` is of " +
-                                "type `[any]`, and this is of type `" +
-                                call.evaluator.fullTypeNameOf(lists[i]) + "`");
+      call.reportElement(0, i, "a list");
       return {};
     }
     std::optional<std::vector<Value>> inner =

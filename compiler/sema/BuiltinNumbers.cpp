@@ -33,39 +33,37 @@ bool isAmount(const Value& value) {
   return value.isNumber() || value.is<recipe::Quantity>();
 }
 
+/// The values that are compared: the arguments, or the elements of one list.
+std::optional<std::vector<Value>> candidates(BuiltinCall& call) {
+  const Value& first = call.arguments[0];
+  if (call.count() > 1)
+    return call.arguments;
+  bool isList = first.is<const ListValue*>() || first.is<Range>();
+  if (isList) {
+    auto elements = call.evaluator.elementsOf(first, call.places[0]);
+    bool fits = elements &&
+                call.evaluator.takeSteps(int64_t(elements->size()), call.range);
+    return fits ? elements : std::nullopt;
+  }
+  call.evaluator
+      .report(diag::Kind::MissingArgument, call.range,
+              call.name() + " takes a list, or two arguments or more")
+      .label(call.places[0],
+             "this is of type `" + call.evaluator.fullTypeNameOf(first) + "`");
+  return std::nullopt;
+}
+
 Value extreme(BuiltinCall& call, ast::BinaryOp better) {
   Evaluator& evaluator = call.evaluator;
-  std::vector<Value> values = call.arguments;
-  const Value& first = call.arguments[0];
-  if (call.count() == 1) {
-    bool isList = first.is<const ListValue*>() || first.is<Range>();
-    if (!isList) {
-      evaluator
-          .report(diag::Kind::MissingArgument, call.range,
-                  call.name() + " takes a list, or two arguments or more")
-          .note("this is of type `" + evaluator.fullTypeNameOf(first) + "`",
-                call.places[0]);
-      return {};
-    }
-    std::optional<std::vector<Value>> elements =
-        evaluator.elementsOf(first, call.places[0]);
-    if (!elements ||
-        !evaluator.takeSteps(int64_t(elements->size()), call.range))
-      return {};
-    values = std::move(*elements);
-  }
-  if (values.empty()) {
-    call.reportValue(
-        0,
-        "an empty list has no " +
-            std::string(better == ast::BinaryOp::less ? "least" : "greatest") +
-            " element");
+  std::optional<std::vector<Value>> values = candidates(call);
+  if (!values)
+    return {};
+  if (values->empty()) {
+    call.reportValue(0, "there is no " + call.name() + " of an empty list");
     return {};
   }
-  Value best = values[0];
-  for (const Value& value : values) {
-    if (value.isPoison())
-      return {};
+  Value best = values->front();
+  for (const Value& value : *values) {
     if (!isAmount(value) || !isAmount(best) ||
         Evaluator::mixesUnits(best, value))
       return evaluator.reportOperands(call.function.name, best, value,

@@ -83,11 +83,7 @@ Value runJoin(BuiltinCall& call) {
   const std::vector<Value>& list = call.list(0);
   for (size_t i = 0; i < list.size(); ++i) {
     if (!list[i].isScalar()) {
-      call.evaluator.report(diag::Kind::WrongType, call.places[0],
-                            "element " + std::to_string(i) +
-                                " of `list` of `join` is of type " +
-                                "`scalar`, and this is of type `" +
-                                call.evaluator.fullTypeNameOf(list[i]) + "`");
+      call.reportElement(0, i, "a string or another plain value");
       return {};
     }
     if (i > 0)

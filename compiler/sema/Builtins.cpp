@@ -134,28 +134,32 @@ const std::vector<BuiltinFunction>& table() {
   return functions;
 }
 
-std::string_view nameOf(Takes takes) {
+std::string_view typeNameOf(Takes takes) {
   switch (takes) {
-  case Takes::any:
-    return "any";
   case Takes::integer:
     return "int";
   case Takes::number:
     return "float";
-  case Takes::amount:
-    return "number or quantity";
   case Takes::text:
     return "string";
-  case Takes::scalar:
-    return "scalar";
   case Takes::list:
     return "[any]";
   case Takes::booleans:
     return "[bool]";
   case Takes::map:
     return "map[string, any]";
+  default:
+    return "any";
   }
-  return {};
+}
+
+/// What the argument is, for a message.
+std::string phraseOf(Takes takes) {
+  if (takes == Takes::amount)
+    return "a number or a quantity";
+  if (takes == Takes::scalar)
+    return "a number, a string or another plain value";
+  return "of type `" + std::string(typeNameOf(takes)) + "`";
 }
 
 /// Evaluates and checks the arguments of one call.
@@ -298,7 +302,7 @@ private:
     call.evaluator.report(diag::Kind::WrongType, range,
                           "`" + std::string(parameter.name) + "` of " +
                               call.name() + " is of type `" +
-                              std::string(nameOf(parameter.takes)) +
+                              std::string(typeNameOf(parameter.takes)) +
                               "`, and this is of type `" +
                               call.evaluator.fullTypeNameOf(value) + "`");
     return false;
@@ -368,6 +372,20 @@ Object& BuiltinCall::map(size_t index) const {
   return **arguments[index].get<Object*>();
 }
 
+void BuiltinCall::reportElement(size_t list, size_t index,
+                                std::string_view due) const {
+  const Value& element = this->list(list)[index];
+  SourceRange place = element.origin.range;
+  SourceRange whole = places[list];
+  bool isInside = place.source == whole.source && place.begin >= whole.begin &&
+                  place.end <= whole.end;
+  evaluator.report(diag::Kind::WrongType, isInside ? place : whole,
+                   "element " + std::to_string(index) + " of the list of " +
+                       name() + " is " + std::string(due) +
+                       ", and this is of type `" +
+                       evaluator.fullTypeNameOf(element) + "`");
+}
+
 diag::Builder BuiltinCall::reportValue(size_t index,
                                        std::string message) const {
   return evaluator.report(diag::Kind::InvalidValue, places[index],
@@ -395,8 +413,8 @@ bool takesArguments(const BuiltinFunction& function, size_t count) {
 std::string signatureOf(const BuiltinFunction& function) {
   std::string text = "fun(";
   for (const BuiltinParameter& parameter : function.parameters)
-    text +=
-        (text.size() > 4 ? ", " : "") + std::string(nameOf(parameter.takes));
+    text += (text.size() > 4 ? ", " : "") +
+            std::string(typeNameOf(parameter.takes));
   return text + "): any";
 }
 

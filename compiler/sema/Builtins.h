@@ -57,6 +57,8 @@ struct BuiltinCall {
   recipe::Origin origin() const { return evaluator.writtenAt(range); }
   /// Reports an argument whose type is right and whose value is not.
   diag::Builder reportValue(size_t index, std::string message) const;
+  /// Reports an element of a list that is not what is `due`.
+  void reportElement(size_t list, size_t index, std::string_view due) const;
   std::string name() const;
 };
 

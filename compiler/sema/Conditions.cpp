@@ -219,14 +219,14 @@ void Evaluator::check(Object& object, size_t layerIndex,
   derivations.pop_back();
   if (!holds || *holds || object.hasUnknownKey)
     return;
-  if (!isPartial || isDecided(require, *env))
+  bool isOpen =
+      isPartial && followsDefaults(operandsOf(require.condition, *env));
+  if (!isOpen)
     reportFailed(object, layerIndex, require, range, *env);
 }
 
-/// Whether all operands are set: a default may yet be another value.
-bool Evaluator::isDecided(const ast::Require& require, const Env& env) {
-  std::vector<Operand> operands = operandsOf(require.condition, env);
-  return std::none_of(
+bool Evaluator::followsDefaults(const std::vector<Operand>& operands) {
+  return std::any_of(
       operands.begin(), operands.end(), [](const Operand& operand) {
         return operand.value.origin.kind == recipe::Origin::Kind::defaultValue;
       });

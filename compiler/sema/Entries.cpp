@@ -10,6 +10,8 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/Loops.h"
 
+#include <algorithm>
+
 namespace recipec::sema {
 namespace {
 
@@ -38,6 +40,13 @@ public:
 
 private:
   const Env& scopeOf(const ast::Body& body, const Env& around) {
+    bool bindsNames =
+        std::any_of(body.items.begin(), body.items.end(), [](const auto& item) {
+          return std::holds_alternative<ast::Let>(item.node) ||
+                 std::holds_alternative<ast::FunDecl>(item.node);
+        });
+    if (!bindsNames)
+      return around;
     Locals& locals = evaluator.make<Locals>();
     const Env& env = evaluator.localScope(around, locals);
     for (const ast::Item& item : body.items)

@@ -70,12 +70,19 @@ diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
         suspects(operands, derivation.object);
     nearest = candidates.empty() ? nullptr : candidates.front();
     derivations = std::move(outer);
+    if (isPartial && followsDefaults(operands)) {
+      ++missing;
+      discarded = {};
+      return diag::Builder(discarded);
+    }
     range = nearest ? nearest->value.origin.range : derivation.object->range;
   }
   if (isLibrary(range) && recipeRange.isValid())
     range = recipeRange;
   bool isNew =
-      !isMuted && reported.emplace(range.source, range.begin, message).second;
+      !isMuted &&
+      reported.emplace(range.source, range.begin, diag::causeOf(kind, message))
+          .second;
   if (!isNew) {
     discarded = {};
     return diag::Builder(discarded);

@@ -376,6 +376,8 @@ private:
   Value defaultValue(Object& object, Slot& slot);
   Value amendSlot(Object& object, Slot& slot, const Value& base, size_t first);
   const Type* typeOf(const Object& object, const Slot& slot);
+  /// Records in a list know where they are, as those in fields do.
+  Value adoptElements(Object& object, const Slot& slot, const Value& list);
   Value typedSlot(Object& object, Slot& slot, Value value, SourceRange range);
   bool dropFixed(Object& object, Slot& slot);
   void reportMissing(Object& object, Slot& slot);
@@ -436,7 +438,8 @@ private:
                                     const ast::Require& require,
                                     const Operand& operand);
   bool holds(const ast::Require& require, const Env& env);
-  bool isDecided(const ast::Require& require, const Env& env);
+  /// Whether an operand is a default, which may yet be another value.
+  static bool followsDefaults(const std::vector<Operand>& operands);
   bool holdsWith(const Object& object, size_t layerIndex,
                  const ast::Require& require, const Operand& operand,
                  int64_t value);

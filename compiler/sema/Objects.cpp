@@ -222,9 +222,10 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
 bool Evaluator::dropFixed(Object& object, Slot& slot) {
   if (!slot.field || !slot.field->declaration->isFixed)
     return false;
-  bool isGiven = std::any_of(
-      slot.chain.begin(), slot.chain.end(),
-      [](const Definition& definition) { return definition.member->given; });
+  bool isGiven = std::any_of(slot.chain.begin(), slot.chain.end(),
+                             [](const Definition& definition) {
+                               return definition.member->setsFixed;
+                             });
   if (slot.chain.empty() || isGiven)
     return false;
   const ast::FieldDecl& declaration = *slot.field->declaration;
@@ -259,7 +260,32 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
       copy->range = place; // made there, but it is the user's from here on
     value.data = copy;
   }
+  if (value.is<const ListValue*>())
+    return adoptElements(object, slot, value);
   return value;
+}
+
+Value Evaluator::adoptElements(Object& object, const Slot& slot,
+                               const Value& list) {
+  const std::vector<Value>& elements =
+      (*list.get<const ListValue*>())->elements;
+  bool hasRecords =
+      std::any_of(elements.begin(), elements.end(),
+                  [](const Value& each) { return each.is<Object*>(); });
+  if (!hasRecords)
+    return list;
+  std::vector<Value> adopted = elements;
+  for (size_t i = 0; i < adopted.size(); ++i) {
+    Object* const* record = adopted[i].get<Object*>();
+    if (!record)
+      continue;
+    std::string key = std::string(slot.name) + "[" + std::to_string(i) + "]";
+    adopted[i].data = copyInto(**record, object,
+                               make<ast::Name>({std::move(key), {}}).text);
+  }
+  Value result = makeList(std::move(adopted), list.origin.range);
+  result.origin = list.origin;
+  return result;
 }
 
 const Type* Evaluator::typeOf(const Object& object, const Slot& slot) {

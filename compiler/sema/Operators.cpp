@@ -119,9 +119,12 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
 Value Evaluator::reportOperands(std::string_view what, const Value& left,
                                 const Value& right, SourceRange range) {
   bool isMixed = mixesUnits(left, right);
-  report(isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
-         "`" + std::string(what) + "` does not take `" + fullTypeNameOf(left) +
-             "` and `" + fullTypeNameOf(right) + "`");
+  auto builder = report(
+      isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
+      "`" + std::string(what) + "` does not take `" + fullTypeNameOf(left) +
+          "` and `" + fullTypeNameOf(right) + "`");
+  if (isMixed && (left.isNumber() || right.isNumber()))
+    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
   return poison();
 }
 
