@@ -176,8 +176,8 @@ std::optional<int> ArgumentReader::checkInputs() const {
   size_t count = invocation.inputs.size();
   if (count < command.fewestInputs)
     return usageError(invocation.err,
-                      "`recipec " + std::string(command.name) +
-                          "` needs a file",
+                      "`recipec " + std::string(command.name) + "` needs " +
+                          std::string(command.needs),
                       "usage: recipec " + std::string(command.name) + " " +
                           std::string(command.synopsis));
   if (count > command.mostInputs)
@@ -302,12 +302,13 @@ const std::vector<Command>& commands() {
        "KIND | FILE[:NAME] PATH [options]",
        "explain a diagnostic, or where a value came from",
        "Explains the diagnostic that prints KIND in brackets; or says of the "
-       "value at PATH\n(`parallel.dp`) what it is, its type, how it came "
-       "about, and what was overridden.",
+       "value at\nPATH (`parallel.dp`) what it is, its type, how it came "
+       "about, and what was\noverridden.",
        {OptionId::set, OptionId::json},
        1,
        2,
-       runExplain},
+       runExplain,
+       "a kind, or a file and a path"},
       {"doc",
        "[FILE]",
        "print documentation made from `##` comments",

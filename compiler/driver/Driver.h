@@ -45,6 +45,7 @@ struct Command {
   size_t fewestInputs = 1;
   size_t mostInputs = 1;
   int (*run)(const Invocation&) = nullptr;
+  std::string_view needs = "a file"; // where nothing is given
 };
 
 /// All subcommands, in the order in which `--help` lists them.

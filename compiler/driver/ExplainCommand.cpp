@@ -98,21 +98,34 @@ private:
 
 // ---- explaining
 
-/// Chooses the recipe; of a sweep none of its points, unless one is named. An
-/// abstract recipe can be explained, though it is never launched.
-bool choose(Session& session) {
-  const Target& target = session.target;
-  const ast::RecipeDecl* named = sema::findRecipe(*session.file, target.recipe);
-  if (named && named->isAbstract) {
-    session.selected = {target.recipe, std::nullopt, target.recipe};
+/// The recipe to explain where that is an abstract one: it is named, or the
+/// file has no other. It can be explained, though it is never launched.
+const ast::RecipeDecl* abstractRecipe(const Session& session) {
+  std::vector<std::string> names = sema::recipeNames(*session.file);
+  std::string name = session.target.recipe;
+  if (name.empty() && names.size() == 1)
+    name = names[0];
+  const ast::RecipeDecl* recipe = sema::findRecipe(*session.file, name);
+  return recipe && recipe->isAbstract ? recipe : nullptr;
+}
+
+/// Chooses the recipe; of a sweep none of its points, unless one is named.
+bool choose(Session& session, const Invocation& invocation) {
+  if (const ast::RecipeDecl* recipe = abstractRecipe(session)) {
+    session.selected = {recipe->name.text, std::nullopt, recipe->name.text};
     return true;
   }
   auto selection = session.select(sema::Extent::recipe);
   if (!selection || selection->empty())
     return false;
-  session.selected = std::move(selection->front());
-  if (target.point.empty())
-    session.selected.point.reset();
+  session.selected = selection->front();
+  if (!session.selected.point || !session.target.point.empty())
+    return true;
+  session.selected.point.reset();
+  invocation.err << "note: this is the recipe without its sweep of "
+                 << selection->size() << " points; name one of them, say `"
+                 << session.target.file << ":" << selection->front().name
+                 << "`\n";
   return true;
 }
 
@@ -124,7 +137,7 @@ std::optional<sema::Explanation> explainPath(Session& session,
   SourceId source = session.sources.add(
       "recipec explain " + invocation.inputs[0], path, SourceKind::commandLine);
   auto steps = PathReader(source, path, session.engine).run();
-  if (!steps || !choose(session))
+  if (!steps || !choose(session, invocation))
     return std::nullopt;
   sema::Request request;
   request.file = session.file;
@@ -146,6 +159,12 @@ int runExplainPath(const Invocation& invocation) {
 
 int runExplainKind(const Invocation& invocation) {
   const std::string& name = invocation.inputs[0];
+  if (invocation.json || !invocation.sets.empty()) {
+    invocation.err << "error: `--" << (invocation.json ? "json" : "set")
+                   << "` goes with a file and a path\n"
+                   << "help: write `recipec explain FILE PATH`\n";
+    return exitUsage;
+  }
   if (auto kind = diag::findKind(name)) {
     invocation.out << diag::kindName(*kind) << "\n\n"
                    << diag::explanation(*kind) << '\n';

@@ -45,7 +45,8 @@ private:
                                const std::vector<PathStep>& path);
   bool takeName(Target& target, const std::string& name, SourceRange range);
   bool takeIndex(Target& target, int64_t index, SourceRange range);
-  void reportNoFields(const Target& target, SourceRange range);
+  void reportNone(const Target& target, SourceRange range,
+                  std::string_view what);
   Source sourceOf(Object& object, Slot& slot);
   std::string expressionOf(const Source& source) const;
   std::vector<Explanation::Operand> operandsOf(const Source& source);
@@ -74,17 +75,18 @@ Object* Explainer::settings() {
 
 // ---- the path
 
-void Explainer::reportNoFields(const Target& target, SourceRange range) {
+void Explainer::reportNone(const Target& target, SourceRange range,
+                           std::string_view what) {
   engine.report(diag::Kind::WrongType, range,
-                "this is of type `" + Evaluator::typeNameOf(target.value) +
-                    "`, which has no fields or elements");
+                "a value of type `" + Evaluator::typeNameOf(target.value) +
+                    "` has no " + std::string(what));
 }
 
 bool Explainer::takeName(Target& target, const std::string& name,
                          SourceRange range) {
   Object* const* record = target.value.get<Object*>();
   if (!record) {
-    reportNoFields(target, range);
+    reportNone(target, range, "fields");
     return false;
   }
   Object* object = *record;
@@ -116,7 +118,7 @@ bool Explainer::takeName(Target& target, const std::string& name,
 bool Explainer::takeIndex(Target& target, int64_t index, SourceRange range) {
   const ListValue* const* list = target.value.get<const ListValue*>();
   if (!list) {
-    reportNoFields(target, range);
+    reportNone(target, range, "elements");
     return false;
   }
   int64_t count = int64_t((*list)->elements.size());
