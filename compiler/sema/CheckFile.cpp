@@ -25,6 +25,7 @@ private:
   void checkModel(const Schema& schema);
   void checkRecipe(const ast::RecipeDecl& recipe);
   void checkMixin(const Mixin& mixin);
+  void checkSweep(const std::string& name, Object& settings);
   void checkParameters(const std::vector<ast::Parameter>& parameters);
   bool isWhole(Object& object);
 
@@ -97,9 +98,9 @@ void FileCheck::checkConstant(const Value& value) {
     return;
   }
   const Object& record = **object;
-  Object* template_ =
+  Object* copy =
       evaluator.makeObject(record.schema, record.layers, record.range);
-  if (!isWhole(*template_))
+  if (!isWhole(*copy))
     return;
   // Nothing is missing: it stands for itself, and its conditions hold.
   evaluator.isPartial = false;
@@ -149,9 +150,23 @@ void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   Object* settings = evaluator.settingsOf(recipe, *module, {});
   if (!settings)
     return;
-  if (!settings->sweeps.empty())
-    sweepOf(evaluator, recipe.name.text, *settings, {});
   evaluator.finish(*settings);
+  checkSweep(recipe.name.text, *settings);
+}
+
+/// Each value of each axis once, beside the first values of the others.
+void FileCheck::checkSweep(const std::string& name, Object& settings) {
+  if (settings.sweeps.empty())
+    return;
+  std::optional<Sweep> sweep = sweepOf(evaluator, name, settings, {});
+  for (size_t i = 0; sweep && i < sweep->count(); ++i) {
+    size_t varied = 0;
+    for (size_t axis = 0; axis < sweep->axes.size(); ++axis)
+      varied += &sweep->at(axis, i) != &sweep->axes[axis].values.front();
+    if (varied <= 1)
+      evaluator.finish(*evaluator.amended(
+          settings, pointLayer(evaluator, *sweep, i), settings.range));
+  }
 }
 
 void FileCheck::checkMixin(const Mixin& mixin) {
@@ -162,8 +177,11 @@ void FileCheck::checkMixin(const Mixin& mixin) {
     if (parameter.type != ast::TypeId::none)
       evaluator.resolve(module->env, parameter.type);
   checkParameters(declaration.parameters);
-  if (Object* settings = evaluator.settingsOf(mixin))
-    evaluator.finish(*settings);
+  Object* settings = evaluator.settingsOf(mixin);
+  if (!settings)
+    return;
+  evaluator.finish(*settings);
+  checkSweep(declaration.name.text, *settings);
 }
 
 } // namespace

@@ -128,6 +128,7 @@ const Layer* Evaluator::givenLayer(std::string_view name, const Value& value) {
       std::span(&make<ast::Name>({std::string(name), value.origin.range}), 1);
   member.given = &make<Value>(value);
   member.range = value.origin.range;
+  member.setsFixed = true;
   layer.members.push_back(member);
   return &layer;
 }

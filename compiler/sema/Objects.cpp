@@ -229,7 +229,10 @@ bool Evaluator::dropFixed(Object& object, Slot& slot) {
   if (slot.chain.empty() || isGiven)
     return false;
   const ast::FieldDecl& declaration = *slot.field->declaration;
-  report(diag::Kind::FixedField, slot.chain.back().member->range,
+  // Of the values of an axis, the axis is at fault.
+  const Member& last = *slot.chain.back().member;
+  report(diag::Kind::FixedField,
+         last.given ? last.path.back().range : last.range,
          "`" + pathOf(object, slot.name) + "` is derived and cannot be set")
       .note("it is `" +
                 std::string(sources.text(

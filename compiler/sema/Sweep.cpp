@@ -35,6 +35,20 @@ bool isPrefix(const Path& prefix, const Path& path) {
                     });
 }
 
+/// The longer path of two, one of which holds the other; none where there are
+/// no two.
+std::optional<std::string> commonField(const std::vector<Path>& some,
+                                       const std::vector<Path>& others) {
+  for (const Path& path : some)
+    for (const Path& other : others) {
+      if (isPrefix(path, other))
+        return joined(other);
+      if (isPrefix(other, path))
+        return joined(path);
+    }
+  return std::nullopt;
+}
+
 /// A name is a file's name as well.
 std::string sanitized(std::string_view text) {
   constexpr std::string_view plain = "._+=,@-";
@@ -106,6 +120,8 @@ private:
   bool isOverridden(const Path& path) const;
   void dropOverridden(Axis& axis);
   void checkOverlaps();
+  void reportOverlap(const Axis& first, const Axis& second,
+                     const std::string& field);
   void checkCount();
   void checkNames();
   void fail(diag::Kind kind, SourceRange range, std::string message) {
@@ -361,31 +377,33 @@ void SweepReader::dropOverridden(Axis& axis) {
 // ---- checks
 // ------------------------------------------------------------------
 
+/// A field that two axes set would be the later one's alone.
 void SweepReader::checkOverlaps() {
-  struct Place {
-    Path path;
-    size_t axis;
-  };
-  std::map<std::string, Place> places;
-  for (size_t i = 0; i < sweep.axes.size(); ++i)
-    for (const AxisValue& value : sweep.axes[i].values)
+  std::vector<std::vector<Path>> paths; // of each axis
+  for (const Axis& axis : sweep.axes) {
+    std::map<std::string, Path> unique;
+    for (const AxisValue& value : axis.values)
       for (const Setting& setting : value.settings)
-        places.try_emplace(joined(setting.path), Place{setting.path, i});
-  for (const auto& [text, place] : places)
-    for (const auto& [otherText, other] : places) {
-      if (other.axis <= place.axis || !(isPrefix(place.path, other.path) ||
-                                        isPrefix(other.path, place.path)))
-        continue;
-      isGood = false;
-      const Axis& first = sweep.axes[place.axis];
-      const Axis& second = sweep.axes[other.axis];
-      evaluator
-          .report(diag::Kind::DuplicateName, second.range,
-                  "the axes `" + first.path + "` and `" + second.path +
-                      "` both set `" +
-                      (text.size() > otherText.size() ? text : otherText) + "`")
-          .label(first.range, "the other axis");
-    }
+        unique.emplace(joined(setting.path), setting.path);
+    paths.emplace_back();
+    for (auto& [text, path] : unique)
+      paths.back().push_back(std::move(path));
+  }
+  for (size_t second = 0; second < paths.size(); ++second)
+    for (size_t first = 0; first < second; ++first)
+      if (std::optional<std::string> both =
+              commonField(paths[first], paths[second]))
+        reportOverlap(sweep.axes[first], sweep.axes[second], *both);
+}
+
+void SweepReader::reportOverlap(const Axis& first, const Axis& second,
+                                const std::string& field) {
+  isGood = false;
+  evaluator
+      .report(diag::Kind::DuplicateName, second.range,
+              "the axes `" + first.path + "` and `" + second.path +
+                  "` both set `" + field + "`")
+      .label(first.range, "the other axis");
 }
 
 void SweepReader::checkCount() {
@@ -485,19 +503,18 @@ const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
                         size_t point) {
   Layer& layer = evaluator.make<Layer>();
   layer.env = &evaluator.ops()->env;
-  auto add = [&](const std::vector<ast::Name>& path, const Value& value) {
-    Member member;
-    member.path = evaluator.make<std::vector<ast::Name>>(path);
-    member.given = &evaluator.make<Value>(value);
-    member.range = value.origin.range;
-    layer.members.push_back(member);
-  };
   for (size_t i = 0; i < sweep.axes.size(); ++i)
-    for (const Setting& setting : sweep.at(i, point).settings)
-      add(setting.path, setting.value);
-  SourceRange place = sweep.axes.back().range;
-  add({{"name", place}}, {sweep.nameOf(point), evaluator.writtenAt(place)});
-  layer.range = place;
+    for (const Setting& setting : sweep.at(i, point).settings) {
+      Member member;
+      member.path = evaluator.make<std::vector<ast::Name>>(setting.path);
+      member.given = &evaluator.make<Value>(setting.value);
+      member.range = setting.value.origin.range;
+      layer.members.push_back(member);
+    }
+  layer.range = sweep.axes.back().range;
+  Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
+  const Layer& named = *evaluator.givenLayer("name", name);
+  layer.members.push_back(named.members.front());
   return &layer;
 }
 

@@ -170,6 +170,7 @@ struct Member {
   const Value* given = nullptr; // instead of `value`
   SourceRange range;            // of the whole assignment
   const Env* env = nullptr;     // of a turn of `for`, instead of the layer's
+  bool setsFixed = false;       // the compiler's own, of a fixed field
 };
 
 /// What one pair of braces, or one list of arguments, says about a record.
