@@ -33,9 +33,9 @@ TEST(CheckDivisibility, OneMessageForAllDimensions) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].kind, diag::Kind::Indivisible);
   EXPECT_EQ(all[0].message, "`tp` = 3 does not divide `heads` = 8");
-  ASSERT_EQ(all[0].notes.size(), 3u); // 3 divides ffn = 24
-  EXPECT_EQ(all[0].notes[1].message, "nor does it divide `kv_heads` = 4");
-  EXPECT_EQ(all[0].notes[2].message, "nor does it divide `vocab` = 32");
+  ASSERT_EQ(all[0].labels.size(), 3u); // 3 divides ffn = 24
+  EXPECT_EQ(all[0].labels[1].text, "nor does it divide `kv_heads` = 4");
+  EXPECT_EQ(all[0].labels[2].text, "nor does it divide `vocab` = 32");
   EXPECT_EQ(all[0].helps.at(0), "change `tp` to 1, 2 or 4");
 }
 

@@ -97,7 +97,7 @@ recipe::TensorId RecipeWriter::parameter(const std::string& name,
   recipe::Call& made = call("parameter", {}, name);
   made.attributes = {{"shape", valueOf(std::move(dims))},
                      {"init", normal()},
-                     {"decay", valueOf(true)}};
+                     {"decay", valueOf(recipe::Auto{})}};
   return made.result;
 }
 
@@ -110,14 +110,18 @@ recipe::TensorId RecipeWriter::linear(const std::string& name, TensorId x,
                                       TensorId weight) {
   recipe::Call& made = call("linear", {x, weight}, name);
   made.attributes = {{"dims", valueOf(DimsMapping{from, to})},
-                     {"init", normal()}};
+                     {"bias", valueOf(false)},
+                     {"init", normal()},
+                     {"decay", valueOf(recipe::Auto{})}};
   return made.result;
 }
 
 recipe::TensorId RecipeWriter::norm(const std::string& name, TensorId x,
                                     TensorId weight) {
   recipe::Call& made = call("rmsnorm", {x, weight}, name);
-  made.attributes = {{"eps", valueOf(1e-5)}};
+  made.attributes = {{"eps", valueOf(1e-5)},
+                     {"centered", valueOf(false)},
+                     {"decay", valueOf(recipe::Auto{})}};
   return made.result;
 }
 
