@@ -199,9 +199,9 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
                 "Ki`");
     return;
   }
-  if (auto meant = diag::didYouMean(unit.text, names))
-    report.help("did you mean `" + *meant + "`?").fixIt(unit.range, *meant);
-  else if (!isGlued)
+  if (report.suggest(unit.range, unit.text, names))
+    return;
+  if (!isGlued)
     report.help("if no unit was meant, an operator, a comma or a line break "
                 "is missing before `" +
                 unit.text + "`");
