@@ -22,6 +22,9 @@ std::string joined(std::span<const ast::Name> path) {
   return text;
 }
 
+/// A key takes more work than an expression: it is kept, and compared.
+constexpr int64_t stepsOfKey = 4;
+
 class MapFiller {
 public:
   MapFiller(Evaluator& evaluator, Layer& layer)
@@ -125,7 +128,8 @@ private:
   }
 
   void add(Member member) {
-    if (evaluator.fitsElements(layer.members.size() + 1, member.range) &&
+    if (evaluator.takeSteps(stepsOfKey, member.range) &&
+        evaluator.fitsElements(layer.members.size() + 1, member.range) &&
         evaluator.takeBytes(sizeof(Member) + sizeof(Slot), member.range))
       layer.members.push_back(std::move(member));
     else

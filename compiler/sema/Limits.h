@@ -20,7 +20,7 @@ inline constexpr size_t maxString = 1 << 20;
 /// Elements of one list, keys of one map.
 inline constexpr size_t maxElements = 1'000'000;
 /// Bytes of all values together, those that are needed no more included.
-inline constexpr size_t maxBytes = size_t(512) << 20;
+inline constexpr size_t maxBytes = size_t(256) << 20;
 
 } // namespace recipec::sema
 

@@ -319,6 +319,8 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
   const Member& member = *definition.member;
   const Env* env = scopeOf(object, definition, slot.name);
   Value value = member.given ? *member.given : evaluate(member.value, *env);
+  if (slot.field && isDataText(value)) // `auto`, say
+    value = convert(value, *typeOf(object, slot)).value_or(value);
   // `auto` asks for what the schema derives.
   if (value.is<recipe::Auto>() && slot.field) {
     const ast::FieldDecl& declaration = *slot.field->declaration;
@@ -439,6 +441,7 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
 // ------------------------------------------------------------
 
 void Evaluator::finishValue(const Value& value) {
+  DepthGuard guard(*this);
   if (Object* const* object = value.get<Object*>()) {
     finish(**object);
     return;

@@ -30,6 +30,39 @@ TEST(Format, QuantitiesTakeTheirLargestWholeUnit) {
   EXPECT_EQ(formatQuantity({2.5, Unit::epochs}), "2.5 epochs");
 }
 
+TEST(Format, QuantitiesKeepTheUnitThatWasWritten) {
+  auto written = [](double number, std::string_view name) {
+    const UnitName* unit = findUnit(name);
+    return formatQuantity({number * unit->scale, unit->unit, unit});
+  };
+  EXPECT_EQ(written(1.5, "TiB"), "1.5TiB");
+  EXPECT_EQ(written(1024, "MiB"), "1024MiB");
+  EXPECT_EQ(written(1, "GB"), "1GB");
+  EXPECT_EQ(written(0, "GiB"), "0GiB");
+  EXPECT_EQ(written(36, "h"), "36h");
+  EXPECT_EQ(written(1, "steps"), "1 step");
+  EXPECT_EQ(written(2, "epoch"), "2 epochs");
+  // What needs many digits is shorter in another unit.
+  EXPECT_EQ(written(1.0 / 3, "h"), "20min");
+}
+
+TEST(Format, EqualAmountsAreEqualHoweverTheyAreWritten) {
+  const UnitName* mebibyte = findUnit("MiB");
+  Quantity plain{0x1p30, Unit::bytes};
+  EXPECT_EQ(plain, (Quantity{0x1p30, Unit::bytes, mebibyte}));
+  EXPECT_NE(plain, (Quantity{0x1p30, Unit::tokens}));
+}
+
+TEST(Format, KeysThatAreNoNamesStandInBrackets) {
+  EXPECT_EQ(formatKey("hidden_2"), "hidden_2");
+  EXPECT_EQ(formatKey("a b"), R"(["a b"])");
+  EXPECT_EQ(formatKey("2d"), R"(["2d"])");
+  EXPECT_EQ(formatKey("for"), R"(["for"])");
+  EXPECT_EQ(formatKey(""), R"([""])");
+  EXPECT_EQ(formatValue({Record{"", {{"a.b", {int64_t(1), {}}}}}, {}}, {}),
+            R"({ ["a.b"] = 1 })");
+}
+
 TEST(Format, StringsAreEscaped) {
   EXPECT_EQ(formatString("a\"b\\c\n\t{x}"), R"("a\"b\\c\n\t\{x}")");
 }
