@@ -74,6 +74,21 @@ void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
   }
 }
 
+void Evaluator::addOperand(ast::ExprId id, const Env& env,
+                           std::vector<Operand>& operands) {
+  Operand operand;
+  operand.text = std::string(sources.text((*env.file)[id].range));
+  operand.value = evaluate(id, env);
+  findOperand(id, env, operand);
+  if (operand.text.starts_with(outerPrefix) && operand.slot)
+    operand.text = pathOf(*operand.object, operand.slot->name);
+  bool isKnown = std::any_of(
+      operands.begin(), operands.end(),
+      [&](const Operand& other) { return other.text == operand.text; });
+  if (!isKnown && isScalar(operand.value))
+    operands.push_back(std::move(operand));
+}
+
 void Evaluator::collectOperands(ast::ExprId id, const Env& env,
                                 std::vector<Operand>& operands) {
   const ast::Expr& expr = (*env.file)[id];
@@ -83,17 +98,7 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
   bool isLeaf = std::holds_alternative<ast::NameRef>(expr.node) ||
                 std::holds_alternative<ast::Member>(expr.node);
   if (isLeaf) {
-    Operand operand;
-    operand.text = std::string(sources.text(expr.range));
-    operand.value = evaluate(id, env);
-    findOperand(id, env, operand);
-    if (operand.text.starts_with(outerPrefix) && operand.slot)
-      operand.text = pathOf(*operand.object, operand.slot->name);
-    bool isKnown = std::any_of(
-        operands.begin(), operands.end(),
-        [&](const Operand& other) { return other.text == operand.text; });
-    if (!isKnown && isScalar(operand.value))
-      operands.push_back(std::move(operand));
+    addOperand(id, env, operands);
   } else if (auto* unary = std::get_if<ast::Unary>(&expr.node)) {
     collect(unary->operand);
   } else if (auto* binary = std::get_if<ast::Binary>(&expr.node)) {
@@ -116,8 +121,11 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
     for (const ast::Argument& argument : call->arguments)
       collect(argument.value);
   } else if (auto* index = std::get_if<ast::Index>(&expr.node)) {
-    collect(index->base);
+    addOperand(id, env, operands);
     collect(index->index);
+  } else if (auto* text = std::get_if<ast::StringLiteral>(&expr.node)) {
+    for (ast::ExprId hole : text->holes)
+      collect(hole);
   } else if (auto* list = std::get_if<ast::ListExpr>(&expr.node)) {
     for (ast::ExprId element : list->elements)
       collect(element);

@@ -428,6 +428,8 @@ private:
                     const Env& env);
 
   // Conditions.cpp
+  void addOperand(ast::ExprId id, const Env& env,
+                  std::vector<Operand>& operands);
   void collectOperands(ast::ExprId id, const Env& env,
                        std::vector<Operand>& operands);
   void reportFailed(Object& object, size_t layerIndex,

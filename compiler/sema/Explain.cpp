@@ -48,6 +48,7 @@ private:
   void reportNone(const Target& target, SourceRange range,
                   std::string_view what);
   Source sourceOf(Object& object, Slot& slot);
+  bool isInRecipe(const Object& object) const;
   std::string expressionOf(const Source& source) const;
   std::vector<Explanation::Operand> operandsOf(const Source& source);
   std::string textOf(const Value& value);
@@ -175,6 +176,13 @@ Source Explainer::sourceOf(Object& object, Slot& slot) {
           evaluator.schemaScope(object, slot.name)};
 }
 
+bool Explainer::isInRecipe(const Object& object) const {
+  const Object* at = &object;
+  while (at->container)
+    at = at->container;
+  return at == evaluator.root;
+}
+
 std::string Explainer::expressionOf(const Source& source) const {
   if (source.expr == ast::ExprId::none ||
       Evaluator::isConstant(*source.env->file, source.expr))
@@ -189,8 +197,9 @@ std::vector<Explanation::Operand> Explainer::operandsOf(const Source& source) {
     return operands;
   for (Operand& each : evaluator.directOperands(source.expr, *source.env)) {
     Explanation::Operand operand;
+    bool isField = each.slot && isInRecipe(*each.object);
     operand.name =
-        each.slot ? evaluator.pathOf(*each.object, each.slot->name) : each.text;
+        isField ? evaluator.pathOf(*each.object, each.slot->name) : each.text;
     operand.value = textOf(each.value);
     operand.origin = each.value.origin;
     // What is used twice is taken apart once.

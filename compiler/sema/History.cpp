@@ -86,9 +86,8 @@ private:
     SourceRange range =
         (*object.schema->file)[field.declaration->defaultValue].range;
     // A record that takes another's place brings its defaults again.
-    std::erase_if(found, [&](const Entry& entry) {
-      return entry.range == range;
-    });
+    std::erase_if(found,
+                  [&](const Entry& entry) { return entry.range == range; });
     add(Entry::Kind::defaultValue, range);
   }
 
@@ -194,7 +193,10 @@ bool isSwept(const ast::File& file, const ast::RecipeDecl& recipe,
 
 std::string ownerOf(const Evaluator& evaluator, SourceRange range) {
   const ast::File* file = evaluator.fileOf(range.source);
-  if (!file)
+  // Data declares nothing.
+  bool isData =
+      file && evaluator.sources.kind(range.source) == SourceKind::data;
+  if (!file || isData)
     return "";
   for (const ast::Declaration& declaration : file->declarations) {
     if (!contains(declaration.range, range))
