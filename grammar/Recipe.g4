@@ -137,7 +137,7 @@ expression : conditional | operation ;
 
 conditional : IF expression THEN expression ELSE expression ;
 
-operation : operand (binaryOperator operand)* ;
+operation : operand (binaryOperator operand | IS typeTerm)* ;
 
 binaryOperator
   : PLUS | MINUS | STAR | SLASH | PERCENT
@@ -202,6 +202,7 @@ FUN : 'fun' ;
 IF : 'if' ;
 IMPORT : 'import' ;
 IN : 'in' ;
+IS : 'is' ;
 LET : 'let' ;
 MIXIN : 'mixin' ;
 MODEL : 'model' ;

@@ -140,6 +140,11 @@ struct Binary {
   ExprId right;
   SourceRange opRange;
 };
+/// `operand is type`: whether the value fits where that type is due.
+struct TypeTest {
+  ExprId operand;
+  TypeId type;
+};
 /// `if condition then a else b`
 struct Conditional {
   ExprId condition;
@@ -155,7 +160,7 @@ struct Expr {
   SourceRange range;
   std::variant<KeywordLiteral, IntLiteral, FloatLiteral, QuantityLiteral,
                StringLiteral, NameRef, Member, Index, Call, Amend, ListExpr,
-               Comprehension, Unary, Binary, Conditional, RecordExpr>
+               Comprehension, Unary, Binary, TypeTest, Conditional, RecordExpr>
       node;
 };
 

@@ -323,6 +323,11 @@ private:
     child(node.left);
     child(node.right);
   }
+  void print(const TypeTest& node, SourceRange range) {
+    line("is", range);
+    child(node.operand);
+    child(node.type);
+  }
   void print(const Conditional& node, SourceRange range) {
     line("conditional", range);
     child("if", node.condition);

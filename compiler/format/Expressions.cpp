@@ -53,14 +53,17 @@ std::string Writer::flat(ast::TypeId id) {
   if (const auto* node = std::get_if<ast::FunctionType>(&type.node)) {
     for (ast::TypeId parameter : node->parameters)
       result += (result.empty() ? "" : ", ") + flat(parameter);
-    bool isUnion =
-        std::holds_alternative<ast::UnionType>(file[node->result].node);
-    std::string made = flat(node->result);
-    return "fun(" + result + "): " + (isUnion ? "(" + made + ")" : made);
+    return "fun(" + result + "): " + typeTerm(node->result);
   }
   for (ast::TypeId member : std::get<ast::UnionType>(type.node).members)
     result += (result.empty() ? "" : " | ") + flat(member);
   return result;
+}
+
+/// A type in brackets where it is a union.
+std::string Writer::typeTerm(ast::TypeId id) {
+  bool isUnion = std::holds_alternative<ast::UnionType>(file[id].node);
+  return isUnion ? "(" + flat(id) + ")" : flat(id);
 }
 
 int Writer::strength(ast::ExprId id) const {
@@ -69,6 +72,8 @@ int Writer::strength(ast::ExprId id) const {
     return ast::strength(binary->op);
   if (const auto* unary = std::get_if<ast::Unary>(&node))
     return ast::strength(unary->op);
+  if (std::holds_alternative<ast::TypeTest>(node))
+    return ast::comparisonStrength;
   if (std::holds_alternative<ast::Conditional>(node))
     return 0;
   return ast::suffixStrength;
@@ -201,6 +206,11 @@ Writer::Flat Writer::flatNode(const ast::Expr& expr) {
       return concatenate({writer.flat(node.left, sides(node.op).left), op,
                           writer.flat(node.right, sides(node.op).right)});
     }
+    Flat operator()(const ast::TypeTest& node) {
+      return concatenate(
+          {writer.flat(node.operand, ast::comparisonStrength + 1), " is ",
+           writer.typeTerm(node.type)});
+    }
     Flat operator()(const ast::Conditional& node) {
       return concatenate({"if ", writer.flat(node.condition, 1), " then ",
                           writer.flat(node.thenValue, 1), " else ",
@@ -297,6 +307,10 @@ void Writer::writeNode(const ast::Expr& expr, int indent, int reserve) {
     }
     void operator()(const ast::Binary& node) {
       writer.binary(node, indent, reserve);
+    }
+    void operator()(const ast::TypeTest& node) {
+      writer.write(node.operand, ast::comparisonStrength + 1, indent, reserve);
+      writer.out += " is " + writer.typeTerm(node.type);
     }
     void operator()(const ast::Conditional& node) {
       writer.conditional(node, indent, reserve);
@@ -467,6 +481,8 @@ bool Writer::hasOuterBrace(ast::ExprId id) const {
     return hasOuterBrace(call->callee);
   if (const auto* unary = std::get_if<ast::Unary>(&node))
     return hasOuterBrace(unary->operand);
+  if (const auto* test = std::get_if<ast::TypeTest>(&node))
+    return hasOuterBrace(test->operand);
   if (const auto* binary = std::get_if<ast::Binary>(&node))
     return hasOuterBrace(binary->left) || hasOuterBrace(binary->right);
   if (const auto* choice = std::get_if<ast::Conditional>(&node))

@@ -86,6 +86,7 @@ private:
   /// The same in brackets where it binds less than `strength`.
   Flat flat(ast::ExprId id, int strength);
   std::string flat(ast::TypeId id);
+  std::string typeTerm(ast::TypeId id);
   Flat flat(const ast::Argument& argument);
   Flat flat(const ast::Clause& clause);
   Flat flatNode(const ast::Expr& expr);

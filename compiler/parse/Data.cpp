@@ -228,14 +228,12 @@ bool DataReader::isStrictJson() {
   Checker checker;
   if (nlohmann::json::sax_parse(whole, &checker))
     return true;
-  size_t end = std::min(checker.at, whole.size());
-  size_t begin = end - std::min(end, size_t(1));
-  bool isEnd = checker.at > whole.size() || begin == whole.size();
-  if (isEnd)
-    report({source, uint32_t(whole.size()), uint32_t(whole.size())},
-           "the file ends here, in the middle of a value");
+  uint32_t last = uint32_t(whole.find_last_not_of(" \t\r\n") + 1);
+  uint32_t end = uint32_t(std::min(checker.at, whole.size()));
+  if (end == 0 || checker.at > last)
+    report({source, last, last}, "the file ends here, and no value does");
   else
-    report({source, uint32_t(begin), uint32_t(end)}, "this is not JSON")
+    report({source, end - 1, end}, "this is not JSON")
         .help("JSON has neither comments nor trailing commas, and its strings "
               "stand between `\"`");
   return false;

@@ -137,9 +137,10 @@ private:
     case Grammar::RuleClause:
       if (expects(TokenType::IN))
         return "`in`";
-      return error.inside == Grammar::RuleList ? "`,` or `]`" : listExpected();
+      return error.inside == Grammar::RuleList ? "`for` or `]`"
+                                               : listExpected();
     case Grammar::RuleList:
-      return "`,` or `]`";
+      return expects(TokenType::COMMA) ? "`,` or `]`" : "`for` or `]`";
     case Grammar::RuleSelection:
     case Grammar::RuleSelected:
       return expects(TokenType::IDENTIFIER) ? "a name or `}`"
@@ -149,6 +150,10 @@ private:
         return "`(`";
       return previous() == TokenType::LPAREN ? "a parameter or `)`"
                                              : "`,` or `)`";
+    case Grammar::RuleFunctionType:
+      if (!expects(TokenType::RPAREN))
+        break;
+      return previous() == TokenType::LPAREN ? "a type or `)`" : "`,` or `)`";
     case Grammar::RuleSuffix:
       if (!expects(TokenType::RPAREN))
         break;
@@ -190,9 +195,8 @@ private:
       bool isSkipped = (prolongs && (isBinaryOperator(type) || isSuffix(type) ||
                                      type == TokenType::IDENTIFIER)) ||
                        (hasExpression && beginsExpression(type)) ||
-                       (isName(type) && type != TokenType::IDENTIFIER &&
-                        type != TokenType::AMENDS && type != TokenType::AS &&
-                        type != TokenType::WITH);
+                       (isName(type) && expects(TokenType::IDENTIFIER) &&
+                        type != TokenType::IDENTIFIER);
       if (!isSkipped)
         add(type == TokenType::EOF ? list.endName : describeType(type));
     }
@@ -253,6 +257,8 @@ private:
          (next() == TokenType::SLASH || next() == TokenType::STAR));
     if (isComment)
       return "comments begin with `#`";
+    if (isRemainder())
+      return remainderHelp();
     switch (error.rule) {
     case Grammar::RuleSetting:
       return settingHelp();
@@ -267,8 +273,8 @@ private:
     case Grammar::RuleClause:
       return "a comprehension is written `[x for x in xs]`";
     case Grammar::RuleList:
-      if (isRemainder())
-        return remainderHelp();
+      if (!expects(TokenType::COMMA))
+        return "a comprehension is written `[x for x in xs if x > 0]`";
       if (beginsExpression(found()))
         return "put a comma between the elements";
       return {};
@@ -339,8 +345,6 @@ private:
   }
 
   std::string itemHelp() const {
-    if (isRemainder())
-      return remainderHelp();
     if (found() == TokenType::ASSIGN)
       return "`==` compares; one item sets one value";
     if (found() == TokenType::COMMA)

@@ -54,10 +54,12 @@ static ast::BinaryOp binaryOp(size_t type) {
 
 /// The parts of an operation and how far they have been read.
 struct Transformer::OperandList {
-  std::vector<Grammar::OperandContext*> operands;
-  std::vector<size_t> operators; // token indices
-  size_t next = 0;               // operand
-  size_t prefix = 0;             // of that operand
+  std::vector<Grammar::OperandContext*> operands; // none behind `is`
+  std::vector<size_t> operators;                  // token indices
+  std::vector<Grammar::TypeTermContext*> types;   // behind each `is`
+  size_t nextType = 0;
+  size_t next = 0;   // operand
+  size_t prefix = 0; // of that operand
 
   /// The operator behind the operands read so far.
   bool hasOperator() const { return next > 0 && next - 1 < operators.size(); }
@@ -81,9 +83,18 @@ ast::ExprId Transformer::conditional(Grammar::ConditionalContext* context) {
 
 ast::ExprId Transformer::operation(Grammar::OperationContext* context) {
   OperandList list;
-  list.operands = context->operand();
-  for (auto* op : context->binaryOperator())
-    list.operators.push_back(firstToken(op));
+  list.types = context->typeTerm();
+  for (auto* child : context->children) {
+    if (auto* operand = dynamic_cast<Grammar::OperandContext*>(child)) {
+      list.operands.push_back(operand);
+    } else if (auto* op =
+                   dynamic_cast<Grammar::BinaryOperatorContext*>(child)) {
+      list.operators.push_back(firstToken(op));
+    } else if (auto* type = dynamic_cast<Grammar::TypeTermContext*>(child)) {
+      list.operators.push_back(firstToken(type) - 1);
+      list.operands.push_back(nullptr);
+    }
+  }
   return climb(list, 0);
 }
 
@@ -92,6 +103,12 @@ ast::ExprId Transformer::climb(OperandList& list, int weakest) {
   std::optional<size_t> last; // the operator before, if it does not chain
   while (list.hasOperator()) {
     size_t token = list.op();
+    if (tokens->tokens[token].type == TokenType::IS) {
+      if (ast::comparisonStrength < weakest)
+        break;
+      left = typeTest(left, list);
+      continue;
+    }
     ast::BinaryOp op = binaryOp(tokens->tokens[token].type);
     if (ast::strength(op) < weakest)
       break;
@@ -105,6 +122,14 @@ ast::ExprId Transformer::climb(OperandList& list, int weakest) {
                     std::max(depthOf(left), depthOf(right)));
   }
   return left;
+}
+
+ast::ExprId Transformer::typeTest(ast::ExprId operand, OperandList& list) {
+  ++list.next;
+  Grammar::TypeTermContext* type = list.types[list.nextType++];
+  SourceRange whole = cover(file[operand].range, range(type));
+  return makeExpr(ast::TypeTest{operand, typeTerm(type)}, whole,
+                  depthOf(operand));
 }
 
 void Transformer::reportChain(size_t first, size_t second) {

@@ -89,6 +89,7 @@ bool isReservedWord(size_t type) {
   case TokenType::FUN:
   case TokenType::IF:
   case TokenType::IN:
+  case TokenType::IS:
   case TokenType::LET:
   case TokenType::NONE:
   case TokenType::NOT:
@@ -163,6 +164,7 @@ bool isBinaryOperator(size_t type) {
   case TokenType::RANGE:
   case TokenType::ARROW:
   case TokenType::IN:
+  case TokenType::IS:
     return true;
   default:
     return false;

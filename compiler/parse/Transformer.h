@@ -97,6 +97,7 @@ private:
   ast::ExprId operation(Grammar::OperationContext* context);
   struct OperandList;
   ast::ExprId climb(OperandList& operands, int weakest);
+  ast::ExprId typeTest(ast::ExprId operand, OperandList& list);
   void reportChain(size_t first, size_t second);
   ast::ExprId prefixed(OperandList& operands);
   ast::ExprId suffixed(Grammar::OperandContext* context);

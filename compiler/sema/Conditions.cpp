@@ -101,6 +101,8 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
     addOperand(id, env, operands);
   } else if (auto* unary = std::get_if<ast::Unary>(&expr.node)) {
     collect(unary->operand);
+  } else if (auto* test = std::get_if<ast::TypeTest>(&expr.node)) {
+    collect(test->operand);
   } else if (auto* binary = std::get_if<ast::Binary>(&expr.node)) {
     collect(binary->left);
     bool isAnd = binary->op == ast::BinaryOp::logicalAnd;

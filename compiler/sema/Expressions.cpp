@@ -161,6 +161,13 @@ struct Evaluator::NodeEvaluator {
   Value operator()(const ast::Binary& node) const {
     return self.binary(node, range, env);
   }
+  Value operator()(const ast::TypeTest& node) const {
+    Value value = evaluate(node.operand);
+    if (value.isPoison())
+      return value;
+    const Type& type = *self.resolve(env, node.type);
+    return {self.convert(value, type).has_value(), origin()};
+  }
   Value operator()(const ast::Conditional& node) const {
     std::optional<bool> value =
         self.condition(node.condition, env, "the condition of `if`");

@@ -106,6 +106,7 @@ struct NameCheck::Walk {
     self.check(node.left);
     self.check(node.right);
   }
+  void operator()(const ast::TypeTest& node) const { self.check(node.operand); }
   void operator()(const ast::Conditional& node) const {
     self.check(node.condition);
     self.check(node.thenValue);
