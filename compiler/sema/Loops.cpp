@@ -8,8 +8,11 @@
 namespace recipec::sema {
 namespace {
 
-/// A rough size of what a turn leaves behind: its scope and variables.
-constexpr size_t bytesOfTurn = sizeof(Env) + sizeof(Locals) + 256;
+/// What a turn leaves behind: its scope, and its variables.
+size_t bytesOfTurn(size_t variables) {
+  using Binding = decltype(Locals::names)::value_type;
+  return sizeof(Env) + sizeof(Locals) + variables * sizeof(Binding);
+}
 
 bool isSource(const Value& value) {
   return value.is<const ListValue*>() || value.is<Range>() ||
@@ -55,14 +58,17 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
     return std::nullopt;
   SourceRange range = (*around.file)[source].range;
   if (!isSource(value)) {
-    evaluator.report(diag::Kind::WrongType, range,
-                     "`for` goes over a list, a range or a map, and this is "
-                     "of type `" +
-                         evaluator.fullTypeNameOf(value) + "`");
+    auto builder =
+        evaluator.report(diag::Kind::WrongType, range,
+                         "`for` goes over a list, a range or a map, and this "
+                         "is of type `" +
+                             evaluator.fullTypeNameOf(value) + "`");
+    if (value.is<int64_t>() || value.is<DimRef>())
+      builder.help("write `0.." + std::string(evaluator.sources.text(range)) +
+                   "`");
     return std::nullopt;
   }
   if (value.is<Object*>() && variables.size() == 1) {
-    std::string written(evaluator.sources.text(range));
     evaluator
         .report(diag::Kind::WrongType, range,
                 "`for` goes over a map with two names, for key and value")
@@ -98,7 +104,8 @@ Value Turns::elementOf(int64_t turn) const {
 }
 
 const Env* Turns::scope(int64_t turn) {
-  if (!evaluator->takeStep(range) || !evaluator->takeBytes(bytesOfTurn, range))
+  if (!evaluator->takeStep(range) ||
+      !evaluator->takeBytes(bytesOfTurn(variables->size()), range))
     return nullptr;
   Value element = elementOf(turn);
   if (element.isPoison())
