@@ -80,8 +80,9 @@ private:
     SourceRange place = placeOf(argument);
     if (target.value) {
       isGood = false;
-      evaluator.report(diag::Kind::DuplicateName, place,
-                       "`" + callee + "` is given `" + name + "` twice")
+      evaluator
+          .report(diag::Kind::DuplicateName, place,
+                  "`" + callee + "` is given `" + name + "` twice")
           .label(target.range, "it is given here first");
       return;
     }
@@ -127,8 +128,7 @@ private:
       evaluator
           .report(diag::Kind::MissingArgument, range,
                   "`" + callee + "` needs `" + parameter.name.text + "`")
-          .label(parameter.name.range,
-                 "`" + callee + "` is declared with it");
+          .label(parameter.name.range, "`" + callee + "` is declared with it");
       return;
     }
     Value value = evaluator.evaluate(parameter.defaultValue, outside);

@@ -82,9 +82,10 @@ void Evaluator::addOperand(ast::ExprId id, const Env& env,
   findOperand(id, env, operand);
   if (operand.text.starts_with(outerPrefix) && operand.slot)
     operand.text = pathOf(*operand.object, operand.slot->name);
-  bool isKnown = std::any_of(
-      operands.begin(), operands.end(),
-      [&](const Operand& other) { return other.text == operand.text; });
+  bool isKnown =
+      std::any_of(operands.begin(), operands.end(), [&](const Operand& other) {
+        return other.text == operand.text;
+      });
   if (!isKnown && isScalar(operand.value))
     operands.push_back(std::move(operand));
 }
