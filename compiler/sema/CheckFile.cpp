@@ -92,11 +92,15 @@ bool FileCheck::isWhole(Object& object) {
 }
 
 void FileCheck::checkConstant(const Value& value) {
-  Object* const* object = value.get<Object*>();
-  if (!object) {
-    evaluator.finishValue(value);
+  if (const ListValue* const* list = value.get<const ListValue*>()) {
+    for (const Value& element : (*list)->elements)
+      if (evaluator.takeStep(element.origin.range))
+        checkConstant(element);
     return;
   }
+  Object* const* object = value.get<Object*>();
+  if (!object)
+    return;
   const Object& record = **object;
   Object* copy =
       evaluator.makeObject(record.schema, record.layers, record.range);

@@ -104,11 +104,13 @@ void Evaluator::loadImports(Module& module) {
     if (!import)
       continue;
     loading.back().import = import;
-    if (!entry.selected)
+    Module* const* file = nullptr;
+    if (entry.selected)
+      file = importTarget(module, *import).get<Module*>();
+    if (file)
+      selectedEntry(**file, *entry.selected); // its value can wait
+    else
       entryValue(module, entry);
-    else if (Module* const* target =
-                 importTarget(module, *import).get<Module*>())
-      selectedEntry(**target, *entry.selected);
   }
   loading.pop_back();
 }

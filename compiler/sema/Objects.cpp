@@ -208,14 +208,14 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
       return slot.chain.back().member->range;
     return slot.field ? slot.field->range : SourceRange{};
   };
-  auto first = std::find_if(
-      running.begin(), running.end(), [&](const auto& entry) {
+  auto first =
+      std::find_if(running.begin(), running.end(), [&](const auto& entry) {
         return entry.first == &object && entry.second == &slot;
       });
   std::vector<CycleLink> links;
   for (auto at = first; at < running.end(); ++at)
-    links.push_back({pathOf(*at->first, at->second->name),
-                     placeOf(*at->second)});
+    links.push_back(
+        {pathOf(*at->first, at->second->name), placeOf(*at->second)});
   reportRecursion(links);
 }
 
@@ -283,8 +283,8 @@ Value Evaluator::adoptElements(Object& object, const Slot& slot,
     if (!record)
       continue;
     std::string key = std::string(slot.name) + "[" + std::to_string(i) + "]";
-    adopted[i].data = copyInto(**record, object,
-                               make<ast::Name>({std::move(key), {}}).text);
+    adopted[i].data =
+        copyInto(**record, object, make<ast::Name>({std::move(key), {}}).text);
   }
   Value result = makeList(std::move(adopted), list.origin.range);
   result.origin = list.origin;
@@ -433,8 +433,9 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
   Value result{makeObject(record->schema, std::move(layers), last.range),
                writtenAt(last.range)};
   // Values of a map are typed by the field that holds it.
-  return record->schema ? result
-                        : typedSlot(object, slot, std::move(result), last.range);
+  return record->schema
+             ? result
+             : typedSlot(object, slot, std::move(result), last.range);
 }
 
 // ---- completeness
@@ -472,10 +473,13 @@ void Evaluator::finish(Object& object) {
       check(object, checkOwnSchema, *require, item.range);
     }
   }
-  for (size_t i = 0; i < object.layers.size(); ++i)
-    for (const ast::Require* require : object.layers[i]->conditions)
-      check(object, i, *require,
-            (*object.layers[i]->env->file)[require->condition].range);
+  for (size_t i = 0; i < object.layers.size(); ++i) {
+    const Layer& layer = *object.layers[i];
+    for (const ast::Let* let : layer.lets)
+      finishValue(letValue(*let, *scopeOf(object, layer)));
+    for (const ast::Require* require : layer.conditions)
+      check(object, i, *require, (*layer.env->file)[require->condition].range);
+  }
 }
 
 } // namespace recipec::sema
