@@ -76,6 +76,23 @@ std::string realText(double value) {
   return text;
 }
 
+/// A number as it is written, `1e-4` or `8Ki tokens`: the text without signs of
+/// an expression.
+bool isNumberText(std::string_view text) {
+  std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.empty() || !std::isdigit(static_cast<unsigned char>(digits[0])))
+    return false;
+  for (size_t i = 1; i < digits.size(); ++i) {
+    bool isSign = digits[i] == '-' || digits[i] == '+';
+    bool isExponent = digits[i - 1] == 'e' || digits[i - 1] == 'E';
+    bool isPart = std::isalnum(static_cast<unsigned char>(digits[i])) ||
+                  digits[i] == '.' || digits[i] == '_' || digits[i] == ' ';
+    if (!isPart && !(isSign && isExponent))
+      return false;
+  }
+  return digits.find("..") == std::string_view::npos;
+}
+
 /// `llama.llama3_8b`
 bool isDottedName(std::string_view text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
@@ -268,8 +285,8 @@ void SweepReader::addLeaves(const Path& path, const Value& value,
   }
   Setting setting{path, value, {}};
   setting.value.origin = evaluator.writtenAt(range);
-  setting.text =
-      record ? namedText(value, **record, range) : sanitized(textOf(value));
+  setting.text = record ? namedText(value, **record, range)
+                        : sanitized(textOf(setting.value));
   result.settings.push_back(std::move(setting));
 }
 
@@ -296,7 +313,13 @@ SourceRange SweepReader::rangeOf(const Slot& slot, SourceRange otherwise) {
   return (*env.file)[last.member->value].range;
 }
 
+/// Numbers are as the user wrote them, where they are written.
 std::string SweepReader::textOf(const Value& value) {
+  SourceRange range = value.origin.range;
+  bool isNumber = value.isNumber() || value.is<recipe::Quantity>();
+  if (isNumber && range.isValid() &&
+      isNumberText(evaluator.sources.text(range)))
+    return std::string(evaluator.sources.text(range));
   if (const std::string* text = value.get<std::string>())
     return *text;
   if (const double* real = value.get<double>())
