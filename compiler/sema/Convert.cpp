@@ -350,6 +350,44 @@ std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
   return std::nullopt;
 }
 
+// ---- `is`
+// ----------------------------------------------------------------------
+
+bool Evaluator::fits(const Value& value, const Type& type) {
+  DepthGuard guard(*this);
+  if (!takeStep(value.origin.range))
+    return false;
+  auto fitsOne = [&](const Type* member) { return fits(value, *member); };
+  if (type.kind == Type::Kind::unionOf)
+    return std::any_of(type.members.begin(), type.members.end(), fitsOne);
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (list && type.kind == Type::Kind::list)
+    return std::all_of(
+        (*list)->elements.begin(), (*list)->elements.end(),
+        [&](const Value& element) { return fits(element, *type.element); });
+  // A record without a schema would be converted, and its values when they are
+  // read; to ask reports nothing.
+  Object* const* object = value.get<Object*>();
+  if (object && !(*object)->schema)
+    return recordFits(**object, type);
+  return convert(value, type).has_value();
+}
+
+bool Evaluator::recordFits(Object& object, const Type& type) {
+  bool isMap = type.kind == Type::Kind::map;
+  if (!isMap && type.kind != Type::Kind::schema)
+    return type.kind == Type::Kind::any;
+  if (!isMap && distanceTo(object, *type.schema) > 0)
+    return false;
+  return std::all_of(object.slots.begin(), object.slots.end(), [&](Slot& slot) {
+    const Type* due = type.element;
+    if (!isMap)
+      due = resolve(*type.schema->layer.env,
+                    type.schema->find(slot.name)->declaration->type);
+    return fits(force(object, slot), *due);
+  });
+}
+
 Value Evaluator::expect(const Value& value, const Type& type, SourceRange range,
                         const std::string& what) {
   if (std::optional<Value> converted = convert(value, type))

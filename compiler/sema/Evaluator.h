@@ -159,6 +159,8 @@ public:
   std::string fullTypeNameOf(const Value& value);
   /// The value as the type has it; none when it does not fit.
   std::optional<Value> convert(const Value& value, const Type& type);
+  /// Whether the value would fit, of a map or record each of its values.
+  bool fits(const Value& value, const Type& type);
   void reportMismatch(const Value& value, const Type& type, SourceRange range,
                       const std::string& what);
   /// Converts or reports; `what` names the place: `` `parallel.tp` ``.
@@ -351,6 +353,7 @@ private:
   std::optional<Value> convertUnion(const Value& value, const Type& type);
   const Type* nearestRecord(Object& object, const Type& type);
   int64_t distanceTo(Object& object, const Schema& schema);
+  bool recordFits(Object& object, const Type& type);
   bool keepsContract(const Function& function, const Type& type);
   bool reportElementMismatch(const Value& value, const Type& type,
                              SourceRange range, const std::string& what);

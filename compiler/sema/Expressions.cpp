@@ -166,7 +166,7 @@ struct Evaluator::NodeEvaluator {
     if (value.isPoison())
       return value;
     const Type& type = *self.resolve(env, node.type);
-    return {self.convert(value, type).has_value(), origin()};
+    return {self.fits(value, type), origin()};
   }
   Value operator()(const ast::Conditional& node) const {
     std::optional<bool> value =
