@@ -9,7 +9,9 @@
 
 namespace recipec::sema {
 
-inline bool beginsCodePoint(char byte) { return (byte & 0xC0) != 0x80; }
+inline bool beginsCodePoint(char byte) {
+  return (byte & 0xC0) != 0x80;
+}
 
 inline int64_t countCodePoints(std::string_view text) {
   return std::count_if(text.begin(), text.end(), beginsCodePoint);
