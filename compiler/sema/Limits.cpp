@@ -43,8 +43,7 @@ void Evaluator::reportDepth(SourceRange range) {
   size_t first = running.size() - std::min(running.size(), shownLinks);
   for (size_t i = first; i < running.size(); ++i)
     builder.label(running[i].first->range,
-                  "through `" +
-                      pathOf(*running[i].first, running[i].second->name) + "`");
+                  "through `" + std::string(running[i].second->name) + "`");
   first = runningEntries.size() - std::min(runningEntries.size(), shownLinks);
   for (size_t i = first; i < runningEntries.size(); ++i) {
     SourceRange name = runningEntries[i].second->nameRange;

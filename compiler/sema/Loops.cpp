@@ -53,6 +53,13 @@ std::optional<std::vector<Value>> Evaluator::elementsOf(const Value& value,
 std::optional<Turns> Turns::of(Evaluator& evaluator,
                                const std::vector<ast::Name>& variables,
                                ast::ExprId source, const Env& around) {
+  if (variables.size() > 1 && variables[0].text == variables[1].text) {
+    evaluator
+        .report(diag::Kind::DuplicateName, variables[1].range,
+                "`" + variables[1].text + "` is bound twice")
+        .label(variables[0].range, "it is bound here first");
+    return std::nullopt;
+  }
   Value value = evaluator.evaluate(source, around);
   if (value.isPoison())
     return std::nullopt;
