@@ -35,7 +35,8 @@ constexpr Option optionTable[] = {
      "what to print: tokens, ast, recipe, graph, program, schedule, memory or "
      "plan"},
     {OptionId::output, "--output", "-o", "OUT",
-     "write to the file OUT instead of standard output"},
+     "write to the file OUT instead of standard output; into a folder, a file "
+     "each, where OUT is one or ends in `/`"},
     {OptionId::json, "--json", "", "", "print JSON"},
     {OptionId::checkOnly, "--check", "", "",
      "change nothing; exit 1 where a file would change"},
@@ -61,8 +62,8 @@ void printOverview(std::ostream& out) {
   for (const Command& command : commands())
     printOption(out, std::string(command.name), command.summary);
   out << "\nA recipe is named by its file, or by FILE:NAME where a file holds "
-         "several;\n`std/...` is a file of the standard library. See "
-         "`recipec COMMAND --help`.\n";
+         "several; a point\nof its sweep by FILE:NAME@PATH=VALUE. `std/...` is "
+         "a file of the standard library.\nSee `recipec COMMAND --help`.\n";
 }
 
 void printHelp(const Command& command, std::ostream& out) {
@@ -256,9 +257,10 @@ const std::vector<Command>& commands() {
        "FILE[:NAME]... [options]",
        "parse, type-check and plan memory; exit 0 when launchable",
        "Compiles each recipe as `plan` would and prints what is wrong with it. "
-       "Exits 0\nwhen every recipe can be launched, 1 with diagnostics. With "
-       "--fix, misspelt names\nthat have one likely meaning are corrected in "
-       "the files first.",
+       "Exits 0\nwhen every recipe can be launched, 1 with diagnostics. FILE "
+       "alone is every recipe,\nevery point of their sweeps, and what else the "
+       "file declares. With --fix, misspelt\nnames that have one likely meaning "
+       "are corrected in the files first.",
        {OptionId::set, OptionId::json, OptionId::fix},
        1,
        anyNumber,
@@ -267,7 +269,8 @@ const std::vector<Command>& commands() {
        "FILE[:NAME] [options]",
        "compile a recipe into a plan, or print any stage of it",
        "Compiles a recipe and prints the plan as JSON, or with --emit what an "
-       "earlier\nphase made.",
+       "earlier\nphase made. With --output=DIR/, the points of a sweep are "
+       "written to files of\ntheir names.",
        {OptionId::emit, OptionId::output, OptionId::set},
        1,
        1,
@@ -276,7 +279,7 @@ const std::vector<Command>& commands() {
        "FILE[:NAME] [options]",
        "predict memory, step time, throughput and MFU",
        "Prints the memory of a rank by category, and the predicted time of a "
-       "step.",
+       "step; of\na sweep, a line a point.",
        {OptionId::set, OptionId::json},
        1,
        1,
@@ -285,7 +288,8 @@ const std::vector<Command>& commands() {
        "FILE[:NAME] [options]",
        "compile a recipe and launch it with mpirun",
        "Compiles a recipe, writes the plan to `train.dir`/plan.json and "
-       "launches\n`mpirun reciperun train` on it. Exits as the run does.",
+       "launches\n`mpirun reciperun train` on it. Exits as the run does. The "
+       "points of a sweep run\none after another.",
        {OptionId::set},
        1,
        1,
