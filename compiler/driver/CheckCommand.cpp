@@ -53,7 +53,8 @@ std::vector<Launchable> check(Session& session, const Invocation& invocation) {
     return found;
   for (sema::Selection& each : *selection) {
     session.selected = std::move(each);
-    if (auto launchable = checkSelected(session))
+    auto launchable = checkSelected(session);
+    if (launchable && !session.selected.isBroken)
       found.push_back(std::move(*launchable));
   }
   return found;

@@ -157,18 +157,20 @@ std::optional<Selector::Recipes> Selector::recipes() const {
 std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
                                           Module& module) {
   const std::string& name = recipe.name.text;
-  std::vector<Selection> whole = {{name, std::nullopt, name}};
+  std::vector<Selection> whole = {{name, std::nullopt, name, false}};
   Object* settings = evaluator.settingsOf(recipe, module, naming.overrides);
   if (!settings || settings->sweeps.empty())
     return whole;
   evaluator.recipeRange = recipe.name.range;
   std::optional<Sweep> sweep =
       sweepOf(evaluator, name, *settings, naming.overrides);
+  if (!sweep)
+    whole.front().isBroken = true;
   if (!sweep || sweep->axes.empty())
     return whole;
   std::vector<Selection> points;
   for (size_t i = 0; i < sweep->count(); ++i)
-    points.push_back({name, i, sweep->nameOf(i)});
+    points.push_back({name, i, sweep->nameOf(i), false});
   return points;
 }
 

@@ -33,6 +33,7 @@ struct Selection {
   std::string recipe;          // as it is declared
   std::optional<size_t> point; // its number in the sweep
   std::string name;            // `sft`, `sft@optimizer.lr=1e-5`
+  bool isBroken = false;       // its sweep is, as reported
 };
 
 /// What the naming selects, in the order of the file: no abstract recipes.

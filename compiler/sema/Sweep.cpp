@@ -130,10 +130,11 @@ private:
   void addRecordLeaves(const Path& path, Object& record, SourceRange range,
                        AxisValue& result);
   static SourceRange rangeOf(const Slot& slot, SourceRange otherwise);
-  std::string textOf(const Value& value);
-  std::string namedText(const Value& value, Object& record, SourceRange range);
+  std::string textOf(const Value& value, SourceRange range);
+  std::string namedText(const Path& path, const Value& value, Object& record,
+                        SourceRange range);
   void describeLeaves(const std::string& path, Object& record,
-                      std::string& text);
+                      SourceRange element, std::string& text);
   bool isOverridden(const Path& path) const;
   void dropOverridden(Axis& axis);
   void checkOverlaps();
@@ -285,8 +286,8 @@ void SweepReader::addLeaves(const Path& path, const Value& value,
   }
   Setting setting{path, value, {}};
   setting.value.origin = evaluator.writtenAt(range);
-  setting.text = record ? namedText(value, **record, range)
-                        : sanitized(textOf(setting.value));
+  setting.text = record ? namedText(path, value, **record, range)
+                        : sanitized(textOf(value, range));
   result.settings.push_back(std::move(setting));
 }
 
@@ -314,8 +315,7 @@ SourceRange SweepReader::rangeOf(const Slot& slot, SourceRange otherwise) {
 }
 
 /// Numbers are as the user wrote them, where they are written.
-std::string SweepReader::textOf(const Value& value) {
-  SourceRange range = value.origin.range;
+std::string SweepReader::textOf(const Value& value, SourceRange range) {
   bool isNumber = value.isNumber() || value.is<recipe::Quantity>();
   if (isNumber && range.isValid() &&
       isNumberText(evaluator.sources.text(range)))
@@ -329,35 +329,43 @@ std::string SweepReader::textOf(const Value& value) {
     return evaluator.describe(value);
   std::string text;
   for (const Value& element : (*list)->elements)
-    text += (text.empty() ? "" : "+") + textOf(element);
+    text += (text.empty() ? "" : "+") + textOf(element, element.origin.range);
   return text;
 }
 
-/// A record of a schema is called what the user calls it, `llama.llama3_8b`, or
-/// by its schema and what is set in it.
-std::string SweepReader::namedText(const Value& value, Object& record,
-                                   SourceRange range) {
+/// A record of a schema is called what the element calls it, with what the
+/// element sets: `tiny { layers = 1 }` on `model` is
+/// `tiny,model.layers=1`.
+std::string SweepReader::namedText(const Path& path, const Value& value,
+                                   Object& record, SourceRange range) {
   std::string_view written = evaluator.sources.text(range);
-  if (isDottedName(written))
-    return std::string(written);
-  std::string text = Evaluator::typeNameOf(value);
-  describeLeaves("", record, text);
+  std::string_view head = written.substr(0, written.find_first_of("{("));
+  std::string_view rest = written.substr(head.size());
+  head = head.substr(0, head.find_last_not_of(" \t\n") + 1);
+  std::string text(isDottedName(head) ? head : Evaluator::typeNameOf(value));
+  size_t length = text.size();
+  describeLeaves(joined(path), record, range, text);
+  bool saysMore = rest.find_first_not_of("{}() \t\n") != rest.npos;
+  if (text.size() == length && saysMore) // the call of a function, say
+    text = written;
   return sanitized(text);
 }
 
 void SweepReader::describeLeaves(const std::string& path, Object& record,
-                                 std::string& text) {
+                                 SourceRange element, std::string& text) {
   for (Slot& slot : record.slots) {
     if (slot.chain.empty())
       continue;
-    std::string inner =
-        path + (path.empty() ? "" : ".") + std::string(slot.name);
+    SourceRange set = slot.chain.back().member->range;
+    if (set.source != element.source || set.begin < element.begin ||
+        set.end > element.end)
+      continue;
+    std::string inner = path + "." + std::string(slot.name);
     const Value& value = evaluator.force(record, slot);
-    Object* const* object = value.get<Object*>();
-    if (object)
-      describeLeaves(inner, **object, text);
+    if (Object* const* object = value.get<Object*>())
+      describeLeaves(inner, **object, element, text);
     else
-      text += "," + inner + "=" + textOf(value);
+      text += "," + inner + "=" + textOf(value, rangeOf(slot, element));
   }
 }
 
@@ -526,6 +534,10 @@ const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
                         size_t point) {
   Layer& layer = evaluator.make<Layer>();
   layer.env = &evaluator.ops()->env;
+  layer.range = sweep.axes.back().range;
+  Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
+  const Layer& named = *evaluator.givenLayer("name", name);
+  layer.members.push_back(named.members.front());
   for (size_t i = 0; i < sweep.axes.size(); ++i)
     for (const Setting& setting : sweep.at(i, point).settings) {
       Member member;
@@ -534,10 +546,6 @@ const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
       member.range = setting.value.origin.range;
       layer.members.push_back(member);
     }
-  layer.range = sweep.axes.back().range;
-  Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
-  const Layer& named = *evaluator.givenLayer("name", name);
-  layer.members.push_back(named.members.front());
   return &layer;
 }
 
