@@ -74,36 +74,53 @@ void Writer::items(const ast::Body& body, int indent, Aligned aligned) {
   out.erase(out.rfind('\n'));
 }
 
-/// Settings of one kind on neighbouring lines, each short enough for its line,
-/// have their `=` or `{` in one column.
+/// Settings of one kind on neighbouring lines have their `=` or `{` in one
+/// column, as long as each is short enough for its line:
+///
+///   1. Take the settings whose line has room for them as they are.
+///   2. Align each run of neighbours of one kind to its longest name.
+///   3. A setting that has no room with that splits its run; begin anew.
 Writer::Alignment Writer::align(const ast::Body& body, int indent) {
-  Alignment result(body.items.size(), 0);
   enum class Sort { none, value, body };
-  auto sortOf = [&](const ast::Item& item) {
+  struct Line {
+    Sort sort = Sort::none;
+    int name = 0;
+    int rest = 0; // of the line, behind the name
+  };
+  std::vector<Line> lines(body.items.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const ast::Item& item = body.items[i];
     const auto* node = std::get_if<ast::Assignment>(&item.node);
-    bool isShort = node && !item.comments.inner && flat(item) &&
-                   indent + width(*flat(item)) <= lineWidth;
-    if (!isShort)
-      return Sort::none;
-    return node->value == ast::ExprId::none ? Sort::body : Sort::value;
+    Flat text = node && !item.comments.inner ? flat(item) : std::nullopt;
+    if (!text || indent + width(*text) > lineWidth)
+      continue;
+    int name = width(join(node->path));
+    lines[i] = {node->value == ast::ExprId::none ? Sort::body : Sort::value,
+                name, width(*text) - name};
+  }
+  auto continues = [&](size_t i) {
+    const ast::Comments& comments = body.items[i].comments;
+    return lines[i].sort == lines[i - 1].sort && comments.leading.empty() &&
+           !comments.blankLineBefore;
   };
-  auto nameWidth = [&](size_t i) {
-    return width(join(std::get<ast::Assignment>(body.items[i].node).path));
-  };
-  for (size_t begin = 0; begin < body.items.size();) {
-    Sort sort = sortOf(body.items[begin]);
+  Alignment result(lines.size(), 0);
+  for (size_t begin = 0; begin < lines.size();) {
     size_t end = begin + 1;
-    while (end < body.items.size() && sort != Sort::none &&
-           sortOf(body.items[end]) == sort &&
-           body.items[end].comments.leading.empty() &&
-           !body.items[end].comments.blankLineBefore)
-      ++end;
-    int widest = 0;
-    if (sort != Sort::none)
-      for (size_t i = begin; i < end; ++i)
-        widest = std::max(widest, nameWidth(i));
+    int widest = lines[begin].name;
+    for (; end < lines.size() && continues(end); ++end)
+      widest = std::max(widest, lines[end].name);
+    bool isSplit = false;
+    for (size_t i = begin; i < end; ++i)
+      if (lines[i].sort != Sort::none &&
+          indent + widest + lines[i].rest > lineWidth) {
+        lines[i].sort = Sort::none;
+        isSplit = true;
+      }
+    if (isSplit)
+      continue;
     std::fill(result.begin() + ptrdiff_t(begin),
-              result.begin() + ptrdiff_t(end), widest);
+              result.begin() + ptrdiff_t(end),
+              lines[begin].sort == Sort::none ? 0 : widest);
     begin = end;
   }
   return result;

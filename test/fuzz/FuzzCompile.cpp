@@ -7,14 +7,20 @@
 //   rows: [1, 2]
 //   ==== --set
 //   parallel.tp=2
+//   ==== explain
+//   parallel.dp
 //
-// Whatever it is, the compiler ends with a plan or with diagnostics that can be
-// rendered; what parses is formatted without a change of its tree, once and for
-// all; what is printed by one phase is read again as the same.
+// Whatever it is, the compiler ends soon, with a plan or with diagnostics that
+// can be rendered and fixed; what parses is formatted without a change of its
+// tree, once and for all; what is printed by one phase is read again as the
+// same.
 
 #include "compiler/ast/Print.h"
 #include "compiler/diag/Render.h"
+#include "compiler/driver/Documentation.h"
+#include "compiler/driver/Fixes.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/Provenance.h"
 #include "compiler/format/Format.h"
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
@@ -23,6 +29,8 @@
 #include "stdlib/Files.h"
 #include "test/fuzz/Require.h"
 
+#include <algorithm>
+#include <ctime>
 #include <map>
 #include <sstream>
 
@@ -36,6 +44,7 @@ constexpr const char* mainFile = "fuzz.recipe";
 struct Input {
   std::map<std::string, std::string> files;
   std::vector<std::string> sets;
+  std::vector<std::string> explained; // paths
 };
 
 Input split(std::string_view text) {
@@ -49,6 +58,8 @@ Input split(std::string_view text) {
       input.files[name = line.substr(mark.size())];
     else if (name == "--set")
       input.sets.push_back(line);
+    else if (name == "explain")
+      input.explained.push_back(line);
     else
       input.files[name] += line + '\n';
   }
@@ -56,6 +67,7 @@ Input split(std::string_view text) {
   if (!text.ends_with('\n') && input.files[name].ends_with('\n'))
     input.files[name].pop_back();
   input.files.erase("--set");
+  input.files.erase("explain");
   return input;
 }
 
@@ -74,15 +86,26 @@ const driver::FileLoader& library() {
   return loader;
 }
 
-/// The printed tree without its places: the second word of each line.
+/// Whether a word of the printed tree is a place, `4:3-4:15`.
+bool isPlace(std::string_view word) {
+  return std::count(word.begin(), word.end(), ':') == 2 &&
+         std::count(word.begin(), word.end(), '-') == 1 &&
+         word.find_first_not_of("0123456789:-") == std::string_view::npos;
+}
+
+/// The printed tree without its places: the first such word of each line.
 std::string withoutPlaces(const std::string& tree) {
   std::string result;
   std::istringstream lines(tree);
   for (std::string line; std::getline(lines, line);) {
-    size_t word = line.find(' ', line.find_first_not_of(' '));
-    size_t end = word == std::string::npos ? word : line.find(' ', word + 1);
-    if (word != std::string::npos)
-      line.erase(word, end == std::string::npos ? end : end - word);
+    for (size_t word = line.find_first_not_of(' '); word < line.size();) {
+      size_t end = std::min(line.find(' ', word), line.size());
+      if (isPlace(std::string_view(line).substr(word, end - word))) {
+        line.erase(word, end - word);
+        break;
+      }
+      word = end + 1;
+    }
     result += line + '\n';
   }
   return result;
@@ -133,7 +156,27 @@ void compileRecipes(driver::Session& session) {
   }
 }
 
-void renderAll(const driver::Session& session) {
+/// As `recipec explain` does, of the recipe that was compiled last.
+void explain(driver::Session& session, const std::string& path) {
+  std::vector<sema::PathStep> steps;
+  std::istringstream names(path);
+  for (std::string name; std::getline(names, name, '.');)
+    steps.push_back({name, {}});
+  sema::Request request;
+  request.file = session.file;
+  request.recipe = session.selected.recipe;
+  request.point = session.selected.point;
+  request.overrides = session.overrides;
+  auto explanation = sema::explain(session.sources, request, steps,
+                                   session.loader, session.engine);
+  if (!explanation)
+    return;
+  driver::provenanceText(*explanation, session.sources);
+  driver::provenanceJson(*explanation, session.sources);
+}
+
+void renderAll(driver::Session& session) {
+  session.engine.arrange();
   for (bool colour : {false, true})
     for (int columns : {20, 120}) {
       diag::RenderOptions options;
@@ -142,6 +185,12 @@ void renderAll(const driver::Session& session) {
       diag::render(session.engine, session.sources, options);
     }
   diag::renderJson(session.engine, session.sources);
+  driver::applySafeFixes(session.engine, session.sources);
+}
+
+/// libFuzzer's own limit is on the clock of a machine that may be busy.
+double cpuSeconds() {
+  return double(std::clock()) / CLOCKS_PER_SEC;
 }
 
 } // namespace
@@ -151,11 +200,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   driver::Session session(mainFile);
   session.loader.adopt(library());
   session.loader.useTexts(std::move(input.files));
+  constexpr double longest = 5; // with sanitizers; some 0.5 s without
+  double begin = cpuSeconds();
   bool isOpen = session.open(input.sets);
-  if (session.file)
+  if (session.file) {
     checkFormat(*session.file, session.sources);
+    driver::fileMarkdown(*session.file, session.sources, 1);
+  }
   if (isOpen)
     compileRecipes(session);
+  if (!session.selected.recipe.empty())
+    for (const std::string& path : input.explained)
+      explain(session, path);
   renderAll(session);
+  require(cpuSeconds() - begin < longest, "an input takes at most 5 s");
   return 0;
 }

@@ -83,6 +83,16 @@ TEST(FormatTest, BreaksWhatDoesNotFit) {
     EXPECT_LE(line.size(), 80u);
 }
 
+TEST(FormatTest, AlignsNoSettingBeyondItsLine) {
+  // `parallel` has room on its line, but not below the name of `precision`.
+  std::string text =
+      "recipe a {\n  cluster { ranks = 16 }\n  parallel { cp = 2, "
+      "pp = 2, vp = 2, shard = \"parameters\", shard_instances "
+      "= 2 }\n  precision { compute = \"fp8\" }\n}\n";
+  expectKept(text);
+  EXPECT_EQ(parse(text).formatted, text);
+}
+
 TEST(FormatTest, KeepsBracketsThatMatter) {
   for (const char* text :
        {"a - (b - c)", "(a + b) * c", "-(a + b)", "not (a and b)",
