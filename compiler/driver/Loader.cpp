@@ -56,6 +56,16 @@ std::string readFile(const std::string& path, State& state,
   return text;
 }
 
+/// A file of the library is one wherever it is opened from: it may declare ops.
+SourceKind kindOf(const std::string& path, const std::string& text) {
+  if (parse::isDataFile(path))
+    return SourceKind::data;
+  for (const stdlib::File& file : stdlib::files())
+    if (file.text == text)
+      return SourceKind::standardLibrary;
+  return SourceKind::file;
+}
+
 } // namespace
 
 SourceId FileLoader::addSource(const std::string& path, State& state) {
@@ -68,10 +78,10 @@ SourceId FileLoader::addSource(const std::string& path, State& state) {
   }
   std::string reason;
   std::string text = textOf(path, state, reason);
-  if (state == State::parsed)
-    return sources.add(path, std::move(text),
-                       parse::isDataFile(path) ? SourceKind::data
-                                               : SourceKind::file);
+  if (state == State::parsed) {
+    SourceKind kind = kindOf(path, text);
+    return sources.add(path, std::move(text), kind);
+  }
   if (state == State::broken)
     engine.report(diag::Kind::FileNotReadable, {},
                   "`" + path + "` cannot be read: " + reason);

@@ -64,10 +64,10 @@ void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (!generates(recipe) || ranks == 1)
     return;
   engine
-      .report(diag::Kind::InvalidValue, recipe.at("cluster.ranks").origin.range,
+      .report(diag::Kind::NotLowered, recipe.at("cluster.ranks").origin.range,
               "this version generates on one rank, not on " +
                   std::to_string(ranks))
-      .help("add `--set cluster.ranks=1 --set parallel.tp=1`");
+      .help("set `cluster.ranks` and the degrees of `parallel` to 1");
 }
 
 void lowerTraining(ir::Module& program, const recipe::Recipe& recipe) {
@@ -156,30 +156,33 @@ evaluateRecipe(Session& session, diag::Engine& engine,
 
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine) {
-  passes::checkLowered(recipe, engine);
+  bool isModelLowered = passes::checkLowered(recipe, engine);
+  // Settings that are not lowered do not hide what else is wrong.
+  int unlowered = engine.errors();
+  auto hasFailed = [&] { return engine.errors() > unlowered; };
   passes::checkCounts(recipe, engine);
   checkRanks(recipe, engine);
-  if (engine.hasErrors())
+  if (!isModelLowered || hasFailed())
     return std::nullopt;
   ir::Module graph = passes::build(recipe, extentOf(recipe), engine);
-  if (!engine.hasErrors())
+  if (!hasFailed())
     passes::checkSizes(graph, engine);
-  if (engine.hasErrors())
+  if (hasFailed())
     return std::nullopt;
   verify(graph, "build");
   passes::adapt(graph, recipe, engine);
-  if (engine.hasErrors())
+  if (hasFailed())
     return std::nullopt;
   verify(graph, "adapt");
+  passes::checkDivisibility(graph, passes::layoutOf(recipe), engine);
+  if (engine.hasErrors())
+    return std::nullopt;
   return graph;
 }
 
 std::optional<ir::Module> makeProgram(ir::Module graph,
                                       const recipe::Recipe& recipe,
                                       diag::Engine& engine) {
-  passes::checkDivisibility(graph, passes::layoutOf(recipe), engine);
-  if (engine.hasErrors())
-    return std::nullopt;
   ir::Module program = std::move(graph);
   passes::fuse(program);
   verify(program, "fuse");

@@ -137,10 +137,9 @@ private:
     case Grammar::RuleClause:
       if (expects(TokenType::IN))
         return "`in`";
-      return error.inside == Grammar::RuleList ? "`for` or `]`"
-                                               : listExpected();
+      return "`for` or `]`";
     case Grammar::RuleList:
-      return expects(TokenType::COMMA) ? "`,` or `]`" : "`for` or `]`";
+      return hasClause() ? "`for` or `]`" : "`,` or `]`";
     case Grammar::RuleSelection:
     case Grammar::RuleSelected:
       return expects(TokenType::IDENTIFIER) ? "a name or `}`"
@@ -273,7 +272,7 @@ private:
     case Grammar::RuleClause:
       return "a comprehension is written `[x for x in xs]`";
     case Grammar::RuleList:
-      if (!expects(TokenType::COMMA))
+      if (hasClause())
         return "a comprehension is written `[x for x in xs if x > 0]`";
       if (beginsExpression(found()))
         return "put a comma between the elements";
@@ -329,6 +328,16 @@ private:
       return "write `" + name + " = " + textOf(error.token) +
              "`, or put a comma or a line break between two items";
     return {};
+  }
+
+  /// Whether the list that the error is in has been seen to be a comprehension.
+  bool hasClause() const {
+    int depth = list.tokens[error.begin].depth + 1;
+    for (size_t i = error.begin; i < error.token; ++i)
+      if (list.tokens[i].type == TokenType::FOR &&
+          list.tokens[i].depth == depth)
+        return true;
+    return false;
   }
 
   /// `10%3`: the lexer took `10%` for a number.

@@ -158,11 +158,12 @@ public:
   Check(const Recipe& recipe, diag::Engine& engine)
       : recipe(recipe), engine(engine) {}
 
-  void run() {
+  bool run() {
     for (const Setting& setting : settings)
       checkSetting(setting);
     for (const recipe::Call& call : recipe.model.calls)
       checkCall(call);
+    return reported.empty();
   }
 
 private:
@@ -241,8 +242,8 @@ private:
 
 } // namespace
 
-void checkLowered(const Recipe& recipe, diag::Engine& engine) {
-  Check(recipe, engine).run();
+bool checkLowered(const Recipe& recipe, diag::Engine& engine) {
+  return Check(recipe, engine).run();
 }
 
 } // namespace recipec::passes

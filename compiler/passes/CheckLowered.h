@@ -9,8 +9,9 @@
 namespace recipec::passes {
 
 /// Reports each setting, and each op or argument of an op, that no pass lowers;
-/// all of them at once. What it does not report, the passes behind it take.
-void checkLowered(const recipe::Recipe& recipe, diag::Engine& engine);
+/// all of them at once. Whether the model is lowered, so that its graph can be
+/// built and the rest of the recipe checked on it.
+bool checkLowered(const recipe::Recipe& recipe, diag::Engine& engine);
 
 } // namespace recipec::passes
 

@@ -42,9 +42,13 @@ Slot* Object::find(std::string_view name) {
   return place == places.end() ? nullptr : &slots[place->second];
 }
 
-ModuleEntry* Module::find(std::string_view name) {
+const ModuleEntry* Module::find(std::string_view name) const {
   auto place = places.find(name);
   return place == places.end() ? nullptr : &entries[place->second].second;
+}
+
+ModuleEntry* Module::find(std::string_view name) {
+  return const_cast<ModuleEntry*>(std::as_const(*this).find(name));
 }
 
 bool Evaluator::isLibrary(SourceRange range) const {

@@ -34,12 +34,24 @@ Binding declaredAt(const Env& env, std::string_view name) {
   return binding;
 }
 
-bool isSetAt(const Env& env, std::string_view name) {
-  return env.layer &&
-         std::any_of(env.layer->members.begin(), env.layer->members.end(),
-                     [&](const Member& member) {
-                       return member.path.front().text == name;
-                     });
+/// Whether a field is to be seen in the text of this level.
+bool isWrittenAt(const Env& env, std::string_view name) {
+  bool isOfSchema =
+      env.object->schema && env.layer == &env.object->schema->layer;
+  return isOfSchema ||
+         (env.layer &&
+          std::any_of(env.layer->members.begin(), env.layer->members.end(),
+                      [&](const Member& member) {
+                        return member.path.front().text == name;
+                      }));
+}
+
+/// A `let` or function of the user's file.
+bool isDeclaredIn(const Module& module, std::string_view name) {
+  const ModuleEntry* entry = module.find(name);
+  return entry &&
+         (std::holds_alternative<ast::Let>(entry->declaration->node) ||
+          std::holds_alternative<ast::FunDecl>(entry->declaration->node));
 }
 
 } // namespace
@@ -62,18 +74,23 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
 }
 
 // A field that its record has only by its schema is not to be seen in the text,
-// so that a parameter or `let` further out hides it, but not one that the same
-// braces set.
+// so that a parameter, `let` or function further out hides it, but not one that
+// the same braces set.
 Binding Evaluator::findBinding(std::string_view name, const Env& env) {
   Binding field;
   for (const Env* at = &env; at; at = at->outer) {
     if (Binding declared = declaredAt(*at, name))
-      return field && isSetAt(*field.env, name) ? field : declared;
+      return field && isWrittenAt(*field.env, name) ? field : declared;
     if (field || !at->object || name == at->defined)
       continue;
     field = {at};
     field.slot = at->object->find(name);
   }
+  if (!field || isWrittenAt(*field.env, name))
+    return field;
+  for (const Module* module = env.module; module; module = module->fallback)
+    if (isDeclaredIn(*module, name))
+      return {};
   return field;
 }
 

@@ -316,6 +316,7 @@ struct Module {
   std::vector<std::string> missing;
 
   ModuleEntry* find(std::string_view name);
+  const ModuleEntry* find(std::string_view name) const;
 };
 
 } // namespace recipec::sema
