@@ -259,7 +259,8 @@ const std::vector<Command>& commands() {
        "Compiles each recipe as `plan` would and prints what is wrong with it. "
        "Exits 0\nwhen every recipe can be launched, 1 with diagnostics. FILE "
        "alone is every recipe,\nevery point of their sweeps, and what else the "
-       "file declares. With --fix, misspelt\nnames that have one likely meaning "
+       "file declares. With --fix, misspelt\nnames that have one likely "
+       "meaning "
        "are corrected in the files first.",
        {OptionId::set, OptionId::json, OptionId::fix},
        1,
