@@ -21,6 +21,15 @@ struct Parsed {
   std::string formatted;
 };
 
+bool parses(const std::string& text) {
+  SourceMap sources;
+  diag::Engine engine;
+  parse::parse(sources,
+               sources.add("a.recipe", text, SourceKind::standardLibrary),
+               engine);
+  return !engine.hasErrors();
+}
+
 Parsed parse(const std::string& text) {
   SourceMap sources;
   diag::Engine engine;
@@ -61,10 +70,12 @@ TEST(FormatTest, KeepsEveryRecipeOfTheProject) {
       SCOPED_TRACE(entry.path());
       std::ostringstream text;
       text << std::ifstream(entry.path()).rdbuf();
+      if (!parses(text.str()))
+        continue; // it shows a message
       expectKept(text.str());
       ++count;
     }
-  EXPECT_GT(count, 10);
+  EXPECT_GT(count, 100);
 }
 
 TEST(FormatTest, BreaksWhatDoesNotFit) {
