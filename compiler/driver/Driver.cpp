@@ -32,8 +32,8 @@ constexpr Option optionTable[] = {
     {OptionId::set, "--set", "", "PATH=VALUE",
      "set a field of the recipe; may be repeated"},
     {OptionId::emit, "--emit", "", "KIND",
-     "what to print: tokens, ast, recipe, graph, program, schedule, memory or "
-     "plan"},
+     "what to print: tokens, ast, recipe, dataflow, graph, program, "
+     "schedule, memory or plan"},
     {OptionId::output, "--output", "-o", "OUT",
      "write to the file OUT instead of standard output; into a folder, a file "
      "each, where OUT is one or ends in `/`"},

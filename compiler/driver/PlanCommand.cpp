@@ -45,7 +45,14 @@ Text emitRecipe(Session& session, diag::Engine& engine) {
   auto recipe = evaluateRecipe(session, engine);
   if (!recipe)
     return std::nullopt;
-  return recipe::print(*recipe, session.sources);
+  return recipe::printSettings(*recipe, session.sources);
+}
+
+Text emitDataflow(Session& session, diag::Engine& engine) {
+  auto recipe = evaluateRecipe(session, engine);
+  if (!recipe)
+    return std::nullopt;
+  return recipe::printDataflow(*recipe, session.sources);
 }
 
 Text emitGraph(Session& session, diag::Engine& engine) {
@@ -116,6 +123,7 @@ constexpr EmitKind emitKinds[] = {
     {"tokens", Needs::text, emitTokens},
     {"ast", Needs::file, emitAst},
     {"recipe", Needs::recipe, emitRecipe},
+    {"dataflow", Needs::recipe, emitDataflow},
     {"graph", Needs::recipe, emitGraph},
     {"program", Needs::recipe, emitProgram},
     {"schedule", Needs::recipe, emitSchedule},

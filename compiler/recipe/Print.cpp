@@ -1,7 +1,7 @@
 // Prints a Recipe.
 //
-// 1. The settings as nested blocks, one field a line, origins in one column.
-// 2. The dataflow: dimensions with their sizes, then one call a line.
+// The settings are nested blocks, one field a line, origins in one column; the
+// dataflow is the dimensions with their sizes, then one call a line.
 
 #include "compiler/recipe/Print.h"
 
@@ -19,11 +19,22 @@ public:
   Printer(const Recipe& recipe, const SourceMap& sources)
       : recipe(recipe), sources(sources) {}
 
-  std::string run() {
+  std::string settings() {
     text = "recipe " + recipe.name + " {\n";
     printFields(std::get<Record>(recipe.settings.data), 1);
-    text += "}\n\n";
-    printDataflow();
+    text += "}\n";
+    return std::move(text);
+  }
+
+  std::string dataflow() {
+    text = "dataflow {\n";
+    for (const Dim& dim : recipe.model.dims)
+      lineWithOrigin("  dim " + dim.name + " = " + std::to_string(dim.size),
+                     dim.origin);
+    text += "  input " + tensor(recipe.model.tokens) + "\n";
+    for (const Call& call : recipe.model.calls)
+      printCall(call);
+    text += "  return " + tensor(recipe.model.output) + "\n}\n";
     return std::move(text);
   }
 
@@ -82,17 +93,6 @@ private:
     text += "\n";
   }
 
-  void printDataflow() {
-    text += "dataflow {\n";
-    for (const Dim& dim : recipe.model.dims)
-      lineWithOrigin("  dim " + dim.name + " = " + std::to_string(dim.size),
-                     dim.origin);
-    text += "  input " + tensor(recipe.model.tokens) + "\n";
-    for (const Call& call : recipe.model.calls)
-      printCall(call);
-    text += "  return " + tensor(recipe.model.output) + "\n}\n";
-  }
-
   const Recipe& recipe;
   const SourceMap& sources;
   std::string text;
@@ -100,8 +100,12 @@ private:
 
 } // namespace
 
-std::string print(const Recipe& recipe, const SourceMap& sources) {
-  return Printer(recipe, sources).run();
+std::string printSettings(const Recipe& recipe, const SourceMap& sources) {
+  return Printer(recipe, sources).settings();
+}
+
+std::string printDataflow(const Recipe& recipe, const SourceMap& sources) {
+  return Printer(recipe, sources).dataflow();
 }
 
 } // namespace recipec::recipe

@@ -1,4 +1,4 @@
-// The evaluated recipe as text, for `--emit=recipe`.
+// The evaluated recipe as text, for `--emit=recipe` and `--emit=dataflow`.
 
 #ifndef RECIPEC_RECIPE_PRINT_H
 #define RECIPEC_RECIPE_PRINT_H
@@ -9,9 +9,11 @@
 
 namespace recipec::recipe {
 
-/// Every setting with its value in readable units and its origin behind it,
-/// then the traced dataflow. Ends with a newline.
-std::string print(const Recipe& recipe, const SourceMap& sources);
+/// Every setting with its value in readable units and its origin behind it.
+std::string printSettings(const Recipe& recipe, const SourceMap& sources);
+
+/// The traced calls of the model, below its dimensions.
+std::string printDataflow(const Recipe& recipe, const SourceMap& sources);
 
 } // namespace recipec::recipe
 

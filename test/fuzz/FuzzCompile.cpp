@@ -134,7 +134,8 @@ void compileSelected(driver::Session& session, diag::Engine& engine) {
   auto compilation = driver::compile(session, engine);
   if (!compilation)
     return;
-  recipe::print(compilation->recipe, session.sources);
+  recipe::printSettings(compilation->recipe, session.sources);
+  recipe::printDataflow(compilation->recipe, session.sources);
   checkProgram(compilation->program);
   if (auto plan = driver::makePlan(session, engine, *compilation))
     require(bool(reciperun::plan::fromJson(reciperun::plan::toJson(*plan))),

@@ -1,4 +1,4 @@
-"""Counts the parameters of models by `recipec plan --emit=recipe`.
+"""Counts the parameters of models by `recipec plan --emit=dataflow`.
 
     count_parameters.py RECIPEC FILE NAME=PUBLISHED...
 
@@ -18,11 +18,10 @@ DIM = re.compile(r"  dim (\w+) = (\d+) ")
 
 class Model:
     def __init__(self, text):
-        dataflow = text[text.index("\ndataflow {"):]
-        self.sizes = {n: int(s) for n, s in DIM.findall(dataflow)}
+        self.sizes = {n: int(s) for n, s in DIM.findall(text)}
         self.last = {}  # the last dimension of each tensor
         self.total = 0
-        for line in dataflow.splitlines():
+        for line in text.splitlines():
             if match := CALL.match(line):
                 self.call(*match.groups())
 
@@ -88,7 +87,7 @@ def main():
     for entry in expected:
         name, published = entry.split("=")
         text = subprocess.run(
-            [recipec, "plan", f"{file}:{name}", "--emit=recipe"],
+            [recipec, "plan", f"{file}:{name}", "--emit=dataflow"],
             capture_output=True, text=True, check=True).stdout
         total = Model(text).total
         tolerance = 0.01 if "e" in published else 0
