@@ -24,6 +24,24 @@ std::tuple<SourceId, uint32_t> placeOf(const Diagnostic& diagnostic) {
   return {diagnostic.range.source, diagnostic.range.begin};
 }
 
+/// What is nobody's in particular stays so.
+void addSubjects(Diagnostic& kept, const Diagnostic& repeated) {
+  if (kept.subjects.empty() || repeated.subjects.empty()) {
+    kept.subjects.clear();
+    return;
+  }
+  for (const std::string& subject : repeated.subjects)
+    if (std::find(kept.subjects.begin(), kept.subjects.end(), subject) ==
+        kept.subjects.end())
+      kept.subjects.push_back(subject);
+}
+
+/// Whether they say the same of the same place.
+bool areOne(const Diagnostic& a, const Diagnostic& b) {
+  return a.kind == b.kind && a.range == b.range &&
+         causeOf(a.kind, a.message) == causeOf(b.kind, b.message);
+}
+
 } // namespace
 
 std::string_view kindName(Kind kind) {
@@ -108,9 +126,12 @@ std::string causeOf(Kind kind, const std::string& message) {
   return message.substr(0, begin) + message.substr(end);
 }
 
-void Engine::append(const Engine& other) {
-  diagnostics.insert(diagnostics.end(), other.diagnostics.begin(),
-                     other.diagnostics.end());
+void Engine::append(const Engine& other, const std::string& subject) {
+  for (const Diagnostic& diagnostic : other.diagnostics) {
+    Diagnostic& added = diagnostics.emplace_back(diagnostic);
+    if (!subject.empty())
+      added.subjects = {subject};
+  }
   errorCount += other.errorCount;
 }
 
@@ -128,18 +149,17 @@ void Engine::arrange() {
   errorCount = 0;
   for (Diagnostic& diagnostic : diagnostics) {
     // Equal ones have equal places and now stand near one another.
-    bool isRepeated = false;
-    for (size_t i = kept.size(); i > 0 && !isRepeated; --i) {
-      const Diagnostic& earlier = kept[i - 1];
-      if (placeOf(earlier) != placeOf(diagnostic))
+    Diagnostic* same = nullptr;
+    for (size_t i = kept.size(); i > 0 && !same; --i) {
+      if (placeOf(kept[i - 1]) != placeOf(diagnostic))
         break;
-      isRepeated = earlier.kind == diagnostic.kind &&
-                   earlier.range == diagnostic.range &&
-                   causeOf(earlier.kind, earlier.message) ==
-                       causeOf(diagnostic.kind, diagnostic.message);
+      if (areOne(kept[i - 1], diagnostic))
+        same = &kept[i - 1];
     }
-    if (isRepeated)
+    if (same) {
+      addSubjects(*same, diagnostic);
       continue;
+    }
     if (kindSeverity(diagnostic.kind) == Severity::error)
       ++errorCount;
     kept.push_back(std::move(diagnostic));

@@ -67,6 +67,8 @@ struct Diagnostic {
   std::vector<Note> notes;
   std::vector<std::string> helps;
   std::vector<FixIt> fixIts;
+  /// Which of several compilations found it; empty: none in particular.
+  std::vector<std::string> subjects;
 };
 
 /// Adds labels, notes and helps to a diagnostic just reported.
@@ -104,17 +106,21 @@ public:
   /// The Builder is valid until the next report.
   Builder report(Kind kind, SourceRange range, std::string message);
 
-  /// Takes over what another engine collected.
-  void append(const Engine& other);
+  /// Takes over what another engine collected, in the compilation of `subject`
+  /// where several are made.
+  void append(const Engine& other, const std::string& subject = "");
 
   bool hasErrors() const { return errorCount > 0; }
   int errors() const { return errorCount; }
   const std::vector<Diagnostic>& all() const { return diagnostics; }
+  /// Adds to the one at `index` of all().
+  Builder at(size_t index) { return Builder(diagnostics[index]); }
   /// Orders by source, as first opened, and place; keeps the order of equal
   /// places.
   void sortByPlace();
   /// What a command does before it prints: sorts, and leaves one of what was
-  /// found several times, as by two recipes that amend one that errs.
+  /// found several times, as by two recipes that amend one that errs. It has
+  /// the subjects of all.
   void arrange();
 
 private:

@@ -36,7 +36,7 @@ std::optional<Launchable> checkSelected(Session& session) {
   auto compilation = compile(session, engine);
   if (compilation && makePlan(session, engine, *compilation))
     result = {compilation->recipe.name, std::move(compilation->estimate)};
-  session.engine.append(engine);
+  session.take(engine);
   return result;
 }
 
@@ -70,7 +70,7 @@ bool fixFiles(const std::string& input, const Invocation& invocation) {
   for (int round = 0; round < mostFixRounds; ++round) {
     Session session(input);
     check(session, invocation);
-    session.engine.arrange();
+    session.arrange();
     std::vector<FixedFile> files =
         applySafeFixes(session.engine, session.sources);
     if (files.empty())
@@ -115,7 +115,7 @@ int runCheck(const Invocation& invocation) {
     if (session.engine.hasErrors())
       result = exitDiagnostics;
     if (invocation.json) {
-      session.engine.arrange();
+      session.arrange();
       for (Json& each :
            Json::parse(diag::renderJson(session.engine, session.sources)))
         diagnostics.push_back(std::move(each));

@@ -1,4 +1,5 @@
-// `recipec estimate FILE`: memory, time and throughput before anything runs.
+// `recipec estimate FILE`: memory before anything runs, and bounds on the time
+// and the throughput: a roofline knows no latency and no contention.
 
 #include "compiler/driver/Driver.h"
 
@@ -40,7 +41,7 @@ void printLine(std::ostream& out, const char* name, const char* format,
                double value) {
   char number[64], line[128];
   std::snprintf(number, sizeof number, format, value);
-  std::snprintf(line, sizeof line, "  %-24s %s\n", name, number);
+  std::snprintf(line, sizeof line, "  %-28s %s\n", name, number);
   out << line;
 }
 
@@ -52,12 +53,13 @@ void printTables(const Compilation& compilation, std::ostream& out) {
       << memoryTableText(estimate.memory);
   if (estimate.stepSeconds <= 0)
     return;
-  out << "\na step, by a roofline over the device's figures\n";
+  out << "\na step at best: bounds, by a roofline over the device's figures\n";
   printLine(out, "FLOPs", "%.4g", estimate.flopsPerStep);
-  printLine(out, "seconds", "%.4g", estimate.stepSeconds);
-  printLine(out, "tokens/s of a rank", "%.4g", estimate.tokensPerSecondPerRank);
-  printLine(out, "TFLOP/s of a rank", "%.4g", estimate.tflopsPerRank);
-  printLine(out, "MFU", "%.1f %%", 100 * estimate.mfu);
+  printLine(out, "seconds, at least", "%.4g", estimate.stepSeconds);
+  printLine(out, "tokens/s of a rank, at most", "%.4g",
+            estimate.tokensPerSecondPerRank);
+  printLine(out, "TFLOP/s of a rank, at most", "%.4g", estimate.tflopsPerRank);
+  printLine(out, "MFU, at most", "%.1f %%", 100 * estimate.mfu);
 }
 
 /// A point of a sweep, estimated.
@@ -69,7 +71,8 @@ struct Point {
 /// A line a point, the names behind: they are as long as they are.
 void printPoints(const std::vector<Point>& points, std::ostream& out) {
   out << "    memory of   seconds   tokens/s\n"
-         "       a rank    a step  of a rank     MFU  point\n";
+         "       a rank    a step  of a rank     MFU\n"
+         "               at least    at most at most  point\n";
   for (const Point& point : points) {
     const cost::Estimate& estimate = point.estimate;
     char line[96];
@@ -91,7 +94,7 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
     if (auto compilation = compile(session, engine))
       points.push_back(
           {compilation->recipe.name, std::move(compilation->estimate)});
-    session.engine.append(engine);
+    session.take(engine);
   }
   int code = finish(session, invocation);
   if (!invocation.json) {

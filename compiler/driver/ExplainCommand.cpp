@@ -170,13 +170,15 @@ int runExplainKind(const Invocation& invocation) {
                    << diag::explanation(*kind) << '\n';
     return exitSuccess;
   }
-  invocation.err << "error: there is no kind of diagnostic `" << name << "`\n";
   bool isFile = name.find_first_of("./:") != std::string::npos;
-  if (isFile)
-    invocation.err << "help: to explain a value of a recipe, name its path: "
-                      "`recipec explain "
-                   << name << " parallel.tp`\n";
-  else if (auto meant = diag::didYouMean(name, diag::kindNames()))
+  if (isFile) {
+    invocation.err << "error: no value of `" << name << "` is named\n"
+                   << "help: which value? `recipec explain " << name
+                   << " PATH`, say `parallel.tp` as PATH\n";
+    return exitUsage;
+  }
+  invocation.err << "error: there is no kind of diagnostic `" << name << "`\n";
+  if (auto meant = diag::didYouMean(name, diag::kindNames()))
     invocation.err << "help: did you mean `" << *meant << "`?\n";
   else
     invocation.err << "help: a message prints its kind in brackets, as in "

@@ -193,7 +193,7 @@ int writeAll(Session& session, const EmitKind& kind,
     session.selected = std::move(each);
     diag::Engine engine;
     Text text = kind.text(session, engine);
-    session.engine.append(engine);
+    session.take(engine);
     fs::path path = folder / (session.selected.name + extension);
     if (text)
       isWritten &= writeOutput(path.string(), *text, invocation.err);

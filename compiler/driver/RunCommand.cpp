@@ -107,7 +107,7 @@ std::optional<std::vector<Job>> prepare(Session& session) {
       if (auto plan = makePlan(session, engine, *compilation))
         jobs.push_back({compilation->recipe.name, std::move(*plan),
                         compilation->estimate.memory});
-    session.engine.append(engine);
+    session.take(engine);
   }
   if (session.engine.hasErrors())
     return std::nullopt;

@@ -3,6 +3,7 @@
 #include "compiler/driver/Session.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/Subjects.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/parse/Data.h"
 #include "compiler/sema/CheckFile.h"
@@ -67,8 +68,21 @@ bool Session::open(const std::vector<std::string>& sets) {
 
 std::optional<std::vector<sema::Selection>>
 Session::select(sema::Extent extent) {
-  return sema::select(sources, {file, target.recipe, target.point, overrides},
-                      extent, loader, engine);
+  auto found =
+      sema::select(sources, {file, target.recipe, target.point, overrides},
+                   extent, loader, engine);
+  if (found)
+    selection = *found;
+  return found;
+}
+
+void Session::take(const diag::Engine& found) {
+  engine.append(found, selected.name);
+}
+
+void Session::arrange() {
+  engine.arrange();
+  noteSubjects(engine, selection);
 }
 
 void Session::checkDeclarations() {
@@ -99,7 +113,7 @@ bool Session::addOverride(std::vector<sema::Override>& list,
 int finish(Session& session, const Invocation& invocation) {
   if (session.engine.all().empty())
     return exitSuccess;
-  session.engine.arrange();
+  session.arrange();
   invocation.err << diag::render(session.engine, session.sources,
                                  renderOptions(invocation.err));
   return session.engine.hasErrors() ? exitDiagnostics : exitSuccess;

@@ -39,6 +39,11 @@ public:
   /// see sema::select. Nothing, with diagnostics, where it names none or too
   /// many.
   std::optional<std::vector<sema::Selection>> select(sema::Extent extent);
+  /// Takes over what the compilation of the selected one found.
+  void take(const diag::Engine& found);
+  /// Makes the diagnostics ready to be printed.
+  void arrange();
+
   /// Makes the one that the target names the selected one.
   bool selectOne();
 
@@ -59,7 +64,8 @@ public:
   sema::Selection selected; // what `compile` compiles
 
 private:
-  std::deque<parse::Override> parsed; // stays where it is
+  std::vector<sema::Selection> selection; // of the last `select`
+  std::deque<parse::Override> parsed;     // stays where it is
 };
 
 /// Prints the session's diagnostics in order of place to `invocation.err`;
