@@ -170,9 +170,10 @@ Evaluator::suspects(const std::vector<Operand>& operands,
   }
   auto rank = [&](const Operand* operand) {
     const recipe::Origin& origin = operand->value.origin;
-    return std::make_tuple(operand->object == preferred,
-                           origin.kind == Kind::commandLine,
-                           origin.range.begin);
+    return std::make_tuple(
+        operand->object == preferred, origin.kind == Kind::commandLine,
+        // Places compare within a file alone.
+        origin.range.source == recipeRange.source, origin.range.begin);
   };
   std::stable_sort(found.begin(), found.end(),
                    [&](const Operand* left, const Operand* right) {
