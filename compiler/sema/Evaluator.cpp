@@ -99,7 +99,7 @@ diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
   return builder;
 }
 
-void Evaluator::reportRecursion(std::vector<CycleLink> links) {
+diag::Builder Evaluator::reportRecursion(std::vector<CycleLink> links) {
   // A circle is one mistake, wherever evaluation entered it.
   std::rotate(links.begin(),
               std::min_element(links.begin(), links.end(),
@@ -117,7 +117,7 @@ void Evaluator::reportRecursion(std::vector<CycleLink> links) {
   auto builder = report(diag::Kind::Recursion, links.front().range,
                         "`" + links.front().name + "` depends on itself");
   if (links.size() == 1)
-    return;
+    return builder;
   auto need = [&](size_t i) {
     return "`" + links[i].name + "` needs `" +
            links[(i + 1) % links.size()].name + "`";
@@ -129,6 +129,7 @@ void Evaluator::reportRecursion(std::vector<CycleLink> links) {
   if (links.size() > mostShown + 1)
     builder.note("the circle goes through " + std::to_string(links.size()) +
                  " names");
+  return builder;
 }
 
 std::string Evaluator::pathOf(const Object& object,

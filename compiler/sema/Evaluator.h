@@ -7,6 +7,7 @@
 //   Types.cpp        types as written, and their names
 //   Convert.cpp      values to the form that a type has
 //   Mismatch.cpp     messages about values that have another type
+//   Quotation.cpp    help where quotation marks or brackets are wrong
 //   Layers.cpp       what braces and arguments say about a record
 //   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
 //   Objects.cpp      records: amending, evaluation of slots, completeness
@@ -81,6 +82,13 @@ struct CycleLink {
   SourceRange range;
 };
 
+/// A way out, and the text that takes the place of what was written; empty
+/// where that is more than the value.
+struct Suggestion {
+  std::string help;
+  std::string replacement;
+};
+
 class Evaluator {
 public:
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
@@ -111,7 +119,7 @@ public:
   }
   std::string pathOf(const Object& object, std::string_view name) const;
   /// Each of `links` needs the next, and the last one the first.
-  void reportRecursion(std::vector<CycleLink> links);
+  diag::Builder reportRecursion(std::vector<CycleLink> links);
 
   // ---- files (Modules.cpp)
 
@@ -365,6 +373,23 @@ private:
                           SourceRange range, const std::string& what);
   bool reportLiteralMismatch(const Value& value, const Type& type,
                              SourceRange range, const std::string& what);
+
+  // Quotation.cpp
+  /// The value of a path that a file, or the prelude, has a name for.
+  std::optional<Value> namedIn(std::string_view path, SourceId source);
+  std::optional<Suggestion> withoutQuotes(const Value& value, const Type& type,
+                                          SourceRange range);
+  std::optional<Suggestion> inBrackets(const Value& value, const Type& type,
+                                       SourceRange range,
+                                       const std::string& what);
+  /// What to write instead of a value of the wrong type.
+  std::optional<Suggestion> correctionOf(const Value& value, const Type& type,
+                                         SourceRange range,
+                                         const std::string& what);
+  /// The text of a literal of the slot's type that was written as a name, at
+  /// `place`.
+  std::optional<std::string> bareLiteral(const Object& object, const Slot& slot,
+                                         SourceRange* place);
 
   // Limits.cpp
   void reportDepth(SourceRange range);

@@ -2,6 +2,7 @@
 
 #include "compiler/sema/Builtins.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/Sections.h"
 
 #include <algorithm>
 
@@ -163,6 +164,34 @@ std::vector<std::string> Evaluator::visibleNames(const Env& env) {
 void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
   auto builder = report(diag::Kind::UnknownName, name.range,
                         "there is nothing called `" + name.text + "` here");
+  SourceRange place;
+  std::optional<std::string> literal;
+  if (!running.empty())
+    literal =
+        bareLiteral(*running.back().first, *running.back().second, &place);
+  if (literal && place == name.range) {
+    std::string quoted = "\"" + *literal + "\"";
+    builder.help("write `" + quoted + "`, in quotation marks")
+        .fixIt(name.range, quoted);
+    return;
+  }
+  bool isInRecipe = false;
+  for (const Env* at = &env; at && !isInRecipe; at = at->outer)
+    isInRecipe = at->object && recipeDeclaration &&
+                 at->object->schema == recipeDeclaration;
+  std::vector<std::string> sections;
+  if (isInRecipe)
+    sections = sectionsWith(*this, *recipeDeclaration, name.text);
+  if (sections.size() == 1 || sections.size() == 2) {
+    std::string first = sections.front() + "." + name.text;
+    std::string second = sections.back() + "." + name.text;
+    bool isOne = first == second;
+    builder.help("did you mean `" + first +
+                 (isOne ? "`?" : "` or `" + second + "`?"));
+    if (isOne)
+      builder.fixIt(name.range, first);
+    return;
+  }
   if (builder.suggest(name.range, name.text, visibleNames(env)))
     return;
   for (const std::string& path : loader.standardFiles())

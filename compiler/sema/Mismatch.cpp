@@ -51,6 +51,13 @@ std::string_view exampleOf(recipe::Unit unit) {
   return unit == recipe::Unit::bytes ? "80GiB" : "30min";
 }
 
+void offer(diag::Builder& builder, const Suggestion& suggestion,
+           SourceRange range) {
+  builder.help(suggestion.help);
+  if (!suggestion.replacement.empty())
+    builder.fixIt(range, suggestion.replacement);
+}
+
 bool isInside(SourceRange inner, SourceRange outer) {
   return inner.source == outer.source && inner.begin >= outer.begin &&
          inner.end <= outer.end;
@@ -133,9 +140,14 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
   if ((!text && !number) || names.empty())
     return false;
   std::string given = text ? "\"" + *text + "\"" : std::to_string(*number);
+  auto correction = correctionOf(value, type, range, what);
   auto builder = report(diag::Kind::WrongType, range,
                         what + " is of type `" + nameOf(type) +
                             "`; it cannot be `" + given + "`");
+  if (correction) {
+    offer(builder, *correction, range);
+    return true;
+  }
   std::vector<std::string> texts;
   for (const Type* member : alternatives(type))
     if (member->kind == Type::Kind::literal)
@@ -220,10 +232,17 @@ void Evaluator::reportMismatch(const Value& value, const Type& type,
       reportUnitMismatch(value, type, range, what) ||
       reportLiteralMismatch(value, type, range, what))
     return;
-  auto builder =
-      report(diag::Kind::WrongType, range,
-             what + " is of type `" + nameOf(type) +
-                 "`, and this is of type `" + fullTypeNameOf(value) + "`");
+  auto correction = correctionOf(value, type, range, what);
+  std::string name = nameOf(type);
+  std::string due =
+      type.kind == Type::Kind::schema && what.ends_with(name + "`")
+          ? " is a record of the schema `"
+          : " is of type `";
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + due + name + "`, and this is of type `" +
+                            fullTypeNameOf(value) + "`");
+  if (correction)
+    offer(builder, *correction, range);
   if (Module* const* module = value.get<Module*>();
       module && type.kind == Type::Kind::model)
     for (auto& [name, entry] : (*module)->entries)

@@ -10,6 +10,7 @@
 // schema: fields behind a failed condition see poison, and stay silent.
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/Sections.h"
 
 #include <algorithm>
 
@@ -95,13 +96,12 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   if (builder.suggest(name.range, name.text, names))
     return;
   // Perhaps it belongs to one of the sections.
-  for (const Field& field : schema.fields) {
-    const Type* type = resolve(*schema.layer.env, field.declaration->type);
-    if (type->kind != Type::Kind::schema || !type->schema->find(name.text))
-      continue;
-    builder.help("`" + name.text + "` is a field of `" +
-                 field.declaration->name.text + "`: write `" +
-                 field.declaration->name.text + " { " + name.text +
+  std::vector<std::string> sections = sectionsWith(*this, schema, name.text);
+  if (sections.empty() && recipeDeclaration && !layer.isArguments)
+    sections = sectionsWith(*this, *recipeDeclaration, name.text);
+  if (!sections.empty()) {
+    builder.help("`" + name.text + "` is a field of " + joinSections(sections) +
+                 ": write `" + sections.front() + " { " + name.text +
                  " = ... }`");
     return;
   }
@@ -216,7 +216,17 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
   for (auto at = first; at < running.end(); ++at)
     links.push_back(
         {pathOf(*at->first, at->second->name), placeOf(*at->second)});
-  reportRecursion(links);
+  auto builder = reportRecursion(links);
+  for (auto at = first; at < running.end(); ++at) {
+    SourceRange place;
+    auto literal = bareLiteral(*at->first, *at->second, &place);
+    if (!literal)
+      continue;
+    std::string quoted = "\"" + *literal + "\"";
+    builder.help("write `" + quoted + "`, in quotation marks")
+        .fixIt(place, quoted);
+    return;
+  }
 }
 
 bool Evaluator::dropFixed(Object& object, Slot& slot) {
