@@ -1,8 +1,8 @@
 // Writes Markdown (GitHub's, for its tables); see Documentation.h.
 //
 // A declaration is a heading with its signature as written, its text, and below
-// that what it holds: fields as a table, conditions and blocks as lists. Long
-// defaults are cut, since the file is where they are read.
+// that what it holds: fields as a table, conditions and blocks as lists. A
+// default too long for the table is in a list below it.
 
 #include "compiler/driver/Documentation.h"
 
@@ -12,7 +12,8 @@ namespace recipec::driver {
 namespace {
 
 constexpr std::string_view docMark = "##";
-constexpr size_t longestCode = 72;
+/// The longest default in a cell of the table.
+constexpr size_t longestDefault = 72;
 
 /// The text of a comment line without its `marks`, and the space behind them.
 std::string stripped(std::string_view line, size_t marks) {
@@ -41,10 +42,26 @@ std::string code(std::string_view text) {
   std::string line = onOneLine(text);
   if (line.empty())
     return line;
-  if (line.size() > longestCode)
-    line = line.substr(0, longestCode - 3) + "...";
   bool hasTick = line.find('`') != std::string::npos;
   return hasTick ? "`` " + line + " ``" : "`" + line + "`";
+}
+
+/// What a message says, as written but for the quotation marks around it and
+/// the backslashes that those within it need.
+std::string messageText(std::string_view literal) {
+  for (std::string_view quotes : {"\"\"\"", "\""}) {
+    bool isQuoted = literal.size() >= 2 * quotes.size() &&
+                    literal.starts_with(quotes) && literal.ends_with(quotes);
+    if (!isQuoted)
+      continue;
+    literal.remove_prefix(quotes.size());
+    literal.remove_suffix(quotes.size());
+    std::string text = onOneLine(literal);
+    for (size_t at = 0; (at = text.find("\\\"", at)) != std::string::npos; ++at)
+      text.erase(at, 1);
+    return text;
+  }
+  return code(literal);
 }
 
 /// A cell of a table may hold no bar, between backticks neither.
@@ -68,6 +85,18 @@ std::string joined(const std::vector<std::string>& lines,
   return text;
 }
 
+/// The name that a declaration makes; none for an import.
+const ast::Name* nameOf(const ast::Declaration& declaration) {
+  return std::visit(
+      [](const auto& node) -> const ast::Name* {
+        if constexpr (requires { node.name; })
+          return &node.name;
+        else
+          return nullptr;
+      },
+      declaration.node);
+}
+
 class MarkdownWriter {
 public:
   MarkdownWriter(const ast::File& file, const SourceMap& sources, int level)
@@ -76,15 +105,27 @@ public:
   std::string run() {
     heading(level, std::string(sources.name(file.source)));
     paragraph(headerLines());
-    for (const ast::Declaration& declaration : file.declarations) {
-      const ast::Comments& comments = declaration.comments;
-      std::visit([&](const auto& node) { add(node, declaration, comments); },
-                 declaration.node);
-    }
+    for (const ast::Declaration& declaration : file.declarations)
+      add(declaration);
+    return std::move(out);
+  }
+
+  /// Empty where the file declares no such name.
+  std::string run(std::string_view name) {
+    for (const ast::Declaration& declaration : file.declarations)
+      if (const ast::Name* made = nameOf(declaration);
+          made && made->text == name)
+        add(declaration);
     return std::move(out);
   }
 
 private:
+  void add(const ast::Declaration& declaration) {
+    std::visit(
+        [&](const auto& node) { add(node, declaration, declaration.comments); },
+        declaration.node);
+  }
+
   std::vector<std::string> headerLines() const {
     std::vector<std::string> lines;
     for (const std::string& line : file.header.leading)
@@ -125,8 +166,22 @@ private:
 
   // ---- what bodies hold
 
+  /// The default; where that is the name of a `let` of the body, what the let
+  /// is. Empty where there is none.
+  std::string defaultText(const ast::Body& body, ast::ExprId value) const {
+    if (value == ast::ExprId::none)
+      return "";
+    if (auto* reference = std::get_if<ast::NameRef>(&file[value].node))
+      for (const ast::Item& item : body.items)
+        if (auto* let = std::get_if<ast::Let>(&item.node))
+          if (let->name.text == reference->name.text)
+            return onOneLine(textOf(let->value));
+    return onOneLine(textOf(value));
+  }
+
   void fieldTable(const ast::Body& body) {
-    bool hasHeader = false;
+    bool hasHeader = false, hasLong = false;
+    std::string longOnes;
     for (const ast::Item& item : body.items) {
       auto* field = std::get_if<ast::FieldDecl>(&item.node);
       if (!field)
@@ -134,9 +189,14 @@ private:
       if (!hasHeader)
         out += "\n| field | type | default | |\n|---|---|---|---|\n";
       hasHeader = true;
-      std::string value = field->defaultValue == ast::ExprId::none
-                              ? ""
-                              : code(textOf(field->defaultValue));
+      std::string text = defaultText(body, field->defaultValue);
+      std::string value = code(text);
+      if (text.size() > longestDefault) {
+        longOnes += (hasLong ? "- `" : "\n- `") + field->name.text + "` is " +
+                    value + "\n";
+        hasLong = true;
+        value = "see below";
+      }
       if (field->isFixed)
         value = value.empty() ? "fixed" : "fixed: " + value;
       else if (value.empty())
@@ -146,6 +206,7 @@ private:
              cell(value) + " | " + cell(joined(docLines(item.comments), " ")) +
              " |\n";
     }
+    out += longOnes;
   }
 
   void listItem(bool& hasItems, const std::string& text) {
@@ -155,9 +216,15 @@ private:
 
   void conditionList(const ast::Body& body) {
     bool hasItems = false;
-    for (const ast::Item& item : body.items)
-      if (auto* require = std::get_if<ast::Require>(&item.node))
-        listItem(hasItems, "requires " + code(textOf(require->condition)));
+    for (const ast::Item& item : body.items) {
+      auto* require = std::get_if<ast::Require>(&item.node);
+      if (!require)
+        continue;
+      bool hasMessage = require->message != ast::ExprId::none;
+      listItem(hasItems,
+               hasMessage ? "refused: " + messageText(textOf(require->message))
+                          : "requires " + code(textOf(require->condition)));
+    }
   }
 
   /// The callables of a body: blocks and functions.
@@ -271,6 +338,11 @@ std::string fileSummary(const ast::File& file) {
 std::string fileMarkdown(const ast::File& file, const SourceMap& sources,
                          int level) {
   return MarkdownWriter(file, sources, level).run();
+}
+
+std::string declarationMarkdown(const ast::File& file, const SourceMap& sources,
+                                std::string_view name) {
+  return MarkdownWriter(file, sources, 0).run(name);
 }
 
 } // namespace recipec::driver

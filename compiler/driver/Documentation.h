@@ -22,6 +22,11 @@ std::string fileSummary(const ast::File& file);
 std::string fileMarkdown(const ast::File& file, const SourceMap& sources,
                          int level);
 
+/// What the file declares by the name, under a heading of level 1; empty where
+/// there is nothing.
+std::string declarationMarkdown(const ast::File& file, const SourceMap& sources,
+                                std::string_view name);
+
 } // namespace recipec::driver
 
 #endif // RECIPEC_DRIVER_DOCUMENTATION_H

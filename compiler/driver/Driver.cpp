@@ -278,9 +278,10 @@ const std::vector<Command>& commands() {
        runPlan},
       {"estimate",
        "FILE[:NAME] [options]",
-       "predict memory, step time, throughput and MFU",
-       "Prints the memory of a rank by category, and the predicted time of a "
-       "step; of\na sweep, a line a point.",
+       "predict memory; bound step time, throughput and MFU",
+       "Prints the memory of a rank by category, and by a roofline what a step "
+       "can reach:\nits time at least, throughput and MFU at most. Of a sweep, "
+       "a line a point.",
        {OptionId::set, OptionId::json},
        1,
        1,
@@ -315,9 +316,10 @@ const std::vector<Command>& commands() {
        runExplain,
        "a kind, or a file and a path"},
       {"doc",
-       "[FILE]",
+       "[FILE | NAME]",
        "print documentation made from `##` comments",
-       "Prints Markdown: of FILE, or without one of the whole standard "
+       "Prints Markdown: of FILE, of NAME as a recipe writes it "
+       "(`std.schema.batch`,\n`lora`), or without one of the whole standard "
        "library.",
        {},
        0,
