@@ -31,6 +31,8 @@ struct Explanation {
     std::string owner; // ``recipe `base` ``; empty where there is none
     SourceRange range;
     bool isOverridden = false;
+    /// It puts a record around the path that leaves the path out.
+    bool isReplacement = false;
   };
   /// A value that another was computed from.
   struct Operand {

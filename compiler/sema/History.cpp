@@ -12,6 +12,7 @@
 #include "compiler/sema/History.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace recipec::sema {
 namespace {
@@ -40,7 +41,24 @@ private:
       return evaluator.copyInto(*evaluator.makeObject(*schema, {}, {}),
                                 container, key);
     Object* const* object = value.get<Object*>();
-    return object ? evaluator.copyInto(**object, container, key) : nullptr;
+    if (!object)
+      return nullptr;
+    const Object* record = *object;
+    if (const Schema* schema = schemaOf(container, key);
+        schema && !record->schema)
+      record = evaluator.makeObject(schema, record->layers, record->range);
+    return evaluator.copyInto(*record, container, key);
+  }
+
+  /// That of plain braces in the place of the field.
+  const Schema* schemaOf(const Object& container, std::string_view key) {
+    const Field* field =
+        container.schema ? container.schema->find(key) : nullptr;
+    if (!field)
+      return nullptr;
+    const Type* type = evaluator.resolve(*container.schema->layer.env,
+                                         field->declaration->type);
+    return type->kind == Type::Kind::schema ? type->schema : nullptr;
   }
 
   /// The record at the end of `path`, as it finally is.
@@ -85,9 +103,7 @@ private:
   void addDefault(const Object& object, const Field& field) {
     SourceRange range =
         (*object.schema->file)[field.declaration->defaultValue].range;
-    // A record that takes another's place brings its defaults again.
-    std::erase_if(found,
-                  [&](const Entry& entry) { return entry.range == range; });
+    forget(range);
     add(Entry::Kind::defaultValue, range);
   }
 
@@ -128,9 +144,36 @@ private:
         container ? recordOf(value, *container, member.path.back().text)
                   : nullptr;
     if (replacement)
-      record(*replacement, names);
+      replace(*replacement, member, names);
     else
       add(Entry::Kind::written, member.range);
+  }
+
+  /// The record that a member puts around the path takes away what was said
+  /// before, also where it says nothing of the path itself.
+  void replace(Object& replacement, const Member& member, Names names) {
+    std::vector<Entry> earlier = std::exchange(found, {});
+    record(replacement, names);
+    std::vector<Entry> later = std::exchange(found, std::move(earlier));
+    auto isDefault = [](const Entry& entry) {
+      return entry.kind == Entry::Kind::defaultValue;
+    };
+    bool takesAway = !std::all_of(found.begin(), found.end(), isDefault);
+    if (takesAway && std::all_of(later.begin(), later.end(), isDefault)) {
+      add(Entry::Kind::written, member.range);
+      found.back().isReplacement = true;
+    }
+    for (Entry& entry : later) {
+      if (isDefault(entry))
+        forget(entry.range);
+      found.push_back(std::move(entry));
+    }
+  }
+
+  /// A record that takes another's place brings its defaults again.
+  void forget(SourceRange range) {
+    std::erase_if(found,
+                  [&](const Entry& entry) { return entry.range == range; });
   }
 
   void add(Entry::Kind kind, SourceRange range) {
@@ -223,8 +266,12 @@ std::vector<Entry> historyOf(Evaluator& evaluator, Object& root, Names names,
   // `auto` brings the schema's default back.
   bool isDefault = origin.kind == recipe::Origin::Kind::defaultValue ||
                    origin.kind == recipe::Origin::Kind::derived;
-  for (auto at = last + 1; at != found.rend(); ++at)
-    at->isOverridden = !(isDefault && at->kind == Entry::Kind::defaultValue);
+  for (auto at = last + 1; at != found.rend(); ++at) {
+    bool bringsLast = at == last + 1 && at->isReplacement &&
+                      last->kind == Entry::Kind::defaultValue;
+    bool isBack = isDefault && at->kind == Entry::Kind::defaultValue;
+    at->isOverridden = !bringsLast && !isBack;
+  }
   return std::move(found);
 }
 
