@@ -20,6 +20,23 @@ namespace {
 /// What a recipe holds beside the fields of its schema; see Sweep.h.
 constexpr std::string_view sweepName = "sweep";
 
+/// A shorter beginning of a name says too little.
+constexpr size_t leastPrefix = 3;
+
+/// The one name that begins with `prefix`, `optimizer` for `optim`.
+std::optional<std::string> onlyWith(const std::vector<std::string>& names,
+                                    std::string_view prefix) {
+  std::optional<std::string> only;
+  for (const std::string& name : names) {
+    if (prefix.size() < leastPrefix || !name.starts_with(prefix))
+      continue;
+    if (only)
+      return std::nullopt;
+    only = name;
+  }
+  return only;
+}
+
 } // namespace
 
 // ---- making
@@ -95,6 +112,10 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
       "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
   if (builder.suggest(name.range, name.text, names))
     return;
+  if (std::optional<std::string> whole = onlyWith(names, name.text)) {
+    builder.help("did you mean `" + *whole + "`?").fixIt(name.range, *whole);
+    return;
+  }
   // Perhaps it belongs to one of the sections.
   std::vector<std::string> sections = sectionsWith(*this, schema, name.text);
   if (sections.empty() && recipeDeclaration && !layer.isArguments)
