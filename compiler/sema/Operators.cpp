@@ -114,6 +114,29 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
   }
 }
 
+/// `[4] * 8`; poison (reported) where the list would be too large.
+Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
+               SourceRange range) {
+  if (times < 0) {
+    evaluator.report(diag::Kind::InvalidValue, range,
+                     "a list cannot be repeated " + std::to_string(times) +
+                         " times");
+    return evaluator.poison();
+  }
+  // Before it is made: the product may leave 64 bits.
+  size_t count = 0;
+  if (__builtin_mul_overflow(list.elements.size(), size_t(times), &count))
+    count = SIZE_MAX;
+  if (!evaluator.fitsElements(count, range) ||
+      !evaluator.takeSteps(int64_t(count), range))
+    return evaluator.poison();
+  std::vector<Value> elements;
+  elements.reserve(count);
+  while (elements.size() < count)
+    elements.insert(elements.end(), list.elements.begin(), list.elements.end());
+  return evaluator.makeList(std::move(elements), range);
+}
+
 } // namespace
 
 Value Evaluator::reportOperands(std::string_view what, const Value& left,
@@ -198,6 +221,8 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
   if (op == ast::BinaryOp::add)
     if (std::optional<Value> result = concatenation(left, right, range))
       return *result;
+  if (op == ast::BinaryOp::multiply && left.is<const ListValue*>() && b)
+    return repeated(*this, **left.get<const ListValue*>(), *b, range);
   return reportOperands(spellingOf(op), left, right, range);
 }
 
