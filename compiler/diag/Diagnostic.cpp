@@ -95,6 +95,10 @@ Builder& Builder::fixIt(SourceRange range, std::string replacement,
 bool Builder::suggest(SourceRange range, std::string_view name,
                       const std::vector<std::string>& candidates,
                       std::string_view quote) {
+  if (comparisons && candidates.size() > *comparisons)
+    return false;
+  if (comparisons)
+    *comparisons -= candidates.size();
   std::optional<std::string> near = didYouMean(name, candidates);
   if (!near)
     return false;
@@ -113,7 +117,7 @@ Builder Engine::report(Kind kind, SourceRange range, std::string message) {
   diagnostic.kind = kind;
   diagnostic.range = range;
   diagnostic.message = std::move(message);
-  return Builder(diagnostic);
+  return Builder(diagnostic, &comparisons);
 }
 
 std::string causeOf(Kind kind, const std::string& message) {

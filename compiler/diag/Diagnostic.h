@@ -74,7 +74,9 @@ struct Diagnostic {
 /// Adds labels, notes and helps to a diagnostic just reported.
 class Builder {
 public:
-  explicit Builder(Diagnostic& diagnostic) : diagnostic(diagnostic) {}
+  /// `comparisons` is what suggestions may still take, counted in names.
+  explicit Builder(Diagnostic& diagnostic, size_t* comparisons = nullptr)
+      : diagnostic(diagnostic), comparisons(comparisons) {}
   /// The text under the primary range.
   Builder& label(std::string text);
   /// A secondary range; one that is not valid, or in the standard library, is
@@ -85,13 +87,15 @@ public:
   Builder& fixIt(SourceRange range, std::string replacement,
                  Applicability applicability = Applicability::maybe);
   /// Asks "did you mean" the nearest candidate, with the fix-it that puts it
-  /// (between `quote`s) in the place of the range. False when none is near.
+  /// (between `quote`s) in the place of the range. False when none is near, or
+  /// where so many have been asked for that looking for one takes too long.
   bool suggest(SourceRange range, std::string_view name,
                const std::vector<std::string>& candidates,
                std::string_view quote = "");
 
 private:
   Diagnostic& diagnostic;
+  size_t* comparisons;
 };
 
 /// What two messages of one kind and place have in common where they have one
@@ -126,6 +130,8 @@ public:
 private:
   std::vector<Diagnostic> diagnostics;
   int errorCount = 0;
+  /// A file of ten thousand misspelt names shall not take minutes.
+  size_t comparisons = 4'000'000;
 };
 
 /// The name among `candidates` that the user most likely meant, by edit

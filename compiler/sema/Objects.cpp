@@ -100,16 +100,20 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
 void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
                                  const ast::Name& name) {
   const Schema& schema = *object.schema;
+  auto builder = report(
+      layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
+      name.range,
+      "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
+  // Help looks at every field of every section.
+  constexpr int mostHelped = 200;
+  if (engine.errors() > mostHelped)
+    return;
   std::vector<std::string> names;
   for (const Field& field : schema.fields)
     if (!field.declaration->isFixed)
       names.push_back(field.declaration->name.text);
   if (&schema == recipeDeclaration)
     names.emplace_back(sweepName);
-  auto builder = report(
-      layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
-      name.range,
-      "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
   if (builder.suggest(name.range, name.text, names))
     return;
   if (std::optional<std::string> whole = onlyWith(names, name.text)) {

@@ -35,6 +35,28 @@ TEST(SpellingTest, ProposesNothingFar) {
   EXPECT_EQ(didYouMean("rank", {}), std::nullopt);
 }
 
+TEST(SpellingTest, TakesNoTimeForLongNames) {
+  // A table of all pairs of letters would have 10^12 entries.
+  std::string longName(1'000'000, 'a'), other(1'000'000, 'b');
+  EXPECT_EQ(didYouMean(longName, {other}), std::nullopt);
+  EXPECT_EQ(didYouMean(longName + "x", {longName + "y"}), longName + "y");
+}
+
+TEST(SpellingTest, GivesUpOnAFileOfMisspeltNames) {
+  std::vector<std::string> many;
+  for (int i = 0; i < 10'000; ++i)
+    many.push_back("field" + std::to_string(i));
+  recipec::diag::Engine engine;
+  auto suggests = [&] {
+    return engine.report(recipec::diag::Kind::UnknownKey, {}, "unknown")
+        .suggest({}, "fie1d7", many);
+  };
+  EXPECT_TRUE(suggests());
+  int asked = 1;
+  while (suggests())
+    ASSERT_LT(++asked, 10'000);
+}
+
 TEST(SpellingTest, IsSureOfASmallChangeWithoutAlternative) {
   EXPECT_TRUE(isSurelyMeant("rnak", "rank", names));
   EXPECT_TRUE(isSurelyMeant("Drop_Out", "dropout", names));
