@@ -23,10 +23,16 @@ Value* Locals::find(std::string_view name) {
 }
 
 const Field* Schema::find(std::string_view name) const {
-  for (const Field& field : fields)
-    if (field.declaration->name.text == name)
-      return &field;
-  return nullptr;
+  if (fields.size() <= indexedSlots) {
+    for (const Field& field : fields)
+      if (field.declaration->name.text == name)
+        return &field;
+    return nullptr;
+  }
+  for (size_t i = places.size(); i < fields.size(); ++i)
+    places.emplace(fields[i].declaration->name.text, i);
+  auto place = places.find(name);
+  return place == places.end() ? nullptr : &fields[place->second];
 }
 
 Slot* Object::find(std::string_view name) {

@@ -238,6 +238,10 @@ struct Schema {
   std::vector<Field> fields;
 
   const Field* find(std::string_view name) const;
+
+private:
+  /// The places of the first fields by name, where there are many.
+  mutable std::unordered_map<std::string_view, size_t> places;
 };
 
 /// One level of a Slot's chain: a member, `depth` names of its path consumed.
