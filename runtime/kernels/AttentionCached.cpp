@@ -13,9 +13,10 @@
 #include "runtime/kernels/Types.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace reciperun::kernels {
 namespace {
@@ -32,29 +33,36 @@ public:
   explicit Cached(const KernelArgs& args)
       : args(args), tokens(args.inputs[3].elements()),
         heads(args.inputs[0].shape[2]), keyHeads(args.inputs[1].shape[2]),
-        width(args.inputs[0].shape[3]), positions(args.inputs[3].as<int32_t>()),
+        width(args.inputs[0].shape[3]),
+        positions(args.inputs[3].as<int32_t>(),
+                  args.inputs[3].as<int32_t>() + tokens),
         scale(M(args.op.real("scale"))) {
     if (scale == 0)
       scale = M(1) / std::sqrt(M(width));
   }
 
-  void run() {
+  Status run() {
+    const int64_t capacity = args.outputs[1].shape[0];
+    for (int32_t position : positions)
+      if (position >= capacity)
+        return Status::error("position " + std::to_string(position) +
+                             " lies outside of a cache of " +
+                             std::to_string(capacity) + " tokens");
     remember(args.inputs[1], args.outputs[1]);
     remember(args.inputs[2], args.outputs[2]);
     device::parallelItems(args.context.threads(), tokens * heads,
                           [&](int64_t item, int thread) {
                             attend(item / heads, item % heads, thread);
                           });
+    return Status::ok();
   }
 
 private:
   void remember(const Tensor& fresh, const Tensor& cache) {
     const int64_t row = keyHeads * width;
-    [[maybe_unused]] const int64_t capacity = cache.elements() / row;
     for (int64_t i = 0; i < tokens; ++i) {
       if (positions[i] < 0)
         continue;
-      assert(positions[i] < capacity && "a position lies inside the cache");
       std::copy_n(fresh.as<T>() + i * row, row,
                   cache.as<T>() + positions[i] * row);
     }
@@ -116,7 +124,8 @@ private:
 
   const KernelArgs& args;
   const int64_t tokens, heads, keyHeads, width;
-  const int32_t* positions;
+  /// A copy: a plan may lay the cache over them.
+  const std::vector<int32_t> positions;
   M scale;
 };
 
@@ -124,8 +133,11 @@ private:
 
 template <>
 Status kernel<plan::OpKind::AttentionCached>(const device::KernelArgs& args) {
-  return withType(args, args.inputs[0].type,
-                  [&]<class T>(Type<T>) { Cached<T>(args).run(); });
+  Status inner;
+  const Status outer =
+      withType(args, args.inputs[0].type,
+               [&]<class T>(Type<T>) { inner = Cached<T>(args).run(); });
+  return outer ? inner : outer;
 }
 
 } // namespace reciperun::kernels

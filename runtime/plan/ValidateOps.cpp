@@ -43,10 +43,9 @@ class OpCheck {
 public:
   OpCheck(const Plan& plan, const Op& op) : plan(plan), op(op) {}
 
-  /// The op has these many operands; the last `optionalOutputs` may be absent.
+  /// The op has these many operands; the last `optionalOutputs` may be -1.
   bool arity(size_t inputs, size_t outputs, size_t optionalOutputs = 0) {
-    if (op.inputs.size() != inputs || op.outputs.size() > outputs ||
-        op.outputs.size() < outputs - optionalOutputs)
+    if (op.inputs.size() != inputs || op.outputs.size() != outputs)
       return fail("has " + std::to_string(op.inputs.size()) + " inputs and " +
                   std::to_string(op.outputs.size()) + " outputs, not " +
                   std::to_string(inputs) + " and " + std::to_string(outputs));
@@ -63,9 +62,7 @@ public:
 
   const Buffer& in(size_t i) const { return plan.buffers[op.inputs[i]]; }
   const Buffer& out(size_t i) const { return plan.buffers[op.outputs[i]]; }
-  bool hasOut(size_t i) const {
-    return i < op.outputs.size() && op.outputs[i] >= 0;
-  }
+  bool hasOut(size_t i) const { return op.outputs[i] >= 0; }
 
   bool is(const Buffer& buffer, const Types& types) {
     if (std::find(types.begin(), types.end(), buffer.dtype) != types.end())

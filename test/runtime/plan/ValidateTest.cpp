@@ -126,6 +126,27 @@ TEST(Validate, kernelsReadTypesThatAreAsWideAsTheyThink) {
   EXPECT_EQ(refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}), "");
 }
 
+TEST(Validate, anOutputThatMayBeAbsentHasItsPlace) {
+  Buffer rows = operand(DType::f32, {8, 4}), weight = operand(DType::f32, {4});
+  Buffer rstd = operand(DType::f32, {8});
+  auto refusalWith = [&](std::vector<int> outputs) {
+    return refusal([&](Plan& p) {
+      int first = int(p.buffers.size());
+      for (const Buffer& buffer : {rows, weight, rstd, weight})
+        addBuffer(p, "operand", buffer.dtype, buffer.shape);
+      for (int& number : outputs)
+        number += number < 0 ? 0 : first;
+      p.functions[0].ops = {makeOp(OpKind::RmsNormBackward, "op",
+                                   {first, first, first + 1, first + 2},
+                                   outputs)};
+    });
+  };
+  EXPECT_EQ(refusalWith({0, 3}), "");
+  EXPECT_EQ(refusalWith({0, -1}), "");
+  EXPECT_NE(refusalWith({0}).find("and 1 outputs, not 4 and 2"),
+            std::string::npos);
+}
+
 TEST(Validate, sizesThatLeave64Bits) {
   // Two operands whose dimensions multiply to 2^64.
   auto widen = [](Plan& p) {

@@ -1,0 +1,180 @@
+// Runs damaged plans: what validation lets through stays in the arena.
+//
+//   damagedPlans PLAN COUNT [FIRST_SEED]
+//
+// 1. Damage the plan, a seed at a time, as the fuzzer does.
+// 2. Leave out what validation refuses, and what a process of one rank would
+//    refuse to start.
+// 3. Run each other one in a process of its own, all its schedules on mock data
+//    and all its buckets, in an arena with a page behind it that nobody may
+//    touch. A signal is a finding, and so is a run without an end.
+//
+// For a plan of one rank. Overwriting other buffers is no finding.
+
+#include "runtime/comm/LocalCommunicator.h"
+#include "runtime/data/Loader.h"
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/exec/Weights.h"
+#include "runtime/plan/PlanJson.h"
+#include "test/fuzz/PlanMutator.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace reciperun;
+
+namespace {
+
+constexpr int64_t largestArena = int64_t(16) << 20;
+constexpr unsigned longestSeconds = 20;
+
+bool isRunnable(const plan::Plan& plan) {
+  auto isMock = [](const std::optional<plan::DataSource>& source) {
+    return !source || source->kind == "mock";
+  };
+  return plan.mesh.ranks == 1 && plan.device == "cpu" &&
+         plan.memory.arena <= largestArena && isMock(plan.data.train) &&
+         isMock(plan.data.valid);
+}
+
+/// At least the plan's arena, and a page without any rights behind it.
+memory::Arena guardedArena(int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t whole = (bytes + page - 1) / page * page;
+  Expected<memory::Arena> taken = memory::Arena::allocate(whole + page);
+  if (!taken || mprotect((*taken).base() + whole, size_t(page), PROT_NONE)) {
+    std::perror("a guarded arena");
+    std::_Exit(2);
+  }
+  return std::move(*taken);
+}
+
+template <class T> void set(const exec::Tensor& tensor, T value) {
+  if (tensor.present())
+    *tensor.as<T>() = value;
+}
+
+int64_t loadsOf(const plan::Schedule& schedule) {
+  return std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                       [](const plan::Step& step) {
+                         return step.kind == plan::Step::Kind::load;
+                       });
+}
+
+/// The first step of a schedule, as Training runs it.
+Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
+                   const plan::Schedule& schedule) {
+  data::DataSet which =
+      schedule.name == "evaluate" ? data::DataSet::valid : data::DataSet::train;
+  Expected<data::Loader> loader =
+      data::Loader::open(plan.data, plan.train, which,
+                         {0, 1, loadsOf(schedule)}, /*tokenizer=*/nullptr);
+  if (!loader)
+    return loader.status();
+  const plan::Inputs& in = plan.inputs;
+  set(executor.tensor(in.learningRate), 1e-3f);
+  set(executor.tensor(in.step), int32_t(1));
+  set(executor.tensor(in.lossScale), (*loader).lossScale(0));
+  auto tensor = [&](int number, int slot) {
+    return executor.tensor(number, slot);
+  };
+  return executor.run(schedule, [&](int microBatch, int slot) {
+    (*loader).fill(0, microBatch,
+                   {tensor(in.tokens, slot).as<int32_t>(),
+                    tensor(in.labels, slot).as<int32_t>(),
+                    tensor(in.weights, slot).as<float>(),
+                    tensor(in.positions, slot).as<int32_t>(),
+                    tensor(in.segments, slot).as<int32_t>(),
+                    tensor(in.samples, slot).as<int64_t>()});
+    return Status::ok();
+  });
+}
+
+/// A bucket at the beginning and at the end of the cache, as Generator runs it.
+Status runBucket(const plan::Plan& plan, exec::Executor& executor,
+                 const plan::Bucket& bucket) {
+  for (int64_t position :
+       {int64_t(0), std::max<int64_t>(0, plan.cacheTokens - bucket.tokens)}) {
+    auto* tokens = executor.tensor(bucket.inputs.tokens).as<int32_t>();
+    auto* positions = executor.tensor(bucket.inputs.positions).as<int32_t>();
+    for (int64_t i = 0; i < bucket.tokens; ++i) {
+      bool isUsed = position + i < plan.cacheTokens;
+      tokens[i] = int32_t(i);
+      positions[i] = isUsed ? int32_t(position + i) : -1;
+    }
+    RECIPERUN_TRY(executor.run(bucket.function));
+  }
+  return Status::ok();
+}
+
+Status runPlan(const plan::Plan& plan) {
+  memory::Arena arena = guardedArena(plan.memory.arena);
+  comm::LocalCommunicator communicator;
+  device::CpuContext context(1);
+  Expected<exec::Executor> executor =
+      exec::Executor::make(plan, arena, communicator, context);
+  if (!executor)
+    return executor.status();
+  exec::initializeParameters(plan, *executor, 0, 1);
+  exec::fillMasters(plan, *executor, 0);
+  for (const plan::Schedule& schedule : plan.schedules)
+    if (schedule.name == "train" ||
+        (schedule.name == "evaluate" && plan.data.valid))
+      RECIPERUN_TRY(runSchedule(plan, *executor, schedule));
+  for (const plan::Bucket& bucket : plan.buckets)
+    RECIPERUN_TRY(runBucket(plan, *executor, bucket));
+  return Status::ok();
+}
+
+/// The status of a process that runs the plan; a refusal is no failure.
+int runAside(const plan::Plan& plan) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(longestSeconds);
+    (void)runPlan(plan);
+    std::_Exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: damagedPlans PLAN COUNT [FIRST_SEED]\n");
+    return 2;
+  }
+  std::ostringstream text;
+  text << std::ifstream(argv[1], std::ios::binary).rdbuf();
+  const auto count = uint32_t(std::atoi(argv[2]));
+  const auto first = uint32_t(argc > 3 ? std::atoi(argv[3]) : 1);
+  int runs = 0, findings = 0;
+  for (uint32_t seed = first; seed < first + count; ++seed) {
+    std::string damaged = fuzz::mutatePlan(text.str(), seed);
+    Expected<plan::Plan> plan = plan::fromJson(damaged);
+    if (!plan || !plan::validate(*plan) || !isRunnable(*plan))
+      continue;
+    ++runs;
+    int status = runAside(*plan);
+    if (status == 0)
+      continue;
+    ++findings;
+    std::printf("seed %u: %s %d\n", seed,
+                WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit code",
+                WIFSIGNALED(status) ? 0 : WEXITSTATUS(status));
+    std::ofstream(std::string(argv[1]) + "." + std::to_string(seed)) << damaged;
+  }
+  std::printf("%d of %u plans ran, %d findings\n", runs, count, findings);
+  return findings || runs == 0;
+}
