@@ -344,9 +344,11 @@ the parameter is called `warmup`: write `warmup = 50 steps`.)";
 A name is declared or assigned twice in one place, so that one of the two would
 be lost. In
 
-    parallel { tp = 2, tp = 4 }
+    parallel { tp = 2 }
+    parallel { tp = 4, pp = 2 }
 
-remove one of them. To override an inherited value, assign it once in the
+remove one of them; braces behind the same name that set different fields amend
+one another. To override an inherited value, assign it once in the
 recipe that amends the other.)";
   case Kind::WrongType:
     return R"(

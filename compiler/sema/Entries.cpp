@@ -7,6 +7,7 @@
 //    keys are evaluated at once, values when they are read.
 // 3. A key that is given twice is reported with both places.
 
+#include "compiler/sema/AssignedPaths.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/Loops.h"
 
@@ -15,20 +16,13 @@
 namespace recipec::sema {
 namespace {
 
-std::string joined(std::span<const ast::Name> path) {
-  std::string text;
-  for (const ast::Name& name : path)
-    text += (text.empty() ? "" : ".") + name.text;
-  return text;
-}
-
 /// A key takes more work than an expression: it is kept, and compared.
 constexpr int64_t stepsOfKey = 4;
 
 class MapFiller {
 public:
   MapFiller(Evaluator& evaluator, Layer& layer)
-      : evaluator(evaluator), layer(layer) {}
+      : evaluator(evaluator), layer(layer), assigned(evaluator) {}
 
   void fill(const ast::Body& body, const Env& around) {
     const Env& env = scopeOf(body, around);
@@ -69,9 +63,7 @@ private:
 
   void fillItem(const ast::Item& item, const Env& env) {
     if (auto* node = std::get_if<ast::Assignment>(&item.node)) {
-      if (node->value != ast::ExprId::none)
-        note(joined(node->path),
-             cover(node->path.front().range, node->path.back().range));
+      assigned.add(*env.file, *node);
       add({node->path, node->value, node->body, nullptr, item.range, &env});
     } else if (auto* node = std::get_if<ast::Entry>(&item.node)) {
       fillEntry(*node, item.range, env);
@@ -100,7 +92,7 @@ private:
       return;
     }
     auto& name = evaluator.make<ast::Name>({*text, place});
-    if (note(name.text, place))
+    if (assigned.add(name.text, place))
       add({std::span(&name, 1), node.value, ast::BodyId::none, nullptr, range,
            &env});
   }
@@ -136,23 +128,9 @@ private:
       layer.isBroken = true;
   }
 
-  /// False (reported) for a key that is there.
-  bool note(const std::string& key, SourceRange range) {
-    auto [first, isNew] = keys.emplace(key, range);
-    if (isNew)
-      return true;
-    auto builder = evaluator.report(diag::Kind::DuplicateName, range,
-                                    "`" + key + "` is set twice");
-    if (first->second == range)
-      builder.help("two turns of `for` make the same key");
-    else
-      builder.label(first->second, "it is set here first");
-    return false;
-  }
-
   Evaluator& evaluator;
   Layer& layer;
-  std::unordered_map<std::string, SourceRange> keys;
+  AssignedPaths assigned;
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 //   Mismatch.cpp     messages about values that have another type
 //   Quotation.cpp    help where quotation marks or brackets are wrong
 //   Layers.cpp       what braces and arguments say about a record
+//   AssignedPaths.cpp  which of it is said twice
 //   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
 //   Objects.cpp      records: amending, evaluation of slots, completeness
 //   Expressions.cpp  one function a node of the syntax tree
@@ -49,6 +50,9 @@ struct Request;
 
 /// In the place of a layer's index: the conditions of the record's schema.
 inline constexpr size_t checkOwnSchema = size_t(-1);
+
+/// What a recipe holds beside the fields of its schema; see Sweep.h.
+inline constexpr std::string_view sweepName = "sweep";
 
 /// A name, type and default that an argument is bound to.
 struct ParameterRef {

@@ -1,8 +1,9 @@
 // Layers: what one pair of braces or one list of arguments says about a record.
 //
 // A layer lists the assignments of the text and the scope around it; nothing is
-// evaluated here. Keys that are assigned twice in one layer are reported.
+// evaluated here. Fields that one layer assigns twice are reported.
 
+#include "compiler/sema/AssignedPaths.h"
 #include "compiler/sema/Evaluator.h"
 
 namespace recipec::sema {
@@ -15,27 +16,17 @@ std::string joined(std::span<const ast::Name> path) {
   return text;
 }
 
-SourceRange rangeOf(std::span<const ast::Name> path) {
-  return cover(path.front().range, path.back().range);
-}
-
 } // namespace
 
 void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
                           bool isDeclaration) {
-  std::map<std::string, SourceRange> assigned;
+  AssignedPaths assigned(*this);
   for (const ast::Item& item : body.items) {
     if (auto* node = std::get_if<ast::Assignment>(&item.node)) {
       layer.members.push_back(
           {node->path, node->value, node->body, nullptr, item.range});
-      if (node->value == ast::ExprId::none)
-        continue;
-      auto [first, isNew] =
-          assigned.emplace(joined(node->path), rangeOf(node->path));
-      if (!isNew)
-        report(diag::Kind::DuplicateName, rangeOf(node->path),
-               "`" + first->first + "` is set twice")
-            .label(first->second, "it is set here first");
+      if (node->path.front().text != sweepName) // Sweep.cpp compares axes
+        assigned.add(*layer.env->file, *node);
     } else if (auto* let = std::get_if<ast::Let>(&item.node)) {
       layer.lets.push_back(let);
     } else if (auto* function = std::get_if<ast::FunDecl>(&item.node)) {

@@ -17,9 +17,6 @@
 namespace recipec::sema {
 namespace {
 
-/// What a recipe holds beside the fields of its schema; see Sweep.h.
-constexpr std::string_view sweepName = "sweep";
-
 /// A shorter beginning of a name says too little.
 constexpr size_t leastPrefix = 3;
 
