@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
 
 namespace recipec::sema {
@@ -125,6 +126,7 @@ private:
   void add(Written axis);
   void readAxis(const Written& axis);
   std::optional<AxisValue> readValue(const Path& path, const Value& value);
+  static bool isWrittenOut(const Written& axis, SourceRange element);
   void addLeaves(const Path& path, const Value& value, SourceRange range,
                  AxisValue& result);
   void addRecordLeaves(const Path& path, Object& record, SourceRange range,
@@ -133,8 +135,11 @@ private:
   std::string textOf(const Value& value, SourceRange range);
   std::string namedText(const Path& path, const Value& value, Object& record,
                         SourceRange range);
+  /// Whether a slot belongs to what an element sets.
+  using IsSet = std::function<bool(const Object&, const Slot&)>;
   void describeLeaves(const std::string& path, Object& record,
-                      SourceRange element, std::string& text);
+                      const IsSet& isSet, SourceRange element,
+                      std::string& text);
   bool isOverridden(const Path& path) const;
   void dropOverridden(Axis& axis);
   void checkOverlaps();
@@ -151,6 +156,7 @@ private:
   Object& settings;
   const std::vector<Override>& overrides;
   std::vector<Written> written;
+  bool isComputed = false; // the element that is read
   Sweep sweep;
   bool isGood = true;
 };
@@ -253,6 +259,7 @@ void SweepReader::readAxis(const Written& axis) {
     const recipe::Origin& origin = element.origin;
     if (origin.range.source != range.source || origin.range.begin < range.begin)
       element.origin = evaluator.writtenAt(range); // of a name for a list
+    isComputed = !isWrittenOut(axis, element.origin.range);
     if (std::optional<AxisValue> read = readValue(axis.path, element))
       result.values.push_back(std::move(*read));
     else
@@ -265,6 +272,17 @@ void SweepReader::readAxis(const Written& axis) {
 
 // ---- values
 // ------------------------------------------------------------------
+
+/// Whether the element is one of a list in brackets, so that its text is its
+/// own: that of a comprehension is the text of all.
+bool SweepReader::isWrittenOut(const Written& axis, SourceRange element) {
+  const ast::File& file = *axis.env->file;
+  auto* list = std::get_if<ast::ListExpr>(&file[axis.value].node);
+  return list && std::any_of(list->elements.begin(), list->elements.end(),
+                             [&](ast::ExprId each) {
+                               return file[each].range == element;
+                             });
+}
 
 std::optional<AxisValue> SweepReader::readValue(const Path& path,
                                                 const Value& value) {
@@ -335,35 +353,47 @@ std::string SweepReader::textOf(const Value& value, SourceRange range) {
 
 /// A record of a schema is called what the element calls it, with what the
 /// element sets: `tiny { layers = 1 }` on `model` is
-/// `tiny,model.layers=1`.
+/// `tiny,model.layers=1`. One that a function makes is called by its text where
+/// that is written out, `layered(2)`, and else by its schema and what was set
+/// last, `llama,model.layers=2`.
 std::string SweepReader::namedText(const Path& path, const Value& value,
                                    Object& record, SourceRange range) {
   std::string_view written = evaluator.sources.text(range);
   std::string_view head = written.substr(0, written.find_first_of("{("));
   std::string_view rest = written.substr(head.size());
   head = head.substr(0, head.find_last_not_of(" \t\n") + 1);
-  std::string text(isDottedName(head) ? head : Evaluator::typeNameOf(value));
-  size_t length = text.size();
-  describeLeaves(joined(path), record, range, text);
-  bool saysMore = rest.find_first_not_of("{}() \t\n") != rest.npos;
-  if (text.size() == length && saysMore) // the call of a function, say
-    text = written;
-  return sanitized(text);
+  std::string leaves;
+  auto isInElement = [&](const Object&, const Slot& slot) {
+    SourceRange set = slot.chain.back().member->range;
+    return set.source == range.source && set.begin >= range.begin &&
+           set.end <= range.end;
+  };
+  describeLeaves(joined(path), record, isInElement, range, leaves);
+  std::string schema = Evaluator::typeNameOf(value);
+  if (!leaves.empty() || !isComputed) {
+    bool saysMore = rest.find_first_not_of("{}() \t\n") != rest.npos;
+    if (leaves.empty() && saysMore) // the call of a function, say
+      return sanitized(written);
+    return sanitized((isDottedName(head) ? std::string(head) : schema) +
+                     leaves);
+  }
+  auto isSetLast = [](const Object& object, const Slot& slot) {
+    return slot.chain.back().layer == object.layers.back();
+  };
+  describeLeaves(joined(path), record, isSetLast, range, leaves);
+  return sanitized(schema + leaves);
 }
 
 void SweepReader::describeLeaves(const std::string& path, Object& record,
-                                 SourceRange element, std::string& text) {
+                                 const IsSet& isSet, SourceRange element,
+                                 std::string& text) {
   for (Slot& slot : record.slots) {
-    if (slot.chain.empty())
-      continue;
-    SourceRange set = slot.chain.back().member->range;
-    if (set.source != element.source || set.begin < element.begin ||
-        set.end > element.end)
+    if (slot.chain.empty() || !isSet(record, slot))
       continue;
     std::string inner = path + "." + std::string(slot.name);
     const Value& value = evaluator.force(record, slot);
     if (Object* const* object = value.get<Object*>())
-      describeLeaves(inner, **object, element, text);
+      describeLeaves(inner, **object, isSet, element, text);
     else
       text += "," + inner + "=" + textOf(value, rangeOf(slot, element));
   }
@@ -481,7 +511,9 @@ void SweepReader::checkNames() {
     evaluator
         .report(diag::Kind::DuplicateName, sweep.at(axis, i).range,
                 "two points of this sweep are called `" + known->first + "`")
-        .label(sweep.at(axis, known->second).range, "the first of them");
+        .label(sweep.at(axis, known->second).range, "the first of them")
+        .help("a point is called by what it sets: give the values names of "
+              "their own, or sweep over the field that differs");
     return;
   }
 }
