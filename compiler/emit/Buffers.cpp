@@ -72,7 +72,7 @@ public:
     for (const ir::Placement& placement : program.placements)
       add(placement);
     for (const ir::Region& region : program.regions)
-      if (region.shard != ir::AxisId::none)
+      if (!region.shard.empty())
         for (ValueId part : {region.paramPart, region.gradientPart})
           markPart(part, region.shard);
     return std::move(made);
@@ -95,9 +95,9 @@ private:
     made.buffers.push_back(std::move(buffer));
   }
 
-  void markPart(ValueId part, ir::AxisId axis) {
+  void markPart(ValueId part, ir::AxisSet axes) {
     plan::Buffer& buffer = made.buffers[size_t(made.number(part))];
-    buffer.shardAxis = program[axis].name;
+    buffer.shardAxis = ir::groupName(program, axes);
     buffer.shardStride = ir::localBytes(program, part);
   }
 

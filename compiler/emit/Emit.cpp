@@ -53,10 +53,13 @@ private:
   void buckets();
   void settings();
 
-  plan::Op op(const ir::Op& op) const;
-  plan::Parameter parameter(const ir::Param& param) const;
-  int group(AxisSet axes) const;
-  std::string axisName(AxisSet axes) const;
+  plan::Op op(const ir::Op& op);
+  plan::Parameter parameter(const ir::Param& param);
+  void addGroup(const std::string& name, AxisSet axes);
+  int group(AxisSet axes);
+  std::string groupName(AxisSet axes);
+  void listGroup(const std::string& name);
+  int groupOf(const std::string& name) const;
   int functionNumber(const std::string& name) const;
   int bound(const std::string& role) const;
   int64_t vocabulary() const;
@@ -65,51 +68,65 @@ private:
   const recipe::Recipe& recipe;
   Findings findings;
   Buffers buffers;
-  std::vector<AxisSet> groupAxes; // of plan.mesh.groups, axes of one rank apart
   plan::Plan result;
 };
 
 // ---- the mesh
 
 void Emitter::mesh() {
-  AxisSet world;
-  result.mesh.groups.push_back({"world", {}});
-  groupAxes.push_back({});
-  for (size_t i = 0; i < program.axes.size(); ++i) {
-    const ir::Axis& axis = program.axes[i];
-    AxisSet alone = axis.size > 1 ? AxisSet(ir::AxisId(i)) : AxisSet();
-    world = world | alone;
+  for (const ir::Axis& axis : program.axes) {
     result.mesh.axes.push_back({axis.name, axis.size});
     result.mesh.ranks *= axis.size;
-    result.mesh.groups.push_back({axis.name, {axis.name}});
-    result.mesh.groups[0].axes.push_back(axis.name);
-    groupAxes.push_back(alone);
   }
-  groupAxes[0] = world;
+  for (const auto& [name, degree] : program.degrees) {
+    AxisSet axes = ir::axesOf(program, name);
+    if (ir::groupName(program, axes) != name)
+      addGroup(name, axes);
+  }
 }
 
-int Emitter::group(AxisSet axes) const {
-  auto found = std::find(groupAxes.begin(), groupAxes.end(), axes);
-  assert(found != groupAxes.end() && "a collective over an unnamed group");
-  return int(found - groupAxes.begin());
-}
-
-std::string Emitter::axisName(AxisSet axes) const {
+void Emitter::addGroup(const std::string& name, AxisSet axes) {
+  plan::Group made{name, {}};
   for (size_t i = 0; i < program.axes.size(); ++i)
-    if (axes.contains(ir::AxisId(i)) && program.axes[i].size > 1)
-      return program.axes[i].name;
-  return {};
+    if (axes.contains(ir::AxisId(i)))
+      made.axes.push_back(program.axes[i].name);
+  result.mesh.groups.push_back(std::move(made));
+}
+
+/// The group over which a collective runs: one is listed for each set of axes.
+int Emitter::group(AxisSet axes) {
+  return groupOf(groupName(axes));
+}
+
+/// The name by which the plan knows a set of axes; empty for none.
+std::string Emitter::groupName(AxisSet axes) {
+  std::string name = ir::groupName(program, axes);
+  if (!name.empty() && groupOf(name) < 0)
+    addGroup(name, axes);
+  return name;
+}
+
+/// Attributes name sets of axes, too.
+void Emitter::listGroup(const std::string& name) {
+  groupName(ir::findGroup(program, name));
+}
+
+int Emitter::groupOf(const std::string& name) const {
+  for (size_t i = 0; i < result.mesh.groups.size(); ++i)
+    if (result.mesh.groups[i].name == name)
+      return int(i);
+  return -1;
 }
 
 // ---- memory and parameters
 
-plan::Parameter Emitter::parameter(const ir::Param& param) const {
+plan::Parameter Emitter::parameter(const ir::Param& param) {
   plan::Parameter made;
   const ir::Value& value = program[param.value];
   made.name = param.name;
   for (size_t i = 0; i < value.dims.size(); ++i) {
     made.globalShape.push_back(program[value.dims[i]].size);
-    made.shardAxes.push_back(axisName(value.sharding.dims[i]));
+    made.shardAxes.push_back(groupName(value.sharding.dims[i]));
   }
   made.init = {param.init.kind, param.init.scale};
   made.trainable = param.trainable;
@@ -136,8 +153,7 @@ void Emitter::regions() {
     made.elements = region.elements;
     made.param = buffers.number(region.param);
     made.master = buffers.number(region.master);
-    if (region.shard != ir::AxisId::none)
-      made.shardAxis = program[region.shard].name;
+    made.shardAxis = groupName(region.shard);
     for (ir::ParamId param : region.params)
       made.parameters.push_back(int(param));
     result.regions.push_back(std::move(made));
@@ -146,7 +162,7 @@ void Emitter::regions() {
 
 // ---- functions
 
-plan::Op Emitter::op(const ir::Op& op) const {
+plan::Op Emitter::op(const ir::Op& op) {
   plan::Op made{};
   made.kind = planKind(op.kind);
   made.name = op.name;
@@ -161,6 +177,12 @@ plan::Op Emitter::op(const ir::Op& op) const {
       made.workspace = bound("workspace");
     else
       made.attributes.push_back(attribute);
+    if (attribute.first == "axis")
+      listGroup(std::get<std::string>(attribute.second));
+    else if (attribute.first == "axes")
+      for (const std::string& name :
+           std::get<std::vector<std::string>>(attribute.second))
+        listGroup(name);
   }
   return made;
 }

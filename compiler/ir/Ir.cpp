@@ -2,6 +2,7 @@
 
 #include "compiler/ir/Ir.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <utility>
@@ -68,7 +69,7 @@ std::optional<OpKind> findOp(std::string_view name) {
 
 bool isCollective(OpKind kind) {
   return kind == OpKind::AllReduce || kind == OpKind::AllGather ||
-         kind == OpKind::ReduceScatter;
+         kind == OpKind::ReduceScatter || kind == OpKind::AllToAll;
 }
 
 int64_t sizeOf(const Module& module, AxisSet axes) {
@@ -79,12 +80,33 @@ int64_t sizeOf(const Module& module, AxisSet axes) {
   return size;
 }
 
-std::string axisName(const Module& module, AxisSet axis) {
+AxisSet axesOf(const Module& module, std::string_view degree) {
+  AxisSet axes;
+  auto found = module.degrees.find(std::string(degree));
+  if (found == module.degrees.end())
+    return axes;
   for (size_t i = 0; i < module.axes.size(); ++i)
-    if (axis == AxisSet(AxisId(i)))
-      return module.axes[i].name;
-  assert(axis.empty() && "one axis is named, not several");
-  return "";
+    if (module.axes[i].size > 1)
+      axes = axes | (found->second.axes & AxisSet(AxisId(i)));
+  return axes;
+}
+
+std::string groupName(const Module& module, AxisSet axes) {
+  std::string name;
+  for (size_t i = 0; i < module.axes.size(); ++i)
+    if (axes.contains(AxisId(i)) && module.axes[i].size > 1)
+      name += (name.empty() ? "" : "+") + module.axes[i].name;
+  return name;
+}
+
+AxisSet findGroup(const Module& module, std::string_view name) {
+  AxisSet axes;
+  while (!name.empty()) {
+    size_t end = std::min(name.find('+'), name.size());
+    axes = axes | AxisSet(findAxis(module, name.substr(0, end)));
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return axes;
 }
 
 std::vector<int64_t> localShape(const Module& module, ValueId id) {

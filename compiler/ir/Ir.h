@@ -41,8 +41,9 @@ struct Dim {
   SourceRange range; // of the value that gave the size
 };
 
-/// A parallel degree. Axes are kept from the outermost to the innermost, the
-/// order in which ranks are numbered: dp, pp, cp, tp (tp varies fastest).
+/// An axis of the mesh: a parallel degree, or a factor of one. Axes are kept
+/// from the outermost to the innermost, the order in which ranks are numbered:
+/// pp, dp, cp, tp (tp varies fastest).
 struct Axis {
   std::string name;
   int size = 1;
@@ -75,6 +76,13 @@ public:
 
 private:
   uint32_t bits = 0;
+};
+
+/// A degree of parallelism by its name in a recipe (`ep`): the axes that it is
+/// made of. Degrees of the experts share axes with the others.
+struct Degree {
+  AxisSet axes;
+  SourceRange range; // of the degree in the user's text
 };
 
 /// How a value lies on the mesh. Along an axis it is split (the axis stands at
@@ -166,8 +174,8 @@ struct Param {
 struct Region {
   std::string name;
   std::vector<ParamId> params;
-  int64_t elements = 0;        // local, padded to a multiple of the shards
-  AxisId shard = AxisId::none; // axis that shards master and moments
+  int64_t elements = 0; // local, padded to a multiple of the shards
+  AxisSet shard;        // axes that shard master and moments
   ValueId param = ValueId::none;
   ValueId gradient = ValueId::none;
   ValueId master = ValueId::none; // the same as `param` when types agree
@@ -205,6 +213,7 @@ struct Module {
   bool isProgram = false;
   DType compute = DType::f32;
   std::vector<Axis> axes;
+  std::map<std::string, Degree> degrees;
   std::vector<Dim> dims;
   std::vector<Value> values;
   std::vector<Param> params;
@@ -225,10 +234,16 @@ struct Module {
   const Axis& operator[](AxisId id) const { return axes[size_t(id)]; }
 };
 
+/// The axes of a degree that have more than one rank; none where the module has
+/// no degree of that name.
+AxisSet axesOf(const Module& module, std::string_view degree);
 /// Ranks along a set of axes.
 int64_t sizeOf(const Module& module, AxisSet axes);
-/// The name of the only axis of a set; empty for the empty set.
-std::string axisName(const Module& module, AxisSet axis);
+/// The name of a set of axes, `dp+cp`: those with more than one rank, in mesh
+/// order. Empty where there is none.
+std::string groupName(const Module& module, AxisSet axes);
+/// The axes that groupName named.
+AxisSet findGroup(const Module& module, std::string_view name);
 /// Local sizes of a value's dimensions, its elements and bytes on one rank.
 std::vector<int64_t> localShape(const Module& module, ValueId value);
 int64_t localElements(const Module& module, ValueId value);

@@ -255,6 +255,8 @@ private:
     std::string keyword = word();
     if (keyword == "axis")
       axisItem();
+    else if (keyword == "degree")
+      degreeItem();
     else if (keyword == "dim")
       dimItem();
     else if (keyword == "input")
@@ -287,6 +289,12 @@ private:
     expect('=');
     axis.size = int(integer());
     module.axes.push_back(std::move(axis));
+  }
+
+  void degreeItem() {
+    std::string degree = name();
+    expect('=');
+    module.degrees[degree].axes = findGroup(module, name());
   }
 
   void dimItem() {
@@ -370,7 +378,7 @@ private:
     expectWord("elements");
     region.elements = integer();
     if (takeWord("shard"))
-      region.shard = axis();
+      region.shard = findGroup(module, name());
     auto part = [this](std::string_view key) {
       return takeWord(key) ? reference() : ValueId::none;
     };

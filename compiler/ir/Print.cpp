@@ -148,6 +148,16 @@ private:
       number(int64_t(axis.size));
       out += '\n';
     }
+    for (const auto& [degree, where] : module.degrees) {
+      std::string axes = groupName(module, where.axes);
+      if (axes.empty() || axes == degree)
+        continue; // as its name says
+      out += "degree ";
+      name(degree);
+      out += " = ";
+      name(axes);
+      out += '\n';
+    }
     for (const Dim& dim : module.dims) {
       out += "dim ";
       name(dim.name);
@@ -257,9 +267,9 @@ private:
     name(region.name);
     out += " elements ";
     number(region.elements);
-    if (region.shard != AxisId::none) {
+    if (!region.shard.empty()) {
       out += " shard ";
-      name(module[region.shard].name);
+      name(groupName(module, region.shard));
     }
     part("param", region.param);
     part("gradient", region.gradient);

@@ -258,6 +258,7 @@ private:
     case OpKind::AllGather:
     case OpKind::ReduceScatter:
     case OpKind::Slice:
+    case OpKind::AllToAll:
       return collective(op);
     case OpKind::SumSquares:
       return;
@@ -461,6 +462,8 @@ private:
   }
 
   bool moveSplit(const Op& op, AxisSet group, Pieces& layout, AxisSet& sum) {
+    if (op.kind == OpKind::AllToAll)
+      return exchangeSplit(op, group, layout);
     int64_t dim = attribute<int64_t>(op, "dim");
     if (dim < 0 || dim >= int64_t(layout.size())) {
       find(op, "the dimension is not there");
@@ -483,6 +486,21 @@ private:
     return true;
   }
 
+  bool exchangeSplit(const Op& op, AxisSet group, Pieces& layout) {
+    int64_t split = attribute<int64_t>(op, "split");
+    int64_t concat = attribute<int64_t>(op, "concat");
+    int64_t rank = int64_t(layout.size());
+    if (split < 0 || split >= rank || concat < 0 || concat >= rank) {
+      find(op, "the dimension is not there");
+      return false;
+    }
+    AxisSet& joined = layout[size_t(concat)].split;
+    expect(op, (joined & group) == group, "the group does not split it");
+    joined = joined - group;
+    layout[size_t(split)].split = layout[size_t(split)].split | group;
+    return true;
+  }
+
   template <class T> T attribute(const Op& op, const char* name) const {
     auto it = op.attributes.find(name);
     if (it == op.attributes.end())
@@ -492,7 +510,7 @@ private:
   }
 
   AxisSet axisAttribute(const Op& op) const {
-    return AxisSet(findAxis(module, attribute<std::string>(op, "axis")));
+    return findGroup(module, attribute<std::string>(op, "axis"));
   }
 
   const Module& module;

@@ -51,7 +51,8 @@ private:
 
   void header() {
     module.name = recipe.name;
-    module.axes = extent.axes;
+    module.axes = extent.mesh.axes;
+    module.degrees = extent.mesh.degrees;
     const std::string& compute = recipe.string("precision.compute");
     module.compute = compute == "bf16"   ? ir::DType::bf16
                      : compute == "fp64" ? ir::DType::f64
@@ -450,13 +451,8 @@ private:
 
 Extent trainingExtent(const recipe::Recipe& recipe) {
   Extent extent;
-  // From the outermost; issue 4's axes take their places when they are lowered.
-  for (const char* name : {"dp", "tp"}) {
-    const recipe::Value& degree = recipe.at(std::string("parallel.") + name);
-    extent.axes.push_back(
-        {name, int(std::get<int64_t>(degree.data)), degree.origin.range});
-  }
-  extent.batch = recipe.integer("batch.micro") * extent.axes[0].size;
+  extent.mesh = meshOf(recipe);
+  extent.batch = recipe.integer("batch.micro") * recipe.integer("parallel.dp");
   extent.sequence = recipe.count("data.sequence");
   return extent;
 }

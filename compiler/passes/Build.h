@@ -5,16 +5,17 @@
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
+#include "compiler/passes/Mesh.h"
 #include "compiler/recipe/Recipe.h"
 
 namespace recipec::passes {
 
 /// The sizes that the model itself does not know.
 struct Extent {
-  std::vector<ir::Axis> axes; // the mesh, from the outermost
-  int64_t batch = 1;          // samples of a micro-batch, over all ranks
-  int64_t sequence = 1;       // tokens of a sample
-  bool loss = true;           // append the cross-entropy of a training task
+  Mesh mesh;
+  int64_t batch = 1;    // samples of a micro-batch, over all ranks
+  int64_t sequence = 1; // tokens of a sample
+  bool loss = true;     // append the cross-entropy of a training task
 };
 
 /// The extent of training: the mesh of `parallel`, micro * dp samples of

@@ -1,6 +1,7 @@
 // Divisibility; see CheckDivisibility.h.
 //
-// 1. For each axis list the dimensions that it splits and that some value has.
+// 1. For each degree list the dimensions that it splits and that some value
+// has.
 // 2. Where it does not divide one or more of them, report the first at the
 //    degree in the user's text; the others and the origins of the sizes are
 //    notes, the degrees that divide all of them are the help.
@@ -14,7 +15,6 @@ namespace recipec::passes {
 
 namespace {
 
-using ir::AxisId;
 using ir::DimId;
 
 class Check {
@@ -28,74 +28,83 @@ public:
   }
 
   void run() {
-    for (size_t i = 0; i < graph.axes.size(); ++i) {
-      // One message an axis: the layout of the residual stream only where all
+    for (const auto& [name, degree] : graph.degrees) {
+      // One message a degree: the layout of the residual stream only where all
       // else fits.
-      if (check(AxisId(i)))
-        checkResidual(AxisId(i));
+      if (check(name))
+        checkResidual(name);
     }
   }
 
 private:
   std::vector<DimId> splitBy(
-      AxisId axis,
+      const std::string& degree,
       const std::vector<std::pair<std::string, std::string>>& entries) const {
-    std::vector<DimId> dims = splitDims(graph, entries, axis);
+    std::vector<DimId> dims = splitDims(graph, entries, degree);
     std::erase_if(dims, [this](DimId dim) { return !isUsed[size_t(dim)]; });
     return dims;
   }
 
-  std::string degree(AxisId axis) const {
-    return "`" + graph[axis].name + "` = " + std::to_string(graph[axis].size);
+  int64_t size(const std::string& degree) const {
+    return ir::sizeOf(graph, ir::axesOf(graph, degree));
+  }
+
+  SourceRange range(const std::string& degree) const {
+    return graph.degrees.at(degree).range;
+  }
+
+  std::string sized(const std::string& degree) const {
+    return "`" + degree + "` = " + std::to_string(size(degree));
   }
 
   std::string sized(DimId dim) const {
     return "`" + graph[dim].name + "` = " + std::to_string(graph[dim].size);
   }
 
-  bool divides(AxisId axis, DimId dim) const {
-    return graph[dim].size % graph[axis].size == 0;
+  bool divides(const std::string& degree, DimId dim) const {
+    return graph[dim].size % size(degree) == 0;
   }
 
-  bool check(AxisId axis) {
-    std::vector<DimId> dims = splitBy(axis, layout.dims);
+  bool check(const std::string& degree) {
+    std::vector<DimId> dims = splitBy(degree, layout.dims);
     std::vector<DimId> failing;
     for (DimId dim : dims)
-      if (!divides(axis, dim))
+      if (!divides(degree, dim))
         failing.push_back(dim);
     if (failing.empty())
       return true;
-    diag::Builder report = engine.report(
-        diag::Kind::Indivisible, graph[axis].range,
-        degree(axis) + " does not divide " + sized(failing.front()));
+    diag::Builder report = engine.report(diag::Kind::Indivisible, range(degree),
+                                         sized(degree) + " does not divide " +
+                                             sized(failing.front()));
     report.label(graph[failing.front()].range,
                  sized(failing.front()) + " is given here");
     for (size_t i = 1; i < failing.size(); ++i)
       report.label(graph[failing[i]].range,
                    "nor does it divide " + sized(failing[i]));
-    report.help(degreesText(axis, dims));
+    report.help(degreesText(degree, dims));
     return false;
   }
 
-  void checkResidual(AxisId axis) {
-    for (DimId dim : splitBy(axis, layout.residual)) {
-      if (divides(axis, dim))
+  void checkResidual(const std::string& degree) {
+    for (DimId dim : splitBy(degree, layout.residual)) {
+      if (divides(degree, dim))
         continue;
       engine
-          .report(diag::Kind::Indivisible, graph[axis].range,
-                  degree(axis) + " does not divide " + sized(dim))
+          .report(diag::Kind::Indivisible, range(degree),
+                  sized(degree) + " does not divide " + sized(dim))
           .label(graph[dim].range, sized(dim) + " is given here")
           .note("sequence parallelism shards the sequence of the residual "
                 "stream over `" +
-                graph[axis].name + "`")
+                degree + "`")
           .help("make `data.sequence` a multiple of " +
-                std::to_string(graph[axis].size) +
+                std::to_string(size(degree)) +
                 ", or set `parallel.sequence = false`");
     }
   }
 
   /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes.
-  std::string degreesText(AxisId axis, const std::vector<DimId>& dims) const {
+  std::string degreesText(const std::string& degree,
+                          const std::vector<DimId>& dims) const {
     int64_t common = 0;
     for (DimId dim : dims)
       common = std::gcd(common, graph[dim].size);
@@ -103,7 +112,7 @@ private:
     for (int64_t d = 1; d <= std::min<int64_t>(common, maxListedDegree); ++d)
       if (common % d == 0)
         degrees.push_back(d);
-    std::string text = "change `" + graph[axis].name + "` to ";
+    std::string text = "change `" + degree + "` to ";
     for (size_t i = 0; i < degrees.size(); ++i) {
       if (i > 0)
         text += i + 1 == degrees.size() ? " or " : ", ";

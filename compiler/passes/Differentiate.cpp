@@ -7,13 +7,13 @@
 // 3. The ops of `forward` are taken in reverse; each has a rule that turns the
 //    cotangents of its results into those of its active operands. Transposes of
 //    collectives: all_gather ↔ reduce_scatter, all_reduce ↔ identity, slice →
-//    all_gather.
+//    all_gather, all_to_all ↔ all_to_all.
 // 4. Cotangents are summed in place where no other value shares them, or by
 //    the matrix product that makes the second.
 // 5. What the rules read of `forward` becomes `saved`; what costs little to
 //    make again (a gathered or dropped copy) is made again instead.
-// 6. Gradients add up in the parameters' own values. Those that are partial
-//    sums over an axis that is not data-parallel are all-reduced in `update`.
+// 6. Gradients add up in the parameters' own values. What they are partial sums
+//    over is left in their sharding; the optimizer pass completes them.
 //
 // The cotangent of a value is split as the value is. That of a partial sum is
 // the cotangent of the sum, on every rank. A cotangent may itself be a partial
@@ -62,7 +62,6 @@ public:
       differentiate(forward.ops[i]);
     balanceContributions();
     ir::obtainFunction(module, "backward").ops = std::move(backward);
-    reduceGradients();
   }
 
 private:
@@ -245,6 +244,8 @@ private:
     case OpKind::ReduceScatter:
     case OpKind::Slice:
       return gather(op, dy);
+    case OpKind::AllToAll:
+      return exchange(op, dy);
     default:
       assert(false && "an op of `forward` has no gradient");
     }
@@ -453,7 +454,7 @@ private:
     if (isSum)
       made.group = op.group;
     else
-      made.attributes["axis"] = axisName(module, op.group);
+      made.attributes["axis"] = groupName(module, op.group);
     push(x, dx, op);
   }
 
@@ -464,11 +465,24 @@ private:
     ValueId dx = makeCotangent(x);
     AxisSet group = op.group;
     if (op.kind == OpKind::Slice)
-      group = AxisSet(ir::findAxis(
-          module, std::get<std::string>(op.attributes.at("axis"))));
+      group = ir::findGroup(module,
+                            std::get<std::string>(op.attributes.at("axis")));
     Op& made = emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
     made.attributes["dim"] = op.attributes.at("dim");
     made.group = group;
+    push(x, dx, op);
+  }
+
+  /// Back the way the parts came.
+  void exchange(const Op& op, ValueId dy) {
+    ValueId x = op.operands[0];
+    if (!(shardingOf(dy).partial & op.group).empty())
+      dy = complete(dy, op);
+    ValueId dx = makeCotangent(x, shardingOf(dy).partial);
+    Op& made = emit(opFor(op, OpKind::AllToAll, {dy}, {dx}));
+    made.group = op.group;
+    made.attributes["split"] = op.attributes.at("concat");
+    made.attributes["concat"] = op.attributes.at("split");
     push(x, dx, op);
   }
 
@@ -534,28 +548,6 @@ private:
       target.push_back(std::move(op));
     }
     target.push_back(std::move(weighted));
-  }
-
-  void reduceGradients() {
-    AxisSet data(ir::findAxis(module, "dp"));
-    ir::Function& update = ir::obtainFunction(module, "update");
-    std::vector<Op> reductions;
-    for (const ir::Param& param : module.params) {
-      if (param.gradient == ValueId::none)
-        continue;
-      AxisSet sums = module[param.gradient].sharding.partial - data;
-      if (sums.empty())
-        continue;
-      Op op{};
-      op.kind = OpKind::AllReduce;
-      op.name = param.name;
-      op.range = module[param.value].range;
-      op.operands = op.results = {param.gradient};
-      op.group = sums;
-      op.attributes["reduce"] = std::string("sum");
-      reductions.push_back(std::move(op));
-    }
-    update.ops.insert(update.ops.begin(), reductions.begin(), reductions.end());
   }
 
   struct Contribution {

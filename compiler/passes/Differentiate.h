@@ -9,10 +9,8 @@ namespace recipec::passes {
 
 /// Differentiates `forward` from its loss. Trainable parameters get a value of
 /// kind `gradient` that `backward` adds to; values of `forward` that `backward`
-/// reads become `saved`. Gradients whose sharding is partial over axes other
-/// than the data-parallel one are all-reduced in place at the start of the
-/// function `update`, which is made if absent; the sum over dp, if any, is left
-/// in their sharding's `partial`.
+/// reads become `saved`. The axes over which a gradient is a partial sum are
+/// those of its sharding's `partial`; the optimizer pass completes it.
 void differentiate(ir::Module& module);
 
 } // namespace recipec::passes

@@ -1,7 +1,7 @@
 // The layout that a recipe's degrees mean; see Shard.h.
 //
-// This table is all that the compiler knows of the meaning of `dp` and `tp`. A
-// further degree is a further line.
+// This table is all that the compiler knows of the meaning of the degrees. A
+// further one is a further line.
 
 #include "compiler/passes/Shard.h"
 
@@ -18,9 +18,9 @@ std::vector<ir::AxisSet>
 axesOf(const ir::Module& module,
        const std::vector<std::pair<std::string, std::string>>& entries) {
   std::vector<ir::AxisSet> axes(module.dims.size());
-  for (size_t i = 0; i < module.axes.size(); ++i)
-    for (ir::DimId dim : splitDims(module, entries, ir::AxisId(i)))
-      axes[size_t(dim)] = axes[size_t(dim)] | ir::AxisSet(ir::AxisId(i));
+  for (const auto& [degree, where] : module.degrees)
+    for (ir::DimId dim : splitDims(module, entries, degree))
+      axes[size_t(dim)] = axes[size_t(dim)] | ir::axesOf(module, degree);
   return axes;
 }
 
@@ -28,11 +28,9 @@ axesOf(const ir::Module& module,
 
 Layout layoutOf(const recipe::Recipe& recipe) {
   Layout layout;
-  layout.dims = {{"batch", "dp"},
-                 {"heads", "tp"},
-                 {"kv_heads", "tp"},
-                 {"ffn", "tp"},
-                 {"vocab", "tp"}};
+  layout.dims = {{"batch", "dp"},       {"sequence", "cp"}, {"experts", "ep"},
+                 {"expert_ffn", "etp"}, {"heads", "tp"},    {"kv_heads", "tp"},
+                 {"ffn", "tp"},         {"vocab", "tp"}};
   const recipe::Value& sequence = recipe.at("parallel.sequence");
   bool isParallel = sequence.isAuto() ? recipe.integer("parallel.tp") > 1
                                       : std::get<bool>(sequence.data);
@@ -48,10 +46,12 @@ Layout wholeLayout() {
 std::vector<ir::DimId>
 splitDims(const ir::Module& module,
           const std::vector<std::pair<std::string, std::string>>& entries,
-          ir::AxisId axis) {
+          std::string_view degree) {
   std::vector<ir::DimId> dims;
-  for (const auto& [name, axisName] : entries) {
-    if (module[axis].size == 1 || module[axis].name != axisName)
+  if (ir::axesOf(module, degree).empty())
+    return dims;
+  for (const auto& [name, splitter] : entries) {
+    if (splitter != degree)
       continue;
     for (size_t i = 0; i < module.dims.size(); ++i)
       if (baseName(module.dims[i].name) == name)

@@ -1,14 +1,18 @@
 // Groups parameters into flat regions and writes the optimizer step.
 //
-// 1. Group trainable parameters by weight decay and by the axes that split
-//    them, so that one op treats a whole group alike (Region).
-// 2. Lay the members of a region one behind the other; pad so that every
-//    dp rank's part is equal and aligned. The state that the optimizer keeps
-//    (master copy, moments) exists for the rank's part alone: Rajbhandari et
-//    al. 2020, "ZeRO", stage 1.
+// 1. Group trainable parameters by weight decay, by the axes that split them
+// and
+//    by those over which their gradients are partial sums, so that one op
+//    treats a whole group alike (Region).
+// 2. Lay the members of a region one behind the other; pad so that the parts of
+//    the ranks that share it are equal and aligned. The state that the
+//    optimizer keeps (master copy, moments) exists for the rank's part alone:
+//    Rajbhandari et al. 2020, "ZeRO", stage 1. Gradients that are partial sums
+//    over more than the data axes (norms under sequence parallelism) are shared
+//    by all of them.
 // 3. `begin`: zero gradients, loss and norm.
-// 4. `update`: behind what earlier passes put there, reduce gradients over dp,
-//    take the norm of the whole gradient, step, gather the parameters.
+// 4. `update`: complete the gradients, take the norm of the whole gradient,
+//    step, gather the parameters.
 // 5. `evaluate_begin`, `evaluate_end`: zero and reduce the loss alone.
 
 #include "compiler/passes/Optimizer.h"
@@ -78,14 +82,15 @@ private:
   ValueId addScalar(const std::string& name, ValueKind kind, ir::DType type);
   Op op(OpKind kind, std::string name, std::vector<ValueId> operands,
         std::vector<ValueId> results) const;
+  Op sum(std::string name, ValueId from, ValueId to, AxisSet group) const;
   void zero(ir::Function& function, ValueId value) const;
 
   ir::Module& program;
   const recipe::Recipe& recipe;
   Names names;
   AxisSet worldAxes;
-  AxisSet dataAxes; // dp, when it has more than one rank
-  ir::AxisId shardAxis = ir::AxisId::none;
+  /// Axes over which the state of the optimizer is copied rather than shared.
+  AxisSet instanceAxes;
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
   ValueId rankNorm = ValueId::none;
   ValueId norm = ValueId::none;
@@ -130,11 +135,11 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 
 std::string OptimizerPass::regionName(const ir::Param& param) const {
   std::string name = param.decay ? "decay" : "no_decay";
-  AxisSet axes = splitAxes(program[param.value]) & worldAxes;
-  for (size_t i = 0; i < program.axes.size(); ++i)
-    if (axes.contains(ir::AxisId(i)))
-      name += "." + program.axes[i].name;
-  return name;
+  AxisSet split = splitAxes(program[param.value]);
+  AxisSet sums = program[param.gradient].sharding.partial;
+  if (!split.empty())
+    name += "." + ir::groupName(program, split);
+  return sums.empty() ? name : name + ".sum." + ir::groupName(program, sums);
 }
 
 ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
@@ -159,14 +164,13 @@ void OptimizerPass::groupParameters() {
 void OptimizerPass::layOut(ir::Region& region) {
   const ir::Param& first = program[region.params.front()];
   const ir::Param& last = program[region.params.back()];
-  AxisSet split = splitAxes(program[first.value]) & worldAxes;
-  int64_t shards = 1;
-  if (shardAxis != ir::AxisId::none)
-    shards = program[shardAxis].size;
+  AxisSet split = splitAxes(program[first.value]);
+  AxisSet sums = program[first.gradient].sharding.partial;
+  region.shard = sums - instanceAxes;
   int64_t end = memberOffsets(program, region).back() +
                 ir::localElements(program, last.value);
-  region.elements = roundUp(end, shards * alignmentElements(program));
-  region.shard = shardAxis;
+  region.elements = roundUp(end, ir::sizeOf(program, region.shard) *
+                                     alignmentElements(program));
 
   std::string base = "region." + region.name;
   std::vector<ir::DimId> dims = {
@@ -174,21 +178,19 @@ void OptimizerPass::layOut(ir::Region& region) {
   ir::DType wide = ir::accumulationType(program.compute);
 
   ir::Sharding whole{{split}, {}};
-  ir::Sharding unreduced{{split}, dataAxes};
-  ir::Sharding part = whole;
-  if (shardAxis != ir::AxisId::none)
-    part.dims[0] = part.dims[0] | AxisSet(shardAxis);
+  ir::Sharding unreduced{{split}, sums};
+  ir::Sharding part{{split | region.shard}, {}};
 
   region.param =
       addValue(base, ValueKind::parameter, program.compute, dims, whole);
   region.gradient =
       addValue(base + ".gradient", ValueKind::gradient, wide, dims, unreduced);
   region.gradientPart = region.gradient;
-  if (!dataAxes.empty())
+  if (!sums.empty())
     region.gradientPart =
         addValue(base + ".gradient_sum", ValueKind::gradient, wide, dims, part);
   region.paramPart = region.param;
-  if (shardAxis != ir::AxisId::none)
+  if (!region.shard.empty())
     region.paramPart = addValue(base + ".part", ValueKind::parameter,
                                 program.compute, dims, part);
   region.master = region.paramPart;
@@ -204,7 +206,7 @@ void OptimizerPass::layOut(ir::Region& region) {
 void OptimizerPass::addScalars() {
   rankLoss = program.bindings.at("loss");
   ValueId loss = rankLoss;
-  if (!dataAxes.empty())
+  if (!program[rankLoss].sharding.partial.empty())
     loss = addScalar("loss_sum", ValueKind::state, ir::DType::f64);
   rankNorm = addScalar("norm_squared", ValueKind::state, ir::DType::f64);
   program[rankNorm].sharding.partial = worldAxes;
@@ -227,21 +229,30 @@ void OptimizerPass::addScalars() {
 }
 
 void OptimizerPass::addReduction() {
-  if (dataAxes.empty())
-    return;
   ir::Function& update = ir::obtainFunction(program, "update");
   for (const ir::Region& region : program.regions) {
-    bool scatter = region.shard != ir::AxisId::none;
-    Op reduce = op(scatter ? OpKind::ReduceScatter : OpKind::AllReduce,
-                   program[region.gradient].name, {region.gradient},
-                   {region.gradientPart});
-    if (scatter)
-      reduce.attributes["dim"] = int64_t(0);
-    else
-      reduce.attributes["reduce"] = std::string("sum");
-    reduce.group = dataAxes;
-    update.ops.push_back(std::move(reduce));
+    AxisSet sums = program[region.gradient].sharding.partial;
+    ValueId from = region.gradient, to = region.gradientPart;
+    if (!region.shard.empty()) {
+      Op scatter = op(OpKind::ReduceScatter, program[from].name, {from}, {to});
+      scatter.attributes["dim"] = int64_t(0);
+      scatter.group = region.shard;
+      update.ops.push_back(std::move(scatter));
+      from = to;
+    }
+    if (AxisSet copies = sums - region.shard; !copies.empty())
+      update.ops.push_back(
+          sum(program[region.gradient].name, from, to, copies));
   }
+}
+
+/// An all-reduce.
+Op OptimizerPass::sum(std::string name, ValueId from, ValueId to,
+                      AxisSet group) const {
+  Op reduce = op(OpKind::AllReduce, std::move(name), {from}, {to});
+  reduce.attributes["reduce"] = std::string("sum");
+  reduce.group = group;
+  return reduce;
 }
 
 void OptimizerPass::addNorm() {
@@ -254,12 +265,8 @@ void OptimizerPass::addNorm() {
     squares.attributes["scale"] = 1.0 / double(ir::sizeOf(program, copies));
     update.ops.push_back(std::move(squares));
   }
-  if (worldAxes.empty())
-    return;
-  Op reduce = op(OpKind::AllReduce, "norm_squared", {rankNorm}, {norm});
-  reduce.attributes["reduce"] = std::string("sum");
-  reduce.group = worldAxes;
-  update.ops.push_back(std::move(reduce));
+  if (!worldAxes.empty())
+    update.ops.push_back(sum("norm_squared", rankNorm, norm, worldAxes));
 }
 
 void OptimizerPass::addStep() {
@@ -286,25 +293,22 @@ void OptimizerPass::addStep() {
     update.ops.push_back(std::move(adamw));
   }
   for (const ir::Region& region : program.regions) {
-    if (region.shard == ir::AxisId::none)
+    if (region.shard.empty())
       continue;
     Op gather = op(OpKind::AllGather, program[region.param].name,
                    {region.paramPart}, {region.param});
     gather.attributes["dim"] = int64_t(0);
-    gather.group = AxisSet(region.shard);
+    gather.group = region.shard;
     update.ops.push_back(std::move(gather));
   }
 }
 
 void OptimizerPass::addLossFunctions() {
   auto reduceLoss = [&](ir::Function& function) {
-    if (dataAxes.empty())
-      return;
-    Op reduce = op(OpKind::AllReduce, "loss", {rankLoss},
-                   {program.bindings.at("loss")});
-    reduce.attributes["reduce"] = std::string("sum");
-    reduce.group = dataAxes;
-    function.ops.push_back(std::move(reduce));
+    AxisSet sums = program[rankLoss].sharding.partial;
+    if (!sums.empty())
+      function.ops.push_back(
+          sum("loss", rankLoss, program.bindings.at("loss"), sums));
   };
   reduceLoss(ir::obtainFunction(program, "update"));
   if (!ir::findFunction(program, "evaluate"))
@@ -314,12 +318,10 @@ void OptimizerPass::addLossFunctions() {
 }
 
 void OptimizerPass::run() {
-  ir::AxisId dp = ir::findAxis(program, "dp");
-  if (dp != ir::AxisId::none && program[dp].size > 1) {
-    dataAxes = AxisSet(dp);
-    if (recipe.string("parallel.shard") == "optimizer")
-      shardAxis = dp;
-  }
+  if (recipe.string("parallel.shard") == "none")
+    instanceAxes = worldAxes;
+  else
+    instanceAxes = ir::axesOf(program, "instances");
   groupParameters();
   addScalars();
   addReduction();

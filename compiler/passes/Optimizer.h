@@ -22,9 +22,9 @@ std::vector<int64_t> memberOffsets(const ir::Module& program,
                                    const ir::Region& region);
 
 /// Fills `program.regions` and adds AdamW as the recipe's `optimizer` says,
-/// sharded over dp when `parallel.shard` is `"optimizer"`. Binds
-/// `norm_squared`, `learning_rate` and `step`, and rebinds `loss` to its sum
-/// over dp.
+/// shared by the ranks that add up a gradient unless `parallel.shard` is
+/// `"none"`. Binds `norm_squared`, `learning_rate` and `step`, and rebinds
+/// `loss` to its sum over dp.
 void addOptimizer(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

@@ -96,9 +96,14 @@ private:
       total += 1; // reduce-scatter
     if (!(reduced - splitOf(wanted.dims)).empty())
       total += 2; // all-reduce: a reduce-scatter and an all-gather
-    for (size_t i = 0; i < from.dims.size(); ++i)
-      if (!(from.dims[i] - wanted.dims[i]).empty())
-        total += 1;
+    AxisSet kept = splitOf(wanted.dims);
+    for (size_t i = 0; i < from.dims.size(); ++i) {
+      AxisSet left = from.dims[i] - wanted.dims[i];
+      if (!(left - kept).empty())
+        total += 1; // all-gather
+      if (AxisSet moved = left & kept; !moved.empty())
+        total += 1.0 / double(ir::sizeOf(module, moved)); // all-to-all
+    }
     return total;
   }
 
@@ -117,11 +122,19 @@ private:
 
   ValueId convert(ValueId form, const Sharding& wanted, const Op& reader) {
     form = reduce(form, wanted, reader);
+    AxisSet kept = splitOf(wanted.dims);
     for (size_t i = 0; i < wanted.dims.size(); ++i) {
-      AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i];
+      AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i] - kept;
       if (!gathered.empty())
         form = collective(OpKind::AllGather, form, gathered, int(i), reader);
     }
+    for (size_t i = 0; i < wanted.dims.size(); ++i)
+      for (size_t j = 0; j < wanted.dims.size(); ++j) {
+        AxisSet moved =
+            (shardingOf(form).dims[i] - wanted.dims[i]) & wanted.dims[j];
+        if (!moved.empty())
+          form = exchange(form, moved, int(j), int(i), reader);
+      }
     for (size_t i = 0; i < wanted.dims.size(); ++i) {
       AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
       for (size_t axis = 0; axis < module.axes.size(); ++axis)
@@ -148,6 +161,31 @@ private:
     return form;
   }
 
+  /// Moves the axes of a group from dimension `concat` to dimension `split`. In
+  /// it they are the innermost, whatever their order in the mesh, until another
+  /// exchange takes them back.
+  ValueId exchange(ValueId form, AxisSet group, int split, int concat,
+                   const Op& reader) {
+    Op op{};
+    op.kind = OpKind::AllToAll;
+    op.layer = reader.layer;
+    op.range = module[form].range;
+    op.operands = {form};
+    op.group = group;
+    op.attributes["split"] = int64_t(split);
+    op.attributes["concat"] = int64_t(concat);
+    ir::Value value = module[form];
+    value.kind = ir::ValueKind::temporary;
+    std::vector<AxisSet>& dims = value.sharding.dims;
+    dims[size_t(concat)] = dims[size_t(concat)] - group;
+    dims[size_t(split)] = dims[size_t(split)] | group;
+    value.name = names.make(join(value.name, ir::opName(op.kind)));
+    op.name = value.name;
+    op.results = {ir::addValue(module, std::move(value))};
+    out.push_back(op);
+    return op.results[0];
+  }
+
   ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
                      const Op& reader) {
     Op op{};
@@ -160,7 +198,7 @@ private:
     if (dim >= 0)
       op.attributes["dim"] = int64_t(dim);
     if (kind == OpKind::Slice)
-      op.attributes["axis"] = axisName(module, group);
+      op.attributes["axis"] = groupName(module, group);
     else
       op.group = group;
     if (kind == OpKind::AllReduce)
@@ -257,7 +295,7 @@ private:
     std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
     dims.push_back(table[1]);
     if (!table[0].empty())
-      op.attributes["axis"] = axisName(module, table[0]);
+      op.attributes["axis"] = groupName(module, table[0]);
     set(op.results[0], std::move(dims), table[0]);
   }
 
@@ -350,7 +388,7 @@ private:
     require(op, 1, {dims[0]});
     std::vector<std::string> list;
     for (AxisSet split : shardingOf(op.results[0]).dims)
-      list.push_back(axisName(module, split));
+      list.push_back(groupName(module, split));
     op.attributes["axes"] = std::move(list);
   }
 
@@ -392,7 +430,7 @@ private:
     require(op, 1, logits);
     require(op, 2, logits);
     if (!vocabulary.empty())
-      op.attributes["axis"] = axisName(module, vocabulary);
+      op.attributes["axis"] = groupName(module, vocabulary);
     logits.emplace_back();
     set(op.results[0], std::move(logits), vocabulary);
   }

@@ -7,18 +7,19 @@
 #include "compiler/recipe/Recipe.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace recipec::passes {
 
-/// Which axes split which dimensions.
+/// Which degrees split which dimensions.
 struct Layout {
-  /// Dimension name → mesh axis, wherever the dimension occurs: `batch` → dp,
-  /// `heads`, `kv_heads`, `ffn`, `vocab` → tp.
+  /// Dimension name → degree, wherever the dimension occurs: `batch` → dp,
+  /// `sequence` → cp, `heads`, `kv_heads`, `ffn`, `vocab` → tp.
   std::vector<std::pair<std::string, std::string>> dims;
   /// The same for the residual stream alone, that is for activations that no
-  /// entry of `dims` splits along that axis: `sequence` → tp under sequence
+  /// entry of `dims` splits along its axes: `sequence` → tp under sequence
   /// parallelism.
   std::vector<std::pair<std::string, std::string>> residual;
 };
@@ -28,12 +29,12 @@ Layout layoutOf(const recipe::Recipe& recipe);
 /// The layout of one rank: nothing is split.
 Layout wholeLayout();
 
-/// The dimensions of a module that entries of a layout split along an axis, in
+/// The dimensions of a module that entries of a layout split by a degree, in
 /// the order of the entries.
 std::vector<ir::DimId>
 splitDims(const ir::Module& module,
           const std::vector<std::pair<std::string, std::string>>& entries,
-          ir::AxisId axis);
+          std::string_view degree);
 
 /// For each dimension of the module, by its number, the axes of the layout
 /// that split it; axes of one rank split nothing.

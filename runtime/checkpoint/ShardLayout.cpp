@@ -56,9 +56,11 @@ std::vector<int> shardOwners(const plan::Parameter& parameter,
     bool distinct = std::all_of(
         mesh.axes.begin(), mesh.axes.end(), [&](const plan::Axis& axis) {
           return plan::coordinate(mesh, rank, axis.name) == 0 ||
-                 std::find(parameter.shardAxes.begin(),
-                           parameter.shardAxes.end(),
-                           axis.name) != parameter.shardAxes.end();
+                 std::any_of(parameter.shardAxes.begin(),
+                             parameter.shardAxes.end(),
+                             [&](const std::string& name) {
+                               return plan::spans(mesh, name, axis.name);
+                             });
         });
     if (distinct)
       owners.push_back(rank);

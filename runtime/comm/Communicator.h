@@ -48,6 +48,12 @@ public:
   virtual Status reduceScatter(int group, const Tensor& in, const Tensor& out,
                                int dim) = 0;
 
+  /// Cuts `in` along dimension `split`, gives the parts to the group in the
+  /// order of the ranks, and lays what the ranks give along dimension `concat`
+  /// of `out`. The buffers do not overlap.
+  virtual Status allToAll(int group, const Tensor& in, const Tensor& out,
+                          int split, int concat) = 0;
+
   /// Moves bytes between two ranks of the world: one calls send, the other
   /// receive, with equal sizes.
   virtual Status send(int to, std::span<const std::byte> bytes) = 0;

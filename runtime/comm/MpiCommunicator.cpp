@@ -9,6 +9,8 @@
 //              starts where the output does is read before it is overwritten.
 // reduce-scatter  slices of each rank's part are packed, exchanged and added,
 //              first piece first, for the same reason.
+// all-to-all   what goes to each rank is packed, piece by piece, exchanged, and
+//              laid beside what the others sent.
 
 #include "runtime/comm/MpiCommunicator.h"
 
@@ -230,6 +232,40 @@ Status MpiCommunicator::scatterPiece(const Circle& circle, const Blocks& blocks,
             "MPI_Alltoall"));
   reduceInRankOrder(type, Reduction::sum, receiving.get(), bytes, circle.ranks,
                     end - begin, out + begin * blocks.elementBytes);
+  return Status::ok();
+}
+
+Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
+                                 int split, int concat) {
+  const Circle& circle = this->circle(group);
+  assert(in.bytes() == out.bytes() && in.type == out.type);
+  int64_t size = plan::byteSize(in.type);
+  std::vector<int64_t> message(in.shape.begin(), in.shape.end());
+  message[size_t(split)] /= circle.ranks;
+  Blocks from = Blocks::of(message, split, circle.ranks, size);
+  Blocks to = Blocks::of(message, concat, circle.ranks, size);
+  int64_t elements = from.partElements();
+  int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
+  for (int64_t begin = 0; begin < elements; begin += piece)
+    RECIPERUN_TRY(exchangePiece(circle, from, to, begin,
+                                std::min(begin + piece, elements), bytesOf(in),
+                                writableBytes(out)));
+  return Status::ok();
+}
+
+Status MpiCommunicator::exchangePiece(const Circle& circle, const Blocks& from,
+                                      const Blocks& to, int64_t begin,
+                                      int64_t end, const std::byte* in,
+                                      std::byte* out) {
+  int64_t bytes = (end - begin) * from.elementBytes;
+  for (int part = 0; part < circle.ranks; ++part)
+    from.pack(in, part, begin, end, sending.get() + part * bytes);
+  RECIPERUN_TRY(
+      check(MPI_Alltoall(sending.get(), int(bytes), MPI_BYTE, receiving.get(),
+                         int(bytes), MPI_BYTE, circle.comm),
+            "MPI_Alltoall"));
+  for (int part = 0; part < circle.ranks; ++part)
+    to.unpack(receiving.get() + part * bytes, part, begin, end, out);
   return Status::ok();
 }
 

@@ -38,6 +38,8 @@ public:
                    int dim) override;
   Status reduceScatter(int group, const Tensor& in, const Tensor& out,
                        int dim) override;
+  Status allToAll(int group, const Tensor& in, const Tensor& out, int split,
+                  int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
   Status agree(const Status& mine) override;
@@ -68,6 +70,10 @@ private:
   Status scatterPiece(const Circle& circle, const Blocks& blocks,
                       plan::DType type, int64_t begin, int64_t end,
                       const std::byte* in, std::byte* out);
+
+  Status exchangePiece(const Circle& circle, const Blocks& from,
+                       const Blocks& to, int64_t begin, int64_t end,
+                       const std::byte* in, std::byte* out);
 
   int ownRank;
   int allRanks;

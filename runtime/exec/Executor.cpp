@@ -113,6 +113,10 @@ Status Executor::communicate(const Call& call) {
     return communicator.allGather(op.group, in, out, dim);
   case plan::OpKind::ReduceScatter:
     return communicator.reduceScatter(op.group, in, out, dim);
+  case plan::OpKind::AllToAll:
+    return communicator.allToAll(op.group, in, out,
+                                 static_cast<int>(op.integer("split")),
+                                 static_cast<int>(op.integer("concat")));
   default:
     assert(false && "a collective that the executor does not know");
     return Status::error("unknown collective");

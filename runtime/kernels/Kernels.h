@@ -14,7 +14,8 @@ namespace reciperun::kernels {
 /// Whether the communicator runs the op, over the ranks of its group.
 constexpr bool isCollective(plan::OpKind kind) {
   return kind == plan::OpKind::AllReduce || kind == plan::OpKind::AllGather ||
-         kind == plan::OpKind::ReduceScatter;
+         kind == plan::OpKind::ReduceScatter ||
+         kind == plan::OpKind::AllToAll;
 }
 
 template <plan::OpKind kind> Status kernel(const device::KernelArgs& args);

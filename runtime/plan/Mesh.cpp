@@ -7,7 +7,7 @@
 namespace reciperun::plan {
 namespace {
 
-bool spans(const Group& group, const std::string& axis) {
+bool spans(const Group& group, std::string_view axis) {
   return std::find(group.axes.begin(), group.axes.end(), axis) !=
          group.axes.end();
 }
@@ -20,6 +20,17 @@ int axisStride(const Mesh& mesh, size_t index) {
   return stride;
 }
 
+int axisCoordinate(const Mesh& mesh, int rank, size_t index) {
+  return rank / axisStride(mesh, index) % mesh.axes[index].size;
+}
+
+const Group* findGroup(const Mesh& mesh, std::string_view name) {
+  for (const Group& group : mesh.groups)
+    if (group.name == name)
+      return &group;
+  return nullptr;
+}
+
 } // namespace
 
 int axisIndex(const Mesh& mesh, std::string_view axis) {
@@ -29,16 +40,37 @@ int axisIndex(const Mesh& mesh, std::string_view axis) {
   return -1;
 }
 
-int axisSize(const Mesh& mesh, std::string_view axis) {
-  int index = axisIndex(mesh, axis);
-  return index < 0 ? 1 : mesh.axes[index].size;
+bool spans(const Mesh& mesh, std::string_view name, std::string_view axis) {
+  if (name == axis)
+    return true;
+  const Group* group = findGroup(mesh, name);
+  return group && spans(*group, axis);
 }
 
-int coordinate(const Mesh& mesh, int rank, std::string_view axis) {
-  int index = axisIndex(mesh, axis);
-  if (index < 0)
+bool hasExtent(const Mesh& mesh, std::string_view name) {
+  return axisIndex(mesh, name) >= 0 || findGroup(mesh, name);
+}
+
+int axisSize(const Mesh& mesh, std::string_view name) {
+  int index = axisIndex(mesh, name);
+  if (index >= 0)
+    return mesh.axes[index].size;
+  const Group* group = findGroup(mesh, name);
+  return group ? groupSize(mesh, *group) : 1;
+}
+
+int coordinate(const Mesh& mesh, int rank, std::string_view name) {
+  int index = axisIndex(mesh, name);
+  if (index >= 0)
+    return axisCoordinate(mesh, rank, index);
+  const Group* group = findGroup(mesh, name);
+  if (!group)
     return 0;
-  return rank / axisStride(mesh, index) % mesh.axes[index].size;
+  int result = 0;
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    if (spans(*group, mesh.axes[i].name))
+      result = result * mesh.axes[i].size + axisCoordinate(mesh, rank, i);
+  return result;
 }
 
 std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank) {

@@ -15,11 +15,19 @@ namespace reciperun::plan {
 /// The number of an axis in `mesh.axes`, -1 where the mesh has none so named.
 int axisIndex(const Mesh& mesh, std::string_view axis);
 
-/// The size of an axis; 1 where the mesh has none of that name (or it is "").
-int axisSize(const Mesh& mesh, std::string_view axis);
+/// Whether the axis is that of the name, or one of the group's of that name.
+bool spans(const Mesh& mesh, std::string_view name, std::string_view axis);
 
-/// The rank's index along an axis, from 0; 0 where the mesh has no such axis.
-int coordinate(const Mesh& mesh, int rank, std::string_view axis);
+/// Whether the mesh has an axis or a group of that name.
+bool hasExtent(const Mesh& mesh, std::string_view name);
+
+/// The ranks along an axis or in a group; 1 where the mesh has neither of that
+/// name (or it is "").
+int axisSize(const Mesh& mesh, std::string_view name);
+
+/// The rank's index along an axis, or among the members of its instance of a
+/// group, from 0; 0 where the mesh has neither of that name.
+int coordinate(const Mesh& mesh, int rank, std::string_view name);
 
 /// The ranks that share `rank`'s coordinates on all axes outside the group, in
 /// rising order; `rank` is among them. A group of no axes is the rank alone.

@@ -149,7 +149,7 @@ private:
       return wrong(who + " has a dimension below 1");
     if (buffer.offset < 0 || buffer.slotStride < 0 || buffer.shardStride < 0)
       return wrong(who + " has a negative offset or stride");
-    if (!buffer.shardAxis.empty() && axisIndex(plan.mesh, buffer.shardAxis) < 0)
+    if (!buffer.shardAxis.empty() && !hasExtent(plan.mesh, buffer.shardAxis))
       return wrong(who + " is split along " + quoted(buffer.shardAxis) +
                    ", which is no axis");
     int64_t size = byteSize(buffer.dtype);
@@ -287,7 +287,7 @@ private:
 
   Status regionRun(const Region& region) const {
     std::string who = "region " + quoted(region.name);
-    if (!region.shardAxis.empty() && axisIndex(plan.mesh, region.shardAxis) < 0)
+    if (!region.shardAxis.empty() && !hasExtent(plan.mesh, region.shardAxis))
       return wrong(who + " is split along " + quoted(region.shardAxis) +
                    ", which is no axis");
     int64_t shards = axisSize(plan.mesh, region.shardAxis);

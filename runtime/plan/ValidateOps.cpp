@@ -43,15 +43,20 @@ class OpCheck {
 public:
   OpCheck(const Plan& plan, const Op& op) : plan(plan), op(op) {}
 
-  /// The op has these many operands; the last `optionalOutputs` may be -1.
-  bool arity(size_t inputs, size_t outputs, size_t optionalOutputs = 0) {
+  /// The op has these many operands; the last `optionalOutputs` and the inputs
+  /// of `optionalInputs` may be -1.
+  bool arity(size_t inputs, size_t outputs, size_t optionalOutputs = 0,
+             std::initializer_list<size_t> optionalInputs = {}) {
     if (op.inputs.size() != inputs || op.outputs.size() != outputs)
       return fail("has " + std::to_string(op.inputs.size()) + " inputs and " +
                   std::to_string(op.outputs.size()) + " outputs, not " +
                   std::to_string(inputs) + " and " + std::to_string(outputs));
-    for (int number : op.inputs)
-      if (!inRange(number))
+    for (size_t i = 0; i < inputs; ++i) {
+      bool mayLack = std::find(optionalInputs.begin(), optionalInputs.end(),
+                               i) != optionalInputs.end();
+      if (!(mayLack && op.inputs[i] == -1) && !inRange(op.inputs[i]))
         return false;
+    }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       bool absent = op.outputs[i] == -1 && i >= outputs - optionalOutputs;
       if (!absent && !inRange(op.outputs[i]))
@@ -62,6 +67,7 @@ public:
 
   const Buffer& in(size_t i) const { return plan.buffers[op.inputs[i]]; }
   const Buffer& out(size_t i) const { return plan.buffers[op.outputs[i]]; }
+  bool hasIn(size_t i) const { return op.inputs[i] >= 0; }
   bool hasOut(size_t i) const { return op.outputs[i] >= 0; }
 
   bool is(const Buffer& buffer, const Types& types) {
@@ -108,7 +114,7 @@ public:
                 " does not divide " + std::to_string(number));
   }
   bool axis(const std::string& name) {
-    return name.empty() || axisIndex(plan.mesh, name) >= 0 ||
+    return name.empty() || hasExtent(plan.mesh, name) ||
            fail("names the axis `" + name + "`, which the mesh lacks");
   }
   bool grouped() {
@@ -294,6 +300,115 @@ bool checkDropout(OpCheck& c) {
          ((p >= 0 && p < 1) || c.fail("has `p` outside [0, 1)"));
 }
 
+/// An optional operand is absent, or is of that type and size.
+bool isAbsentOr(OpCheck& c, size_t input, DType type, int64_t elements) {
+  return !c.hasIn(input) ||
+         (c.is(c.in(input), {type}) && c.counts(c.in(input), elements));
+}
+
+bool checkRoute(OpCheck& c, bool backward) {
+  if (backward ? !c.arity(6, 1, 0, {0, 4, 5}) : !c.arity(5, 3, 1, {2, 3, 4}))
+    return false;
+  const Buffer& logits = c.in(backward ? 1 : 0);
+  const Buffer& segments = c.in(backward ? 2 : 1);
+  const Buffer& choices = backward ? c.in(3) : c.out(0);
+  if (!c.rank(choices, 3) || !c.rank(logits, 3))
+    return false;
+  int64_t tokens = choices.shape[0] * choices.shape[1], k = choices.shape[2];
+  int64_t experts = logits.shape[2];
+  int64_t groups = c.op.integer("groups", 1);
+  int64_t kept = c.op.integer("top_groups", 1);
+  bool isGrouped = groups >= 1 && groups <= 64 && kept >= 1 && kept <= groups &&
+                   experts % groups == 0;
+  if (!isGrouped || k < 1 || k > experts / groups * kept)
+    return c.fail("cannot choose " + std::to_string(k) + " of " +
+                  std::to_string(experts) + " experts in " +
+                  std::to_string(kept) + " of " + std::to_string(groups) +
+                  " groups");
+  DType math = logits.dtype == DType::f64 ? DType::f64 : DType::f32;
+  size_t weights = backward ? 4 : 3;
+  bool isShaped = c.is(logits, real) && c.is(segments, {DType::i32}) &&
+                  c.is(choices, {DType::i32}) && c.counts(segments, tokens) &&
+                  c.counts(logits, tokens, experts) &&
+                  isAbsentOr(c, weights, DType::f32, tokens) &&
+                  isAbsentOr(c, weights + 1, DType::f32, 1) &&
+                  c.isWord("score", {"softmax", "sigmoid"});
+  if (!isShaped)
+    return false;
+  if (c.hasIn(weights) != c.hasIn(weights + 1))
+    return c.fail("has loss weights without a scale, or one without them");
+  if (backward)
+    return isAbsentOr(c, 0, math, elementCount(choices.shape)) &&
+           c.same(logits, c.out(0));
+  return isAbsentOr(c, 2, DType::f32, experts) && c.is(c.out(1), {math}) &&
+         c.counts(c.out(1), elementCount(choices.shape)) &&
+         (!c.hasOut(2) ||
+          (c.is(c.out(2), {DType::f64}) && c.counts(c.out(2), 1) &&
+           (c.hasIn(3) || c.fail("has a loss without weights"))));
+}
+
+/// Tokens [b,s,h] beside rows of experts [e,p,h] and choices [b,s,k].
+bool checkExperts(OpCheck& c, const Buffer& tokens, const Buffer& rows,
+                  const Buffer& numbers) {
+  return c.rank(tokens, 3) && c.rank(rows, 3) && c.rank(numbers, 3) &&
+         c.is(tokens, real) && c.is(rows, {tokens.dtype}) &&
+         c.is(numbers, {DType::i32}) &&
+         c.shaped(rows, {rows.shape[0], rows.shape[1], tokens.shape[2]}) &&
+         c.shaped(numbers,
+                  {tokens.shape[0], tokens.shape[1], numbers.shape[2]}) &&
+         (numbers.shape[2] > 0 || c.fail("has tokens without choices"));
+}
+
+/// Gates [b,s,k], one a choice.
+bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
+                const Buffer& tokens) {
+  return c.isMath(gates, tokens) &&
+         c.counts(gates, elementCount(numbers.shape));
+}
+
+bool checkDispatch(OpCheck& c) {
+  return c.arity(3, 2, 0, {2}) &&
+         checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
+         c.is(c.out(1), {DType::i32}) && c.shaped(c.out(1), c.in(1).shape) &&
+         (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
+}
+
+bool checkCombine(OpCheck& c) {
+  return c.arity(3, 1, 0, {2}) &&
+         checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
+         (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
+}
+
+/// The gradient of dispatch, where the tokens' is the result, or of combine.
+bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
+  if (!c.arity(4, 2, 1, {2, 3}))
+    return false;
+  const Buffer& tokens = isDispatch ? c.out(0) : c.in(0);
+  const Buffer& rows = isDispatch ? c.in(0) : c.out(0);
+  if (!checkExperts(c, tokens, rows, c.in(1)))
+    return false;
+  if (c.hasIn(2) != c.hasIn(3) || (c.hasOut(1) && !c.hasIn(3)))
+    return c.fail("has gates without what they multiply");
+  return (!c.hasIn(3) || (checkGates(c, c.in(3), c.in(1), tokens) &&
+                          c.same(isDispatch ? tokens : rows, c.in(2)))) &&
+         (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
+}
+
+/// `x` [e,p,k...], `y` [e,p,n...], `w` [e,n...,k...].
+bool checkExpertLinear(OpCheck& c, const Buffer& x, const Buffer& y,
+                       const Buffer& w) {
+  if (x.shape.size() < 3 || y.shape.size() < 3 || w.shape.size() < 3)
+    return c.fail("wants an expert, a place and a width");
+  int64_t experts = x.shape[0], rows = experts * x.shape[1];
+  if (rows < 1 || y.shape[0] != experts || y.shape[1] != x.shape[1] ||
+      w.shape[0] != experts)
+    return c.fail("has experts or places that differ, " + shapeText(x) + ", " +
+                  shapeText(y) + " and " + shapeText(w));
+  return c.is(x, real) && c.is(y, {x.dtype}) &&
+         c.counts(w, elementCount(x.shape) / rows * experts,
+                  elementCount(y.shape) / rows);
+}
+
 bool checkSoftmaxMax(OpCheck& c) {
   return c.arity(1, 1) && c.is(c.in(0), real) && c.isMath(c.out(0), c.in(0)) &&
          c.counts(c.out(0), elementCount(c.in(0).shape) /
@@ -371,6 +486,27 @@ bool checkAdamW(OpCheck& c) {
 }
 
 /// An op without a case here does not compile (-Wswitch).
+bool checkAllToAll(OpCheck& c) {
+  if (!c.arity(1, 1) || !c.grouped())
+    return false;
+  const std::vector<int64_t>& in = c.in(0).shape;
+  int64_t split = c.op.integer("split", -1);
+  int64_t concat = c.op.integer("concat", -1);
+  int64_t rank = int64_t(in.size());
+  if (split < 0 || split >= rank || concat < 0 || concat >= rank ||
+      split == concat)
+    return c.fail("moves a split between dimensions " + std::to_string(split) +
+                  " and " + std::to_string(concat) + " of " +
+                  std::to_string(rank));
+  int64_t ranks = c.ranksOfGroup();
+  if (!c.divides(ranks, in[size_t(split)], "the dimension that it cuts"))
+    return false;
+  std::vector<int64_t> out = in;
+  out[size_t(split)] /= ranks;
+  out[size_t(concat)] *= ranks;
+  return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
+}
+
 bool checkKind(OpCheck& c) {
   switch (c.op.kind) {
   case OpKind::Embedding:
@@ -418,6 +554,27 @@ bool checkKind(OpCheck& c) {
   case OpKind::Cast:
     return c.arity(1, 1) && c.is(c.in(0), real) && c.is(c.out(0), real) &&
            c.counts(c.out(0), elementCount(c.in(0).shape));
+  case OpKind::Route:
+    return checkRoute(c, false);
+  case OpKind::RouteBackward:
+    return checkRoute(c, true);
+  case OpKind::Dispatch:
+    return checkDispatch(c);
+  case OpKind::DispatchBackward:
+    return checkExpertsBackward(c, true);
+  case OpKind::Combine:
+    return checkCombine(c);
+  case OpKind::CombineBackward:
+    return checkExpertsBackward(c, false);
+  case OpKind::ExpertLinear:
+    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+           checkExpertLinear(c, c.in(0), c.out(0), c.in(1));
+  case OpKind::ExpertLinearDgrad:
+    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+           checkExpertLinear(c, c.out(0), c.in(0), c.in(1));
+  case OpKind::ExpertLinearWgrad:
+    return c.arity(2, 1) && c.isMath(c.out(0), c.in(0)) &&
+           checkExpertLinear(c, c.in(0), c.in(1), c.out(0));
   case OpKind::SoftmaxMax:
     return checkSoftmaxMax(c);
   case OpKind::SoftmaxSum:
@@ -438,6 +595,8 @@ bool checkKind(OpCheck& c) {
     return c.arity(1, 1) && c.axis(c.op.string("axis")) &&
            checkSplit(c, c.out(0), c.in(0),
                       axisSize(c.plan.mesh, c.op.string("axis")));
+  case OpKind::AllToAll:
+    return checkAllToAll(c);
   case OpKind::SumSquares:
     return c.arity(1, 1) && c.is(c.in(0), real) &&
            c.is(c.out(0), {DType::f64}) && c.counts(c.out(0), 1);

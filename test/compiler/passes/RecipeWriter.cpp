@@ -57,6 +57,10 @@ Value& RecipeWriter::at(const std::string& path) {
 RecipeWriter& RecipeWriter::degrees(int64_t dp, int64_t tp, bool sequence) {
   set("parallel.dp", dp);
   set("parallel.tp", tp);
+  for (const char* name :
+       {"pp", "cp", "cp_a2a", "shard_instances", "ep", "etp"})
+    set(std::string("parallel.") + name, int64_t(1));
+  set("parallel.edp", dp * tp);
   return set("parallel.sequence", sequence);
 }
 
