@@ -1,0 +1,41 @@
+// What experts made of each token, summed: the transpose of dispatch.
+//
+// Backward: each row gets its token's gradient times its gate, rows that no
+// token took get 0; dgates are the products of a token's gradient and its rows.
+
+#include "runtime/kernels/ExpertRows.h"
+#include "runtime/kernels/Kernels.h"
+
+namespace reciperun::kernels {
+
+using device::KernelArgs;
+using device::Tensor;
+using plan::OpKind;
+
+template <> Status kernel<OpKind::Combine>(const KernelArgs& args) {
+  const Tensor &y = args.inputs[0], &rows = args.inputs[1];
+  const Tensor &gates = args.inputs[2], &out = args.outputs[0];
+  const ExpertRows experts(rows, out, y);
+  return withType(args, y.type, [&]<class T>(Type<T>) {
+    gatherFromExperts(args, experts, y.as<T>(),
+                      gates.present() ? gates.as<Math<T>>() : nullptr,
+                      out.as<T>());
+  });
+}
+
+template <> Status kernel<OpKind::CombineBackward>(const KernelArgs& args) {
+  const Tensor &dout = args.inputs[0], &rows = args.inputs[1];
+  const Tensor &y = args.inputs[2], &gates = args.inputs[3];
+  const Tensor &dy = args.outputs[0], &dgates = args.outputs[1];
+  const ExpertRows experts(rows, dout, dy);
+  return withType(args, dout.type, [&]<class T>(Type<T>) {
+    if (dgates.present())
+      gradientOfGates(args, experts, dout.as<T>(), y.as<T>(),
+                      dgates.as<Math<T>>());
+    scatterToExperts(args, experts, dout.as<T>(),
+                     gates.present() ? gates.as<Math<T>>() : nullptr,
+                     dy.as<T>());
+  });
+}
+
+} // namespace reciperun::kernels
