@@ -6,164 +6,13 @@
 // Comments of Ops.def are the specification.
 
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/OpCheck.h"
 #include "runtime/plan/Validate.h"
 
 #include <algorithm>
 
 namespace reciperun::plan {
 namespace {
-
-using Types = std::vector<DType>;
-
-const char* typeName(DType type) {
-  switch (type) {
-  case DType::f64:
-    return "f64";
-  case DType::f32:
-    return "f32";
-  case DType::bf16:
-    return "bf16";
-  case DType::i32:
-    return "i32";
-  case DType::i64:
-    return "i64";
-  }
-  return "";
-}
-
-std::string shapeText(const Buffer& buffer) {
-  std::string text = "[";
-  for (size_t i = 0; i < buffer.shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(buffer.shape[i]);
-  return text + "] " + typeName(buffer.dtype);
-}
-
-/// Collects the first thing that is wrong with an op.
-class OpCheck {
-public:
-  OpCheck(const Plan& plan, const Op& op) : plan(plan), op(op) {}
-
-  /// The op has these many operands; the last `optionalOutputs` and the inputs
-  /// of `optionalInputs` may be -1.
-  bool arity(size_t inputs, size_t outputs, size_t optionalOutputs = 0,
-             std::initializer_list<size_t> optionalInputs = {}) {
-    if (op.inputs.size() != inputs || op.outputs.size() != outputs)
-      return fail("has " + std::to_string(op.inputs.size()) + " inputs and " +
-                  std::to_string(op.outputs.size()) + " outputs, not " +
-                  std::to_string(inputs) + " and " + std::to_string(outputs));
-    for (size_t i = 0; i < inputs; ++i) {
-      bool mayLack = std::find(optionalInputs.begin(), optionalInputs.end(),
-                               i) != optionalInputs.end();
-      if (!(mayLack && op.inputs[i] == -1) && !inRange(op.inputs[i]))
-        return false;
-    }
-    for (size_t i = 0; i < op.outputs.size(); ++i) {
-      bool absent = op.outputs[i] == -1 && i >= outputs - optionalOutputs;
-      if (!absent && !inRange(op.outputs[i]))
-        return false;
-    }
-    return op.workspace == -1 || inRange(op.workspace);
-  }
-
-  const Buffer& in(size_t i) const { return plan.buffers[op.inputs[i]]; }
-  const Buffer& out(size_t i) const { return plan.buffers[op.outputs[i]]; }
-  bool hasIn(size_t i) const { return op.inputs[i] >= 0; }
-  bool hasOut(size_t i) const { return op.outputs[i] >= 0; }
-
-  bool is(const Buffer& buffer, const Types& types) {
-    if (std::find(types.begin(), types.end(), buffer.dtype) != types.end())
-      return true;
-    return fail("does not take `" + buffer.name + "` of type " +
-                typeName(buffer.dtype));
-  }
-  bool same(const Buffer& a, const Buffer& b) {
-    return is(b, {a.dtype}) && counts(b, elementCount(a.shape));
-  }
-  /// Of the type in which kernels compute for operands of `operand`'s type.
-  bool isMath(const Buffer& buffer, const Buffer& operand) {
-    return is(buffer, {operand.dtype == DType::f64 ? DType::f64 : DType::f32});
-  }
-  bool counts(const Buffer& buffer, int64_t rows, int64_t width) {
-    int64_t elements = 0;
-    return __builtin_mul_overflow(rows, width, &elements)
-               ? fail("wants more than 2^63 elements in `" + buffer.name + "`")
-               : counts(buffer, elements);
-  }
-  bool counts(const Buffer& buffer, int64_t elements) {
-    return elementCount(buffer.shape) == elements ||
-           fail("wants " + std::to_string(elements) + " elements in `" +
-                buffer.name + "`, which is " + shapeText(buffer));
-  }
-  bool rank(const Buffer& buffer, size_t rank) {
-    return buffer.shape.size() == rank ||
-           fail("wants " + std::to_string(rank) + " dimensions in `" +
-                buffer.name + "`, which is " + shapeText(buffer));
-  }
-  bool shaped(const Buffer& buffer, const std::vector<int64_t>& shape) {
-    if (buffer.shape == shape)
-      return true;
-    Buffer wanted;
-    wanted.dtype = buffer.dtype;
-    wanted.shape = shape;
-    return fail("wants " + shapeText(wanted) + " in `" + buffer.name +
-                "`, which is " + shapeText(buffer));
-  }
-  bool divides(int64_t divisor, int64_t number, const char* what) {
-    return (divisor > 0 && number % divisor == 0) ||
-           fail(std::string(what) + ": " + std::to_string(divisor) +
-                " does not divide " + std::to_string(number));
-  }
-  bool axis(const std::string& name) {
-    return name.empty() || hasExtent(plan.mesh, name) ||
-           fail("names the axis `" + name + "`, which the mesh lacks");
-  }
-  bool grouped() {
-    return (op.group >= 0 && op.group < int(plan.mesh.groups.size())) ||
-           fail("needs a group, and " + std::to_string(op.group) +
-                " is none of the " + std::to_string(plan.mesh.groups.size()));
-  }
-  /// The op may scribble on at least that many f32 elements.
-  bool workspace(int64_t elements) {
-    if (op.workspace < 0)
-      return fail("needs a workspace");
-    const Buffer& buffer = plan.buffers[op.workspace];
-    return is(buffer, {DType::f32}) &&
-           (elementCount(buffer.shape) >= elements ||
-            fail("wants a workspace of " + std::to_string(elements) +
-                 " elements, `" + buffer.name + "` is " + shapeText(buffer)));
-  }
-  /// An attribute, which may be absent, is one of the words that are known.
-  bool isWord(const char* name, std::initializer_list<const char*> known) {
-    const std::string& word = op.string(name);
-    if (word.empty() ||
-        std::find(known.begin(), known.end(), word) != known.end())
-      return true;
-    return fail("has `" + std::string(name) + "` = `" + word +
-                "`, which is not known");
-  }
-  int64_t ranksOfGroup() const {
-    return groupSize(plan.mesh, plan.mesh.groups[op.group]);
-  }
-  bool fail(const std::string& what) {
-    if (failure)
-      failure = Status::error(what);
-    return false;
-  }
-
-  const Plan& plan;
-  const Op& op;
-  Status failure;
-
-private:
-  bool inRange(int number) {
-    return (number >= 0 && number < int(plan.buffers.size())) ||
-           fail("names buffer " + std::to_string(number) + " of " +
-                std::to_string(plan.buffers.size()));
-  }
-};
-
-const Types real = {DType::f64, DType::f32, DType::bf16};
-const Types wide = {DType::f64, DType::f32};
 
 int64_t last(const Buffer& buffer) {
   return buffer.shape.empty() ? 1 : buffer.shape.back();
@@ -226,32 +75,46 @@ bool checkRope(OpCheck& c) {
 }
 
 /// Shapes of q [b,s,hq,d] beside k and v [b,s,hk,d].
+/// q [b,s,hq,d], k and v [b,t,hk,d].
 bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
   return c.rank(q, 4) && c.rank(k, 4) && c.is(q, real) && c.same(k, v) &&
          c.is(k, {q.dtype}) &&
-         c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}) &&
+         c.shaped(k, {q.shape[0], k.shape[1], k.shape[2], q.shape[3]}) &&
          c.divides(k.shape[2], q.shape[2], "heads of keys and of queries");
 }
 
+/// From input `first` on: segments and places of the queries, of the keys.
+bool checkTokens(OpCheck& c, const Buffer& q, const Buffer& k, size_t first) {
+  int64_t queries = q.shape[0] * q.shape[1], keys = k.shape[0] * k.shape[1];
+  for (size_t i = 0; i < 4; ++i) {
+    const Buffer& tokens = c.in(first + i);
+    if (!c.is(tokens, {DType::i32}) ||
+        !c.counts(tokens, i < 2 ? queries : keys))
+      return false;
+  }
+  return true;
+}
+
+bool checkLse(OpCheck& c, const Buffer& lse, const Buffer& q) {
+  return c.isMath(lse, q) &&
+         c.counts(lse, q.shape[0] * q.shape[1] * q.shape[2]);
+}
+
 bool checkAttention(OpCheck& c) {
-  if (!c.arity(4, 2) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
+  if (!c.arity(7, 2) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
     return false;
   const Buffer& q = c.in(0);
-  int64_t places = q.shape[0] * q.shape[1];
-  return c.is(c.in(3), {DType::i32}) && c.counts(c.in(3), places) &&
-         c.same(q, c.out(0)) && c.isMath(c.out(1), q) &&
-         c.counts(c.out(1), places * q.shape[2]);
+  return checkTokens(c, q, c.in(1), 3) && c.same(q, c.out(0)) &&
+         checkLse(c, c.out(1), q);
 }
 
 bool checkAttentionBackward(OpCheck& c) {
-  if (!c.arity(7, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
+  if (!c.arity(10, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
     return false;
   const Buffer &q = c.in(2), &k = c.in(3);
-  int64_t places = q.shape[0] * q.shape[1];
-  return c.same(q, c.in(0)) && c.same(q, c.in(1)) && c.isMath(c.in(5), q) &&
-         c.counts(c.in(5), places * q.shape[2]) &&
-         c.is(c.in(6), {DType::i32}) && c.counts(c.in(6), places) &&
-         c.same(q, c.out(0)) && c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
+  return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
+         checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
+         c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
          (q.dtype != DType::bf16 || c.workspace(2 * elementCount(k.shape)));
 }
 
@@ -259,7 +122,8 @@ bool checkAttentionCached(OpCheck& c) {
   if (!c.arity(4, 3) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
     return false;
   const Buffer &q = c.in(0), &k = c.in(1);
-  return c.is(c.in(3), {DType::i32}) &&
+  return c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}) &&
+         c.is(c.in(3), {DType::i32}) &&
          c.counts(c.in(3), q.shape[0] * q.shape[1]) && c.same(q, c.out(0)) &&
          c.rank(c.out(1), 3) &&
          c.shaped(c.out(1), {c.out(1).shape[0], k.shape[2], k.shape[3]}) &&
@@ -284,9 +148,12 @@ bool checkElementwise(OpCheck& c, size_t inputs, size_t outputs) {
 }
 
 bool checkDropout(OpCheck& c) {
-  if (!c.arity(2, 1) || !c.same(c.in(0), c.out(0)))
+  if (!c.arity(3, 1) || !c.same(c.in(0), c.out(0)))
     return false;
   const Buffer& x = c.in(0);
+  if (x.shape.size() < 2)
+    return c.fail("wants samples and tokens in `" + x.name + "`, which is " +
+                  shapeText(x));
   const std::vector<std::string>& axes = c.op.strings("axes");
   if (!axes.empty() && axes.size() != x.shape.size())
     return c.fail("has " + std::to_string(axes.size()) + " `axes` for " +
@@ -295,118 +162,10 @@ bool checkDropout(OpCheck& c) {
     if (!c.axis(axis))
       return false;
   double p = c.op.real("p");
-  return c.is(x, real) && c.is(c.in(1), {DType::i64}) && !x.shape.empty() &&
-         c.counts(c.in(1), x.shape[0]) &&
+  return c.is(x, real) && c.is(c.in(1), {DType::i64}) &&
+         c.counts(c.in(1), x.shape[0]) && c.is(c.in(2), {DType::i32}) &&
+         c.counts(c.in(2), x.shape[0] * x.shape[1]) &&
          ((p >= 0 && p < 1) || c.fail("has `p` outside [0, 1)"));
-}
-
-/// An optional operand is absent, or is of that type and size.
-bool isAbsentOr(OpCheck& c, size_t input, DType type, int64_t elements) {
-  return !c.hasIn(input) ||
-         (c.is(c.in(input), {type}) && c.counts(c.in(input), elements));
-}
-
-bool checkRoute(OpCheck& c, bool backward) {
-  if (backward ? !c.arity(6, 1, 0, {0, 4, 5}) : !c.arity(5, 3, 1, {2, 3, 4}))
-    return false;
-  const Buffer& logits = c.in(backward ? 1 : 0);
-  const Buffer& segments = c.in(backward ? 2 : 1);
-  const Buffer& choices = backward ? c.in(3) : c.out(0);
-  if (!c.rank(choices, 3) || !c.rank(logits, 3))
-    return false;
-  int64_t tokens = choices.shape[0] * choices.shape[1], k = choices.shape[2];
-  int64_t experts = logits.shape[2];
-  int64_t groups = c.op.integer("groups", 1);
-  int64_t kept = c.op.integer("top_groups", 1);
-  bool isGrouped = groups >= 1 && groups <= 64 && kept >= 1 && kept <= groups &&
-                   experts % groups == 0;
-  if (!isGrouped || k < 1 || k > experts / groups * kept)
-    return c.fail("cannot choose " + std::to_string(k) + " of " +
-                  std::to_string(experts) + " experts in " +
-                  std::to_string(kept) + " of " + std::to_string(groups) +
-                  " groups");
-  DType math = logits.dtype == DType::f64 ? DType::f64 : DType::f32;
-  size_t weights = backward ? 4 : 3;
-  bool isShaped = c.is(logits, real) && c.is(segments, {DType::i32}) &&
-                  c.is(choices, {DType::i32}) && c.counts(segments, tokens) &&
-                  c.counts(logits, tokens, experts) &&
-                  isAbsentOr(c, weights, DType::f32, tokens) &&
-                  isAbsentOr(c, weights + 1, DType::f32, 1) &&
-                  c.isWord("score", {"softmax", "sigmoid"});
-  if (!isShaped)
-    return false;
-  if (c.hasIn(weights) != c.hasIn(weights + 1))
-    return c.fail("has loss weights without a scale, or one without them");
-  if (backward)
-    return isAbsentOr(c, 0, math, elementCount(choices.shape)) &&
-           c.same(logits, c.out(0));
-  return isAbsentOr(c, 2, DType::f32, experts) && c.is(c.out(1), {math}) &&
-         c.counts(c.out(1), elementCount(choices.shape)) &&
-         (!c.hasOut(2) ||
-          (c.is(c.out(2), {DType::f64}) && c.counts(c.out(2), 1) &&
-           (c.hasIn(3) || c.fail("has a loss without weights"))));
-}
-
-/// Tokens [b,s,h] beside rows of experts [e,p,h] and choices [b,s,k].
-bool checkExperts(OpCheck& c, const Buffer& tokens, const Buffer& rows,
-                  const Buffer& numbers) {
-  return c.rank(tokens, 3) && c.rank(rows, 3) && c.rank(numbers, 3) &&
-         c.is(tokens, real) && c.is(rows, {tokens.dtype}) &&
-         c.is(numbers, {DType::i32}) &&
-         c.shaped(rows, {rows.shape[0], rows.shape[1], tokens.shape[2]}) &&
-         c.shaped(numbers,
-                  {tokens.shape[0], tokens.shape[1], numbers.shape[2]}) &&
-         (numbers.shape[2] > 0 || c.fail("has tokens without choices"));
-}
-
-/// Gates [b,s,k], one a choice.
-bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
-                const Buffer& tokens) {
-  return c.isMath(gates, tokens) &&
-         c.counts(gates, elementCount(numbers.shape));
-}
-
-bool checkDispatch(OpCheck& c) {
-  return c.arity(3, 2, 0, {2}) &&
-         checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
-         c.is(c.out(1), {DType::i32}) && c.shaped(c.out(1), c.in(1).shape) &&
-         (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
-}
-
-bool checkCombine(OpCheck& c) {
-  return c.arity(3, 1, 0, {2}) &&
-         checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
-         (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
-}
-
-/// The gradient of dispatch, where the tokens' is the result, or of combine.
-bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
-  if (!c.arity(4, 2, 1, {2, 3}))
-    return false;
-  const Buffer& tokens = isDispatch ? c.out(0) : c.in(0);
-  const Buffer& rows = isDispatch ? c.in(0) : c.out(0);
-  if (!checkExperts(c, tokens, rows, c.in(1)))
-    return false;
-  if (c.hasIn(2) != c.hasIn(3) || (c.hasOut(1) && !c.hasIn(3)))
-    return c.fail("has gates without what they multiply");
-  return (!c.hasIn(3) || (checkGates(c, c.in(3), c.in(1), tokens) &&
-                          c.same(isDispatch ? tokens : rows, c.in(2)))) &&
-         (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
-}
-
-/// `x` [e,p,k...], `y` [e,p,n...], `w` [e,n...,k...].
-bool checkExpertLinear(OpCheck& c, const Buffer& x, const Buffer& y,
-                       const Buffer& w) {
-  if (x.shape.size() < 3 || y.shape.size() < 3 || w.shape.size() < 3)
-    return c.fail("wants an expert, a place and a width");
-  int64_t experts = x.shape[0], rows = experts * x.shape[1];
-  if (rows < 1 || y.shape[0] != experts || y.shape[1] != x.shape[1] ||
-      w.shape[0] != experts)
-    return c.fail("has experts or places that differ, " + shapeText(x) + ", " +
-                  shapeText(y) + " and " + shapeText(w));
-  return c.is(x, real) && c.is(y, {x.dtype}) &&
-         c.counts(w, elementCount(x.shape) / rows * experts,
-                  elementCount(y.shape) / rows);
 }
 
 bool checkSoftmaxMax(OpCheck& c) {
@@ -555,26 +314,15 @@ bool checkKind(OpCheck& c) {
     return c.arity(1, 1) && c.is(c.in(0), real) && c.is(c.out(0), real) &&
            c.counts(c.out(0), elementCount(c.in(0).shape));
   case OpKind::Route:
-    return checkRoute(c, false);
   case OpKind::RouteBackward:
-    return checkRoute(c, true);
   case OpKind::Dispatch:
-    return checkDispatch(c);
   case OpKind::DispatchBackward:
-    return checkExpertsBackward(c, true);
   case OpKind::Combine:
-    return checkCombine(c);
   case OpKind::CombineBackward:
-    return checkExpertsBackward(c, false);
   case OpKind::ExpertLinear:
-    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
-           checkExpertLinear(c, c.in(0), c.out(0), c.in(1));
   case OpKind::ExpertLinearDgrad:
-    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
-           checkExpertLinear(c, c.out(0), c.in(0), c.in(1));
   case OpKind::ExpertLinearWgrad:
-    return c.arity(2, 1) && c.isMath(c.out(0), c.in(0)) &&
-           checkExpertLinear(c, c.in(0), c.in(1), c.out(0));
+    return checkExpertsOp(c);
   case OpKind::SoftmaxMax:
     return checkSoftmaxMax(c);
   case OpKind::SoftmaxSum:

@@ -1,0 +1,146 @@
+// The ops of mixtures of experts: a token's choices, its rows among the
+// experts' places, and the experts' products. See ValidateOps.cpp.
+
+#include "runtime/plan/OpCheck.h"
+
+namespace reciperun::plan {
+namespace {
+
+/// An optional operand is absent, or is of that type and size.
+bool isAbsentOr(OpCheck& c, size_t input, DType type, int64_t elements) {
+  return !c.hasIn(input) ||
+         (c.is(c.in(input), {type}) && c.counts(c.in(input), elements));
+}
+
+bool checkRoute(OpCheck& c, bool backward) {
+  if (backward ? !c.arity(6, 1, 0, {0, 4, 5}) : !c.arity(5, 3, 1, {2, 3, 4}))
+    return false;
+  const Buffer& logits = c.in(backward ? 1 : 0);
+  const Buffer& segments = c.in(backward ? 2 : 1);
+  const Buffer& choices = backward ? c.in(3) : c.out(0);
+  if (!c.rank(choices, 3) || !c.rank(logits, 3))
+    return false;
+  int64_t tokens = choices.shape[0] * choices.shape[1], k = choices.shape[2];
+  int64_t experts = logits.shape[2];
+  int64_t groups = c.op.integer("groups", 1);
+  int64_t kept = c.op.integer("top_groups", 1);
+  bool isGrouped = groups >= 1 && groups <= 64 && kept >= 1 && kept <= groups &&
+                   experts % groups == 0;
+  if (!isGrouped || k < 1 || k > experts / groups * kept)
+    return c.fail("cannot choose " + std::to_string(k) + " of " +
+                  std::to_string(experts) + " experts in " +
+                  std::to_string(kept) + " of " + std::to_string(groups) +
+                  " groups");
+  DType math = logits.dtype == DType::f64 ? DType::f64 : DType::f32;
+  size_t weights = backward ? 4 : 3;
+  bool isShaped = c.is(logits, real) && c.is(segments, {DType::i32}) &&
+                  c.is(choices, {DType::i32}) && c.counts(segments, tokens) &&
+                  c.counts(logits, tokens, experts) &&
+                  isAbsentOr(c, weights, DType::f32, tokens) &&
+                  isAbsentOr(c, weights + 1, DType::f32, 1) &&
+                  c.isWord("score", {"softmax", "sigmoid"});
+  if (!isShaped)
+    return false;
+  if (c.hasIn(weights) != c.hasIn(weights + 1))
+    return c.fail("has loss weights without a scale, or one without them");
+  if (backward)
+    return isAbsentOr(c, 0, math, elementCount(choices.shape)) &&
+           c.same(logits, c.out(0));
+  return isAbsentOr(c, 2, DType::f32, experts) && c.is(c.out(1), {math}) &&
+         c.counts(c.out(1), elementCount(choices.shape)) &&
+         (!c.hasOut(2) ||
+          (c.is(c.out(2), {DType::f64}) && c.counts(c.out(2), 1) &&
+           (c.hasIn(3) || c.fail("has a loss without weights"))));
+}
+
+/// Tokens [b,s,h] beside rows of experts [e,p,h] and choices [b,s,k].
+bool checkExperts(OpCheck& c, const Buffer& tokens, const Buffer& rows,
+                  const Buffer& numbers) {
+  return c.rank(tokens, 3) && c.rank(rows, 3) && c.rank(numbers, 3) &&
+         c.is(tokens, real) && c.is(rows, {tokens.dtype}) &&
+         c.is(numbers, {DType::i32}) &&
+         c.shaped(rows, {rows.shape[0], rows.shape[1], tokens.shape[2]}) &&
+         c.shaped(numbers,
+                  {tokens.shape[0], tokens.shape[1], numbers.shape[2]}) &&
+         (numbers.shape[2] > 0 || c.fail("has tokens without choices"));
+}
+
+/// Gates [b,s,k], one a choice.
+bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
+                const Buffer& tokens) {
+  return c.isMath(gates, tokens) &&
+         c.counts(gates, elementCount(numbers.shape));
+}
+
+bool checkDispatch(OpCheck& c) {
+  return c.arity(3, 2, 0, {2}) && checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
+         c.is(c.out(1), {DType::i32}) && c.shaped(c.out(1), c.in(1).shape) &&
+         (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
+}
+
+bool checkCombine(OpCheck& c) {
+  return c.arity(3, 1, 0, {2}) && checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
+         (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
+}
+
+/// The gradient of dispatch, where the tokens' is the result, or of combine.
+bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
+  if (!c.arity(4, 2, 1, {2, 3}))
+    return false;
+  const Buffer& tokens = isDispatch ? c.out(0) : c.in(0);
+  const Buffer& rows = isDispatch ? c.in(0) : c.out(0);
+  if (!checkExperts(c, tokens, rows, c.in(1)))
+    return false;
+  if (c.hasIn(2) != c.hasIn(3) || (c.hasOut(1) && !c.hasIn(3)))
+    return c.fail("has gates without what they multiply");
+  return (!c.hasIn(3) || (checkGates(c, c.in(3), c.in(1), tokens) &&
+                          c.same(isDispatch ? tokens : rows, c.in(2)))) &&
+         (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
+}
+
+/// `x` [e,p,k...], `y` [e,p,n...], `w` [e,n...,k...].
+bool checkExpertLinear(OpCheck& c, const Buffer& x, const Buffer& y,
+                       const Buffer& w) {
+  if (x.shape.size() < 3 || y.shape.size() < 3 || w.shape.size() < 3)
+    return c.fail("wants an expert, a place and a width");
+  int64_t experts = x.shape[0], rows = experts * x.shape[1];
+  if (rows < 1 || y.shape[0] != experts || y.shape[1] != x.shape[1] ||
+      w.shape[0] != experts)
+    return c.fail("has experts or places that differ, " + shapeText(x) + ", " +
+                  shapeText(y) + " and " + shapeText(w));
+  return c.is(x, real) && c.is(y, {x.dtype}) &&
+         c.counts(w, elementCount(x.shape) / rows * experts,
+                  elementCount(y.shape) / rows);
+}
+
+} // namespace
+
+bool checkExpertsOp(OpCheck& c) {
+  switch (c.op.kind) {
+  case OpKind::Route:
+    return checkRoute(c, false);
+  case OpKind::RouteBackward:
+    return checkRoute(c, true);
+  case OpKind::Dispatch:
+    return checkDispatch(c);
+  case OpKind::DispatchBackward:
+    return checkExpertsBackward(c, true);
+  case OpKind::Combine:
+    return checkCombine(c);
+  case OpKind::CombineBackward:
+    return checkExpertsBackward(c, false);
+  case OpKind::ExpertLinear:
+    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+           checkExpertLinear(c, c.in(0), c.out(0), c.in(1));
+  case OpKind::ExpertLinearDgrad:
+    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+           checkExpertLinear(c, c.out(0), c.in(0), c.in(1));
+  case OpKind::ExpertLinearWgrad:
+    return c.arity(2, 1) && c.isMath(c.out(0), c.in(0)) &&
+           checkExpertLinear(c, c.in(0), c.in(1), c.out(0));
+  default:
+    return c.fail("is no op of experts");
+  }
+}
+
+} // namespace reciperun::plan
