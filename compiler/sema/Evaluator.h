@@ -12,6 +12,7 @@
 //   AssignedPaths.cpp  which of it is said twice
 //   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
 //   Objects.cpp      records: amending, evaluation of slots, completeness
+//   OtherNames.cpp   what other tools call a field
 //   Expressions.cpp  one function a node of the syntax tree
 //   Lookup.cpp       names and members
 //   Loops.cpp        the turns of `for`, in comprehensions, maps and blocks
@@ -403,6 +404,10 @@ private:
   void addDefinition(Object& object, const Layer& layer, const Member& member);
   void reportUnknownKey(const Object& object, const Layer& layer,
                         const ast::Name& name);
+  /// Where the name is what another tool calls a field of the schema, or else
+  /// of the recipe.
+  bool helpWithOtherName(diag::Builder& builder, const Schema& schema,
+                         const ast::Name& name);
   Value slotValue(Object& object, Slot& slot);
   Value definedValue(Object& object, Slot& slot);
   Value defaultValue(Object& object, Slot& slot);

@@ -2,6 +2,7 @@
 
 #include "compiler/sema/Builtins.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/OtherNames.h"
 #include "compiler/sema/Sections.h"
 
 #include <algorithm>
@@ -192,6 +193,13 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       builder.fixIt(name.range, first);
     return;
   }
+  std::optional<KnownField> known;
+  if (isInRecipe)
+    known = fieldKnownAs(*this, *recipeDeclaration, name.text);
+  if (known) {
+    builder.help(helpFor(*known)).fixIt(name.range, known->path);
+    return;
+  }
   if (builder.suggest(name.range, name.text, visibleNames(env)))
     return;
   for (const std::string& path : loader.standardFiles())
@@ -263,6 +271,13 @@ void Evaluator::reportUnknownMember(const Value& base,
                               : "`" + owner + "` has no " +
                                     (module ? "`" : "field `") + member + "`";
   auto builder = report(diag::Kind::UnknownName, range, std::move(message));
+  if (object && !isMap && !isIndex) {
+    auto known = fieldKnownAs(*this, *(*object)->schema, member);
+    if (known) {
+      builder.help(helpFor(*known)).fixIt(range, known->path);
+      return;
+    }
+  }
   if (builder.suggest(range, member, names, isIndex ? "\"" : ""))
     return;
   if (!isMap || names.empty() || names.size() > listedKeys)

@@ -10,6 +10,7 @@
 // schema: fields behind a failed condition see poison, and stay silent.
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/OtherNames.h"
 #include "compiler/sema/Sections.h"
 
 #include <algorithm>
@@ -105,6 +106,8 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   constexpr int mostHelped = 200;
   if (engine.errors() > mostHelped)
     return;
+  if (helpWithOtherName(builder, schema, name))
+    return;
   std::vector<std::string> names;
   for (const Field& field : schema.fields)
     if (!field.declaration->isFixed)
@@ -133,6 +136,23 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   for (const std::string& field : names)
     list += (list.empty() ? "`" : ", `") + field + "`";
   builder.help("its fields are " + list);
+}
+
+bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
+                                  const ast::Name& name) {
+  if (std::optional<KnownField> own = fieldKnownAs(*this, schema, name.text)) {
+    builder.help(helpFor(*own));
+    if (!own->isFixed)
+      builder.fixIt(name.range, own->path);
+    return true;
+  }
+  if (!recipeDeclaration || &schema == recipeDeclaration)
+    return false;
+  std::optional<KnownField> other =
+      fieldKnownAs(*this, *recipeDeclaration, name.text);
+  if (other)
+    builder.help(helpFor(*other));
+  return other.has_value();
 }
 
 Object* Evaluator::copyInto(const Object& object, Object& container,

@@ -1,0 +1,34 @@
+// What other tools call a field: `micro_batch_size` is `batch.micro` here.
+//
+// The names stand in the `##` comments of the schemas, as their last lines:
+//
+//   ## Also known as `micro_batch_size`, `local_batch_size`.
+
+#ifndef RECIPEC_SEMA_OTHERNAMES_H
+#define RECIPEC_SEMA_OTHERNAMES_H
+
+#include "compiler/sema/Evaluator.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace recipec::sema {
+
+/// A field, and the path to it from the record that was looked through.
+struct KnownField {
+  std::string path;
+  bool isFixed = false;
+};
+
+/// The first field of a schema, or of the records that its fields may hold,
+/// that another tool calls `name`.
+std::optional<KnownField>
+fieldKnownAs(Evaluator& evaluator, const Schema& schema, std::string_view name);
+
+/// `` that is `batch.micro` here ``
+std::string helpFor(const KnownField& field);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_OTHERNAMES_H
