@@ -45,6 +45,17 @@ double cachedAttention(const Shape& q, const Shape& cache) {
   return 4 * elements(q) * double(cache[0]);
 }
 
+/// x [e,p,k...], w [e,...], y [e,p,n...] in any order: rows times the elements
+/// of an expert's weight, of the rows those that tokens take on average.
+template <class ShapeOf>
+double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
+  bool isWgrad = op.kind == OpKind::ExpertLinearWgrad;
+  Shape rows = shapeOf(op.operands[0]);
+  Shape weight = shapeOf(isWgrad ? op.results[0] : op.operands[1]);
+  double used = std::get<double>(op.attributes.at("used"));
+  return 2 * used * double(rows[1]) * elements(weight);
+}
+
 template <class ShapeOf>
 double flops(const ir::Op& op, const ShapeOf& shapeOf) {
   switch (op.kind) {
@@ -54,6 +65,10 @@ double flops(const ir::Op& op, const ShapeOf& shapeOf) {
     return 2 * std::sqrt(elements(shapeOf(op.operands[0])) *
                          elements(shapeOf(op.operands[1])) *
                          elements(shapeOf(op.results[0])));
+  case OpKind::ExpertLinear:
+  case OpKind::ExpertLinearDgrad:
+  case OpKind::ExpertLinearWgrad:
+    return expertLinear(op, shapeOf);
   case OpKind::Attention:
     return attention(shapeOf(op.operands[0]), isCausal(op));
   case OpKind::AttentionBackward:

@@ -10,6 +10,7 @@
 
 #include "compiler/ir/Verify.h"
 
+#include "compiler/ir/Pieces.h"
 #include "compiler/ir/Print.h"
 
 #include <algorithm>
@@ -19,14 +20,6 @@
 namespace recipec::ir {
 
 namespace {
-
-/// A dimension as it lies on a rank.
-struct Piece {
-  DimId dim;
-  AxisSet split;
-  bool operator==(const Piece&) const = default;
-};
-using Pieces = std::vector<Piece>;
 
 class Verifier {
 public:
@@ -163,24 +156,9 @@ private:
 
   // ---- types and layouts
 
-  Pieces pieces(ValueId id) const {
-    const Value& value = module[id];
-    Pieces result;
-    for (size_t i = 0; i < value.dims.size(); ++i)
-      result.push_back({value.dims[i], i < value.sharding.dims.size()
-                                           ? value.sharding.dims[i]
-                                           : AxisSet()});
-    return result;
-  }
+  Pieces pieces(ValueId id) const { return piecesOf(module, id); }
 
   AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
-
-  static AxisSet splitOf(const Pieces& pieces) {
-    AxisSet axes;
-    for (const Piece& piece : pieces)
-      axes = axes | piece.split;
-    return axes;
-  }
 
   void expect(const Op& op, bool condition, const char* text) {
     if (!condition)
@@ -245,6 +223,18 @@ private:
     case OpKind::SiluBackward:
     case OpKind::SwigluBackward:
       return elementwise(op);
+    case OpKind::Route:
+    case OpKind::RouteBackward:
+    case OpKind::Dispatch:
+    case OpKind::DispatchBackward:
+    case OpKind::Combine:
+    case OpKind::CombineBackward:
+    case OpKind::ExpertLinear:
+    case OpKind::ExpertLinearDgrad:
+    case OpKind::ExpertLinearWgrad:
+      for (const std::string& finding : findInExperts(module, op))
+        find(op, finding);
+      return;
     case OpKind::Cast:
       return expectSame(op, op.operands[0], op.results[0]);
     case OpKind::Zero:

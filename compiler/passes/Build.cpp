@@ -13,6 +13,8 @@
 
 #include "compiler/passes/Build.h"
 
+#include "compiler/passes/CallAttributes.h"
+#include "compiler/passes/Experts.h"
 #include "compiler/passes/InferDims.h"
 #include "compiler/passes/Inputs.h"
 #include "compiler/passes/Names.h"
@@ -72,10 +74,11 @@ private:
       modelDims.push_back(ownDim(dim));
   }
 
-  /// A model's dimension is never `batch` or `sequence`, whatever its name.
+  /// A model's dimension is never one of ours, whatever its name.
   DimId ownDim(const recipe::Dim& dim) {
     std::string name = dim.name;
-    if (name == "batch" || name == "sequence")
+    if (name == "batch" || name == "sequence" || name == placesDim ||
+        name == scoresDim)
       name = "model." + name;
     return ir::addDim(module, name, dim.size, dim.origin.range);
   }
@@ -94,38 +97,6 @@ private:
     for (recipe::DimId id : ids)
       result.push_back(dimOf(id));
     return result;
-  }
-
-  // ---- attributes of calls
-
-  static const recipe::Value& at(const recipe::Call& call,
-                                 std::string_view name) {
-    const recipe::Value* value = call.find(name);
-    assert(value && "stdlib/ops.recipe declares no such argument");
-    return *value;
-  }
-
-  static double real(const recipe::Value& value) {
-    if (const int64_t* whole = std::get_if<int64_t>(&value.data))
-      return double(*whole);
-    return std::get<double>(value.data);
-  }
-
-  static double real(const recipe::Call& call, std::string_view name) {
-    return real(at(call, name));
-  }
-
-  static ir::Initializer initializer(const recipe::Call& call) {
-    const auto& record = std::get<recipe::Record>(at(call, "init").data);
-    const recipe::Value* std = record.find("std");
-    return {record.schema, std ? real(*std) : 0.0};
-  }
-
-  /// Whether the optimizer decays a call's parameter; `otherwise` where the
-  /// call leaves it to the op.
-  static bool decays(const recipe::Call& call, bool otherwise) {
-    const bool* decay = std::get_if<bool>(&at(call, "decay").data);
-    return decay ? *decay : otherwise;
   }
 
   // ---- parameters
@@ -169,6 +140,8 @@ private:
   void build(const recipe::Call& call) {
     if (call.op == "parameter")
       return buildParameter(call);
+    if (call.op == "router")
+      return buildRouter(call);
     std::optional<OpKind> kind = ir::findOp(call.op);
     assert(kind && "stdlib/ops.recipe declares an op that Ops.def lacks");
     ir::Op op{};
@@ -184,6 +157,8 @@ private:
     results(op);
     if (!inferDims(module, op, contracted, engine))
       return;
+    if (op.kind == OpKind::Dispatch)
+      layRows(call, op);
     tensorOf(call.result) = op.results[0];
     module.functions[0].ops.push_back(std::move(op));
   }
@@ -229,7 +204,12 @@ private:
     bool isParam = module[value].kind == ir::ValueKind::parameter;
     bool isTokens = module[value].kind == ir::ValueKind::input;
     std::string message;
-    if (place == weightPlace(kind)) {
+    if (routings.contains(value) != isRoutingPlace(kind, place)) {
+      message = isRoutingPlace(kind, place)
+                    ? op + " takes the routing of a `router`, and " + name +
+                          " is none"
+                    : op + " takes data here, and " + name + " is a routing";
+    } else if (place == weightPlace(kind)) {
       if (isParam)
         return true;
       message = "the weight of " + op + " is a parameter, and " + name +
@@ -264,12 +244,19 @@ private:
       return true;
     case OpKind::Rope:
       op.operands.push_back(input("positions"));
-      rope(call, op);
+      op.attributes = ropeAttributes(call);
       return true;
     case OpKind::Attention:
       op.operands.push_back(input("segments"));
       attention(call, op);
       return true;
+    case OpKind::Dispatch:
+      return dispatch(call, op);
+    case OpKind::ExpertLinear:
+      expertLinear(call, op, contracted);
+      return true;
+    case OpKind::Combine:
+      return combine(call, op);
     case OpKind::Scale:
       op.attributes["alpha"] = real(call, "alpha");
       return true;
@@ -316,20 +303,6 @@ private:
     return text + "]";
   }
 
-  static void rope(const recipe::Call& call, ir::Op& op) {
-    op.attributes["theta"] = real(call, "theta");
-    const auto* scaling =
-        std::get_if<recipe::Record>(&at(call, "scaling").data);
-    if (!scaling)
-      return;
-    op.attributes["scaling"] =
-        std::get<std::string>(scaling->find("kind")->data);
-    for (const char* name : {"factor", "low_freq_factor", "high_freq_factor"})
-      op.attributes[name] = real(*scaling->find(name));
-    op.attributes["original_max_position"] =
-        std::get<int64_t>(scaling->find("original_max_position")->data);
-  }
-
   void attention(const recipe::Call& call, ir::Op& op) {
     const recipe::Value& scale = at(call, "scale");
     int64_t width = module[module[op.operands[0]].dims.back()].size;
@@ -342,6 +315,151 @@ private:
     op.attributes["p"] = real(call, "p");
     op.attributes["seed"] = recipe.integer("train.seed");
     op.attributes["stream"] = dropouts++;
+  }
+
+  // ---- experts
+
+  static bool isRoutingPlace(OpKind kind, int place) {
+    return place == 1 && (kind == OpKind::Dispatch || kind == OpKind::Combine);
+  }
+
+  /// A linear to the scores of the experts, and the routing by them.
+  void buildRouter(const recipe::Call& call) {
+    ir::Op linear{};
+    linear.kind = OpKind::Linear;
+    linear.layer = call.layer;
+    linear.range = call.range;
+    if (!operands(call, linear))
+      return;
+    const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
+    Routing routing;
+    routing.experts = dimOf(mapping.to[0]);
+    const ir::Dim& experts = module[routing.experts];
+    std::vector<DimId> dims = {
+        ir::addDim(module, scoresDim, experts.size, experts.range)};
+    for (recipe::DimId dim : mapping.from)
+      dims.push_back(dimOf(dim));
+    if (linear.operands.size() == 1)
+      linear.operands.push_back(param(call, std::move(dims), initializer(call),
+                                      decays(call, true), 1));
+    linear.name = names.make(call.name);
+    addResult(linear, linear.name);
+    if (!inferDims(module, linear, mapping.from.size(), engine))
+      return;
+    ValueId logits = linear.results[0];
+    module.functions[0].ops.push_back(std::move(linear));
+    route(call, logits, std::move(routing));
+  }
+
+  void route(const recipe::Call& call, ValueId logits, Routing routing) {
+    const std::vector<DimId> lead = {module[logits].dims[0],
+                                     module[logits].dims[1]};
+    routing.choicesPerToken = std::get<int64_t>(at(call, "top_k").data);
+    int64_t sequence = module[lead[1]].size;
+    // A model that answers drops nothing: which tokens stand beside which is
+    // another matter there.
+    routing.limit = !extent.loss ? sequence
+                                 : expertLimit(at(call, "capacity"), sequence,
+                                               routing.choicesPerToken,
+                                               module[routing.experts].size);
+    ir::Op op{};
+    op.kind = OpKind::Route;
+    op.layer = call.layer;
+    op.range = call.range;
+    op.attributes = routeAttributes(call);
+    if (routing.limit < sequence)
+      op.attributes["limit"] = routing.limit;
+    op.operands = {logits, input("segments"), ValueId::none, ValueId::none,
+                   ValueId::none};
+    op.name = names.make(call.name + ".choices");
+    addResult(op, op.name);
+    addResult(op, names.make(call.name + ".gates"));
+    op.results.push_back(ValueId::none);
+    if (extent.loss) {
+      op.operands[3] = input("weights");
+      op.operands[4] = input("loss_scale");
+      op.results[2] = lossSum();
+    }
+    routing.choices = op.results[0];
+    routing.gates = op.results[1];
+    DimId choices = ir::constantDim(module, routing.choicesPerToken);
+    for (ValueId result : {routing.choices, routing.gates})
+      module[result].dims = {lead[0], lead[1], choices};
+    module[routing.choices].type = ir::DType::i32;
+    module[routing.gates].type = ir::accumulationType(module.compute);
+    tensorOf(call.result) = routing.choices;
+    routings.emplace(routing.choices, std::move(routing));
+    module.functions[0].ops.push_back(std::move(op));
+  }
+
+  bool dispatch(const recipe::Call& call, ir::Op& op) {
+    bool isWeighted = std::get<bool>(at(call, "weighted").data);
+    op.operands.push_back(isWeighted ? routings.at(op.operands[1]).gates
+                                     : ValueId::none);
+    return true;
+  }
+
+  /// The results of a dispatch. Each rank has places for all that its tokens
+  /// can ask for; sharding makes them places of a layout.
+  void layRows(const recipe::Call& call, ir::Op& op) {
+    Routing& routing = routings.at(op.operands[1]);
+    const std::vector<DimId>& x = module[op.operands[0]].dims;
+    DimId places = ir::addDim(module, placesDim,
+                              module[x[0]].size * routing.limit, call.range);
+    module[op.results[0]].dims = {routing.experts, places, x[2]};
+    routing.rows = op.results[1];
+    module[routing.rows].dims = module[routing.choices].dims;
+    module[routing.rows].type = ir::DType::i32;
+    double rows =
+        double(module[places].size) * double(module[routing.experts].size);
+    double choices = double(module[x[0]].size) * double(module[x[1]].size) *
+                     double(routing.choicesPerToken);
+    usedRows[places] = std::min(1.0, choices / rows);
+  }
+
+  void expertLinear(const recipe::Call& call, ir::Op& op, size_t& contracted) {
+    const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
+    contracted = mapping.from.size();
+    DimId experts =
+        dimOf(std::get<recipe::DimValue>(at(call, "experts").data).dim);
+    bool isStacked = std::get<bool>(at(call, "stacked").data);
+    op.attributes["stacked"] = isStacked;
+    const std::vector<DimId>& x = module[op.operands[0]].dims;
+    auto used = usedRows.find(x.size() > 1 ? x[1] : DimId::none);
+    op.attributes["used"] = used == usedRows.end() ? 1.0 : used->second;
+    std::vector<DimId> outer = dimsOf(isStacked ? mapping.from : mapping.to);
+    std::vector<DimId> inner = dimsOf(isStacked ? mapping.to : mapping.from);
+    std::vector<int64_t> hfShape = groupedShape(outer, outer.size());
+    hfShape.back() = groupedShape(inner, inner.size())[0];
+    std::vector<DimId> dims = {experts};
+    dims.insert(dims.end(), outer.begin(), outer.end());
+    dims.insert(dims.end(), inner.begin(), inner.end());
+    op.operands.push_back(
+        param(call, std::move(dims), initializer(call), decays(call, true), 0));
+    ir::Param& weight = module.params.back();
+    weight.hfShape = std::move(hfShape);
+    if (!isStacked)
+      return;
+    weight.hfShape.insert(weight.hfShape.begin(), module[experts].size);
+    weight.hfName = call.hfName; // a tensor of its own, not of a module
+  }
+
+  bool combine(const recipe::Call& call, ir::Op& op) {
+    const Routing& routing = routings.at(op.operands[1]);
+    if (routing.rows == ValueId::none) {
+      engine
+          .report(
+              diag::Kind::ShapeMismatch, call.range,
+              "`combine` takes back what a `dispatch` sent, and the routing "
+              "`" +
+                  module[routing.choices].name + "` has none before it")
+          .help("call `dispatch` with the same routing first");
+      return false;
+    }
+    bool isWeighted = std::get<bool>(at(call, "weighted").data);
+    op.operands = {op.operands[0], routing.rows,
+                   isWeighted ? routing.gates : ValueId::none};
+    return true;
   }
 
   // ---- names and results
@@ -366,6 +484,8 @@ private:
       addResult(op, names.make(op.name + ".rstd"));
     if (op.kind == OpKind::Attention)
       addResult(op, names.make(op.name + ".lse"));
+    if (op.kind == OpKind::Dispatch)
+      addResult(op, names.make(op.name + ".rows"));
   }
 
   void addResult(ir::Op& op, std::string name) {
@@ -407,14 +527,22 @@ private:
     ValueId max = lossOp(OpKind::SoftmaxMax, "loss.max", {logits});
     ValueId stats =
         lossOp(OpKind::SoftmaxSum, "loss.stats", {logits, max, labels});
+    lossOp(OpKind::Nll, "loss", {max, stats, weights, scale}, lossSum());
+  }
+
+  /// The loss, to which also the routers add.
+  ValueId lossSum() {
+    auto bound = module.bindings.find("loss");
+    if (bound != module.bindings.end())
+      return bound->second;
     ValueId sum = ir::addValue(module, {names.make("loss"),
                                         ir::ValueKind::state,
                                         ir::DType::f64,
                                         {},
                                         {},
                                         recipe.range});
-    lossOp(OpKind::Nll, "loss", {max, stats, weights, scale}, sum);
     module.bindings["loss"] = sum;
+    return sum;
   }
 
   ValueId lossOp(OpKind kind, const char* name, std::vector<ValueId> operands,
@@ -445,6 +573,8 @@ private:
   std::vector<DimId> modelDims;
   std::vector<ValueId> tensors; // by TensorId; none after an error
   int64_t dropouts = 0;
+  std::map<ValueId, Routing> routings; // by their choices
+  std::map<DimId, double> usedRows;    // by places: the share that tokens take
 };
 
 } // namespace

@@ -34,6 +34,8 @@ public:
       if (check(name))
         checkResidual(name);
     }
+    if (!engine.hasErrors() && layout.residual.empty())
+      checkDispatch();
   }
 
 private:
@@ -100,6 +102,28 @@ private:
                 std::to_string(size(degree)) +
                 ", or set `parallel.sequence = false`");
     }
+  }
+
+  /// Every rank sends tokens of its own to the experts, those of `tp` too.
+  void checkDispatch() {
+    const std::vector<ir::Op>& ops = graph.functions[0].ops;
+    auto sends = [](const ir::Op& op) {
+      return op.kind == ir::OpKind::Dispatch;
+    };
+    auto dispatch = std::find_if(ops.begin(), ops.end(), sends);
+    if (dispatch == ops.end())
+      return;
+    DimId sequence = graph[dispatch->operands[0]].dims[1];
+    int64_t parts = size("cp") * size("tp");
+    if (graph[sequence].size % parts == 0)
+      return;
+    engine
+        .report(diag::Kind::Indivisible, range("tp"),
+                "`cp` * `tp` = " + std::to_string(parts) + " does not divide " +
+                    sized(sequence))
+        .label(graph[sequence].range, sized(sequence) + " is given here")
+        .note("each rank sends its own part of a sequence to the experts")
+        .help("make `data.sequence` a multiple of " + std::to_string(parts));
   }
 
   /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes.

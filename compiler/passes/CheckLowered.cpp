@@ -86,7 +86,7 @@ struct Setting {
 };
 
 constexpr std::string_view degreesHelp =
-    "leave it 1: ranks share the work by `dp` and `tp`";
+    "leave it 1: ranks share the work by `dp`, `tp`, `ep` and `etp`";
 constexpr std::string_view typesHelp =
     "leave it out: master weights, gradients and moments are `\"fp32\"`";
 constexpr std::string_view sourcesHelp =
@@ -96,8 +96,6 @@ constexpr Setting settings[] = {
     {"parallel.cp", isOne, degreesHelp},
     {"parallel.pp", isOne, degreesHelp},
     {"parallel.vp", isOne, degreesHelp},
-    {"parallel.ep", isOne, degreesHelp},
-    {"parallel.etp", isOne, degreesHelp},
     {"parallel.shard", isStateAtMost,
      "write `shard = \"optimizer\"`, which shards the optimizer's state"},
     {"parallel.shard_instances", isOne,
@@ -123,8 +121,9 @@ constexpr Setting settings[] = {
 };
 
 constexpr std::string_view loweredOps[] = {
-    "parameter", "embedding", "linear", "rmsnorm", "rope",    "attention",
-    "silu",      "add",       "mul",    "scale",   "dropout",
+    "parameter", "embedding", "linear",   "rmsnorm",       "rope",
+    "attention", "silu",      "add",      "mul",           "scale",
+    "dropout",   "router",    "dispatch", "expert_linear", "combine",
 };
 
 bool isWhole(const Value& value, const Recipe&) {
@@ -145,10 +144,11 @@ struct Feature {
 };
 
 constexpr Feature features[] = {
-    {"linear", "bias", isNotTrue},      {"rmsnorm", "centered", isNotTrue},
-    {"rope", "scaling", isNoYarn},      {"rope", "fraction", isWhole},
-    {"rope", "interleaved", isNotTrue}, {"attention", "window", isNone},
-    {"attention", "chunk", isNone},     {"attention", "softcap", isNone},
+    {"linear", "bias", isNotTrue},       {"rmsnorm", "centered", isNotTrue},
+    {"rope", "scaling", isNoYarn},       {"rope", "fraction", isWhole},
+    {"rope", "interleaved", isNotTrue},  {"attention", "window", isNone},
+    {"attention", "chunk", isNone},      {"attention", "softcap", isNone},
+    {"router", "correction", isNotTrue},
 };
 
 // ---- the check
@@ -197,6 +197,21 @@ private:
     for (const Feature& feature : features)
       if (feature.op == call.op)
         checkFeature(call, feature);
+    checkOverflow(call);
+  }
+
+  /// Tokens beyond an expert's capacity are dropped, or there is none.
+  void checkOverflow(const recipe::Call& call) {
+    const Value *capacity = call.find("capacity"),
+                *overflow = call.find("overflow");
+    if (!capacity || !overflow || capacity->isNone() ||
+        isText(*overflow, "drop"))
+      return;
+    reportOnce(call,
+               "`" + call.op + "` with `capacity` = " + describe(*capacity) +
+                   " and `overflow` = " + describe(*overflow),
+               "write `overflow = \"drop\"`, or `capacity = none`, which has "
+               "places for all tokens");
   }
 
   void checkFeature(const recipe::Call& call, const Feature& feature) {

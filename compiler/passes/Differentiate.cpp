@@ -22,6 +22,7 @@
 
 #include "compiler/passes/Differentiate.h"
 
+#include "compiler/passes/Cotangents.h"
 #include "compiler/passes/Names.h"
 
 #include <algorithm>
@@ -47,10 +48,10 @@ AxisSet splitOf(const std::vector<AxisSet>& dims, size_t from, size_t end) {
   return axes;
 }
 
-class Differentiation {
+class Differentiation final : public Cotangents {
 public:
   explicit Differentiation(ir::Module& module)
-      : module(module), forward(*ir::findFunction(module, "forward")),
+      : Cotangents(module), forward(*ir::findFunction(module, "forward")),
         names(module), active(module.values.size()),
         makers(module.values.size(), -1), readers(module.values.size()),
         cotangents(module.values.size(), ValueId::none) {}
@@ -87,25 +88,27 @@ private:
       const Op& op = forward.ops[i];
       bool reached = false;
       for (ValueId operand : op.operands) {
+        if (operand == ValueId::none)
+          continue;
         reached = reached || isActive(operand);
         ++readers[size_t(operand)];
       }
       for (ValueId result : op.results) {
+        if (result == ValueId::none)
+          continue;
         makers[size_t(result)] = int(i);
         active[size_t(result)] = reached;
       }
     }
   }
 
-  bool isActive(ValueId value) const { return active[size_t(value)]; }
+  bool isActive(ValueId value) const override { return active[size_t(value)]; }
 
-  bool isTrained(ValueId weight) const { return trained.contains(weight); }
+  bool isTrained(ValueId weight) const override {
+    return trained.contains(weight);
+  }
 
   // ---- values and ops of the backward
-
-  const Sharding& shardingOf(ValueId value) const {
-    return module[value].sharding;
-  }
 
   /// A temporary like a value of `forward`: its cotangent, or a copy.
   ValueId makeLike(ValueId value, const std::string& name, Sharding sharding) {
@@ -117,27 +120,15 @@ private:
   }
 
   /// The cotangent of `value` that an op makes, a partial sum over `partial`.
-  ValueId makeCotangent(ValueId value, AxisSet partial = {}) {
+  ValueId makeCotangent(ValueId value, AxisSet partial = {}) override {
     return makeLike(value, "d." + module[value].name,
                     {shardingOf(value).dims, partial});
   }
 
-  Op opFor(const Op& source, OpKind kind, std::vector<ValueId> operands,
-           std::vector<ValueId> results) const {
-    Op op{};
-    op.kind = kind;
-    op.name = source.name;
-    op.layer = source.layer;
-    op.range = source.range;
-    op.operands = std::move(operands);
-    op.results = std::move(results);
-    return op;
-  }
-
-  Op& emit(Op op) { return backward.emplace_back(std::move(op)); }
+  Op& emit(Op op) override { return backward.emplace_back(std::move(op)); }
 
   /// A value of `forward` as the backward may read it: saved, or made again.
-  ValueId read(ValueId value) {
+  ValueId read(ValueId value) override {
     if (module[value].kind != ValueKind::temporary)
       return value;
     const Op& maker = forward.ops[size_t(makers[size_t(value)])];
@@ -161,7 +152,7 @@ private:
   // ---- cotangents
 
   /// The cotangent of a result, which no one else will ask for again.
-  ValueId take(ValueId value) {
+  ValueId take(ValueId value) override {
     ValueId cotangent = cotangents[size_t(value)];
     if (cotangent != ValueId::none)
       --owners[cotangent];
@@ -169,7 +160,7 @@ private:
   }
 
   /// Completes a cotangent that is a partial sum.
-  ValueId complete(ValueId cotangent, const Op& source) {
+  ValueId complete(ValueId cotangent, const Op& source) override {
     Sharding sharding = shardingOf(cotangent);
     AxisSet sums = sharding.partial;
     if (sums.empty())
@@ -184,7 +175,7 @@ private:
   }
 
   /// Adds a contribution to the cotangent of an active operand.
-  void push(ValueId value, ValueId contribution, const Op& source) {
+  void push(ValueId value, ValueId contribution, const Op& source) override {
     ValueId& cotangent = cotangents[size_t(value)];
     if (cotangent == ValueId::none) {
       cotangent = contribution;
@@ -212,6 +203,8 @@ private:
   void differentiate(const Op& op) {
     if (op.kind == OpKind::Nll)
       return loss(op);
+    if (op.kind == OpKind::Route)
+      return differentiateRoute(*this, op);
     ValueId dy = take(op.results[0]);
     if (dy == ValueId::none || !isActive(op.results[0]))
       return;
@@ -237,6 +230,12 @@ private:
     case OpKind::Scale:
     case OpKind::Dropout:
       return repeat(op, dy);
+    case OpKind::Dispatch:
+      return differentiateDispatch(*this, op, dy);
+    case OpKind::ExpertLinear:
+      return differentiateExpertLinear(*this, op, dy);
+    case OpKind::Combine:
+      return differentiateCombine(*this, op, dy);
     case OpKind::AllReduce:
       return push(op.operands[0], complete(dy, op), op);
     case OpKind::AllGather:
@@ -324,9 +323,8 @@ private:
     ValueId x = op.operands[0], w = op.operands[1];
     const std::vector<AxisSet>& y = shardingOf(dy).dims;
     AxisSet partial = splitOf(y, leadOf(op), y.size()) | shardingOf(dy).partial;
-    ValueId sum = cotangents[size_t(x)];
-    bool isAccumulated = sum != ValueId::none && sum != dy &&
-                         owners[sum] == 1 && shardingOf(sum).partial == partial;
+    ValueId sum = sumOf(x, dy, partial);
+    bool isAccumulated = sum != ValueId::none;
     ValueId dx = isAccumulated ? sum : makeCotangent(x, partial);
     Op& made = emit(opFor(op, OpKind::LinearDgrad, {dy, w}, {dx}));
     made.attributes = op.attributes;
@@ -334,6 +332,13 @@ private:
       made.attributes["accumulate"] = true;
     else
       push(x, dx, op);
+  }
+
+  ValueId sumOf(ValueId value, ValueId dy, AxisSet partial) const override {
+    ValueId sum = cotangents[size_t(value)];
+    bool isOwn = sum != ValueId::none && sum != dy && owners.at(sum) == 1 &&
+                 shardingOf(sum).partial == partial;
+    return isOwn ? sum : ValueId::none;
   }
 
   void rmsNorm(const Op& op, ValueId dy) {
@@ -488,13 +493,13 @@ private:
 
   // ---- gradients of parameters
 
-  ValueId gradientOf(ValueId weight) const {
+  ValueId gradientOf(ValueId weight) const override {
     return module[trained.at(weight)].gradient;
   }
 
   /// Notes that the last op adds to the gradient of `weight` what is a partial
   /// sum over `partial`.
-  void contribute(ValueId weight, AxisSet partial) {
+  void contribute(ValueId weight, AxisSet partial) override {
     AxisSet& all = module[gradientOf(weight)].sharding.partial;
     all = all | partial;
     contributions.push_back({backward.size() - 1, weight, partial});
@@ -526,7 +531,8 @@ private:
 
   /// Appends an op whose contribution to a gradient is multiplied by `factor`.
   void weigh(Op op, double factor, std::vector<Op>& target) {
-    if (op.kind == OpKind::LinearWgrad) {
+    if (op.kind == OpKind::LinearWgrad ||
+        op.kind == OpKind::ExpertLinearWgrad) {
       auto [alpha, isNew] = op.attributes.emplace("alpha", factor);
       if (!isNew)
         alpha->second = std::get<double>(alpha->second) * factor;
@@ -556,7 +562,6 @@ private:
     AxisSet partial;
   };
 
-  ir::Module& module;
   const ir::Function& forward;
   Names names;
   std::vector<bool> active; // these four by value of `forward`

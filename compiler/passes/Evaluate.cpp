@@ -1,7 +1,8 @@
 // Clones `forward` as `evaluate`.
 //
 // 1. Walk the ops of `forward`. A dropout is left out: its readers read what
-//    it read.
+//    it read. So are the losses that balance experts: what is validated is how
+//    well the model predicts.
 // 2. Every temporary or saved result gets a temporary of its own, named
 //    `eval.<name>`; inputs, parameters and the loss stay the same values.
 
@@ -44,6 +45,8 @@ private:
 
   Op clone(const Op& op) {
     Op copy = op;
+    copy.attributes.erase("aux_loss");
+    copy.attributes.erase("z_loss");
     for (ValueId& operand : copy.operands)
       operand = copyOf(operand);
     for (ValueId& result : copy.results)

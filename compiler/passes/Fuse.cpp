@@ -45,9 +45,11 @@ private:
   void count() {
     for (size_t i = 0; i < function.ops.size(); ++i) {
       for (ValueId result : function.ops[i].results)
-        makers[size_t(result)] = int(i);
+        if (result != ValueId::none)
+          makers[size_t(result)] = int(i);
       for (ValueId operand : function.ops[i].operands)
-        ++readers[size_t(operand)];
+        if (operand != ValueId::none)
+          ++readers[size_t(operand)];
     }
     for (const auto& [role, value] : module.bindings)
       ++readers[size_t(value)];

@@ -5,9 +5,11 @@
 // 2. `attention` becomes `attention_cached`: keys and values are written to the
 //    layer's caches at their positions, and queries see what was written.
 // 3. `dropout` is left out: its result is its operand.
+// 4. `route` tells padding by its positions, as there are no segments.
 
 #include "compiler/passes/Generate.h"
 
+#include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
 
 #include <cassert>
@@ -66,8 +68,9 @@ ValueId GeneratePass::addCopy(const ir::Value& value) {
                                                  : ir::ValueKind::temporary;
   DimId sequence = ir::findDim(program, "sequence");
   for (DimId& dim : made.dims)
-    if (dim == sequence)
-      dim = tokensDim;
+    if (dim == sequence ||
+        std::string_view(program[dim].name).starts_with(placesDim))
+      dim = tokensDim; // an expert has a place for each token
   return ir::addValue(program, std::move(made));
 }
 
@@ -125,8 +128,13 @@ void GeneratePass::copy(const ir::Op& op, ir::Function& function) {
     cacheAttention(made);
     made.results[0] = copyOf(op.results[0]);
   } else {
+    bool isRoute = op.kind == OpKind::Route;
+    if (isRoute)
+      made.operands[1] = ValueId::none; // `segments` has no copy
     for (ValueId& operand : made.operands)
       operand = copyOf(operand);
+    if (isRoute)
+      made.operands[1] = positions;
     for (ValueId& result : made.results)
       result = copyOf(result);
   }

@@ -36,6 +36,12 @@ public:
       return rope();
     case ir::OpKind::Attention:
       return attention();
+    case ir::OpKind::Dispatch:
+      return isTokens(0);
+    case ir::OpKind::ExpertLinear:
+      return expertLinear();
+    case ir::OpKind::Combine:
+      return combine();
     case ir::OpKind::Add:
     case ir::OpKind::Mul:
     case ir::OpKind::Swiglu:
@@ -252,6 +258,53 @@ private:
         .label(module[queries].range, sized(queries))
         .label(module[keys].range, sized(keys));
     return false;
+  }
+
+  // ---- experts
+
+  /// Whether an operand is [batch, sequence, width].
+  bool isTokens(size_t operand) {
+    const Dims& x = dims(operand);
+    bool fits = x.size() == 3 && same(std::span(x).first(2), tokenDims());
+    return fits || differ({}, x, opText() + " takes [batch, sequence, width]");
+  }
+
+  /// x [experts, places, from...], w [experts, to..., from...], or [experts,
+  /// from..., to...] where it is stacked → [experts, places, to...].
+  bool expertLinear() {
+    const Dims& x = dims(0);
+    std::span<const DimId> w(dims(1));
+    auto stacked = op.attributes.find("stacked");
+    bool isStacked =
+        stacked != op.attributes.end() && std::get<bool>(stacked->second);
+    std::span<const DimId> inner = w.subspan(1);
+    std::span<const DimId> from =
+        isStacked ? inner.first(contracted) : inner.last(contracted);
+    std::span<const DimId> to = isStacked
+                                    ? inner.subspan(contracted)
+                                    : inner.first(inner.size() - contracted);
+    Dims expected(x.begin(), x.begin() + long(std::min<size_t>(x.size(), 2)));
+    if (!expected.empty())
+      expected[0] = w[0];
+    expected.insert(expected.end(), from.begin(), from.end());
+    if (x.size() < 3 || !same(expected, x))
+      return differ(expected, x,
+                    "`expert_linear` takes what `dispatch` made, [experts, "
+                    "places, ...], and contracts its last dimensions, here " +
+                        describe(from));
+    Dims result = {x[0], x[1]};
+    result.insert(result.end(), to.begin(), to.end());
+    set(0, std::move(result));
+    return true;
+  }
+
+  /// y [experts, places, width] and rows [batch, sequence, choices].
+  bool combine() {
+    const Dims& y = dims(0);
+    if (y.size() != 3)
+      return differ({}, y, "`combine` takes [experts, places, width]");
+    set(0, {tokenDims()[0], tokenDims()[1], y[2]});
+    return true;
   }
 
   bool loss() {

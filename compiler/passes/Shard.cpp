@@ -12,11 +12,13 @@
 
 #include "compiler/passes/Shard.h"
 
+#include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
 
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <set>
 
 namespace recipec::passes {
 
@@ -122,12 +124,7 @@ private:
 
   ValueId convert(ValueId form, const Sharding& wanted, const Op& reader) {
     form = reduce(form, wanted, reader);
-    AxisSet kept = splitOf(wanted.dims);
-    for (size_t i = 0; i < wanted.dims.size(); ++i) {
-      AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i] - kept;
-      if (!gathered.empty())
-        form = collective(OpKind::AllGather, form, gathered, int(i), reader);
-    }
+    form = gather(form, wanted, reader, /*isOrdered=*/true);
     for (size_t i = 0; i < wanted.dims.size(); ++i)
       for (size_t j = 0; j < wanted.dims.size(); ++j) {
         AxisSet moved =
@@ -135,12 +132,29 @@ private:
         if (!moved.empty())
           form = exchange(form, moved, int(j), int(i), reader);
       }
+    form = gather(form, wanted, reader, /*isOrdered=*/false);
     for (size_t i = 0; i < wanted.dims.size(); ++i) {
       AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
       for (size_t axis = 0; axis < module.axes.size(); ++axis)
         if (sliced.contains(AxisId(axis)))
           form = collective(OpKind::Slice, form, AxisSet(AxisId(axis)), int(i),
                             reader);
+    }
+    return form;
+  }
+
+  /// Gathers what neither stays split nor is exchanged. The places of experts
+  /// have no order, only a way back, on which sums are scattered first and
+  /// exchanged in parts: they are gathered behind the exchange.
+  ValueId gather(ValueId form, const Sharding& wanted, const Op& reader,
+                 bool isOrdered) {
+    AxisSet kept = splitOf(wanted.dims);
+    for (size_t i = 0; i < wanted.dims.size(); ++i) {
+      if (isPlaces(module[form].dims[i]) == isOrdered)
+        continue;
+      AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i] - kept;
+      if (!gathered.empty())
+        form = collective(OpKind::AllGather, form, gathered, int(i), reader);
     }
     return form;
   }
@@ -230,6 +244,18 @@ private:
     for (Op& op : ops)
       rule(op);
     function.ops = std::move(out);
+    shareLosses(function);
+  }
+
+  /// What several ranks add to the loss alike, each adds a part of.
+  void shareLosses(ir::Function& function) {
+    for (Op& op : function.ops) {
+      if (op.kind != OpKind::Route || op.results[2] == ValueId::none)
+        continue;
+      AxisSet alike = shardingOf(op.results[2]).partial -
+                      splitOf(shardingOf(op.operands[0]).dims);
+      op.attributes["share"] = 1.0 / double(ir::sizeOf(module, alike));
+    }
   }
 
   Sharding whole(ValueId value) const {
@@ -274,6 +300,18 @@ private:
       break;
     case OpKind::Add:
       add(op);
+      break;
+    case OpKind::Route:
+      route(op);
+      break;
+    case OpKind::Dispatch:
+      dispatch(op);
+      break;
+    case OpKind::ExpertLinear:
+      expertLinear(op);
+      break;
+    case OpKind::Combine:
+      combine(op);
       break;
     case OpKind::SoftmaxMax:
       return softmaxMax(op);
@@ -404,6 +442,71 @@ private:
     module[op.results[0]].sharding = sharding;
   }
 
+  // ---- experts
+
+  bool isPlaces(ir::DimId dim) const {
+    return std::string_view(module[dim].name).starts_with(placesDim);
+  }
+
+  /// Choices depend on all tokens of a sequence: each rank that shares one
+  /// makes all of them.
+  void route(Op& op) {
+    AxisSet batch = layoutOf(op.operands[0])[0];
+    require(op, 0, {batch, {}, {}});
+    for (size_t tokens : {1, 3})
+      if (op.operands[tokens] != ValueId::none)
+        require(op, tokens, {batch, {}});
+    set(op.results[0], {batch, {}, {}});
+    set(op.results[1], {batch, {}, {}});
+  }
+
+  /// Each rank lays its own tokens side by side. All ranks of a stage have
+  /// tokens of their own, those of `tp` too.
+  void dispatch(Op& op) {
+    std::vector<AxisSet> tokens = layoutOf(op.operands[0]);
+    tokens[1] = tokens[1] | (ir::axesOf(module, "tp") - splitOf(tokens));
+    for (size_t i = 0; i < 3; ++i)
+      if (op.operands[i] != ValueId::none)
+        require(op, i, {tokens[0], tokens[1], {}});
+    layPlaces(op, tokens[0], tokens[1]);
+    set(op.results[0], {{}, tokens[0] | tokens[1], {}});
+    set(op.results[1], {tokens[0], tokens[1], {}});
+  }
+
+  /// A rank's expert has places for all of the rank's tokens, or for as many as
+  /// an expert takes of each sequence, whatever part of it the rank has. While
+  /// experts compute, places are split by what splits neither experts nor them.
+  void layPlaces(const Op& op, AxisSet batch, AxisSet sequence) {
+    ir::DimId id = module[op.results[0]].dims[1];
+    AxisSet inExperts = ir::axesOf(module, "ep") | ir::axesOf(module, "etp");
+    axes.everywhere[size_t(id)] = (batch | sequence) - inExperts;
+    if (!laid.insert(id).second)
+      return;
+    const std::vector<ir::DimId>& dims = module[op.operands[0]].dims;
+    int64_t samples = module[dims[0]].size;
+    int64_t parts = ir::sizeOf(module, sequence);
+    int64_t limit = module[id].size / samples;
+    module.dims[size_t(id)].size =
+        samples * parts * std::min(limit, module[dims[1]].size / parts);
+  }
+
+  /// x [experts, places, from...], w [experts, to..., from...].
+  void expertLinear(Op& op) {
+    std::vector<AxisSet> x = layoutOf(op.operands[0]);
+    require(op, 0, x);
+    set(op.results[0], layoutOf(op.results[0]),
+        splitOf({x.begin() + 2, x.end()}));
+  }
+
+  /// Rows come back to the ranks that their tokens are on.
+  void combine(Op& op) {
+    const std::vector<AxisSet> tokens = shardingOf(op.operands[1]).dims;
+    require(op, 0, {{}, tokens[0] | tokens[1], {}});
+    if (op.operands[2] != ValueId::none)
+      require(op, 2, tokens);
+    set(op.results[0], tokens);
+  }
+
   // ---- loss
 
   /// The maximum over a split vocabulary is at once made that of all of it.
@@ -450,6 +553,7 @@ private:
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
   std::vector<Op> out;
+  std::set<ir::DimId> laid; // places whose size is that of the layout
 };
 
 } // namespace

@@ -193,7 +193,10 @@ double Interpreter::real(const Op& op, const char* name,
 void Interpreter::run(const std::string& name) {
   for (const Op& op : ir::findFunction(program, name)->ops) {
     if (ir::isCollective(op.kind) || op.kind == OpKind::Slice) {
-      collective(op);
+      if (hasPlaces(op.operands[0]))
+        collectiveOfPlaces(op);
+      else
+        collective(op);
       continue;
     }
     for (int rank = 0; rank < ranks; ++rank)
@@ -267,6 +270,16 @@ void Interpreter::execute(const Op& op, int rank) {
     return attention(op, rank);
   case OpKind::AttentionBackward:
     return attentionBackward(op, rank);
+  case OpKind::Route:
+  case OpKind::RouteBackward:
+  case OpKind::Dispatch:
+  case OpKind::DispatchBackward:
+  case OpKind::Combine:
+  case OpKind::CombineBackward:
+  case OpKind::ExpertLinear:
+  case OpKind::ExpertLinearDgrad:
+  case OpKind::ExpertLinearWgrad:
+    return experts(op, rank);
   case OpKind::Dropout:
     return dropout(op, rank);
   case OpKind::SoftmaxMax:

@@ -29,6 +29,8 @@ public:
   /// Adds to one element of a whole parameter on every rank that holds it.
   void nudge(ir::ValueId parameter, int64_t element, double by);
   void clear(ir::ValueId value);
+  /// Whether a dispatch had more tokens than places.
+  bool hasOverflown() const { return overflow; }
 
 private:
   using Shape = std::vector<int64_t>;
@@ -61,7 +63,36 @@ private:
   void nll(const ir::Op& op, int rank);
   void crossEntropyBackward(const ir::Op& op, int rank);
 
+  // ---- mixtures of experts
+  struct Sequence;
+  void experts(const ir::Op& op, int rank);
+  /// A collective as the runtime does it, part by part: places have no order
+  /// that a whole value could be put together in.
+  bool hasPlaces(ir::ValueId value) const;
+  void collectiveOfPlaces(const ir::Op& op);
+  /// One sample of a routing, whose logits are operand number `first`.
+  Sequence sequenceOf(const ir::Op& op, int rank, size_t first, size_t sample);
+  void countChoices(Sequence& row, const double* choices);
+  void route(const ir::Op& op, int rank);
+  void choose(const ir::Op& op, const Sequence& row, double* choices,
+              double* gates);
+  void drop(const ir::Op& op, const Sequence& row, double* choices,
+            double* gates);
+  void routeBackward(const ir::Op& op, int rank);
+  void dispatch(const ir::Op& op, int rank);
+  void scatter(ir::ValueId from, ir::ValueId rows, ir::ValueId gates,
+               ir::ValueId to, int rank);
+  void gather(ir::ValueId from, ir::ValueId rows, ir::ValueId gates,
+              ir::ValueId to, int rank);
+  void gatesBackward(ir::ValueId tokens, ir::ValueId experts, ir::ValueId rows,
+                     ir::ValueId dgates, int rank);
+  template <class Body>
+  void expertProducts(const ir::Op& op, ir::ValueId x, ir::ValueId y,
+                      Body body);
+  void expertLinear(const ir::Op& op, int rank);
+
   const ir::Module& program;
+  bool overflow = false;
   int ranks = 1;
   std::vector<std::vector<Array>> memory; // by rank and value
 };

@@ -64,6 +64,14 @@ RecipeWriter& RecipeWriter::degrees(int64_t dp, int64_t tp, bool sequence) {
   return set("parallel.sequence", sequence);
 }
 
+RecipeWriter& RecipeWriter::experts(int64_t ep, int64_t etp) {
+  int64_t ranks = std::get<int64_t>(at("parallel.dp").data) *
+                  std::get<int64_t>(at("parallel.tp").data);
+  set("parallel.ep", ep);
+  set("parallel.etp", etp);
+  return set("parallel.edp", ranks / (ep * etp));
+}
+
 RecipeWriter& RecipeWriter::lora(int64_t rank, double dropout,
                                  const std::vector<std::string>& targets) {
   List names;
@@ -157,6 +165,56 @@ recipe::TensorId RecipeWriter::scale(TensorId x, double alpha) {
 recipe::TensorId RecipeWriter::dropout(TensorId x, double p) {
   recipe::Call& made = call("dropout", {x});
   made.attributes = {{"p", valueOf(p)}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::router(const std::string& name, TensorId x,
+                                      DimId from, DimId experts,
+                                      const RouterSettings& settings) {
+  recipe::Call& made = call("router", {x}, name);
+  Value capacity = valueOf(recipe::None{});
+  if (settings.capacity > 0)
+    capacity = valueOf(settings.capacity);
+  made.attributes = {
+      {"dims", valueOf(DimsMapping{{from}, {experts}})},
+      {"top_k", valueOf(settings.choices)},
+      {"score",
+       valueOf(std::string(settings.isSigmoid ? "sigmoid" : "softmax"))},
+      {"normalize", valueOf(!settings.isSigmoid)},
+      {"scale", valueOf(settings.isSigmoid ? 1.5 : 1.0)},
+      {"groups", valueOf(int64_t(1))},
+      {"top_groups", valueOf(int64_t(1))},
+      {"aux_loss", valueOf(settings.auxLoss)},
+      {"z_loss", valueOf(settings.zLoss)},
+      {"capacity", std::move(capacity)},
+      {"init", normal()},
+      {"decay", valueOf(recipe::Auto{})}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::dispatch(TensorId x, TensorId routing,
+                                        bool weighted) {
+  recipe::Call& made = call("dispatch", {x, routing});
+  made.attributes = {{"weighted", valueOf(weighted)}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::expertLinear(const std::string& name, TensorId x,
+                                            DimId from, DimId to, DimId experts,
+                                            bool stacked) {
+  recipe::Call& made = call("expert_linear", {x}, name);
+  made.attributes = {{"dims", valueOf(DimsMapping{{from}, {to}})},
+                     {"experts", valueOf(DimValue{experts})},
+                     {"stacked", valueOf(stacked)},
+                     {"init", normal()},
+                     {"decay", valueOf(recipe::Auto{})}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::combine(TensorId x, TensorId routing,
+                                       bool weighted) {
+  recipe::Call& made = call("combine", {x, routing});
+  made.attributes = {{"weighted", valueOf(weighted)}};
   return made.result;
 }
 

@@ -27,6 +27,8 @@ public:
     return *this;
   }
   RecipeWriter& degrees(int64_t dp, int64_t tp, bool sequence);
+  /// How experts are laid over the ranks that `degrees` made.
+  RecipeWriter& experts(int64_t ep, int64_t etp);
   RecipeWriter& lora(int64_t rank, double dropout,
                      const std::vector<std::string>& targets);
 
@@ -44,6 +46,21 @@ public:
   TensorId op(const std::string& name, const std::vector<TensorId>& operands);
   TensorId scale(TensorId x, double alpha);
   TensorId dropout(TensorId x, double p);
+
+  /// `capacity` 0 stands for none.
+  struct RouterSettings {
+    int64_t choices = 2;
+    double capacity = 0;
+    bool isSigmoid = false;
+    double auxLoss = 0;
+    double zLoss = 0;
+  };
+  TensorId router(const std::string& name, TensorId x, DimId from,
+                  DimId experts, const RouterSettings& settings);
+  TensorId dispatch(TensorId x, TensorId routing, bool weighted = false);
+  TensorId expertLinear(const std::string& name, TensorId x, DimId from,
+                        DimId to, DimId experts, bool stacked = false);
+  TensorId combine(TensorId x, TensorId routing, bool weighted = true);
 
   /// Calls from here on belong to a layer; -1 for none.
   void layer(int number) { currentLayer = number; }

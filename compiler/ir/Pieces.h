@@ -1,0 +1,44 @@
+// How a value's dimensions lie on a rank, as the verifier compares them.
+
+#ifndef RECIPEC_IR_PIECES_H
+#define RECIPEC_IR_PIECES_H
+
+#include "compiler/ir/Ir.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::ir {
+
+/// A dimension as it lies on a rank.
+struct Piece {
+  DimId dim;
+  AxisSet split;
+  bool operator==(const Piece&) const = default;
+};
+using Pieces = std::vector<Piece>;
+
+inline Pieces piecesOf(const Module& module, ValueId id) {
+  const Value& value = module[id];
+  Pieces result;
+  for (size_t i = 0; i < value.dims.size(); ++i)
+    result.push_back({value.dims[i], i < value.sharding.dims.size()
+                                         ? value.sharding.dims[i]
+                                         : AxisSet()});
+  return result;
+}
+
+/// The axes that split any of the dimensions.
+inline AxisSet splitOf(const Pieces& pieces) {
+  AxisSet axes;
+  for (const Piece& piece : pieces)
+    axes = axes | piece.split;
+  return axes;
+}
+
+/// What is wrong with an op of mixtures of experts (VerifyExperts.cpp).
+std::vector<std::string> findInExperts(const Module& module, const Op& op);
+
+} // namespace recipec::ir
+
+#endif // RECIPEC_IR_PIECES_H

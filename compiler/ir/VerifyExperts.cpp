@@ -1,0 +1,160 @@
+// The verifier's rules for mixtures of experts; see Verify.h.
+
+#include "compiler/ir/Pieces.h"
+
+#include <algorithm>
+
+namespace recipec::ir {
+
+namespace {
+
+class ExpertsVerifier {
+public:
+  ExpertsVerifier(const Module& module, const Op& op)
+      : module(module), op(op) {}
+
+  std::vector<std::string> run() {
+    switch (op.kind) {
+    case OpKind::Route:
+      route();
+      break;
+    case OpKind::RouteBackward:
+      expectWhole();
+      expectSame(op.operands[0], op.operands[3]);
+      expectSame(op.operands[1], op.results[0]);
+      break;
+    case OpKind::Dispatch:
+      expectWhole();
+      experts(op.operands[0], op.results[0], op.results[1]);
+      break;
+    case OpKind::DispatchBackward:
+      experts(op.results[0], op.operands[0], op.operands[1]);
+      break;
+    case OpKind::Combine:
+      experts(op.results[0], op.operands[0], op.operands[1]);
+      break;
+    case OpKind::CombineBackward:
+      experts(op.operands[0], op.results[0], op.operands[1]);
+      break;
+    case OpKind::ExpertLinear:
+      expertLinear(op.operands[0], op.results[0], op.operands[0],
+                   op.results[0]);
+      break;
+    case OpKind::ExpertLinearDgrad:
+      expertLinear(op.results[0], op.operands[0], op.operands[0],
+                   op.results[0]);
+      break;
+    case OpKind::ExpertLinearWgrad:
+      expertWgrad();
+      break;
+    default:
+      expect(false, "the op has no experts");
+    }
+    return std::move(findings);
+  }
+
+private:
+  Pieces pieces(ValueId id) const { return piecesOf(module, id); }
+  AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
+
+  void expect(bool condition, const char* text) {
+    if (!condition)
+      findings.emplace_back(text);
+  }
+
+  void expectSame(ValueId left, ValueId right) {
+    if (left != ValueId::none && right != ValueId::none)
+      expect(pieces(left) == pieces(right), "dimensions differ");
+  }
+
+  void expectWhole() {
+    for (ValueId operand : op.operands)
+      if (operand != ValueId::none)
+        expect(partial(operand).empty(),
+               "a partial sum goes into an op that is not linear");
+  }
+
+  /// The dimensions of `shorter` are the first of `longer`.
+  void expectPrefix(ValueId longer, ValueId shorter) {
+    Pieces all = pieces(longer), first = pieces(shorter);
+    expect(first.size() <= all.size() &&
+               std::equal(first.begin(), first.end(), all.begin()),
+           "leading dimensions differ");
+  }
+
+  /// Choices are made of whole sequences.
+  void route() {
+    expectWhole();
+    Pieces logits = pieces(op.operands[0]);
+    expect(logits.size() == 3 && logits[1].split.empty() &&
+               logits[2].split.empty(),
+           "a sequence or the experts are split");
+    expectPrefix(op.operands[0], op.operands[1]);
+    expectPrefix(op.results[0], op.operands[1]);
+    expectSame(op.results[0], op.results[1]);
+    if (op.results[2] != ValueId::none)
+      expect((partial(op.results[2]) & splitOf(logits)) == splitOf(logits),
+             "the partial sum is not that of the loss");
+  }
+
+  /// Tokens [b, s, h] lie in rows [experts, places, h] of the same ranks.
+  void experts(ValueId tokens, ValueId rows, ValueId numbers) {
+    Pieces from = pieces(tokens), to = pieces(rows);
+    expect(from.size() == 3 && to.size() == 3 && to[0].split.empty() &&
+               to[1].split == (from[0].split | from[1].split) &&
+               from[2] == to[2],
+           "tokens and rows lie on different ranks");
+    expect(module[tokens].type == module[rows].type, "element types differ");
+    expect(partial(tokens) == partial(rows), "partial sums differ");
+    Pieces number = pieces(numbers);
+    expect(number.size() == 3 && from.size() == 3 && number[0] == from[0] &&
+               number[1] == from[1],
+           "leading dimensions differ");
+  }
+
+  /// What splits the dimensions of an expert's weight that `kept`, x or y, has
+  /// not.
+  AxisSet contractedOf(ValueId weight, ValueId kept) const {
+    Pieces all = pieces(weight), stay = pieces(kept);
+    AxisSet split;
+    for (size_t i = 1; i < all.size(); ++i)
+      if (std::find(stay.begin() + 2, stay.end(), all[i]) == stay.end())
+        split = split | all[i].split;
+    return split;
+  }
+
+  /// x [experts, places, from...] and y [experts, places, to...]; `in` of them
+  /// is the operand and `out` the result.
+  void expertLinear(ValueId x, ValueId y, ValueId in, ValueId out) {
+    Pieces xs = pieces(x), ys = pieces(y), ws = pieces(op.operands[1]);
+    bool agree = xs.size() > 2 && ys.size() > 2 &&
+                 ws.size() == xs.size() + ys.size() - 3 && xs[0] == ws[0] &&
+                 ys[0] == ws[0] && xs[1] == ys[1];
+    expect(agree, "dimensions differ");
+    if (agree)
+      expect(partial(out) == (contractedOf(op.operands[1], out) | partial(in)),
+             "the partial sum is not that of the contraction");
+  }
+
+  void expertWgrad() {
+    Pieces x = pieces(op.operands[0]), dy = pieces(op.operands[1]);
+    expect(x.size() > 2 && dy.size() > 2 && x[0] == dy[0] && x[1] == dy[1],
+           "dimensions differ");
+    AxisSet needed = splitOf(Pieces{x[1]}) | partial(op.operands[0]) |
+                     partial(op.operands[1]);
+    expect((partial(op.results[0]) & needed) == needed,
+           "the partial sum is not that of the gradient");
+  }
+
+  const Module& module;
+  const Op& op;
+  std::vector<std::string> findings;
+};
+
+} // namespace
+
+std::vector<std::string> findInExperts(const Module& module, const Op& op) {
+  return ExpertsVerifier(module, op).run();
+}
+
+} // namespace recipec::ir

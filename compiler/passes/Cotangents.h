@@ -1,0 +1,75 @@
+// What the rules of differentiation are given, so that those of a feature can
+// stand in a file of their own. Differentiate.cpp has the algorithm.
+
+#ifndef RECIPEC_PASSES_COTANGENTS_H
+#define RECIPEC_PASSES_COTANGENTS_H
+
+#include "compiler/ir/Ir.h"
+
+#include <vector>
+
+namespace recipec::passes {
+
+class Cotangents {
+public:
+  explicit Cotangents(ir::Module& module) : module(module) {}
+  virtual ~Cotangents() = default;
+
+  /// Whether a trainable parameter reaches the value.
+  virtual bool isActive(ir::ValueId value) const = 0;
+  virtual bool isTrained(ir::ValueId weight) const = 0;
+  /// A value of `forward` as the backward may read it.
+  virtual ir::ValueId read(ir::ValueId value) = 0;
+  /// The cotangent of a result, `none` where nothing depends on it.
+  virtual ir::ValueId take(ir::ValueId value) = 0;
+  /// Completes a cotangent that is a partial sum.
+  virtual ir::ValueId complete(ir::ValueId cotangent, const ir::Op& source) = 0;
+  /// A new cotangent of `value`, a partial sum over `partial`.
+  virtual ir::ValueId makeCotangent(ir::ValueId value,
+                                    ir::AxisSet partial = {}) = 0;
+  /// Adds a contribution to the cotangent of an active operand.
+  virtual void push(ir::ValueId value, ir::ValueId contribution,
+                    const ir::Op& source) = 0;
+  /// Where an op that adds to its result puts its part of the cotangent of
+  /// `value`; `none` where a value of its own is needed.
+  virtual ir::ValueId sumOf(ir::ValueId value, ir::ValueId dy,
+                            ir::AxisSet partial) const = 0;
+  virtual ir::ValueId gradientOf(ir::ValueId weight) const = 0;
+  /// Notes that the last op adds to the gradient of `weight` what is a partial
+  /// sum over `partial`.
+  virtual void contribute(ir::ValueId weight, ir::AxisSet partial) = 0;
+  virtual ir::Op& emit(ir::Op op) = 0;
+
+  const ir::Sharding& shardingOf(ir::ValueId value) const {
+    return module[value].sharding;
+  }
+
+protected:
+  ir::Module& module;
+};
+
+/// An op of the backward that stands for one of `forward`.
+inline ir::Op opFor(const ir::Op& source, ir::OpKind kind,
+                    std::vector<ir::ValueId> operands,
+                    std::vector<ir::ValueId> results) {
+  ir::Op op{};
+  op.kind = kind;
+  op.name = source.name;
+  op.layer = source.layer;
+  op.range = source.range;
+  op.operands = std::move(operands);
+  op.results = std::move(results);
+  return op;
+}
+
+/// The rules of mixtures of experts; `dy` is the cotangent of the first result
+/// and not `none`, but for `route`, whose choices have none.
+void differentiateRoute(Cotangents& rules, const ir::Op& op);
+void differentiateDispatch(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
+                               ir::ValueId dy);
+void differentiateCombine(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_COTANGENTS_H

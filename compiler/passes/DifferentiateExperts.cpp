@@ -1,0 +1,114 @@
+// The rules of route, dispatch, combine and the experts' linear.
+//
+// Dispatch and combine are each other's transposes, with gates as a second
+// operand. Choices and rows are whole numbers and have no cotangents. A router
+// also reaches the loss by itself, through what balances it: it has a gradient
+// even where nothing reads its gates.
+
+#include "compiler/passes/Cotangents.h"
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+AxisSet splitFrom(const ir::Sharding& sharding, size_t first) {
+  AxisSet axes;
+  for (size_t i = first; i < sharding.dims.size(); ++i)
+    axes = axes | sharding.dims[i];
+  return axes;
+}
+
+bool isPositive(const Op& op, const char* attribute) {
+  auto found = op.attributes.find(attribute);
+  return found != op.attributes.end() && std::get<double>(found->second) > 0;
+}
+
+ValueId readOptional(Cotangents& rules, ValueId value) {
+  return value == ValueId::none ? value : rules.read(value);
+}
+
+/// What dispatch (`value` is x) and combine (`value` is y) have in common.
+void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
+                       ValueId rows, ValueId dy) {
+  dy = rules.complete(dy, op);
+  ValueId value = op.operands[0], gates = op.operands[2];
+  bool hasGates = gates != ValueId::none;
+  ValueId read = hasGates ? rules.read(value) : ValueId::none;
+  ValueId dvalue = rules.makeCotangent(value);
+  ValueId dgates = hasGates && rules.isActive(gates)
+                       ? rules.makeCotangent(gates)
+                       : ValueId::none;
+  rules.emit(opFor(op, backward,
+                   {dy, rules.read(rows), read, readOptional(rules, gates)},
+                   {dvalue, dgates}));
+  if (rules.isActive(value))
+    rules.push(value, dvalue, op);
+  if (dgates != ValueId::none)
+    rules.push(gates, dgates, op);
+}
+
+} // namespace
+
+void differentiateRoute(Cotangents& rules, const Op& op) {
+  ValueId logits = op.operands[0], dgates = rules.take(op.results[1]);
+  bool isBalanced = op.results[2] != ValueId::none &&
+                    (isPositive(op, "aux_loss") || isPositive(op, "z_loss"));
+  if (!rules.isActive(logits) || (dgates == ValueId::none && !isBalanced))
+    return;
+  if (dgates != ValueId::none)
+    dgates = rules.complete(dgates, op);
+  std::vector<ValueId> operands = {dgates};
+  for (ValueId value :
+       {logits, op.operands[1], op.results[0], op.operands[3], op.operands[4]})
+    operands.push_back(readOptional(rules, value));
+  ValueId dlogits = rules.makeCotangent(logits);
+  Op& made = rules.emit(
+      opFor(op, OpKind::RouteBackward, std::move(operands), {dlogits}));
+  made.attributes = op.attributes;
+  made.attributes.erase("share");
+  rules.push(logits, dlogits, op);
+}
+
+void differentiateDispatch(Cotangents& rules, const Op& op, ValueId dy) {
+  differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1], dy);
+}
+
+void differentiateCombine(Cotangents& rules, const Op& op, ValueId dy) {
+  differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1], dy);
+}
+
+/// x [experts, places, from...], w [experts, to..., from...].
+void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], w = op.operands[1];
+  // As for a linear: a product of two partial sums is none.
+  AxisSet taken =
+      rules.shardingOf(x).partial | splitFrom(rules.shardingOf(w), 0);
+  if (!(taken & rules.shardingOf(dy).partial).empty())
+    dy = rules.complete(dy, op);
+  AxisSet sums = rules.shardingOf(dy).partial;
+  if (rules.isTrained(w)) {
+    Op& made = rules.emit(opFor(op, OpKind::ExpertLinearWgrad,
+                                {rules.read(x), dy}, {rules.gradientOf(w)}));
+    made.attributes = op.attributes;
+    rules.contribute(w, rules.shardingOf(x).dims[1] |
+                            rules.shardingOf(x).partial | sums);
+  }
+  if (!rules.isActive(x))
+    return;
+  AxisSet partial = splitFrom(rules.shardingOf(dy), 2) | sums;
+  ValueId sum = rules.sumOf(x, dy, partial);
+  ValueId dx = sum == ValueId::none ? rules.makeCotangent(x, partial) : sum;
+  Op& made = rules.emit(opFor(op, OpKind::ExpertLinearDgrad, {dy, w}, {dx}));
+  made.attributes = op.attributes;
+  if (sum != ValueId::none)
+    made.attributes["accumulate"] = true;
+  else
+    rules.push(x, dx, op);
+}
+
+} // namespace recipec::passes
