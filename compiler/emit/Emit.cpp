@@ -235,6 +235,7 @@ void Emitter::hostBuffers() {
   in.weights = bound("weights");
   in.positions = bound("positions");
   in.segments = bound("segments");
+  in.places = bound("places");
   in.samples = bound("samples");
   in.lossScale = bound("loss_scale");
   in.learningRate = bound("learning_rate");

@@ -392,22 +392,36 @@ private:
     expectWhole(op, 0, op.operands.size());
     expectSame(op, op.operands[0], op.results[0]);
     expectSame(op, op.operands[1], op.operands[2]);
-    expectPrefix(op, op.operands[0], op.operands[3]);
+    attentionTokens(op, op.operands[0], op.operands[1], 3);
     Pieces q = pieces(op.operands[0]), k = pieces(op.operands[1]);
     expect(op,
-           q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[1] == k[1] &&
-               q[3] == k[3] && q[2].split == k[2].split,
+           q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[3] == k[3] &&
+               q[2].split == k[2].split,
            "dimensions differ");
-    if (q.size() == 4)
-      expect(op, q[1].split.empty() && q[3].split.empty(),
+    if (q.size() == 4 && k.size() == 4)
+      expect(op, k[1].split.empty() && q[3].split.empty(),
              "a dimension that attention mixes is split");
+  }
+
+  /// Segments and places from operand `first` on: of queries, then of keys.
+  void attentionTokens(const Op& op, ValueId q, ValueId k, size_t first) {
+    for (size_t i = 0; i < 4; ++i)
+      expectPrefix(op, i < 2 ? q : k, op.operands[first + i]);
   }
 
   void attentionBackward(const Op& op) {
     expectWhole(op, 0, op.operands.size());
     expectSame(op, op.operands[0], op.operands[2]);
-    for (size_t i = 0; i < 3; ++i)
-      expectSame(op, op.operands[2 + i], op.results[i]);
+    attentionTokens(op, op.operands[2], op.operands[3], 6);
+    Pieces q = pieces(op.operands[2]);
+    AxisSet parts = q.size() == 4 ? q[1].split : AxisSet();
+    for (size_t i = 0; i < 3; ++i) {
+      expect(op, pieces(op.operands[2 + i]) == pieces(op.results[i]),
+             "dimensions differ");
+      // Each rank's queries give their part of what keys and values get.
+      expect(op, partial(op.results[i]) == (i == 0 ? AxisSet() : parts),
+             "the partial sum is not that of the queries");
+    }
   }
 
   void loss(const Op& op) {

@@ -156,7 +156,8 @@ private:
 
   ValueId addDropout(const Op& linear, ValueId x) {
     Op op = opLike(linear, OpKind::Dropout, linear.name + ".lora_dropout");
-    op.operands = {x, obtainInput(module, "samples")};
+    op.operands = {x, obtainInput(module, "samples"),
+                   obtainInput(module, "places")};
     op.attributes["p"] = dropout;
     op.attributes["seed"] = recipe.integer("train.seed");
     op.attributes["stream"] = streams++;

@@ -4,7 +4,7 @@
 // 2. Turn each call of the traced model into an op in the order of the trace.
 //    Parameters are made where they are first needed, typed by the recipe's
 //    compute type and named by the call. Inputs that a model does not mention
-//    (positions, segments, samples) join where an op reads them.
+//    (positions, segments, places, samples) join where an op reads them.
 // 3. Infer dimensions op by op; a call that depends on one with an error is
 //    left out without another message.
 // 4. For training append the loss: sum of weights * nll * loss_scale, the nll
@@ -247,7 +247,9 @@ private:
       op.attributes = ropeAttributes(call);
       return true;
     case OpKind::Attention:
-      op.operands.push_back(input("segments"));
+      // Those of the queries, then of the keys: sharding tells them apart.
+      for (const char* role : {"segments", "places", "segments", "places"})
+        op.operands.push_back(input(role));
       attention(call, op);
       return true;
     case OpKind::Dispatch:
@@ -262,6 +264,7 @@ private:
       return true;
     case OpKind::Dropout:
       op.operands.push_back(input("samples"));
+      op.operands.push_back(input("places"));
       dropout(call, op);
       return true;
     default:

@@ -370,12 +370,17 @@ private:
     dy = complete(dy, op);
     std::vector<ValueId> operands = {dy, read(op.results[0])};
     std::vector<ValueId> results;
+    // Keys that queries of several ranks see get a part from each.
+    AxisSet parts =
+        shardingOf(op.operands[0]).dims[1] - shardingOf(op.operands[1]).dims[1];
     for (size_t i = 0; i < 3; ++i) {
       operands.push_back(read(op.operands[i]));
-      results.push_back(makeCotangent(op.operands[i]));
+      results.push_back(
+          makeCotangent(op.operands[i], i == 0 ? AxisSet() : parts));
     }
     operands.push_back(read(op.results[1]));
-    operands.push_back(read(op.operands[3]));
+    for (size_t i = 3; i < op.operands.size(); ++i)
+      operands.push_back(read(op.operands[i]));
     Op& made = emit(
         opFor(op, OpKind::AttentionBackward, std::move(operands), results));
     made.attributes = op.attributes;

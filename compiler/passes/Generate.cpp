@@ -121,7 +121,7 @@ void GeneratePass::copy(const ir::Op& op, ir::Function& function) {
   }
   ir::Op made = op;
   if (op.kind == OpKind::Attention) {
-    made.operands.resize(3); // `segments` has no copy
+    made.operands.resize(3); // `segments` and `places` have no copy
     for (ValueId& operand : made.operands)
       operand = copyOf(operand);
     made.operands.push_back(ValueId::none);

@@ -10,9 +10,9 @@
 namespace recipec::passes {
 
 /// The value of an input by its role, made and bound on the first call:
-/// `tokens`, `labels`, `positions`, `segments` i32 [batch, sequence], `weights`
-/// f32 [batch, sequence], `samples` i64 [batch], `loss_scale` f32 []. The
-/// module has the dimensions `batch` and `sequence`.
+/// `tokens`, `labels`, `positions`, `segments`, `places` i32 [batch, sequence],
+/// `weights` f32 [batch, sequence], `samples` i64 [batch], `loss_scale` f32 [].
+/// The module has the dimensions `batch` and `sequence`.
 ir::ValueId obtainInput(ir::Module& module, std::string_view role);
 
 } // namespace recipec::passes

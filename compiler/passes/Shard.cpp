@@ -287,8 +287,7 @@ private:
       rope(op);
       break;
     case OpKind::Attention:
-      attention(op);
-      break;
+      return attention(op);
     case OpKind::Silu:
     case OpKind::Swiglu:
     case OpKind::Mul:
@@ -397,18 +396,31 @@ private:
     set(op.results[0], std::move(dims));
   }
 
-  /// Heads may be split where query and key heads are split alike; attention
-  /// mixes the other dimensions.
+  /// Heads may be split where query and key heads are split alike. Ranks that
+  /// share the sequence exchange heads for tokens along the axes of `cp_a2a`;
+  /// along the others each keeps its queries, and gets all keys and values with
+  /// their tokens. The result goes back to where the queries came from.
   void attention(Op& op) {
     std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
     std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
-    AxisSet heads = q[2] & k[2];
-    std::vector<AxisSet> dims = {q[0], {}, heads, {}};
-    for (size_t i = 0; i < 3; ++i)
-      require(op, i, dims);
-    require(op, 3, {dims[0], dims[1]});
-    set(op.results[0], dims);
-    set(op.results[1], {dims[0], heads, {}});
+    AxisSet exchanged = q[1] & ir::axesOf(module, "cp_a2a");
+    AxisSet parts = q[1] - exchanged;
+    AxisSet heads = (q[2] & k[2]) | exchanged;
+    require(op, 0, {q[0], parts, heads, {}});
+    for (size_t i : {1, 2})
+      require(op, i, {q[0], {}, heads, {}});
+    for (size_t i : {3, 4})
+      require(op, i, {q[0], parts});
+    for (size_t i : {5, 6})
+      require(op, i, {q[0], {}});
+    set(op.results[0], {q[0], parts, heads, {}});
+    set(op.results[1], {q[0], heads, parts});
+    out.push_back(op);
+    if (exchanged.empty())
+      return;
+    ValueId result = op.results[0];
+    forms[size_t(result)] = {
+        convert(result, {{q[0], q[1], heads - exchanged, {}}, {}}, op)};
   }
 
   void elementwise(Op& op, size_t count) {
@@ -424,6 +436,7 @@ private:
     elementwise(op, 1);
     const std::vector<AxisSet>& dims = shardingOf(op.results[0]).dims;
     require(op, 1, {dims[0]});
+    require(op, 2, {dims[0], dims[1]});
     std::vector<std::string> list;
     for (AxisSet split : shardingOf(op.results[0]).dims)
       list.push_back(groupName(module, split));

@@ -29,7 +29,8 @@ BatchView viewFrom(const BatchView& view, int64_t place) {
     return pointer ? pointer + place : pointer;
   };
   return {at(view.tokens),    at(view.labels),   at(view.weights),
-          at(view.positions), at(view.segments), view.samples};
+          at(view.positions), at(view.segments), at(view.places),
+          view.samples};
 }
 
 template <class T> void put(T* pointer, int64_t place, T value) {
@@ -45,6 +46,26 @@ void fillPadding(int64_t places, const BatchView& view) {
     put(view.positions, i, 0);
     put(view.segments, i, -1);
   }
+}
+
+/// A row of which ranks get parts.
+struct WholeRow {
+  explicit WholeRow(int64_t sequence)
+      : tokens(sequence), labels(sequence), weights(sequence),
+        positions(sequence), segments(sequence) {}
+  BatchView view() {
+    return {tokens.data(),   labels.data(), weights.data(), positions.data(),
+            segments.data(), nullptr,       nullptr};
+  }
+  std::vector<int32_t> tokens, labels;
+  std::vector<float> weights;
+  std::vector<int32_t> positions, segments;
+};
+
+template <class T>
+void copyPiece(const std::vector<T>& row, int64_t first, int64_t count, T* to) {
+  if (to)
+    std::copy_n(row.begin() + first, count, to);
 }
 
 } // namespace
@@ -215,13 +236,40 @@ void Loader::fill(int64_t step, int64_t microBatch,
                   const BatchView& view) const {
   const int64_t first =
       step * globalBatch() + (microBatch * shard.ranks + shard.rank) * micro;
+  const int64_t tokens = sequence / shard.parts;
   for (int64_t i = 0; i < micro; ++i) {
-    fillRow(first + i, viewFrom(view, i * sequence));
+    const BatchView row = viewFrom(view, i * tokens);
+    if (shard.parts > 1)
+      fillPart(first + i, row);
+    else
+      fillRow(first + i, row);
     put(view.samples, i, first + i);
   }
 }
 
+/// Two pieces of the row, an early and a late one: what the tokens of one see
+/// more of causal attention, those of the other see less.
+void Loader::fillPart(int64_t number, const BatchView& view) const {
+  WholeRow row(sequence);
+  fillRow(number, row.view());
+  const int64_t size = sequence / (2 * shard.parts);
+  const int64_t pieces[] = {shard.part, 2 * shard.parts - 1 - shard.part};
+  for (int64_t i : {0, 1}) {
+    const int64_t first = pieces[i] * size;
+    const BatchView to = viewFrom(view, i * size);
+    copyPiece(row.tokens, first, size, to.tokens);
+    copyPiece(row.labels, first, size, to.labels);
+    copyPiece(row.weights, first, size, to.weights);
+    copyPiece(row.positions, first, size, to.positions);
+    copyPiece(row.segments, first, size, to.segments);
+    for (int64_t place = 0; place < size; ++place)
+      put(to.places, place, static_cast<int32_t>(first + place));
+  }
+}
+
 void Loader::fillRow(int64_t row, const BatchView& view) const {
+  for (int64_t i = 0; i < sequence; ++i)
+    put(view.places, i, static_cast<int32_t>(i));
   if (row >= rowLimit)
     return fillPadding(sequence, view);
   if (mock)

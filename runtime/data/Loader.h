@@ -27,23 +27,28 @@
 
 namespace reciperun::data {
 
-/// Where a micro-batch is written: host memory, row-major [micro, sequence]
-/// and for `samples` [micro]. See plan::Inputs. A null member is left out.
+/// Where a micro-batch is written: host memory, row-major [micro, sequence], or
+/// as many tokens of each row as the shard has, and for `samples` [micro]. See
+/// plan::Inputs. A null member is left out.
 struct BatchView {
   int32_t* tokens = nullptr;
   int32_t* labels = nullptr;
   float* weights = nullptr;
   int32_t* positions = nullptr;
   int32_t* segments = nullptr;
+  int32_t* places = nullptr;
   int64_t* samples = nullptr;
 };
 
 /// Which rows of a global batch a rank gets: its coordinate along `dp`, the
-/// size of `dp`, and the micro-batches that one run of the schedule loads.
+/// size of `dp`, and the micro-batches that one run of the schedule loads; and
+/// which tokens of each row: its coordinate along `cp` and the size of `cp`.
 struct BatchShard {
   int64_t rank = 0;
   int64_t ranks = 1;
   int64_t microBatches = 1;
+  int64_t part = 0;
+  int64_t parts = 1;
 };
 
 enum class DataSet { train, valid };
@@ -95,6 +100,7 @@ private:
   Place placeOf(int64_t row) const;
   int64_t weightOfRow(int64_t row) const;
   void fillRow(int64_t row, const BatchView& view) const;
+  void fillPart(int64_t row, const BatchView& view) const;
   void fillMockRow(int64_t row, const BatchView& view) const;
   void fillDocument(const Document& document, int segment,
                     const BatchView& view) const;

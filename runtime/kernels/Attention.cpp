@@ -8,9 +8,12 @@
 //      hide what is not seen; raise the running maximum; rescale the sum and
 //      the output so far; add exp(score - maximum) times the values;
 //   3. divide by the sum; keep lse = maximum + log(sum) for the backward.
+// A block that carries on from earlier ones starts with maximum = lse, sum = 1
+// and the output so far.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/AttentionBlock.h"
 #include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/Kernels.h"
@@ -18,6 +21,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace reciperun::kernels {
 namespace {
@@ -28,14 +32,12 @@ using device::Tensor;
 
 /// The running softmax of a tile of queries.
 template <class M> struct Running {
-  // Finite, so that the difference of two is never NaN.
-  static constexpr M lowest = std::numeric_limits<M>::lowest() / 2;
   alignas(64) M maximum[tileQueries];
   alignas(64) M sum[tileQueries];
   alignas(64) M rescale[tileQueries];
 
   Running() {
-    std::fill_n(maximum, tileQueries, lowest);
+    std::fill_n(maximum, tileQueries, nothingSeen<M>);
     std::fill_n(sum, tileQueries, M(0));
   }
 
@@ -69,27 +71,37 @@ template <class M> struct Running {
   }
 };
 
-template <class T> class Forward {
+/// Attention to one block of keys. The output is T where the block is all that
+/// there is, and M where others may follow.
+template <class T, class Out> class Forward {
   using M = Math<T>;
   using Operands = AttentionOperands<T>;
   using Word = typename Operands::Word;
 
 public:
-  explicit Forward(const KernelArgs& args)
-      : args(args), sizes(args.op, args.inputs[0], args.inputs[1]),
-        padded(sizes.paddedWidth<M>()) {}
+  Forward(const KernelArgs& call, const AttentionQueries& queries,
+          const AttentionKeys& keys, const Tensor& out, const Tensor& lse)
+      : context(call.context), sizes(call.op, queries.q, keys.k),
+        padded(sizes.paddedWidth<M>()), queries(queries), keys(keys),
+        out(out.as<Out>()), lse(lse.as<M>()) {}
+
+  /// Carries on from the output and lse of earlier blocks.
+  void resume() { isResumed = true; }
+  /// The lse of queries that see nothing.
+  void markUnseen(M mark) { unseen = mark; }
 
   void run() {
     const int64_t tiles = sizes.queryTiles();
-    device::parallelItems(
-        args.context.threads(), sizes.batch * sizes.heads * tiles,
-        [&](int64_t item, int thread) {
-          // The last tiles, which see the most keys, first.
-          const int64_t tile = tiles - 1 - item / (sizes.batch * sizes.heads);
-          const int64_t head = item % sizes.heads;
-          const int64_t sequence = item / sizes.heads % sizes.batch;
-          queryTile(sequence, head, tile, thread);
-        });
+    device::parallelItems(context.threads(), sizes.batch * sizes.heads * tiles,
+                          [&](int64_t item, int thread) {
+                            // The last tiles, which see the most keys, first.
+                            const int64_t tile =
+                                tiles - 1 - item / (sizes.batch * sizes.heads);
+                            const int64_t head = item % sizes.heads;
+                            const int64_t sequence =
+                                item / sizes.heads % sizes.batch;
+                            queryTile(sequence, head, tile, thread);
+                          });
   }
 
 private:
@@ -103,7 +115,7 @@ private:
   Scratch scratchOf(int thread) const {
     const int64_t tile = tileQueries * padded;
     const int64_t square = tileKeys * tileQueries;
-    M* at = args.context.scratch<M>(thread, size_t(4 * tile + 2 * square));
+    M* at = context.scratch<M>(thread, size_t(4 * tile + 2 * square));
     Word* words = reinterpret_cast<Word*>(at + tile + square);
     return {words, words + tile, words + 2 * tile, words + 3 * tile, at + tile,
             at};
@@ -111,104 +123,164 @@ private:
 
   void queryTile(int64_t sequence, int64_t head, int64_t tile, int thread) {
     const Scratch s = scratchOf(thread);
-    const TileRange queries = tileRange(tile, tileQueries, sizes.sequence);
-    const Visibility visibility(segmentsOf(sequence), sizes.causal);
-    Operands::across(
-        rowOf<T>(args.inputs[0], sizes.heads, sequence, head, queries.begin),
-        sizes.heads * sizes.width, queries.count, sizes.width, s.queries);
-    std::fill_n(s.out, tileQueries * padded, M(0));
+    const TileRange range = tileRange(tile, tileQueries, sizes.queries);
+    const Visibility visibility(
+        tokensOf(queries.segments, queries.places, sequence * sizes.queries),
+        range, tokensOf(keys.segments, keys.places, sequence * sizes.keys),
+        sizes.causal);
+    Operands::across(queryRow(queries.q.as<T>(), sequence, head, range.begin),
+                     sizes.heads * sizes.width, range.count, sizes.width,
+                     s.queries);
     Running<M> running;
+    std::fill_n(s.out, tileQueries * padded, M(0));
+    if constexpr (std::is_same_v<Out, M>)
+      if (isResumed)
+        load(sequence, head, range, running, s);
     for (int64_t j = 0; j < sizes.keyTiles(); ++j) {
-      const TileRange keys = tileRange(j, tileKeys, sizes.sequence);
-      const Visible seen = visibility.between(queries, keys);
-      if (seen == Visible::none)
+      const TileRange seen = tileRange(j, tileKeys, sizes.keys);
+      const Visible visible = visibility.of(seen);
+      if (visible == Visible::none)
         continue;
-      score(sequence, head, keys, s);
-      if (seen == Visible::some)
-        visibility.hide(queries, keys, -std::numeric_limits<M>::infinity(),
-                        s.scores);
-      running.absorb(keys.count, M(sizes.scale), s.scores);
-      accumulate(sequence, head, queries, keys, running, s);
+      score(sequence, head, seen, s);
+      if (visible == Visible::some)
+        visibility.hide(seen, -std::numeric_limits<M>::infinity(), s.scores);
+      running.absorb(seen.count, M(sizes.scale), s.scores);
+      accumulate(sequence, head, range, seen, running, s);
     }
-    store(sequence, head, queries, visibility, running, s);
+    store(sequence, head, range, running, s);
+  }
+
+  void load(int64_t sequence, int64_t head, TileRange range,
+            Running<M>& running, const Scratch& s) {
+    const M* before = lseRow(sequence, head, range.begin);
+    for (int64_t i = 0; i < range.count; ++i) {
+      running.maximum[i] = before[i];
+      running.sum[i] = before[i] > nothingSeen<M> ? M(1) : M(0);
+      std::copy_n(queryRow(out, sequence, head, range.begin + i), sizes.width,
+                  s.out + i * padded);
+    }
   }
 
   /// scores [keys, queries] = keys times queries.
-  void score(int64_t sequence, int64_t head, TileRange keys, const Scratch& s) {
-    Operands::left(rowOf<T>(args.inputs[1], sizes.keyHeads, sequence,
-                            head / sizes.group(), keys.begin),
-                   sizes.keyHeads * sizes.width, keys.count, sizes.width,
+  void score(int64_t sequence, int64_t head, TileRange seen, const Scratch& s) {
+    Operands::left(keyRow(keys.k, sequence, head, seen.begin),
+                   sizes.keyHeads * sizes.width, seen.count, sizes.width,
                    s.keys);
-    std::fill_n(s.scores, keys.count * tileQueries, M(0));
-    Operands::product(keys.count, tileQueries, sizes.width,
+    std::fill_n(s.scores, seen.count * tileQueries, M(0));
+    Operands::product(seen.count, tileQueries, sizes.width,
                       Strided<Word>{s.keys, Operands::words(sizes.width), 1},
                       s.queries, tileQueries, s.scores, tileQueries);
   }
 
   /// out = out * rescale + weights times values.
-  void accumulate(int64_t sequence, int64_t head, TileRange queries,
-                  TileRange keys, const Running<M>& running, const Scratch& s) {
-    Operands::right(rowOf<T>(args.inputs[2], sizes.keyHeads, sequence,
-                             head / sizes.group(), keys.begin),
-                    sizes.keyHeads * sizes.width, keys.count, sizes.width,
+  void accumulate(int64_t sequence, int64_t head, TileRange range,
+                  TileRange seen, const Running<M>& running, const Scratch& s) {
+    Operands::right(keyRow(keys.v, sequence, head, seen.begin),
+                    sizes.keyHeads * sizes.width, seen.count, sizes.width,
                     padded, s.values);
-    for (int64_t i = 0; i < queries.count; ++i) {
+    for (int64_t i = 0; i < range.count; ++i) {
       M* row = s.out + i * padded;
       const M factor = running.rescale[i];
 #pragma omp simd
       for (int64_t d = 0; d < padded; ++d)
         row[d] *= factor;
     }
-    Operands::product(queries.count, padded, keys.count,
-                      Operands::overKeys(s.scores, keys.count, s.weights),
+    Operands::product(range.count, padded, seen.count,
+                      Operands::overKeys(s.scores, seen.count, s.weights),
                       s.values, padded, s.out, padded);
   }
 
-  void store(int64_t sequence, int64_t head, TileRange queries,
-             const Visibility& visibility, const Running<M>& running,
-             const Scratch& s) {
-    M* lse = args.outputs[1].as<M>() +
-             (sequence * sizes.heads + head) * sizes.sequence + queries.begin;
-    for (int64_t i = 0; i < queries.count; ++i) {
-      T* out = rowOf<T>(args.outputs[0], sizes.heads, sequence, head,
-                        queries.begin + i);
-      if (visibility.isPadding(queries.begin + i)) {
-        std::fill_n(out, sizes.width, T());
-        lse[i] = 0;
+  void store(int64_t sequence, int64_t head, TileRange range,
+             const Running<M>& running, const Scratch& s) {
+    M* logs = lseRow(sequence, head, range.begin);
+    for (int64_t i = 0; i < range.count; ++i) {
+      Out* to = queryRow(out, sequence, head, range.begin + i);
+      if (running.sum[i] == 0) {
+        std::fill_n(to, sizes.width, Out());
+        logs[i] = unseen;
         continue;
       }
       const M factor = M(1) / running.sum[i];
       const M* row = s.out + i * padded;
 #pragma omp simd
       for (int64_t d = 0; d < sizes.width; ++d)
-        out[d] = T(row[d] * factor);
-      lse[i] = running.maximum[i] + std::log(running.sum[i]);
+        to[d] = Out(row[d] * factor);
+      logs[i] = running.maximum[i] + std::log(running.sum[i]);
     }
   }
 
-  const int32_t* segmentsOf(int64_t sequence) const {
-    return args.inputs[3].as<int32_t>() + sequence * sizes.sequence;
+  M* lseRow(int64_t sequence, int64_t head, int64_t token) const {
+    return lse + (sequence * sizes.heads + head) * sizes.queries + token;
   }
-
-  /// The head's row of token `token` in a tensor [b, s, heads, width].
+  /// The head's row of a query in data [b, queries, heads, width].
   template <class E>
-  E* rowOf(const Tensor& tensor, int64_t heads, int64_t sequence, int64_t head,
-           int64_t token) const {
-    return tensor.as<E>() +
-           ((sequence * sizes.sequence + token) * heads + head) * sizes.width;
+  E* queryRow(E* data, int64_t sequence, int64_t head, int64_t token) const {
+    return data + ((sequence * sizes.queries + token) * sizes.heads + head) *
+                      sizes.width;
+  }
+  /// The row of a key for a query head in a tensor [b, keys, keyHeads, width].
+  const T* keyRow(const Tensor& tensor, int64_t sequence, int64_t head,
+                  int64_t token) const {
+    return tensor.as<T>() + ((sequence * sizes.keys + token) * sizes.keyHeads +
+                             head / sizes.group()) *
+                                sizes.width;
   }
 
-  const KernelArgs& args;
+  device::CpuContext& context;
   const AttentionSizes sizes;
   const int64_t padded;
+  const AttentionQueries& queries;
+  const AttentionKeys& keys;
+  Out* const out;
+  M* const lse;
+  bool isResumed = false;
+  M unseen = 0;
 };
+
+template <class T>
+void finish(const KernelArgs& call, const Tensor& sum, const Tensor& out,
+            const Tensor& lse) {
+  using M = Math<T>;
+  const M* from = sum.as<M>();
+  T* to = out.as<T>();
+  if (sum.data != out.data)
+    device::parallelFor(call.context.threads(), out.elements(), 1 << 12,
+                        [&](int64_t begin, int64_t end) {
+#pragma omp simd
+                          for (int64_t i = begin; i < end; ++i)
+                            to[i] = T(from[i]);
+                        });
+  M* logs = lse.as<M>();
+  std::replace(logs, logs + lse.elements(), nothingSeen<M>, M(0));
+}
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::Attention>(const device::KernelArgs& args) {
-  return withType(args, args.inputs[0].type,
-                  [&]<class T>(Type<T>) { Forward<T>(args).run(); });
+Status attendBlock(const KernelArgs& call, const AttentionQueries& queries,
+                   const AttentionKeys& keys, const Tensor& sum,
+                   const Tensor& lse, bool isFirst) {
+  return withType(call, queries.q.type, [&]<class T>(Type<T>) {
+    Forward<T, Math<T>> forward(call, queries, keys, sum, lse);
+    forward.markUnseen(nothingSeen<Math<T>>);
+    if (!isFirst)
+      forward.resume();
+    forward.run();
+  });
+}
+
+Status finishBlocks(const KernelArgs& call, const Tensor& sum,
+                    const Tensor& out, const Tensor& lse) {
+  return withType(call, out.type,
+                  [&]<class T>(Type<T>) { finish<T>(call, sum, out, lse); });
+}
+
+template <> Status kernel<plan::OpKind::Attention>(const KernelArgs& args) {
+  const auto& in = args.inputs;
+  const AttentionQueries queries{in[0], in[3], in[4]};
+  const AttentionKeys keys{in[1], in[2], in[5], in[6]};
+  return withType(args, in[0].type, [&]<class T>(Type<T>) {
+    Forward<T, T>(args, queries, keys, args.outputs[0], args.outputs[1]).run();
+  });
 }
 
 } // namespace reciperun::kernels

@@ -4,12 +4,14 @@
 #ifndef RECIPERUN_KERNELS_ATTENTIONTILES_H
 #define RECIPERUN_KERNELS_ATTENTIONTILES_H
 
+#include "runtime/device/Tensor.h"
 #include "runtime/device/cpu/TileProduct.h"
 #include "runtime/kernels/Types.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace reciperun::kernels {
 
@@ -18,17 +20,43 @@ namespace reciperun::kernels {
 inline constexpr int64_t tileQueries = 64;
 inline constexpr int64_t tileKeys = 64;
 
+/// What the tokens of one side, queries or keys, of one sequence are: the
+/// document of each (negative: padding) and its place in the whole row. A side
+/// may be any part of the row in any order.
+struct Tokens {
+  const int32_t* segments;
+  const int32_t* places;
+};
+
+/// Those of a sequence whose first token is number `first` of the tensors.
+inline Tokens tokensOf(const device::Tensor& segments,
+                       const device::Tensor& places, int64_t first) {
+  return {segments.as<int32_t>() + first, places.as<int32_t>() + first};
+}
+
+/// The queries of an attention: q T [b, queries, heads, d], segments and places
+/// i32 [b, queries].
+struct AttentionQueries {
+  device::Tensor q, segments, places;
+};
+
+/// The keys and values that they attend to: k, v T [b, keys, keyHeads, d],
+/// segments and places i32 [b, keys].
+struct AttentionKeys {
+  device::Tensor k, v, segments, places;
+};
+
 /// Sizes of an attention, from its operands' shapes.
 struct AttentionSizes {
-  int64_t batch, sequence, heads, keyHeads, width;
+  int64_t batch, queries, keys, heads, keyHeads, width;
   double scale;
   bool causal;
 
   AttentionSizes(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k)
-      : batch(q.shape[0]), sequence(q.shape[1]), heads(q.shape[2]),
-        keyHeads(k.shape[2]), width(q.shape[3]), scale(op.real("scale")),
-        causal(op.flag("causal", true)) {
+      : batch(q.shape[0]), queries(q.shape[1]), keys(k.shape[1]),
+        heads(q.shape[2]), keyHeads(k.shape[2]), width(q.shape[3]),
+        scale(op.real("scale")), causal(op.flag("causal", true)) {
     if (scale == 0)
       scale = 1 / std::sqrt(double(width));
   }
@@ -36,9 +64,9 @@ struct AttentionSizes {
   /// Query heads that share a key head.
   int64_t group() const { return heads / keyHeads; }
   int64_t queryTiles() const {
-    return (sequence + tileQueries - 1) / tileQueries;
+    return (queries + tileQueries - 1) / tileQueries;
   }
-  int64_t keyTiles() const { return (sequence + tileKeys - 1) / tileKeys; }
+  int64_t keyTiles() const { return (keys + tileKeys - 1) / tileKeys; }
   /// The width padded to whole vectors of M.
   template <class M> int64_t paddedWidth() const {
     return (width + device::lanes<M> - 1) / device::lanes<M> * device::lanes<M>;
@@ -50,63 +78,87 @@ struct TileRange {
   int64_t begin, count;
   int64_t end() const { return begin + count; }
 };
-inline TileRange tileRange(int64_t tile, int64_t size, int64_t sequence) {
-  return {tile * size, std::min(size, sequence - tile * size)};
+inline TileRange tileRange(int64_t tile, int64_t size, int64_t tokens) {
+  return {tile * size, std::min(size, tokens - tile * size)};
 }
 
 enum class Visible { none, some, all };
 
-/// Which keys a query of one sequence sees: those of its own segment, at or
-/// before it where attention is causal. A negative segment is padding, which
-/// sees nothing and is not seen.
+/// Which keys a tile of queries sees: those of a query's own segment, at or
+/// before its place where attention is causal. A negative segment is padding,
+/// which sees nothing and is not seen.
 class Visibility {
 public:
-  Visibility(const int32_t* segments, bool causal)
-      : segments(segments), causal(causal) {}
+  Visibility(Tokens queries, TileRange tile, Tokens keys, bool causal)
+      : queries{queries.segments + tile.begin, queries.places + tile.begin},
+        count(tile.count), keys(keys), causal(causal),
+        own(boundsOf(queries, tile)) {}
 
-  bool isPadding(int64_t query) const { return segments[query] < 0; }
-
-  Visible between(TileRange queries, TileRange keys) const {
-    if (causal && keys.begin >= queries.end())
+  /// By the ranges of segments and places alone, so that it costs little.
+  Visible of(TileRange tile) const {
+    if (own.highSegment < 0)
       return Visible::none;
-    const auto [lowQuery, highQuery] = bounds(queries);
-    const auto [lowKey, highKey] = bounds(keys);
-    if (lowQuery > highKey || lowKey > highQuery || highQuery < 0)
+    const Bounds other = boundsOf(keys, tile);
+    if (causal && other.lowPlace > own.highPlace)
       return Visible::none;
-    const bool oneSegment =
-        lowQuery >= 0 && lowQuery == highKey && lowKey == highQuery;
-    const bool allBefore = !causal || keys.end() - 1 <= queries.begin;
+    if (own.lowSegment > other.highSegment ||
+        other.lowSegment > own.highSegment)
+      return Visible::none;
+    const bool oneSegment = own.lowSegment >= 0 &&
+                            own.lowSegment == other.highSegment &&
+                            other.lowSegment == own.highSegment;
+    const bool allBefore = !causal || other.highPlace <= own.lowPlace;
     return oneSegment && allBefore ? Visible::all : Visible::some;
   }
 
-  /// Puts `hidden` where key (row of the tile) and query (column) do not see
-  /// one another. `tile` is [keys.count, tileQueries].
-  template <class M>
-  void hide(TileRange queries, TileRange keys, M hidden, M* tile) const {
-    for (int64_t k = 0; k < keys.count; ++k) {
-      const int64_t key = keys.begin + k;
-      const int32_t segment = segments[key];
-      const int64_t firstQuery = causal ? key - queries.begin : 0;
-      M* row = tile + k * tileQueries;
-      const int32_t* own = segments + queries.begin;
-      for (int64_t q = 0; q < queries.count; ++q)
-        if (own[q] != segment || segment < 0 || q < firstQuery)
-          row[q] = hidden;
+  /// Puts `hidden` where key (row of `scores`) and query (column) do not see
+  /// one another. `scores` is [tile.count, tileQueries].
+  template <class M> void hide(TileRange tile, M hidden, M* scores) const {
+    for (int64_t k = 0; k < tile.count; ++k) {
+      const int32_t segment = keys.segments[tile.begin + k];
+      const int32_t first = causal ? keys.places[tile.begin + k]
+                                   : std::numeric_limits<int32_t>::min();
+      M* row = scores + k * tileQueries;
+      if (segment < 0) {
+        std::fill_n(row, count, hidden);
+        continue;
+      }
+#pragma omp simd
+      for (int64_t q = 0; q < count; ++q) {
+        const bool isSeen =
+            (queries.segments[q] == segment) & (queries.places[q] >= first);
+        row[q] = isSeen ? row[q] : hidden;
+      }
     }
   }
 
 private:
   struct Bounds {
-    int32_t low, high;
+    int32_t lowSegment, highSegment, lowPlace, highPlace;
   };
-  Bounds bounds(TileRange range) const {
-    const auto [low, high] =
-        std::minmax_element(segments + range.begin, segments + range.end());
-    return {*low, *high};
+  static Bounds boundsOf(Tokens tokens, TileRange tile) {
+    const int32_t* segments = tokens.segments + tile.begin;
+    const int32_t* places = tokens.places + tile.begin;
+    int32_t lowSegment = segments[0], highSegment = segments[0],
+            lowPlace = places[0], highPlace = places[0];
+#pragma omp simd reduction(min                                                 \
+                           : lowSegment, lowPlace)                             \
+    reduction(max                                                              \
+              : highSegment, highPlace)
+    for (int64_t i = 0; i < tile.count; ++i) {
+      lowSegment = std::min(lowSegment, segments[i]);
+      highSegment = std::max(highSegment, segments[i]);
+      lowPlace = std::min(lowPlace, places[i]);
+      highPlace = std::max(highPlace, places[i]);
+    }
+    return {lowSegment, highSegment, lowPlace, highPlace};
   }
 
-  const int32_t* segments;
+  Tokens queries; // of the tile
+  int64_t count;
+  Tokens keys;
   bool causal;
+  Bounds own;
 };
 
 } // namespace reciperun::kernels

@@ -21,43 +21,54 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// Rows of x: runs of its last dimension, which are runs of the whole too.
+/// Rows of x: runs of its last dimension, which are runs of the whole too. What
+/// a token's index is in its row, `places` says.
 class RowNumbering {
 public:
-  explicit RowNumbering(const KernelArgs& args) {
+  explicit RowNumbering(const KernelArgs& args)
+      : places(args.inputs[2].as<int32_t>()) {
     const auto shape = args.inputs[0].shape;
     const std::vector<std::string>& axes = args.op.strings("axes");
+    assert(shape.size() >= 2 && "samples and tokens");
     assert((axes.empty() || axes.size() == shape.size()) &&
            "each dimension says how it is split");
-    for (size_t i = 1; i < shape.size(); ++i) {
+    tokensOfSample = shape[1];
+    for (size_t i = 2; i < shape.size(); ++i) {
       const std::string axis = axes.empty() ? "" : axes[i];
       local.push_back(shape[i]);
       global.push_back(shape[i] * plan::axisSize(args.mesh, axis));
       begin.push_back(shape[i] * args.coordinate(axis));
     }
     for (size_t i = 0; i + 1 < local.size(); ++i)
-      rowsOfSample *= local[i];
+      rowsOfToken *= local[i];
   }
 
   int64_t rowLength() const { return local.empty() ? 1 : local.back(); }
-  int64_t rowsPerSample() const { return rowsOfSample; }
+  int64_t sampleOf(int64_t row) const {
+    return row / rowsOfToken / tokensOfSample;
+  }
 
-  /// The number in the whole sample of the first element of a sample's row.
+  /// The number in the whole sample of the first element of a row of x.
   int64_t firstOf(int64_t row) const {
-    if (local.empty())
-      return 0;
-    int64_t result = begin.back(), stride = global.back();
-    for (size_t i = local.size() - 1; i-- > 0;) {
+    int64_t result = 0, stride = 1;
+    if (!local.empty()) {
+      result = begin.back();
+      stride = global.back();
+    }
+    const int64_t place = places[row / rowsOfToken];
+    for (size_t i = local.empty() ? 0 : local.size() - 1; i-- > 0;) {
       result += (row % local[i] + begin[i]) * stride;
       row /= local[i];
       stride *= global[i];
     }
-    return result;
+    return result + place * stride;
   }
 
 private:
-  std::vector<int64_t> local, global, begin; // without the batch dimension
-  int64_t rowsOfSample = 1;
+  const int32_t* places;
+  std::vector<int64_t> local, global, begin; // of the dimensions behind tokens
+  int64_t rowsOfToken = 1;
+  int64_t tokensOfSample = 1;
 };
 
 /// What decides whether an element is kept.
@@ -103,14 +114,13 @@ template <class T> void dropout(const KernelArgs& args) {
   const RowNumbering rows(args);
   const Draw draw = drawOf(args.op);
   const int64_t width = rows.rowLength();
-  device::parallelFor(
-      args.context.threads(), x.elements() / width, 4,
-      [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          dropRow(draw, uint64_t(samples[i / rows.rowsPerSample()]),
-                  uint64_t(rows.firstOf(i % rows.rowsPerSample())), width,
-                  x.as<T>() + i * width, y.as<T>() + i * width);
-      });
+  device::parallelFor(args.context.threads(), x.elements() / width, 4,
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t i = begin; i < end; ++i)
+                          dropRow(draw, uint64_t(samples[rows.sampleOf(i)]),
+                                  uint64_t(rows.firstOf(i)), width,
+                                  x.as<T>() + i * width, y.as<T>() + i * width);
+                      });
 }
 
 } // namespace

@@ -128,14 +128,18 @@ struct Schedule {
 };
 
 /// Buffers that the host fills or reads, -1 where the plan has none. Token
-/// inputs are [micro, sequence]; `samples` i64 [micro] numbers each sequence
-/// over the whole run (step * global batch + index in the global batch).
+/// inputs are [micro, sequence / cp]: where `cp` has R ranks, a row is cut into
+/// 2 R equal pieces, of which rank r gets number r and behind it number
+/// 2 R - 1 - r, so that all have as much of causal attention. `samples` i64
+/// [micro] numbers each sequence over the whole run (step * global batch +
+/// index in the global batch).
 struct Inputs {
   int tokens = -1;       // i32
   int labels = -1;       // i32: the token to predict at this place
   int weights = -1;      // f32: 1 where the place counts in the loss
   int positions = -1;    // i32: from 0 in each document
   int segments = -1;     // i32: number of the document in the row, -1 padding
+  int places = -1;       // i32: the token's index in its row
   int samples = -1;      // i64
   int lossScale = -1;    // f32 [1]: 1 / tokens that count in the global batch
   int learningRate = -1; // f32 [1]

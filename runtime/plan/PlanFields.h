@@ -88,6 +88,7 @@ template <class V> void fields(V& v, typename V::template Ref<Inputs> inputs) {
   v.optional("weights", inputs.weights, -1);
   v.optional("positions", inputs.positions, -1);
   v.optional("segments", inputs.segments, -1);
+  v.optional("places", inputs.places, -1);
   v.optional("samples", inputs.samples, -1);
   v.optional("loss_scale", inputs.lossScale, -1);
   v.optional("learning_rate", inputs.learningRate, -1);

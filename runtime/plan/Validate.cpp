@@ -322,13 +322,19 @@ private:
         product(rows, std::max<int64_t>(0, plan.data.sequence));
     if (!whole)
       return wrong("a micro-batch has more than 2^63 tokens");
-    int64_t places = *whole;
+    int64_t parts = axisSize(plan.mesh, "cp");
+    if (parts > 1 && plan.data.sequence % (2 * parts) != 0)
+      return wrong("a sequence of " + std::to_string(plan.data.sequence) +
+                   " tokens does not divide into two pieces for each of " +
+                   std::to_string(parts) + " ranks");
+    int64_t places = *whole / parts;
     const std::set<DType> i32 = {DType::i32}, f32 = {DType::f32};
     RECIPERUN_TRY(holdsIf("input `tokens`", in.tokens, i32, places));
     RECIPERUN_TRY(holdsIf("input `labels`", in.labels, i32, places));
     RECIPERUN_TRY(holdsIf("input `weights`", in.weights, f32, places));
     RECIPERUN_TRY(holdsIf("input `positions`", in.positions, i32, places));
     RECIPERUN_TRY(holdsIf("input `segments`", in.segments, i32, places));
+    RECIPERUN_TRY(holdsIf("input `places`", in.places, i32, places));
     RECIPERUN_TRY(holdsIf("input `samples`", in.samples, {DType::i64}, rows));
     RECIPERUN_TRY(holdsIf("input `loss_scale`", in.lossScale, f32, 1));
     RECIPERUN_TRY(holdsIf("input `learning_rate`", in.learningRate, f32, 1));

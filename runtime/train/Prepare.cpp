@@ -104,7 +104,9 @@ Status Training::openData() {
                            std::string(schedule) + "`");
     data::BatchShard shard{
         plan::coordinate(plan.mesh, communicator.rank(), "dp"),
-        plan::axisSize(plan.mesh, "dp"), loadsOf(*found)};
+        plan::axisSize(plan.mesh, "dp"), loadsOf(*found),
+        plan::coordinate(plan.mesh, communicator.rank(), "cp"),
+        plan::axisSize(plan.mesh, "cp")};
     return data::Loader::open(plan.data, plan.train, set, shard,
                               tokenizer ? &*tokenizer : nullptr);
   };

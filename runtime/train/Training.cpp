@@ -100,6 +100,7 @@ Status Training::load(const data::Loader& loader, int64_t step, int microBatch,
                executor->tensor(in.weights, slot).as<float>(),
                executor->tensor(in.positions, slot).as<int32_t>(),
                executor->tensor(in.segments, slot).as<int32_t>(),
+               executor->tensor(in.places, slot).as<int32_t>(),
                executor->tensor(in.samples, slot).as<int64_t>()});
   return Status::ok();
 }

@@ -84,7 +84,7 @@ Array Interpreter::initial(ValueId id) const {
       random = int64_t(i) % sequence < 3              ? 0
                : int64_t(i) % sequence < sequence - 1 ? 1
                                                       : -1;
-    else if (value.name == "positions")
+    else if (value.name == "positions" || value.name == "places")
       random = double(int64_t(i) % sequence);
     else if (value.name == "weights")
       random = random < 0.7;

@@ -12,15 +12,20 @@ using ir::Op;
 
 namespace {
 
-/// The places of attention's operands: [b, s, heads, d] for q and k.
+/// The places of attention's operands: q [b, s, hq, d], k [b, u, hk, d].
 struct AttentionShape {
-  size_t b, s, hq, hk, d;
+  size_t b, s, u, hq, hk, d;
   size_t q(size_t i, size_t t, size_t h) const {
     return ((i * s + t) * hq + h) * d;
   }
   size_t k(size_t i, size_t t, size_t h) const {
-    return ((i * s + t) * hk + h / (hq / hk)) * d;
+    return ((i * u + t) * hk + h / (hq / hk)) * d;
   }
+};
+
+/// Segments and places of queries and of keys.
+struct Tokens {
+  const Array &querySegments, &queryPlaces, &keySegments, &keyPlaces;
 };
 
 double dot(const Array& a, size_t at, const Array& b, size_t bt, size_t d) {
@@ -33,28 +38,35 @@ double dot(const Array& a, size_t at, const Array& b, size_t bt, size_t d) {
 using Pair = std::function<void(size_t i, size_t h, size_t t, size_t u)>;
 
 /// Every query t and key u that attend to one another.
-void forPairs(const AttentionShape& a, const Array& segments,
+void forPairs(const AttentionShape& a, const Tokens& tokens,
               const Pair& visit) {
+  auto attends = [&](size_t query, size_t key) {
+    return tokens.querySegments[query] >= 0 &&
+           tokens.querySegments[query] == tokens.keySegments[key] &&
+           tokens.keyPlaces[key] <= tokens.queryPlaces[query];
+  };
   for (size_t i = 0; i < a.b; ++i)
     for (size_t h = 0; h < a.hq; ++h)
       for (size_t t = 0; t < a.s; ++t)
-        for (size_t u = 0; u <= t; ++u)
-          if (segments[i * a.s + t] >= 0 &&
-              segments[i * a.s + t] == segments[i * a.s + u])
+        for (size_t u = 0; u < a.u; ++u)
+          if (attends(i * a.s + t, i * a.u + u))
             visit(i, h, t, u);
 }
 
 AttentionShape attentionShape(const std::vector<int64_t>& q,
                               const std::vector<int64_t>& k) {
-  return {size_t(q[0]), size_t(q[1]), size_t(q[2]), size_t(k[2]), size_t(q[3])};
+  return {size_t(q[0]), size_t(q[1]), size_t(k[1]),
+          size_t(q[2]), size_t(k[2]), size_t(q[3])};
 }
 
 } // namespace
 
 void Interpreter::attention(const Op& op, int rank) {
   const Array &q = at(rank, op.operands[0]), &k = at(rank, op.operands[1]),
-              &v = at(rank, op.operands[2]), &seg = at(rank, op.operands[3]);
+              &v = at(rank, op.operands[2]);
   Array &o = at(rank, op.results[0]), &lse = at(rank, op.results[1]);
+  const Tokens tokens{at(rank, op.operands[3]), at(rank, op.operands[4]),
+                      at(rank, op.operands[5]), at(rank, op.operands[6])};
   AttentionShape a =
       attentionShape(shape(op.operands[0]), shape(op.operands[1]));
   double scale = real(op, "scale", 0);
@@ -63,12 +75,12 @@ void Interpreter::attention(const Op& op, int rank) {
   auto score = [&](size_t i, size_t h, size_t t, size_t u) {
     return scale * dot(q, a.q(i, t, h), k, a.k(i, u, h), a.d);
   };
-  forPairs(a, seg, [&](size_t i, size_t h, size_t t, size_t u) {
+  forPairs(a, tokens, [&](size_t i, size_t h, size_t t, size_t u) {
     lse[(i * a.hq + h) * a.s + t] += std::exp(score(i, h, t, u));
   });
   for (double& each : lse)
     each = std::log(each);
-  forPairs(a, seg, [&](size_t i, size_t h, size_t t, size_t u) {
+  forPairs(a, tokens, [&](size_t i, size_t h, size_t t, size_t u) {
     double p = std::exp(score(i, h, t, u) - lse[(i * a.hq + h) * a.s + t]);
     for (size_t j = 0; j < a.d; ++j)
       o[a.q(i, t, h) + j] += p * v[a.k(i, u, h) + j];
@@ -78,16 +90,17 @@ void Interpreter::attention(const Op& op, int rank) {
 void Interpreter::attentionBackward(const Op& op, int rank) {
   const Array &dout = at(rank, op.operands[0]), &o = at(rank, op.operands[1]),
               &q = at(rank, op.operands[2]), &k = at(rank, op.operands[3]),
-              &v = at(rank, op.operands[4]), &lse = at(rank, op.operands[5]),
-              &seg = at(rank, op.operands[6]);
+              &v = at(rank, op.operands[4]), &lse = at(rank, op.operands[5]);
   Array &dq = at(rank, op.results[0]), &dk = at(rank, op.results[1]),
         &dv = at(rank, op.results[2]);
   for (Array* each : {&dq, &dk, &dv})
     std::fill(each->begin(), each->end(), 0.0);
+  const Tokens tokens{at(rank, op.operands[6]), at(rank, op.operands[7]),
+                      at(rank, op.operands[8]), at(rank, op.operands[9])};
   AttentionShape a =
       attentionShape(shape(op.operands[2]), shape(op.operands[3]));
   double scale = real(op, "scale", 0);
-  forPairs(a, seg, [&](size_t i, size_t h, size_t t, size_t u) {
+  forPairs(a, tokens, [&](size_t i, size_t h, size_t t, size_t u) {
     size_t x = a.q(i, t, h), y = a.k(i, u, h);
     double p =
         std::exp(scale * dot(q, x, k, y, a.d) - lse[(i * a.hq + h) * a.s + t]);

@@ -121,7 +121,8 @@ TEST(Shard, AnAdapterOfAColumnParallelLinearGathersItsRank) {
   writer.lora(2, 0.1, {"q"});
   ir::Module module = sharded(writer);
   List list = collectives(module);
-  EXPECT_EQ(list[2], "all_gather layers.0.q.lora_a");
+  EXPECT_EQ(list[2], "slice places"); // those of the dropout's operand
+  EXPECT_EQ(list[3], "all_gather layers.0.q.lora_a");
   EXPECT_EQ(typeOf(module, "layers.0.q.lora_dropout"),
             "f32[batch, sequence/tp, hidden]");
 }

@@ -19,14 +19,15 @@ constexpr int32_t bos = 300, eos = 301;
 struct Batch {
   Batch(int64_t micro, int64_t sequence)
       : tokens(micro * sequence), labels(tokens.size()), weights(tokens.size()),
-        positions(tokens.size()), segments(tokens.size()), samples(micro) {}
+        positions(tokens.size()), segments(tokens.size()),
+        places(tokens.size()), samples(micro) {}
   BatchView view() {
-    return {tokens.data(),    labels.data(),   weights.data(),
-            positions.data(), segments.data(), samples.data()};
+    return {tokens.data(),   labels.data(), weights.data(), positions.data(),
+            segments.data(), places.data(), samples.data()};
   }
   std::vector<int32_t> tokens, labels;
   std::vector<float> weights;
-  std::vector<int32_t> positions, segments;
+  std::vector<int32_t> positions, segments, places;
   std::vector<int64_t> samples;
 };
 
@@ -97,10 +98,34 @@ TEST_F(LoaderTest, laysOutASample) {
   EXPECT_EQ(batch.weights, (Floats{0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(batch.positions, (Ints{0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(batch.segments, (Ints{0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(batch.places, (Ints{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(batch.samples, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(loader.weight(0), 3);
   EXPECT_FLOAT_EQ(loader.lossScale(0), 1.0f / 3);
   EXPECT_EQ(loader.steps(), 1);
+}
+
+TEST_F(LoaderTest, givesAnEarlyAndALatePieceOfEachRow) {
+  writeSamples(4);
+  data.pack = true;
+  const Batch whole = fill(open(), 0);
+  for (int64_t part : {0, 1}) {
+    Batch batch(train.microBatch, data.sequence / 2);
+    open({0, 1, 1, part, 2}).fill(0, 0, batch.view());
+    EXPECT_EQ(batch.samples, whole.samples);
+    for (size_t i = 0; i < batch.tokens.size(); ++i) {
+      // Pieces of four tokens: 0 and 3 of the first part, 1 and 2 of the other.
+      const auto early = int32_t(4 * part), late = int32_t(4 * (3 - part));
+      const int32_t place = (i % 8 < 4 ? early : late) + int32_t(i % 4);
+      const size_t at = i / 8 * 16 + size_t(place);
+      EXPECT_EQ(batch.places[i], place);
+      EXPECT_EQ(batch.tokens[i], whole.tokens[at]);
+      EXPECT_EQ(batch.labels[i], whole.labels[at]);
+      EXPECT_EQ(batch.weights[i], whole.weights[at]);
+      EXPECT_EQ(batch.positions[i], whole.positions[at]);
+      EXPECT_EQ(batch.segments[i], whole.segments[at]);
+    }
+  }
 }
 
 TEST_F(LoaderTest, packsDocumentsWithSegmentsOfTheirOwn) {

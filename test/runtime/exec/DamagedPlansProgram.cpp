@@ -94,6 +94,7 @@ Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
                     tensor(in.weights, slot).as<float>(),
                     tensor(in.positions, slot).as<int32_t>(),
                     tensor(in.segments, slot).as<int32_t>(),
+                    tensor(in.places, slot).as<int32_t>(),
                     tensor(in.samples, slot).as<int64_t>()});
     return Status::ok();
   });

@@ -1,6 +1,8 @@
-// Attention against a plain implementation over the s x s matrix, and attention
-// over a cache against attention over the whole.
+// Attention against a plain implementation over the s x s matrix; parts of the
+// queries, and keys block by block, against the whole; and attention over a
+// cache against attention over the whole.
 
+#include "runtime/kernels/AttentionBlock.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>
@@ -110,12 +112,15 @@ Results ourAttention(const Problem& p, const Array& q, const Array& k,
             Array(type, p.queryShape()), Array(type, p.keyShape()),
             Array(type, p.keyShape())};
   Array segments = Array::integers({p.batch, p.sequence}, p.segments);
+  Array places = placesOf(p.batch, p.sequence);
   Array workspace(DType::f32, {2 * k.size()});
   const Place place{{}, 0, threads};
-  call(OpKind::Attention, {&tq, &tk, &tv, &segments}, {&r.out, &r.lse},
-       p.attributes(), place);
+  call(OpKind::Attention,
+       {&tq, &tk, &tv, &segments, &places, &segments, &places},
+       {&r.out, &r.lse}, p.attributes(), place);
   call(OpKind::AttentionBackward,
-       {&tdout, &r.out, &tq, &tk, &tv, &r.lse, &segments},
+       {&tdout, &r.out, &tq, &tk, &tv, &r.lse, &segments, &places, &segments,
+        &places},
        {&r.dq, &r.dk, &r.dv}, p.attributes(), place,
        type == DType::bf16 ? &workspace : nullptr);
   return r;
@@ -209,6 +214,188 @@ TEST(Attention, ThreadsDoNotChangeResults) {
   EXPECT_EQ(relativeError(three.dk, one.dk), 0);
   EXPECT_EQ(relativeError(three.dv, one.dv), 0);
 }
+
+// ---- parts of a row
+
+/// Local orders of the ranks of a ring, the first and the last of equal pieces
+/// of the row to rank 0, and so on; pieces are shorter than tiles and longer.
+std::vector<std::vector<int64_t>> balancedParts(int64_t tokens, int ranks) {
+  std::vector<std::vector<int64_t>> parts;
+  const int64_t piece = tokens / (2 * ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<int64_t> part;
+    for (int64_t i = 0; i < piece; ++i)
+      part.push_back(rank * piece + i);
+    for (int64_t i = 0; i < piece; ++i)
+      part.push_back((2 * ranks - 1 - rank) * piece + i);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+/// The tokens `part` of an array whose dimension `dim` is the sequence.
+Array pick(const Array& from, const std::vector<int64_t>& part, size_t dim) {
+  std::vector<int64_t> shape = from.shape();
+  const int64_t tokens = shape[dim];
+  int64_t inner = 1;
+  for (size_t i = dim + 1; i < shape.size(); ++i)
+    inner *= shape[i];
+  shape[dim] = int64_t(part.size());
+  Array result(from.dtype(), shape);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const int64_t local = i / inner % shape[dim],
+                  outer = i / inner / shape[dim];
+    result.set(i, from.get((outer * tokens + part[size_t(local)]) * inner +
+                           i % inner));
+  }
+  return result;
+}
+
+Array plus(const Array& a, const Array& b) {
+  Array sum = a;
+  for (int64_t i = 0; i < sum.size(); ++i)
+    sum.set(i, a.get(i) + b.get(i));
+  return sum;
+}
+
+/// One rank's part of a problem, rounded to a type.
+struct Part {
+  Part(const Problem& p, const std::vector<int64_t>& part, DType type)
+      : q(pick(Array::random(type, p.queryShape(), 1), part, 1)),
+        k(pick(Array::random(type, p.keyShape(), 2), part, 1)),
+        v(pick(Array::random(type, p.keyShape(), 3), part, 1)),
+        dout(pick(Array::random(type, p.queryShape(), 4), part, 1)),
+        segments(
+            pick(Array::integers({p.batch, p.sequence}, p.segments), part, 1)),
+        places(pick(placesOf(p.batch, p.sequence), part, 1)) {}
+  Array q, k, v, dout, segments, places;
+};
+
+Results wholeAttention(const Problem& p, DType type) {
+  return plainAttention(
+      p, Array::random(type, p.queryShape(), 1).cast(DType::f64),
+      Array::random(type, p.keyShape(), 2).cast(DType::f64),
+      Array::random(type, p.keyShape(), 3).cast(DType::f64),
+      Array::random(type, p.queryShape(), 4).cast(DType::f64));
+}
+
+std::vector<int64_t> allTokens(int64_t tokens) {
+  std::vector<int64_t> all(size_t(tokens), 0);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// As attention with gathered keys: each rank's queries to all keys, dk and dv
+/// summed over the ranks.
+void checkGathered(const Problem& p, int ranks, DType type, double tolerance) {
+  const Results whole = wholeAttention(p, type);
+  const DType sums = accumulatorOf(type);
+  Part all(p, allTokens(p.sequence), type);
+  Array dk(DType::f64, p.keyShape()), dv(DType::f64, p.keyShape());
+  for (const std::vector<int64_t>& part : balancedParts(p.sequence, ranks)) {
+    Part own(p, part, type);
+    const auto queries = int64_t(part.size());
+    Array out = own.q, lse(sums, {p.batch, p.heads, queries}), dq = own.q;
+    Array partDk = all.k, partDv = all.v, room(sums, {2 * all.k.size()});
+    call(OpKind::Attention,
+         {&own.q, &all.k, &all.v, &own.segments, &own.places, &all.segments,
+          &all.places},
+         {&out, &lse}, p.attributes());
+    call(OpKind::AttentionBackward,
+         {&own.dout, &out, &own.q, &all.k, &all.v, &lse, &own.segments,
+          &own.places, &all.segments, &all.places},
+         {&dq, &partDk, &partDv}, p.attributes(), {}, &room);
+    EXPECT_LT(relativeError(out, pick(whole.out, part, 1)), tolerance);
+    EXPECT_LT(relativeError(lse, pick(whole.lse, part, 2)), tolerance);
+    EXPECT_LT(relativeError(dq, pick(whole.dq, part, 1)), tolerance);
+    dk = plus(dk, partDk.cast(DType::f64));
+    dv = plus(dv, partDv.cast(DType::f64));
+  }
+  EXPECT_LT(relativeError(dk, whole.dk), tolerance);
+  EXPECT_LT(relativeError(dv, whole.dv), tolerance);
+}
+
+/// As a ring: the blocks of all ranks one behind the other.
+void checkBlocks(const Problem& p, int ranks, DType type, double tolerance) {
+  const Results whole = wholeAttention(p, type);
+  const DType sums = accumulatorOf(type);
+  const auto parts = balancedParts(p.sequence, ranks);
+  std::vector<Part> all;
+  std::vector<Array> dk, dv;
+  for (const std::vector<int64_t>& part : parts) {
+    all.emplace_back(p, part, type);
+    dk.emplace_back(sums, all.back().k.shape());
+    dv.emplace_back(sums, all.back().k.shape());
+  }
+  plan::Op op;
+  op.attributes = p.attributes();
+  device::CpuContext context(2);
+  const plan::Mesh mesh;
+  const device::KernelArgs args{op, {}, {}, {}, mesh, 0, context};
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    Part& own = all[rank];
+    const auto queries = int64_t(parts[rank].size());
+    Array sum(sums, own.q.shape()), lse(sums, {p.batch, p.heads, queries});
+    Array out = own.q, dq(sums, own.q.shape());
+    const AttentionQueries asking{own.q.tensor(), own.segments.tensor(),
+                                  own.places.tensor()};
+    auto block = [&](size_t step) {
+      Part& other = all[(rank + parts.size() - step) % parts.size()];
+      return AttentionKeys{other.k.tensor(), other.v.tensor(),
+                           other.segments.tensor(), other.places.tensor()};
+    };
+    for (size_t step = 0; step < parts.size(); ++step)
+      EXPECT_TRUE(attendBlock(args, asking, block(step), sum.tensor(),
+                              lse.tensor(), step == 0));
+    EXPECT_TRUE(finishBlocks(args, sum.tensor(), out.tensor(), lse.tensor()));
+    EXPECT_LT(relativeError(out, pick(whole.out, parts[rank], 1)), tolerance);
+    EXPECT_LT(relativeError(lse, pick(whole.lse, parts[rank], 2)), tolerance);
+    const AttentionOutputs known{own.dout.tensor(), out.tensor(), lse.tensor()};
+    for (size_t step = 0; step < parts.size(); ++step) {
+      const size_t from = (rank + parts.size() - step) % parts.size();
+      EXPECT_TRUE(attendBlockBackward(
+          args, known, asking, block(step),
+          {dq.tensor(), dk[from].tensor(), dv[from].tensor()}));
+    }
+    EXPECT_LT(relativeError(dq, pick(whole.dq, parts[rank], 1)), tolerance);
+  }
+  for (size_t rank = 0; rank < parts.size(); ++rank) {
+    EXPECT_LT(relativeError(dk[rank], pick(whole.dk, parts[rank], 1)),
+              tolerance);
+    EXPECT_LT(relativeError(dv[rank], pick(whole.dv, parts[rank], 1)),
+              tolerance);
+  }
+}
+
+/// Tolerances as above.
+void checkParts(const Problem& p, int ranks) {
+  for (auto check : {checkGathered, checkBlocks}) {
+    check(p, ranks, DType::f64, 1e-12);
+    check(p, ranks, DType::f32, 1e-5);
+    check(p, ranks, DType::bf16, 0x1p-5);
+  }
+}
+
+TEST(AttentionOfParts, Causal) {
+  checkParts({2, 144, 4, 2, 16, true, 0, oneSegment(288)}, 2);
+}
+
+TEST(AttentionOfParts, PiecesLongerThanTiles) {
+  checkParts({1, 400, 1, 1, 8, true, 0, oneSegment(400)}, 2);
+}
+
+TEST(AttentionOfParts, PackedAndPaddedOverManyRanks) {
+  std::vector<int64_t> segments = documents(96, {50, 3, 20});
+  const std::vector<int64_t> second = documents(96, {96});
+  segments.insert(segments.end(), second.begin(), second.end());
+  checkParts({2, 96, 2, 1, 8, true, 0, segments}, 4);
+}
+
+TEST(AttentionOfParts, NotCausal) {
+  checkParts({1, 96, 2, 1, 8, false, 0.3, documents(96, {40, 40})}, 3);
+}
+
+// ---- caches
 
 /// The rows `first` to `first + count` of the second dimension of [1,s,...].
 Array rows(const Array& from, int64_t first, int64_t count) {

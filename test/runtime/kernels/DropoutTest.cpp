@@ -30,7 +30,8 @@ Array ones(std::vector<int64_t> shape) {
 TEST(Dropout, KeepsTheExpectationAndTheScale) {
   Array x = ones({4, 50, 500}), y = x;
   Array samples = Array::integers({4}, {0, 1, 2, 3}, DType::i64);
-  call(OpKind::Dropout, {&x, &samples}, {&y}, attributes(0.1, 1));
+  Array places = placesOf(4, 50);
+  call(OpKind::Dropout, {&x, &samples, &places}, {&y}, attributes(0.1, 1));
   int64_t kept = 0;
   for (int64_t i = 0; i < y.size(); ++i) {
     EXPECT_TRUE(y.get(i) == 0 || y.get(i) == double(float(1 / 0.9)));
@@ -45,27 +46,32 @@ TEST(Dropout, DependsOnSampleAndStreamAlone) {
   Array x = ones({2, 3, 40}), a = x, b = x, c = x;
   Array samples = Array::integers({2}, {6, 7}, DType::i64);
   Array swapped = Array::integers({2}, {7, 6}, DType::i64);
-  call(OpKind::Dropout, {&x, &samples}, {&a}, attributes(0.5, 1));
-  call(OpKind::Dropout, {&x, &swapped}, {&b}, attributes(0.5, 1));
-  call(OpKind::Dropout, {&x, &samples}, {&c}, attributes(0.5, 2));
+  Array places = placesOf(2, 3);
+  call(OpKind::Dropout, {&x, &samples, &places}, {&a}, attributes(0.5, 1));
+  call(OpKind::Dropout, {&x, &swapped, &places}, {&b}, attributes(0.5, 1));
+  call(OpKind::Dropout, {&x, &samples, &places}, {&c}, attributes(0.5, 2));
   for (int64_t i = 0; i < 120; ++i)
     EXPECT_EQ(a.get(i), b.get(120 + i));
   EXPECT_GT(relativeError(c, a), 0);
 }
 
 TEST(Dropout, ShardsDropWhatTheWholeDrops) {
-  // [1,4,10] split into 2 x 2: sequence along `cp`, width along `tp`, so that
-  // shards begin in the middle of a block of four numbers.
+  // [1,4,10] split into 2 x 2: sequence along `cp` in two pieces a rank, width
+  // along `tp`, so that shards begin in the middle of a block of four numbers.
   Array x = ones({1, 4, 10}), all = x;
   Array samples = Array::integers({1}, {5}, DType::i64);
-  call(OpKind::Dropout, {&x, &samples}, {&all}, attributes(0.5, 1));
+  Array whole = placesOf(1, 4);
+  call(OpKind::Dropout, {&x, &samples, &whole}, {&all}, attributes(0.5, 1));
   const plan::Mesh mesh{{{"cp", 2}, {"tp", 2}}, {}, 4};
   for (int rank = 0; rank < 4; ++rank) {
+    const int64_t early = rank / 2;
     Array part = ones({1, 2, 5}), out = part;
-    call(OpKind::Dropout, {&part, &samples}, {&out},
+    Array places = Array::integers({1, 2}, {early, 3 - early});
+    call(OpKind::Dropout, {&part, &samples, &places}, {&out},
          attributes(0.5, 1, {"dp", "cp", "tp"}), {mesh, rank, 1});
     for (int64_t i = 0; i < out.size(); ++i) {
-      const int64_t row = rank / 2 * 2 + i / 5, column = rank % 2 * 5 + i % 5;
+      const int64_t row = i / 5 == 0 ? early : 3 - early;
+      const int64_t column = rank % 2 * 5 + i % 5;
       EXPECT_EQ(out.get(i), all.get(row * 10 + column));
     }
   }
@@ -74,7 +80,8 @@ TEST(Dropout, ShardsDropWhatTheWholeDrops) {
 TEST(Dropout, OfNothingKeepsAll) {
   Array x = Array::random(DType::bf16, {1, 9}, 1), y = x;
   Array samples = Array::integers({1}, {0}, DType::i64);
-  call(OpKind::Dropout, {&x, &samples}, {&y}, attributes(0, 1));
+  Array places = placesOf(1, 9);
+  call(OpKind::Dropout, {&x, &samples, &places}, {&y}, attributes(0, 1));
   EXPECT_EQ(relativeError(y, x), 0);
 }
 

@@ -116,6 +116,12 @@ struct AttentionCase {
   std::vector<int64_t> segments;
 };
 
+std::vector<Array*> joined(std::vector<Array*> first,
+                           const std::vector<Array*>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 void checkAttention(const AttentionCase& c) {
   const std::vector<int64_t> queryShape = {c.batch, c.sequence, c.heads,
                                            c.width};
@@ -123,16 +129,20 @@ void checkAttention(const AttentionCase& c) {
                                          c.width};
   Array q = real(queryShape, 1), k = real(keyShape, 2), v = real(keyShape, 3);
   Array segments = Array::integers({c.batch, c.sequence}, c.segments);
+  Array places = placesOf(c.batch, c.sequence);
+  const std::vector<Array*> tokens = {&segments, &places, &segments, &places};
   Array out = like(q), lse(DType::f64, {c.batch, c.heads, c.sequence});
   Array dout = real(queryShape, 4), dq = like(q), dk = like(k), dv = like(v);
   const Attributes attributes = {{"causal", c.causal}};
   auto loss = [&] {
-    call(OpKind::Attention, {&q, &k, &v, &segments}, {&out, &lse}, attributes);
+    call(OpKind::Attention, joined({&q, &k, &v}, tokens), {&out, &lse},
+         attributes);
     return dot(out, dout);
   };
   loss();
-  call(OpKind::AttentionBackward, {&dout, &out, &q, &k, &v, &lse, &segments},
-       {&dq, &dk, &dv}, attributes);
+  call(OpKind::AttentionBackward,
+       joined({&dout, &out, &q, &k, &v, &lse}, tokens), {&dq, &dk, &dv},
+       attributes);
   EXPECT_LT(relativeError(dq, centralDifferences(q, loss)), tolerance);
   EXPECT_LT(relativeError(dk, centralDifferences(k, loss)), tolerance);
   EXPECT_LT(relativeError(dv, centralDifferences(v, loss)), tolerance);
@@ -152,6 +162,30 @@ TEST(Gradient, AttentionAcrossTiles) {
   std::vector<int64_t> segments(70, 3);
   std::fill(segments.begin() + 40, segments.end(), 4);
   checkAttention({1, 70, 1, 1, 2, true, segments});
+}
+
+/// Queries that are a part of the row, in another order than their keys.
+TEST(Gradient, AttentionOfSomeQueriesToAllKeys) {
+  Array q = real({1, 4, 2, 3}, 1), k = real({1, 7, 1, 3}, 2),
+        v = real({1, 7, 1, 3}, 3);
+  Array querySegments = Array::integers({1, 4}, {0, 1, 1, 0}),
+        queryPlaces = Array::integers({1, 4}, {1, 6, 3, 2}),
+        keySegments = Array::integers({1, 7}, {1, 0, 0, 1, 1, 0, 1}),
+        keyPlaces = Array::integers({1, 7}, {5, 2, 0, 3, 4, 1, 6});
+  const std::vector<Array*> tokens = {&querySegments, &queryPlaces,
+                                      &keySegments, &keyPlaces};
+  Array out = like(q), lse(DType::f64, {1, 2, 4}), dout = real({1, 4, 2, 3}, 4);
+  Array dq = like(q), dk = like(k), dv = like(v);
+  auto loss = [&] {
+    call(OpKind::Attention, joined({&q, &k, &v}, tokens), {&out, &lse});
+    return dot(out, dout);
+  };
+  loss();
+  call(OpKind::AttentionBackward,
+       joined({&dout, &out, &q, &k, &v, &lse}, tokens), {&dq, &dk, &dv});
+  EXPECT_LT(relativeError(dq, centralDifferences(q, loss)), tolerance);
+  EXPECT_LT(relativeError(dk, centralDifferences(k, loss)), tolerance);
+  EXPECT_LT(relativeError(dv, centralDifferences(v, loss)), tolerance);
 }
 
 TEST(Gradient, Silu) {
@@ -211,11 +245,12 @@ TEST(Gradient, ScaleIsAScale) {
 TEST(Gradient, DropoutIsADropout) {
   Array x = real({2, 3, 7}, 1), y = like(x), dy = real({2, 3, 7}, 2);
   Array dx = like(x), samples = Array::integers({2}, {3, 8}, DType::i64);
+  Array places = placesOf(2, 3);
   const Attributes attributes = {
       {"p", 0.4}, {"seed", int64_t(7)}, {"stream", int64_t(2)}};
-  call(OpKind::Dropout, {&dy, &samples}, {&dx}, attributes);
+  call(OpKind::Dropout, {&dy, &samples, &places}, {&dx}, attributes);
   const Array expected = centralDifferences(x, [&] {
-    call(OpKind::Dropout, {&x, &samples}, {&y}, attributes);
+    call(OpKind::Dropout, {&x, &samples, &places}, {&y}, attributes);
     return dot(y, dy);
   });
   EXPECT_LT(relativeError(dx, expected), tolerance);

@@ -104,6 +104,13 @@ void call(plan::OpKind kind, std::vector<Array*> inputs,
   ASSERT_TRUE(status.isOk()) << status.message();
 }
 
+Array placesOf(int64_t batch, int64_t sequence) {
+  Array result(plan::DType::i32, {batch, sequence});
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.set(i, double(i % sequence));
+  return result;
+}
+
 DType accumulatorOf(DType type) {
   return type == DType::f64 ? DType::f64 : DType::f32;
 }

@@ -59,6 +59,9 @@ void call(plan::OpKind kind, std::vector<Array*> inputs,
           std::vector<Array*> outputs, const Attributes& attributes = {},
           const Place& place = {}, Array* workspace = nullptr);
 
+/// Places 0, 1, ... in each row, i32 [batch, sequence].
+Array placesOf(int64_t batch, int64_t sequence);
+
 /// The type in which sums over elements of `type` are kept.
 plan::DType accumulatorOf(plan::DType type);
 

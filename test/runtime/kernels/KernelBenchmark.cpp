@@ -1,6 +1,6 @@
 // How fast the kernels are on this machine: GFLOP/s of matrix products and
 // attention, GB/s of the rest. Not a test; build and run it by hand:
-//   ninja kernelBenchmark && test/programs/kernelBenchmark [THREADS]
+//   ninja kernelBenchmark && test/programs/kernelBenchmark [THREADS [OP]]
 // Sizes are those of a Llama of about 80M parameters at 2 x 512 tokens.
 
 #include "test/runtime/kernels/Harness.h"
@@ -27,7 +27,9 @@ double secondsNow() {
 
 class Benchmark {
 public:
-  Benchmark(DType type, int threads) : type(type), context(threads) {}
+  /// Of the ops that are called `only`, or of all where that is empty.
+  Benchmark(DType type, int threads, std::string only)
+      : type(type), context(threads), only(std::move(only)) {}
 
   void products() {
     product("q", hidden, hidden);
@@ -42,14 +44,15 @@ public:
     Array k = some({batch, sequence, keyHeads, width}), v = k;
     Array out = q, lse(sums(), {batch, heads, sequence});
     Array segments(DType::i32, {batch, sequence});
+    Array places = placesOf(batch, sequence);
     Array dq = q, dk = k, dv = k, workspace(sums(), {2 * k.size()});
     // Half of the s x s scores, two products forward and five backward.
     const double flops = 2.0 * batch * heads * sequence * sequence * width / 2;
-    time("attention", 2 * flops, 0, OpKind::Attention, {&q, &k, &v, &segments},
-         {&out, &lse});
+    time("attention", 2 * flops, 0, OpKind::Attention,
+         {&q, &k, &v, &segments, &places, &segments, &places}, {&out, &lse});
     time("attention_backward", 5 * flops, 0, OpKind::AttentionBackward,
-         {&out, &out, &q, &k, &v, &lse, &segments}, {&dq, &dk, &dv}, {},
-         &workspace);
+         {&out, &out, &q, &k, &v, &lse, &segments, &places, &segments, &places},
+         {&dq, &dk, &dv}, {}, &workspace);
   }
 
   void rows() {
@@ -58,6 +61,7 @@ public:
     Array rstd(sums(), {tokens}), dw(sums(), {hidden});
     Array positions(DType::i32, {batch, sequence});
     Array samples = Array::integers({batch}, {0, 1}, DType::i64);
+    Array places = placesOf(batch, sequence);
     Array heads4 = some({batch, sequence, heads, width}), turned = heads4;
     const double bytes = double(x.tensor().bytes());
     time("rmsnorm", 0, 2 * bytes, OpKind::RmsNorm, {&x, &w}, {&y, &rstd},
@@ -67,8 +71,8 @@ public:
     time("rope", 0, 2 * bytes, OpKind::Rope, {&heads4, &positions}, {&turned},
          {{"theta", 1e4}});
     time("add", 0, 3 * bytes, OpKind::Add, {&x, &y}, {&y});
-    time("dropout", 0, 2 * bytes, OpKind::Dropout, {&x, &samples}, {&y},
-         {{"p", 0.1}});
+    time("dropout", 0, 2 * bytes, OpKind::Dropout, {&x, &samples, &places},
+         {&y}, {{"p", 0.1}});
   }
 
   void feedForward() {
@@ -143,6 +147,8 @@ private:
   void time(const std::string& name, double flops, double bytes, OpKind kind,
             std::vector<Array*> inputs, std::vector<Array*> outputs,
             const Attributes& attributes = {}, Array* workspace = nullptr) {
+    if (!only.empty() && name != only)
+      return;
     plan::Op op;
     op.kind = kind;
     op.name = name;
@@ -175,11 +181,12 @@ private:
 
   DType type;
   device::CpuContext context;
+  std::string only;
 };
 
-void run(const char* title, DType type, int threads) {
+void run(const char* title, DType type, int threads, const std::string& only) {
   std::printf("%s, %d threads\n", title, threads);
-  Benchmark benchmark(type, threads);
+  Benchmark benchmark(type, threads, only);
   benchmark.products();
   benchmark.attention();
   benchmark.rows();
@@ -194,6 +201,7 @@ void run(const char* title, DType type, int threads) {
 
 int main(int count, char** arguments) {
   const int threads = count > 1 ? std::atoi(arguments[1]) : 2;
-  reciperun::kernels::run("f32", reciperun::plan::DType::f32, threads);
-  reciperun::kernels::run("bf16", reciperun::plan::DType::bf16, threads);
+  const std::string only = count > 2 ? arguments[2] : "";
+  reciperun::kernels::run("f32", reciperun::plan::DType::f32, threads, only);
+  reciperun::kernels::run("bf16", reciperun::plan::DType::bf16, threads, only);
 }

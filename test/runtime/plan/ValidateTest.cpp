@@ -178,7 +178,7 @@ TEST(Validate, attributesThatKernelsKnow) {
       "has `scaling` = `yarn`, which is not known");
   EXPECT_REFUSED(
       (addBuffer(p, "samples", DType::i64, {1}),
-       p.functions[0].ops = {makeOp(OpKind::Dropout, "drop", {6, 16}, {6})},
+       p.functions[0].ops = {makeOp(OpKind::Dropout, "drop", {6, 16, 0}, {6})},
        p.functions[0].ops[0].attributes = {{"axes",
                                             std::vector<std::string>{"dp"}}}),
       "has 1 `axes` for 3 dimensions");
