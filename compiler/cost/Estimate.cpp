@@ -1,17 +1,20 @@
 // Memory by category, and a roofline for the time (Williams et al. 2009).
 //
-// Each op of the schedule `train` takes the longer of its arithmetic at the
-// device's peak and its traffic at the memory's bandwidth; a collective takes
-// what a ring sends over the link. Ops follow one another: this version
-// overlaps nothing. Real kernels stay below the roof, so the time is a bound
-// that a good implementation approaches.
+// Each op of a function takes the longer of its arithmetic at the device's peak
+// and its traffic at the memory's bandwidth; a collective takes what a ring
+// sends over the link. Ops follow one another: this version overlaps nothing
+// but what stages send. The step is the schedule `train` of all stages side by
+// side. Real kernels stay below the roof, so the time is a bound that a good
+// implementation approaches.
 
 #include "compiler/cost/Estimate.h"
 
 #include "compiler/cost/Flops.h"
+#include "compiler/cost/Timeline.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace recipec::cost {
 namespace {
@@ -67,44 +70,65 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
                   trafficOf(program, op) / device.bandwidth);
 }
 
-/// What one run of a function costs.
-struct FunctionCost {
-  double flops = 0;
-  double seconds = 0;
-};
-
-FunctionCost costOf(const ir::Module& program, const ir::Function& function,
-                    const Device& device) {
-  FunctionCost cost;
-  for (const ir::Op& op : function.ops) {
-    cost.flops += wholeFlops(program, op);
-    cost.seconds += secondsOf(program, op, device);
-  }
-  return cost;
-}
-
-FunctionCost costOfTraining(const ir::Module& program, const Device& device) {
-  FunctionCost total;
-  std::map<std::string, FunctionCost> costs;
-  for (const ir::Function& function : program.functions)
-    costs[function.name] = costOf(program, function, device);
-  for (const ir::Schedule& schedule : program.schedules) {
-    if (schedule.name != "train")
-      continue;
-    for (const ir::Step& step : schedule.steps) {
-      total.flops += costs[step.function].flops;
-      total.seconds += costs[step.function].seconds;
-    }
+/// FLOPs of the whole job in one step: those of every run of a function, which
+/// the ranks of its stage share.
+double stepFlops(const std::vector<ir::Module>& stages) {
+  double total = 0;
+  for (const ir::Module& stage : stages) {
+    std::map<std::string, double> costs;
+    for (const ir::Function& function : stage.functions)
+      for (const ir::Op& op : function.ops)
+        costs[function.name] += wholeFlops(stage, op);
+    for (const ir::Schedule& schedule : stage.schedules)
+      if (schedule.name == "train")
+        for (const ir::Step& step : schedule.steps)
+          if (step.kind == ir::Step::Kind::run)
+            total += costs[step.function];
   }
   return total;
 }
 
-int64_t layerCount(const ir::Module& program) {
-  int last = -1;
-  for (const ir::Function& function : program.functions)
-    for (const ir::Op& op : function.ops)
-      last = std::max(last, op.layer);
-  return last + 1;
+double functionSeconds(const ir::Module& stage, const ir::Function& function,
+                       const Device& device) {
+  double seconds = 0;
+  for (const ir::Op& op : function.ops)
+    seconds += secondsOf(stage, op, device);
+  return seconds;
+}
+
+Timeline trainTimeline(const std::vector<ir::Module>& stages,
+                       const Device& device) {
+  std::vector<std::map<std::string, double>> seconds(stages.size());
+  for (size_t i = 0; i < stages.size(); ++i)
+    for (const ir::Function& function : stages[i].functions)
+      seconds[i][function.name] = functionSeconds(stages[i], function, device);
+  return simulate(
+      stages, "train",
+      [&](int stage, const ir::Function& function) {
+        return seconds[size_t(stage)].at(function.name);
+      },
+      [&](int stage, const ir::Transfer& transfer) {
+        return double(ir::localBytes(stages[size_t(stage)], transfer.value)) /
+               device.linkBandwidth;
+      });
+}
+
+/// In the order of the model: chunk by chunk of each stage, and the next
+/// chunks.
+std::vector<int64_t> layersPerChunk(const std::vector<ir::Module>& stages) {
+  std::map<std::pair<int, int>, std::set<int>> layers; // by chunk and stage
+  for (const ir::Module& stage : stages)
+    for (const ir::Function& function : stage.functions)
+      if (function.name.starts_with("forward") ||
+          function.name.starts_with("step"))
+        for (const ir::Op& op : function.ops)
+          if (auto& chunk = layers[{function.chunk, stage.stage}];
+              op.layer >= 0)
+            chunk.insert(op.layer);
+  std::vector<int64_t> counts;
+  for (const auto& [chunk, numbers] : layers)
+    counts.push_back(int64_t(numbers.size()));
+  return counts;
 }
 
 int64_t rankCount(const ir::Module& program) {
@@ -112,6 +136,25 @@ int64_t rankCount(const ir::Module& program) {
   for (const ir::Axis& axis : program.axes)
     ranks *= axis.size;
   return ranks;
+}
+
+/// What a rank writes at most: weights and moments of its parts, and frozen
+/// parameters whole.
+int64_t stateBytes(const ir::Module& program) {
+  int64_t bytes = 0;
+  for (const ir::Region& region : program.regions)
+    for (ir::ValueId value : {region.master, region.momentM, region.momentV})
+      bytes += ir::localBytes(program, value);
+  for (const ir::Param& param : program.params)
+    if (!param.trainable)
+      bytes += ir::localBytes(program, param.value);
+  return bytes;
+}
+
+bool stagesCheckpoints(const recipe::Recipe& recipe) {
+  return recipe.string("task") != "generate" &&
+         !recipe.at("checkpoint.every").isNone() &&
+         recipe.boolean("checkpoint.async");
 }
 
 } // namespace
@@ -136,28 +179,40 @@ MemoryTable memoryTable(const ir::Module& program,
   table.library = recipe.count("cluster.hardware.library");
   table.arena = program.arenaBytes;
   table.total = table.arena + table.library;
+  if (stagesCheckpoints(recipe))
+    table.host = stateBytes(program);
+  if (recipe.string("cluster.hardware.kind") == "cpu")
+    table.total += table.host;
   table.capacity = recipe.count("cluster.hardware.memory");
   return table;
 }
 
-Estimate estimate(const ir::Module& program, const recipe::Recipe& recipe) {
+Estimate estimate(const std::vector<ir::Module>& stages,
+                  const recipe::Recipe& recipe) {
   Estimate estimate;
-  Device device = deviceOf(program, recipe);
-  FunctionCost step = costOfTraining(program, device);
-  estimate.memory = memoryTable(program, recipe);
-  estimate.ranks = int(rankCount(program));
-  estimate.layersPerChunk = {layerCount(program)};
-  estimate.flopsPerStep = step.flops;
+  Device device = deviceOf(stages[0], recipe);
+  for (const ir::Module& stage : stages)
+    estimate.stages.push_back(memoryTable(stage, recipe));
+  estimate.memory =
+      *std::max_element(estimate.stages.begin(), estimate.stages.end(),
+                        [](const MemoryTable& left, const MemoryTable& right) {
+                          return left.total < right.total;
+                        });
+  Timeline timeline = trainTimeline(stages, device);
+  estimate.ranks = int(rankCount(stages[0]));
+  estimate.layersPerChunk = layersPerChunk(stages);
+  estimate.flopsPerStep = stepFlops(stages);
   estimate.peakFlops = device.flops;
-  estimate.stepSeconds = step.seconds;
-  if (step.seconds <= 0)
+  estimate.stepSeconds = timeline.end;
+  estimate.bubble = bubbleFraction(timeline);
+  if (timeline.end <= 0)
     return estimate;
   double tokens = double(recipe.integer("batch.global")) *
                   double(recipe.integer("data.sequence"));
   double ranks = double(estimate.ranks);
-  estimate.tokensPerSecondPerRank = tokens / step.seconds / ranks;
-  estimate.tflopsPerRank = step.flops / step.seconds / ranks / 1e12;
-  estimate.mfu = step.flops / (step.seconds * ranks * device.flops);
+  estimate.tokensPerSecondPerRank = tokens / timeline.end / ranks;
+  estimate.tflopsPerRank = estimate.flopsPerStep / timeline.end / ranks / 1e12;
+  estimate.mfu = estimate.flopsPerStep / (timeline.end * ranks * device.flops);
   return estimate;
 }
 

@@ -6,6 +6,8 @@
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
+#include <vector>
+
 namespace recipec::cost {
 
 /// Bytes of one rank by category, as the memory pass placed them.
@@ -16,31 +18,34 @@ struct MemoryTable {
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena, from the hardware's record
-  int64_t arena = 0;   // the sum of all but `library`
-  int64_t total = 0;   // arena + library
+  int64_t host = 0;  // the copy that an asynchronous checkpoint is written from
+  int64_t arena = 0; // the sum of all but `library` and `host`
+  int64_t total = 0; // arena + library, and host where it is the device
   int64_t capacity = 0;
 
   bool fits() const { return total <= capacity; }
 };
 
 struct Estimate {
-  MemoryTable memory;
+  MemoryTable memory;              // of the stage that takes most
+  std::vector<MemoryTable> stages; // of each
   int ranks = 1;
   std::vector<int64_t> layersPerChunk;
   double flopsPerStep = 0; // of the whole job
   double peakFlops = 0;    // of one rank, in the compute type
   double stepSeconds = 0;
+  double bubble = 0; // part of it in which a stage waits for others
   double tokensPerSecondPerRank = 0;
   double tflopsPerRank = 0;
   /// flopsPerStep / (stepSeconds * ranks * peakFlops)
   double mfu = 0;
 };
 
-MemoryTable memoryTable(const ir::Module& program,
-                        const recipe::Recipe& recipe);
+MemoryTable memoryTable(const ir::Module& stage, const recipe::Recipe& recipe);
 
 /// Needs placements. Without a schedule `train` the figures of a step stay 0.
-Estimate estimate(const ir::Module& program, const recipe::Recipe& recipe);
+Estimate estimate(const std::vector<ir::Module>& stages,
+                  const recipe::Recipe& recipe);
 
 } // namespace recipec::cost
 

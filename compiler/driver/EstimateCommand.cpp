@@ -20,13 +20,17 @@ using Json = nlohmann::ordered_json;
 
 Json jsonOf(const cost::Estimate& estimate) {
   const cost::MemoryTable& memory = estimate.memory;
-  Json stage = {{"total_bytes", memory.total}};
-  for (const MemoryRow& row : memoryRows(memory))
-    stage[std::string(row.name)] = row.bytes;
+  Json stages = Json::array();
+  for (const cost::MemoryTable& each : estimate.stages) {
+    Json stage = {{"total_bytes", each.total}};
+    for (const MemoryRow& row : memoryRows(each))
+      stage[std::string(row.name)] = row.bytes;
+    stages.push_back(std::move(stage));
+  }
   return {
       {"fits", memory.fits()},
       {"capacity_bytes", memory.capacity},
-      {"stages", Json::array({std::move(stage)})},
+      {"stages", std::move(stages)},
       {"flops_per_step", estimate.flopsPerStep},
       {"step_seconds", estimate.stepSeconds},
       {"tokens_per_second_per_rank", estimate.tokensPerSecondPerRank},
@@ -48,9 +52,13 @@ void printLine(std::ostream& out, const char* name, const char* format,
 void printTables(const Compilation& compilation, std::ostream& out) {
   const cost::Estimate& estimate = compilation.estimate;
   out << '`' << compilation.recipe.name << "` on " << estimate.ranks << " x "
-      << compilation.recipe.string("cluster.hardware.name")
-      << "\n\nmemory of a rank, in bytes\n"
-      << memoryTableText(estimate.memory);
+      << compilation.recipe.string("cluster.hardware.name") << "\n";
+  for (size_t i = 0; i < estimate.stages.size(); ++i) {
+    out << "\nmemory of a rank";
+    if (estimate.stages.size() > 1)
+      out << " of stage " << i;
+    out << ", in bytes\n" << memoryTableText(estimate.stages[i]);
+  }
   if (estimate.stepSeconds <= 0)
     return;
   out << "\na step at best: bounds, by a roofline over the device's figures\n";
@@ -60,6 +68,8 @@ void printTables(const Compilation& compilation, std::ostream& out) {
             estimate.tokensPerSecondPerRank);
   printLine(out, "TFLOP/s of a rank, at most", "%.4g", estimate.tflopsPerRank);
   printLine(out, "MFU, at most", "%.1f %%", 100 * estimate.mfu);
+  if (estimate.stages.size() > 1)
+    printLine(out, "bubble", "%.1f %%", 100 * estimate.bubble);
 }
 
 /// A point of a sweep, estimated.

@@ -146,6 +146,16 @@ std::string largestCategories(const cost::MemoryTable& memory) {
   return text;
 }
 
+/// The stage that takes most.
+const ir::Module& fullest(const Compilation& compilation) {
+  const std::vector<cost::MemoryTable>& stages = compilation.estimate.stages;
+  size_t stage = 0;
+  for (size_t i = 1; i < stages.size(); ++i)
+    if (stages[i].total > stages[stage].total)
+      stage = i;
+  return compilation.stages[stage];
+}
+
 /// The setting that the memory depends on most.
 const char* culprit(const Compilation& compilation) {
   const cost::MemoryTable& memory = compilation.estimate.memory;
@@ -171,7 +181,7 @@ bool checkFit(Session& session, diag::Engine& engine,
           formatBytes(memory.capacity));
   builder.note("the largest parts are " + largestCategories(memory));
   std::string buffers;
-  for (const LargestBuffer& buffer : largestBuffers(compilation.program, 3))
+  for (const LargestBuffer& buffer : largestBuffers(fullest(compilation), 3))
     buffers += (buffers.empty() ? "`" : ", `") + buffer.name + "` " +
                formatBytes(buffer.bytes);
   builder.note("the largest buffers are " + buffers);

@@ -21,10 +21,13 @@ std::string formatBytes(int64_t bytes) {
 }
 
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
-  return {
+  std::vector<MemoryRow> rows = {
       {"parameters", memory.parameters}, {"gradients", memory.gradients},
       {"optimizer", memory.optimizer},   {"activations", memory.activations},
       {"workspace", memory.workspace},   {"library", memory.library}};
+  if (memory.host > 0)
+    rows.push_back({"host", memory.host});
+  return rows;
 }
 
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,

@@ -19,7 +19,8 @@ struct MemoryRow {
   std::string_view name; // `parameters`
   int64_t bytes = 0;
 };
-/// The categories in the order of the table, `library` last.
+/// The categories in the order of the table; `library` and, where asynchronous
+/// checkpoints take it, `host` are outside the arena.
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory);
 
 struct LargestBuffer {

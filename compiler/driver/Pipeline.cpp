@@ -19,6 +19,7 @@
 #include "compiler/passes/PlanMemory.h"
 #include "compiler/passes/Schedule.h"
 #include "compiler/passes/Shard.h"
+#include "compiler/passes/Stages.h"
 #include "compiler/sema/Analyze.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -70,7 +71,13 @@ void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("set `cluster.ranks` and the degrees of `parallel` to 1");
 }
 
-void lowerTraining(ir::Module& program, const recipe::Recipe& recipe) {
+void verify(const std::vector<ir::Module>& stages, const char* pass) {
+  for (const ir::Module& stage : stages)
+    verify(stage, pass);
+}
+
+std::vector<ir::Module> lowerTraining(ir::Module program,
+                                      const recipe::Recipe& recipe) {
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::differentiate(program);
@@ -79,10 +86,15 @@ void lowerTraining(ir::Module& program, const recipe::Recipe& recipe) {
   verify(program, "evaluate");
   passes::accumulate(program);
   verify(program, "accumulate");
-  passes::addOptimizer(program, recipe);
-  verify(program, "optimizer");
-  passes::addSchedules(program, recipe);
-  verify(program, "schedule");
+  std::vector<ir::Module> stages =
+      passes::splitStages(std::move(program), recipe);
+  verify(stages, "split stages");
+  for (ir::Module& stage : stages)
+    passes::addOptimizer(stage, recipe);
+  verify(stages, "optimizer");
+  passes::addSchedules(stages, recipe);
+  verify(stages, "schedule");
+  return stages;
 }
 
 void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
@@ -97,19 +109,39 @@ void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
 /// exported model. `data.train` stays: whether it holds messages decides the
 /// form of a prompt.
 constexpr const char* generationSettings[] = {
-    "task=\"generate\"",       "adapter=none",    "weights=none",
-    "tokenizer=none",          "cluster.ranks=1", "parallel.tp=1",
-    "parallel.dp=1",           "batch.global=1",  "batch.micro=1",
-    "parallel.sequence=false", "data.valid=none", "export.hf=none",
+    "task=\"generate\"",
+    "adapter=none",
+    "weights=none",
+    "tokenizer=none",
+    "cluster.ranks=1",
+    "parallel.tp=1",
+    "parallel.dp=1",
+    "batch.global=1",
+    "batch.micro=1",
+    "parallel.cp=1",
+    "parallel.pp=1",
+    "parallel.vp=1",
+    "parallel.ep=1",
+    "parallel.etp=1",
+    "parallel.schedule=auto",
+    "parallel.layers=auto",
+    "parallel.shard_instances=1",
+    "parallel.cp_a2a=auto",
+    "parallel.sequence=false",
+    "data.valid=none",
+    "export.hf=none",
+    "checkpoint.every=none",
+    "checkpoint.keep_top=0",
 };
 
 plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   const cost::Estimate& estimate = compilation.estimate;
-  const cost::MemoryTable& memory = estimate.memory;
   emit::Findings findings;
-  findings.memory = {memory.parameters,  memory.gradients, memory.optimizer,
-                     memory.activations, memory.workspace, memory.library,
-                     memory.arena,       memory.total,     memory.capacity};
+  for (const cost::MemoryTable& memory : estimate.stages)
+    findings.memory.push_back({memory.parameters, memory.gradients,
+                               memory.optimizer, memory.activations,
+                               memory.workspace, memory.library, memory.host,
+                               memory.arena, memory.total, memory.capacity});
   findings.prediction = {estimate.flopsPerStep, estimate.peakFlops,
                          estimate.stepSeconds};
   if (generates(compilation.recipe))
@@ -117,7 +149,7 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
                             std::end(passes::generationBuckets));
   findings.generation = std::move(generation);
   plan::Plan result =
-      emit::emit(compilation.program, compilation.recipe, std::move(findings));
+      emit::emit(compilation.stages, compilation.recipe, std::move(findings));
   reciperun::Status status = plan::validate(result);
   if (!status)
     fail("emit", status.message());
@@ -180,21 +212,25 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
   return graph;
 }
 
-std::optional<ir::Module> makeProgram(ir::Module graph,
-                                      const recipe::Recipe& recipe,
-                                      diag::Engine& engine) {
+std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
+                                                   const recipe::Recipe& recipe,
+                                                   diag::Engine& engine) {
   ir::Module program = std::move(graph);
   passes::fuse(program);
   verify(program, "fuse");
-  if (generates(recipe))
+  std::vector<ir::Module> stages;
+  if (generates(recipe)) {
     lowerGeneration(program, recipe, engine);
-  else
-    lowerTraining(program, recipe);
+    stages.push_back(std::move(program));
+  } else {
+    stages = lowerTraining(std::move(program), recipe);
+  }
   if (engine.hasErrors())
     return std::nullopt;
-  passes::planMemory(program);
-  verify(program, "plan memory");
-  return program;
+  for (ir::Module& stage : stages)
+    passes::planMemory(stage);
+  verify(stages, "plan memory");
+  return stages;
 }
 
 std::optional<Compilation> compile(Session& session, diag::Engine& engine,
@@ -206,12 +242,12 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   std::optional<ir::Module> graph = makeGraph(*recipe, engine);
   if (!graph)
     return std::nullopt;
-  std::optional<ir::Module> program =
+  std::optional<std::vector<ir::Module>> stages =
       makeProgram(std::move(*graph), *recipe, engine);
-  if (!program)
+  if (!stages)
     return std::nullopt;
-  cost::Estimate estimate = cost::estimate(*program, *recipe);
-  return Compilation{std::move(*recipe), std::move(*program),
+  cost::Estimate estimate = cost::estimate(*stages, *recipe);
+  return Compilation{std::move(*recipe), std::move(*stages),
                      std::move(estimate)};
 }
 

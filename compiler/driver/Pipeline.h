@@ -5,7 +5,7 @@
 //   → build → check sizes
 //   → adapt               Graph      makeGraph
 //   → fuse → check divisibility → shard
-//   → differentiate → evaluate → accumulate
+//   → differentiate → evaluate → accumulate → split stages
 //   → optimizer → schedule
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan
@@ -23,6 +23,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <optional>
+#include <vector>
 
 namespace recipec::driver {
 
@@ -36,15 +37,15 @@ evaluateRecipe(Session& session, diag::Engine& engine,
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine);
 
-/// What every rank runs, with addresses; of the recipe's task.
-std::optional<ir::Module> makeProgram(ir::Module graph,
-                                      const recipe::Recipe& recipe,
-                                      diag::Engine& engine);
+/// What the ranks of each stage run, with addresses; of the recipe's task.
+std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
+                                                   const recipe::Recipe& recipe,
+                                                   diag::Engine& engine);
 
 /// All phases' results up to the Program.
 struct Compilation {
   recipe::Recipe recipe;
-  ir::Module program;
+  std::vector<ir::Module> stages;
   cost::Estimate estimate;
 };
 

@@ -10,8 +10,8 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/ScheduleReport.h"
 #include "compiler/ir/Print.h"
-#include "compiler/passes/Schedule.h"
 #include "compiler/recipe/Print.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -69,32 +69,43 @@ Text emitProgram(Session& session, diag::Engine& engine) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
-  return ir::print(compilation->program);
+  std::string text;
+  for (const ir::Module& stage : compilation->stages)
+    text += (text.empty() ? "" : "\n") + ir::print(stage);
+  return text;
 }
 
 Text emitSchedule(Session& session, diag::Engine& engine) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
-  return passes::drawSchedules(compilation->program);
+  return scheduleText(compilation->stages);
 }
 
-/// The table is printed also when it is too much; then with the diagnostic.
+/// The tables are printed also when they are too much; then with the
+/// diagnostic.
 Text emitMemory(Session& session, diag::Engine& engine) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
-  const ir::Module& program = compilation->program;
-  std::string text =
-      "memory of each of the " + std::to_string(compilation->estimate.ranks) +
-      " ranks, in bytes\n" + memoryTableText(compilation->estimate.memory) +
-      "\nlargest buffers\n";
-  for (const LargestBuffer& buffer : largestBuffers(program, 16)) {
-    char line[64];
-    std::snprintf(line, sizeof line, "  %-12s %16lld  ",
-                  buffer.category.c_str(),
-                  static_cast<long long>(buffer.bytes));
-    text += line + buffer.name + '\n';
+  const std::vector<ir::Module>& stages = compilation->stages;
+  int64_t ranks = compilation->estimate.ranks / int64_t(stages.size());
+  std::string text;
+  for (const ir::Module& stage : stages) {
+    text += (text.empty() ? "" : "\n");
+    text += "memory of each of the " + std::to_string(ranks) + " ranks";
+    if (stages.size() > 1)
+      text += " of stage " + std::to_string(stage.stage);
+    text += ", in bytes\n" +
+            memoryTableText(compilation->estimate.stages[size_t(stage.stage)]) +
+            "\nlargest buffers\n";
+    for (const LargestBuffer& buffer : largestBuffers(stage, 16)) {
+      char line[64];
+      std::snprintf(line, sizeof line, "  %-12s %16lld  ",
+                    buffer.category.c_str(),
+                    static_cast<long long>(buffer.bytes));
+      text += line + buffer.name + '\n';
+    }
   }
   checkFit(session, engine, *compilation);
   return text;

@@ -114,6 +114,11 @@ std::optional<std::vector<Job>> prepare(Session& session) {
   return jobs;
 }
 
+/// What a table's `host` adds to the line of the predicted memory.
+std::string hostText(const cost::MemoryTable& memory) {
+  return memory.host > 0 ? ", checkpoints " + formatBytes(memory.host) : "";
+}
+
 /// Writes the plan and launches it; gives the exit code.
 int launchJob(const Job& job, const fs::path& runtime,
               const Invocation& invocation) {
@@ -131,7 +136,8 @@ int launchJob(const Job& job, const fs::path& runtime,
   invocation.out << "predicted memory of a rank: "
                  << formatBytes(job.memory.total) << " (arena "
                  << formatBytes(job.memory.arena) << ", libraries "
-                 << formatBytes(job.memory.library) << ")\n"
+                 << formatBytes(job.memory.library) << hostText(job.memory)
+                 << ")\n"
                  << std::flush;
   LaunchResult result =
       launch(launchCommand(runtime, job.plan.mesh.ranks, path));

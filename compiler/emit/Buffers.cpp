@@ -90,6 +90,7 @@ private:
     if (size_t rank = rows[size_t(placement.value)])
       buffer.shape = folded(buffer.shape, rank);
     buffer.offset = placement.offset;
+    buffer.slots = placement.slots;
     buffer.slotStride = placement.slotStride;
     made.numberOf[size_t(placement.value)] = int(made.buffers.size());
     made.buffers.push_back(std::move(buffer));

@@ -1,6 +1,7 @@
-// Writes a plan section by section: mesh and groups, memory and buffers,
-// parameters and regions, functions and schedules, what the host fills and
-// reads, then the recipe's settings and the prediction.
+// Writes a plan section by section: mesh and groups, the parameters of all
+// stages; stage by stage memory and buffers, regions, functions, transfers and
+// schedules, what the host fills and reads; then the recipe's settings and the
+// prediction.
 
 #include "compiler/emit/Emit.h"
 
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 namespace recipec::emit {
 namespace {
@@ -36,27 +38,29 @@ plan::OpKind planKind(ir::OpKind kind) {
 
 class Emitter {
 public:
-  Emitter(const ir::Module& program, const recipe::Recipe& recipe,
+  Emitter(const std::vector<ir::Module>& stages, const recipe::Recipe& recipe,
           Findings findings)
-      : program(program), recipe(recipe), findings(std::move(findings)),
-        buffers(makeBuffers(program)) {}
+      : stages(stages), recipe(recipe), findings(std::move(findings)) {}
 
   plan::Plan run();
 
 private:
   void mesh();
   void parameters();
-  void regions();
-  void functions();
-  void schedules();
-  void hostBuffers();
+  plan::Stage stage(const ir::Module& module);
+  void holdings(plan::Stage& made) const;
+  void regions(plan::Stage& made);
+  void functions(plan::Stage& made);
+  void transfers(plan::Stage& made) const;
+  void schedules(plan::Stage& made) const;
+  void hostBuffers(plan::Stage& made) const;
   void buckets();
   void settings();
 
   plan::Op op(const ir::Op& op);
-  plan::Parameter parameter(const ir::Param& param);
+  plan::Parameter parameter(const ir::Module& module, const ir::Param& param);
   void addGroup(const std::string& name, AxisSet axes);
-  int group(AxisSet axes);
+  int group(const ir::Op& op);
   std::string groupName(AxisSet axes);
   void listGroup(const std::string& name);
   int groupOf(const std::string& name) const;
@@ -64,16 +68,19 @@ private:
   int bound(const std::string& role) const;
   int64_t vocabulary() const;
 
-  const ir::Module& program;
+  const std::vector<ir::Module>& stages;
   const recipe::Recipe& recipe;
   Findings findings;
-  Buffers buffers;
+  const ir::Module* current = nullptr; // the stage that is written
+  Buffers buffers;                     // its buffers
+  std::map<std::string, int> numbers;  // of parameters, by name
   plan::Plan result;
 };
 
 // ---- the mesh
 
 void Emitter::mesh() {
+  const ir::Module& program = stages[0];
   for (const ir::Axis& axis : program.axes) {
     result.mesh.axes.push_back({axis.name, axis.size});
     result.mesh.ranks *= axis.size;
@@ -87,20 +94,34 @@ void Emitter::mesh() {
 
 void Emitter::addGroup(const std::string& name, AxisSet axes) {
   plan::Group made{name, {}};
-  for (size_t i = 0; i < program.axes.size(); ++i)
+  for (size_t i = 0; i < stages[0].axes.size(); ++i)
     if (axes.contains(ir::AxisId(i)))
-      made.axes.push_back(program.axes[i].name);
+      made.axes.push_back(stages[0].axes[i].name);
   result.mesh.groups.push_back(std::move(made));
 }
 
-/// The group over which a collective runs: one is listed for each set of axes.
-int Emitter::group(AxisSet axes) {
-  return groupOf(groupName(axes));
+/// The group over which a collective runs: one is listed for each set of axes,
+/// and for each choice of stages.
+int Emitter::group(const ir::Op& op) {
+  std::string name = groupName(op.group);
+  auto chosen = op.attributes.find("stages");
+  if (chosen == op.attributes.end())
+    return groupOf(name);
+  const plan::Group whole = result.mesh.groups[size_t(groupOf(name))];
+  plan::Group part = whole;
+  for (const std::string& stage :
+       std::get<std::vector<std::string>>(chosen->second)) {
+    part.name += "." + stage;
+    part.stages.push_back(std::stoi(stage));
+  }
+  if (groupOf(part.name) < 0)
+    result.mesh.groups.push_back(part);
+  return groupOf(part.name);
 }
 
 /// The name by which the plan knows a set of axes; empty for none.
 std::string Emitter::groupName(AxisSet axes) {
-  std::string name = ir::groupName(program, axes);
+  std::string name = ir::groupName(stages[0], axes);
   if (!name.empty() && groupOf(name) < 0)
     addGroup(name, axes);
   return name;
@@ -108,7 +129,7 @@ std::string Emitter::groupName(AxisSet axes) {
 
 /// Attributes name sets of axes, too.
 void Emitter::listGroup(const std::string& name) {
-  groupName(ir::findGroup(program, name));
+  groupName(ir::findGroup(stages[0], name));
 }
 
 int Emitter::groupOf(const std::string& name) const {
@@ -120,43 +141,64 @@ int Emitter::groupOf(const std::string& name) const {
 
 // ---- memory and parameters
 
-plan::Parameter Emitter::parameter(const ir::Param& param) {
+plan::Parameter Emitter::parameter(const ir::Module& module,
+                                   const ir::Param& param) {
   plan::Parameter made;
-  const ir::Value& value = program[param.value];
+  const ir::Value& value = module[param.value];
   made.name = param.name;
   for (size_t i = 0; i < value.dims.size(); ++i) {
-    made.globalShape.push_back(program[value.dims[i]].size);
+    made.globalShape.push_back(module[value.dims[i]].size);
     made.shardAxes.push_back(groupName(value.sharding.dims[i]));
   }
   made.init = {param.init.kind, param.init.scale};
   made.trainable = param.trainable;
   made.adapter = param.adapter;
-  made.value = buffers.number(param.value);
-  made.gradient = buffers.number(param.gradient);
   made.hfName = param.hfName;
   made.hfShape = param.hfShape;
-  made.loraA = int(param.loraA);
-  made.loraB = int(param.loraB);
   made.loraScale = param.loraScale;
   return made;
 }
 
+/// Those of all stages; what several share is listed once.
 void Emitter::parameters() {
-  for (const ir::Param& param : program.params)
-    result.parameters.push_back(parameter(param));
+  for (const ir::Module& module : stages)
+    for (const ir::Param& param : module.params) {
+      auto [place, isNew] =
+          numbers.emplace(param.name, int(result.parameters.size()));
+      if (isNew)
+        result.parameters.push_back(parameter(module, param));
+      result.parameters[size_t(place->second)].stages.push_back(module.stage);
+    }
+  for (const ir::Module& module : stages)
+    for (const ir::Param& param : module.params) {
+      if (param.loraA == ir::ParamId::none)
+        continue;
+      plan::Parameter& made = result.parameters[size_t(numbers.at(param.name))];
+      made.loraA = numbers.at(module[param.loraA].name);
+      made.loraB = numbers.at(module[param.loraB].name);
+    }
 }
 
-void Emitter::regions() {
-  for (const ir::Region& region : program.regions) {
-    plan::Region made;
-    made.name = region.name;
-    made.elements = region.elements;
-    made.param = buffers.number(region.param);
-    made.master = buffers.number(region.master);
-    made.shardAxis = groupName(region.shard);
+void Emitter::holdings(plan::Stage& made) const {
+  for (const ir::Param& param : current->params)
+    made.holdings.push_back({numbers.at(param.name),
+                             buffers.number(param.value),
+                             buffers.number(param.gradient)});
+}
+
+void Emitter::regions(plan::Stage& made) {
+  for (const ir::Region& region : current->regions) {
+    plan::Region flat;
+    flat.name = region.name;
+    flat.elements = region.elements;
+    flat.param = buffers.number(region.param);
+    flat.master = buffers.number(region.master);
+    flat.momentM = buffers.number(region.momentM);
+    flat.momentV = buffers.number(region.momentV);
+    flat.shardAxis = groupName(region.shard);
     for (ir::ParamId param : region.params)
-      made.parameters.push_back(int(param));
-    result.regions.push_back(std::move(made));
+      flat.parameters.push_back(numbers.at((*current)[param].name));
+    made.regions.push_back(std::move(flat));
   }
 }
 
@@ -171,11 +213,11 @@ plan::Op Emitter::op(const ir::Op& op) {
   for (ValueId value : op.results)
     made.outputs.push_back(buffers.number(value));
   if (ir::isCollective(op.kind))
-    made.group = group(op.group);
+    made.group = group(op);
   for (const auto& attribute : op.attributes) {
     if (attribute.first == "workspace")
       made.workspace = bound("workspace");
-    else
+    else if (attribute.first != "stages")
       made.attributes.push_back(attribute);
     if (attribute.first == "axis")
       listGroup(std::get<std::string>(attribute.second));
@@ -187,49 +229,70 @@ plan::Op Emitter::op(const ir::Op& op) {
   return made;
 }
 
-void Emitter::functions() {
-  for (const ir::Function& function : program.functions) {
-    plan::Function made;
-    made.name = function.name;
+void Emitter::functions(plan::Stage& made) {
+  for (const ir::Function& function : current->functions) {
+    plan::Function& written = made.functions.emplace_back();
+    written.name = function.name;
     for (const ir::Op& each : function.ops)
-      made.ops.push_back(op(each));
-    result.functions.push_back(std::move(made));
+      written.ops.push_back(op(each));
   }
 }
 
 int Emitter::functionNumber(const std::string& name) const {
-  for (size_t i = 0; i < program.functions.size(); ++i)
-    if (program.functions[i].name == name)
+  for (size_t i = 0; i < current->functions.size(); ++i)
+    if (current->functions[i].name == name)
       return int(i);
   return -1;
 }
 
-void Emitter::schedules() {
-  for (const ir::Schedule& schedule : program.schedules) {
-    plan::Schedule made;
-    made.name = schedule.name;
+void Emitter::transfers(plan::Stage& made) const {
+  for (const ir::Transfer& transfer : current->transfers) {
+    bool isSend = transfer.kind == ir::Transfer::Kind::send;
+    made.transfers.push_back(
+        {isSend ? plan::Transfer::Kind::send : plan::Transfer::Kind::receive,
+         buffers.number(transfer.value), transfer.peer, transfer.channel});
+  }
+}
+
+plan::Step::Kind planKind(ir::Step::Kind kind) {
+  switch (kind) {
+  case ir::Step::Kind::load:
+    return plan::Step::Kind::load;
+  case ir::Step::Kind::run:
+    return plan::Step::Kind::run;
+  case ir::Step::Kind::send:
+    return plan::Step::Kind::send;
+  case ir::Step::Kind::receive:
+    return plan::Step::Kind::receive;
+  case ir::Step::Kind::wait:
+    return plan::Step::Kind::wait;
+  }
+  assert(false && "a step that plans lack");
+  return plan::Step::Kind::run;
+}
+
+void Emitter::schedules(plan::Stage& made) const {
+  for (const ir::Schedule& schedule : current->schedules) {
+    plan::Schedule& written = made.schedules.emplace_back();
+    written.name = schedule.name;
     for (const ir::Step& step : schedule.steps) {
-      bool isLoad = step.kind == ir::Step::Kind::load;
-      plan::Step entry;
-      entry.kind = isLoad ? plan::Step::Kind::load : plan::Step::Kind::run;
-      entry.function = isLoad ? -1 : functionNumber(step.function);
-      entry.microBatch = step.microBatch;
-      entry.slot = step.slot;
-      made.steps.push_back(entry);
+      bool isRun = step.kind == ir::Step::Kind::run;
+      written.steps.push_back({planKind(step.kind),
+                               isRun ? functionNumber(step.function) : -1,
+                               step.transfer, step.microBatch});
     }
-    result.schedules.push_back(std::move(made));
   }
 }
 
 // ---- the host's side
 
 int Emitter::bound(const std::string& role) const {
-  auto found = program.bindings.find(role);
-  return found == program.bindings.end() ? -1 : buffers.number(found->second);
+  auto found = current->bindings.find(role);
+  return found == current->bindings.end() ? -1 : buffers.number(found->second);
 }
 
-void Emitter::hostBuffers() {
-  plan::Inputs& in = result.inputs;
+void Emitter::hostBuffers(plan::Stage& made) const {
+  plan::Inputs& in = made.inputs;
   in.tokens = bound("tokens");
   in.labels = bound("labels");
   in.weights = bound("weights");
@@ -240,8 +303,8 @@ void Emitter::hostBuffers() {
   in.lossScale = bound("loss_scale");
   in.learningRate = bound("learning_rate");
   in.step = bound("step");
-  result.outputs.loss = bound("loss");
-  result.outputs.normSquared = bound("norm_squared");
+  made.outputs.loss = bound("loss");
+  made.outputs.normSquared = bound("norm_squared");
 }
 
 void Emitter::buckets() {
@@ -261,10 +324,11 @@ void Emitter::buckets() {
 
 /// Token ids are below the last dimension of the logits.
 int64_t Emitter::vocabulary() const {
-  for (const ir::Function& function : program.functions)
-    for (const ir::Op& op : function.ops)
-      if (op.kind == ir::OpKind::SoftmaxMax)
-        return program[program[op.operands[0]].dims.back()].size;
+  for (const ir::Module& module : stages)
+    for (const ir::Function& function : module.functions)
+      for (const ir::Op& op : function.ops)
+        if (op.kind == ir::OpKind::SoftmaxMax)
+          return module[module[op.operands[0]].dims.back()].size;
   assert(!result.buckets.empty() && "a model without logits");
   return result.buffers[size_t(result.buckets[0].logits)].shape.back();
 }
@@ -273,6 +337,7 @@ void Emitter::settings() {
   result.data = dataSection(recipe);
   result.data.vocab = vocabulary();
   result.train = trainSection(recipe);
+  result.checkpoint = checkpointSection(recipe);
   plan::Exchange& exchange = result.exchange;
   exchange.weights = stringOr(recipe, "weights");
   exchange.hf = stringOr(recipe, "export.hf");
@@ -280,22 +345,38 @@ void Emitter::settings() {
     exchange.config = toJson(recipe, *config);
   if (const recipe::Value* config = recipe.find("model.hf_generation"))
     exchange.generationConfig = toJson(recipe, *config);
-  exchange.adapterConfig = adapterConfig(program, recipe);
+  exchange.adapterConfig = adapterConfig(stages[0], recipe);
+}
+
+plan::Stage Emitter::stage(const ir::Module& module) {
+  current = &module;
+  buffers = makeBuffers(module);
+  plan::Stage made;
+  made.memory = findings.memory[size_t(module.stage)];
+  made.buffers = buffers.buffers;
+  holdings(made);
+  regions(made);
+  functions(made);
+  transfers(made);
+  schedules(made);
+  hostBuffers(made);
+  return made;
 }
 
 plan::Plan Emitter::run() {
   result.name = recipe.name;
   result.task = recipe.string("task");
   result.device = recipe.string("cluster.hardware.kind");
-  result.compute = planType(program.compute);
+  result.compute = planType(stages[0].compute);
   mesh();
-  result.memory = findings.memory;
-  result.buffers = buffers.buffers;
   parameters();
-  regions();
-  functions();
-  schedules();
-  hostBuffers();
+  for (const ir::Module& module : stages)
+    result.stages.push_back(stage(module));
+  if (result.stages.size() == 1) {
+    static_cast<plan::Stage&>(result) = std::move(result.stages.front());
+    result.stages.clear();
+  }
+  result = plan::select(std::move(result), 0);
   buckets();
   settings();
   result.prediction = findings.prediction;
@@ -305,9 +386,9 @@ plan::Plan Emitter::run() {
 
 } // namespace
 
-plan::Plan emit(const ir::Module& program, const recipe::Recipe& recipe,
-                Findings findings) {
-  return Emitter(program, recipe, std::move(findings)).run();
+plan::Plan emit(const std::vector<ir::Module>& stages,
+                const recipe::Recipe& recipe, Findings findings) {
+  return Emitter(stages, recipe, std::move(findings)).run();
 }
 
 } // namespace recipec::emit

@@ -14,7 +14,7 @@ namespace recipec::emit {
 
 /// What a plan states and neither Program nor recipe knows.
 struct Findings {
-  reciperun::plan::MemoryTable memory;
+  std::vector<reciperun::plan::MemoryTable> memory; // by stage
   reciperun::plan::Prediction prediction;
   /// Of task `generate`: token counts N, the widest first, for which the
   /// Program has a function `step_N` and the bindings `tokens_N`, `positions_N`
@@ -24,10 +24,10 @@ struct Findings {
   std::string generation;
 };
 
-/// Writes a Program whose memory is planned down as a plan. Everything in it
-/// follows from the arguments, in their order, so that equal input gives an
-/// equal plan.
-reciperun::plan::Plan emit(const ir::Module& program,
+/// Writes the Programs of all stages, whose memory is planned, down as a plan,
+/// with the first stage selected. Everything in it follows from the arguments,
+/// in their order, so that equal input gives an equal plan.
+reciperun::plan::Plan emit(const std::vector<ir::Module>& stages,
                            const recipe::Recipe& recipe, Findings findings);
 
 } // namespace recipec::emit

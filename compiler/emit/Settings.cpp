@@ -129,4 +129,20 @@ plan::Train trainSection(const recipe::Recipe& recipe) {
   return train;
 }
 
+plan::Checkpoint checkpointSection(const recipe::Recipe& recipe) {
+  plan::Checkpoint checkpoint;
+  checkpoint.directory = recipe.string("checkpoint.dir");
+  const auto* every =
+      std::get_if<recipe::Quantity>(&recipe.at("checkpoint.every").data);
+  if (every && every->unit == recipe::Unit::steps)
+    checkpoint.every = int64_t(every->amount);
+  else if (every)
+    checkpoint.everySeconds = every->amount;
+  checkpoint.keepTop = recipe.integer("checkpoint.keep_top");
+  checkpoint.keepLast = recipe.integer("checkpoint.keep_last");
+  checkpoint.resume = recipe.string("checkpoint.resume");
+  checkpoint.async = recipe.boolean("checkpoint.async");
+  return checkpoint;
+}
+
 } // namespace recipec::emit

@@ -11,6 +11,7 @@ namespace recipec::emit {
 /// All of `data` but the vocabulary's size, which the Program knows.
 reciperun::plan::Data dataSection(const recipe::Recipe& recipe);
 reciperun::plan::Train trainSection(const recipe::Recipe& recipe);
+reciperun::plan::Checkpoint checkpointSection(const recipe::Recipe& recipe);
 
 /// A setting that may be `none`: empty, -1.
 std::string stringOr(const recipe::Recipe& recipe, std::string_view path);

@@ -47,8 +47,14 @@ DType accumulationType(DType compute) {
 }
 
 std::string_view valueKindName(ValueKind kind) {
-  constexpr std::array<std::string_view, 6> names = {
-      "input", "param", "gradient", "state", "saved", "temporary"};
+  constexpr std::array<std::string_view, 7> names = {
+      "input", "param", "gradient", "state", "saved", "received", "temporary"};
+  return names[size_t(kind)];
+}
+
+std::string_view stepName(Step::Kind kind) {
+  constexpr std::array<std::string_view, 5> names = {"load", "run", "send",
+                                                     "receive", "wait"};
   return names[size_t(kind)];
 }
 

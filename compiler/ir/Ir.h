@@ -4,8 +4,10 @@
 // one function `forward`, no collectives. A Program is what the passes make of
 // it: every value has a Sharding over the mesh, collectives stand between ops,
 // and the functions `begin`, `forward`, `backward`, `update`, `evaluate` exist
-// with a schedule that orders them. Sizes of dimensions are always whole; the
-// local size follows from the sharding.
+// with a schedule that orders them. With pipeline parallelism there is a
+// Program for each stage, and a function for each of its chunks of layers.
+// Sizes of dimensions are always whole; the local size follows from the
+// sharding.
 
 #ifndef RECIPEC_IR_IR_H
 #define RECIPEC_IR_IR_H
@@ -99,7 +101,8 @@ enum class ValueKind {
   parameter, // in the compute type
   gradient,  // of a parameter: accumulates over micro-batches
   state,     // optimizer state, scalars: lives between steps
-  saved,     // an activation that the backward reads
+  saved,     // outlives its function: the backward or another stage reads it
+  received,  // another stage sends it
   temporary, // lives inside one function
 };
 
@@ -110,6 +113,9 @@ struct Value {
   std::vector<DimId> dims;
   Sharding sharding; // empty dims in a Graph
   SourceRange range;
+  /// Copies of it, one for each micro-batch in flight; 0 where it lives within
+  /// one pass through its functions. The schedule pass says how many.
+  int slots = 0;
 };
 std::string_view valueKindName(ValueKind kind);
 
@@ -147,6 +153,7 @@ struct Op {
 struct Function {
   std::string name;
   std::vector<Op> ops;
+  int chunk = 0; // of the stage, whose layers it computes
 };
 
 struct Initializer {
@@ -167,6 +174,8 @@ struct Param {
   ParamId loraA = ParamId::none; // of the matrix that is adapted
   ParamId loraB = ParamId::none;
   double loraScale = 0;
+  /// The stages that have it, where they are several: a tied embedding.
+  std::vector<int> sharers;
 };
 
 /// A flat run of parameters that the optimizer treats alike: same decay, same
@@ -187,13 +196,25 @@ struct Region {
   ValueId gradientPart = ValueId::none;
 };
 
-/// One entry of a schedule: load a micro-batch or run a function on it.
-struct Step {
-  enum class Kind { load, run } kind = Kind::run;
-  std::string function;
-  int microBatch = 0;
-  int slot = 0;
+/// A value that one stage sends to another, seen from one of the two. What both
+/// call by the same channel is one message a micro-batch.
+struct Transfer {
+  enum class Kind { send, receive } kind = Kind::send;
+  ValueId value = ValueId::none;
+  int peer = 0; // stage
+  int channel = 0;
+  std::string function; // that makes it or reads it
 };
+
+/// One entry of a schedule: load a micro-batch, run a function on it, begin to
+/// send or receive a value of it, wait until that is done.
+struct Step {
+  enum class Kind { load, run, send, receive, wait } kind = Kind::run;
+  std::string function;
+  int transfer = -1; // of the last three kinds
+  int microBatch = 0;
+};
+std::string_view stepName(Step::Kind kind);
 struct Schedule {
   std::string name;
   std::vector<Step> steps;
@@ -203,7 +224,8 @@ struct Schedule {
 struct Placement {
   ValueId value = ValueId::none;
   int64_t offset = 0;
-  int64_t bytes = 0;
+  int64_t bytes = 0; // of one copy
+  int slots = 1;     // micro-batch m has copy m % slots
   int64_t slotStride = 0;
   std::string category; // of the memory table
 };
@@ -211,6 +233,8 @@ struct Placement {
 struct Module {
   std::string name;
   bool isProgram = false;
+  int stage = 0; // of `stages`, the size of the axis `pp`
+  int stages = 1;
   DType compute = DType::f32;
   std::vector<Axis> axes;
   std::map<std::string, Degree> degrees;
@@ -219,6 +243,7 @@ struct Module {
   std::vector<Param> params;
   std::vector<Region> regions;
   std::vector<Function> functions;
+  std::vector<Transfer> transfers;
   std::vector<Schedule> schedules;
   std::vector<Placement> placements;
   int64_t arenaBytes = 0;

@@ -255,6 +255,8 @@ private:
     std::string keyword = word();
     if (keyword == "axis")
       axisItem();
+    else if (keyword == "stage")
+      stageItem();
     else if (keyword == "degree")
       degreeItem();
     else if (keyword == "dim")
@@ -265,6 +267,8 @@ private:
       declaration(ValueKind::state);
     else if (keyword == "gradient")
       declaration(ValueKind::gradient);
+    else if (keyword == "received")
+      declaration(ValueKind::received);
     else if (keyword == "value")
       declaration(ValueKind::parameter);
     else if (keyword == "param")
@@ -275,6 +279,8 @@ private:
       region();
     else if (keyword == "function")
       function();
+    else if (keyword == "transfer")
+      transfer();
     else if (keyword == "schedule")
       schedule();
     else if (keyword == "memory")
@@ -289,6 +295,12 @@ private:
     expect('=');
     axis.size = int(integer());
     module.axes.push_back(std::move(axis));
+  }
+
+  void stageItem() {
+    module.stage = int(integer());
+    expectWord("of");
+    module.stages = int(integer());
   }
 
   void degreeItem() {
@@ -405,6 +417,8 @@ private:
   void function() {
     Function function;
     function.name = name();
+    if (takeWord("chunk"))
+      function.chunk = int(integer());
     layer = -1;
     expect('{');
     while (ok() && !take('}')) {
@@ -520,22 +534,44 @@ private:
 
   // ---- order and memory
 
+  void transfer() {
+    Transfer transfer;
+    bool isSend = takeWord("send");
+    if (!isSend)
+      expectWord("receive");
+    transfer.kind = isSend ? Transfer::Kind::send : Transfer::Kind::receive;
+    transfer.value = reference();
+    expectWord(isSend ? "to" : "from");
+    transfer.peer = int(integer());
+    expectWord("channel");
+    transfer.channel = int(integer());
+    expectWord("of");
+    transfer.function = name();
+    module.transfers.push_back(std::move(transfer));
+  }
+
+  Step::Kind stepKind() {
+    for (Step::Kind kind : {Step::Kind::load, Step::Kind::send,
+                            Step::Kind::receive, Step::Kind::wait})
+      if (takeWord(stepName(kind)))
+        return kind;
+    expectWord("run");
+    return Step::Kind::run;
+  }
+
   void schedule() {
     Schedule schedule;
     schedule.name = name();
     expect('{');
     while (ok() && !take('}')) {
       Step step;
-      if (takeWord("load")) {
-        step.kind = Step::Kind::load;
-      } else {
-        expectWord("run");
+      step.kind = stepKind();
+      if (step.kind == Step::Kind::run)
         step.function = name();
-      }
+      else if (step.kind != Step::Kind::load)
+        step.transfer = int(integer());
       expectWord("batch");
       step.microBatch = int(integer());
-      expectWord("slot");
-      step.slot = int(integer());
       schedule.steps.push_back(std::move(step));
     }
     module.schedules.push_back(std::move(schedule));
@@ -551,8 +587,11 @@ private:
       place.offset = integer();
       expectWord("bytes");
       place.bytes = integer();
-      if (takeWord("stride"))
+      if (takeWord("slots")) {
+        place.slots = int(integer());
+        expectWord("stride");
         place.slotStride = integer();
+      }
       expectWord("in");
       place.category = name();
       module.placements.push_back(std::move(place));

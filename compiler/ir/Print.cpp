@@ -1,8 +1,8 @@
 // Writes a module as text; the form is described in Print.h.
 //
 // Order: header, mesh, dimensions, declared values by kind, parameters,
-// bindings, regions, functions, schedules, memory. Every list keeps the
-// module's order, so that the text does not depend on value numbers.
+// bindings, regions, functions, transfers, schedules, memory. Every list keeps
+// the module's order, so that the text does not depend on value numbers.
 
 #include "compiler/ir/Print.h"
 
@@ -31,6 +31,8 @@ public:
       this->region(region);
     for (const Function& function : module.functions)
       this->function(function);
+    for (const Transfer& transfer : module.transfers)
+      this->transfer(transfer);
     for (const Schedule& schedule : module.schedules)
       this->schedule(schedule);
     memory();
@@ -141,6 +143,13 @@ private:
     out += ' ';
     out += dtypeName(module.compute);
     out += '\n';
+    if (module.stages > 1) {
+      out += "stage ";
+      number(int64_t(module.stage));
+      out += " of ";
+      number(int64_t(module.stages));
+      out += '\n';
+    }
     for (const Axis& axis : module.axes) {
       out += "axis ";
       name(axis.name);
@@ -172,8 +181,9 @@ private:
     for (const Param& param : module.params)
       if (param.value != ValueId::none)
         isParam[size_t(param.value)] = true;
-    for (ValueKind kind : {ValueKind::input, ValueKind::state,
-                           ValueKind::gradient, ValueKind::parameter})
+    for (ValueKind kind :
+         {ValueKind::input, ValueKind::state, ValueKind::gradient,
+          ValueKind::parameter, ValueKind::received})
       for (size_t i = 0; i < module.values.size(); ++i)
         if (module.values[i].kind == kind && !isParam[i])
           declaration(ValueId(i));
@@ -292,6 +302,10 @@ private:
   void function(const Function& function) {
     out += "function ";
     name(function.name);
+    if (function.chunk > 0) {
+      out += " chunk ";
+      number(int64_t(function.chunk));
+    }
     out += " {\n";
     int layer = -1;
     for (const Op& op : function.ops) {
@@ -384,22 +398,36 @@ private:
 
   // ---- order and memory
 
+  void transfer(const Transfer& transfer) {
+    bool isSend = transfer.kind == Transfer::Kind::send;
+    out += isSend ? "transfer send " : "transfer receive ";
+    reference(transfer.value);
+    out += isSend ? " to " : " from ";
+    number(int64_t(transfer.peer));
+    out += " channel ";
+    number(int64_t(transfer.channel));
+    out += " of ";
+    name(transfer.function);
+    out += '\n';
+  }
+
   void schedule(const Schedule& schedule) {
     out += "schedule ";
     name(schedule.name);
     out += " {\n";
     for (const Step& step : schedule.steps) {
       out += "  ";
-      if (step.kind == Step::Kind::load) {
-        out += "load";
-      } else {
-        out += "run ";
+      out += stepName(step.kind);
+      out += ' ';
+      if (step.kind == Step::Kind::run) {
         name(step.function);
+        out += ' ';
+      } else if (step.kind != Step::Kind::load) {
+        number(int64_t(step.transfer));
+        out += ' ';
       }
-      out += " batch ";
+      out += "batch ";
       number(int64_t(step.microBatch));
-      out += " slot ";
-      number(int64_t(step.slot));
       out += '\n';
     }
     out += "}\n";
@@ -419,6 +447,8 @@ private:
       out += " bytes ";
       number(place.bytes);
       if (place.slotStride != 0) {
+        out += " slots ";
+        number(int64_t(place.slots));
         out += " stride ";
         number(place.slotStride);
       }

@@ -68,10 +68,6 @@ bool isStateAtMost(const Value& value, const Recipe&) {
   return isText(value, "optimizer") || isText(value, "none");
 }
 
-bool isNoPath(const Value& value, const Recipe&) {
-  return isText(value, "auto") || isText(value, "never");
-}
-
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   return !record || record->schema == "jsonl" || record->schema == "mock";
@@ -94,8 +90,6 @@ constexpr std::string_view sourcesHelp =
 
 constexpr Setting settings[] = {
     {"parallel.cp", isOne, degreesHelp},
-    {"parallel.pp", isOne, degreesHelp},
-    {"parallel.vp", isOne, degreesHelp},
     {"parallel.shard", isStateAtMost,
      "write `shard = \"optimizer\"`, which shards the optimizer's state"},
     {"parallel.shard_instances", isOne,
@@ -113,11 +107,6 @@ constexpr Setting settings[] = {
     {"comm.overlap", isNotTrue, "leave it out"},
     {"comm.bucket", isAuto, "leave it out"},
     {"comm.reduce", isAccumulation, "leave it out: sums are `\"fp32\"`"},
-    {"checkpoint.every", isNone,
-     "leave it out: the model is written at the end, to `export.hf`"},
-    {"checkpoint.resume", isNoPath,
-     "start from an exported model with `weights`"},
-    {"checkpoint.async", isNotTrue, "leave it out"},
 };
 
 constexpr std::string_view loweredOps[] = {

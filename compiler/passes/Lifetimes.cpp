@@ -86,11 +86,30 @@ void LifeBuilder::define(const ir::Op& op, int position) {
   }
 }
 
+/// Whether each micro-batch goes backward right after it went forward, so that
+/// what is saved in between dies before the next one begins.
+bool backwardFollowsForward(const ir::Module& program) {
+  for (const ir::Schedule& schedule : program.schedules) {
+    const ir::Step* before = nullptr;
+    for (const ir::Step& step : schedule.steps) {
+      if (step.kind != ir::Step::Kind::run)
+        continue;
+      bool isNext = before && before->function == "forward" &&
+                    before->microBatch == step.microBatch;
+      if (step.function == "backward" && !isNext)
+        return false;
+      before = &step;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 bool isPersistent(const ir::Module& program, ValueId value) {
   ir::ValueKind kind = program[value].kind;
-  return kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved;
+  return program[value].slots > 0 ||
+         (kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved);
 }
 
 std::vector<Timeline> timelines(const ir::Module& program) {
@@ -99,12 +118,13 @@ std::vector<Timeline> timelines(const ir::Module& program) {
     for (const ir::Op& op : function.ops)
       timeline.ops.push_back(&op);
   };
+  bool isJoint = backwardFollowsForward(program);
   for (const ir::Function& function : program.functions) {
-    if (function.name == "backward")
+    if (isJoint && function.name == "backward")
       continue;
     append(result.emplace_back(), function);
     const ir::Function* backward = ir::findFunction(program, "backward");
-    if (function.name == "forward" && backward)
+    if (isJoint && function.name == "forward" && backward)
       append(result.back(), *backward);
   }
   for (Timeline& timeline : result)

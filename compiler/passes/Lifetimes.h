@@ -1,8 +1,9 @@
 // When the values of a Program are alive.
 //
 // Functions that follow one another on the same activations make a timeline:
-// `forward` and `backward` one, every other function one of its own. Timelines
-// never overlap, so that all of them use the same bytes.
+// `forward` and `backward` one where the schedule runs them one behind the
+// other, every other function one of its own. Timelines never overlap, so that
+// all of them use the same bytes.
 
 #ifndef RECIPEC_PASSES_LIFETIMES_H
 #define RECIPEC_PASSES_LIFETIMES_H
@@ -14,7 +15,8 @@
 
 namespace recipec::passes {
 
-/// Whether a value keeps its bytes between functions and steps.
+/// Whether a value keeps its bytes between functions: what lives from step to
+/// step, and what has slots.
 bool isPersistent(const ir::Module& program, ir::ValueId value);
 
 /// Values that are one buffer: a result written over its operand. The buffer is

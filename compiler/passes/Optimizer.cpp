@@ -19,6 +19,7 @@
 
 #include "compiler/passes/Names.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 
@@ -61,7 +62,7 @@ class OptimizerPass {
 public:
   OptimizerPass(ir::Module& program, const recipe::Recipe& recipe)
       : program(program), recipe(recipe), names(program),
-        worldAxes(world(program)) {}
+        worldAxes(world(program)), pipeline(ir::findAxis(program, "pp")) {}
 
   void run();
 
@@ -73,6 +74,7 @@ private:
 
   void addScalars();
   void addReduction();
+  void addOverStages(const ir::Region& region);
   void addNorm();
   void addStep();
   void addLossFunctions();
@@ -89,6 +91,7 @@ private:
   const recipe::Recipe& recipe;
   Names names;
   AxisSet worldAxes;
+  ir::AxisId pipeline;
   /// Axes over which the state of the optimizer is copied rather than shared.
   AxisSet instanceAxes;
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
@@ -139,7 +142,11 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
   AxisSet sums = program[param.gradient].sharding.partial;
   if (!split.empty())
     name += "." + ir::groupName(program, split);
-  return sums.empty() ? name : name + ".sum." + ir::groupName(program, sums);
+  if (!sums.empty())
+    name += ".sum." + ir::groupName(program, sums);
+  for (int stage : param.sharers)
+    name += ".stage" + std::to_string(stage);
+  return name;
 }
 
 ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
@@ -231,6 +238,7 @@ void OptimizerPass::addScalars() {
 void OptimizerPass::addReduction() {
   ir::Function& update = ir::obtainFunction(program, "update");
   for (const ir::Region& region : program.regions) {
+    addOverStages(region);
     AxisSet sums = program[region.gradient].sharding.partial;
     ValueId from = region.gradient, to = region.gradientPart;
     if (!region.shard.empty()) {
@@ -246,6 +254,20 @@ void OptimizerPass::addReduction() {
   }
 }
 
+/// Stages that share parameters each have gradients of them.
+void OptimizerPass::addOverStages(const ir::Region& region) {
+  const std::vector<int>& sharers = program[region.params.front()].sharers;
+  if (sharers.empty())
+    return;
+  Op reduce = sum(program[region.gradient].name, region.gradient,
+                  region.gradient, AxisSet(pipeline));
+  std::vector<std::string> list;
+  for (int stage : sharers)
+    list.push_back(std::to_string(stage));
+  reduce.attributes["stages"] = std::move(list);
+  ir::obtainFunction(program, "update").ops.push_back(std::move(reduce));
+}
+
 /// An all-reduce.
 Op OptimizerPass::sum(std::string name, ValueId from, ValueId to,
                       AxisSet group) const {
@@ -259,10 +281,15 @@ void OptimizerPass::addNorm() {
   ir::Function& update = ir::obtainFunction(program, "update");
   for (const ir::Region& region : program.regions) {
     // Ranks that hold the same part each add its squares to the sum.
-    AxisSet copies = worldAxes - splitAxes(program[region.gradientPart]);
+    // Other stages hold other parameters, or are among the sharers.
+    AxisSet copies =
+        worldAxes - AxisSet(pipeline) - splitAxes(program[region.gradientPart]);
+    size_t sharers =
+        std::max<size_t>(1, program[region.params.front()].sharers.size());
     Op squares = op(OpKind::SumSquares, program[region.gradient].name,
                     {region.gradientPart}, {rankNorm});
-    squares.attributes["scale"] = 1.0 / double(ir::sizeOf(program, copies));
+    squares.attributes["scale"] =
+        1.0 / double(ir::sizeOf(program, copies) * int64_t(sharers));
     update.ops.push_back(std::move(squares));
   }
   if (!worldAxes.empty())
@@ -311,7 +338,12 @@ void OptimizerPass::addLossFunctions() {
           sum("loss", rankLoss, program.bindings.at("loss"), sums));
   };
   reduceLoss(ir::obtainFunction(program, "update"));
-  if (!ir::findFunction(program, "evaluate"))
+  bool isEvaluated =
+      std::any_of(program.functions.begin(), program.functions.end(),
+                  [](const ir::Function& function) {
+                    return function.name.starts_with("evaluate");
+                  });
+  if (!isEvaluated)
     return;
   zero(ir::obtainFunction(program, "evaluate_begin"), rankLoss);
   reduceLoss(ir::obtainFunction(program, "evaluate_end"));

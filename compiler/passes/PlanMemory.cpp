@@ -2,10 +2,11 @@
 //
 // 1. Parameters: each region flat, members inside it at memberOffsets; frozen
 //    parameters behind. Then gradients, then what the optimizer keeps.
-// 2. Activations: inputs and scalars, which live through the step; then the
-//    timelines (Lifetimes.h), each planned alone in the same space by best fit:
-//    at an op its results take a free block, behind it the values that nothing
-//    names again give theirs back.
+// 2. Activations: inputs and scalars, which live through the step; what has
+//    slots, for each micro-batch in flight a copy; then the timelines
+//    (Lifetimes.h), each planned alone in the same space by best fit: at an op
+//    its results take a free block, behind it the values that nothing names
+//    again give theirs back.
 // 3. One workspace that ops use in turn.
 // Every placement starts at a multiple of bufferAlignment and owns the bytes up
 // to the next, so that categories add up to the arena exactly.
@@ -43,6 +44,7 @@ private:
   void placeMembers(const ir::Region& region, ValueId whole,
                     ValueId ir::Param::*member, const char* category);
   void placeRest(ir::ValueKind kind, const char* category);
+  void placeSlots();
   void placeTimelines();
   void placeTimeline(const Timeline& timeline, FreeList& space, int64_t base);
   void placeWorkspace();
@@ -66,6 +68,10 @@ void MemoryPlanner::place(ValueId value, int64_t offset, const char* category) {
   placement.offset = offset;
   placement.bytes = ir::localBytes(program, value);
   placement.category = category;
+  if (int slots = program[value].slots; slots > 1) {
+    placement.slots = slots;
+    placement.slotStride = aligned(placement.bytes);
+  }
   program.placements.push_back(std::move(placement));
 }
 
@@ -73,7 +79,8 @@ void MemoryPlanner::append(ValueId value, const char* category) {
   if (value == ValueId::none || isPlaced[size_t(value)])
     return;
   place(value, program.arenaBytes, category);
-  program.arenaBytes += aligned(ir::localBytes(program, value));
+  program.arenaBytes += aligned(ir::localBytes(program, value)) *
+                        std::max(1, program[value].slots);
 }
 
 // ---- what persists
@@ -106,6 +113,12 @@ void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
   for (size_t i = 0; i < program.values.size(); ++i)
     if (isNamed[i] && program.values[i].kind == kind)
       append(ValueId(i), category);
+}
+
+void MemoryPlanner::placeSlots() {
+  for (size_t i = 0; i < program.values.size(); ++i)
+    if (program.values[i].slots > 0)
+      append(ValueId(i), "activations");
 }
 
 std::vector<bool> MemoryPlanner::namedValues() const {
@@ -196,6 +209,7 @@ void MemoryPlanner::run() {
       append(value, "optimizer");
   placeRest(ir::ValueKind::input, "activations");
   placeRest(ir::ValueKind::state, "activations");
+  placeSlots();
   placeTimelines();
   placeWorkspace();
   std::stable_sort(program.placements.begin(), program.placements.end(),

@@ -1,106 +1,262 @@
-// Orders loads and functions.
-//
-// `train`: begin; load, forward and backward of each micro-batch in turn, so
-// that one micro-batch's activations are alive at a time; update.
-// `evaluate`: evaluate_begin, load, evaluate, evaluate_end.
+// 1. Order the passes of the stage's chunks (PipelineOrder.h).
+// 2. Give every value that outlives its function its slots: a saved value one
+//    for each micro-batch in flight, a received one a further one, so that the
+//    next can arrive meanwhile, and what is only passed on two.
+// 3. Write the steps. Around a function: wait for what it reads from other
+//    stages, wait until what it overwrites has been sent, begin to receive what
+//    the next function reads where its slot is free, load the micro-batch, run,
+//    begin to send.
 // `generate` has no schedule: a bucket of the plan names the function that the
 // next tokens go through, and how many follow is known only when they do.
 
 #include "compiler/passes/Schedule.h"
 
-#include <sstream>
+#include "compiler/passes/PipelineOrder.h"
+#include "compiler/passes/Stages.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <set>
 
 namespace recipec::passes {
 namespace {
 
+using ir::Step;
+using ir::Transfer;
+using ir::ValueId;
+using ir::ValueKind;
+
+/// A run of a function on a micro-batch.
+struct Run {
+  std::string function;
+  int microBatch = 0;
+};
+
+// ---- slots
+
+class Slots {
+public:
+  Slots(ir::Module& stage, const std::vector<Pass>& order, int chunks)
+      : stage(stage), order(order), chunks(chunks) {}
+
+  void run() {
+    for (const ir::Function& function : stage.functions)
+      if (isOf(function, "forward"))
+        saved(function);
+    for (const Transfer& transfer : stage.transfers)
+      transferred(transfer);
+  }
+
+private:
+  bool isOf(const ir::Function& function, const std::string& name) const {
+    return function.name == chunkFunction(name, function.chunk, chunks);
+  }
+
+  /// Where forward and backward of a micro-batch always follow one another, its
+  /// activations are alive in them alone.
+  void saved(const ir::Function& function) {
+    int flying = inFlight(order, function.chunk);
+    if (flying == 1 && chunks == 1)
+      return;
+    for (const ir::Op& op : function.ops)
+      for (ValueId result : op.results)
+        if (result != ValueId::none && stage[result].kind == ValueKind::saved)
+          stage[result].slots = flying;
+  }
+
+  void transferred(const Transfer& transfer) {
+    ir::Value& value = stage[transfer.value];
+    const ir::Function& function = *ir::findFunction(stage, transfer.function);
+    if (isOf(function, "evaluate")) {
+      value.slots = std::max(value.slots, 1);
+      return;
+    }
+    bool isKept = value.kind == ValueKind::received &&
+                  isOf(function, "forward") &&
+                  isReadBy(transfer.value, "backward", function.chunk);
+    int needed = isKept ? inFlight(order, function.chunk) + 1 : 2;
+    value.slots = std::max(value.slots, needed);
+  }
+
+  bool isReadBy(ValueId value, const char* name, int chunk) const {
+    const ir::Function* function =
+        ir::findFunction(stage, chunkFunction(name, chunk, chunks));
+    return function &&
+           std::any_of(function->ops.begin(), function->ops.end(),
+                       [&](const ir::Op& op) {
+                         return std::find(op.operands.begin(),
+                                          op.operands.end(),
+                                          value) != op.operands.end();
+                       });
+  }
+
+  ir::Module& stage;
+  const std::vector<Pass>& order;
+  int chunks;
+};
+
+// ---- steps
+
 class ScheduleBuilder {
 public:
-  ScheduleBuilder(const ir::Module& program, std::string name)
-      : program(program) {
+  ScheduleBuilder(ir::Module& stage, std::string name) : stage(stage) {
     schedule.name = std::move(name);
   }
 
-  void load(int microBatch) {
-    ir::Step step;
-    step.kind = ir::Step::Kind::load;
-    step.microBatch = microBatch;
-    schedule.steps.push_back(std::move(step));
-  }
-  /// Functions without an op are left out.
-  void run(const std::string& name, int microBatch = 0) {
-    const ir::Function* function = ir::findFunction(program, name);
-    if (!function || function->ops.empty())
-      return;
-    ir::Step step;
-    step.function = name;
-    step.microBatch = microBatch;
-    schedule.steps.push_back(std::move(step));
+  /// A function without a micro-batch; left out where it has no op.
+  void run(const std::string& name) {
+    if (hasOps(name))
+      step(Step::Kind::run, -1, 0, name);
   }
 
-  ir::Schedule schedule;
+  /// Passes in their order, those without an op left out.
+  void runAll(std::vector<Run> runs) {
+    std::erase_if(runs, [&](const Run& run) { return !hasOps(run.function); });
+    findLastReaders(runs);
+    for (size_t i = 0; i < runs.size(); ++i) {
+      receive(runs[i]);
+      for (int transfer : transfersOf(runs[i], Transfer::Kind::receive))
+        wait(transfer, runs[i].microBatch);
+      for (int transfer : transfersOf(runs[i], Transfer::Kind::send))
+        wait(transfer, runs[i].microBatch - slotsOf(transfer));
+      if (i + 1 < runs.size())
+        receive(runs[i + 1]);
+      load(runs[i].microBatch);
+      step(Step::Kind::run, -1, runs[i].microBatch, runs[i].function);
+      done.insert({runs[i].function, runs[i].microBatch});
+      for (int transfer : transfersOf(runs[i], Transfer::Kind::send))
+        begin(Step::Kind::send, transfer, runs[i].microBatch);
+    }
+    while (!pending.empty())
+      wait(pending.begin()->first, pending.begin()->second);
+  }
+
+  void finish() { stage.schedules.push_back(std::move(schedule)); }
 
 private:
-  const ir::Module& program;
+  bool hasOps(const std::string& name) const {
+    const ir::Function* function = ir::findFunction(stage, name);
+    return function && !function->ops.empty();
+  }
+
+  std::vector<int> transfersOf(const Run& run, Transfer::Kind kind) const {
+    std::vector<int> result;
+    for (size_t i = 0; i < stage.transfers.size(); ++i)
+      if (stage.transfers[i].function == run.function &&
+          stage.transfers[i].kind == kind)
+        result.push_back(int(i));
+    return result;
+  }
+
+  int slotsOf(int transfer) const {
+    return stage[stage.transfers[size_t(transfer)].value].slots;
+  }
+
+  /// The last function of a micro-batch that names a received value.
+  void findLastReaders(const std::vector<Run>& runs) {
+    std::map<std::string, std::set<ValueId>> named;
+    for (const Run& run : runs) {
+      std::set<ValueId>& values = named[run.function];
+      if (values.empty())
+        for (const ir::Op& op : ir::findFunction(stage, run.function)->ops)
+          for (const auto* list : {&op.operands, &op.results})
+            values.insert(list->begin(), list->end());
+      if (run.microBatch == runs.front().microBatch)
+        for (ValueId value : values)
+          lastReader[value] = run.function;
+    }
+  }
+
+  /// Begins to receive what a run reads, where that has not begun and the slot
+  /// is free.
+  void receive(const Run& run) {
+    for (int transfer : transfersOf(run, Transfer::Kind::receive)) {
+      if (!begun.insert({transfer, run.microBatch}).second)
+        continue;
+      int before = run.microBatch - slotsOf(transfer);
+      ValueId value = stage.transfers[size_t(transfer)].value;
+      if (before < 0 || done.contains({lastReader.at(value), before}))
+        begin(Step::Kind::receive, transfer, run.microBatch);
+      else
+        begun.erase({transfer, run.microBatch});
+    }
+  }
+
+  void begin(Step::Kind kind, int transfer, int microBatch) {
+    step(kind, transfer, microBatch);
+    pending.insert({transfer, microBatch});
+  }
+
+  void wait(int transfer, int microBatch) {
+    if (pending.erase({transfer, microBatch}) > 0)
+      step(Step::Kind::wait, transfer, microBatch);
+  }
+
+  void load(int microBatch) {
+    if (loaded != microBatch)
+      step(Step::Kind::load, -1, microBatch);
+    loaded = microBatch;
+  }
+
+  void step(Step::Kind kind, int transfer, int microBatch,
+            std::string function = {}) {
+    schedule.steps.push_back({kind, std::move(function), transfer, microBatch});
+  }
+
+  ir::Module& stage;
+  ir::Schedule schedule;
+  std::map<ValueId, std::string> lastReader;
+  std::set<std::pair<std::string, int>> done;
+  std::set<std::pair<int, int>> begun;   // transfers that receive
+  std::set<std::pair<int, int>> pending; // begun and not waited for
+  int loaded = -1;
 };
 
-std::string picture(const ir::Schedule& schedule) {
-  std::ostringstream out;
-  for (const ir::Step& step : schedule.steps) {
-    if (step.kind == ir::Step::Kind::load)
-      out << "  |";
-    else if (step.function == "forward")
-      out << " F" << step.microBatch;
-    else if (step.function == "backward")
-      out << " B" << step.microBatch;
-    else
-      out << " [" << step.function << ']';
-  }
-  return out.str();
+void addTrain(ir::Module& stage, const std::vector<Pass>& order, int chunks) {
+  ScheduleBuilder train(stage, "train");
+  train.run("begin");
+  std::vector<Run> runs;
+  for (const Pass& pass : order)
+    runs.push_back({chunkFunction(pass.isBackward ? "backward" : "forward",
+                                  pass.chunk, chunks),
+                    pass.microBatch});
+  train.runAll(std::move(runs));
+  train.run("update");
+  train.finish();
+}
+
+void addEvaluate(ir::Module& stage, int chunks) {
+  ScheduleBuilder evaluate(stage, "evaluate");
+  evaluate.run("evaluate_begin");
+  std::vector<Run> runs;
+  for (int chunk = 0; chunk < chunks; ++chunk)
+    runs.push_back({chunkFunction("evaluate", chunk, chunks), 0});
+  evaluate.runAll(std::move(runs));
+  evaluate.run("evaluate_end");
+  evaluate.finish();
+}
+
+Pipeline pipelineOf(const recipe::Recipe& recipe) {
+  Pipeline pipeline;
+  pipeline.kind = recipe.string("parallel.schedule");
+  pipeline.stages = int(recipe.integer("parallel.pp"));
+  pipeline.chunks = int(recipe.integer("parallel.vp"));
+  pipeline.microBatches = int(recipe.integer("batch.accumulation"));
+  return pipeline;
 }
 
 } // namespace
 
-void addSchedules(ir::Module& program, const recipe::Recipe& recipe) {
-  ScheduleBuilder train(program, "train");
-  train.run("begin");
-  int64_t accumulation = recipe.integer("batch.accumulation");
-  for (int m = 0; m < accumulation; ++m) {
-    train.load(m);
-    train.run("forward", m);
-    train.run("backward", m);
+void addSchedules(std::vector<ir::Module>& stages,
+                  const recipe::Recipe& recipe) {
+  Pipeline pipeline = pipelineOf(recipe);
+  for (ir::Module& stage : stages) {
+    std::vector<Pass> order = pipelineOrder(pipeline, stage.stage);
+    Slots(stage, order, pipeline.chunks).run();
+    addTrain(stage, order, pipeline.chunks);
+    addEvaluate(stage, pipeline.chunks);
   }
-  train.run("update");
-  program.schedules.push_back(std::move(train.schedule));
-
-  if (!ir::findFunction(program, "evaluate"))
-    return;
-  ScheduleBuilder evaluate(program, "evaluate");
-  evaluate.run("evaluate_begin");
-  evaluate.load(0);
-  evaluate.run("evaluate");
-  evaluate.run("evaluate_end");
-  program.schedules.push_back(std::move(evaluate.schedule));
-}
-
-std::string drawSchedules(const ir::Module& program) {
-  std::ostringstream out;
-  if (program.schedules.empty()) {
-    out << "no schedule: each of these runs when tokens are there for it\n";
-    for (const ir::Function& function : program.functions)
-      out << "  run " << function.name << '\n';
-  }
-  for (const ir::Schedule& schedule : program.schedules) {
-    out << "schedule " << schedule.name << '\n'
-        << "  stage 0:" << picture(schedule) << "\n\n";
-    for (const ir::Step& step : schedule.steps) {
-      bool isLoad = step.kind == ir::Step::Kind::load;
-      out << "  " << (isLoad ? "load" : "run " + step.function)
-          << " micro-batch=" << step.microBatch << " slot=" << step.slot
-          << '\n';
-    }
-    out << '\n';
-  }
-  return out.str();
 }
 
 } // namespace recipec::passes

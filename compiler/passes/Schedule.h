@@ -7,16 +7,17 @@
 #include "compiler/recipe/Recipe.h"
 
 #include <string>
+#include <vector>
 
 namespace recipec::passes {
 
-/// Adds the schedule `train` (one optimizer step) and, where the Program has
-/// the function, `evaluate`: one micro-batch a rank. The runtime repeats
-/// `evaluate` over the validation data and adds up the losses on the host.
-void addSchedules(ir::Module& program, const recipe::Recipe& recipe);
-
-/// A picture of every schedule for `--emit=schedule`, then its steps.
-std::string drawSchedules(const ir::Module& program);
+/// Adds to the Program of each stage the schedule `train` (one optimizer step)
+/// and, where it has the function, `evaluate`: one micro-batch a rank. The
+/// runtime repeats `evaluate` over the validation data and adds up the losses
+/// on the host. Gives the values that outlive their function as many slots as
+/// micro-batches are in flight.
+void addSchedules(std::vector<ir::Module>& stages,
+                  const recipe::Recipe& recipe);
 
 } // namespace recipec::passes
 

@@ -18,11 +18,27 @@ ShardLayout::ShardLayout(const plan::Parameter& parameter,
     assert(global % parts == 0 && "a plan splits dimensions evenly");
     int64_t local = global / parts;
     dims.push_back({global, local, local * plan::coordinate(mesh, rank, axis)});
-    if (parts > 1)
-      innermost = i;
   }
+  measure();
+}
+
+ShardLayout::ShardLayout(std::vector<Dim> dims) : dims(std::move(dims)) {
+  measure();
+}
+
+ShardLayout ShardLayout::whole(const std::vector<int64_t>& shape) {
+  std::vector<Dim> dims;
+  for (int64_t size : shape)
+    dims.push_back({size, size, 0});
+  return ShardLayout(std::move(dims));
+}
+
+void ShardLayout::measure() {
   if (dims.empty())
     dims.emplace_back();
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i].local != dims[i].global)
+      innermost = i;
   for (size_t i = 0; i < dims.size(); ++i) {
     count *= dims[i].local;
     if (i >= innermost)
@@ -49,13 +65,30 @@ ShardLayout::Piece ShardLayout::pieceAt(int64_t local) const {
   return {local, global, run - within};
 }
 
+std::optional<ShardLayout::Piece> ShardLayout::find(int64_t global) const {
+  int64_t left = global, local = 0, stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    int64_t index = left % dims[i].global - dims[i].first;
+    if (index < 0 || index >= dims[i].local)
+      return std::nullopt;
+    local += index * stride;
+    stride *= dims[i].local;
+    left /= dims[i].global;
+  }
+  assert(left == 0 && "an element of the tensor");
+  return Piece{local, global, run - local % run};
+}
+
 std::vector<int> shardOwners(const plan::Parameter& parameter,
                              const plan::Mesh& mesh) {
   std::vector<int> owners;
   for (int rank = 0; rank < mesh.ranks; ++rank) {
     bool distinct = std::all_of(
         mesh.axes.begin(), mesh.axes.end(), [&](const plan::Axis& axis) {
-          return plan::coordinate(mesh, rank, axis.name) == 0 ||
+          int first = axis.name == "pp" && !parameter.stages.empty()
+                          ? parameter.stages.front()
+                          : 0;
+          return plan::coordinate(mesh, rank, axis.name) == first ||
                  std::any_of(parameter.shardAxes.begin(),
                              parameter.shardAxes.end(),
                              [&](const std::string& name) {

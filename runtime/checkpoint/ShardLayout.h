@@ -10,16 +10,30 @@
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace reciperun::checkpoint {
 
-/// One rank's block of one parameter. Positions and counts are in elements.
+/// One block of a tensor. Positions and counts are in elements.
 class ShardLayout {
 public:
+  struct Dim {
+    int64_t global = 1; // size in the whole tensor
+    int64_t local = 1;  // size in the block
+    int64_t first = 0;  // where the block begins
+    bool operator==(const Dim&) const = default;
+  };
+
+  /// A rank's block of a parameter.
   ShardLayout(const plan::Parameter& parameter, const plan::Mesh& mesh,
               int rank);
+  /// Any block; each dimension's lies in the whole tensor's and is not empty.
+  explicit ShardLayout(std::vector<Dim> dims);
+  /// The whole tensor as its one block.
+  static ShardLayout whole(const std::vector<int64_t>& shape);
 
+  const std::vector<Dim>& dimensions() const { return dims; }
   /// Of the block.
   int64_t elements() const { return count; }
   /// Elements of a whole run.
@@ -35,13 +49,12 @@ public:
   };
   /// The rest of the run that element `local` of the block lies in.
   Piece pieceAt(int64_t local) const;
+  /// The rest of the run that element `global` of the whole tensor lies in;
+  /// nothing where the block does not hold it.
+  std::optional<Piece> find(int64_t global) const;
 
 private:
-  struct Dim {
-    int64_t global = 1; // size in the whole tensor
-    int64_t local = 1;  // size in the block
-    int64_t first = 0;  // where the block begins
-  };
+  void measure();
 
   std::vector<Dim> dims;
   size_t innermost = 0; // the last dimension that is split, or 0
@@ -50,7 +63,8 @@ private:
 };
 
 /// The ranks that hold the distinct blocks of a parameter, in rising order:
-/// those at coordinate 0 of every axis that does not split it.
+/// those at coordinate 0 of every axis that does not split it, in the first
+/// stage that holds it.
 std::vector<int> shardOwners(const plan::Parameter& parameter,
                              const plan::Mesh& mesh);
 

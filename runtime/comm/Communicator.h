@@ -59,6 +59,16 @@ public:
   virtual Status send(int to, std::span<const std::byte> bytes) = 0;
   virtual Status receive(int from, std::span<std::byte> bytes) = 0;
 
+  /// Begins to move bytes between two ranks of the world, which name the same
+  /// channel; messages of a channel arrive in the order in which they are sent.
+  /// The bytes stay where they are until finish() of the number that comes
+  /// back.
+  virtual Expected<int> beginSend(int to, int channel,
+                                  std::span<const std::byte> bytes) = 0;
+  virtual Expected<int> beginReceive(int from, int channel,
+                                     std::span<std::byte> bytes) = 0;
+  virtual Status finish(int message) = 0;
+
   /// Every rank hands in how its part of some work went; every rank gets the
   /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
   /// ok.

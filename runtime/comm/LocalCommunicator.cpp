@@ -43,5 +43,15 @@ Status LocalCommunicator::send(int, std::span<const std::byte>) {
 Status LocalCommunicator::receive(int, std::span<std::byte>) {
   return nobody();
 }
+Expected<int> LocalCommunicator::beginSend(int, int,
+                                           std::span<const std::byte>) {
+  return nobody();
+}
+Expected<int> LocalCommunicator::beginReceive(int, int, std::span<std::byte>) {
+  return nobody();
+}
+Status LocalCommunicator::finish(int) {
+  return nobody();
+}
 
 } // namespace reciperun::comm

@@ -22,6 +22,11 @@ public:
                   int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
+  Expected<int> beginSend(int to, int channel,
+                          std::span<const std::byte> bytes) override;
+  Expected<int> beginReceive(int from, int channel,
+                             std::span<std::byte> bytes) override;
+  Status finish(int message) override;
   Status agree(const Status& mine) override { return mine; }
 };
 

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace reciperun::comm {
 namespace {
@@ -30,6 +31,9 @@ namespace {
 /// Above this, in contributions of all ranks together, an all-reduce is cut
 /// into slices: below, one call's latency is worth more than its traffic.
 constexpr int64_t smallBytes = int64_t(64) << 10;
+
+/// Of one message: MPI counts in int.
+constexpr size_t messageBytes = size_t(1) << 30;
 
 const std::byte* bytesOf(const Tensor& tensor) {
   return static_cast<const std::byte*>(tensor.data);
@@ -45,7 +49,8 @@ MpiCommunicator::MpiCommunicator(int rank, int ranks)
 
 MpiCommunicator::~MpiCommunicator() {
   for (Circle& group : groups)
-    MPI_Comm_free(&group.comm);
+    if (group.comm != MPI_COMM_NULL)
+      MPI_Comm_free(&group.comm);
 }
 
 Expected<std::unique_ptr<Communicator>>
@@ -68,11 +73,14 @@ MpiCommunicator::make(const plan::Mesh& mesh, int rank, int ranks) {
 Status MpiCommunicator::split(const plan::Mesh& mesh,
                               const plan::Group& group) {
   std::vector<int> members = plan::groupMembers(mesh, group, ownRank);
+  int color = members.empty() ? MPI_UNDEFINED : members.front();
   Circle circle;
-  RECIPERUN_TRY(check(
-      MPI_Comm_split(MPI_COMM_WORLD, members.front(), ownRank, &circle.comm),
-      "MPI_Comm_split"));
+  RECIPERUN_TRY(
+      check(MPI_Comm_split(MPI_COMM_WORLD, color, ownRank, &circle.comm),
+            "MPI_Comm_split"));
   groups.push_back(circle);
+  if (members.empty())
+    return Status::ok();
   Circle& kept = groups.back();
   MPI_Comm_set_errhandler(kept.comm, MPI_ERRORS_RETURN);
   RECIPERUN_TRY(check(MPI_Comm_rank(kept.comm, &kept.rank), "MPI_Comm_rank"));
@@ -287,6 +295,50 @@ Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
                        MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
               "MPI_Recv"));
   return Status::ok();
+}
+
+/// MPI counts in int; channel 0 is that of send and receive.
+Expected<int> MpiCommunicator::beginSend(int to, int channel,
+                                         std::span<const std::byte> bytes) {
+  std::vector<MPI_Request> requests;
+  for (size_t at = 0; at < bytes.size(); at += messageBytes)
+    RECIPERUN_TRY(
+        check(MPI_Isend(bytes.data() + at,
+                        int(std::min(messageBytes, bytes.size() - at)),
+                        MPI_BYTE, to, 1 + channel, MPI_COMM_WORLD,
+                        &requests.emplace_back(MPI_REQUEST_NULL)),
+              "MPI_Isend"));
+  return keep(std::move(requests));
+}
+
+Expected<int> MpiCommunicator::beginReceive(int from, int channel,
+                                            std::span<std::byte> bytes) {
+  std::vector<MPI_Request> requests;
+  for (size_t at = 0; at < bytes.size(); at += messageBytes)
+    RECIPERUN_TRY(
+        check(MPI_Irecv(bytes.data() + at,
+                        int(std::min(messageBytes, bytes.size() - at)),
+                        MPI_BYTE, from, 1 + channel, MPI_COMM_WORLD,
+                        &requests.emplace_back(MPI_REQUEST_NULL)),
+              "MPI_Irecv"));
+  return keep(std::move(requests));
+}
+
+Status MpiCommunicator::finish(int message) {
+  std::vector<MPI_Request> requests =
+      std::exchange(messages[size_t(message)], {});
+  return check(
+      MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+      "MPI_Waitall");
+}
+
+int MpiCommunicator::keep(std::vector<MPI_Request> requests) {
+  auto free = std::find_if(messages.begin(), messages.end(),
+                           [](const auto& each) { return each.empty(); });
+  if (free == messages.end())
+    free = messages.emplace(messages.end());
+  *free = std::move(requests);
+  return int(free - messages.begin());
 }
 
 Status MpiCommunicator::agree(const Status& mine) {

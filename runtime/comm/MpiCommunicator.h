@@ -42,6 +42,11 @@ public:
                   int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
+  Expected<int> beginSend(int to, int channel,
+                          std::span<const std::byte> bytes) override;
+  Expected<int> beginReceive(int from, int channel,
+                             std::span<std::byte> bytes) override;
+  Status finish(int message) override;
   Status agree(const Status& mine) override;
 
 private:
@@ -75,10 +80,14 @@ private:
                        const Blocks& to, int64_t begin, int64_t end,
                        const std::byte* in, std::byte* out);
 
+  /// A number for the requests of a message, which is free again after finish.
+  int keep(std::vector<MPI_Request> requests);
+
   int ownRank;
   int allRanks;
   Circle all;
   std::vector<Circle> groups;
+  std::vector<std::vector<MPI_Request>> messages; // empty: a free number
   std::unique_ptr<std::byte[]> sending;
   std::unique_ptr<std::byte[]> receiving;
 };

@@ -3,8 +3,11 @@
 #include "runtime/exec/Executor.h"
 
 #include "runtime/kernels/Kernels.h"
+#include "runtime/plan/Mesh.h"
 
 #include <cassert>
+#include <numeric>
+#include <utility>
 
 namespace reciperun::exec {
 
@@ -13,39 +16,51 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   device::CpuContext& context) {
   assert(arena.bytes() >= plan.memory.arena && "the arena is the plan's");
   Executor executor(plan, arena, communicator, context);
+  executor.calls.resize(plan.functions.size());
   for (const plan::Schedule& schedule : plan.schedules)
     for (const plan::Step& step : schedule.steps)
       if (step.kind == plan::Step::Kind::run)
-        RECIPERUN_TRY(executor.resolve(step.function, step.slot));
+        RECIPERUN_TRY(executor.resolve(step.function));
   for (const plan::Bucket& bucket : plan.buckets)
-    RECIPERUN_TRY(executor.resolve(bucket.function, 0));
+    RECIPERUN_TRY(executor.resolve(bucket.function));
   return executor;
 }
 
-Status Executor::resolve(int function, int slot) {
-  if (calls.size() <= size_t(slot))
-    calls.resize(size_t(slot) + 1, {});
-  std::vector<std::vector<Call>>& functions = calls[size_t(slot)];
-  functions.resize(plan.functions.size());
-  std::vector<Call>& resolved = functions[size_t(function)];
-  const std::vector<plan::Op>& ops = plan.functions[size_t(function)].ops;
-  if (resolved.size() == ops.size())
+Status Executor::resolve(int function) {
+  std::vector<std::vector<Call>>& resolved = calls[size_t(function)];
+  if (!resolved.empty())
     return Status::ok();
-  for (const plan::Op& op : ops) {
-    Expected<Call> call = resolve(op, slot);
-    if (!call)
-      return call.status();
-    resolved.push_back(std::move(*call));
-  }
+  const plan::Function& described = plan.functions[size_t(function)];
+  resolved.resize(size_t(period(described)));
+  for (size_t i = 0; i < resolved.size(); ++i)
+    for (const plan::Op& op : described.ops) {
+      Expected<Call> call = resolve(op, int(i));
+      if (!call)
+        return call.status();
+      resolved[i].push_back(std::move(*call));
+    }
   return Status::ok();
 }
 
-Expected<Executor::Call> Executor::resolve(const plan::Op& op, int slot) const {
-  Call call{&op, nullptr, {}, {}, tensor(op.workspace, slot)};
+/// The number of micro-batches after which the slots of all of a function's
+/// buffers come round again.
+int Executor::period(const plan::Function& function) const {
+  int period = 1;
+  for (const plan::Op& op : function.ops)
+    for (const auto* list : {&op.inputs, &op.outputs})
+      for (int number : *list)
+        if (number >= 0)
+          period = std::lcm(period, plan.buffers[size_t(number)].slots);
+  return period;
+}
+
+Expected<Executor::Call> Executor::resolve(const plan::Op& op,
+                                           int microBatch) const {
+  Call call{&op, nullptr, {}, {}, tensor(op.workspace, microBatch)};
   for (int number : op.inputs)
-    call.inputs.push_back(tensor(number, slot));
+    call.inputs.push_back(tensor(number, microBatch));
   for (int number : op.outputs)
-    call.outputs.push_back(tensor(number, slot));
+    call.outputs.push_back(tensor(number, microBatch));
   if (kernels::isCollective(op.kind))
     return call;
   call.kernel = kernels::findKernel(op.kind);
@@ -55,11 +70,12 @@ Expected<Executor::Call> Executor::resolve(const plan::Op& op, int slot) const {
   return call;
 }
 
-Tensor Executor::tensor(int number, int slot) const {
+Tensor Executor::tensor(int number, int microBatch) const {
   if (number < 0)
     return Tensor();
   const plan::Buffer& buffer = plan.buffers[size_t(number)];
-  return {arena.address(buffer, slot, plan.mesh, communicator.rank()),
+  return {arena.address(buffer, microBatch % buffer.slots, plan.mesh,
+                        communicator.rank()),
           buffer.dtype, buffer.shape};
 }
 
@@ -73,16 +89,50 @@ const plan::Schedule* Executor::findSchedule(std::string_view name) const {
 Status Executor::run(const plan::Schedule& schedule, const Load& load) {
   for (const plan::Step& step : schedule.steps) {
     if (step.kind == plan::Step::Kind::load)
-      RECIPERUN_TRY(load(step.microBatch, step.slot));
+      RECIPERUN_TRY(load(step.microBatch));
+    else if (step.kind == plan::Step::Kind::run)
+      RECIPERUN_TRY(run(step.function, step.microBatch));
     else
-      RECIPERUN_TRY(run(step.function, step.slot));
+      RECIPERUN_TRY(transfer(step));
   }
   return Status::ok();
 }
 
-Status Executor::run(int function, int slot) {
-  assert(size_t(slot) < calls.size() && "a slot that no schedule names");
-  const std::vector<Call>& resolved = calls[size_t(slot)][size_t(function)];
+Status Executor::transfer(const plan::Step& step) {
+  if (step.kind == plan::Step::Kind::wait)
+    return finish(step.transfer, step.microBatch);
+  const plan::Transfer& described = plan.transfers[size_t(step.transfer)];
+  Tensor buffer = tensor(described.buffer, step.microBatch);
+  std::span<std::byte> bytes(buffer.as<std::byte>(), size_t(buffer.bytes()));
+  int peer = plan::rankInStage(plan.mesh, communicator.rank(), described.peer);
+  RECIPERUN_TRY(finish(step.transfer, step.microBatch));
+  Expected<int> message =
+      described.kind == plan::Transfer::Kind::send
+          ? communicator.beginSend(peer, described.channel, bytes)
+          : communicator.beginReceive(peer, described.channel, bytes);
+  if (!message)
+    return message.status();
+  int slots = plan.buffers[size_t(described.buffer)].slots;
+  underway[{step.transfer, step.microBatch % slots}] = *message;
+  return Status::ok();
+}
+
+/// Ends what is under way in the slot, if anything is.
+Status Executor::finish(int transfer, int microBatch) {
+  const plan::Transfer& described = plan.transfers[size_t(transfer)];
+  int slots = plan.buffers[size_t(described.buffer)].slots;
+  auto found = underway.find({transfer, microBatch % slots});
+  if (found == underway.end())
+    return Status::ok();
+  int message = found->second;
+  underway.erase(found);
+  return communicator.finish(message);
+}
+
+Status Executor::run(int function, int microBatch) {
+  const std::vector<std::vector<Call>>& all = calls[size_t(function)];
+  assert(!all.empty() && "a function that no schedule runs");
+  const std::vector<Call>& resolved = all[size_t(microBatch) % all.size()];
   for (const Call& call : resolved) {
     Status status = call.kernel ? perform(call) : communicate(call);
     if (!status)

@@ -1,7 +1,7 @@
 // Runs the functions and schedules of a plan.
 //
 // 1. make: each op of each function is resolved to its kernel and to views of
-//    its buffers, once for every slot that a schedule uses.
+//    its buffers, once for every combination of their slots that occurs.
 // 2. run: a loop over those. What is run, on which data and in which order is
 //    the plan's; there is no policy here.
 
@@ -15,6 +15,7 @@
 #include "runtime/plan/Status.h"
 
 #include <functional>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +25,8 @@ using device::Tensor;
 
 class Executor {
 public:
-  /// Fills the input buffers of a micro-batch, in a slot.
-  using Load = std::function<Status(int microBatch, int slot)>;
+  /// Fills the input buffers of a micro-batch.
+  using Load = std::function<Status(int microBatch)>;
 
   /// All arguments outlive the executor; the plan has been validated and the
   /// arena has its size. Fails where an op has no kernel on this device.
@@ -37,11 +38,11 @@ public:
   /// names function, op and rank.
   Status run(const plan::Schedule& schedule, const Load& load);
 
-  /// Runs one function on the buffers of a slot.
-  Status run(int function, int slot = 0);
+  /// Runs one function on the buffers of a micro-batch.
+  Status run(int function, int microBatch = 0);
 
-  /// A buffer of this rank; no data for the number -1.
-  Tensor tensor(int buffer, int slot = 0) const;
+  /// A buffer of this rank for a micro-batch; no data for the number -1.
+  Tensor tensor(int buffer, int microBatch = 0) const;
 
   /// The schedule of that name, null where the plan has none.
   const plan::Schedule* findSchedule(std::string_view name) const;
@@ -59,8 +60,11 @@ private:
            comm::Communicator& communicator, device::CpuContext& context)
       : plan(plan), arena(arena), communicator(communicator), context(context) {
   }
-  Status resolve(int function, int slot);
-  Expected<Call> resolve(const plan::Op& op, int slot) const;
+  Status resolve(int function);
+  Expected<Call> resolve(const plan::Op& op, int microBatch) const;
+  int period(const plan::Function& function) const;
+  Status transfer(const plan::Step& step);
+  Status finish(int transfer, int microBatch);
   Status perform(const Call& call);
   Status communicate(const Call& call);
 
@@ -68,8 +72,11 @@ private:
   memory::Arena& arena;
   comm::Communicator& communicator;
   device::CpuContext& context;
-  /// calls[slot][function]; empty where no schedule runs the pair.
+  /// By function, then by the micro-batch modulo the function's period; empty
+  /// where nothing runs the function.
   std::vector<std::vector<std::vector<Call>>> calls;
+  /// By transfer and slot, the communicator's number of what is under way.
+  std::map<std::pair<int, int>, int> underway;
 };
 
 } // namespace reciperun::exec

@@ -35,8 +35,9 @@ void fillMaster(const plan::Region& region, const Tensor& param,
 void initializeParameters(const plan::Plan& plan, const Executor& executor,
                           int rank, int threads) {
   for (const plan::Parameter& parameter : plan.parameters)
-    kernels::initialize(parameter, plan.train.seed, plan.mesh, rank, 0,
-                        executor.tensor(parameter.value), threads);
+    if (parameter.value >= 0)
+      kernels::initialize(parameter, plan.train.seed, plan.mesh, rank, 0,
+                          executor.tensor(parameter.value), threads);
 }
 
 void fillMasters(const plan::Plan& plan, const Executor& executor, int rank) {

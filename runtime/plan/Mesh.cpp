@@ -24,6 +24,10 @@ int axisCoordinate(const Mesh& mesh, int rank, size_t index) {
   return rank / axisStride(mesh, index) % mesh.axes[index].size;
 }
 
+bool isOf(const std::vector<int>& stages, int stage) {
+  return std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
 const Group* findGroup(const Mesh& mesh, std::string_view name) {
   for (const Group& group : mesh.groups)
     if (group.name == name)
@@ -74,6 +78,9 @@ int coordinate(const Mesh& mesh, int rank, std::string_view name) {
 }
 
 std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank) {
+  if (!group.stages.empty() &&
+      !isOf(group.stages, coordinate(mesh, rank, "pp")))
+    return {};
   std::vector<int> members = {rank};
   // Every spanned axis replaces each member by the row of ranks through it.
   // Going from the outermost axis inwards keeps the order rising.
@@ -90,14 +97,28 @@ std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank) {
     }
     members = std::move(wider);
   }
+  if (!group.stages.empty())
+    std::erase_if(members, [&](int member) {
+      return !isOf(group.stages, coordinate(mesh, member, "pp"));
+    });
   return members;
+}
+
+int rankInStage(const Mesh& mesh, int rank, int stage) {
+  int index = axisIndex(mesh, "pp");
+  if (index < 0)
+    return rank;
+  return rank + (stage - axisCoordinate(mesh, rank, size_t(index))) *
+                    axisStride(mesh, size_t(index));
 }
 
 int groupSize(const Mesh& mesh, const Group& group) {
   int size = 1;
   for (const Axis& axis : mesh.axes)
     if (spans(group, axis.name))
-      size *= axis.size;
+      size *= axis.name == "pp" && !group.stages.empty()
+                  ? int(group.stages.size())
+                  : axis.size;
   return size;
 }
 

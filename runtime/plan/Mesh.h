@@ -30,8 +30,12 @@ int axisSize(const Mesh& mesh, std::string_view name);
 int coordinate(const Mesh& mesh, int rank, std::string_view name);
 
 /// The ranks that share `rank`'s coordinates on all axes outside the group, in
-/// rising order; `rank` is among them. A group of no axes is the rank alone.
+/// rising order; `rank` is among them. A group of no axes is the rank alone;
+/// one of stages that `rank` is in none of has no member.
 std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank);
+
+/// The rank of another stage with the same coordinates on all other axes.
+int rankInStage(const Mesh& mesh, int rank, int stage);
 
 /// The number of ranks of each instance of a group.
 int groupSize(const Mesh& mesh, const Group& group);

@@ -43,7 +43,8 @@ inline std::string shapeText(const Buffer& buffer) {
 /// Collects the first thing that is wrong with an op.
 class OpCheck {
 public:
-  OpCheck(const Plan& plan, const Op& op) : plan(plan), op(op) {}
+  OpCheck(const Plan& plan, const Stage& stage, const Op& op)
+      : plan(plan), stage(stage), op(op) {}
 
   /// The op has these many operands; the last `optionalOutputs` and the inputs
   /// of `optionalInputs` may be -1.
@@ -67,8 +68,8 @@ public:
     return op.workspace == -1 || inRange(op.workspace);
   }
 
-  const Buffer& in(size_t i) const { return plan.buffers[op.inputs[i]]; }
-  const Buffer& out(size_t i) const { return plan.buffers[op.outputs[i]]; }
+  const Buffer& in(size_t i) const { return stage.buffers[op.inputs[i]]; }
+  const Buffer& out(size_t i) const { return stage.buffers[op.outputs[i]]; }
   bool hasIn(size_t i) const { return op.inputs[i] >= 0; }
   bool hasOut(size_t i) const { return op.outputs[i] >= 0; }
 
@@ -128,7 +129,7 @@ public:
   bool workspace(int64_t elements) {
     if (op.workspace < 0)
       return fail("needs a workspace");
-    const Buffer& buffer = plan.buffers[op.workspace];
+    const Buffer& buffer = stage.buffers[op.workspace];
     return is(buffer, {DType::f32}) &&
            (elementCount(buffer.shape) >= elements ||
             fail("wants a workspace of " + std::to_string(elements) +
@@ -153,14 +154,15 @@ public:
   }
 
   const Plan& plan;
+  const Stage& stage;
   const Op& op;
   Status failure;
 
 private:
   bool inRange(int number) {
-    return (number >= 0 && number < int(plan.buffers.size())) ||
+    return (number >= 0 && number < int(stage.buffers.size())) ||
            fail("names buffer " + std::to_string(number) + " of " +
-                std::to_string(plan.buffers.size()));
+                std::to_string(stage.buffers.size()));
   }
 };
 

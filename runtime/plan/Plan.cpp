@@ -17,6 +17,20 @@ const AttributeValue* find(const Op& op, const char* name) {
 
 } // namespace
 
+Plan select(Plan plan, int stage) {
+  if (!plan.stages.empty())
+    static_cast<Stage&>(plan) = plan.stages[size_t(stage)];
+  plan.stage = stage;
+  for (Parameter& parameter : plan.parameters)
+    parameter.value = parameter.gradient = -1;
+  for (const Holding& holding : plan.holdings) {
+    Parameter& held = plan.parameters[size_t(holding.parameter)];
+    held.value = holding.value;
+    held.gradient = holding.gradient;
+  }
+  return plan;
+}
+
 int64_t byteSize(DType type) {
   switch (type) {
   case DType::f64:

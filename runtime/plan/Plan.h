@@ -35,6 +35,8 @@ struct Axis {
 struct Group {
   std::string name;
   std::vector<std::string> axes;
+  /// Where it is not empty, only the ranks of these stages are members.
+  std::vector<int> stages = {};
 };
 struct Mesh {
   std::vector<Axis> axes;
@@ -59,8 +61,9 @@ struct Buffer {
   DType dtype = DType::f32;
   std::vector<int64_t> shape; // local
   int64_t offset = 0;         // in the device arena, a multiple of 64
-  /// Bytes between the slots of consecutive micro-batches in flight; 0 when
-  /// there is one slot.
+  /// Copies for micro-batches in flight, `slotStride` bytes apart: that of
+  /// micro-batch m is number m % slots.
+  int slots = 1;
   int64_t slotStride = 0;
   /// When set, the address moves by coordinate(shardAxis) * shardStride: the
   /// rank's own part of a whole buffer.
@@ -77,7 +80,10 @@ struct MemoryTable {
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena: runtime, MPI, GEMM library
-  int64_t arena = 0;   // exactly what is allocated
+  /// Of the host's memory: the copy that an asynchronous checkpoint is written
+  /// from. Part of `total` where the device is the host.
+  int64_t host = 0;
+  int64_t arena = 0; // exactly what is allocated
   int64_t total = 0;
   int64_t capacity = 0; // of the device
 };
@@ -114,13 +120,25 @@ struct Function {
   std::vector<Op> ops;
 };
 
-/// One entry of a schedule: fill the input buffers of a micro-batch, or run a
-/// function on it.
+/// A buffer that the ranks of one stage send to those of another, each to the
+/// one with its own coordinates on all other axes. The two stages call it by
+/// the same channel.
+struct Transfer {
+  enum class Kind { send, receive } kind = Kind::send;
+  int buffer = -1;
+  int peer = 0; // stage
+  int channel = 0;
+};
+
+/// One entry of a schedule: fill the input buffers of a micro-batch, run a
+/// function on it, begin to send or receive a buffer of it, or wait until that
+/// is done. What is being received is not read, what is being sent is not
+/// written.
 struct Step {
-  enum class Kind { load, run } kind = Kind::run;
+  enum class Kind { load, run, send, receive, wait } kind = Kind::run;
   int function = -1;  // of `run`
+  int transfer = -1;  // of `send`, `receive`, `wait`
   int microBatch = 0; // which of the step's micro-batches
-  int slot = 0;       // which slot of the buffers with a slotStride
 };
 struct Schedule {
   std::string name; // `train`, `evaluate`, `generate`
@@ -176,8 +194,11 @@ struct Parameter {
   Initializer init;
   bool trainable = true;
   bool adapter = false; // of LoRA: exported on its own in peft's layout
-  int value = -1;       // buffer in the compute type
-  int gradient = -1;    // f32/f64; -1 when frozen
+  /// Buffers of this rank's stage, from its holdings: in the compute type, and
+  /// f32/f64; -1 where another stage holds the parameter or it is frozen.
+  int value = -1;
+  int gradient = -1;
+  std::vector<int> stages; // that hold it, from their holdings
   /// Name and shape in a Hugging Face checkpoint; data order is the same
   /// (row-major), so that shapes may differ in how dimensions are grouped.
   std::string hfName;
@@ -186,6 +207,13 @@ struct Parameter {
   int loraA = -1; // parameter numbers
   int loraB = -1;
   double loraScale = 0;
+};
+
+/// A parameter's buffers in a stage.
+struct Holding {
+  int parameter = -1;
+  int value = -1;
+  int gradient = -1; // -1 when frozen
 };
 
 /// A flat run of trainable parameters that the optimizer treats alike. The
@@ -197,6 +225,8 @@ struct Region {
   int64_t elements = 0; // padded to a multiple of the shards
   int param = -1;       // whole flat buffer in the compute type
   int master = -1;      // flat, this rank's part; f32/f64
+  int momentM = -1;     // flat, this rank's part; -1 where the optimizer
+  int momentV = -1;     // keeps none
   /// Axis along which master and moments are sharded; "" when they are whole.
   std::string shardAxis;
   std::vector<int> parameters;
@@ -257,11 +287,26 @@ struct Train {
   std::vector<std::string> prompts; // answered when the training has ended
 };
 
+/// What is saved to go on from, and what a run starts with. Nothing is saved
+/// where both `every` and `everySeconds` are 0.
+struct Checkpoint {
+  std::string directory;
+  int64_t every = 0;           // steps
+  double everySeconds = 0;     // or time
+  int64_t keepTop = 0;         // those with the lowest validation loss
+  int64_t keepLast = 1;        // those saved last
+  std::string resume = "auto"; // `auto`, `never` or a checkpoint's path
+  bool async = false;          // steps go on while files are written
+
+  bool saves() const { return every > 0 || everySeconds > 0; }
+};
+
 /// Models in and out. JSON members are texts that are written as they are.
 struct Exchange {
-  std::string weights; // a Hugging Face directory to start from; empty: random
-  std::string hf;      // directory to write; empty: none
-  std::string config;  // config.json of the model, byte-stable JSON
+  /// A Hugging Face directory or a checkpoint to start from; empty: random.
+  std::string weights;
+  std::string hf;     // directory to write; empty: none
+  std::string config; // config.json of the model, byte-stable JSON
   std::string generationConfig;
   std::string adapterConfig; // adapter_config.json; empty without LoRA
 };
@@ -273,7 +318,23 @@ struct Prediction {
   double stepSeconds = 0;
 };
 
-struct Plan {
+/// What the ranks of one pipeline stage hold and run.
+struct Stage {
+  MemoryTable memory;
+  std::vector<Buffer> buffers;
+  std::vector<Holding> holdings;
+  std::vector<Region> regions;
+  Inputs inputs;
+  Outputs outputs;
+  std::vector<Function> functions;
+  std::vector<Transfer> transfers;
+  std::vector<Schedule> schedules;
+};
+
+/// A plan as a rank sees it: the fields that it inherits are those of the
+/// rank's stage. Where there are several, `stages` lists all of them; see
+/// select().
+struct Plan : Stage {
   int major = majorVersion;
   int minor = minorVersion;
   std::string name;   // of the recipe
@@ -281,25 +342,25 @@ struct Plan {
   std::string device; // `cpu` or `cuda`
   DType compute = DType::f32;
   Mesh mesh;
-  MemoryTable memory;
-  std::vector<Buffer> buffers;
-  std::vector<Parameter> parameters;
-  std::vector<Region> regions;
-  Inputs inputs;
-  Outputs outputs;
-  std::vector<Function> functions;
-  std::vector<Schedule> schedules;
+  std::vector<Parameter> parameters; // of all stages
+  std::vector<Stage> stages;         // empty where there is one
+  int stage = 0;                     // the one whose fields it has
   /// Of task `generate`, the widest first; empty otherwise.
   std::vector<Bucket> buckets;
   int64_t cacheTokens = 0; // capacity of the KV cache, in tokens
   Data data;
   Train train;
+  Checkpoint checkpoint;
   Exchange exchange;
   Prediction prediction;
   /// For training plans that export: the single-rank plan of task `generate`
   /// as JSON text, written beside the exported model.
   std::string generation;
 };
+
+/// The plan as the ranks of a stage see it. A parameter that the stage does not
+/// hold has no buffers there.
+Plan select(Plan plan, int stage);
 
 } // namespace reciperun::plan
 

@@ -5,6 +5,7 @@
 // `V::Ref<T>` (const T& to write, T& to read) and
 //   field(name, value)              always there
 //   optional(name, value, absent)   left out where it equals `absent`
+//   stages(plan)                    the list of its stages
 // in the order in which the JSON names them.
 
 #ifndef RECIPERUN_PLAN_PLANFIELDS_H
@@ -22,6 +23,7 @@ template <class V> void fields(V& v, typename V::template Ref<Axis> axis) {
 template <class V> void fields(V& v, typename V::template Ref<Group> group) {
   v.field("name", group.name);
   v.field("axes", group.axes);
+  v.optional("stages", group.stages, std::vector<int>());
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Mesh> mesh) {
@@ -38,6 +40,7 @@ void fields(V& v, typename V::template Ref<MemoryTable> memory) {
   v.field("activations", memory.activations);
   v.field("workspace", memory.workspace);
   v.field("library", memory.library);
+  v.optional("host", memory.host, int64_t(0));
   v.field("arena", memory.arena);
   v.field("total", memory.total);
   v.field("capacity", memory.capacity);
@@ -48,6 +51,7 @@ template <class V> void fields(V& v, typename V::template Ref<Buffer> buffer) {
   v.field("dtype", buffer.dtype);
   v.field("shape", buffer.shape);
   v.field("offset", buffer.offset);
+  v.optional("slots", buffer.slots, 1);
   v.optional("slot_stride", buffer.slotStride, int64_t(0));
   v.optional("shard_axis", buffer.shardAxis, std::string());
   v.optional("shard_stride", buffer.shardStride, int64_t(0));
@@ -69,11 +73,19 @@ void fields(V& v, typename V::template Ref<Function> function) {
   v.field("ops", function.ops);
 }
 
+template <class V>
+void fields(V& v, typename V::template Ref<Transfer> transfer) {
+  v.field("kind", transfer.kind);
+  v.field("buffer", transfer.buffer);
+  v.field("peer", transfer.peer);
+  v.field("channel", transfer.channel);
+}
+
 template <class V> void fields(V& v, typename V::template Ref<Step> step) {
   v.field("kind", step.kind);
   v.optional("function", step.function, -1);
+  v.optional("transfer", step.transfer, -1);
   v.optional("micro_batch", step.microBatch, 0);
-  v.optional("slot", step.slot, 0);
 }
 
 template <class V>
@@ -122,8 +134,6 @@ void fields(V& v, typename V::template Ref<Parameter> parameter) {
   v.field("init", parameter.init);
   v.optional("trainable", parameter.trainable, true);
   v.optional("adapter", parameter.adapter, false);
-  v.field("value", parameter.value);
-  v.optional("gradient", parameter.gradient, -1);
   v.field("hf_name", parameter.hfName);
   v.field("hf_shape", parameter.hfShape);
   v.optional("lora_a", parameter.loraA, -1);
@@ -136,6 +146,8 @@ template <class V> void fields(V& v, typename V::template Ref<Region> region) {
   v.field("elements", region.elements);
   v.field("param", region.param);
   v.field("master", region.master);
+  v.optional("moment_m", region.momentM, -1);
+  v.optional("moment_v", region.momentV, -1);
   v.optional("shard_axis", region.shardAxis, std::string());
   v.field("parameters", region.parameters);
 }
@@ -195,6 +207,17 @@ template <class V> void fields(V& v, typename V::template Ref<Train> train) {
 }
 
 template <class V>
+void fields(V& v, typename V::template Ref<Checkpoint> checkpoint) {
+  v.field("directory", checkpoint.directory);
+  v.optional("every", checkpoint.every, int64_t(0));
+  v.optional("every_seconds", checkpoint.everySeconds, 0.0);
+  v.optional("keep_top", checkpoint.keepTop, int64_t(0));
+  v.optional("keep_last", checkpoint.keepLast, int64_t(1));
+  v.field("resume", checkpoint.resume);
+  v.optional("async", checkpoint.async, false);
+}
+
+template <class V>
 void fields(V& v, typename V::template Ref<Exchange> exchange) {
   v.field("weights", exchange.weights);
   v.field("hf", exchange.hf);
@@ -210,6 +233,25 @@ void fields(V& v, typename V::template Ref<Prediction> prediction) {
   v.field("step_seconds", prediction.stepSeconds);
 }
 
+template <class V>
+void fields(V& v, typename V::template Ref<Holding> holding) {
+  v.field("parameter", holding.parameter);
+  v.field("value", holding.value);
+  v.optional("gradient", holding.gradient, -1);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Stage> stage) {
+  v.field("memory", stage.memory);
+  v.field("buffers", stage.buffers);
+  v.field("holdings", stage.holdings);
+  v.field("regions", stage.regions);
+  v.field("inputs", stage.inputs);
+  v.field("outputs", stage.outputs);
+  v.field("functions", stage.functions);
+  v.field("transfers", stage.transfers);
+  v.field("schedules", stage.schedules);
+}
+
 /// The version comes first, so that a reader can refuse before it reads on.
 template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("major", plan.major);
@@ -219,18 +261,13 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("device", plan.device);
   v.field("compute", plan.compute);
   v.field("mesh", plan.mesh);
-  v.field("memory", plan.memory);
-  v.field("buffers", plan.buffers);
   v.field("parameters", plan.parameters);
-  v.field("regions", plan.regions);
-  v.field("inputs", plan.inputs);
-  v.field("outputs", plan.outputs);
-  v.field("functions", plan.functions);
-  v.field("schedules", plan.schedules);
+  v.stages(plan);
   v.field("buckets", plan.buckets);
   v.field("cache_tokens", plan.cacheTokens);
   v.field("data", plan.data);
   v.field("train", plan.train);
+  v.field("checkpoint", plan.checkpoint);
   v.field("exchange", plan.exchange);
   v.field("prediction", plan.prediction);
   v.field("generation", plan.generation);
@@ -247,7 +284,13 @@ inline constexpr Spelling<DType> dtypeSpellings[] = {{"f64", DType::f64},
                                                      {"i32", DType::i32},
                                                      {"i64", DType::i64}};
 inline constexpr Spelling<Step::Kind> stepSpellings[] = {
-    {"load", Step::Kind::load}, {"run", Step::Kind::run}};
+    {"load", Step::Kind::load},
+    {"run", Step::Kind::run},
+    {"send", Step::Kind::send},
+    {"receive", Step::Kind::receive},
+    {"wait", Step::Kind::wait}};
+inline constexpr Spelling<Transfer::Kind> transferSpellings[] = {
+    {"send", Transfer::Kind::send}, {"receive", Transfer::Kind::receive}};
 inline constexpr Spelling<OpKind> opSpellings[] = {
 #define OP(Enumerator, name) {#name, OpKind::Enumerator},
 #include "runtime/plan/Ops.def"

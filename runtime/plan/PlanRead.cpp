@@ -77,6 +77,14 @@ public:
     if (const Json* node = member(name))
       read(*node, value, Place{&place, name});
   }
+  /// The only one becomes the plan's own fields.
+  void stages(Plan& plan) {
+    field("stages", plan.stages);
+    if (plan.stages.size() != 1)
+      return;
+    static_cast<Stage&>(plan) = std::move(plan.stages.front());
+    plan.stages.clear();
+  }
   void optional(const char* name, std::optional<DataSource>& value,
                 const std::optional<DataSource>&) {
     if (const Json* node = member(name))
@@ -161,6 +169,9 @@ private:
   }
   void read(const Json& node, Step::Kind& value, const Place& at) {
     spelt(node, value, stepSpellings, at, "kind of step");
+  }
+  void read(const Json& node, Transfer::Kind& value, const Place& at) {
+    spelt(node, value, transferSpellings, at, "kind of transfer");
   }
 
   template <class Enum, size_t count>
@@ -265,6 +276,26 @@ Status checkVersion(const Json& json) {
       "this version");
 }
 
+/// Notes at the parameters which stages hold them, and selects the first stage.
+Expected<Plan> hold(Plan plan) {
+  auto note = [&](const Stage& stage, int number) {
+    for (const Holding& holding : stage.holdings) {
+      if (holding.parameter < 0 ||
+          size_t(holding.parameter) >= plan.parameters.size())
+        return Status::error("the plan is damaged: a stage holds parameter " +
+                             std::to_string(holding.parameter) + " of " +
+                             std::to_string(plan.parameters.size()));
+      plan.parameters[size_t(holding.parameter)].stages.push_back(number);
+    }
+    return Status::ok();
+  };
+  if (plan.stages.empty())
+    RECIPERUN_TRY(note(plan, 0));
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    RECIPERUN_TRY(note(plan.stages[i], int(i)));
+  return select(std::move(plan), 0);
+}
+
 } // namespace
 
 Expected<Plan> fromJson(std::string_view text) {
@@ -280,7 +311,7 @@ Expected<Plan> fromJson(std::string_view text) {
   reader.finish();
   if (!failure)
     return Status::error("the plan is damaged: " + failure.message());
-  return plan;
+  return hold(std::move(plan));
 }
 
 Expected<Plan> readPlan(const std::string& path) {

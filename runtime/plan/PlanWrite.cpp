@@ -45,6 +45,19 @@ public:
     close('}');
   }
 
+  /// The only one is the plan itself.
+  void stages(const Plan& plan) {
+    key("stages");
+    open('[');
+    for (const Stage& stage : plan.stages) {
+      separate(true);
+      write(stage);
+    }
+    if (plan.stages.empty())
+      write(static_cast<const Stage&>(plan));
+    close(']');
+  }
+
   /// The whole plan; its own fields are on lines of their own.
   std::string plan(const Plan& plan) {
     write(plan);
@@ -90,6 +103,7 @@ private:
   void write(DType value) { spell(value, dtypeSpellings); }
   void write(OpKind value) { write(std::string(opName(value))); }
   void write(Step::Kind value) { spell(value, stepSpellings); }
+  void write(Transfer::Kind value) { spell(value, transferSpellings); }
 
   template <class Enum, size_t count>
   void spell(Enum value, const Spelling<Enum> (&spellings)[count]) {

@@ -35,26 +35,30 @@ std::optional<int64_t> product(int64_t a, int64_t b) {
   return result;
 }
 
+/// One stage of a plan, and what all stages share.
 class Validation {
 public:
-  explicit Validation(const Plan& plan) : plan(plan) {}
+  Validation(const Plan& plan, const Stage& stage) : plan(plan), stage(stage) {}
 
   Status run() {
     RECIPERUN_TRY(head());
     RECIPERUN_TRY(mesh());
     RECIPERUN_TRY(memory());
-    for (const Schedule& schedule : plan.schedules)
+    for (const Schedule& schedule : stage.schedules)
       RECIPERUN_TRY(steps(schedule));
-    slots = slotsInUse();
-    for (const Buffer& buffer : plan.buffers)
+    for (const Buffer& buffer : stage.buffers)
       RECIPERUN_TRY(inArena(buffer));
-    for (const Function& function : plan.functions)
+    for (const Function& function : stage.functions)
       RECIPERUN_TRY(ops(function));
     for (const Parameter& parameter : plan.parameters)
-      RECIPERUN_TRY(parameterBlock(parameter));
+      RECIPERUN_TRY(parameterShape(parameter));
+    for (const Holding& holding : stage.holdings)
+      RECIPERUN_TRY(parameterBlock(holding));
+    for (const Transfer& transfer : stage.transfers)
+      RECIPERUN_TRY(message(transfer));
     for (const Parameter& parameter : plan.parameters)
       RECIPERUN_TRY(loraPair(parameter));
-    for (const Region& region : plan.regions)
+    for (const Region& region : stage.regions)
       RECIPERUN_TRY(regionRun(region));
     RECIPERUN_TRY(hostBuffers());
     for (const Bucket& bucket : plan.buckets)
@@ -101,10 +105,11 @@ private:
   }
 
   Status memory() {
-    const MemoryTable& memory = plan.memory;
-    for (int64_t bytes : {memory.parameters, memory.gradients, memory.optimizer,
-                          memory.activations, memory.workspace, memory.library,
-                          memory.arena, memory.total, memory.capacity})
+    const MemoryTable& memory = stage.memory;
+    for (int64_t bytes :
+         {memory.parameters, memory.gradients, memory.optimizer,
+          memory.activations, memory.workspace, memory.library, memory.host,
+          memory.arena, memory.total, memory.capacity})
       if (bytes < 0)
         return wrong("the memory table has a negative entry");
     if (memory.total < memory.arena)
@@ -112,15 +117,6 @@ private:
                    " bytes, more than the total of " +
                    std::to_string(memory.total));
     return Status::ok();
-  }
-
-  /// One more than the highest slot that a schedule names.
-  int64_t slotsInUse() const {
-    int64_t slots = 1;
-    for (const Schedule& schedule : plan.schedules)
-      for (const Step& step : schedule.steps)
-        slots = std::max(slots, int64_t(step.slot) + 1);
-    return slots;
   }
 
   /// The byte behind the buffer's last element, wherever it may move to.
@@ -135,7 +131,8 @@ private:
     int64_t result = bytes;
     int64_t shards = axisSize(plan.mesh, buffer.shardAxis);
     for (std::optional<int64_t> part :
-         {std::optional(buffer.offset), product(slots - 1, buffer.slotStride),
+         {std::optional(buffer.offset),
+          product(buffer.slots - 1, buffer.slotStride),
           product(shards - 1, buffer.shardStride)})
       if (!part || __builtin_add_overflow(result, *part, &result))
         return std::nullopt;
@@ -147,6 +144,9 @@ private:
     if (std::any_of(buffer.shape.begin(), buffer.shape.end(),
                     [](int64_t dimension) { return dimension < 1; }))
       return wrong(who + " has a dimension below 1");
+    if (buffer.slots < 1 || (buffer.slots > 1 && buffer.slotStride <= 0))
+      return wrong(who + " has " + std::to_string(buffer.slots) + " slots, " +
+                   std::to_string(buffer.slotStride) + " bytes apart");
     if (buffer.offset < 0 || buffer.slotStride < 0 || buffer.shardStride < 0)
       return wrong(who + " has a negative offset or stride");
     if (!buffer.shardAxis.empty() && !hasExtent(plan.mesh, buffer.shardAxis))
@@ -159,17 +159,17 @@ private:
                    std::to_string(buffer.offset) + " is no multiple of " +
                    std::to_string(alignment));
     std::optional<int64_t> last = end(buffer);
-    if (!last || *last > plan.memory.arena)
+    if (!last || *last > stage.memory.arena)
       return wrong(who + " ends at byte " +
                    (last ? std::to_string(*last) : "2^63") +
-                   " of an arena of " + std::to_string(plan.memory.arena));
+                   " of an arena of " + std::to_string(stage.memory.arena));
     return Status::ok();
   }
 
   Status ops(const Function& function) const {
     for (size_t i = 0; i < function.ops.size(); ++i) {
       const Op& op = function.ops[i];
-      Status status = validateOp(plan, op);
+      Status status = validateOp(plan, stage, op);
       if (!status)
         return wrong("function " + quoted(function.name) + ", op " +
                      std::to_string(i) + " " + quoted(op.name) + " (" +
@@ -179,7 +179,7 @@ private:
   }
 
   bool isFunction(int number) const {
-    return number >= 0 && number < int(plan.functions.size());
+    return number >= 0 && number < int(stage.functions.size());
   }
 
   Status steps(const Schedule& schedule) const {
@@ -188,15 +188,17 @@ private:
       std::string who = "schedule " + quoted(schedule.name);
       if (step.kind == Step::Kind::run && !isFunction(step.function))
         return wrong(who + " runs function " + std::to_string(step.function) +
-                     " of " + std::to_string(plan.functions.size()));
+                     " of " + std::to_string(stage.functions.size()));
       if (step.microBatch < 0 || step.microBatch >= microBatches)
         return wrong(who + " names micro-batch " +
                      std::to_string(step.microBatch) + " of " +
                      std::to_string(microBatches));
-      // Each slot is filled by a step, so that there are no more of them.
-      if (step.slot < 0 || size_t(step.slot) >= schedule.steps.size())
-        return wrong(who + " names slot " + std::to_string(step.slot) + " in " +
-                     std::to_string(schedule.steps.size()) + " steps");
+      bool isRun = step.kind == Step::Kind::run;
+      bool isLoad = step.kind == Step::Kind::load;
+      if (!isRun && !isLoad &&
+          (step.transfer < 0 || step.transfer >= int(stage.transfers.size())))
+        return wrong(who + " names transfer " + std::to_string(step.transfer) +
+                     " of " + std::to_string(stage.transfers.size()));
     }
     return Status::ok();
   }
@@ -204,10 +206,10 @@ private:
   /// The number is a buffer of this type with that many elements.
   Status holds(const std::string& who, int number, const std::set<DType>& types,
                int64_t elements) const {
-    if (number < 0 || number >= int(plan.buffers.size()))
+    if (number < 0 || number >= int(stage.buffers.size()))
       return wrong(who + " is buffer " + std::to_string(number) + " of " +
-                   std::to_string(plan.buffers.size()));
-    const Buffer& buffer = plan.buffers[number];
+                   std::to_string(stage.buffers.size()));
+    const Buffer& buffer = stage.buffers[number];
     if (!types.count(buffer.dtype))
       return wrong(who + " is " + quoted(buffer.name) + ", of another type");
     if (elements >= 0 && elementCount(buffer.shape) != elements)
@@ -221,7 +223,7 @@ private:
     return number == -1 ? Status::ok() : holds(who, number, types, elements);
   }
 
-  Status parameterBlock(const Parameter& parameter) const {
+  Status parameterShape(const Parameter& parameter) const {
     std::string who = "parameter " + quoted(parameter.name);
     const std::string& init = parameter.init.kind;
     if (init != "normal" && init != "zeros" && init != "ones")
@@ -232,7 +234,7 @@ private:
                    " shard axes for " +
                    std::to_string(parameter.globalShape.size()) +
                    " dimensions");
-    int64_t local = 1, whole = 1;
+    int64_t whole = 1;
     for (size_t i = 0; i < parameter.globalShape.size(); ++i) {
       int64_t size = axisSize(plan.mesh, parameter.shardAxes[i]);
       int64_t dimension = parameter.globalShape[i];
@@ -243,12 +245,7 @@ private:
       if (!wider)
         return wrong(who + " has more than 2^63 elements");
       whole = *wider;
-      local *= dimension / size;
     }
-    RECIPERUN_TRY(
-        holds("the value of " + who, parameter.value, {plan.compute}, local));
-    RECIPERUN_TRY(
-        holdsIf("the gradient of " + who, parameter.gradient, masters, local));
     int64_t external = 1;
     for (int64_t dimension : parameter.hfShape) {
       std::optional<int64_t> wider =
@@ -261,6 +258,36 @@ private:
       return wrong(who + " has " + std::to_string(whole) +
                    " elements here and " + std::to_string(external) +
                    " in its external shape");
+    return Status::ok();
+  }
+
+  Status parameterBlock(const Holding& holding) const {
+    if (holding.parameter < 0 ||
+        holding.parameter >= int(plan.parameters.size()))
+      return wrong("a stage holds parameter " +
+                   std::to_string(holding.parameter) + " of " +
+                   std::to_string(plan.parameters.size()));
+    const Parameter& parameter = plan.parameters[size_t(holding.parameter)];
+    std::string who = "parameter " + quoted(parameter.name);
+    int64_t local = 1;
+    for (size_t i = 0; i < parameter.globalShape.size(); ++i)
+      local *= parameter.globalShape[i] /
+               axisSize(plan.mesh, parameter.shardAxes[i]);
+    RECIPERUN_TRY(
+        holds("the value of " + who, holding.value, {plan.compute}, local));
+    return holdsIf("the gradient of " + who, holding.gradient, masters, local);
+  }
+
+  Status message(const Transfer& transfer) const {
+    std::string who = "transfer " + std::to_string(transfer.channel);
+    if (transfer.buffer < 0 || transfer.buffer >= int(stage.buffers.size()))
+      return wrong(who + " is buffer " + std::to_string(transfer.buffer) +
+                   " of " + std::to_string(stage.buffers.size()));
+    if (transfer.channel < 0 || transfer.channel >= maxChannels)
+      return wrong(who + " is no channel");
+    if (transfer.peer < 0 || transfer.peer >= axisSize(plan.mesh, "pp"))
+      return wrong(who + " is with stage " + std::to_string(transfer.peer) +
+                   " of " + std::to_string(axisSize(plan.mesh, "pp")));
     return Status::ok();
   }
 
@@ -300,13 +327,22 @@ private:
                         region.elements));
     RECIPERUN_TRY(holds("the master weights of " + who, region.master, master,
                         region.elements / shards));
+    for (int moment : {region.momentM, region.momentV})
+      RECIPERUN_TRY(holdsIf("a moment of " + who, moment, masters,
+                            region.elements / shards));
     int64_t size = byteSize(plan.compute);
-    int64_t start = plan.buffers[region.param].offset;
+    int64_t start = stage.buffers[region.param].offset;
     for (int number : region.parameters) {
       if (number < 0 || number >= int(plan.parameters.size()))
         return wrong(who + " names parameter " + std::to_string(number) +
                      " of " + std::to_string(plan.parameters.size()));
-      const Buffer& value = plan.buffers[plan.parameters[number].value];
+      auto holding = std::find_if(
+          stage.holdings.begin(), stage.holdings.end(),
+          [&](const Holding& each) { return each.parameter == number; });
+      if (holding == stage.holdings.end())
+        return wrong(who + " has parameter " + std::to_string(number) +
+                     ", which its stage does not hold");
+      const Buffer& value = stage.buffers[size_t(holding->value)];
       int64_t from = value.offset - start;
       if (from < 0 || from % size != 0 ||
           from / size + elementCount(value.shape) > region.elements)
@@ -316,7 +352,7 @@ private:
   }
 
   Status hostBuffers() const {
-    const Inputs& in = plan.inputs;
+    const Inputs& in = stage.inputs;
     int64_t rows = std::max<int64_t>(0, plan.train.microBatch);
     std::optional<int64_t> whole =
         product(rows, std::max<int64_t>(0, plan.data.sequence));
@@ -339,7 +375,7 @@ private:
     RECIPERUN_TRY(holdsIf("input `loss_scale`", in.lossScale, f32, 1));
     RECIPERUN_TRY(holdsIf("input `learning_rate`", in.learningRate, f32, 1));
     RECIPERUN_TRY(holdsIf("input `step`", in.step, i32, 1));
-    const Outputs& out = plan.outputs;
+    const Outputs& out = stage.outputs;
     RECIPERUN_TRY(holdsIf("output `loss`", out.loss, {DType::f64}, 1));
     return holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1);
   }
@@ -354,7 +390,7 @@ private:
                         {DType::i32}, bucket.tokens));
     RECIPERUN_TRY(
         holds("the logits of " + who, bucket.logits, {plan.compute}, -1));
-    const Buffer& logits = plan.buffers[bucket.logits];
+    const Buffer& logits = stage.buffers[bucket.logits];
     if (logits.shape.empty() || product(bucket.tokens, logits.shape.back()) !=
                                     elementCount(logits.shape))
       return wrong(who + " has logits for another number of tokens");
@@ -367,7 +403,7 @@ private:
   /// There is such a schedule, and it loads data.
   bool hasSchedule(const char* name) const {
     auto loads = [](const Step& step) { return step.kind == Step::Kind::load; };
-    return std::any_of(plan.schedules.begin(), plan.schedules.end(),
+    return std::any_of(stage.schedules.begin(), stage.schedules.end(),
                        [&](const Schedule& schedule) {
                          return schedule.name == name &&
                                 std::any_of(schedule.steps.begin(),
@@ -388,7 +424,7 @@ private:
         product(*perRank, axisSize(plan.mesh, "dp")) != train.globalBatch)
       return wrong("global batch " + std::to_string(train.globalBatch) +
                    " is not micro-batch * accumulation * `dp`");
-    if (plan.outputs.loss < 0 || !hasSchedule("train"))
+    if (stage.outputs.loss < 0 || !hasSchedule("train"))
       return wrong("it trains and has no loss or no schedule `train`");
     if (!plan.data.train)
       return wrong("it trains and has no training data");
@@ -399,8 +435,21 @@ private:
         !(train.epochs >= 0 && train.epochs <= maxSteps))
       return wrong("its numbers of steps are out of range");
     RECIPERUN_TRY(learningRate(train.learningRate));
+    RECIPERUN_TRY(checkpoints());
     if (!product(train.steps, train.globalBatch))
       return wrong("it trains on more than 2^63 sequences");
+    return Status::ok();
+  }
+
+  Status checkpoints() const {
+    const Checkpoint& saved = plan.checkpoint;
+    if (!isCount(saved.every) || !(saved.everySeconds >= 0) ||
+        !isCount(saved.keepTop) || !isCount(saved.keepLast))
+      return wrong("its numbers of checkpoints are out of range");
+    if (saved.saves() && (saved.directory.empty() || saved.keepLast < 1))
+      return wrong("it saves checkpoints and keeps none");
+    if (saved.keepTop > 0 && !plan.data.valid)
+      return wrong("it keeps the best checkpoints and validates none");
     return Status::ok();
   }
 
@@ -433,14 +482,52 @@ private:
   static constexpr int64_t maxRanks = 1 << 24;
   static constexpr int64_t alignment = 64;
   const std::set<DType> masters = {DType::f32, DType::f64};
+  static constexpr int maxChannels = 1 << 20;
   const Plan& plan;
-  int64_t slots = 1;
+  const Stage& stage;
 };
+
+/// The other side of a transfer, and null where no stage has it.
+const Transfer* counterpart(const Plan& plan, int stage,
+                            const Transfer& transfer) {
+  for (const Transfer& other : plan.stages[size_t(transfer.peer)].transfers)
+    if (other.channel == transfer.channel && other.kind != transfer.kind &&
+        other.peer == stage)
+      return &other;
+  return nullptr;
+}
+
+/// What one stage sends another receives, in the same shape.
+Status validateTransfers(const Plan& plan) {
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    for (const Transfer& transfer : plan.stages[i].transfers) {
+      const Transfer* other = counterpart(plan, int(i), transfer);
+      if (!other)
+        return wrong("transfer " + std::to_string(transfer.channel) +
+                     " of stage " + std::to_string(i) + " has no other side");
+      const Buffer& here = plan.stages[i].buffers[size_t(transfer.buffer)];
+      const Buffer& there =
+          plan.stages[size_t(transfer.peer)].buffers[size_t(other->buffer)];
+      if (here.dtype != there.dtype || here.shape != there.shape)
+        return wrong("transfer " + std::to_string(transfer.channel) +
+                     " is of " + quoted(here.name) + " and of " +
+                     quoted(there.name) + ", which differ");
+    }
+  return Status::ok();
+}
 
 } // namespace
 
 Status validate(const Plan& plan) {
-  return Validation(plan).run();
+  if (plan.stages.empty())
+    return Validation(plan, plan).run();
+  if (int64_t(plan.stages.size()) != axisSize(plan.mesh, "pp"))
+    return wrong("it has " + std::to_string(plan.stages.size()) +
+                 " stages for " + std::to_string(axisSize(plan.mesh, "pp")) +
+                 " along `pp`");
+  for (const Stage& stage : plan.stages)
+    RECIPERUN_TRY(Validation(plan, stage).run());
+  return validateTransfers(plan);
 }
 
 } // namespace reciperun::plan

@@ -9,7 +9,7 @@
 namespace reciperun::plan {
 
 /// Arity, types and shapes of one op, whose buffers have been validated.
-Status validateOp(const Plan& plan, const Op& op);
+Status validateOp(const Plan& plan, const Stage& stage, const Op& op);
 
 } // namespace reciperun::plan
 

@@ -356,8 +356,8 @@ bool checkKind(OpCheck& c) {
 
 } // namespace
 
-Status validateOp(const Plan& plan, const Op& op) {
-  OpCheck check(plan, op);
+Status validateOp(const Plan& plan, const Stage& stage, const Op& op) {
+  OpCheck check(plan, stage, op);
   checkKind(check);
   return check.failure;
 }

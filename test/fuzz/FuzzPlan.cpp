@@ -20,23 +20,23 @@ namespace {
 using Wide = __int128;
 
 /// The byte behind the last one that any rank reaches through the buffer.
-Wide reach(const plan::Plan& plan, const plan::Buffer& buffer, int slots) {
+Wide reach(const plan::Plan& plan, const plan::Buffer& buffer) {
   Wide bytes = plan::byteSize(buffer.dtype);
   for (int64_t dimension : buffer.shape)
     bytes *= dimension;
   int shards = plan::axisSize(plan.mesh, buffer.shardAxis);
-  return bytes + buffer.offset + Wide(slots - 1) * buffer.slotStride +
+  return bytes + buffer.offset + Wide(buffer.slots - 1) * buffer.slotStride +
          Wide(shards - 1) * buffer.shardStride;
 }
 
 void checkReach(const plan::Plan& plan) {
-  int slots = 1;
-  for (const plan::Schedule& schedule : plan.schedules)
-    for (const plan::Step& step : schedule.steps)
-      slots = std::max(slots, step.slot + 1);
-  for (const plan::Buffer& buffer : plan.buffers)
-    require(reach(plan, buffer, slots) <= plan.memory.arena,
-            "a buffer of a validated plan ends inside the arena");
+  for (size_t stage = 0; stage < std::max<size_t>(1, plan.stages.size());
+       ++stage) {
+    plan::Plan own = plan::select(plan, int(stage));
+    for (const plan::Buffer& buffer : own.buffers)
+      require(reach(own, buffer) <= own.memory.arena,
+              "a buffer of a validated plan ends inside the arena");
+  }
 }
 
 /// What the runtime asks of a mesh before it touches a device.

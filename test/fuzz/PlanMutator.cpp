@@ -234,10 +234,10 @@ private:
   /// Fields that are left out where they have their usual value.
   void addField(Json& node) {
     constexpr const char* names[] = {
-        "slot",   "slot_stride", "shard_axis", "shard_stride",
-        "group",  "micro_batch", "workspace",  "attributes",
-        "axis",   "dim",         "gradient",   "lora_a",
-        "lora_b", "trainable",   "tokens",     "unknown"};
+        "slots",       "slot_stride", "shard_axis", "shard_stride", "group",
+        "micro_batch", "workspace",   "attributes", "axis",         "dim",
+        "gradient",    "lora_a",      "lora_b",     "trainable",    "tokens",
+        "transfer",    "stages",      "unknown"};
     const char* name = oneOf(names);
     const Json* value = another([](const Json& n) { return n.is_primitive(); });
     Json added = value && below(2) ? *value : Json(oneOf(notableIntegers));

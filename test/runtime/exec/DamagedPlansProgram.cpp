@@ -84,18 +84,18 @@ Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
   set(executor.tensor(in.learningRate), 1e-3f);
   set(executor.tensor(in.step), int32_t(1));
   set(executor.tensor(in.lossScale), (*loader).lossScale(0));
-  auto tensor = [&](int number, int slot) {
-    return executor.tensor(number, slot);
+  auto tensor = [&](int number, int microBatch) {
+    return executor.tensor(number, microBatch);
   };
-  return executor.run(schedule, [&](int microBatch, int slot) {
+  return executor.run(schedule, [&](int microBatch) {
     (*loader).fill(0, microBatch,
-                   {tensor(in.tokens, slot).as<int32_t>(),
-                    tensor(in.labels, slot).as<int32_t>(),
-                    tensor(in.weights, slot).as<float>(),
-                    tensor(in.positions, slot).as<int32_t>(),
-                    tensor(in.segments, slot).as<int32_t>(),
-                    tensor(in.places, slot).as<int32_t>(),
-                    tensor(in.samples, slot).as<int64_t>()});
+                   {tensor(in.tokens, microBatch).as<int32_t>(),
+                    tensor(in.labels, microBatch).as<int32_t>(),
+                    tensor(in.weights, microBatch).as<float>(),
+                    tensor(in.positions, microBatch).as<int32_t>(),
+                    tensor(in.segments, microBatch).as<int32_t>(),
+                    tensor(in.places, microBatch).as<int32_t>(),
+                    tensor(in.samples, microBatch).as<int64_t>()});
     return Status::ok();
   });
 }

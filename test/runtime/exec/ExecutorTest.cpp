@@ -37,11 +37,11 @@ protected:
     executor.emplace(std::move(*made));
   }
 
-  plan::Step load(int microBatch, int slot) {
-    return {plan::Step::Kind::load, -1, microBatch, slot};
+  plan::Step load(int microBatch) {
+    return {plan::Step::Kind::load, -1, -1, microBatch};
   }
-  plan::Step call(int function, int slot) {
-    return {plan::Step::Kind::run, function, 0, slot};
+  plan::Step call(int function, int microBatch) {
+    return {plan::Step::Kind::run, function, -1, microBatch};
   }
 
   plan::Plan plan;
@@ -55,6 +55,7 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
   // x has two slots; y collects 2 x of both.
   int x = plan::addBuffer(plan, "x", DType::f32, {2, 16});
   plan.buffers[size_t(x)].shape = {16};
+  plan.buffers[size_t(x)].slots = 2;
   plan.buffers[size_t(x)].slotStride = 64;
   int t = plan::addBuffer(plan, "t", DType::f32, {16});
   int y = plan::addBuffer(plan, "y", DType::f32, {16});
@@ -68,22 +69,22 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
                     {"micro-batch", {scale, add}},
                     {"finish", {reduce}}};
   plan.train.accumulation = 2;
-  plan.schedules = {{"train",
-                     {call(0, 0), load(0, 0), load(1, 1), call(1, 0),
-                      call(1, 1), call(2, 0)}}};
+  plan.schedules = {
+      {"train",
+       {call(0, 0), load(0), load(1), call(1, 0), call(1, 1), call(2, 0)}}};
   make();
   ASSERT_EQ(executor->findSchedule("evaluate"), nullptr);
   for (int repeat = 0; repeat < 2; ++repeat) {
-    std::vector<std::pair<int, int>> loads;
-    Status status = executor->run(
-        *executor->findSchedule("train"), [&](int microBatch, int slot) {
-          loads.emplace_back(microBatch, slot);
-          Tensor input = executor->tensor(x, slot);
+    std::vector<int> loads;
+    Status status =
+        executor->run(*executor->findSchedule("train"), [&](int microBatch) {
+          loads.push_back(microBatch);
+          Tensor input = executor->tensor(x, microBatch);
           std::fill_n(input.as<float>(), 16, microBatch == 0 ? 1.f : 10.f);
           return Status::ok();
         });
     ASSERT_TRUE(status) << status.message();
-    EXPECT_EQ(loads, (std::vector<std::pair<int, int>>{{0, 0}, {1, 1}}));
+    EXPECT_EQ(loads, (std::vector<int>{0, 1}));
     EXPECT_EQ(executor->tensor(y).as<float>()[15], 22.f);
   }
   EXPECT_FALSE(executor->tensor(-1).present());
@@ -104,17 +105,17 @@ TEST_F(ExecutorTest, aFailureNamesOpFunctionAndRank) {
   reduce.group = 0;
   reduce.attributes = {{"reduce", std::string("sum")}};
   plan.functions = {{"forward", {reduce}}};
-  plan.schedules = {{"train", {load(0, 0), call(0, 0)}}};
+  plan.schedules = {{"train", {load(0), call(0, 0)}}};
   make();
   const plan::Schedule& schedule = *executor->findSchedule("train");
   BrokenLink broken;
   auto failing = Executor::make(plan, arena, broken, context);
   ASSERT_TRUE(failing);
-  auto nothing = [](int, int) { return Status::ok(); };
+  auto nothing = [](int) { return Status::ok(); };
   EXPECT_EQ(failing->run(schedule, nothing).message(),
             "op `layers.0.o` (all_reduce) of `forward` on rank 0: the cable is "
             "out");
-  auto noData = [](int, int) { return Status::error("no data"); };
+  auto noData = [](int) { return Status::error("no data"); };
   EXPECT_EQ(executor->run(schedule, noData).message(), "no data");
 }
 
@@ -132,6 +133,7 @@ TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
   parameter.init = {"normal", 0.02};
   parameter.value = value;
   plan.parameters = {parameter};
+  plan.holdings = {{0, value, -1}};
   plan::Region region;
   region.name = "decayed";
   region.elements = 128;

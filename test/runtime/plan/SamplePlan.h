@@ -102,11 +102,10 @@ inline Plan samplePlan() {
   parameter.globalShape = {12, 4};
   parameter.shardAxes = {"tp", ""};
   parameter.init = {"normal", 0.02};
-  parameter.value = weight;
-  parameter.gradient = gradient;
   parameter.hfName = "model.layer.weight";
   parameter.hfShape = {12, 4};
   plan.parameters = {parameter};
+  plan.holdings = {{0, weight, gradient}};
   Region optimized;
   optimized.name = "decayed";
   optimized.elements = 24;

@@ -51,9 +51,9 @@ TEST(Validate, buffersStayInTheArena) {
                   p.buffers[0].shardStride = p.memory.arena),
                  "ends at byte");
   // The second slot of a buffer at the end of the arena is outside of it.
-  EXPECT_REFUSED((p.buffers[0].slotStride = p.memory.arena,
-                  p.schedules[0].steps[1].slot = 1),
-                 "ends at byte");
+  EXPECT_REFUSED(
+      (p.buffers[0].slotStride = p.memory.arena, p.buffers[0].slots = 2),
+      "ends at byte");
   EXPECT_REFUSED(p.memory.total = p.memory.arena - 1, "more than the total");
 }
 
@@ -185,21 +185,26 @@ TEST(Validate, attributesThatKernelsKnow) {
 }
 
 TEST(Validate, schedules) {
-  EXPECT_REFUSED(p.schedules[0].steps[1].slot = 3, "slot 3 in 3 steps");
-  EXPECT_REFUSED(p.schedules[0].steps[1].slot = std::numeric_limits<int>::max(),
-                 "slot");
+  EXPECT_REFUSED(p.buffers[0].slots = 0, "0 slots");
+  EXPECT_REFUSED(p.buffers[0].slots = 2, "2 slots, 0 bytes apart");
   EXPECT_REFUSED(p.schedules[0].steps.erase(p.schedules[0].steps.begin()),
                  "no schedule `train`");
   EXPECT_REFUSED(p.schedules[0].steps[1].function = 2, "runs function 2 of 2");
   EXPECT_REFUSED(p.schedules[0].steps[1].microBatch = 1, "micro-batch 1 of 1");
-  EXPECT_REFUSED(p.schedules[0].steps[1].slot = -1, "slot -1");
+  EXPECT_REFUSED((p.schedules[0].steps[1].kind = Step::Kind::wait,
+                  p.schedules[0].steps[1].transfer = 0),
+                 "transfer 0 of 0");
+  EXPECT_REFUSED(p.transfers = {Transfer{}}, "buffer -1");
+  EXPECT_REFUSED((p.transfers = {Transfer{Transfer::Kind::send, 0, 1, 0}}),
+                 "stage 1 of 1");
+  EXPECT_REFUSED(p.holdings[0].parameter = 1, "parameter 1 of 1");
 }
 
 TEST(Validate, parametersAndRegions) {
   EXPECT_REFUSED((p.parameters[0].globalShape = {13, 4}), "dimension 13");
   EXPECT_REFUSED(p.parameters[0].shardAxes.pop_back(), "shard axes");
-  EXPECT_REFUSED(p.parameters[0].value = 0, "of another type");
-  EXPECT_REFUSED(p.parameters[0].gradient = 6, "instead of 24");
+  EXPECT_REFUSED(p.holdings[0].value = 0, "of another type");
+  EXPECT_REFUSED(p.holdings[0].gradient = 6, "instead of 24");
   EXPECT_REFUSED((p.parameters[0].hfShape = {12, 5}), "external shape");
   EXPECT_REFUSED(p.parameters[0].loraA = 1, "names parameter 1 of 1");
   EXPECT_REFUSED(p.parameters[0].init.kind = "uniform", "not known");

@@ -90,6 +90,7 @@ private:
       parameter.init = {"normal", 0.1};
       parameter.value = view(region, i * half, {vocab, hidden});
       parameter.gradient = view(gradients, i * half, {vocab, hidden});
+      plan.holdings.push_back({i, parameter.value, parameter.gradient});
       plan.parameters.push_back(parameter);
     }
     Region whole;

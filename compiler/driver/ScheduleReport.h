@@ -1,0 +1,20 @@
+// The pipeline as text, for `--emit=schedule`.
+
+#ifndef RECIPEC_DRIVER_SCHEDULEREPORT_H
+#define RECIPEC_DRIVER_SCHEDULEREPORT_H
+
+#include "compiler/ir/Ir.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::driver {
+
+/// The schedule `train` of every stage against time, a backward pass twice as
+/// long as a forward pass, with the part of the time that stages wait; then the
+/// steps of all schedules, stage by stage.
+std::string scheduleText(const std::vector<ir::Module>& stages);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_SCHEDULEREPORT_H

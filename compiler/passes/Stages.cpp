@@ -1,0 +1,348 @@
+// 1. Every op of `forward`, `backward` and `evaluate` gets a chunk of the model
+//    by its layer; what has no layer goes with its neighbours.
+// 2. The ops are taken in order and written into their chunk's function. A
+// value
+//    has a copy in each chunk that names it: a parameter, an input or a state
+//    is the stage's own; what only depends on inputs is computed again; all
+//    else is received from the chunk that wrote it last, once a chunk.
+// 3. A value that an op writes in place stays one value in its chunk, whoever
+//    made it before.
+
+#include "compiler/passes/Stages.h"
+
+#include "compiler/passes/Names.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <unordered_map>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::ParamId;
+using ir::Transfer;
+using ir::ValueId;
+using ir::ValueKind;
+
+/// Chunks of the ops of one function, from the layers that they belong to.
+class ChunkMap {
+public:
+  explicit ChunkMap(const std::vector<int64_t>& layersOfChunks) {
+    for (size_t chunk = 0; chunk < layersOfChunks.size(); ++chunk)
+      chunkOfLayer.insert(chunkOfLayer.end(), size_t(layersOfChunks[chunk]),
+                          int(chunk));
+    last = int(layersOfChunks.size()) - 1;
+  }
+
+  /// In the order of the layers: an op without one belongs to the layer before
+  /// it, the first ones to chunk 0; behind the last layer, to the last chunk.
+  std::vector<int> ofForward(const std::vector<Op>& ops) const {
+    std::vector<int> chunks(ops.size());
+    size_t end = ops.size(); // of the ops that have a layer
+    while (end > 0 && ops[end - 1].layer < 0)
+      --end;
+    int chunk = 0;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].layer >= 0)
+        chunk = std::max(chunk, chunkOf(ops[i]));
+      chunks[i] = i < end ? chunk : last;
+    }
+    return chunks;
+  }
+
+  std::vector<int> ofBackward(std::vector<Op> ops) const {
+    std::reverse(ops.begin(), ops.end());
+    std::vector<int> chunks = ofForward(ops);
+    std::reverse(chunks.begin(), chunks.end());
+    return chunks;
+  }
+
+private:
+  int chunkOf(const Op& op) const {
+    assert(size_t(op.layer) < chunkOfLayer.size() &&
+           "the schema compares the list of layers with the model's");
+    return chunkOfLayer[size_t(op.layer)];
+  }
+
+  std::vector<int> chunkOfLayer;
+  int last = 0;
+};
+
+std::vector<int64_t> layersOfChunks(const recipe::Recipe& recipe) {
+  std::vector<int64_t> layers;
+  for (const recipe::Value& count :
+       std::get<recipe::List>(recipe.at("parallel.chunk_layers").data))
+    layers.push_back(std::get<int64_t>(count.data));
+  return layers;
+}
+
+class Splitter {
+public:
+  Splitter(const ir::Module& whole, const recipe::Recipe& recipe)
+      : whole(whole), chunkMap(layersOfChunks(recipe)),
+        chunks(int(layersOfChunks(recipe).size())),
+        pipeline(ir::findAxis(whole, "pp")), stageCount(whole[pipeline].size),
+        stages(size_t(stageCount)), ofStage(size_t(stageCount)),
+        copies(size_t(chunks)), makers(whole.values.size(), nullptr) {}
+
+  std::vector<ir::Module> run() {
+    for (int stage = 0; stage < stageCount; ++stage)
+      begin(stage);
+    split("forward", false);
+    split("backward", true);
+    split("evaluate", false);
+    for (int stage = 0; stage < stageCount; ++stage)
+      finish(stage);
+    shareParams();
+    return std::move(stages);
+  }
+
+private:
+  struct Stage {
+    std::map<ValueId, ValueId> values; // of parameters, inputs, states
+    std::map<ParamId, ParamId> params;
+    std::optional<Names> names;
+  };
+
+  int stageOf(int chunk) const { return chunk % stageCount; }
+
+  ir::Module& moduleOf(int chunk) { return stages[size_t(stageOf(chunk))]; }
+
+  /// What all stages have in common.
+  void begin(int stage) {
+    ir::Module& module = stages[size_t(stage)];
+    module.name = whole.name;
+    module.isProgram = true;
+    module.stage = stage;
+    module.stages = stageCount;
+    module.compute = whole.compute;
+    module.axes = whole.axes;
+    module.degrees = whole.degrees;
+    module.dims = whole.dims;
+    ofStage[size_t(stage)].names.emplace(module);
+  }
+
+  // ---- functions
+
+  void split(const std::string& name, bool isBackward) {
+    const ir::Function* function = ir::findFunction(whole, name);
+    if (!function)
+      return;
+    for (const Op& op : function->ops)
+      for (ValueId result : op.results)
+        if (result != ValueId::none && !makers[size_t(result)])
+          makers[size_t(result)] = &op;
+    current = name;
+    for (int chunk = 0; chunk < chunks; ++chunk)
+      functionOf(chunk);
+    std::vector<int> places = isBackward ? chunkMap.ofBackward(function->ops)
+                                         : chunkMap.ofForward(function->ops);
+    for (size_t i = 0; i < function->ops.size(); ++i)
+      write(function->ops[i], places[i]);
+  }
+
+  ir::Function& functionOf(int chunk) {
+    int own = chunk / stageCount;
+    ir::Function& function = ir::obtainFunction(
+        moduleOf(chunk), chunkFunction(current, own, chunks / stageCount));
+    function.chunk = own;
+    return function;
+  }
+
+  void write(const Op& op, int chunk) {
+    Op copy = op;
+    for (ValueId& operand : copy.operands)
+      operand = read(operand, chunk);
+    for (ValueId& result : copy.results)
+      result = define(result, chunk);
+    functionOf(chunk).ops.push_back(std::move(copy));
+  }
+
+  // ---- values
+
+  bool isLocal(ValueId value) const {
+    ValueKind kind = whole[value].kind;
+    return kind == ValueKind::temporary || kind == ValueKind::saved;
+  }
+
+  ValueId read(ValueId value, int chunk) {
+    if (value == ValueId::none)
+      return value;
+    if (!isLocal(value))
+      return ownedBy(value, stageOf(chunk));
+    auto known = copies[size_t(chunk)].find(value);
+    if (known != copies[size_t(chunk)].end())
+      return known->second;
+    if (dependsOnInputs(value)) {
+      write(*makers[size_t(value)], chunk);
+      return copies[size_t(chunk)].at(value);
+    }
+    return receive(value, chunk);
+  }
+
+  ValueId define(ValueId value, int chunk) {
+    if (value == ValueId::none || !isLocal(value))
+      return read(value, chunk);
+    auto known = copies[size_t(chunk)].find(value);
+    bool isWrittenAgain = lastChunk.contains(value);
+    ValueId copy = known != copies[size_t(chunk)].end() ? known->second
+                   : isWrittenAgain && !dependsOnInputs(value)
+                       ? receive(value, chunk)
+                       : copies[size_t(chunk)][value] =
+                             add(value, whole[value].kind, chunk);
+    lastChunk[value] = chunk;
+    return copy;
+  }
+
+  /// Whether the ops behind a value read nothing but inputs.
+  bool dependsOnInputs(ValueId value) const {
+    const Op* maker = makers[size_t(value)];
+    return maker &&
+           std::all_of(maker->operands.begin(), maker->operands.end(),
+                       [&](ValueId operand) {
+                         return operand == ValueId::none ||
+                                whole[operand].kind == ValueKind::input ||
+                                (isLocal(operand) && dependsOnInputs(operand));
+                       });
+  }
+
+  ValueId add(ValueId value, ValueKind kind, int chunk) {
+    ir::Value copy = whole[value];
+    copy.kind = kind;
+    copy.name = ofStage[size_t(stageOf(chunk))].names->make(copy.name);
+    return ir::addValue(moduleOf(chunk), std::move(copy));
+  }
+
+  ValueId receive(ValueId value, int chunk) {
+    int from = lastChunk.at(value);
+    assert(stageOf(from) != stageOf(chunk) &&
+           "chunks of a stage are not neighbours");
+    ir::Module& sender = moduleOf(from);
+    ValueId sent = copies[size_t(from)].at(value);
+    sender[sent].kind = sender[sent].kind == ValueKind::received
+                            ? ValueKind::received
+                            : ValueKind::saved;
+    ValueId copy = add(value, ValueKind::received, chunk);
+    auto name = [&](int of) {
+      return chunkFunction(current, of / stageCount, chunks / stageCount);
+    };
+    sender.transfers.push_back(
+        {Transfer::Kind::send, sent, stageOf(chunk), channels, name(from)});
+    moduleOf(chunk).transfers.push_back(
+        {Transfer::Kind::receive, copy, stageOf(from), channels, name(chunk)});
+    ++channels;
+    return copies[size_t(chunk)][value] = copy;
+  }
+
+  /// A stage's own copy of what lives between functions.
+  ValueId ownedBy(ValueId value, int stage) {
+    auto [place, isNew] =
+        ofStage[size_t(stage)].values.emplace(value, ValueId::none);
+    if (!isNew)
+      return place->second;
+    ir::Value copy = whole[value];
+    ofStage[size_t(stage)].names->make(copy.name);
+    return place->second = ir::addValue(stages[size_t(stage)], std::move(copy));
+  }
+
+  // ---- what surrounds the functions
+
+  void finish(int stage) {
+    ir::Module& module = stages[size_t(stage)];
+    for (const auto& [role, value] : whole.bindings) {
+      bool isUsed = ofStage[size_t(stage)].values.contains(value);
+      if (isUsed || role == "loss")
+        module.bindings[role] = ownedBy(value, stage);
+    }
+    ir::AxisSet& sums = module[module.bindings.at("loss")].sharding.partial;
+    sums = sums | ir::AxisSet(pipeline);
+    keepSaved(module);
+    for (size_t i = 0; i < whole.params.size(); ++i)
+      addParam(ParamId(i), stage);
+    for (ir::Param& param : module.params)
+      for (ParamId* factor : {&param.loraA, &param.loraB})
+        if (*factor != ParamId::none)
+          *factor = ofStage[size_t(stage)].params.at(*factor);
+  }
+
+  /// What no backward function and no other stage reads is a temporary again.
+  void keepSaved(ir::Module& module) const {
+    std::vector<bool> isRead(module.values.size());
+    for (const ir::Function& function : module.functions)
+      if (function.name.starts_with("backward"))
+        for (const Op& op : function.ops)
+          for (const auto* list : {&op.operands, &op.results})
+            for (ValueId value : *list)
+              if (value != ValueId::none)
+                isRead[size_t(value)] = true;
+    for (const Transfer& transfer : module.transfers)
+      isRead[size_t(transfer.value)] = true;
+    for (size_t i = 0; i < module.values.size(); ++i)
+      if (module.values[i].kind == ValueKind::saved && !isRead[i])
+        module.values[i].kind = ValueKind::temporary;
+  }
+
+  /// A parameter that no op names is kept by the first stage.
+  void addParam(ParamId id, int stage) {
+    const ir::Param& param = whole[id];
+    Stage& own = ofStage[size_t(stage)];
+    bool isUsed = false;
+    for (const Stage& each : ofStage)
+      isUsed = isUsed || each.values.contains(param.value);
+    if (!own.values.contains(param.value) && (isUsed || stage > 0))
+      return;
+    ir::Param copy = param;
+    copy.value = ownedBy(param.value, stage);
+    if (param.gradient != ValueId::none)
+      copy.gradient = ownedBy(param.gradient, stage);
+    own.params.emplace(id, ParamId(stages[size_t(stage)].params.size()));
+    stages[size_t(stage)].params.push_back(std::move(copy));
+  }
+
+  void shareParams() {
+    for (size_t i = 0; i < whole.params.size(); ++i) {
+      std::vector<int> sharers;
+      for (int stage = 0; stage < stageCount; ++stage)
+        if (ofStage[size_t(stage)].params.contains(ParamId(i)))
+          sharers.push_back(stage);
+      if (sharers.size() < 2)
+        continue;
+      for (int stage : sharers)
+        stages[size_t(stage)][ofStage[size_t(stage)].params.at(ParamId(i))]
+            .sharers = sharers;
+    }
+  }
+
+  const ir::Module& whole;
+  ChunkMap chunkMap;
+  int chunks; // of the model
+  ir::AxisId pipeline;
+  int stageCount;
+  std::vector<ir::Module> stages;
+  std::vector<Stage> ofStage;
+  std::vector<std::unordered_map<ValueId, ValueId>> copies; // by chunk
+  std::unordered_map<ValueId, int> lastChunk; // that wrote a value
+  std::vector<const Op*> makers;              // the first op that makes a value
+  std::string current;                        // the function that is cut
+  int channels = 0;
+};
+
+} // namespace
+
+std::string chunkFunction(const std::string& name, int chunk, int chunks) {
+  return chunks == 1 ? name : name + "." + std::to_string(chunk);
+}
+
+std::vector<ir::Module> splitStages(ir::Module whole,
+                                    const recipe::Recipe& recipe) {
+  std::vector<ir::Module> stages;
+  if (recipe.integer("parallel.pp") == 1)
+    stages.push_back(std::move(whole));
+  else
+    stages = Splitter(whole, recipe).run();
+  return stages;
+}
+
+} // namespace recipec::passes
