@@ -9,6 +9,7 @@
 //    and size.
 
 #include "runtime/plan/Validate.h"
+#include "runtime/plan/ExpertNames.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -246,7 +247,8 @@ private:
         return wrong(who + " has more than 2^63 elements");
       whole = *wider;
     }
-    int64_t external = 1;
+    bool hasExperts = isByExpert(parameter) && !parameter.globalShape.empty();
+    int64_t external = hasExperts ? parameter.globalShape[0] : 1;
     for (int64_t dimension : parameter.hfShape) {
       std::optional<int64_t> wider =
           dimension < 1 ? std::nullopt : product(external, dimension);

@@ -1,0 +1,25 @@
+// Names elsewhere of parameters that hold all experts.
+//
+// A Hugging Face checkpoint has a tensor for each expert; `{expert}` in a
+// parameter's `hfName` stands for the numbers of its dimension 0, and `hfShape`
+// is that of one of the tensors.
+
+#ifndef RECIPERUN_PLAN_EXPERTNAMES_H
+#define RECIPERUN_PLAN_EXPERTNAMES_H
+
+#include "runtime/plan/Plan.h"
+
+#include <string_view>
+
+namespace reciperun::plan {
+
+inline constexpr std::string_view expertPlace = "{expert}";
+
+/// Whether each expert of a parameter is a tensor of its own elsewhere.
+inline bool isByExpert(const Parameter& parameter) {
+  return parameter.hfName.find(expertPlace) != std::string::npos;
+}
+
+} // namespace reciperun::plan
+
+#endif // RECIPERUN_PLAN_EXPERTNAMES_H
