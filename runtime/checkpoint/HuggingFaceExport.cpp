@@ -6,10 +6,13 @@
 #include "runtime/checkpoint/HuggingFaceExport.h"
 
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/LoraMerge.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/ShardGather.h"
 #include "runtime/checkpoint/TokenizerFiles.h"
+#include "runtime/plan/ExpertNames.h"
+#include "runtime/plan/Mesh.h"
 
 #include <optional>
 
@@ -33,6 +36,8 @@ private:
   Status writeTexts() const;
   Expected<std::optional<LoraMerge>> mergeOf(const plan::Parameter& parameter);
   std::vector<TensorSpec> specsOf(const std::vector<int>& parameters) const;
+  Status append(ModelWriter& writer, int number,
+                std::span<const std::byte> piece) const;
   std::vector<int> numbers(bool adapter) const;
   bool isRoot() const { return communicator.rank() == 0; }
   Status onRoot(Status (Exporter::*step)() const);
@@ -57,11 +62,25 @@ Exporter::specsOf(const std::vector<int>& parameters) const {
   std::vector<TensorSpec> specs;
   for (int number : parameters) {
     const plan::Parameter& parameter = plan.parameters[size_t(number)];
-    specs.push_back({parameter.hfName,
-                     std::string(safetensorsName(plan.compute)),
-                     parameter.hfShape});
+    for (std::string& name : tensorNames(parameter))
+      specs.push_back({std::move(name),
+                       std::string(safetensorsName(plan.compute)),
+                       parameter.hfShape});
   }
   return specs;
+}
+
+/// A piece is a number of rows, which may be several tensors.
+Status Exporter::append(ModelWriter& writer, int number,
+                        std::span<const std::byte> piece) const {
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  size_t tensor = size_t(plan::elementCount(parameter.hfShape) *
+                         plan::byteSize(plan.compute));
+  if (!plan::isByExpert(parameter))
+    return writer.append(piece);
+  for (; !piece.empty(); piece = piece.subspan(tensor))
+    RECIPERUN_TRY(writer.append(piece.first(tensor)));
+  return Status::ok();
 }
 
 /// What is to be added to a matrix, on rank 0 where it has an adapter.
@@ -101,7 +120,7 @@ Status Exporter::writeModel() {
                               [&](std::span<std::byte> piece) {
                                 if (*merge)
                                   (*merge)->addTo(piece);
-                                return writer->append(piece);
+                                return append(*writer, number, piece);
                               });
     RECIPERUN_TRY(communicator.agree(written));
   }

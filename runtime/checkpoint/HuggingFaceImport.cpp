@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/ShardLayout.h"
@@ -49,8 +50,9 @@ bool isIgnorable(const std::string& name, bool tied) {
 Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
   std::vector<std::string> missing;
   for (const plan::Parameter& parameter : plan.parameters)
-    if (!parameter.adapter && !model.find(parameter.hfName))
-      missing.push_back(parameter.hfName);
+    for (const std::string& name : tensorNames(parameter))
+      if (!parameter.adapter && !model.find(name))
+        missing.push_back(name);
   if (missing.empty())
     return Status::ok();
   return Status::error("`" + model.directory().string() + "` lacks " +
@@ -61,7 +63,8 @@ Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
 Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
   std::set<std::string> known;
   for (const plan::Parameter& parameter : plan.parameters)
-    known.insert(parameter.hfName);
+    for (std::string& name : tensorNames(parameter))
+      known.insert(std::move(name));
   bool tied = isTied(plan);
   std::vector<std::string> unexpected;
   for (const std::string& name : model.names())
@@ -76,10 +79,10 @@ Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
                        listed(unexpected));
 }
 
-Status checkTensor(const plan::Parameter& parameter,
+Status checkTensor(const plan::Parameter& parameter, const std::string& name,
                    const ModelFiles::Place& place) {
-  std::string tensor = "`" + place.file->path().string() + "`: tensor `" +
-                       parameter.hfName + "`";
+  std::string tensor =
+      "`" + place.file->path().string() + "`: tensor `" + name + "`";
   if (place.tensor->shape != parameter.hfShape)
     return Status::error(tensor + " has shape " +
                          shapeText(place.tensor->shape) + ", expected " +
@@ -97,12 +100,14 @@ public:
       : plan(plan), rank(rank), access(access), source(windowBytes),
         converted(windowBytes) {}
 
-  Status load(int number, const ModelFiles::Place& place);
+  /// Reads the shard's part of one tensor.
+  Status load(int number, const TensorPart& part,
+              const ModelFiles::Place& place);
 
 private:
   int64_t fillWindow(const ShardLayout& layout, int64_t local, int64_t limit);
   Status storeWindow(int number, ElementType from, const ShardLayout& layout,
-                     int64_t local, int64_t taken);
+                     int64_t begin, int64_t local, int64_t taken);
 
   const plan::Plan& plan;
   int rank;
@@ -138,8 +143,8 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
 }
 
 Status ShardReader::storeWindow(int number, ElementType from,
-                                const ShardLayout& layout, int64_t local,
-                                int64_t taken) {
+                                const ShardLayout& layout, int64_t begin,
+                                int64_t local, int64_t taken) {
   int64_t fromSize = byteSize(from);
   int64_t toSize = plan::byteSize(plan.compute);
   for (int64_t done = 0; done < taken;) {
@@ -150,13 +155,13 @@ Status ShardReader::storeWindow(int number, ElementType from,
                     plan.compute, converted.data() + done * toSize, count);
     done += count;
   }
-  return access.write(number, Content::value, local * toSize,
+  return access.write(number, Content::value, (begin + local) * toSize,
                       std::span(converted).first(size_t(taken * toSize)));
 }
 
-Status ShardReader::load(int number, const ModelFiles::Place& place) {
-  const plan::Parameter& parameter = plan.parameters[size_t(number)];
-  ShardLayout layout(parameter, plan.mesh, rank);
+Status ShardReader::load(int number, const TensorPart& part,
+                         const ModelFiles::Place& place) {
+  ShardLayout layout(part.tensor, plan.mesh, rank);
   ElementType from = *findElementType(place.tensor->dtype);
   // Both buffers must hold a window, whichever type is the wider.
   int64_t limit =
@@ -166,7 +171,7 @@ Status ShardReader::load(int number, const ModelFiles::Place& place) {
     RECIPERUN_TRY(place.file->read(
         *place.tensor, windowStart * byteSize(from),
         std::span(source).first(size_t(windowElements * byteSize(from)))));
-    RECIPERUN_TRY(storeWindow(number, from, layout, local, taken));
+    RECIPERUN_TRY(storeWindow(number, from, layout, part.begin, local, taken));
     local += taken;
   }
   return Status::ok();
@@ -184,14 +189,16 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
   RECIPERUN_TRY(checkMissing(plan, *model));
   RECIPERUN_TRY(checkUnexpected(plan, *model));
   for (const plan::Parameter& parameter : plan.parameters)
-    if (!parameter.adapter)
-      RECIPERUN_TRY(checkTensor(parameter, *model->find(parameter.hfName)));
+    for (const std::string& name : tensorNames(parameter))
+      if (!parameter.adapter)
+        RECIPERUN_TRY(checkTensor(parameter, name, *model->find(name)));
   ShardReader reader(plan, rank, access);
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
     const plan::Parameter& parameter = plan.parameters[i];
     if (parameter.adapter)
       continue;
-    RECIPERUN_TRY(reader.load(int(i), *model->find(parameter.hfName)));
+    for (const TensorPart& part : tensorParts(parameter, plan.mesh, rank))
+      RECIPERUN_TRY(reader.load(int(i), part, *model->find(part.name)));
   }
   return Status::ok();
 }
