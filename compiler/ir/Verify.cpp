@@ -212,8 +212,12 @@ private:
       expectSameType(op, op.operands[0], op.operands[1]);
       return linearIn(op, 2);
     case OpKind::Attention:
-    case OpKind::AttentionCached:
       return attention(op);
+    case OpKind::AttentionCached:
+      expectWhole(op, 0, op.operands.size());
+      expectSame(op, op.operands[0], op.results[0]);
+      expectSame(op, op.operands[1], op.operands[2]);
+      return expectPrefix(op, op.operands[0], op.operands[3]);
     case OpKind::AttentionBackward:
       return attentionBackward(op);
     case OpKind::Silu:
