@@ -1,15 +1,12 @@
-// Replacing a directory: renameat2(2) exchanges two directories in one step, so
-// that a reader sees the old model or the new one. Where the file system cannot
-// do that, the old one is renamed away first.
+// Staging beside the target, and what an export may replace.
 
 #include "runtime/checkpoint/ExportDirectory.h"
 
 #include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/Manifest.h"
+#include "runtime/checkpoint/PutInPlace.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
 #include <string_view>
 #include <unistd.h>
 
@@ -21,6 +18,8 @@ namespace fs = std::filesystem;
 /// Everything that an export may write at the top of its directory.
 constexpr std::string_view exportedNames[] = {
     "adapter",
+    "adapter_config.json",
+    "adapter_model.safetensors",
     "chat_template.jinja",
     "config.json",
     "generate.plan.json",
@@ -31,10 +30,15 @@ constexpr std::string_view exportedNames[] = {
     "tokenizer_config.json",
 };
 
-bool isExported(const std::string& name) {
-  return std::find(std::begin(exportedNames), std::end(exportedNames), name) !=
-             std::end(exportedNames) ||
-         (name.starts_with("model") && name.ends_with(".safetensors"));
+bool isOf(Contents contents, const std::string& name) {
+  bool isTensors = name.ends_with(".safetensors");
+  if (contents == Contents::checkpoint && name == manifestName)
+    return true;
+  return (isTensors &&
+          name.starts_with(contents == Contents::checkpoint ? "rank-"
+                                                            : "model")) ||
+         std::find(std::begin(exportedNames), std::end(exportedNames), name) !=
+             std::end(exportedNames);
 }
 
 /// Absolute, links followed, and without a slash at the end, so that names can
@@ -48,7 +52,7 @@ fs::path placeOf(const fs::path& directory) {
 }
 
 /// Nothing at the place, an empty folder or an earlier export.
-Status checkReplaceable(const fs::path& place) {
+Status checkReplaceable(const fs::path& place, Contents contents) {
   std::error_code code;
   fs::file_status found = fs::status(place, code);
   if (found.type() == fs::file_type::not_found)
@@ -59,10 +63,12 @@ Status checkReplaceable(const fs::path& place) {
   if (code)
     return systemError("read", place, code.value());
   for (const fs::directory_entry& entry : entries)
-    if (std::string name = entry.path().filename().string(); !isExported(name))
+    if (std::string name = entry.path().filename().string();
+        !isOf(contents, name))
       return Status::error("an export to `" + place.string() +
                            "` would delete its `" + name +
-                           "`; choose another `export.hf` or move that file");
+                           "`; choose another folder or move "
+                           "that file");
   return Status::ok();
 }
 
@@ -74,9 +80,10 @@ Status checkWritable(const fs::path& directory) {
   return ExportDirectory::create(directory).status();
 }
 
-Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory) {
+Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory,
+                                                  Contents contents) {
   fs::path place = placeOf(directory);
-  RECIPERUN_TRY(checkReplaceable(place));
+  RECIPERUN_TRY(checkReplaceable(place, contents));
   std::error_code code;
   fs::create_directories(place.parent_path(), code);
   if (code)
@@ -89,13 +96,15 @@ Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory) {
   if (code)
     return systemError("make", staging, code.value());
   ExportDirectory made;
+  made.contents = contents;
   made.target = place;
   made.staging = staging;
   return made;
 }
 
 ExportDirectory::ExportDirectory(ExportDirectory&& other) noexcept
-    : target(std::move(other.target)), staging(std::move(other.staging)) {
+    : contents(other.contents), target(std::move(other.target)),
+      staging(std::move(other.staging)) {
   other.staging.clear();
 }
 
@@ -105,43 +114,10 @@ ExportDirectory::~ExportDirectory() {
     fs::remove_all(staging, code);
 }
 
-/// Afterwards the earlier export is at the staging place.
-Status ExportDirectory::exchange() {
-  if (renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, target.c_str(),
-                RENAME_EXCHANGE) == 0)
-    return Status::ok();
-  if (errno != EINVAL && errno != ENOSYS)
-    return systemError("replace", target, errno);
-  fs::path old = target;
-  old += ".old-" + std::to_string(getpid());
-  if (rename(target.c_str(), old.c_str()) != 0)
-    return systemError("replace", target, errno);
-  if (rename(staging.c_str(), target.c_str()) != 0) {
-    Status failure = systemError("replace", target, errno);
-    // Best effort: the failure is reported either way.
-    (void)rename(old.c_str(), target.c_str());
-    return failure;
-  }
-  staging = old;
-  return Status::ok();
-}
-
 Status ExportDirectory::commit() {
-  RECIPERUN_TRY(syncDirectory(staging));
   // The place may have changed since the beginning.
-  RECIPERUN_TRY(checkReplaceable(target));
-  std::error_code code;
-  if (!fs::exists(target, code)) {
-    if (rename(staging.c_str(), target.c_str()) != 0)
-      return systemError("write", target, errno);
-    staging.clear();
-  } else {
-    RECIPERUN_TRY(exchange());
-  }
-  RECIPERUN_TRY(syncDirectory(target.parent_path()));
-  // What is left at the staging place is the earlier export.
-  if (!staging.empty())
-    fs::remove_all(staging, code);
+  RECIPERUN_TRY(checkReplaceable(target, contents));
+  RECIPERUN_TRY(putInPlace(staging, target));
   staging.clear();
   return Status::ok();
 }

@@ -9,6 +9,13 @@
 
 namespace reciperun::checkpoint {
 
+/// What a directory is written for: a directory of the same kind may be
+/// replaced.
+enum class Contents {
+  model,      // of Hugging Face, or an adapter of peft
+  checkpoint, // see Manifest.h
+};
+
 /// Whether an export to `directory` can succeed: its parent can be made and
 /// written to, and nothing stands at the place that an export would destroy.
 /// An earlier export may be replaced; a folder with other files may not. Meant
@@ -19,7 +26,8 @@ Status checkWritable(const std::filesystem::path& directory);
 class ExportDirectory {
 public:
   static Expected<ExportDirectory>
-  create(const std::filesystem::path& directory);
+  create(const std::filesystem::path& directory,
+         Contents contents = Contents::model);
   ExportDirectory(ExportDirectory&& other) noexcept;
   ExportDirectory& operator=(ExportDirectory&&) = delete;
   ~ExportDirectory();
@@ -32,8 +40,8 @@ public:
 
 private:
   ExportDirectory() = default;
-  Status exchange();
 
+  Contents contents = Contents::model;
   std::filesystem::path target;
   std::filesystem::path staging; // empty when there is nothing to remove
 };

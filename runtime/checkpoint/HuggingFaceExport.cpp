@@ -29,10 +29,13 @@ public:
         gather(plan, access, communicator) {}
 
   Status run(const fs::path& directory);
+  Status runAdapter(const fs::path& directory);
 
 private:
+  Status open(const fs::path& directory);
+  Status close();
   Status writeModel();
-  Status writeAdapter();
+  Status writeAdapter(const fs::path& below);
   Status writeTexts() const;
   Expected<std::optional<LoraMerge>> mergeOf(const plan::Parameter& parameter);
   std::vector<TensorSpec> specsOf(const std::vector<int>& parameters) const;
@@ -127,13 +130,14 @@ Status Exporter::writeModel() {
   return communicator.agree(writer ? writer->finish() : Status::ok());
 }
 
-Status Exporter::writeAdapter() {
+/// Into a folder below the output's, or, where `below` is empty, into it.
+Status Exporter::writeAdapter(const fs::path& below) {
   std::vector<int> parameters = numbers(/*adapter=*/true);
   if (parameters.empty())
     return Status::ok();
   std::optional<SafetensorsWriter> writer;
+  fs::path folder = output ? output->path() / below : fs::path();
   auto open = [&]() -> Status {
-    fs::path folder = output->path() / "adapter";
     std::error_code code;
     fs::create_directory(folder, code);
     if (code)
@@ -154,7 +158,7 @@ Status Exporter::writeAdapter() {
         })));
   auto finish = [&]() -> Status {
     RECIPERUN_TRY(writer->finish());
-    return syncDirectory(output->path() / "adapter");
+    return syncDirectory(folder);
   };
   return communicator.agree(isRoot() ? finish() : Status::ok());
 }
@@ -175,7 +179,7 @@ Status Exporter::onRoot(Status (Exporter::*step)() const) {
   return communicator.agree(isRoot() ? (this->*step)() : Status::ok());
 }
 
-Status Exporter::run(const fs::path& directory) {
+Status Exporter::open(const fs::path& directory) {
   Status opened;
   if (isRoot()) {
     auto made = ExportDirectory::create(directory);
@@ -183,11 +187,28 @@ Status Exporter::run(const fs::path& directory) {
     if (made)
       output.emplace(*std::move(made));
   }
-  RECIPERUN_TRY(communicator.agree(opened));
-  RECIPERUN_TRY(writeModel());
-  RECIPERUN_TRY(writeAdapter());
-  RECIPERUN_TRY(onRoot(&Exporter::writeTexts));
+  return communicator.agree(opened);
+}
+
+Status Exporter::close() {
   return communicator.agree(output ? output->commit() : Status::ok());
+}
+
+Status Exporter::run(const fs::path& directory) {
+  RECIPERUN_TRY(open(directory));
+  RECIPERUN_TRY(writeModel());
+  RECIPERUN_TRY(writeAdapter("adapter"));
+  RECIPERUN_TRY(onRoot(&Exporter::writeTexts));
+  return close();
+}
+
+Status Exporter::runAdapter(const fs::path& directory) {
+  if (numbers(/*adapter=*/true).empty())
+    return Status::error("there is no adapter: the recipe trains the model's "
+                         "own weights");
+  RECIPERUN_TRY(open(directory));
+  RECIPERUN_TRY(writeAdapter({}));
+  return close();
 }
 
 } // namespace
@@ -198,6 +219,14 @@ Status exportHuggingFace(const plan::Plan& plan, const ParameterAccess& access,
                          const ExportOptions& options) {
   return Exporter(plan, access, communicator, options)
       .run(directory)
+      .withContext("export to `" + directory.string() + "`");
+}
+
+Status exportAdapter(const plan::Plan& plan, const ParameterAccess& access,
+                     comm::Communicator& communicator,
+                     const fs::path& directory) {
+  return Exporter(plan, access, communicator, {})
+      .runAdapter(directory)
       .withContext("export to `" + directory.string() + "`");
 }
 

@@ -29,6 +29,12 @@ Status exportHuggingFace(const plan::Plan& plan, const ParameterAccess& access,
                          const std::filesystem::path& directory,
                          const ExportOptions& options = {});
 
+/// Writes the adapter alone: adapter_config.json and its weights in peft's
+/// layout. Fails where the plan has none; otherwise as exportHuggingFace.
+Status exportAdapter(const plan::Plan& plan, const ParameterAccess& access,
+                     comm::Communicator& communicator,
+                     const std::filesystem::path& directory);
+
 } // namespace reciperun::checkpoint
 
 #endif // RECIPERUN_CHECKPOINT_HUGGINGFACEEXPORT_H

@@ -35,16 +35,10 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-bool isTied(const plan::Plan& plan) {
-  auto config = nlohmann::json::parse(plan.exchange.config, nullptr, false);
+bool isTied(const std::string& text) {
+  auto config = nlohmann::json::parse(text, nullptr, false);
   return config.is_object() && config.contains("tie_word_embeddings") &&
          config["tie_word_embeddings"] == true;
-}
-
-/// Tensors that hold nothing that the model does not know already.
-bool isIgnorable(const std::string& name, bool tied) {
-  return name.ends_with("rotary_emb.inv_freq") ||
-         (tied && name == "lm_head.weight");
 }
 
 Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
@@ -65,10 +59,9 @@ Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
   for (const plan::Parameter& parameter : plan.parameters)
     for (std::string& name : tensorNames(parameter))
       known.insert(std::move(name));
-  bool tied = isTied(plan);
   std::vector<std::string> unexpected;
   for (const std::string& name : model.names())
-    if (!known.contains(name) && !isIgnorable(name, tied))
+    if (!known.contains(name) && !isIgnorableTensor(name, plan.exchange.config))
       unexpected.push_back(name);
   if (unexpected.empty())
     return Status::ok();
@@ -178,6 +171,11 @@ Status ShardReader::load(int number, const TensorPart& part,
 }
 
 } // namespace
+
+bool isIgnorableTensor(const std::string& name, const std::string& config) {
+  return name.ends_with("rotary_emb.inv_freq") ||
+         (name == "lm_head.weight" && isTied(config));
+}
 
 Status loadHuggingFace(const plan::Plan& plan, int rank,
                        const std::filesystem::path& directory,

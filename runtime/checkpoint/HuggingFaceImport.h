@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/ParameterAccess.h"
 
 #include <filesystem>
+#include <string>
 
 namespace reciperun::checkpoint {
 
@@ -21,6 +22,10 @@ namespace reciperun::checkpoint {
 Status loadHuggingFace(const plan::Plan& plan, int rank,
                        const std::filesystem::path& directory,
                        ParameterAccess& access);
+
+/// Whether a tensor of such a directory holds nothing that the model does not
+/// know already; `config` is the text of the model's config.json.
+bool isIgnorableTensor(const std::string& name, const std::string& config);
 
 } // namespace reciperun::checkpoint
 

@@ -99,8 +99,12 @@ Status checkModelConfig(const std::filesystem::path& path,
                         std::string_view planConfig) {
   Expected<std::string> text = readTextFile(path);
   RECIPERUN_TRY(text);
-  std::string place = "`" + path.string() + "`";
-  Expected<Json> theirs = parseConfig(*text);
+  return checkModelConfig("`" + path.string() + "`", *text, planConfig);
+}
+
+Status checkModelConfig(const std::string& place, std::string_view config,
+                        std::string_view planConfig) {
+  Expected<Json> theirs = parseConfig(config);
   RECIPERUN_TRY(theirs.status().withContext(place));
   Expected<Json> ours = parseConfig(planConfig);
   RECIPERUN_TRY(ours.status().withContext("the plan's config.json"));

@@ -22,6 +22,10 @@ namespace reciperun::checkpoint {
 Status checkModelConfig(const std::filesystem::path& path,
                         std::string_view planConfig);
 
+/// The same for a text; `place` says in messages where it is from.
+Status checkModelConfig(const std::string& place, std::string_view config,
+                        std::string_view planConfig);
+
 } // namespace reciperun::checkpoint
 
 #endif // RECIPERUN_CHECKPOINT_MODELCONFIG_H

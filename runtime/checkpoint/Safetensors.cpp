@@ -96,6 +96,13 @@ Status SafetensorsFile::read(const StoredTensor& tensor, int64_t offset,
 // ---- SafetensorsWriter
 // --------------------------------------------------------
 
+int64_t safetensorsBytes(const std::vector<TensorSpec>& specs) {
+  int64_t bytes = lengthBytes + int64_t(headerText(specs).size());
+  for (const TensorSpec& spec : specs)
+    bytes += spec.bytes();
+  return bytes;
+}
+
 Expected<SafetensorsWriter>
 SafetensorsWriter::create(const std::filesystem::path& path,
                           const std::vector<TensorSpec>& specs) {

@@ -57,6 +57,10 @@ public:
   /// Fills `out` from byte `offset` of the tensor's data.
   Status read(const StoredTensor& tensor, int64_t offset,
               std::span<std::byte> out) const;
+  /// Fills `out` from byte `offset` of the file.
+  Status readBytes(int64_t offset, std::span<std::byte> out) const {
+    return file.read(offset, out);
+  }
 
 private:
   explicit SafetensorsFile(InputFile file) : file(std::move(file)) {}
@@ -73,6 +77,9 @@ struct TensorSpec {
 
   int64_t bytes() const;
 };
+
+/// The size of the file that a writer makes of the specs.
+int64_t safetensorsBytes(const std::vector<TensorSpec>& specs);
 
 /// Writes one file: the header at once, then the tensors' data in the order of
 /// the specs, streamed. The same specs and data give the same bytes.

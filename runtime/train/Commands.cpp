@@ -27,6 +27,10 @@ constexpr Command commands[] = {
     {"generate",
      "generate DIR --prompt TEXT [--max-tokens N] [--temperature T] [--seed S]",
      "answer a prompt from an exported model", serve::generateCommand},
+    {"convert", "convert SOURCE TARGET [--to=hf|checkpoint|adapter]",
+     "write a checkpoint for Hugging Face or peft, or a Hugging Face model as "
+     "a checkpoint",
+     convertCommand},
 };
 
 /// Levenshtein's distance: insertions, deletions and substitutions.

@@ -23,12 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The micro-batches that one run of a schedule loads.
-int64_t loadsOf(const plan::Schedule& schedule) {
-  return std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                       [](const plan::Step& step) {
-                         return step.kind == plan::Step::Kind::load;
-                       });
+/// The micro-batches that one run of a schedule goes through.
+int64_t microBatchesOf(const plan::Schedule& schedule) {
+  int64_t count = 0;
+  for (const plan::Step& step : schedule.steps)
+    if (step.kind == plan::Step::Kind::load)
+      count = std::max(count, int64_t(step.microBatch) + 1);
+  return count;
 }
 
 Status writeFile(const fs::path& path, const std::string& text) {
@@ -62,18 +63,23 @@ Training::Training(const plan::Plan& plan, comm::Communicator& communicator,
 Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
   RECIPERUN_TRY(communicator.agree(openData()));
+  RECIPERUN_TRY(communicator.agree(openCheckpoints()));
+  Expected<Start> found =
+      findStart(plan, communicator, *checkpoints, *trainData);
+  if (!found)
+    return found.status();
+  start = std::move(*found);
+  RECIPERUN_TRY(communicator.agree(openFiles()));
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   if (isRoot())
     announce();
-  exec::initializeParameters(plan, *executor, communicator.rank(),
-                             context.threads());
-  RECIPERUN_TRY(communicator.agree(loadWeights()));
-  exec::fillMasters(plan, *executor, communicator.rank());
+  RECIPERUN_TRY(communicator.agree(fillState()));
+  start.source.reset();
   return Status::ok();
 }
 
-/// The folder of the run, with the plan and an empty metrics file; and a look
-/// at the place of the export, so that no training is lost for it.
+/// The folder of the run; and a look at the place of the export, so that no
+/// training is lost for it.
 Status Training::makeDirectory() {
   if (!isRoot())
     return Status::ok();
@@ -84,13 +90,35 @@ Status Training::makeDirectory() {
     return Status::error("cannot make the folder of the run, `" +
                          directory.string() +
                          "` (`train.dir`): " + failure.message());
+  return plan.exchange.hf.empty() ? Status::ok()
+                                  : checkpoint::checkWritable(plan.exchange.hf);
+}
+
+/// Rank 0 alone reads what is there.
+Status Training::openCheckpoints() {
+  checkpoints.emplace(plan.checkpoint.directory);
+  if (!isRoot())
+    return Status::ok();
+  if (plan.checkpoint.saves())
+    RECIPERUN_TRY(checkpoints->prepare());
+  return checkpoints->open();
+}
+
+/// The plan and the metrics, once it is known that the run can start: until
+/// then an earlier run's stay as they are.
+Status Training::openFiles() {
+  if (!isRoot())
+    return Status::ok();
+  fs::path directory = plan.train.directory;
   RECIPERUN_TRY(writeFile(directory / "plan.json", plan::toJson(plan)));
-  Expected<MetricsFile> file = MetricsFile::create(directory / "metrics.jsonl");
+  int64_t kept =
+      start.resumes() ? start.source->manifest().position.step : 0;
+  Expected<MetricsFile> file =
+      MetricsFile::open(directory / "metrics.jsonl", kept);
   if (!file)
     return file.status();
   metrics = std::move(*file);
-  return plan.exchange.hf.empty() ? Status::ok()
-                                  : checkpoint::checkWritable(plan.exchange.hf);
+  return Status::ok();
 }
 
 Status Training::openData() {
@@ -104,7 +132,7 @@ Status Training::openData() {
                            std::string(schedule) + "`");
     data::BatchShard shard{
         plan::coordinate(plan.mesh, communicator.rank(), "dp"),
-        plan::axisSize(plan.mesh, "dp"), loadsOf(*found),
+        plan::axisSize(plan.mesh, "dp"), microBatchesOf(*found),
         plan::coordinate(plan.mesh, communicator.rank(), "cp"),
         plan::axisSize(plan.mesh, "cp")};
     return data::Loader::open(plan.data, plan.train, set, shard,
@@ -139,19 +167,44 @@ Status Training::takeMemory() {
   if (!made)
     return made.status();
   executor.emplace(std::move(*made));
-  return Status::ok();
+  if (!plan.checkpoint.saves())
+    return Status::ok();
+  saving.emplace(plan, communicator, arena);
+  return saving->open(*checkpoints);
 }
 
-Status Training::loadWeights() {
-  if (plan.exchange.weights.empty())
+/// Every parameter has its initial value first, which an adapter that is not
+/// loaded keeps.
+Status Training::fillState() {
+  int rank = communicator.rank();
+  exec::initializeParameters(plan, *executor, rank, context.threads());
+  if (!start.source && !plan.exchange.weights.empty()) {
+    checkpoint::ArenaParameters access(plan, rank, arena.base());
+    RECIPERUN_TRY(checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights,
+                                              access));
+  }
+  exec::fillMasters(plan, *executor, rank);
+  if (!start.source)
     return Status::ok();
-  checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base());
-  return checkpoint::loadHuggingFace(plan, communicator.rank(),
-                                     plan.exchange.weights, access);
+  checkpoint::ArenaBuffers buffers(plan, rank, arena);
+  return checkpoint::loadState(plan, rank, *start.source, start.take, buffers);
+}
+
+std::string Training::weightsText() const {
+  if (!start.source)
+    return plan.exchange.weights.empty()
+               ? "random weights"
+               : "weights from `" + plan.exchange.weights + "`";
+  std::string path = "`" + start.source->path().string() + "`";
+  if (!start.resumes())
+    return "weights from " + path;
+  return "resumed from " + path + " after step " + std::to_string(start.step) +
+         " (" + std::to_string(trainData->samplesBefore(start.step)) +
+         " samples)";
 }
 
 void Training::announce() {
-  progress.emplace(options.style, trainData->steps(), plan.train);
+  progress.emplace(options.style, trainData->steps(), start.step, plan.train);
   progress->line(plan.name + ": " + plan.task + " on " + meshText(plan.mesh) +
                  " on " + plan.device + ", " +
                  std::to_string(context.threads()) + " threads a rank");
@@ -163,9 +216,7 @@ void Training::announce() {
   }
   progress->line("model: " + std::to_string(parameters) + " parameters, " +
                  std::to_string(trainable) + " of them trained, " +
-                 (plan.exchange.weights.empty()
-                      ? "random weights"
-                      : "weights from `" + plan.exchange.weights + "`"));
+                 weightsText());
   std::string rows =
       plan.data.train->kind == "mock"
           ? "mock rows"
@@ -179,6 +230,8 @@ void Training::announce() {
     for (const std::string& note :
          loader ? loader->notes() : std::vector<std::string>())
       progress->line("note: " + note);
+  for (const std::string& note : checkpoints->notes())
+    progress->line("note: " + note);
   progress->line("memory: " + bytesText(plan.memory.total) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +
                  " bytes of it in the arena");

@@ -2,6 +2,8 @@
 
 #include "runtime/train/Report.h"
 
+#include "runtime/checkpoint/Files.h"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -42,6 +44,32 @@ std::string clockText(double seconds) {
 
 } // namespace
 
+namespace {
+
+/// The rows of a metrics file that are of the first `steps` steps; one that a
+/// process did not finish is none.
+Expected<std::string> rowsUpTo(const std::filesystem::path& path,
+                               int64_t steps) {
+  std::error_code code;
+  if (steps == 0 || !std::filesystem::exists(path, code))
+    return std::string();
+  std::ifstream file(path);
+  std::string kept;
+  for (std::string row; std::getline(file, row);) {
+    auto json = nlohmann::json::parse(row, nullptr, false);
+    if (!json.is_object() || !json["step"].is_number_integer())
+      continue;
+    if (json["step"].get<int64_t>() <= steps)
+      kept += row + "\n";
+  }
+  if (file.bad() || !file.eof())
+    return Status::error("cannot read `" + path.string() +
+                         "`: " + std::strerror(errno));
+  return kept;
+}
+
+} // namespace
+
 std::string bytesText(int64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = double(bytes);
@@ -51,10 +79,14 @@ std::string bytesText(int64_t bytes) {
   return formatted(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 }
 
-Expected<MetricsFile> MetricsFile::create(const std::filesystem::path& path) {
+Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
+                                        int64_t steps) {
+  Expected<std::string> kept = rowsUpTo(path, steps);
+  RECIPERUN_TRY(kept);
+  RECIPERUN_TRY(checkpoint::writeTextFile(path, *kept));
   MetricsFile metrics;
   metrics.path = path;
-  metrics.file.open(path, std::ios::trunc);
+  metrics.file.open(path, std::ios::app);
   if (!metrics.file)
     return Status::error("cannot write `" + path.string() +
                          "`: " + std::strerror(errno));
@@ -83,10 +115,11 @@ Status MetricsFile::write(const StepRecord& record) {
   return Status::ok();
 }
 
-Progress::Progress(Style style, int64_t steps, const plan::Train& train)
+Progress::Progress(Style style, int64_t steps, int64_t done,
+                   const plan::Train& train)
     : bar(style == Style::bar ||
           (style == Style::automatic && isSizedTerminal())),
-      steps(steps), logEvery(train.logEvery), globalBatch(train.globalBatch) {}
+      steps(steps), done(done), logEvery(train.logEvery), globalBatch(train.globalBatch) {}
 
 void Progress::step(const StepRecord& record) {
   seconds += record.stepSeconds;
@@ -115,7 +148,8 @@ void Progress::line(const std::string& text) {
 /// terminal of the usual width.
 void Progress::drawBar(const StepRecord& record) {
   constexpr int columns = 79, narrowest = 4;
-  double left = seconds / double(record.step) * double(steps - record.step);
+  double left =
+      seconds / double(record.step - done) * double(steps - record.step);
   std::string figures = formatted(
       " %ld/%ld  loss %.4f  lr %.2e  %.0f tokens/s  %s left", long(record.step),
       long(steps), record.loss, record.learningRate, record.tokensPerSecond,

@@ -36,7 +36,10 @@ struct StepRecord {
 /// when `write` returns.
 class MetricsFile {
 public:
-  static Expected<MetricsFile> create(const std::filesystem::path& path);
+  /// Of a file that is there, the rows of the first `steps` steps stay, and
+  /// new ones follow them.
+  static Expected<MetricsFile> open(const std::filesystem::path& path,
+                                    int64_t steps);
   Status write(const StepRecord& record);
 
 private:
@@ -51,7 +54,8 @@ class Progress {
 public:
   /// `automatic` is a bar where stdout is a terminal that has a width (the
   /// pseudo-terminals that mpirun gives its ranks have none), lines elsewhere.
-  Progress(Style style, int64_t steps, const plan::Train& train);
+  /// `done` steps were over before this run.
+  Progress(Style style, int64_t steps, int64_t done, const plan::Train& train);
 
   /// A step is over: redraws the bar, or prints a line every `log_every` steps,
   /// at the last one and where the step was validated.
@@ -68,6 +72,7 @@ private:
 
   bool bar = false;
   int64_t steps;
+  int64_t done;
   int64_t logEvery;
   int64_t globalBatch;
   double seconds = 0; // of all steps so far

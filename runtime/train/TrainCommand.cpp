@@ -7,6 +7,7 @@
 #include "runtime/train/Commands.h"
 
 #include "runtime/comm/MpiSession.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
@@ -27,7 +28,7 @@ constexpr const char* helpText =
     "\n"
     "Carries out a plan that recipec compiled, on as many ranks as it wants.\n"
     "Paths in it start at the current folder. SIGTERM and SIGINT end the run\n"
-    "after the step in progress.\n"
+    "after the step in progress, with a checkpoint where the plan saves any.\n"
     "\n"
     "  --progress=STYLE       `bar`, `lines`, or `auto` (default): a bar on a\n"
     "                         terminal\n"
@@ -119,7 +120,11 @@ Status stoppedBy(const Outcome& outcome) {
                       : outcome.signal == SIGINT ? "by SIGINT"
                                                  : "on request";
   return Status::error("ended " + std::string(cause) + " after step " +
-                       std::to_string(outcome.steps) + "; nothing is exported");
+                       std::to_string(outcome.steps) +
+                       "; nothing is exported" +
+                       (outcome.checkpoint.empty()
+                            ? ""
+                            : "; the state is in `" + outcome.checkpoint + "`"));
 }
 
 int train(comm::MpiSession& session, const plan::Plan& plan,
@@ -157,7 +162,8 @@ int runRank(comm::MpiSession& session,
     return failTogether(session, status);
   if (Status status = checkJob(*read, session.ranks()); !status)
     return failTogether(session, status);
-  plan = std::move(*read);
+  int stage = plan::coordinate(read->mesh, session.rank(), "pp");
+  plan = plan::select(std::move(*read), stage);
   releaseFreeMemory();
   watchStopSignals();
   return train(session, *plan, line->options);

@@ -5,7 +5,8 @@
 //         3. loss and gradient norm are read and must be finite;
 //         4. ranks share signals and peaks in one small all-reduce, so that all
 //            of them stop behind the same step;
-//         5. validation where it is due; rank 0 reports.
+//         5. validation where it is due; rank 0 reports;
+//         6. a checkpoint where it is due begins, and one that has begun goes on.
 
 #include "runtime/train/Training.h"
 
@@ -33,17 +34,30 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 } // namespace
 
 Expected<Outcome> Training::run() {
+  Expected<Outcome> outcome = runSteps();
+  if (!outcome || !saving)
+    return outcome;
+  // What is being saved is of a good step even where a later one has failed.
+  Status finished = saving->finish();
+  if (outcome->failure)
+    outcome->failure = finished;
+  tellNews();
+  outcome->checkpoint = saving->published();
+  return outcome;
+}
+
+Expected<Outcome> Training::runSteps() {
   RECIPERUN_TRY(shareState());
-  int64_t step = 0;
+  int64_t step = start.step;
   for (; step < trainData->steps() && !signal; ++step) {
     Expected<StepRecord> record = trainStep(step);
     if (!record)
       return record.status();
     if (Status failure = stepFailure(*record); !failure)
-      return Outcome{0, step, failure};
-    if (step == 0 && !options.gradients.empty())
+      return Outcome{0, step, failure, {}};
+    if (step == start.step && !options.gradients.empty())
       if (Status failure = dumpGradients(options.gradients); !failure)
-        return Outcome{0, step, failure};
+        return Outcome{0, step, failure, {}};
     RECIPERUN_TRY(shareState());
     record->deviceBytes = peak;
     if (!signal && validatesAfter(step)) {
@@ -56,8 +70,37 @@ Expected<Outcome> Training::run() {
       RECIPERUN_TRY(metrics->write(*record));
       progress->step(*record);
     }
+    if (Status failure = saveAfter(*record); !failure)
+      return Outcome{0, step + 1, failure, {}};
   }
-  return Outcome{step < trainData->steps() ? signal : 0, step, Status::ok()};
+  return Outcome{step < trainData->steps() ? signal : 0, step, Status::ok(),
+                 {}};
+}
+
+/// Goes on with the checkpoint in the making, and begins one where it is due.
+/// Fails on all ranks with one message.
+Status Training::saveAfter(const StepRecord& record) {
+  if (!saving)
+    return Status::ok();
+  RECIPERUN_TRY(saving->proceed(reports));
+  if (savesAfter(record.step - 1))
+    RECIPERUN_TRY(saving->save(positionAfter(plan, *trainData, record.step),
+                               record.validLoss));
+  tellNews();
+  return Status::ok();
+}
+
+void Training::tellNews() {
+  std::string news = saving->takeNews();
+  if (isRoot() && !news.empty())
+    progress->line(news);
+}
+
+/// Where checkpoints are due, at the last step, and where a signal has ended
+/// the run.
+bool Training::savesAfter(int64_t step) const {
+  return saving && (signal != 0 || step + 1 == trainData->steps() ||
+                    saving->isDue(step + 1, reports));
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {
@@ -67,10 +110,10 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   set(executor->tensor(in.learningRate), float(rate));
   set(executor->tensor(in.step), int32_t(step + 1));
   set(executor->tensor(in.lossScale), trainData->lossScale(step));
-  RECIPERUN_TRY(executor->run(*executor->findSchedule("train"),
-                              [&](int microBatch, int slot) {
-                                return load(*trainData, step, microBatch, slot);
-                              }));
+  RECIPERUN_TRY(
+      executor->run(*executor->findSchedule("train"), [&](int microBatch) {
+        return load(*trainData, step, microBatch);
+      }));
   StepRecord record;
   record.step = step + 1;
   record.epoch = trainData->epochsBefore(step + 1);
@@ -91,17 +134,17 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   return record;
 }
 
-Status Training::load(const data::Loader& loader, int64_t step, int microBatch,
-                      int slot) {
+Status Training::load(const data::Loader& loader, int64_t step,
+                      int microBatch) {
   const plan::Inputs& in = plan.inputs;
   loader.fill(step, microBatch,
-              {executor->tensor(in.tokens, slot).as<int32_t>(),
-               executor->tensor(in.labels, slot).as<int32_t>(),
-               executor->tensor(in.weights, slot).as<float>(),
-               executor->tensor(in.positions, slot).as<int32_t>(),
-               executor->tensor(in.segments, slot).as<int32_t>(),
-               executor->tensor(in.places, slot).as<int32_t>(),
-               executor->tensor(in.samples, slot).as<int64_t>()});
+              {executor->tensor(in.tokens, microBatch).as<int32_t>(),
+               executor->tensor(in.labels, microBatch).as<int32_t>(),
+               executor->tensor(in.weights, microBatch).as<float>(),
+               executor->tensor(in.positions, microBatch).as<int32_t>(),
+               executor->tensor(in.segments, microBatch).as<int32_t>(),
+               executor->tensor(in.places, microBatch).as<int32_t>(),
+               executor->tensor(in.samples, microBatch).as<int64_t>()});
   return Status::ok();
 }
 
@@ -124,6 +167,9 @@ Status Training::stepFailure(const StepRecord& record) const {
 bool Training::validatesAfter(int64_t step) const {
   if (!validData)
     return false;
+  // The best checkpoints are those of the lowest validation loss.
+  if (plan.checkpoint.keepTop > 0 && savesAfter(step))
+    return true;
   int64_t every = plan.train.validateEvery;
   return step + 1 == trainData->steps() ||
          (every > 0 && (step + 1) % every == 0);
@@ -135,9 +181,9 @@ Expected<std::optional<double>> Training::validate() {
   double total = 0, weights = 0;
   for (int64_t batch = 0; batch < validData->steps(); ++batch) {
     set(executor->tensor(plan.inputs.lossScale), validData->lossScale(batch));
-    RECIPERUN_TRY(executor->run(
-        *executor->findSchedule("evaluate"), [&](int microBatch, int slot) {
-          return load(*validData, batch, microBatch, slot);
+    RECIPERUN_TRY(
+        executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
+          return load(*validData, batch, microBatch);
         }));
     double weight = validData->weight(batch);
     total += *executor->tensor(plan.outputs.loss).as<double>() * weight;
@@ -153,15 +199,18 @@ Expected<std::optional<double>> Training::validate() {
   return std::optional<double>(total / weights);
 }
 
-/// Ranks learn the largest signal number and peak of all of them.
+/// Ranks learn the largest signal number and peak of all of them, and how far
+/// they are with a checkpoint.
 Status Training::shareState() {
-  int64_t state[] = {stopSignal(), peakBytes()};
-  const int64_t shape[] = {2};
+  Saving::Report mine = saving ? saving->report() : Saving::Report();
+  int64_t state[] = {stopSignal(), peakBytes(), mine.progress, mine.timeIsUp};
+  const int64_t shape[] = {std::size(state)};
   exec::Tensor view{state, plan::DType::i64, shape};
   RECIPERUN_TRY(
       communicator.allReduce(comm::world, view, view, comm::Reduction::max));
   signal = int(state[0]);
   peak = state[1];
+  reports = {state[2], state[3]};
   return Status::ok();
 }
 

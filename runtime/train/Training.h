@@ -1,7 +1,8 @@
 // A training run on one rank: from a validated plan to a trained model.
 //
-//   prepare   arena, kernels, data, first weights
-//   run       steps: load micro-batches, run the schedule, report, validate
+//   prepare   where to start, data, arena, kernels, first weights
+//   run       steps: load micro-batches, run the schedule, report, validate,
+//             save
 //   finish    memory report, export
 //
 // Every rank calls the same functions in the same order. What only some ranks
@@ -19,6 +20,8 @@
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/Report.h"
+#include "runtime/train/Saving.h"
+#include "runtime/train/Start.h"
 
 #include <memory>
 #include <optional>
@@ -36,6 +39,7 @@ struct Outcome {
   int signal = 0;    // the one that ended it early (see StopSignal.h)
   int64_t steps = 0; // done by then
   Status failure;    // known to all ranks alike: a loss that is not finite
+  std::string checkpoint; // the last that was saved; empty: none
 };
 
 class Training {
@@ -58,16 +62,22 @@ public:
 
 private:
   Status makeDirectory();
+  Status openCheckpoints();
   Status takeMemory();
   Status openData();
-  Status loadWeights();
+  Status openFiles();
+  Status fillState();
   void announce();
+  std::string weightsText() const;
 
-  Status load(const data::Loader& loader, int64_t step, int microBatch,
-              int slot);
+  Status load(const data::Loader& loader, int64_t step, int microBatch);
   Expected<StepRecord> trainStep(int64_t step);
   Expected<std::optional<double>> validate();
   bool validatesAfter(int64_t step) const;
+  bool savesAfter(int64_t step) const;
+  Expected<Outcome> runSteps();
+  Status saveAfter(const StepRecord& record);
+  void tellNews();
   Status stepFailure(const StepRecord& record) const;
   Status shareState();
   Status dumpGradients(const std::string& path);
@@ -83,10 +93,14 @@ private:
   std::optional<data::Tokenizer> tokenizer;
   std::optional<data::Loader> trainData;
   std::optional<data::Loader> validData;
+  std::optional<checkpoint::CheckpointFolder> checkpoints; // read by rank 0
+  Start start;
+  std::optional<Saving> saving;       // where the plan saves checkpoints
   std::optional<MetricsFile> metrics; // on rank 0
   std::optional<Progress> progress;   // on rank 0
   int signal = 0;                     // agreed by all ranks
   int64_t peak = 0;                   // largest of all ranks
+  Saving::Report reports;             // of all ranks
 };
 
 } // namespace reciperun::train

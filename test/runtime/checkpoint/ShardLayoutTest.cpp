@@ -51,10 +51,26 @@ TEST(ShardLayout, AgreesWithCounting) {
       for (int64_t local = 0; local < layout.elements(); ++local) {
         ShardLayout::Piece piece = layout.pieceAt(local);
         EXPECT_EQ(piece.local, local);
+        auto found = layout.find(piece.global);
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->local, local);
+        EXPECT_EQ(found->count, piece.count);
         for (int64_t i = 0; i < piece.count; ++i)
           ASSERT_EQ(piece.global + i, expected[size_t(local + i)]);
       }
     }
+}
+
+TEST(ShardLayout, FindsNothingOutsideOfTheBlock) {
+  ShardLayout block({{4, 2, 1}, {6, 3, 2}});
+  int64_t inside = 0;
+  for (int64_t global = 0; global < 24; ++global)
+    inside += block.find(global).has_value();
+  EXPECT_EQ(inside, block.elements());
+  EXPECT_FALSE(block.find(0));
+  EXPECT_FALSE(block.find(6 + 5));
+  EXPECT_EQ(block.find(6 + 3)->local, 1);
+  EXPECT_EQ(block.find(6 + 3)->count, 2);
 }
 
 TEST(ShardLayout, OwnersAreTheDistinctBlocks) {

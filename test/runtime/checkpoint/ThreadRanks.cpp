@@ -76,6 +76,13 @@ public:
                   int) override {
     return Status::error("not offered");
   }
+  Expected<int> beginSend(int, int, std::span<const std::byte>) override {
+    return Status::error("not offered");
+  }
+  Expected<int> beginReceive(int, int, std::span<std::byte>) override {
+    return Status::error("not offered");
+  }
+  Status finish(int) override { return Status::error("not offered"); }
 
 private:
   Exchange& exchange;

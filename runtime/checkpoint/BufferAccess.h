@@ -1,0 +1,51 @@
+// How checkpoints reach a rank's buffers.
+//
+// They copy through this interface rather than through pointers, so that the
+// memory may be a device's. ArenaBuffers is the access to an arena that the
+// host can address.
+
+#ifndef RECIPERUN_CHECKPOINT_BUFFERACCESS_H
+#define RECIPERUN_CHECKPOINT_BUFFERACCESS_H
+
+#include "runtime/memory/Arena.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace reciperun::checkpoint {
+
+class BufferAccess {
+public:
+  virtual ~BufferAccess() = default;
+  /// Copies into / out of a buffer of the plan from byte `offset` on.
+  virtual Status write(int buffer, int64_t offset,
+                       std::span<const std::byte> data) = 0;
+  virtual Status read(int buffer, int64_t offset,
+                      std::span<std::byte> data) const = 0;
+};
+
+class ArenaBuffers : public BufferAccess {
+public:
+  /// The arguments outlive the object.
+  ArenaBuffers(const plan::Plan& plan, int rank, const memory::Arena& arena)
+      : plan(plan), rank(rank), arena(arena) {}
+
+  Status write(int buffer, int64_t offset,
+               std::span<const std::byte> data) override;
+  Status read(int buffer, int64_t offset,
+              std::span<std::byte> data) const override;
+
+private:
+  std::byte* address(int buffer) const;
+
+  const plan::Plan& plan;
+  int rank;
+  const memory::Arena& arena;
+};
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_BUFFERACCESS_H

@@ -1,0 +1,119 @@
+// A checkpoint as the parameters of one rank: a plan of nothing else is made
+// from the manifest, so that what exports a training exports a checkpoint too.
+
+#include "runtime/checkpoint/Convert.h"
+
+#include "runtime/checkpoint/ExpertTensors.h"
+#include "runtime/checkpoint/HuggingFaceExport.h"
+#include "runtime/checkpoint/StateReader.h"
+#include "runtime/comm/LocalCommunicator.h"
+#include "runtime/plan/Mesh.h"
+
+namespace reciperun::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The weights of a checkpoint as whole tensors in the compute type.
+class CheckpointParameters : public ParameterAccess {
+public:
+  CheckpointParameters(StateReader& reader, plan::DType type)
+      : reader(reader), type(type) {}
+
+  Status write(int, Content, int64_t, std::span<const std::byte>) override {
+    return Status::error("a checkpoint is read, not written to");
+  }
+
+  Status read(int parameter, Content content, int64_t offset,
+              std::span<std::byte> data) const override {
+    if (content != Content::value)
+      return Status::error("a checkpoint holds no gradients");
+    const SavedParameter& saved =
+        reader.manifest().parameters[size_t(parameter)];
+    int64_t size = plan::byteSize(type);
+    return reader.read(parameter, StateKind::weight,
+                       ShardLayout::whole(saved.shape), offset / size,
+                       int64_t(data.size()) / size, type, data);
+  }
+
+private:
+  StateReader& reader;
+  plan::DType type;
+};
+
+plan::Parameter parameterOf(const SavedParameter& saved) {
+  plan::Parameter parameter;
+  parameter.name = saved.name;
+  parameter.globalShape = saved.shape;
+  parameter.shardAxes.resize(saved.shape.size());
+  parameter.hfName = saved.hfName;
+  parameter.hfShape = saved.hfShape;
+  parameter.adapter = saved.adapter;
+  parameter.loraA = saved.loraA;
+  parameter.loraB = saved.loraB;
+  parameter.loraScale = saved.loraScale;
+  return parameter;
+}
+
+plan::Plan planOf(const StateReader& reader) {
+  const Manifest& manifest = reader.manifest();
+  plan::Plan plan;
+  plan.name = manifest.recipe;
+  plan.compute = manifest.model.compute;
+  for (const SavedParameter& saved : manifest.parameters)
+    plan.parameters.push_back(parameterOf(saved));
+  plan.exchange.config = manifest.model.config;
+  plan.exchange.generationConfig = manifest.model.generationConfig;
+  plan.exchange.adapterConfig = manifest.model.adapterConfig;
+  plan.generation = manifest.model.generation;
+  plan.data.bosToken = manifest.model.bosToken;
+  plan.data.eosToken = manifest.model.eosToken;
+  fs::path tokenizer = reader.path() / "tokenizer.json";
+  std::error_code code;
+  if (fs::exists(tokenizer, code))
+    plan.data.tokenizer = tokenizer.string();
+  return plan;
+}
+
+/// Every parameter has tensors there that hold as many elements.
+Status checkNames(const plan::Plan& plan) {
+  for (const plan::Parameter& parameter : plan.parameters) {
+    int64_t tensors = int64_t(tensorNames(parameter).size());
+    if (parameter.hfName.empty() ||
+        tensors * plan::elementCount(parameter.hfShape) !=
+            plan::elementCount(parameter.globalShape))
+      return Status::error("the recipe's model gives `" + parameter.name +
+                           "` no name and shape at Hugging Face");
+  }
+  return Status::ok();
+}
+
+} // namespace
+
+Status checkpointToHuggingFace(const fs::path& checkpoint,
+                               const fs::path& directory) {
+  Expected<StateReader> reader = StateReader::open(checkpoint);
+  RECIPERUN_TRY(reader);
+  std::string place = "`" + checkpoint.string() + "`";
+  plan::Plan plan = planOf(*reader);
+  RECIPERUN_TRY(checkNames(plan).withContext(place));
+  if (reader->manifest().model.config.empty())
+    return Status::error(place + ": the recipe's model has no config.json, "
+                                 "which makes a Hugging Face directory");
+  CheckpointParameters access(*reader, plan.compute);
+  comm::LocalCommunicator alone;
+  return exportHuggingFace(plan, access, alone, directory);
+}
+
+Status checkpointToAdapter(const fs::path& checkpoint,
+                           const fs::path& directory) {
+  Expected<StateReader> reader = StateReader::open(checkpoint);
+  RECIPERUN_TRY(reader);
+  plan::Plan plan = planOf(*reader);
+  RECIPERUN_TRY(checkNames(plan).withContext("`" + checkpoint.string() + "`"));
+  CheckpointParameters access(*reader, plan.compute);
+  comm::LocalCommunicator alone;
+  return exportAdapter(plan, access, alone, directory);
+}
+
+} // namespace reciperun::checkpoint

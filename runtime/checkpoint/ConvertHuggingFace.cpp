@@ -1,0 +1,178 @@
+// A Hugging Face directory as a checkpoint of one file: 1. its tensors are
+// listed, those left out that hold nothing; 2. each becomes a piece, streamed
+// as it is stored; 3. the manifest takes config.json along.
+
+#include "runtime/checkpoint/Convert.h"
+
+#include "runtime/checkpoint/ExportDirectory.h"
+#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/checkpoint/Manifest.h"
+#include "runtime/checkpoint/ModelFiles.h"
+#include "runtime/checkpoint/TokenizerFiles.h"
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+
+namespace reciperun::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t pieceBytes = int64_t(1) << 20;
+constexpr const char* fileName = "rank-00000.safetensors";
+
+/// The text of a file that a directory may lack.
+Expected<std::string> textIfThere(const fs::path& path) {
+  std::error_code code;
+  if (!fs::exists(path, code))
+    return std::string();
+  return readTextFile(path);
+}
+
+/// The narrowest compute type that loses nothing of the tensors.
+plan::DType widest(const std::vector<ElementType>& types) {
+  plan::DType found = plan::DType::bf16;
+  for (ElementType type : types) {
+    if (type == ElementType::f64)
+      return plan::DType::f64;
+    if (type != ElementType::bf16)
+      found = plan::DType::f32;
+  }
+  return found;
+}
+
+class Conversion {
+public:
+  explicit Conversion(ModelFiles model) : model(std::move(model)) {}
+
+  Status describe();
+  Status write(const fs::path& folder);
+
+private:
+  Status describeTensor(const std::string& name);
+  Status stream(SafetensorsWriter& writer, const ModelFiles::Place& place);
+
+  ModelFiles model;
+  Manifest manifest;
+  std::vector<TensorSpec> specs;
+  std::vector<ModelFiles::Place> places; // of the specs
+};
+
+Status Conversion::describeTensor(const std::string& name) {
+  ModelFiles::Place place = *model.find(name);
+  std::optional<ElementType> type = findElementType(place.tensor->dtype);
+  if (!type)
+    return Status::error("`" + place.file->path().string() + "`: tensor `" +
+                         name + "` has dtype `" + place.tensor->dtype +
+                         "`, expected `F32`, `BF16`, `F16` or `F64`");
+  SavedParameter saved;
+  saved.name = saved.hfName = name;
+  saved.shape = saved.hfShape = place.tensor->shape;
+  int64_t elements = plan::elementCount(saved.shape);
+  if (elements == 0)
+    return Status::error("`" + place.file->path().string() + "`: tensor `" +
+                         name + "` of shape " + shapeText(saved.shape) +
+                         " is empty");
+  Piece piece;
+  piece.type = *type;
+  for (int64_t size : saved.shape)
+    piece.block.push_back({size, size, 0});
+  piece.count = elements;
+  saved.pieces.push_back(std::move(piece));
+  manifest.parameters.push_back(std::move(saved));
+  specs.push_back(
+      {pieceTensor(StateKind::weight, name), place.tensor->dtype, {elements}});
+  places.push_back(place);
+  return Status::ok();
+}
+
+Status Conversion::describe() {
+  const fs::path& directory = model.directory();
+  SavedModel& saved = manifest.model;
+  struct Text {
+    const char* file;
+    std::string& text;
+  };
+  for (const Text& each :
+       {Text{"config.json", saved.config},
+        Text{"generation_config.json", saved.generationConfig},
+        Text{"generate.plan.json", saved.generation}}) {
+    Expected<std::string> text = textIfThere(directory / each.file);
+    RECIPERUN_TRY(text);
+    each.text = *std::move(text);
+  }
+  if (saved.config.empty())
+    return Status::error("`" + directory.string() + "` has no config.json");
+  std::vector<ElementType> types;
+  for (const std::string& name : model.names()) {
+    if (isIgnorableTensor(name, saved.config))
+      continue;
+    RECIPERUN_TRY(describeTensor(name));
+    types.push_back(manifest.parameters.back().pieces[0].type);
+  }
+  saved.compute = widest(types);
+  manifest.recipe = directory.filename().string();
+  manifest.serial = 1;
+  manifest.files.push_back({fileName, safetensorsBytes(specs)});
+  return Status::ok();
+}
+
+Status Conversion::stream(SafetensorsWriter& writer,
+                          const ModelFiles::Place& place) {
+  std::vector<std::byte> piece(pieceBytes);
+  int64_t bytes = place.tensor->end - place.tensor->begin;
+  for (int64_t done = 0; done < bytes; done += pieceBytes) {
+    auto next =
+        std::span(piece).first(size_t(std::min(pieceBytes, bytes - done)));
+    RECIPERUN_TRY(place.file->read(*place.tensor, done, next));
+    RECIPERUN_TRY(writer.append(next));
+  }
+  return Status::ok();
+}
+
+Status Conversion::write(const fs::path& folder) {
+  auto writer = SafetensorsWriter::create(folder / fileName, specs);
+  RECIPERUN_TRY(writer);
+  for (const ModelFiles::Place& place : places)
+    RECIPERUN_TRY(stream(*writer, place));
+  RECIPERUN_TRY(writer->finish());
+  plan::Data data;
+  std::error_code code;
+  if (fs::path tokenizer = model.directory() / "tokenizer.json";
+      fs::exists(tokenizer, code))
+    data.tokenizer = tokenizer.string();
+  RECIPERUN_TRY(writeTokenizerFiles(data, folder));
+  return writeTextFile(folder / manifestName, toJson(manifest));
+}
+
+} // namespace
+
+Expected<Form> formOf(const fs::path& path) {
+  std::error_code code;
+  if (fs::exists(path / manifestName, code))
+    return Form::checkpoint;
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
+    if (fs::exists(path / name, code))
+      return Form::huggingFace;
+  if (!fs::exists(path, code))
+    return Status::error("there is no `" + path.string() + "`");
+  return Status::error("`" + path.string() +
+                       "` is neither a checkpoint, with a `manifest.json`, nor "
+                       "a Hugging Face directory, with a `model.safetensors` "
+                       "or its index");
+}
+
+Status huggingFaceToCheckpoint(const fs::path& directory,
+                               const fs::path& checkpoint) {
+  Expected<ModelFiles> model = ModelFiles::open(directory);
+  RECIPERUN_TRY(model);
+  Conversion conversion(*std::move(model));
+  RECIPERUN_TRY(conversion.describe());
+  Expected<ExportDirectory> output =
+      ExportDirectory::create(checkpoint, Contents::checkpoint);
+  RECIPERUN_TRY(output);
+  RECIPERUN_TRY(conversion.write(output->path()));
+  return output->commit();
+}
+
+} // namespace reciperun::checkpoint

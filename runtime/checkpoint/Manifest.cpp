@@ -1,0 +1,79 @@
+// Names in a manifest, and the comparison with the files beside it.
+
+#include "runtime/checkpoint/Manifest.h"
+
+#include "runtime/checkpoint/Files.h"
+
+#include <algorithm>
+
+namespace reciperun::checkpoint {
+namespace {
+
+const char* prefixOf(StateKind kind) {
+  switch (kind) {
+  case StateKind::weight:
+    return "weight/";
+  case StateKind::momentM:
+    return "moment_m/";
+  case StateKind::momentV:
+    return "moment_v/";
+  }
+  return "";
+}
+
+Status checkFile(const std::filesystem::path& path, int64_t expected) {
+  std::error_code code;
+  uintmax_t bytes = std::filesystem::file_size(path, code);
+  if (code)
+    return systemError("read", path, code.value());
+  if (bytes == uintmax_t(expected))
+    return Status::ok();
+  return Status::error("`" + path.string() + "` has " + std::to_string(bytes) +
+                       " bytes, the manifest says " + std::to_string(expected));
+}
+
+} // namespace
+
+std::string pieceTensor(StateKind kind, const std::string& parameter) {
+  return prefixOf(kind) + parameter;
+}
+
+std::string_view describe(StateKind kind) {
+  switch (kind) {
+  case StateKind::weight:
+    return "weights";
+  case StateKind::momentM:
+    return "first moments";
+  case StateKind::momentV:
+    return "second moments";
+  }
+  return "";
+}
+
+bool Manifest::hasMoments() const {
+  return std::any_of(
+      parameters.begin(), parameters.end(), [](const SavedParameter& each) {
+        return std::any_of(
+            each.pieces.begin(), each.pieces.end(),
+            [](const Piece& piece) { return piece.kind != StateKind::weight; });
+      });
+}
+
+Status checkFiles(const Manifest& manifest,
+                  const std::filesystem::path& folder) {
+  for (const SavedFile& file : manifest.files)
+    RECIPERUN_TRY(checkFile(folder / file.name, file.bytes));
+  return Status::ok();
+}
+
+Expected<Manifest> readManifest(const std::filesystem::path& checkpoint) {
+  std::filesystem::path path = checkpoint / manifestName;
+  Expected<std::string> text = readTextFile(path, int64_t(2) << 30);
+  RECIPERUN_TRY(text);
+  Expected<Manifest> manifest = parseManifest(*text);
+  RECIPERUN_TRY(manifest.status().withContext("`" + path.string() + "`"));
+  RECIPERUN_TRY(checkFiles(*manifest, checkpoint));
+  return manifest;
+}
+
+} // namespace reciperun::checkpoint

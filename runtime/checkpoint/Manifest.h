@@ -1,0 +1,120 @@
+// What a checkpoint holds and where: its manifest.json.
+//
+// A checkpoint is a folder with safetensors files, one a rank that wrote, and
+// this list of them. A parameter's weights and moments are pieces: runs of
+// elements of a block of the whole tensor. Whoever reads needs the manifest
+// alone to know where any element lies, whatever layout it was written in.
+
+#ifndef RECIPERUN_CHECKPOINT_MANIFEST_H
+#define RECIPERUN_CHECKPOINT_MANIFEST_H
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ShardLayout.h"
+#include "runtime/checkpoint/StateParts.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::checkpoint {
+
+/// A manifest of another version is refused.
+inline constexpr int manifestVersion = 1;
+inline constexpr const char* manifestName = "manifest.json";
+
+/// A run of elements in a file. Its tensor there is flat and bears the name
+/// `pieceTensor(kind, parameter)`.
+struct Piece {
+  StateKind kind = StateKind::weight;
+  ElementType type = ElementType::f32;
+  int file = 0; // of Manifest::files
+  std::vector<ShardLayout::Dim> block;
+  int64_t first = 0; // of the block's elements
+  int64_t count = 0;
+};
+
+/// `weight/layers.0.q.weight`, `moment_m/...`, `moment_v/...`.
+std::string pieceTensor(StateKind kind, const std::string& parameter);
+/// `weights`, `first moments`, `second moments`.
+std::string_view describe(StateKind kind);
+
+/// The name under which plans know a parameter, its shape, and the name and
+/// shape that Hugging Face (peft for an adapter) knows it by. One that came
+/// from a Hugging Face directory has the latter's name for both.
+struct SavedParameter {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string hfName;
+  std::vector<int64_t> hfShape;
+  bool adapter = false;
+  int loraA = -1; // of Manifest::parameters
+  int loraB = -1;
+  double loraScale = 0;
+  std::vector<Piece> pieces;
+};
+
+/// Where the run stood. All counts are from the beginning of the training.
+struct Position {
+  int64_t step = 0; // steps that are over
+  int64_t rows = 0; // of the data's stream: where the next step begins
+  int64_t globalBatch = 0;
+  int64_t samples = 0; // rows without the empty ones of the last step
+  double epoch = 0;
+  int64_t dataSeed = 0;
+  int64_t trainSeed = 0;
+  int64_t epochRows = 0; // of the first epoch; -1 where the data has no end
+};
+
+/// The model apart from its tensors, as plan::Exchange has it.
+struct SavedModel {
+  plan::DType compute = plan::DType::f32;
+  std::string config;
+  std::string generationConfig;
+  std::string adapterConfig;
+  std::string generation; // plan::Plan::generation
+  int64_t bosToken = -1;
+  int64_t eosToken = -1;
+};
+
+struct SavedFile {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+struct Manifest {
+  std::string recipe; // its name
+  /// Counts the checkpoints of a folder in the order in which they were saved,
+  /// which after a start from an earlier one is not that of their steps.
+  int64_t serial = 0;
+  Position position;
+  std::optional<double> validLoss; // at this very step
+  SavedModel model;
+  std::vector<SavedFile> files;
+  std::vector<SavedParameter> parameters;
+
+  /// Whether it holds what an optimizer goes on from.
+  bool hasMoments() const;
+};
+
+std::string toJson(const Manifest& manifest);
+
+/// Fails, with what is wrong, for text that is damaged or of another version:
+/// numbers out of range, blocks outside of their tensors, pieces outside of
+/// their blocks, names that leave the folder.
+Expected<Manifest> parseManifest(std::string_view json);
+
+/// Compares the sizes of the files in a folder with the manifest's.
+Status checkFiles(const Manifest& manifest,
+                  const std::filesystem::path& folder);
+
+/// Reads the manifest of a checkpoint and compares the sizes of its files.
+/// Errors name the file.
+Expected<Manifest> readManifest(const std::filesystem::path& checkpoint);
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_MANIFEST_H

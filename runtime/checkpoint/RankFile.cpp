@@ -1,0 +1,153 @@
+// Parts to tensors, in memory, in a file and in the manifest.
+
+#include "runtime/checkpoint/RankFile.h"
+
+#include "runtime/checkpoint/Elements.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+
+namespace reciperun::checkpoint {
+namespace {
+
+/// What is copied at a time where nothing is staged.
+constexpr int64_t pieceBytes = int64_t(1) << 20;
+
+ElementType elementType(plan::DType type) {
+  std::optional<ElementType> found = findElementType(safetensorsName(type));
+  assert(found && "state is of a floating-point type");
+  return *found;
+}
+
+SavedParameter savedParameter(const plan::Parameter& parameter) {
+  SavedParameter saved;
+  saved.name = parameter.name;
+  saved.shape = parameter.globalShape;
+  saved.hfName = parameter.hfName;
+  saved.hfShape = parameter.hfShape;
+  saved.adapter = parameter.adapter;
+  saved.loraA = parameter.loraA;
+  saved.loraB = parameter.loraB;
+  saved.loraScale = parameter.loraScale;
+  return saved;
+}
+
+} // namespace
+
+RankFile::RankFile(const plan::Plan& plan, int rank)
+    : plan(plan), stage(stageOf(plan, rank)), rank(rank),
+      parts(writtenParts(plan, rank)) {}
+
+std::string RankFile::name() const {
+  char name[48];
+  std::snprintf(name, sizeof name, "rank-%05d.safetensors", rank);
+  return name;
+}
+
+plan::DType RankFile::typeOf(const StatePart& part) const {
+  return stage.buffers[size_t(part.buffer)].dtype;
+}
+
+int64_t RankFile::bytesOf(const StatePart& part) const {
+  return part.count * plan::byteSize(typeOf(part));
+}
+
+int64_t RankFile::dataBytes() const {
+  int64_t bytes = 0;
+  for (const StatePart& part : parts)
+    bytes += bytesOf(part);
+  return bytes;
+}
+
+int64_t RankFile::fileBytes() const {
+  return safetensorsBytes(specs());
+}
+
+std::vector<TensorSpec> RankFile::specs() const {
+  std::vector<TensorSpec> specs;
+  for (const StatePart& part : parts)
+    specs.push_back(
+        {pieceTensor(part.kind, plan.parameters[size_t(part.parameter)].name),
+         std::string(safetensorsName(typeOf(part))),
+         {part.count}});
+  return specs;
+}
+
+Status RankFile::copy(const BufferAccess& buffers,
+                      std::span<std::byte> out) const {
+  assert(int64_t(out.size()) == dataBytes() && "room for all parts");
+  for (const StatePart& part : parts) {
+    int64_t size = plan::byteSize(typeOf(part));
+    std::span<std::byte> own = out.first(size_t(bytesOf(part)));
+    RECIPERUN_TRY(buffers.read(part.buffer, part.element * size, own));
+    out = out.subspan(own.size());
+  }
+  return Status::ok();
+}
+
+Status RankFile::write(const std::filesystem::path& folder,
+                       std::span<const std::byte> data) const {
+  auto writer = SafetensorsWriter::create(folder / name(), specs());
+  RECIPERUN_TRY(writer);
+  RECIPERUN_TRY(writer->append(data));
+  return writer->finish();
+}
+
+Status RankFile::write(const std::filesystem::path& folder,
+                       const BufferAccess& buffers) const {
+  auto writer = SafetensorsWriter::create(folder / name(), specs());
+  RECIPERUN_TRY(writer);
+  std::vector<std::byte> piece(pieceBytes);
+  for (const StatePart& part : parts) {
+    int64_t begin = part.element * plan::byteSize(typeOf(part));
+    for (int64_t done = 0; done < bytesOf(part);) {
+      auto next = std::span(piece).first(
+          size_t(std::min(pieceBytes, bytesOf(part) - done)));
+      RECIPERUN_TRY(buffers.read(part.buffer, begin + done, next));
+      RECIPERUN_TRY(writer->append(next));
+      done += int64_t(next.size());
+    }
+  }
+  return writer->finish();
+}
+
+void RankFile::describe(Manifest& manifest) const {
+  if (isEmpty())
+    return;
+  int file = int(manifest.files.size());
+  manifest.files.push_back({name(), fileBytes()});
+  for (const StatePart& part : parts) {
+    const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];
+    Piece piece;
+    piece.kind = part.kind;
+    piece.type = elementType(typeOf(part));
+    piece.file = file;
+    piece.block = ShardLayout(parameter, plan.mesh, rank).dimensions();
+    if (parameter.globalShape.empty())
+      piece.block.clear();
+    piece.first = part.first;
+    piece.count = part.count;
+    manifest.parameters[size_t(part.parameter)].pieces.push_back(
+        std::move(piece));
+  }
+}
+
+Manifest describeRun(const plan::Plan& plan) {
+  Manifest manifest;
+  manifest.recipe = plan.name;
+  manifest.model = {plan.compute,
+                    plan.exchange.config,
+                    plan.exchange.generationConfig,
+                    plan.exchange.adapterConfig,
+                    plan.generation,
+                    plan.data.bosToken,
+                    plan.data.eosToken};
+  for (const plan::Parameter& parameter : plan.parameters)
+    manifest.parameters.push_back(savedParameter(parameter));
+  for (int rank = 0; rank < plan.mesh.ranks; ++rank)
+    RankFile(plan, rank).describe(manifest);
+  return manifest;
+}
+
+} // namespace reciperun::checkpoint

@@ -1,0 +1,114 @@
+// A state machine that all ranks walk through in step, and the work of a rank
+// in each of its phases.
+
+#include "runtime/checkpoint/Saver.h"
+
+#include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/TokenizerFiles.h"
+
+#include <cassert>
+#include <system_error>
+
+namespace reciperun::checkpoint {
+
+Saver::Saver(const plan::Plan& plan, int rank, const BufferAccess& buffers)
+    : plan(plan), rank(rank), buffers(buffers), file(plan, rank) {}
+
+Saver::~Saver() {
+  if (work.valid())
+    work.wait();
+}
+
+Status Saver::open(CheckpointFolder opened) {
+  folder = std::move(opened);
+  if (rank == 0)
+    manifest = describeRun(plan);
+  if (!plan.checkpoint.async)
+    return Status::ok();
+  if (file.dataBytes() > plan.memory.host)
+    return Status::error(
+        "the plan is damaged: it counts " + std::to_string(plan.memory.host) +
+        " bytes of the host for the copy of a checkpoint, "
+        "and rank " +
+        std::to_string(rank) + " writes " + std::to_string(file.dataBytes()));
+  Expected<memory::Arena> taken = memory::Arena::allocate(file.dataBytes());
+  RECIPERUN_TRY(
+      taken.status().withContext("the copy that checkpoints are written from"));
+  staging = *std::move(taken);
+  return Status::ok();
+}
+
+Status Saver::begin(const Position& position, std::optional<double> validLoss) {
+  assert(current == Phase::idle && "one checkpoint at a time");
+  manifest.position = position;
+  manifest.validLoss = validLoss;
+  current = Phase::writing;
+  if (plan.checkpoint.async)
+    RECIPERUN_TRY(file.copy(
+        buffers, std::span(staging.base(), size_t(file.dataBytes()))));
+  start([this] { return write(); });
+  return Status::ok();
+}
+
+/// On a thread of its own, or here and now.
+void Saver::start(std::function<Status()> task) {
+  result = Status::ok();
+  if (!plan.checkpoint.async) {
+    result = task();
+    return;
+  }
+  try {
+    work = std::async(std::launch::async, std::move(task));
+  } catch (const std::system_error& error) {
+    result = Status::error("cannot start a thread to write a checkpoint: " +
+                           std::string(error.what()));
+  }
+}
+
+/// Every rank makes the folder, so that none has to wait for another.
+Status Saver::write() const {
+  if (file.isEmpty())
+    return Status::ok();
+  std::filesystem::path aside = folder->staging(manifest.position.step);
+  std::error_code code;
+  std::filesystem::create_directories(aside, code);
+  if (code)
+    return systemError("make", aside, code.value());
+  if (!plan.checkpoint.async)
+    return file.write(aside, buffers);
+  return file.write(aside, std::span<const std::byte>(
+                               staging.base(), size_t(file.dataBytes())));
+}
+
+Status Saver::publish() {
+  int64_t step = manifest.position.step;
+  RECIPERUN_TRY(writeTokenizerFiles(plan.data, folder->staging(step)));
+  return folder->publish(manifest,
+                         {plan.checkpoint.keepLast, plan.checkpoint.keepTop});
+}
+
+bool Saver::isBusy() const {
+  return work.valid() &&
+         work.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+Status Saver::outcome() {
+  if (work.valid())
+    result = work.get();
+  return result.withContext("checkpoint of step " +
+                            std::to_string(manifest.position.step));
+}
+
+void Saver::advance() {
+  assert(!work.valid() && "the outcome has been asked for");
+  if (current == Phase::publishing) {
+    lastPublished = folder->checkpoint(manifest.position.step).string();
+    current = Phase::idle;
+    return;
+  }
+  current = Phase::publishing;
+  if (rank == 0)
+    start([this] { return publish(); });
+}
+
+} // namespace reciperun::checkpoint

@@ -1,0 +1,202 @@
+// Loading: 1. each parameter's value, the rank's whole block in the compute
+// type; 2. its parts of the master weights, where they are wider; 3. its parts
+// of the moments. Parts are read in pieces of bounded size.
+
+#include "runtime/checkpoint/StateLoader.h"
+
+#include "runtime/checkpoint/ExpertTensors.h"
+#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/checkpoint/ModelConfig.h"
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace reciperun::checkpoint {
+namespace {
+
+constexpr int64_t pieceElements = int64_t(1) << 18;
+
+/// The manifest's parameters by both of their names.
+class Names {
+public:
+  explicit Names(const Manifest& manifest) {
+    for (size_t i = 0; i < manifest.parameters.size(); ++i) {
+      byName.emplace(manifest.parameters[i].name, int(i));
+      byHfName.emplace(manifest.parameters[i].hfName, int(i));
+    }
+  }
+
+  /// -1 for a name that no plan has given.
+  int find(const plan::Parameter& parameter) const {
+    return find(byName, parameter.name);
+  }
+  /// A checkpoint that was converted knows a parameter by Hugging Face's name.
+  int findTensor(const std::string& hfName) const {
+    return hfName.empty() ? -1 : find(byHfName, hfName);
+  }
+
+private:
+  static int find(const std::map<std::string, int>& numbers,
+                  const std::string& name) {
+    auto found = numbers.find(name);
+    return found == numbers.end() ? -1 : found->second;
+  }
+
+  std::map<std::string, int> byName, byHfName;
+};
+
+Status differs(const SavedParameter& saved, const std::vector<int64_t>& there,
+               const std::vector<int64_t>& wanted, const std::string& place) {
+  return Status::error(place + " is of another model: `" + saved.name +
+                       "` has shape " + shapeText(there) + " there, and " +
+                       shapeText(wanted) + " in the recipe's model");
+}
+
+/// Notes in `used` what the parameter is in the manifest; nothing is noted
+/// where it is not there.
+Status checkParameter(const plan::Parameter& parameter,
+                      const Manifest& manifest, const Names& names,
+                      const std::string& place, std::set<int>& used) {
+  if (int number = names.find(parameter); number >= 0) {
+    used.insert(number);
+    const SavedParameter& saved = manifest.parameters[size_t(number)];
+    return saved.shape == parameter.globalShape
+               ? Status::ok()
+               : differs(saved, saved.shape, parameter.globalShape, place);
+  }
+  for (const std::string& name : tensorNames(parameter)) {
+    int number = names.findTensor(name);
+    if (number < 0)
+      return Status::error(place + " is of another model: it lacks `" +
+                           parameter.name + "` of the recipe's model");
+    const SavedParameter& saved = manifest.parameters[size_t(number)];
+    if (saved.hfShape != parameter.hfShape ||
+        plan::elementCount(saved.shape) !=
+            plan::elementCount(parameter.hfShape))
+      return differs(saved, saved.hfShape, parameter.hfShape, place);
+    used.insert(number);
+  }
+  return Status::ok();
+}
+
+/// Parameters of the checkpoint that the plan has no place for.
+Status checkUnused(const plan::Plan& plan, const Manifest& manifest,
+                   const std::set<int>& used, const std::string& place) {
+  for (size_t i = 0; i < manifest.parameters.size(); ++i) {
+    const SavedParameter& saved = manifest.parameters[i];
+    if (used.contains(int(i)) ||
+        isIgnorableTensor(saved.name, plan.exchange.config))
+      continue;
+    if (saved.adapter)
+      return Status::error(
+          place + " holds an adapter, `" + saved.name +
+          "`, and the recipe has none; merge it into the weights with "
+          "`reciperun convert`, and start from what that writes");
+    return Status::error(place + " is of another model: it holds `" +
+                         saved.name +
+                         "`, which the recipe's model has no place for");
+  }
+  return Status::ok();
+}
+
+/// Reads into buffers through a staging piece.
+class Loader {
+public:
+  Loader(const plan::Plan& plan, int rank, StateReader& reader,
+         BufferAccess& buffers)
+      : plan(plan), rank(rank), reader(reader), buffers(buffers),
+        names(reader.manifest()) {}
+
+  Status loadValue(const plan::Holding& holding) {
+    StatePart whole;
+    whole.parameter = holding.parameter;
+    whole.count =
+        ShardLayout(plan.parameters[size_t(holding.parameter)], plan.mesh, rank)
+            .elements();
+    whole.buffer = holding.value;
+    return load(whole);
+  }
+
+  Status load(const StatePart& part) {
+    const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];
+    if (int saved = names.find(parameter); saved >= 0)
+      return loadFrom(saved, ShardLayout(parameter, plan.mesh, rank), 0, part);
+    for (const TensorPart& each : tensorParts(parameter, plan.mesh, rank)) {
+      int saved = names.findTensor(each.name);
+      if (saved < 0) // an adapter that keeps its first values: see checkModel
+        continue;
+      ShardLayout block(each.tensor, plan.mesh, rank);
+      RECIPERUN_TRY(loadFrom(saved, block, each.begin, part));
+    }
+    return Status::ok();
+  }
+
+private:
+  /// What of a part lies in a tensor, whose block has `before` elements of the
+  /// parameter's block before it.
+  Status loadFrom(int saved, const ShardLayout& block, int64_t before,
+                  const StatePart& part) {
+    plan::DType type = plan.buffers[size_t(part.buffer)].dtype;
+    int64_t size = plan::byteSize(type);
+    int64_t end = std::min(part.first + part.count, before + block.elements());
+    piece.resize(size_t(pieceElements * 8));
+    for (int64_t at = std::max(part.first, before); at < end;) {
+      int64_t count = std::min(pieceElements, end - at);
+      auto out = std::span(piece).first(size_t(count * size));
+      RECIPERUN_TRY(
+          reader.read(saved, part.kind, block, at - before, count, type, out));
+      RECIPERUN_TRY(buffers.write(
+          part.buffer, (part.element + at - part.first) * size, out));
+      at += count;
+    }
+    return Status::ok();
+  }
+
+  const plan::Plan& plan;
+  int rank;
+  StateReader& reader;
+  BufferAccess& buffers;
+  Names names;
+  std::vector<std::byte> piece;
+};
+
+} // namespace
+
+Status checkModel(const plan::Plan& plan, const StateReader& reader,
+                  Take take) {
+  const Manifest& manifest = reader.manifest();
+  std::string place = "`" + reader.path().string() + "`";
+  Names names(manifest);
+  std::set<int> used;
+  for (const plan::Parameter& parameter : plan.parameters) {
+    Status found = checkParameter(parameter, manifest, names, place, used);
+    bool isAbsent =
+        names.find(parameter) < 0 && names.findTensor(parameter.hfName) < 0;
+    if (!found && !(take == Take::weights && parameter.adapter && isAbsent))
+      return found;
+  }
+  RECIPERUN_TRY(checkUnused(plan, manifest, used, place));
+  if (manifest.model.config.empty() || plan.exchange.config.empty())
+    return Status::ok();
+  return checkModelConfig(place, manifest.model.config, plan.exchange.config);
+}
+
+Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
+                 Take take, BufferAccess& buffers) {
+  Loader loader(plan, rank, reader, buffers);
+  for (const plan::Holding& holding : plan.holdings)
+    RECIPERUN_TRY(loader.loadValue(holding));
+  for (const StatePart& part : stateParts(plan, rank)) {
+    bool isMoment = part.kind != StateKind::weight;
+    // Where the types agree, the masters are the values themselves.
+    bool isMaster =
+        !isMoment && plan.buffers[size_t(part.buffer)].dtype != plan.compute;
+    if (isMaster || (isMoment && take == Take::all))
+      RECIPERUN_TRY(loader.load(part));
+  }
+  return Status::ok();
+}
+
+} // namespace reciperun::checkpoint

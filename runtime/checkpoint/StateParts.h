@@ -1,0 +1,44 @@
+// The state of a training: what must be kept for it to go on.
+//
+// Of a trained parameter that is its weights in the widest type that the ranks
+// hold and the optimizer's moments; of a frozen one its value. A rank holds
+// them in parts: runs of elements of the parameter's local block. Which parts
+// follows from the plan and the rank's number alone, so that any process can
+// tell what any rank holds.
+
+#ifndef RECIPERUN_CHECKPOINT_STATEPARTS_H
+#define RECIPERUN_CHECKPOINT_STATEPARTS_H
+
+#include "runtime/plan/Plan.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace reciperun::checkpoint {
+
+enum class StateKind { weight, momentM, momentV };
+
+/// A run of elements of a parameter's block, and where its rank keeps it.
+struct StatePart {
+  int parameter = -1;
+  StateKind kind = StateKind::weight;
+  int64_t first = 0; // of the block's elements
+  int64_t count = 0;
+  int buffer = -1;     // of the rank's stage
+  int64_t element = 0; // of the buffer's, where the run begins
+};
+
+/// The stage of a rank, whichever one the plan is selected for.
+const plan::Stage& stageOf(const plan::Plan& plan, int rank);
+
+/// The parts that a rank holds, several ranks perhaps the same ones: region by
+/// region, member by member, then the frozen parameters.
+std::vector<StatePart> stateParts(const plan::Plan& plan, int rank);
+
+/// Those of them that the rank writes to a checkpoint: of all ranks that hold
+/// a part, one writes it, the lowest of the first stage that has it.
+std::vector<StatePart> writtenParts(const plan::Plan& plan, int rank);
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_STATEPARTS_H

@@ -1,0 +1,42 @@
+// What a run starts with: a checkpoint to go on from, one to take weights from,
+// or neither.
+
+#ifndef RECIPERUN_TRAIN_START_H
+#define RECIPERUN_TRAIN_START_H
+
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/StateLoader.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/data/Loader.h"
+#include "runtime/plan/Plan.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reciperun::train {
+
+struct Start {
+  /// The checkpoint, and what is taken from it; nothing where there is none.
+  std::optional<checkpoint::StateReader> source;
+  checkpoint::Take take = checkpoint::Take::all;
+  int64_t step = 0; // steps that are over
+
+  bool resumes() const { return source && take == checkpoint::Take::all; }
+};
+
+/// Finds where the run starts, as `checkpoint.resume` and `weights` say, and
+/// compares it with the plan and the data. On rank 0 `folder` has been opened.
+/// Collective; fails on all ranks with one message.
+Expected<Start> findStart(const plan::Plan& plan,
+                          comm::Communicator& communicator,
+                          const checkpoint::CheckpointFolder& folder,
+                          const data::Loader& data);
+
+/// Where a run stands when `step` steps are over.
+checkpoint::Position positionAfter(const plan::Plan& plan,
+                                   const data::Loader& data, int64_t step);
+
+} // namespace reciperun::train
+
+#endif // RECIPERUN_TRAIN_START_H

@@ -1,0 +1,134 @@
+// Which checkpoints appear, which stay, and which one is the newest.
+
+#include "runtime/checkpoint/CheckpointFolder.h"
+
+#include "TestFolder.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::checkpoint {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Publishes an empty checkpoint.
+Status publish(CheckpointFolder& folder, int64_t step, const Keep& keep,
+               std::optional<double> loss = {}) {
+  Manifest manifest;
+  manifest.position.step = step;
+  manifest.validLoss = loss;
+  std::filesystem::create_directories(folder.staging(step));
+  return folder.publish(manifest, keep);
+}
+
+TEST(CheckpointFolder, KnowsItsNames) {
+  EXPECT_EQ(stepOfName("step-00000500"), 500);
+  EXPECT_EQ(stepOfName("step-1234567890123"), 1234567890123);
+  for (const char* name : {"step-", "step-1x", "step--1", "steps-1", "1",
+                           "step-00000001.tmp", "step-99999999999999999999"})
+    EXPECT_EQ(stepOfName(name), std::nullopt) << name;
+}
+
+TEST(CheckpointFolder, KeepsTheLast) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  for (int64_t step : {1, 2, 3, 4})
+    ASSERT_TRUE(publish(folder, step, {2, 0}));
+  EXPECT_EQ(test.names(), (Names{"step-00000003", "step-00000004"}));
+}
+
+TEST(CheckpointFolder, KeepsTheBestAndTheLast) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  const double losses[] = {3, 1, 2, 4, 5};
+  for (int64_t step = 1; step <= 5; ++step)
+    ASSERT_TRUE(publish(folder, step, {1, 2}, losses[step - 1]));
+  EXPECT_EQ(test.names(),
+            (Names{"step-00000002", "step-00000003", "step-00000005"}));
+  // One that was not validated is the last, and none of the best.
+  ASSERT_TRUE(publish(folder, 6, {1, 2}));
+  ASSERT_TRUE(publish(folder, 7, {1, 2}, 6.0));
+  EXPECT_EQ(test.names(),
+            (Names{"step-00000002", "step-00000003", "step-00000007"}));
+}
+
+TEST(CheckpointFolder, GoesOnByTheManifestsThatAreThere) {
+  TestFolder test;
+  {
+    CheckpointFolder folder(test.path());
+    ASSERT_TRUE(publish(folder, 10, {2, 1}, 1.0));
+    ASSERT_TRUE(publish(folder, 20, {2, 1}, 2.0));
+  }
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(folder.open());
+  EXPECT_EQ(folder.newest(), 20);
+  ASSERT_TRUE(publish(folder, 30, {1, 1}, 3.0));
+  EXPECT_EQ(test.names(), (Names{"step-00000010", "step-00000030"}));
+}
+
+TEST(CheckpointFolder, TakesTheLastSavedNotTheHighestStep) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(publish(folder, 100, {3, 0}));
+  ASSERT_TRUE(publish(folder, 50, {3, 0}));
+  EXPECT_EQ(folder.newest(), 50);
+  CheckpointFolder again(test.path());
+  ASSERT_TRUE(again.open());
+  EXPECT_EQ(again.newest(), 50);
+}
+
+TEST(CheckpointFolder, ReplacesACheckpointOfTheSameStep) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(publish(folder, 1, {1, 0}, 1.0));
+  ASSERT_TRUE(publish(folder, 1, {1, 0}, 2.0));
+  EXPECT_EQ(test.names(), (Names{"step-00000001"}));
+  auto manifest = readManifest(folder.checkpoint(1));
+  ASSERT_TRUE(manifest);
+  EXPECT_EQ(manifest->validLoss, 2.0);
+  EXPECT_EQ(manifest->serial, 2);
+}
+
+TEST(CheckpointFolder, RemovesLeftoversAndNothingElse) {
+  TestFolder test;
+  test.write("step-00000007.tmp/rank-00000.safetensors", "half");
+  test.write("step-00000008.old-123/manifest.json", "{}");
+  test.write("notes.tmp/mine", "text");
+  test.write("step-x.tmp/mine", "text");
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(folder.prepare());
+  EXPECT_EQ(test.names(), (Names{"notes.tmp", "step-x.tmp"}));
+}
+
+TEST(CheckpointFolder, PassesOverDamagedCheckpoints) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(publish(folder, 1, {5, 0}));
+  ASSERT_TRUE(publish(folder, 2, {5, 0}));
+  ASSERT_TRUE(publish(folder, 3, {5, 0}));
+  test.write("step-00000003/manifest.json", "{");
+  std::filesystem::remove(test / "step-00000002/manifest.json");
+  CheckpointFolder again(test.path());
+  ASSERT_TRUE(again.open());
+  EXPECT_EQ(again.newest(), 1);
+  ASSERT_EQ(again.notes().size(), 2u);
+  EXPECT_NE(again.notes()[0].find("step-00000002` is not whole: cannot open"),
+            std::string::npos);
+  EXPECT_NE(again.notes()[1].find("is not valid JSON"), std::string::npos);
+}
+
+TEST(CheckpointFolder, PublishesNothingWhereAFileIsMissing) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  Manifest manifest;
+  manifest.position.step = 4;
+  manifest.files = {{"rank-00000.safetensors", 10}};
+  std::filesystem::create_directories(folder.staging(4));
+  Status status = folder.publish(manifest, {});
+  EXPECT_NE(status.message().find("rank-00000.safetensors"), std::string::npos);
+  EXPECT_EQ(test.names(), (Names{"step-00000004.tmp"}));
+  EXPECT_EQ(folder.newest(), std::nullopt);
+}
+
+} // namespace
+} // namespace reciperun::checkpoint

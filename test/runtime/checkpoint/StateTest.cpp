@@ -1,0 +1,219 @@
+// State that goes out of the ranks of one layout and into those of another.
+
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/RankFile.h"
+#include "runtime/checkpoint/StateLoader.h"
+
+#include "StatePlan.h"
+#include "TestFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace reciperun::checkpoint {
+namespace {
+
+constexpr plan::DType bf16 = plan::DType::bf16;
+
+const Layout layouts[] = {
+    {},
+    {1, 2, 1},
+    {1, 1, 2},
+    {1, 2, 2},
+    {1, 4, 2},
+    {1, 2, 2, /*shardState=*/false},
+    {2, 1, 1},
+    {2, 2, 2},
+    {3, 3, 1},
+    {1, 2, 2, true, bf16},
+    {2, 1, 4, true, bf16},
+};
+
+/// Saves the ranks' state as step 1 of `folder`.
+void save(const StateRanks& ranks, const std::filesystem::path& folder) {
+  CheckpointFolder checkpoints(folder);
+  ASSERT_TRUE(checkpoints.prepare());
+  std::filesystem::create_directories(checkpoints.staging(1));
+  for (int rank = 0; rank < ranks.count(); ++rank) {
+    RankFile file(ranks.plan(rank), rank);
+    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank));
+    if (file.isEmpty())
+      continue;
+    // Half of the ranks write from a copy, the others piece by piece.
+    std::vector<std::byte> copy(size_t(file.dataBytes()));
+    ASSERT_TRUE(file.copy(buffers, copy));
+    Status written = rank % 2 ? file.write(checkpoints.staging(1), copy)
+                              : file.write(checkpoints.staging(1), buffers);
+    ASSERT_TRUE(written) << written.message();
+  }
+  Manifest manifest = describeRun(ranks.plan(0));
+  manifest.position.step = 1;
+  Status published = checkpoints.publish(manifest, {});
+  ASSERT_TRUE(published) << published.message();
+}
+
+Status load(StateRanks& ranks, const std::filesystem::path& path,
+            Take take = Take::all) {
+  for (int rank = 0; rank < ranks.count(); ++rank) {
+    auto reader = StateReader::open(path);
+    RECIPERUN_TRY(reader);
+    RECIPERUN_TRY(checkModel(ranks.plan(rank), *reader, take));
+    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank));
+    RECIPERUN_TRY(loadState(ranks.plan(rank), rank, *reader, take, buffers));
+  }
+  return Status::ok();
+}
+
+constexpr const char* name = "step-00000001";
+
+TEST(State, IsWrittenOnceByAllRanksTogether) {
+  for (const Layout& layout : layouts) {
+    plan::Plan plan = statePlan(layout);
+    Manifest manifest = describeRun(plan);
+    for (const SavedParameter& saved : manifest.parameters) {
+      int64_t counts[3] = {};
+      for (const Piece& piece : saved.pieces)
+        counts[int(piece.kind)] += piece.count;
+      int64_t whole = ShardLayout::whole(saved.shape).elements();
+      EXPECT_EQ(counts[0], whole) << saved.name;
+      int64_t moments = saved.name == "base" ? 0 : whole;
+      EXPECT_EQ(counts[1], moments) << saved.name;
+      EXPECT_EQ(counts[2], moments) << saved.name;
+    }
+  }
+}
+
+TEST(State, MovesBetweenAnyTwoLayouts) {
+  for (const Layout& from : layouts) {
+    TestFolder folder;
+    StateRanks source(from);
+    source.fill();
+    ASSERT_EQ(source.wrong(), 0);
+    save(source, folder.path());
+    for (const Layout& to : layouts) {
+      StateRanks target(to);
+      EXPECT_GT(target.wrong(), 0) << "nothing is there before";
+      Status status = load(target, folder / name);
+      ASSERT_TRUE(status) << status.message();
+      EXPECT_EQ(target.wrong(), 0)
+          << "pp " << from.pp << " dp " << from.dp << " tp " << from.tp
+          << " to pp " << to.pp << " dp " << to.dp << " tp " << to.tp;
+    }
+  }
+}
+
+TEST(State, LeavesMomentsWhereWeightsAloneAreTaken) {
+  TestFolder folder;
+  StateRanks source({1, 2, 1});
+  source.fill();
+  save(source, folder.path());
+  StateRanks target({1, 1, 2});
+  ASSERT_TRUE(load(target, folder / name, Take::weights));
+  EXPECT_EQ(target.wrong(/*weightsAlone=*/true), 0);
+  EXPECT_GT(target.wrong(), 0);
+}
+
+/// A checkpoint of two ranks whose files a test damages.
+class DamagedState : public testing::Test {
+protected:
+  void SetUp() override {
+    StateRanks source({1, 2, 1});
+    source.fill();
+    save(source, folder.path());
+  }
+  std::string loaded() {
+    StateRanks target({1, 1, 2});
+    return load(target, folder / name).message();
+  }
+  void replace(const std::string& file, const std::string& from,
+               const std::string& to) {
+    std::filesystem::path path = folder / name / file;
+    std::string text = readBytes(path);
+    size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, from.size(), to);
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  TestFolder folder;
+};
+
+TEST_F(DamagedState, NamesATruncatedFile) {
+  std::filesystem::resize_file(folder / name / "rank-00001.safetensors", 500);
+  std::string message = loaded();
+  EXPECT_NE(message.find("rank-00001.safetensors` has 500 bytes, the manifest"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(DamagedState, NamesAMissingFile) {
+  std::filesystem::remove(folder / name / "rank-00000.safetensors");
+  std::string message = loaded();
+  EXPECT_NE(message.find("cannot read"), std::string::npos) << message;
+  EXPECT_NE(message.find("rank-00000.safetensors"), std::string::npos)
+      << message;
+}
+
+TEST_F(DamagedState, NamesAnotherType) {
+  replace("rank-00000.safetensors", "\"dtype\":\"F32\"", "\"dtype\":\"I32\"");
+  std::string message = loaded();
+  EXPECT_NE(message.find("as I32"), std::string::npos) << message;
+  EXPECT_NE(message.find("not as the manifest says"), std::string::npos);
+}
+
+TEST_F(DamagedState, NamesAMissingPiece) {
+  auto manifest = readManifest(folder / name);
+  ASSERT_TRUE(manifest);
+  std::erase_if(manifest->parameters[1].pieces, [](const Piece& piece) {
+    return piece.kind == StateKind::momentV && piece.file == 1;
+  });
+  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  std::string message = loaded();
+  EXPECT_NE(message.find("lacks a piece of the second moments of `out`: no "
+                         "file holds element"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(DamagedState, NamesMomentsThatAreNotThere) {
+  auto manifest = readManifest(folder / name);
+  ASSERT_TRUE(manifest);
+  std::erase_if(manifest->parameters[0].pieces, [](const Piece& piece) {
+    return piece.kind == StateKind::momentM;
+  });
+  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  EXPECT_NE(loaded().find("holds no first moments of `embed`"),
+            std::string::npos);
+}
+
+TEST_F(DamagedState, NamesTheFirstParameterThatTheModelHasNot) {
+  auto manifest = readManifest(folder / name);
+  ASSERT_TRUE(manifest);
+  manifest->parameters[1].name = "on";
+  manifest->parameters[1].hfName = "hf.on";
+  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  EXPECT_NE(loaded().find("is of another model: it lacks `out`"),
+            std::string::npos)
+      << loaded();
+  manifest->parameters.push_back(manifest->parameters[1]);
+  manifest->parameters[1].name = "out";
+  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  EXPECT_NE(loaded().find("it holds `on`, which the recipe's model has no"),
+            std::string::npos)
+      << loaded();
+}
+
+TEST_F(DamagedState, NamesTheFirstParameterOfAnotherShape) {
+  auto manifest = readManifest(folder / name);
+  ASSERT_TRUE(manifest);
+  manifest->parameters[0].shape = {8, 6};
+  for (Piece& piece : manifest->parameters[0].pieces)
+    piece.block = {{8, 8, 0}, {6, 6, 0}};
+  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  EXPECT_NE(loaded().find("`embed` has shape [8, 6] there, and [8, 5]"),
+            std::string::npos)
+      << loaded();
+}
+
+} // namespace
+} // namespace reciperun::checkpoint
