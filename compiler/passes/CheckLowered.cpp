@@ -110,9 +110,9 @@ constexpr Setting settings[] = {
 };
 
 constexpr std::string_view loweredOps[] = {
-    "parameter", "embedding", "linear",   "rmsnorm",       "rope",
-    "attention", "silu",      "add",      "mul",           "scale",
-    "dropout",   "router",    "dispatch", "expert_linear", "combine",
+    "parameter", "embedding", "linear",        "rmsnorm", "rope",
+    "attention", "silu",      "add",           "mul",     "scale",
+    "router",    "dispatch",  "expert_linear", "combine", "dropout",
 };
 
 bool isWhole(const Value& value, const Recipe&) {
