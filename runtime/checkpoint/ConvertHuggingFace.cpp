@@ -49,7 +49,8 @@ public:
   Status write(const fs::path& folder);
 
 private:
-  Status describeTensor(const std::string& name);
+  std::vector<ModelFiles::Place> tensors() const;
+  Status describeTensor(const ModelFiles::Place& place);
   Status stream(SafetensorsWriter& writer, const ModelFiles::Place& place);
 
   ModelFiles model;
@@ -58,8 +59,21 @@ private:
   std::vector<ModelFiles::Place> places; // of the specs
 };
 
-Status Conversion::describeTensor(const std::string& name) {
-  ModelFiles::Place place = *model.find(name);
+/// The tensors in the order of their data, which what is written keeps.
+std::vector<ModelFiles::Place> Conversion::tensors() const {
+  std::vector<ModelFiles::Place> found;
+  for (const std::string& name : model.names())
+    found.push_back(*model.find(name));
+  std::sort(found.begin(), found.end(),
+            [](const ModelFiles::Place& a, const ModelFiles::Place& b) {
+              return a.file != b.file ? a.file->path() < b.file->path()
+                                      : a.tensor->begin < b.tensor->begin;
+            });
+  return found;
+}
+
+Status Conversion::describeTensor(const ModelFiles::Place& place) {
+  const std::string& name = place.tensor->name;
   std::optional<ElementType> type = findElementType(place.tensor->dtype);
   if (!type)
     return Status::error("`" + place.file->path().string() + "`: tensor `" +
@@ -104,10 +118,10 @@ Status Conversion::describe() {
   if (saved.config.empty())
     return Status::error("`" + directory.string() + "` has no config.json");
   std::vector<ElementType> types;
-  for (const std::string& name : model.names()) {
-    if (isIgnorableTensor(name, saved.config))
+  for (const ModelFiles::Place& place : tensors()) {
+    if (isIgnorableTensor(place.tensor->name, saved.config))
       continue;
-    RECIPERUN_TRY(describeTensor(name));
+    RECIPERUN_TRY(describeTensor(place));
     types.push_back(manifest.parameters.back().pieces[0].type);
   }
   saved.compute = widest(types);
