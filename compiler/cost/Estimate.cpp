@@ -70,6 +70,13 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
                   trafficOf(program, op) / device.bandwidth);
 }
 
+/// What is computed again counts once.
+bool runsAgain(const ir::Function& function, const ir::Op& op) {
+  return function.name.starts_with("backward") &&
+         (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::Attention ||
+          op.kind == ir::OpKind::ExpertLinear);
+}
+
 /// FLOPs of the whole job in one step: those of every run of a function, which
 /// the ranks of its stage share.
 double stepFlops(const std::vector<ir::Module>& stages) {
@@ -78,7 +85,8 @@ double stepFlops(const std::vector<ir::Module>& stages) {
     std::map<std::string, double> costs;
     for (const ir::Function& function : stage.functions)
       for (const ir::Op& op : function.ops)
-        costs[function.name] += wholeFlops(stage, op);
+        if (!runsAgain(function, op))
+          costs[function.name] += wholeFlops(stage, op);
     for (const ir::Schedule& schedule : stage.schedules)
       if (schedule.name == "train")
         for (const ir::Step& step : schedule.steps)

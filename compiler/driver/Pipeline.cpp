@@ -2,6 +2,7 @@
 
 #include "compiler/driver/Pipeline.h"
 
+#include "compiler/cost/Timeline.h"
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/ir/Verify.h"
@@ -17,6 +18,7 @@
 #include "compiler/passes/Generate.h"
 #include "compiler/passes/Optimizer.h"
 #include "compiler/passes/PlanMemory.h"
+#include "compiler/passes/Recompute.h"
 #include "compiler/passes/Schedule.h"
 #include "compiler/passes/Shard.h"
 #include "compiler/passes/Stages.h"
@@ -76,12 +78,25 @@ void verify(const std::vector<ir::Module>& stages, const char* pass) {
     verify(stage, pass);
 }
 
+/// Stages that wait for one another would hang the job.
+void verifySchedules(const std::vector<ir::Module>& stages) {
+  for (const char* name : {"train", "evaluate"}) {
+    cost::Timeline timeline = cost::simulate(
+        stages, name, [](int, const ir::Function&) { return 1.0; },
+        [](int, const ir::Transfer&) { return 0.0; });
+    if (!timeline.isWhole)
+      fail("schedule", "the stages wait for one another");
+  }
+}
+
 std::vector<ir::Module> lowerTraining(ir::Module program,
                                       const recipe::Recipe& recipe) {
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::differentiate(program);
   verify(program, "differentiate");
+  passes::recompute(program, recipe);
+  verify(program, "recompute");
   passes::addEvaluate(program);
   verify(program, "evaluate");
   passes::accumulate(program);
@@ -94,6 +109,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   verify(stages, "optimizer");
   passes::addSchedules(stages, recipe);
   verify(stages, "schedule");
+  verifySchedules(stages);
   return stages;
 }
 

@@ -5,7 +5,8 @@
 //   → build → check sizes
 //   → adapt               Graph      makeGraph
 //   → fuse → check divisibility → shard
-//   → differentiate → evaluate → accumulate → split stages
+//   → differentiate → recompute → evaluate → accumulate
+//   → split stages
 //   → optimizer → schedule
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan

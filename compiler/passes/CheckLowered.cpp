@@ -54,8 +54,10 @@ bool isNoEightBits(const Value& value, const Recipe&) {
   return !isText(value, "fp8");
 }
 
-bool isNoRecompute(const Value& value, const Recipe&) {
-  return isText(value, "none");
+bool isLoweredParts(const Value& value, const Recipe&) {
+  const auto& parts = std::get<recipe::List>(value.data);
+  return std::none_of(parts.begin(), parts.end(),
+                      [](const Value& part) { return isText(part, "mla_up"); });
 }
 
 /// The type that sums are kept in beside the recipe's compute type.
@@ -100,8 +102,9 @@ constexpr Setting settings[] = {
     {"precision.master", isAccumulation, typesHelp},
     {"precision.grads", isAccumulation, typesHelp},
     {"precision.moments", isAccumulation, typesHelp},
-    {"memory.recompute", isNoRecompute,
-     "leave it out, and lower `batch.micro` where memory is short"},
+    {"memory.recompute_modules", isLoweredParts,
+     "compute again \"attention\", \"norm\", \"activation\", \"mlp\" or "
+     "\"experts\""},
     {"memory.offload_layers", isZero,
      "leave it out, and lower `batch.micro` where memory is short"},
     {"comm.overlap", isNotTrue, "leave it out"},

@@ -1,0 +1,181 @@
+// 1. Find the ops of `forward` that may run again: all of a layer, or those of
+//    the selected parts, in the layers that the recipe names.
+// 2. Walk `backward`. Where an op reads a saved value that such an op made,
+// that
+//    op runs again just before, and before it, in the order of `forward`, those
+//    that make what it reads; each once. What they read of ops that do not run
+//    again is saved.
+// 3. A saved value that `backward` no longer reads is a temporary.
+
+#include "compiler/passes/Recompute.h"
+
+#include "compiler/passes/Names.h"
+
+#include <algorithm>
+#include <cassert>
+#include <unordered_map>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+using ir::ValueKind;
+
+bool isNorm(const Op& op) {
+  return op.kind == OpKind::RmsNorm;
+}
+
+bool isActivation(const Op& op) {
+  return op.kind == OpKind::Silu || op.kind == OpKind::Swiglu ||
+         op.kind == OpKind::Mul;
+}
+
+bool makesDim(const ir::Module& program, const Op& op, std::string_view name) {
+  const std::vector<ir::DimId>& dims = program[op.results[0]].dims;
+  return std::any_of(dims.begin(), dims.end(),
+                     [&](ir::DimId dim) { return program[dim].name == name; });
+}
+
+/// Which ops run again.
+class Selection {
+public:
+  Selection(const ir::Module& program, const recipe::Recipe& recipe)
+      : program(program), mode(recipe.string("memory.recompute")) {
+    int64_t most = recipe.integer("memory.recompute_layers");
+    for (const recipe::Value& count :
+         std::get<recipe::List>(recipe.at("parallel.chunk_layers").data))
+      for (int64_t i = 0; i < std::get<int64_t>(count.data); ++i)
+        isInLayer.push_back(i < most);
+    for (const recipe::Value& part :
+         std::get<recipe::List>(recipe.at("memory.recompute_modules").data))
+      parts.push_back(std::get<std::string>(part.data));
+  }
+
+  bool contains(const Op& op) const {
+    if (op.layer < 0 || !isInLayer[size_t(op.layer)] || addsToState(op))
+      return false;
+    return mode == "full" ||
+           std::any_of(parts.begin(), parts.end(),
+                       [&](const auto& part) { return isPart(op, part); });
+  }
+
+private:
+  /// Routing adds to the loss, which it must do once.
+  bool addsToState(const Op& op) const {
+    return std::any_of(op.results.begin(), op.results.end(),
+                       [&](ValueId result) {
+                         return result != ValueId::none &&
+                                program[result].kind == ir::ValueKind::state;
+                       });
+  }
+
+  bool isPart(const Op& op, const std::string& part) const {
+    if (part == "attention")
+      return op.kind == OpKind::Attention;
+    if (part == "norm")
+      return isNorm(op);
+    if (part == "activation")
+      return isActivation(op);
+    if (part == "mlp")
+      return makesDim(program, op, "ffn");
+    return part == "experts" && makesDim(program, op, "experts");
+  }
+
+  const ir::Module& program;
+  std::string mode;
+  std::vector<bool> isInLayer; // by layer of the model
+  std::vector<std::string> parts;
+};
+
+class Recomputation {
+public:
+  Recomputation(ir::Module& program, const recipe::Recipe& recipe)
+      : program(program), names(program), selection(program, recipe) {
+    for (const Op& op : ir::findFunction(program, "forward")->ops)
+      for (ValueId result : op.results)
+        if (result != ValueId::none)
+          makers[result] = &op;
+  }
+
+  void run() {
+    ir::Function& backward = *ir::findFunction(program, "backward");
+    std::vector<Op> ops = std::move(backward.ops);
+    for (Op& op : ops) {
+      for (ValueId& operand : op.operands)
+        operand = read(operand, op);
+      out.push_back(std::move(op));
+    }
+    ir::findFunction(program, "backward")->ops = std::move(out);
+    dropUnread();
+  }
+
+private:
+  /// The value as an op of `backward` reads it. What goes from layer to layer
+  /// is kept, so that a layer can be computed again by itself.
+  ValueId read(ValueId value, const Op& reader) {
+    auto maker = makers.find(value);
+    if (maker == makers.end() || !isLocal(value))
+      return value;
+    if (auto known = copies.find(value); known != copies.end())
+      return known->second;
+    bool isWithin = maker->second->layer == reader.layer;
+    if (!isWithin || !selection.contains(*maker->second)) {
+      program[value].kind = ValueKind::saved;
+      return value;
+    }
+    runAgain(*maker->second);
+    return copies.at(value);
+  }
+
+  bool isLocal(ValueId value) const {
+    return program[value].kind == ValueKind::temporary ||
+           program[value].kind == ValueKind::saved;
+  }
+
+  void runAgain(const Op& source) {
+    Op op = source;
+    for (ValueId& operand : op.operands)
+      operand = read(operand, source);
+    for (ValueId& result : op.results) {
+      if (result == ValueId::none)
+        continue;
+      ir::Value copy = program[result];
+      copy.kind = ValueKind::temporary;
+      copy.name = names.make("again." + copy.name);
+      ValueId made = ir::addValue(program, std::move(copy));
+      copies[result] = made;
+      result = made;
+    }
+    out.push_back(std::move(op));
+  }
+
+  void dropUnread() {
+    std::vector<bool> isRead(program.values.size());
+    for (const Op& op : ir::findFunction(program, "backward")->ops)
+      for (const auto* list : {&op.operands, &op.results})
+        for (ValueId value : *list)
+          if (value != ValueId::none)
+            isRead[size_t(value)] = true;
+    for (size_t i = 0; i < program.values.size(); ++i)
+      if (program.values[i].kind == ValueKind::saved && !isRead[i])
+        program.values[i].kind = ValueKind::temporary;
+  }
+
+  ir::Module& program;
+  Names names;
+  Selection selection;
+  std::unordered_map<ValueId, const Op*> makers; // ops of `forward`
+  std::unordered_map<ValueId, ValueId> copies;
+  std::vector<Op> out;
+};
+
+} // namespace
+
+void recompute(ir::Module& program, const recipe::Recipe& recipe) {
+  if (recipe.string("memory.recompute") != "none")
+    Recomputation(program, recipe).run();
+}
+
+} // namespace recipec::passes
