@@ -134,6 +134,10 @@ void FitSearch::help(diag::Builder& builder) {
 /// The largest categories first, as `parameters 14.9 GiB`.
 std::string largestCategories(const cost::MemoryTable& memory) {
   std::vector<MemoryRow> rows = memoryRows(memory);
+  // The host's memory is another one than the device's where it is no CPU.
+  if (memory.total == memory.arena + memory.library)
+    std::erase_if(rows,
+                  [](const MemoryRow& row) { return row.name == "host"; });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const MemoryRow& left, const MemoryRow& right) {
                      return left.bytes > right.bytes;

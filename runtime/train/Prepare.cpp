@@ -111,8 +111,7 @@ Status Training::openFiles() {
     return Status::ok();
   fs::path directory = plan.train.directory;
   RECIPERUN_TRY(writeFile(directory / "plan.json", plan::toJson(plan)));
-  int64_t kept =
-      start.resumes() ? start.source->manifest().position.step : 0;
+  int64_t kept = start.resumes() ? start.source->manifest().position.step : 0;
   Expected<MetricsFile> file =
       MetricsFile::open(directory / "metrics.jsonl", kept);
   if (!file)
@@ -180,8 +179,8 @@ Status Training::fillState() {
   exec::initializeParameters(plan, *executor, rank, context.threads());
   if (!start.source && !plan.exchange.weights.empty()) {
     checkpoint::ArenaParameters access(plan, rank, arena.base());
-    RECIPERUN_TRY(checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights,
-                                              access));
+    RECIPERUN_TRY(
+        checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights, access));
   }
   exec::fillMasters(plan, *executor, rank);
   if (!start.source)
@@ -231,6 +230,8 @@ void Training::announce() {
          loader ? loader->notes() : std::vector<std::string>())
       progress->line("note: " + note);
   for (const std::string& note : checkpoints->notes())
+    progress->line("note: " + note);
+  for (const std::string& note : start.notes)
     progress->line("note: " + note);
   progress->line("memory: " + bytesText(plan.memory.total) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +

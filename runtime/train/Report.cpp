@@ -51,7 +51,7 @@ namespace {
 Expected<std::string> rowsUpTo(const std::filesystem::path& path,
                                int64_t steps) {
   std::error_code code;
-  if (steps == 0 || !std::filesystem::exists(path, code))
+  if (!std::filesystem::exists(path, code))
     return std::string();
   std::ifstream file(path);
   std::string kept;
@@ -81,12 +81,14 @@ std::string bytesText(int64_t bytes) {
 
 Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
                                         int64_t steps) {
-  Expected<std::string> kept = rowsUpTo(path, steps);
-  RECIPERUN_TRY(kept);
-  RECIPERUN_TRY(checkpoint::writeTextFile(path, *kept));
   MetricsFile metrics;
   metrics.path = path;
-  metrics.file.open(path, std::ios::app);
+  if (steps > 0) {
+    Expected<std::string> kept = rowsUpTo(path, steps);
+    RECIPERUN_TRY(kept);
+    RECIPERUN_TRY(checkpoint::writeTextFile(path, *kept));
+  }
+  metrics.file.open(path, steps > 0 ? std::ios::app : std::ios::trunc);
   if (!metrics.file)
     return Status::error("cannot write `" + path.string() +
                          "`: " + std::strerror(errno));
@@ -119,7 +121,8 @@ Progress::Progress(Style style, int64_t steps, int64_t done,
                    const plan::Train& train)
     : bar(style == Style::bar ||
           (style == Style::automatic && isSizedTerminal())),
-      steps(steps), done(done), logEvery(train.logEvery), globalBatch(train.globalBatch) {}
+      steps(steps), done(done), logEvery(train.logEvery),
+      globalBatch(train.globalBatch) {}
 
 void Progress::step(const StepRecord& record) {
   seconds += record.stepSeconds;

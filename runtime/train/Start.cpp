@@ -16,13 +16,36 @@ std::string backticked(const std::string& text) {
   return "`" + text + "`";
 }
 
-Status changed(const char* setting, int64_t here, int64_t there,
-               const std::string& path) {
-  return Status::error(backticked(setting) + " is " + std::to_string(here) +
-                       ", and the run of " + backticked(path) + " had " +
-                       std::to_string(there) +
-                       ": set it back to go on, or start anew with "
-                       "`checkpoint.resume = \"never\"`");
+std::string changed(const std::string& what, int64_t here, int64_t there) {
+  return what + " is " + std::to_string(here) + ", and was " +
+         std::to_string(there) + " when the checkpoint was saved";
+}
+
+/// What a run that goes on may change, and should not by mistake: the data then
+/// go on behind as many rows as were taken, but these were others.
+std::vector<std::string> changes(const checkpoint::Position& here,
+                                 const checkpoint::Position& there) {
+  std::vector<std::string> notes;
+  if (here.dataSeed != there.dataSeed)
+    notes.push_back(changed("`data.seed`", here.dataSeed, there.dataSeed));
+  if (here.trainSeed != there.trainSeed)
+    notes.push_back(changed("`train.seed`", here.trainSeed, there.trainSeed));
+  if (here.epochRows != there.epochRows)
+    notes.push_back(changed("the number of rows of `data.train`",
+                            here.epochRows, there.epochRows));
+  return notes;
+}
+
+/// `step-500` is the checkpoint `step-00000500`, too.
+std::string namedCheckpoint(const std::string& path) {
+  std::filesystem::path written = path;
+  std::optional<int64_t> step =
+      checkpoint::stepOfName(written.filename().string());
+  if (!step || checkpoint::isCheckpoint(written))
+    return path;
+  return checkpoint::CheckpointFolder(written.parent_path())
+      .checkpoint(*step)
+      .string();
 }
 
 /// A path that is no checkpoint may be the folder of some.
@@ -49,16 +72,6 @@ Expected<int64_t> checkPosition(const plan::Plan& plan,
                          " holds weights and no moments to go "
                          "on with; start from it with "
                          "`weights`");
-  if (here.dataSeed != there.dataSeed)
-    return changed("data.seed", here.dataSeed, there.dataSeed, path);
-  if (here.trainSeed != there.trainSeed)
-    return changed("train.seed", here.trainSeed, there.trainSeed, path);
-  if (here.epochRows != there.epochRows)
-    return Status::error(
-        "the data are not those of " + backticked(path) +
-        ": the first epoch has " + std::to_string(here.epochRows) +
-        " rows, and had " + std::to_string(there.epochRows) +
-        "; start from its weights with `weights`, or go on with the same data");
   if (there.rows % here.globalBatch != 0)
     return Status::error(
         "`batch.global` = " + std::to_string(here.globalBatch) +
@@ -79,6 +92,8 @@ Expected<Start> open(const plan::Plan& plan, const data::Loader& data,
     Expected<int64_t> step = checkPosition(plan, data, *reader);
     RECIPERUN_TRY(step);
     start.step = *step;
+    start.notes =
+        changes(positionAfter(plan, data, 0), reader->manifest().position);
   }
   start.source = *std::move(reader);
   return start;
@@ -92,10 +107,11 @@ Expected<std::string> resumedPath(const plan::Plan& plan,
   if (resume == "never")
     return std::string();
   if (resume != "auto") {
-    bool isThere = checkpoint::isCheckpoint(resume);
+    std::string path = namedCheckpoint(resume);
+    bool isThere = checkpoint::isCheckpoint(path);
     RECIPERUN_TRY(
         communicator.agree(isThere ? Status::ok() : noCheckpoint(resume)));
-    return resume;
+    return path;
   }
   // Other ranks look at the folder when rank 0 has; what they would find may
   // lag behind where its file system is a network's.

@@ -21,6 +21,8 @@ struct Start {
   std::optional<checkpoint::StateReader> source;
   checkpoint::Take take = checkpoint::Take::all;
   int64_t step = 0; // steps that are over
+  /// What is not as it was when the checkpoint was saved, a line each.
+  std::vector<std::string> notes;
 
   bool resumes() const { return source && take == checkpoint::Take::all; }
 };

@@ -119,12 +119,12 @@ Status stoppedBy(const Outcome& outcome) {
   const char* cause = outcome.signal == SIGTERM  ? "by SIGTERM"
                       : outcome.signal == SIGINT ? "by SIGINT"
                                                  : "on request";
-  return Status::error("ended " + std::string(cause) + " after step " +
-                       std::to_string(outcome.steps) +
-                       "; nothing is exported" +
-                       (outcome.checkpoint.empty()
-                            ? ""
-                            : "; the state is in `" + outcome.checkpoint + "`"));
+  return Status::error(
+      "ended " + std::string(cause) + " after step " +
+      std::to_string(outcome.steps) + "; nothing is exported" +
+      (outcome.checkpoint.empty()
+           ? ""
+           : "; the state is in `" + outcome.checkpoint + "`"));
 }
 
 int train(comm::MpiSession& session, const plan::Plan& plan,

@@ -6,7 +6,8 @@
 //         4. ranks share signals and peaks in one small all-reduce, so that all
 //            of them stop behind the same step;
 //         5. validation where it is due; rank 0 reports;
-//         6. a checkpoint where it is due begins, and one that has begun goes on.
+//         6. a checkpoint where it is due begins, and one that has begun goes
+//         on.
 
 #include "runtime/train/Training.h"
 
@@ -73,8 +74,8 @@ Expected<Outcome> Training::runSteps() {
     if (Status failure = saveAfter(*record); !failure)
       return Outcome{0, step + 1, failure, {}};
   }
-  return Outcome{step < trainData->steps() ? signal : 0, step, Status::ok(),
-                 {}};
+  return Outcome{
+      step < trainData->steps() ? signal : 0, step, Status::ok(), {}};
 }
 
 /// Goes on with the checkpoint in the making, and begins one where it is due.

@@ -36,9 +36,9 @@ struct Options {
 
 /// How the loop ended.
 struct Outcome {
-  int signal = 0;    // the one that ended it early (see StopSignal.h)
-  int64_t steps = 0; // done by then
-  Status failure;    // known to all ranks alike: a loss that is not finite
+  int signal = 0;         // the one that ended it early (see StopSignal.h)
+  int64_t steps = 0;      // done by then
+  Status failure;         // known to all ranks alike: a loss that is not finite
   std::string checkpoint; // the last that was saved; empty: none
 };
 

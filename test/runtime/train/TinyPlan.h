@@ -149,10 +149,10 @@ private:
 
   void schedules() {
     auto load = [](int microBatch) {
-      return Step{Step::Kind::load, -1, microBatch, 0};
+      return Step{Step::Kind::load, -1, -1, microBatch};
     };
     auto run = [](int function, int microBatch) {
-      return Step{Step::Kind::run, function, microBatch, 0};
+      return Step{Step::Kind::run, function, -1, microBatch};
     };
     plan.schedules = {
         {"train",
