@@ -62,8 +62,30 @@ double collectiveSeconds(const ir::Module& program, const ir::Op& op,
   return rounds * (ranks - 1) / ranks * whole / device.linkBandwidth;
 }
 
+bool isRing(const ir::Op& op) {
+  return op.kind == ir::OpKind::RingAttention ||
+         op.kind == ir::OpKind::RingAttentionBackward;
+}
+
+/// What a rank sends while it attends: keys and values to all ranks but the
+/// first, and their gradients back home.
+double ringBytes(const ir::Module& program, const ir::Op& op) {
+  double ranks = double(ir::sizeOf(program, op.group));
+  bool isBackward = op.kind == ir::OpKind::RingAttentionBackward;
+  ir::ValueId k = op.operands[isBackward ? 3 : 1];
+  double bytes = 2 * (ranks - 1) * double(ir::localBytes(program, k));
+  if (isBackward)
+    bytes += 2 * ranks * double(ir::localElements(program, k)) *
+             double(ir::byteSize(ir::accumulationType(program[k].type)));
+  return bytes;
+}
+
 double secondsOf(const ir::Module& program, const ir::Op& op,
                  const Device& device) {
+  if (isRing(op))
+    return std::max({localFlops(program, op) / device.flops,
+                     trafficOf(program, op) / device.bandwidth,
+                     ringBytes(program, op) / device.linkBandwidth});
   if (ir::isCollective(op.kind))
     return collectiveSeconds(program, op, device);
   return std::max(localFlops(program, op) / device.flops,
@@ -74,6 +96,7 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
 bool runsAgain(const ir::Function& function, const ir::Op& op) {
   return function.name.starts_with("backward") &&
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::Attention ||
+          op.kind == ir::OpKind::RingAttention ||
           op.kind == ir::OpKind::ExpertLinear);
 }
 

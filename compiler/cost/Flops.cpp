@@ -32,10 +32,12 @@ bool isCausal(const ir::Op& op) {
   return causal == op.attributes.end() || std::get<bool>(causal->second);
 }
 
-/// q: [batch, sequence, heads, head_dim].
-double attention(const Shape& q, bool causal) {
-  double sequence = double(q[1]);
-  double pairs = causal ? sequence * (sequence + 1) / 2 : sequence * sequence;
+/// q: [batch, queries, heads, head_dim], to `keys` keys: those of the whole
+/// sequence, whichever part of them is here. Causal queries, wherever they
+/// stand in it, see half of them on average.
+double attention(const Shape& q, int64_t keys, bool causal) {
+  double seen = causal ? double(keys + 1) / 2 : double(keys);
+  double pairs = double(q[1]) * seen;
   double products = 2; // q k^T and p v
   return products * 2 * pairs * double(q[0]) * double(q[2]) * double(q[3]);
 }
@@ -57,7 +59,9 @@ double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
 }
 
 template <class ShapeOf>
-double flops(const ir::Op& op, const ShapeOf& shapeOf) {
+double flops(const ir::Module& program, const ir::Op& op,
+             const ShapeOf& shapeOf) {
+  auto keysOf = [&](ValueId k) { return wholeShape(program, k)[1]; };
   switch (op.kind) {
   case OpKind::Linear:
   case OpKind::LinearDgrad:
@@ -70,9 +74,13 @@ double flops(const ir::Op& op, const ShapeOf& shapeOf) {
   case OpKind::ExpertLinearWgrad:
     return expertLinear(op, shapeOf);
   case OpKind::Attention:
-    return attention(shapeOf(op.operands[0]), isCausal(op));
+  case OpKind::RingAttention:
+    return attention(shapeOf(op.operands[0]), keysOf(op.operands[1]),
+                     isCausal(op));
   case OpKind::AttentionBackward:
-    return 2 * attention(shapeOf(op.operands[2]), isCausal(op));
+  case OpKind::RingAttentionBackward:
+    return 2 * attention(shapeOf(op.operands[2]), keysOf(op.operands[3]),
+                         isCausal(op));
   case OpKind::AttentionCached:
     return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
   default:
@@ -83,11 +91,12 @@ double flops(const ir::Op& op, const ShapeOf& shapeOf) {
 } // namespace
 
 double wholeFlops(const ir::Module& program, const ir::Op& op) {
-  return flops(op, [&](ValueId value) { return wholeShape(program, value); });
+  return flops(program, op,
+               [&](ValueId value) { return wholeShape(program, value); });
 }
 
 double localFlops(const ir::Module& program, const ir::Op& op) {
-  return flops(op,
+  return flops(program, op,
                [&](ValueId value) { return ir::localShape(program, value); });
 }
 

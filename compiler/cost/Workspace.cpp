@@ -2,9 +2,43 @@
 
 #include "compiler/cost/Workspace.h"
 
+#include "runtime/plan/RingWorkspace.h"
+
 namespace recipec::cost {
 
+namespace {
+
+namespace plan = reciperun::plan;
+
+plan::DType planType(ir::DType type) {
+  switch (type) {
+  case ir::DType::f64:
+    return plan::DType::f64;
+  case ir::DType::bf16:
+    return plan::DType::bf16;
+  default:
+    return plan::DType::f32;
+  }
+}
+
+int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
+                     bool isBackward) {
+  ir::ValueId q = op.operands[first], k = op.operands[first + 1];
+  std::vector<int64_t> shape = ir::localShape(program, q);
+  plan::RingSizes sizes{planType(program[q].type),
+                        ir::localElements(program, q),
+                        ir::localElements(program, k), shape[0] * shape[1],
+                        ir::sizeOf(program, op.group)};
+  return plan::ringWorkspace(sizes, isBackward).elements();
+}
+
+} // namespace
+
 int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
+  if (op.kind == ir::OpKind::RingAttention)
+    return ringElements(program, op, 0, false);
+  if (op.kind == ir::OpKind::RingAttentionBackward)
+    return ringElements(program, op, 2, true);
   // dk and dv of grouped heads are summed in f32.
   if (op.kind == ir::OpKind::AttentionBackward &&
       program.compute == ir::DType::bf16)

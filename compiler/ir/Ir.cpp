@@ -75,7 +75,8 @@ std::optional<OpKind> findOp(std::string_view name) {
 
 bool isCollective(OpKind kind) {
   return kind == OpKind::AllReduce || kind == OpKind::AllGather ||
-         kind == OpKind::ReduceScatter || kind == OpKind::AllToAll;
+         kind == OpKind::ReduceScatter || kind == OpKind::AllToAll ||
+         kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
 }
 
 int64_t sizeOf(const Module& module, AxisSet axes) {

@@ -218,6 +218,10 @@ private:
       expectSame(op, op.operands[0], op.results[0]);
       expectSame(op, op.operands[1], op.operands[2]);
       return expectPrefix(op, op.operands[0], op.operands[3]);
+    case OpKind::RingAttention:
+      return ringAttention(op, 0, 3);
+    case OpKind::RingAttentionBackward:
+      return ringAttention(op, 2, 6);
     case OpKind::AttentionBackward:
       return attentionBackward(op);
     case OpKind::Silu:
@@ -417,8 +421,8 @@ private:
     expectWhole(op, 0, op.operands.size());
     expectSame(op, op.operands[0], op.operands[2]);
     attentionTokens(op, op.operands[2], op.operands[3], 6);
-    Pieces q = pieces(op.operands[2]);
-    AxisSet parts = q.size() == 4 ? q[1].split : AxisSet();
+    Pieces q = pieces(op.operands[2]), k = pieces(op.operands[3]);
+    AxisSet parts = splitOf(part(q, 1, 1)) - splitOf(part(k, 1, 1));
     for (size_t i = 0; i < 3; ++i) {
       expect(op, pieces(op.operands[2 + i]) == pieces(op.results[i]),
              "dimensions differ");
@@ -426,6 +430,27 @@ private:
       expect(op, partial(op.results[i]) == (i == 0 ? AxisSet() : parts),
              "the partial sum is not that of the queries");
     }
+  }
+
+  /// q, k and v from operand `first` on, segments and places from `tokens` on.
+  void ringAttention(const Op& op, size_t first, size_t tokens) {
+    expectWhole(op, 0, op.operands.size());
+    ValueId query = op.operands[first], key = op.operands[first + 1];
+    Pieces q = pieces(query), k = pieces(key);
+    expectSame(op, key, op.operands[first + 2]);
+    for (size_t i : {tokens, tokens + 1})
+      expectPrefix(op, query, op.operands[i]);
+    expect(op,
+           q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[1] == k[1] &&
+               q[3] == k[3] && q[2].split == k[2].split,
+           "dimensions differ");
+    expect(op, q.size() == 4 && q[1].split == op.group && q[3].split.empty(),
+           "the group does not split what goes round");
+    expectSame(op, query, op.results[0]);
+    for (size_t i = 1; op.kind == OpKind::RingAttentionBackward && i < 3; ++i)
+      expectSame(op, key, op.results[i]);
+    for (ValueId result : op.results)
+      expect(op, partial(result).empty(), "the result is a partial sum");
   }
 
   void loss(const Op& op) {

@@ -34,6 +34,8 @@ public:
       if (check(name))
         checkResidual(name);
     }
+    if (!engine.hasErrors())
+      checkExchange();
     if (!engine.hasErrors() && layout.residual.empty())
       checkDispatch();
   }
@@ -102,6 +104,32 @@ private:
                 std::to_string(size(degree)) +
                 ", or set `parallel.sequence = false`");
     }
+  }
+
+  /// Ranks that exchange heads for tokens get as many of each attention's
+  /// heads, whatever their dimension is called.
+  void checkExchange() {
+    if (size("cp_a2a") == 1)
+      return;
+    for (const ir::Op& op : graph.functions[0].ops)
+      for (size_t i = 0; op.kind == ir::OpKind::Attention && i < 2; ++i)
+        if (!checkHeads(graph[op.operands[i]].dims[2]))
+          return;
+  }
+
+  bool checkHeads(DimId heads) {
+    std::vector<DimId> split = splitBy("tp", layout.dims);
+    bool isSplit = std::find(split.begin(), split.end(), heads) != split.end();
+    int64_t parts = size("cp_a2a") * (isSplit ? size("tp") : 1);
+    if (graph[heads].size % parts == 0)
+      return true;
+    engine
+        .report(diag::Kind::Indivisible, range("cp"),
+                "`cp_comm` exchanges heads among " + std::to_string(parts) +
+                    " ranks, which do not divide " + sized(heads))
+        .label(graph[heads].range, sized(heads) + " is given here")
+        .help("write `cp_comm = \"p2p\"`, which exchanges no heads");
+    return false;
   }
 
   /// Every rank sends tokens of its own to the experts, those of `tp` too.

@@ -83,15 +83,12 @@ struct Setting {
   std::string_view help;
 };
 
-constexpr std::string_view degreesHelp =
-    "leave it 1: ranks share the work by `dp`, `tp`, `ep` and `etp`";
 constexpr std::string_view typesHelp =
     "leave it out: master weights, gradients and moments are `\"fp32\"`";
 constexpr std::string_view sourcesHelp =
     "read samples with `jsonl`, or measure with `mock()`";
 
 constexpr Setting settings[] = {
-    {"parallel.cp", isOne, degreesHelp},
     {"parallel.shard", isStateAtMost,
      "write `shard = \"optimizer\"`, which shards the optimizer's state"},
     {"parallel.shard_instances", isOne,

@@ -218,6 +218,7 @@ private:
     case OpKind::Rope:
       return rope(op, dy);
     case OpKind::Attention:
+    case OpKind::RingAttention:
       return attention(op, dy);
     case OpKind::Silu:
       return silu(op, dy);
@@ -381,9 +382,11 @@ private:
     operands.push_back(read(op.results[1]));
     for (size_t i = 3; i < op.operands.size(); ++i)
       operands.push_back(read(op.operands[i]));
-    Op& made = emit(
-        opFor(op, OpKind::AttentionBackward, std::move(operands), results));
+    OpKind kind = op.kind == OpKind::Attention ? OpKind::AttentionBackward
+                                               : OpKind::RingAttentionBackward;
+    Op& made = emit(opFor(op, kind, std::move(operands), results));
     made.attributes = op.attributes;
+    made.group = op.group;
     for (size_t i = 0; i < 3; ++i)
       if (isActive(op.operands[i]))
         push(op.operands[i], results[i], op);

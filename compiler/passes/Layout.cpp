@@ -36,6 +36,8 @@ Layout layoutOf(const recipe::Recipe& recipe) {
                                       : std::get<bool>(sequence.data);
   if (isParallel)
     layout.residual = {{"sequence", "tp"}};
+  const std::string& exchange = recipe.string("parallel.cp_comm");
+  layout.isRing = exchange == "p2p" || exchange == "a2a+p2p";
   return layout;
 }
 

@@ -73,7 +73,7 @@ private:
 
   bool isPart(const Op& op, const std::string& part) const {
     if (part == "attention")
-      return op.kind == OpKind::Attention;
+      return op.kind == OpKind::Attention || op.kind == OpKind::RingAttention;
     if (part == "norm")
       return isNorm(op);
     if (part == "activation")

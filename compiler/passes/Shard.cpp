@@ -41,8 +41,8 @@ AxisSet splitOf(const std::vector<AxisSet>& dims) {
 class Sharder {
 public:
   Sharder(ir::Module& module, const Layout& layout)
-      : module(module), axes(resolve(module, layout)), names(module),
-        forms(module.values.size()) {}
+      : module(module), axes(resolve(module, layout)), isRing(layout.isRing),
+        names(module), forms(module.values.size()) {}
 
   void run() {
     module.isProgram = true;
@@ -399,20 +399,25 @@ private:
   /// Heads may be split where query and key heads are split alike. Ranks that
   /// share the sequence exchange heads for tokens along the axes of `cp_a2a`;
   /// along the others each keeps its queries, and gets all keys and values with
-  /// their tokens. The result goes back to where the queries came from.
+  /// their tokens, at once or in turn. The result goes back to where the
+  /// queries came from.
   void attention(Op& op) {
     std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
     std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
     AxisSet exchanged = q[1] & ir::axesOf(module, "cp_a2a");
     AxisSet parts = q[1] - exchanged;
     AxisSet heads = (q[2] & k[2]) | exchanged;
+    if (isRing && !parts.empty()) {
+      op.kind = OpKind::RingAttention;
+      op.group = parts;
+      op.operands.resize(5);
+    }
+    AxisSet keyParts = op.kind == OpKind::RingAttention ? parts : AxisSet();
     require(op, 0, {q[0], parts, heads, {}});
     for (size_t i : {1, 2})
-      require(op, i, {q[0], {}, heads, {}});
-    for (size_t i : {3, 4})
-      require(op, i, {q[0], parts});
-    for (size_t i : {5, 6})
-      require(op, i, {q[0], {}});
+      require(op, i, {q[0], keyParts, heads, {}});
+    for (size_t i = 3; i < op.operands.size(); ++i)
+      require(op, i, {q[0], i < 5 ? parts : keyParts});
     set(op.results[0], {q[0], parts, heads, {}});
     set(op.results[1], {q[0], heads, parts});
     out.push_back(op);
@@ -563,6 +568,7 @@ private:
 
   ir::Module& module;
   DimAxes axes;
+  bool isRing;
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
   std::vector<Op> out;

@@ -22,6 +22,9 @@ struct Layout {
   /// entry of `dims` splits along its axes: `sequence` → tp under sequence
   /// parallelism.
   std::vector<std::pair<std::string, std::string>> residual;
+  /// Whether keys go round the ranks that share a sequence, or are gathered;
+  /// along the axes of `cp_a2a` heads are exchanged in either case.
+  bool isRing = false;
 };
 
 /// The layout that `parallel` asks for.

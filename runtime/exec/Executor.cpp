@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Executor.h"
 
+#include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/plan/Mesh.h"
 
@@ -145,8 +146,12 @@ Status Executor::run(int function, int microBatch) {
 }
 
 Status Executor::perform(const Call& call) {
-  return call.kernel({*call.op, call.inputs, call.outputs, call.workspace,
-                      plan.mesh, communicator.rank(), context});
+  return call.kernel(arguments(call));
+}
+
+device::KernelArgs Executor::arguments(const Call& call) const {
+  return {*call.op,  call.inputs,         call.outputs, call.workspace,
+          plan.mesh, communicator.rank(), context};
 }
 
 Status Executor::communicate(const Call& call) {
@@ -163,6 +168,10 @@ Status Executor::communicate(const Call& call) {
     return communicator.allGather(op.group, in, out, dim);
   case plan::OpKind::ReduceScatter:
     return communicator.reduceScatter(op.group, in, out, dim);
+  case plan::OpKind::RingAttention:
+    return ringAttention(arguments(call), communicator);
+  case plan::OpKind::RingAttentionBackward:
+    return ringAttentionBackward(arguments(call), communicator);
   case plan::OpKind::AllToAll:
     return communicator.allToAll(op.group, in, out,
                                  static_cast<int>(op.integer("split")),

@@ -66,6 +66,7 @@ private:
   Status transfer(const plan::Step& step);
   Status finish(int transfer, int microBatch);
   Status perform(const Call& call);
+  device::KernelArgs arguments(const Call& call) const;
   Status communicate(const Call& call);
 
   const plan::Plan& plan;

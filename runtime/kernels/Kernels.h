@@ -11,11 +11,14 @@
 
 namespace reciperun::kernels {
 
-/// Whether the communicator runs the op, over the ranks of its group.
+/// Whether the op exchanges data among the ranks of its group: the executor
+/// runs it, with the communicator.
 constexpr bool isCollective(plan::OpKind kind) {
   return kind == plan::OpKind::AllReduce || kind == plan::OpKind::AllGather ||
          kind == plan::OpKind::ReduceScatter ||
-         kind == plan::OpKind::AllToAll;
+         kind == plan::OpKind::AllToAll ||
+         kind == plan::OpKind::RingAttention ||
+         kind == plan::OpKind::RingAttentionBackward;
 }
 
 template <plan::OpKind kind> Status kernel(const device::KernelArgs& args);

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/OpCheck.h"
+#include "runtime/plan/RingWorkspace.h"
 #include "runtime/plan/Validate.h"
 
 #include <algorithm>
@@ -116,6 +117,33 @@ bool checkAttentionBackward(OpCheck& c) {
          checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
          c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
          (q.dtype != DType::bf16 || c.workspace(2 * elementCount(k.shape)));
+}
+
+/// The rank's own queries and keys, and room for the keys of others.
+bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
+  const Buffer &q = c.in(first), &k = c.in(first + 1);
+  if (!checkHeads(c, q, k, c.in(first + 2)) || !c.grouped() ||
+      !c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}))
+    return false;
+  int64_t count = q.shape[0] * q.shape[1];
+  for (size_t i : {tokens, tokens + 1})
+    if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), count))
+      return false;
+  RingSizes sizes{q.dtype, elementCount(q.shape), elementCount(k.shape), count,
+                  c.ranksOfGroup()};
+  return c.workspace(ringWorkspace(sizes, isBackward).elements());
+}
+
+bool checkRingAttention(OpCheck& c) {
+  return c.arity(5, 2) && checkRing(c, 0, 3, false) &&
+         c.same(c.in(0), c.out(0)) && checkLse(c, c.out(1), c.in(0));
+}
+
+bool checkRingAttentionBackward(OpCheck& c) {
+  return c.arity(8, 3) && checkRing(c, 2, 6, true) &&
+         c.same(c.in(2), c.in(0)) && c.same(c.in(2), c.in(1)) &&
+         checkLse(c, c.in(5), c.in(2)) && c.same(c.in(2), c.out(0)) &&
+         c.same(c.in(3), c.out(1)) && c.same(c.in(3), c.out(2));
 }
 
 bool checkAttentionCached(OpCheck& c) {
@@ -294,6 +322,10 @@ bool checkKind(OpCheck& c) {
     return checkAttention(c);
   case OpKind::AttentionBackward:
     return checkAttentionBackward(c);
+  case OpKind::RingAttention:
+    return checkRingAttention(c);
+  case OpKind::RingAttentionBackward:
+    return checkRingAttentionBackward(c);
   case OpKind::AttentionCached:
     return checkAttentionCached(c);
   case OpKind::Silu:

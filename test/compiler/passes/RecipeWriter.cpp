@@ -61,6 +61,7 @@ RecipeWriter& RecipeWriter::degrees(int64_t dp, int64_t tp, bool sequence) {
        {"pp", "cp", "cp_a2a", "shard_instances", "ep", "etp"})
     set(std::string("parallel.") + name, int64_t(1));
   set("parallel.edp", dp * tp);
+  set("parallel.cp_comm", std::string("p2p"));
   return set("parallel.sequence", sequence);
 }
 
