@@ -29,10 +29,6 @@ bool isText(const Value& value, std::string_view text) {
   return held && *held == text;
 }
 
-bool isOne(const Value& value, const Recipe&) {
-  return std::get<int64_t>(value.data) == 1;
-}
-
 bool isZero(const Value& value, const Recipe&) {
   return std::get<int64_t>(value.data) == 0;
 }
@@ -91,8 +87,6 @@ constexpr std::string_view sourcesHelp =
 constexpr Setting settings[] = {
     {"parallel.shard", isStateAtMost,
      "write `shard = \"optimizer\"`, which shards the optimizer's state"},
-    {"parallel.shard_instances", isOne,
-     "leave it 1: the optimizer's state is sharded over all of `dp`"},
     {"data.train", isReadSource, sourcesHelp},
     {"data.valid", isReadSource, sourcesHelp},
     {"precision.compute", isNoEightBits, "write `compute = \"bf16\"`"},

@@ -37,9 +37,9 @@ std::vector<TensorSpec> specsOf(const plan::Plan& plan,
 Status dumpGradients(const plan::Plan& plan, const ParameterAccess& access,
                      comm::Communicator& communicator,
                      const std::filesystem::path& path) {
-  if (plan::axisSize(plan.mesh, "dp") > 1)
-    return Status::error("gradients are dumped with one data-parallel rank "
-                         "only; compile with `--set parallel.dp=1`");
+  if (plan::axisSize(plan.mesh, "pp") > 1)
+    return Status::error("gradients are dumped with one pipeline stage only; "
+                         "compile with `--set parallel.pp=1`");
   std::vector<int> numbers = withGradient(plan);
   std::optional<SafetensorsWriter> writer;
   Status opened;

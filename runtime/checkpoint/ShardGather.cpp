@@ -19,17 +19,19 @@ int64_t rowsOf(const plan::Parameter& parameter) {
 
 } // namespace
 
-int64_t ShardGather::elementBytes(Content content) const {
-  if (content == Content::value || plan.compute == plan::DType::f64)
+int64_t ShardGather::elementBytes(const plan::Parameter& parameter,
+                                  Content content) const {
+  if (content == Content::value)
     return plan::byteSize(plan.compute);
-  return plan::byteSize(plan::DType::f32);
+  assert(parameter.gradient >= 0 && "the parameter has no gradient here");
+  return plan::byteSize(plan.buffers[size_t(parameter.gradient)].dtype);
 }
 
 Status ShardGather::stream(int number, Content content, const Sink& sink) {
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
   int64_t rows = rowsOf(parameter);
-  int64_t rowBytes =
-      plan::elementCount(parameter.globalShape) / rows * elementBytes(content);
+  int64_t rowBytes = plan::elementCount(parameter.globalShape) / rows *
+                     elementBytes(parameter, content);
   int64_t step = std::max<int64_t>(1, pieceBytes / rowBytes);
   Status sunk;
   for (int64_t row = 0; row < rows; row += step) {
@@ -72,7 +74,7 @@ Status ShardGather::takePart(int number, Content content, Rows rows,
       std::min(rows.end, layout.firstRow() + layout.rows()) - layout.firstRow();
   if (begin >= end)
     return Status::ok();
-  int64_t size = elementBytes(content);
+  int64_t size = elementBytes(parameter, content);
   int64_t localRow = layout.elements() / layout.rows();
   part.resize(size_t((end - begin) * localRow * size));
   if (rank == owner)

@@ -44,7 +44,7 @@ private:
 
   Status gatherRows(int parameter, Content content, Rows rows);
   Status takePart(int parameter, Content content, Rows rows, int owner);
-  int64_t elementBytes(Content content) const;
+  int64_t elementBytes(const plan::Parameter& parameter, Content content) const;
 
   const plan::Plan& plan;
   const ParameterAccess& access;

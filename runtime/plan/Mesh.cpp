@@ -55,6 +55,11 @@ bool hasExtent(const Mesh& mesh, std::string_view name) {
   return axisIndex(mesh, name) >= 0 || findGroup(mesh, name);
 }
 
+int groupIndex(const Mesh& mesh, std::string_view name) {
+  const Group* group = findGroup(mesh, name);
+  return group ? int(group - mesh.groups.data()) : -1;
+}
+
 int axisSize(const Mesh& mesh, std::string_view name) {
   int index = axisIndex(mesh, name);
   if (index >= 0)

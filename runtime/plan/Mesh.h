@@ -21,6 +21,10 @@ bool spans(const Mesh& mesh, std::string_view name, std::string_view axis);
 /// Whether the mesh has an axis or a group of that name.
 bool hasExtent(const Mesh& mesh, std::string_view name);
 
+/// The number in `mesh.groups` of the group of that name, -1 where there is
+/// none.
+int groupIndex(const Mesh& mesh, std::string_view name);
+
 /// The ranks along an axis or in a group; 1 where the mesh has neither of that
 /// name (or it is "").
 int axisSize(const Mesh& mesh, std::string_view name);

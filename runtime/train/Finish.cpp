@@ -2,6 +2,8 @@
 
 #include "runtime/train/Training.h"
 
+#include "runtime/plan/Mesh.h"
+
 #include "runtime/checkpoint/GradientDump.h"
 #include "runtime/checkpoint/HuggingFaceExport.h"
 
@@ -21,7 +23,35 @@ Status Training::finish() {
   return reportMemory();
 }
 
+/// Behind a step a rank has the part of each region's gradient that it updated;
+/// the parts of the ranks that share a region make the whole.
+Status Training::gatherGradients() {
+  for (const plan::Region& region : plan.regions) {
+    if (region.shardAxis.empty())
+      continue;
+    const plan::Parameter& first =
+        plan.parameters[size_t(region.parameters.front())];
+    exec::Tensor gradient = executor->tensor(first.gradient);
+    int64_t before = executor->tensor(first.value).as<std::byte>() -
+                     executor->tensor(region.param).as<std::byte>();
+    int64_t size = plan::byteSize(gradient.type);
+    std::byte* data =
+        gradient.as<std::byte>() - before / plan::byteSize(plan.compute) * size;
+    int64_t part =
+        region.elements / plan::axisSize(plan.mesh, region.shardAxis);
+    int64_t own =
+        plan::coordinate(plan.mesh, communicator.rank(), region.shardAxis);
+    const int64_t whole[] = {region.elements}, shares[] = {part};
+    RECIPERUN_TRY(communicator.allGather(
+        plan::groupIndex(plan.mesh, region.shardAxis),
+        {data + own * part * size, gradient.type, shares},
+        {data, gradient.type, whole}, 0));
+  }
+  return Status::ok();
+}
+
 Status Training::dumpGradients(const std::string& path) {
+  RECIPERUN_TRY(gatherGradients());
   checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base());
   return checkpoint::dumpGradients(plan, access, communicator, path);
 }

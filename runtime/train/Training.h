@@ -80,6 +80,7 @@ private:
   void tellNews();
   Status stepFailure(const StepRecord& record) const;
   Status shareState();
+  Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
   bool isRoot() const { return communicator.rank() == 0; }

@@ -194,8 +194,8 @@ class Layouts : public testing::TestWithParam<Sets> {};
 TEST_P(Layouts, NothingReadWasOverwritten) {
   auto compiled = compileInput("tiny.recipe:tiny", GetParam());
   ASSERT_TRUE(compiled);
-  MemoryCheck(compiled->result.program).run();
-  checkRegions(compiled->result.program);
+  MemoryCheck(compiled->result.stages[0]).run();
+  checkRegions(compiled->result.stages[0]);
 }
 
 TEST_P(Layouts, CategoriesAddUpToTheArena) {
@@ -206,7 +206,7 @@ TEST_P(Layouts, CategoriesAddUpToTheArena) {
   for (const MemoryRow& row : memoryRows(memory))
     sum += row.bytes;
   EXPECT_EQ(sum, memory.total);
-  EXPECT_EQ(memory.arena, compiled->result.program.arenaBytes);
+  EXPECT_EQ(memory.arena, compiled->result.stages[0].arenaBytes);
   EXPECT_EQ(memory.total, memory.arena + memory.library);
 }
 
@@ -243,7 +243,7 @@ TEST(Memory, FewBytesAreLostBetweenBlocks) {
                              "tiny.recipe:tiny", "tiny.recipe:adapted"}) {
     auto compiled = compileInput(target);
     ASSERT_TRUE(compiled);
-    double least = double(largestLiveBytes(compiled->result.program));
+    double least = double(largestLiveBytes(compiled->result.stages[0]));
     double taken = double(compiled->result.estimate.memory.activations);
     RecordProperty(target, std::to_string(taken / least));
     EXPECT_LT(taken, 1.1 * least) << target; // inputs come on top
@@ -255,9 +255,10 @@ TEST(Memory, ShardingTheOptimizerDividesItsState) {
   auto sharded = compileInput("tiny.recipe:tiny");
   ASSERT_TRUE(whole && sharded);
   int64_t part = sharded->result.estimate.memory.optimizer;
-  // Each region is padded to whole cache lines for each of the two shards.
+  // Each region is padded to whole cache lines for each of the shards. Norms
+  // are shared by the ranks of tp, too, and so are less than half.
   EXPECT_LE(part * 2 - whole->result.estimate.memory.optimizer, 2 * 2 * 2 * 64);
-  EXPECT_GE(part * 2, whole->result.estimate.memory.optimizer);
+  EXPECT_GE(part * 2, whole->result.estimate.memory.optimizer * 99 / 100);
 }
 
 TEST(Memory, FrozenParametersHaveNoState) {
@@ -266,7 +267,7 @@ TEST(Memory, FrozenParametersHaveNoState) {
   ASSERT_TRUE(full && adapted);
   EXPECT_LT(adapted->result.estimate.memory.gradients,
             full->result.estimate.memory.gradients / 4);
-  for (const ir::Param& param : adapted->result.program.params)
+  for (const ir::Param& param : adapted->result.stages[0].params)
     EXPECT_EQ(param.trainable, param.gradient != ValueId::none) << param.name;
 }
 

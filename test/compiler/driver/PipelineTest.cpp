@@ -27,11 +27,11 @@ void expectReadsBack(const ir::Module& module) {
 TEST(Pipeline, ProgramsReadBack) {
   for (const char* target : {"tiny.recipe:tiny", "tiny.recipe:adapted"})
     if (auto compiled = compileInput(target))
-      expectReadsBack(compiled->result.program);
+      expectReadsBack(compiled->result.stages[0]);
   if (auto compiled = compileInput(
           "tiny.recipe:tiny",
           {"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"}))
-    expectReadsBack(compiled->result.program);
+    expectReadsBack(compiled->result.stages[0]);
 }
 
 TEST(Pipeline, GraphsReadBack) {
@@ -116,8 +116,8 @@ TEST(Pipeline, CompilesTheLargestModelQuickly) {
   ASSERT_TRUE(compiled);
   EXPECT_LT(seconds.count(), 2.0);
   int64_t elements = 0;
-  for (const ir::Param& param : compiled->result.program.params)
-    elements += ir::localElements(compiled->result.program, param.value);
+  for (const ir::Param& param : compiled->result.stages[0].params)
+    elements += ir::localElements(compiled->result.stages[0], param.value);
   EXPECT_NEAR(double(elements) * 8, 405.9e9, 0.2e9); // tp = 8
 }
 

@@ -21,6 +21,7 @@ input %tokens : i32[batch/dp, sequence]
 state %loss : f64[]
 gradient %grad.w : f32[hidden/tp, hidden] +dp
 value @region : bf16[region.decay/dp/tp]
+received %r : bf16[batch/dp, sequence]
 param @w "weights of w" : bf16[hidden/tp, hidden] init normal 0.02 gradient %grad.w lora @a, @b 2.5
     hf "model.w \"quoted\" \\ \x09" [64, 64]
 param @a : bf16[hidden, hidden] init zeros 0.0 frozen no_decay adapter
@@ -45,13 +46,20 @@ function forward {
 }
 function empty {
 }
+function forward.1 chunk 1 {
+}
+transfer send %x to 1 channel 0 of forward
+transfer receive %r from 1 channel 3 of forward.1
 schedule train {
-  load batch 0 slot 0
-  run forward batch 1 slot 2
+  load batch 0
+  receive 1 batch 1
+  run forward batch 1
+  send 0 batch 1
+  wait 1 batch 1
 }
 memory 4096 {
   %tokens at 0 bytes 64 in activations
-  %y at 64 bytes 128 stride 256 in activations
+  %y at 64 bytes 128 slots 2 stride 256 in activations
 }
 )";
 

@@ -83,11 +83,11 @@ TEST(PlanJson, tellsThePlaceOfDamage) {
   EXPECT_EQ(message(replaced(text, "\"task\":\"sft\"", "\"task\":7")),
             "the plan is damaged: `task` should be a string and is an integer");
   EXPECT_EQ(message(replaced(text, "\"offset\":0", "\"offset\":0.5")),
-            "the plan is damaged: `buffers[0].offset` should be an integer of "
-            "64 bits and is a fraction");
+            "the plan is damaged: `stages[0].buffers[0].offset` should be an "
+            "integer of 64 bits and is a fraction");
   EXPECT_EQ(message(replaced(text, "\"op\":\"linear\"", "\"op\":\"liner\"")),
-            "the plan is damaged: `functions[0].ops[0].op` is `liner`, which "
-            "is no op");
+            "the plan is damaged: `stages[0].functions[0].ops[0].op` is "
+            "`liner`, which is no op");
   EXPECT_EQ(message(replaced(text, "\"pack\":false,", "")),
             "the plan is damaged: `data` lacks `pack`");
   EXPECT_EQ(message(replaced(text, "\"pack\":", "\"park\":1,\"pack\":")),
