@@ -38,16 +38,17 @@ Status Saver::open(CheckpointFolder opened) {
   return Status::ok();
 }
 
-Status Saver::begin(const Position& position, std::optional<double> validLoss) {
+void Saver::begin(const Position& position, std::optional<double> validLoss) {
   assert(current == Phase::idle && "one checkpoint at a time");
   manifest.position = position;
   manifest.validLoss = validLoss;
   current = Phase::writing;
+  result = Status::ok();
   if (plan.checkpoint.async)
-    RECIPERUN_TRY(file.copy(
-        buffers, std::span(staging.base(), size_t(file.dataBytes()))));
-  start([this] { return write(); });
-  return Status::ok();
+    result =
+        file.copy(buffers, std::span(staging.base(), size_t(file.dataBytes())));
+  if (result)
+    start([this] { return write(); });
 }
 
 /// On a thread of its own, or here and now.

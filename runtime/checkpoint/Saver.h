@@ -39,8 +39,9 @@ public:
 
   Phase phase() const { return current; }
 
-  /// In phase idle: saves the state as it is now. Returns when it is copied.
-  Status begin(const Position& position, std::optional<double> validLoss);
+  /// In phase idle: saves the state as it is now. Returns when it is copied;
+  /// whether that went well is part of the phase's outcome.
+  void begin(const Position& position, std::optional<double> validLoss);
 
   /// Whether this rank is still at work on the phase.
   bool isBusy() const;

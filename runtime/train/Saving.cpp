@@ -71,7 +71,7 @@ Status Saving::save(const checkpoint::Position& position,
                     std::optional<double> validLoss) {
   RECIPERUN_TRY(finish());
   began = Clock::now();
-  RECIPERUN_TRY(saver.begin(position, validLoss));
+  saver.begin(position, validLoss);
   return plan.checkpoint.async ? Status::ok() : finish();
 }
 
