@@ -125,6 +125,9 @@ bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
   if (!checkHeads(c, q, k, c.in(first + 2)) || !c.grouped() ||
       !c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}))
     return false;
+  // So that sizes of workspaces stay far below 2^63.
+  if (elementCount(q.shape) + elementCount(k.shape) > int64_t(1) << 56)
+    return c.fail("wants more than 2^56 elements to go round");
   int64_t count = q.shape[0] * q.shape[1];
   for (size_t i : {tokens, tokens + 1})
     if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), count))

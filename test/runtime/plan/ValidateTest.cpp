@@ -21,7 +21,7 @@ std::string refusal(const std::function<void(Plan&)>& edit) {
 
 #define EXPECT_REFUSED(edit, words)                                            \
   do {                                                                         \
-    std::string message = refusal([](Plan& p) { edit; });                      \
+    std::string message = refusal([&](Plan& p) { edit; });                     \
     EXPECT_NE(message.find(words), std::string::npos) << message;              \
   } while (false)
 
@@ -184,6 +184,27 @@ TEST(Validate, attributesThatKernelsKnow) {
       "has 1 `axes` for 3 dimensions");
 }
 
+TEST(Validate, keysThatGoRound) {
+  // Over the two ranks of `tp`, of 8 tokens and one head of width 2.
+  auto ring = [](Plan& p, int64_t room) {
+    int q = addBuffer(p, "q", DType::f32, {1, 8, 1, 2});
+    int out = addBuffer(p, "o", DType::f32, {1, 8, 1, 2});
+    int lse = addBuffer(p, "lse", DType::f32, {1, 1, 8});
+    p.functions[0].ops = {
+        makeOp(OpKind::RingAttention, "ring", {q, q, q, 0, 0}, {out, lse})};
+    p.functions[0].ops[0].group = 0;
+    if (room > 0)
+      p.functions[0].ops[0].workspace =
+          addBuffer(p, "room", DType::f32, {room});
+  };
+  // A block of keys and values, of 64 bytes each, and its tokens.
+  EXPECT_EQ(refusal([&](Plan& p) { ring(p, 64); }), "");
+  EXPECT_REFUSED(ring(p, 63), "wants a workspace of 64 elements");
+  EXPECT_REFUSED(ring(p, 0), "needs a workspace");
+  EXPECT_REFUSED((ring(p, 64), p.functions[0].ops[0].group = -1),
+                 "needs a group");
+}
+
 TEST(Validate, schedules) {
   EXPECT_REFUSED(p.buffers[0].slots = 0, "0 slots");
   EXPECT_REFUSED(p.buffers[0].slots = 2, "2 slots, 0 bytes apart");
@@ -214,9 +235,27 @@ TEST(Validate, parametersAndRegions) {
   EXPECT_REFUSED(p.regions[0].elements = 23, "23 elements over 2 ranks");
   EXPECT_REFUSED(p.regions[0].parameters = {1}, "names parameter 1 of 1");
   EXPECT_REFUSED(p.regions[0].shardAxis = "pp", "no axis");
+  EXPECT_REFUSED(p.regions[0].momentM = 0, "of another type");
+  EXPECT_REFUSED(p.regions[0].momentV = p.regions[0].param, "instead of 12");
+}
+
+TEST(Validate, checkpoints) {
+  EXPECT_REFUSED(p.checkpoint.every = -1, "numbers of checkpoints");
+  EXPECT_REFUSED(p.checkpoint.everySeconds = -0.5, "numbers of checkpoints");
+  EXPECT_REFUSED(p.checkpoint.keepTop = -1, "numbers of checkpoints");
+  EXPECT_REFUSED((p.checkpoint.every = 5, p.checkpoint.directory = ""),
+                 "keeps none");
+  EXPECT_REFUSED((p.checkpoint.every = 5, p.checkpoint.directory = "saved",
+                  p.checkpoint.keepLast = 0),
+                 "keeps none");
+  EXPECT_REFUSED((p.data.valid.reset(), p.checkpoint.keepTop = 1),
+                 "validates none");
+  EXPECT_REFUSED(p.memory.host = -1, "negative entry");
 }
 
 TEST(Validate, inputsAndTraining) {
+  EXPECT_REFUSED((p.mesh.groups.push_back({"cp", {"dp"}}), p.data.sequence = 6),
+                 "6 tokens does not divide into two pieces for each of 2");
   EXPECT_REFUSED(p.inputs.tokens = 1, "of another type");
   EXPECT_REFUSED(p.inputs.step = 99, "is buffer 99 of");
   EXPECT_REFUSED(p.outputs.loss = 1, "of another type");
