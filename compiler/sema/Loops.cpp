@@ -83,7 +83,10 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
               " in ...`, or go over `keys(...)` or `values(...)`");
     return std::nullopt;
   }
-  return Turns(evaluator, variables, std::move(value), range, around);
+  Turns turns(evaluator, variables, std::move(value), range, around);
+  if (!evaluator.takeSteps(turns.count(), range))
+    return std::nullopt;
+  return turns;
 }
 
 int64_t Turns::count() const {
@@ -111,8 +114,7 @@ Value Turns::elementOf(int64_t turn) const {
 }
 
 const Env* Turns::scope(int64_t turn) {
-  if (!evaluator->takeStep(range) ||
-      !evaluator->takeBytes(bytesOfTurn(variables->size()), range))
+  if (!evaluator->takeBytes(bytesOfTurn(variables->size()), range))
     return nullptr;
   Value element = elementOf(turn);
   if (element.isPoison())
