@@ -2,6 +2,8 @@
 
 #include "compiler/parse/ErrorStrategy.h"
 
+#include <algorithm>
+
 namespace recipec::parse {
 
 static size_t ruleOf(const antlr4::RuleContext* context) {
@@ -20,9 +22,15 @@ void ErrorStrategy::reportError(antlr4::Parser* parser,
   isUnwinding = true;
 }
 
+uint32_t ErrorStrategy::lineEnd(uint32_t offset) const {
+  std::string_view text = sources.text(list.source);
+  return uint32_t(std::min(text.find('\n', offset), text.size()));
+}
+
 void ErrorStrategy::report(antlr4::Parser* parser) {
   size_t token = parser->getCurrentToken()->getTokenIndex();
-  if (list.isDoubtful(list.tokens[token].begin))
+  uint32_t begin = list.tokens[token].begin;
+  if (begin < reportedUntil || list.isDoubtful(begin))
     return;
   antlr4::ParserRuleContext* context = parser->getContext();
   // Behind a brace too few or too many, the items of a body look like
@@ -32,6 +40,7 @@ void ErrorStrategy::report(antlr4::Parser* parser) {
   if (isFile && hasReported && beginsIndentedLine(sources, list, token))
     return;
   hasReported = true;
+  reportedUntil = lineEnd(begin);
   SyntaxError error;
   error.token = token;
   error.rule = ruleOf(context);

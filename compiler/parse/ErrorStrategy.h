@@ -23,7 +23,8 @@ void reportSyntaxError(const SourceMap& sources, const TokenList& list,
 
 /// Replaces ANTLR's DefaultErrorStrategy. An error leaves all rules up to the
 /// item or declaration around it, which skips to the next separator or closing
-/// brace of its own depth. No token is ever guessed.
+/// brace of its own depth. No token is ever guessed. A line has one error: what
+/// follows there was read in a state that the first one left.
 class ErrorStrategy : public antlr4::ANTLRErrorStrategy {
 public:
   ErrorStrategy(const SourceMap& sources, const TokenList& list,
@@ -41,6 +42,8 @@ public:
 
 private:
   void report(antlr4::Parser* parser);
+  /// The offset behind the last character of the line.
+  uint32_t lineEnd(uint32_t offset) const;
   /// Skips to a separator, or the closing brace, of the items at `depth`.
   void skipItem(antlr4::Parser* parser, int depth);
   void syncItems(antlr4::Parser* parser, bool isFile);
@@ -49,7 +52,8 @@ private:
   const TokenList& list;
   diag::Engine& engine;
   bool hasReported = false;
-  bool isUnwinding = false; // the error was reported; rules are being left
+  uint32_t reportedUntil = 0; // where the line of the last error ends
+  bool isUnwinding = false;   // the error was reported; rules are being left
 };
 
 } // namespace recipec::parse
