@@ -1,6 +1,7 @@
 // Draws the marks of one line; see Excerpt.h for the shape.
 //
-//   1. Lay the line out; a window around the first mark where it is too long.
+//   1. Lay the line out, of an endless one what lies near the first mark; a
+//      window around that mark where it is too long.
 //   2. Columns of each mark, in the window; they differ from code points, since
 //      tabs advance and wide characters take two.
 //   3. The row of marks, primary ones over secondary ones, with the text of the
@@ -35,8 +36,10 @@ struct Window {
   int end = 0;
   int total = 0;
 
-  bool isCutLeft() const { return begin > 0; }
-  bool isCutRight() const { return end < total; }
+  bool isSliceOfMore[2] = {}; // on the left, on the right
+
+  bool isCutLeft() const { return begin > 0 || isSliceOfMore[0]; }
+  bool isCutRight() const { return end < total || isSliceOfMore[1]; }
   /// A column of the line as a column of the row.
   int place(int column) const {
     int inside = std::clamp(column, begin, end) - begin;
@@ -48,9 +51,11 @@ class Annotation {
 public:
   Annotation(std::string_view line, std::vector<Mark> marks,
              const ExcerptOptions& options)
-      : glyphs(layOut(line)), marks(std::move(marks)), options(options) {}
+      : line(line), marks(std::move(marks)), options(options) {}
 
   std::vector<Row> run() {
+    slice();
+    glyphs = layOut(line);
     placeWindow();
     rows.push_back({{lineText(), Style::plain}});
     for (const Mark& mark : marks)
@@ -65,6 +70,33 @@ public:
   }
 
 private:
+  /// The offset around which a line is shown: that of the primary mark, if it
+  /// is on this line.
+  uint32_t centre() const {
+    auto found = std::max_element(
+        marks.begin(), marks.end(),
+        [](const Mark& a, const Mark& b) { return a.isPrimary < b.isPrimary; });
+    return found == marks.end() ? 0 : found->begin;
+  }
+
+  /// Leaves of the line what a window may show, and a margin for characters
+  /// that take no column: a thousand errors on one line lay it out as often.
+  void slice() {
+    constexpr size_t bytesOfGlyph = 4;
+    size_t reach = 2 * bytesOfGlyph * size_t(options.columns);
+    if (line.size() <= 2 * reach)
+      return;
+    size_t middle = std::min<size_t>(centre(), line.size());
+    size_t begin = middle - std::min(middle, reach);
+    size_t end = std::min(middle + reach, line.size());
+    window.isSliceOfMore[0] = begin > 0;
+    window.isSliceOfMore[1] = end < line.size();
+    line = line.substr(begin, end - begin);
+    for (Mark& mark : marks)
+      for (uint32_t* offset : {&mark.begin, &mark.end})
+        *offset = uint32_t(std::clamp<size_t>(*offset, begin, end + 1) - begin);
+  }
+
   int columnOf(uint32_t offset) const {
     int column = 0;
     for (const Glyph& glyph : glyphs)
@@ -77,15 +109,11 @@ private:
     for (const Glyph& glyph : glyphs)
       window.total += glyph.width;
     window.end = window.total;
-    if (window.total <= options.columns || marks.empty())
+    if (window.total <= options.columns)
       return;
     int shown = std::max(1, options.columns - 2 * int(elision.size()));
-    // The primary mark, if it is on this line, decides.
-    auto centre = std::max_element(
-        marks.begin(), marks.end(),
-        [](const Mark& a, const Mark& b) { return a.isPrimary < b.isPrimary; });
-    window.begin = std::clamp(columnOf(centre->begin) - shown / 3, 0,
-                              window.total - shown);
+    window.begin =
+        std::clamp(columnOf(centre()) - shown / 3, 0, window.total - shown);
     window.end = window.begin + shown;
   }
 
@@ -188,8 +216,9 @@ private:
     }
   }
 
-  std::vector<Glyph> glyphs;
+  std::string_view line;
   std::vector<Mark> marks;
+  std::vector<Glyph> glyphs;
   const ExcerptOptions& options;
   Window window;
   std::vector<Span> spans;

@@ -201,13 +201,26 @@ note: no place
 }
 
 TEST_F(RenderTest, NeverLosesAMarkOutsideOfTheWindow) {
-  SourceId id = file("X" + std::string(200, 'a') + "Y");
-  engine.report(Kind::RequireFailed, {id, 201, 202}, "message")
-      .label({id, 0, 1}, "far");
+  for (uint32_t length : {200, 20000}) {
+    Engine engine;
+    SourceId id = file("X" + std::string(length, 'a') + "Y");
+    engine.report(Kind::RequireFailed, {id, length + 1, length + 2}, "message")
+        .label({id, 0, 1}, "far");
+    std::string shown = render(engine, sources, {.columns = 60});
+    EXPECT_NE(shown.find("aaY\n"), std::string::npos);
+    EXPECT_NE(shown.find("-"), std::string::npos);
+    EXPECT_NE(shown.find("far"), std::string::npos);
+    EXPECT_NE(shown.find("^"), std::string::npos);
+  }
+}
+
+TEST_F(RenderTest, CutsALongLineBetweenMarkedOnes) {
+  SourceId id = file("a\n" + std::string(500, 'b') + "\nc\n");
+  engine.report(Kind::RequireFailed, {id, 0, 1}, "message")
+      .label({id, 503, 504}, "other");
   std::string shown = text({.columns = 60});
-  EXPECT_NE(shown.find("-"), std::string::npos);
-  EXPECT_NE(shown.find("far"), std::string::npos);
-  EXPECT_NE(shown.find("^"), std::string::npos);
+  EXPECT_NE(shown.find(" 2 | bbb"), std::string::npos);
+  EXPECT_NE(shown.find("bbb...\n"), std::string::npos);
 }
 
 TEST_F(RenderTest, BreaksTextsAtTheTerminalsWidth) {
