@@ -18,6 +18,7 @@
 #include "compiler/passes/InferDims.h"
 #include "compiler/passes/Inputs.h"
 #include "compiler/passes/Names.h"
+#include "compiler/recipe/Format.h"
 
 #include <cassert>
 #include <cmath>
@@ -315,7 +316,12 @@ private:
   }
 
   void dropout(const recipe::Call& call, ir::Op& op) {
-    op.attributes["p"] = real(call, "p");
+    double p = real(call, "p");
+    if (!(p >= 0 && p < 1))
+      engine.report(diag::Kind::InvalidValue, at(call, "p").origin.range,
+                    "`p` = " + recipe::formatValue(at(call, "p"), {}) +
+                        " is not a probability below 1");
+    op.attributes["p"] = p;
     op.attributes["seed"] = recipe.integer("train.seed");
     op.attributes["stream"] = dropouts++;
   }
