@@ -4,7 +4,7 @@
 //    whose caches they are, `data.sequence`), else the hardware.
 // 3. Try changes from the mildest on: each is the recipe compiled anew with a
 //    setting more, so that what is proposed is known to fit and to obey every
-//    other rule of the recipe.
+//    other rule of the recipe. Of an enormous model only a few are tried.
 
 #include "compiler/driver/MemoryFit.h"
 
@@ -41,6 +41,8 @@ private:
 
   Session& session;
   const recipe::Recipe& recipe;
+  /// Ops that may yet be compiled; a compilation takes time in proportion.
+  size_t budget = 60'000;
 };
 
 std::string setting(const char* path, int64_t value) {
@@ -48,6 +50,10 @@ std::string setting(const char* path, int64_t value) {
 }
 
 std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
+  size_t ops = recipe.model.calls.size();
+  if (ops > budget)
+    return std::nullopt;
+  budget -= ops;
   diag::Engine silent; // a refusal is no message to the user
   std::vector<sema::Override> changes;
   for (const std::string& text : settings)

@@ -24,6 +24,15 @@ std::string approximately(double number) {
 } // namespace
 
 void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine) {
+  constexpr size_t mostCalls = 25'000;
+  size_t calls = recipe.model.calls.size();
+  if (calls > mostCalls)
+    engine
+        .report(diag::Kind::InvalidValue, recipe.at("model").origin.range,
+                "a model has at most " + std::to_string(mostCalls) +
+                    " ops, and this one has " + std::to_string(calls))
+        .help("look for a number of layers, or the range of a `for`, that is "
+              "larger than it needs to be");
   constexpr int64_t most = 1'000'000;
   int64_t ranks = recipe.integer("cluster.ranks");
   if (ranks > most)

@@ -1,4 +1,5 @@
-// Best fit over an ordered map; the few blocks of a plan make a scan cheap.
+// Best fit by a second index, by size; blocks of one size are taken from the
+// lowest offset on.
 
 #include "compiler/passes/FreeList.h"
 
@@ -7,44 +8,53 @@
 
 namespace recipec::passes {
 
+void FreeList::add(int64_t offset, int64_t bytes) {
+  bool isNew = blocks.emplace(offset, bytes).second;
+  assert(isNew && "the block is free already");
+  (void)isNew;
+  bySize.emplace(bytes, offset);
+}
+
+void FreeList::remove(std::map<int64_t, int64_t>::iterator block) {
+  bySize.erase({block->second, block->first});
+  blocks.erase(block);
+}
+
 int64_t FreeList::allocate(int64_t bytes) {
-  auto best = blocks.end();
-  for (auto block = blocks.begin(); block != blocks.end(); ++block)
-    if (block->second >= bytes &&
-        (best == blocks.end() || block->second < best->second))
-      best = block;
-  if (best == blocks.end()) {
+  auto best = bySize.lower_bound({bytes, 0});
+  if (best == bySize.end()) {
     // A free block at the top grows by what it lacks.
     bool atTop = !blocks.empty() &&
                  blocks.rbegin()->first + blocks.rbegin()->second == top;
     int64_t offset = atTop ? blocks.rbegin()->first : top;
     if (atTop)
-      blocks.erase(std::prev(blocks.end()));
+      remove(std::prev(blocks.end()));
     top = offset + bytes;
     return offset;
   }
-  auto [offset, size] = *best;
-  blocks.erase(best);
+  auto [size, offset] = *best;
+  remove(blocks.find(offset));
   if (size > bytes)
-    blocks[offset + bytes] = size - bytes;
+    add(offset + bytes, size - bytes);
   return offset;
 }
 
 void FreeList::release(int64_t offset, int64_t bytes) {
-  auto [block, isNew] = blocks.emplace(offset, bytes);
-  assert(isNew && "the block is free already");
-  auto next = std::next(block);
-  if (next != blocks.end() && block->first + block->second == next->first) {
-    block->second += next->second;
-    blocks.erase(next);
+  auto next = blocks.lower_bound(offset);
+  if (next != blocks.end() && offset + bytes == next->first) {
+    bytes += next->second;
+    remove(next);
   }
-  if (block == blocks.begin())
-    return;
-  auto before = std::prev(block);
-  if (before->first + before->second == block->first) {
-    before->second += block->second;
-    blocks.erase(block);
+  auto after = blocks.lower_bound(offset);
+  if (after != blocks.begin()) {
+    auto before = std::prev(after);
+    if (before->first + before->second == offset) {
+      offset = before->first;
+      bytes += before->second;
+      remove(before);
+    }
   }
+  add(offset, bytes);
 }
 
 } // namespace recipec::passes

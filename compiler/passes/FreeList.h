@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace recipec::passes {
 
@@ -18,7 +20,11 @@ public:
   int64_t peak() const { return top; }
 
 private:
+  void add(int64_t offset, int64_t bytes);
+  void remove(std::map<int64_t, int64_t>::iterator block);
+
   std::map<int64_t, int64_t> blocks; // offset → bytes; no two touch
+  std::set<std::pair<int64_t, int64_t>> bySize; // bytes, offset: the same
   int64_t top = 0;
 };
 
