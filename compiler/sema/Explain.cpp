@@ -8,6 +8,7 @@
 #include "compiler/sema/Sweep.h"
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 namespace recipec::sema {
@@ -258,6 +259,7 @@ std::string textOf(const std::vector<PathStep>& path) {
 }
 
 std::optional<Explanation> Explainer::run(const std::vector<PathStep>& path) {
+  assert(!path.empty() && "a path names something");
   Object* root = settings();
   if (!root) {
     engine.append(found);

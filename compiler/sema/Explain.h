@@ -61,8 +61,9 @@ struct Explanation {
   std::vector<Field> fields; // of a record
 };
 
-/// None, with diagnostics, where the recipe has no such path. An explanation
-/// without a value comes with the diagnostics that say why.
+/// None, with diagnostics, where the recipe has no such path, which is not
+/// empty. An explanation without a value comes with the diagnostics that say
+/// why.
 std::optional<Explanation> explain(const SourceMap& sources,
                                    const Request& request,
                                    const std::vector<PathStep>& path,
