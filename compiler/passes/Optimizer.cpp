@@ -193,9 +193,14 @@ void OptimizerPass::layOut(ir::Region& region) {
   region.gradient =
       addValue(base + ".gradient", ValueKind::gradient, wide, dims, unreduced);
   region.gradientPart = region.gradient;
-  if (!sums.empty())
-    region.gradientPart =
-        addValue(base + ".gradient_sum", ValueKind::gradient, wide, dims, part);
+  if (!sums.empty()) {
+    // Scattered first, then completed over the replicas where it lies.
+    ir::Sharding scattered = part;
+    if (!region.shard.empty())
+      scattered.partial = sums - region.shard;
+    region.gradientPart = addValue(base + ".gradient_sum", ValueKind::gradient,
+                                   wide, dims, scattered);
+  }
   region.paramPart = region.param;
   if (!region.shard.empty())
     region.paramPart = addValue(base + ".part", ValueKind::parameter,
