@@ -15,7 +15,6 @@
 #include "compiler/passes/Stages.h"
 
 #include <algorithm>
-#include <cassert>
 #include <map>
 #include <set>
 

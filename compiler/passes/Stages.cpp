@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace recipec::passes {

@@ -13,8 +13,8 @@ namespace reciperun::checkpoint {
 /// Writes every trainable parameter's gradient as the step left it in its
 /// buffer, reduced and before clipping, to a safetensors file with the names
 /// and shapes of Hugging Face (peft's for an adapter). Collective; rank 0
-/// writes. Refused where several data-parallel ranks share the work, since a
-/// sharded optimizer leaves each of them with its own part only.
+/// writes. The caller has gathered what a sharded optimizer leaves to each rank
+/// in parts. Refused where there are several pipeline stages.
 Status dumpGradients(const plan::Plan& plan, const ParameterAccess& access,
                      comm::Communicator& communicator,
                      const std::filesystem::path& path);

@@ -217,9 +217,10 @@ struct Holding {
 };
 
 /// A flat run of trainable parameters that the optimizer treats alike. The
-/// rank's part of `master` starts at coordinate(dp) * elements / dp of the
-/// region when the optimizer is sharded. A parameter's data starts at
-/// (its value's offset - param's offset) / size elements.
+/// rank's part of `master` starts at coordinate(shardAxis) * elements / size
+/// of the region, where `shardAxis` names the ranks that share it. A
+/// parameter's data starts at (its value's offset - param's offset) / size
+/// elements.
 struct Region {
   std::string name;
   int64_t elements = 0; // padded to a multiple of the shards
@@ -227,7 +228,7 @@ struct Region {
   int master = -1;      // flat, this rank's part; f32/f64
   int momentM = -1;     // flat, this rank's part; -1 where the optimizer
   int momentV = -1;     // keeps none
-  /// Axis along which master and moments are sharded; "" when they are whole.
+  /// The group that shares master and moments; "" when they are whole.
   std::string shardAxis;
   std::vector<int> parameters;
 };
