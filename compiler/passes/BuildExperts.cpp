@@ -1,0 +1,161 @@
+// Mixtures of experts in a Graph.
+//
+// 1. A router is a linear to the scores of the experts and a `route`, whose
+//    choices stand for the routing in the model's later calls.
+// 2. A dispatch lays tokens in rows of their experts, an expert's linear has a
+//    weight for each, and a combine brings the rows back to their tokens.
+
+#include "compiler/passes/CallAttributes.h"
+#include "compiler/passes/GraphBuilder.h"
+#include "compiler/passes/InferDims.h"
+
+#include <algorithm>
+
+namespace recipec::passes {
+
+using ir::DimId;
+using ir::OpKind;
+using ir::ValueId;
+
+bool GraphBuilder::isRoutingPlace(OpKind kind, int place) {
+  return place == 1 && (kind == OpKind::Dispatch || kind == OpKind::Combine);
+}
+
+void GraphBuilder::buildRouter(const recipe::Call& call) {
+  ir::Op linear{};
+  linear.kind = OpKind::Linear;
+  linear.layer = call.layer;
+  linear.range = call.range;
+  if (!operands(call, linear))
+    return;
+  const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
+  Routing routing;
+  routing.experts = dimOf(mapping.to[0]);
+  const ir::Dim& experts = module[routing.experts];
+  std::vector<DimId> dims = {
+      ir::addDim(module, scoresDim, experts.size, experts.range)};
+  for (recipe::DimId dim : mapping.from)
+    dims.push_back(dimOf(dim));
+  if (linear.operands.size() == 1)
+    linear.operands.push_back(
+        param(call, std::move(dims), initializer(call), decays(call, true), 1));
+  linear.name = names.make(call.name);
+  addResult(linear, linear.name);
+  if (!inferDims(module, linear, mapping.from.size(), engine))
+    return;
+  ValueId logits = linear.results[0];
+  module.functions[0].ops.push_back(std::move(linear));
+  route(call, logits, std::move(routing));
+}
+
+void GraphBuilder::route(const recipe::Call& call, ValueId logits,
+                         Routing routing) {
+  const std::vector<DimId> lead = {module[logits].dims[0],
+                                   module[logits].dims[1]};
+  routing.choicesPerToken = std::get<int64_t>(at(call, "top_k").data);
+  int64_t sequence = module[lead[1]].size;
+  // A model that answers drops nothing: which tokens stand beside which is
+  // another matter there.
+  routing.limit = !extent.loss ? sequence
+                               : expertLimit(at(call, "capacity"), sequence,
+                                             routing.choicesPerToken,
+                                             module[routing.experts].size);
+  ir::Op op{};
+  op.kind = OpKind::Route;
+  op.layer = call.layer;
+  op.range = call.range;
+  op.attributes = routeAttributes(call);
+  if (routing.limit < sequence)
+    op.attributes["limit"] = routing.limit;
+  op.operands = {logits, input("segments"), ValueId::none, ValueId::none,
+                 ValueId::none};
+  op.name = names.make(call.name + ".choices");
+  addResult(op, op.name);
+  addResult(op, names.make(call.name + ".gates"));
+  op.results.push_back(ValueId::none);
+  if (extent.loss) {
+    op.operands[3] = input("weights");
+    op.operands[4] = input("loss_scale");
+    op.results[2] = lossSum();
+  }
+  routing.choices = op.results[0];
+  routing.gates = op.results[1];
+  DimId choices = ir::constantDim(module, routing.choicesPerToken);
+  for (ValueId result : {routing.choices, routing.gates})
+    module[result].dims = {lead[0], lead[1], choices};
+  module[routing.choices].type = ir::DType::i32;
+  module[routing.gates].type = ir::accumulationType(module.compute);
+  tensorOf(call.result) = routing.choices;
+  routings.emplace(routing.choices, std::move(routing));
+  module.functions[0].ops.push_back(std::move(op));
+}
+
+bool GraphBuilder::dispatch(const recipe::Call& call, ir::Op& op) {
+  bool isWeighted = std::get<bool>(at(call, "weighted").data);
+  op.operands.push_back(isWeighted ? routings.at(op.operands[1]).gates
+                                   : ValueId::none);
+  return true;
+}
+
+void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
+  Routing& routing = routings.at(op.operands[1]);
+  const std::vector<DimId>& x = module[op.operands[0]].dims;
+  DimId places = ir::addDim(module, placesDim,
+                            module[x[0]].size * routing.limit, call.range);
+  module[op.results[0]].dims = {routing.experts, places, x[2]};
+  routing.rows = op.results[1];
+  module[routing.rows].dims = module[routing.choices].dims;
+  module[routing.rows].type = ir::DType::i32;
+  double rows =
+      double(module[places].size) * double(module[routing.experts].size);
+  double choices = double(module[x[0]].size) * double(module[x[1]].size) *
+                   double(routing.choicesPerToken);
+  usedRows[places] = std::min(1.0, choices / rows);
+}
+
+void GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
+                                size_t& contracted) {
+  const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
+  contracted = mapping.from.size();
+  DimId experts =
+      dimOf(std::get<recipe::DimValue>(at(call, "experts").data).dim);
+  bool isStacked = std::get<bool>(at(call, "stacked").data);
+  op.attributes["stacked"] = isStacked;
+  const std::vector<DimId>& x = module[op.operands[0]].dims;
+  auto used = usedRows.find(x.size() > 1 ? x[1] : DimId::none);
+  op.attributes["used"] = used == usedRows.end() ? 1.0 : used->second;
+  std::vector<DimId> outer = dimsOf(isStacked ? mapping.from : mapping.to);
+  std::vector<DimId> inner = dimsOf(isStacked ? mapping.to : mapping.from);
+  std::vector<int64_t> hfShape = groupedShape(outer, outer.size());
+  hfShape.back() = groupedShape(inner, inner.size())[0];
+  std::vector<DimId> dims = {experts};
+  dims.insert(dims.end(), outer.begin(), outer.end());
+  dims.insert(dims.end(), inner.begin(), inner.end());
+  op.operands.push_back(
+      param(call, std::move(dims), initializer(call), decays(call, true), 0));
+  ir::Param& weight = module.params.back();
+  weight.hfShape = std::move(hfShape);
+  if (!isStacked)
+    return;
+  weight.hfShape.insert(weight.hfShape.begin(), module[experts].size);
+  weight.hfName = call.hfName; // a tensor of its own, not of a module
+}
+
+bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
+  const Routing& routing = routings.at(op.operands[1]);
+  if (routing.rows == ValueId::none) {
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`combine` takes back what a `dispatch` sent, and the routing "
+                "`" +
+                    module[routing.choices].name + "` has none before it")
+        .help("call `dispatch` with the same routing first");
+    return false;
+  }
+  bool isWeighted = std::get<bool>(at(call, "weighted").data);
+  op.operands = {op.operands[0], routing.rows,
+                 isWeighted ? routing.gates : ValueId::none};
+  return true;
+}
+
+} // namespace recipec::passes

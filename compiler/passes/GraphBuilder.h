@@ -1,0 +1,119 @@
+// What a Graph is built with: the calls of a traced model turned into ops, one
+// by one. Build.cpp has the algorithm and the dense ops, BuildExperts.cpp those
+// of mixtures of experts.
+
+#ifndef RECIPEC_PASSES_GRAPHBUILDER_H
+#define RECIPEC_PASSES_GRAPHBUILDER_H
+
+#include "compiler/passes/Build.h"
+#include "compiler/passes/Experts.h"
+#include "compiler/passes/Names.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recipec::passes {
+
+class GraphBuilder {
+public:
+  GraphBuilder(const recipe::Recipe& recipe, const Extent& extent,
+               diag::Engine& engine)
+      : recipe(recipe), extent(extent), engine(engine), names(module) {}
+
+  ir::Module run();
+
+private:
+  using DimId = ir::DimId;
+  using OpKind = ir::OpKind;
+  using ValueId = ir::ValueId;
+
+  // ---- the frame
+
+  void header();
+  void dims();
+  /// A model's dimension is never one of ours, whatever its name.
+  DimId ownDim(const recipe::Dim& dim);
+  ValueId input(std::string_view role);
+  ValueId& tensorOf(recipe::TensorId id);
+  DimId dimOf(recipe::DimId id) const;
+  std::vector<DimId> dimsOf(const std::vector<recipe::DimId>& ids) const;
+
+  // ---- parameters
+
+  /// Makes the parameter of a call. `hfDims` says how Hugging Face groups the
+  /// dimensions: how many of the first make its first.
+  ValueId param(const recipe::Call& call, std::vector<DimId> dims,
+                ir::Initializer init, bool decay, size_t hfFirst);
+  std::vector<int64_t> groupedShape(const std::vector<DimId>& dims,
+                                    size_t first) const;
+
+  // ---- calls
+
+  void build(const recipe::Call& call);
+  void buildParameter(const recipe::Call& call);
+  /// The place among a call's operands where a parameter stands; -1: none.
+  static int weightPlace(OpKind kind);
+  /// False when an operand is missing for an error reported before, or is a
+  /// parameter where data is due or the other way about.
+  bool operands(const recipe::Call& call, ir::Op& op);
+  /// Whether a parameter stands where a weight is due, the tokens where ids
+  /// are, and what is computed everywhere else.
+  bool fitsRole(const recipe::Call& call, OpKind kind, int place,
+                ValueId value);
+  /// Adds what a call leaves unsaid: parameters, implicit inputs, attributes.
+  /// False after reporting a weight of other dimensions.
+  bool complete(const recipe::Call& call, ir::Op& op, size_t& contracted);
+  bool linear(const recipe::Call& call, ir::Op& op, size_t& contracted);
+  /// A weight that is given has the dimensions that the call names.
+  bool checkWeight(const recipe::Call& call, ValueId weight,
+                   const std::vector<DimId>& dims);
+  std::string listed(const std::vector<DimId>& dims) const;
+  void attention(const recipe::Call& call, ir::Op& op);
+  void dropout(const recipe::Call& call, ir::Op& op);
+
+  // ---- experts
+
+  static bool isRoutingPlace(OpKind kind, int place);
+  /// A linear to the scores of the experts, and the routing by them.
+  void buildRouter(const recipe::Call& call);
+  void route(const recipe::Call& call, ValueId logits, Routing routing);
+  bool dispatch(const recipe::Call& call, ir::Op& op);
+  /// The results of a dispatch. Each rank has places for all that its tokens
+  /// can ask for; sharding makes them places of a layout.
+  void layRows(const recipe::Call& call, ir::Op& op);
+  void expertLinear(const recipe::Call& call, ir::Op& op, size_t& contracted);
+  bool combine(const recipe::Call& call, ir::Op& op);
+
+  // ---- names and results
+
+  /// The call's name; without one it is made of an operand's: that of the only
+  /// operand and the op, or the last operand's scope and the op.
+  std::string nameOf(const recipe::Call& call, const ir::Op& op) const;
+  void results(ir::Op& op);
+  void addResult(ir::Op& op, std::string name);
+
+  // ---- the end
+
+  void output();
+  void loss(ValueId logits);
+  /// The loss, to which also the routers add.
+  ValueId lossSum();
+  ValueId lossOp(OpKind kind, const char* name, std::vector<ValueId> operands,
+                 ValueId result = ValueId::none);
+
+  const recipe::Recipe& recipe;
+  const Extent& extent;
+  diag::Engine& engine;
+  ir::Module module;
+  Names names;
+  std::vector<DimId> modelDims;
+  std::vector<ValueId> tensors; // by TensorId; none after an error
+  int64_t dropouts = 0;
+  std::map<ValueId, Routing> routings; // by their choices
+  std::map<DimId, double> usedRows;    // by places: the share that tokens take
+};
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_GRAPHBUILDER_H
