@@ -109,18 +109,35 @@ private:
   /// Ranks that exchange heads for tokens get as many of each attention's
   /// heads, whatever their dimension is called.
   void checkExchange() {
-    if (size("cp_a2a") == 1)
-      return;
     for (const ir::Op& op : graph.functions[0].ops)
-      for (size_t i = 0; op.kind == ir::OpKind::Attention && i < 2; ++i)
-        if (!checkHeads(graph[op.operands[i]].dims[2]))
-          return;
+      if (op.kind == ir::OpKind::Attention && !checkExchange(op))
+        return;
   }
 
-  bool checkHeads(DimId heads) {
+  bool checkExchange(const ir::Op& attention) {
+    if (!layout.hasExchange(attention.layer))
+      return reportUnlisted(attention);
+    int64_t ranks = size(layout.exchangeOf(attention.layer).heads);
+    return ranks == 1 ||
+           (checkHeads(graph[attention.operands[0]].dims[2], ranks) &&
+            checkHeads(graph[attention.operands[1]].dims[2], ranks));
+  }
+
+  /// A model may have more layers than its field `layers` says.
+  bool reportUnlisted(const ir::Op& attention) {
+    engine
+        .report(diag::Kind::InvalidValue, layout.exchangesRange,
+                "`cp_comm` lists " + std::to_string(layout.exchanges.size()) +
+                    " layers, and `" + attention.name + "` is in none of them")
+        .note("the model attends here", attention.range)
+        .help("write one way for all layers");
+    return false;
+  }
+
+  bool checkHeads(DimId heads, int64_t ranks) {
     std::vector<DimId> split = splitBy("tp", layout.dims);
     bool isSplit = std::find(split.begin(), split.end(), heads) != split.end();
-    int64_t parts = size("cp_a2a") * (isSplit ? size("tp") : 1);
+    int64_t parts = ranks * (isSplit ? size("tp") : 1);
     if (graph[heads].size % parts == 0)
       return true;
     engine

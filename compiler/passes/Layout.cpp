@@ -24,6 +24,26 @@ axesOf(const ir::Module& module,
   return axes;
 }
 
+/// How `cp_comm` says it: heads along all of `cp` with `"a2a"`, along a part of
+/// it with `"a2a+p2p"`.
+Exchange exchangeOf(const recipe::Value& value) {
+  const auto& how = std::get<std::string>(value.data);
+  return {how == "a2a"       ? "cp"
+          : how == "a2a+p2p" ? "cp_a2a"
+                             : "",
+          how == "p2p" || how == "a2a+p2p"};
+}
+
+std::vector<Exchange> exchangesOf(const recipe::Value& value) {
+  const auto* list = std::get_if<recipe::List>(&value.data);
+  if (!list)
+    return {exchangeOf(value)};
+  std::vector<Exchange> exchanges;
+  for (const recipe::Value& layer : *list)
+    exchanges.push_back(exchangeOf(layer));
+  return exchanges;
+}
+
 } // namespace
 
 Layout layoutOf(const recipe::Recipe& recipe) {
@@ -36,8 +56,9 @@ Layout layoutOf(const recipe::Recipe& recipe) {
                                       : std::get<bool>(sequence.data);
   if (isParallel)
     layout.residual = {{"sequence", "tp"}};
-  const std::string& exchange = recipe.string("parallel.cp_comm");
-  layout.isRing = exchange == "p2p" || exchange == "a2a+p2p";
+  const recipe::Value& exchange = recipe.at("parallel.cp_comm");
+  layout.exchanges = exchangesOf(exchange);
+  layout.exchangesRange = exchange.origin.range;
   return layout;
 }
 

@@ -41,7 +41,7 @@ AxisSet splitOf(const std::vector<AxisSet>& dims) {
 class Sharder {
 public:
   Sharder(ir::Module& module, const Layout& layout)
-      : module(module), axes(resolve(module, layout)), isRing(layout.isRing),
+      : module(module), layout(layout), axes(resolve(module, layout)),
         names(module), forms(module.values.size()) {}
 
   void run() {
@@ -397,17 +397,18 @@ private:
   }
 
   /// Heads may be split where query and key heads are split alike. Ranks that
-  /// share the sequence exchange heads for tokens along the axes of `cp_a2a`;
-  /// along the others each keeps its queries, and gets all keys and values with
-  /// their tokens, at once or in turn. The result goes back to where the
-  /// queries came from.
+  /// share the sequence exchange heads for tokens along the axes that the
+  /// layout says; along the others each keeps its queries, and gets all keys
+  /// and values with their tokens, at once or in turn. The result goes back to
+  /// where the queries came from.
   void attention(Op& op) {
     std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
     std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
-    AxisSet exchanged = q[1] & ir::axesOf(module, "cp_a2a");
+    const Exchange& exchange = layout.exchangeOf(op.layer);
+    AxisSet exchanged = q[1] & ir::axesOf(module, exchange.heads);
     AxisSet parts = q[1] - exchanged;
     AxisSet heads = (q[2] & k[2]) | exchanged;
-    if (isRing && !parts.empty()) {
+    if (exchange.isRing && !parts.empty()) {
       op.kind = OpKind::RingAttention;
       op.group = parts;
       op.operands.resize(5);
@@ -567,8 +568,8 @@ private:
   }
 
   ir::Module& module;
+  const Layout& layout;
   DimAxes axes;
-  bool isRing;
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
   std::vector<Op> out;

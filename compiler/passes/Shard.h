@@ -13,6 +13,14 @@
 
 namespace recipec::passes {
 
+/// How a layer's attention sees the other ranks' part of the sequence: heads
+/// are exchanged for tokens along a degree, and along what it leaves of `cp`
+/// keys go round or are gathered.
+struct Exchange {
+  std::string heads; // the degree; empty: heads stay where they are
+  bool isRing = false;
+};
+
 /// Which degrees split which dimensions.
 struct Layout {
   /// Dimension name → degree, wherever the dimension occurs: `batch` → dp,
@@ -22,9 +30,17 @@ struct Layout {
   /// entry of `dims` splits along its axes: `sequence` → tp under sequence
   /// parallelism.
   std::vector<std::pair<std::string, std::string>> residual;
-  /// Whether keys go round the ranks that share a sequence, or are gathered;
-  /// along the axes of `cp_a2a` heads are exchanged in either case.
-  bool isRing = false;
+  /// By layer; or one for all of them.
+  std::vector<Exchange> exchanges = {{}};
+  SourceRange exchangesRange; // of the setting in the user's text
+
+  bool hasExchange(int layer) const {
+    return exchanges.size() == 1 ||
+           (layer >= 0 && size_t(layer) < exchanges.size());
+  }
+  const Exchange& exchangeOf(int layer) const {
+    return exchanges[exchanges.size() == 1 ? 0 : size_t(layer)];
+  }
 };
 
 /// The layout that `parallel` asks for.
