@@ -1,0 +1,141 @@
+"""Compares the activations that a plan keeps with the published formulas.
+
+published_activations.py RECIPEC RECIPE
+
+Korthikanti et al. 2022 (arXiv 2205.05198) count, for a decoder layer of a GPT in
+16-bit floats, s tokens by b sequences by h wide, a heads, over t ranks:
+
+    tensor parallelism alone      s*b*h * (10 + 24/t + 5*a*s/(h*t))    equation 2
+    with sequence parallelism     s*b*h * (34 + 5*a*s/h) / t           equation 4
+    attention computed again      s*b*h * 34 / t                       equation 6
+    all computed again            s*b*h * 2 / t
+
+and p - i micro-batches in flight on stage i of 1F1B, on the first stage of the
+interleaved schedule p*v + p - 1 chunks (section 4.2.3). Every term that a plan
+has otherwise is named in DIFFERENCES; with these the bytes are equal.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+S, B, H, A, LAYERS = 2048, 4, 6144, 64, 8
+SBH = S * B * H
+
+# What is not as published: name, bytes by (ranks that share a sequence's tokens,
+# ranks that share heads).
+DIFFERENCES = {
+    "masks of dropout: functions of a token's place, drawn again":
+        lambda tokens, heads: -2 * SBH // tokens,
+    "softmax and its dropout: attention by tiles keeps none of it":
+        lambda tokens, heads: -5 * A * S * S * B // heads,
+    "log of the softmax's sums, fp32":
+        lambda tokens, heads: 4 * A * S * B // heads,
+    "reciprocal deviations of two norms, fp32":
+        lambda tokens, heads: 2 * 4 * S * B // tokens,
+    "places of a rank's tokens for two dropouts, where they are shared out":
+        lambda tokens, heads: 2 * 4 * S * B // tokens if tokens > 1 else 0,
+}
+SAVED_BY_RECOMPUTE = {
+    # Attention by tiles keeps its result and its sums; they go, the rest stays.
+    "selective": lambda tokens, heads: (2 * SBH + 4 * A * S * B) // heads,
+}
+BYTES = {"bf16": 2, "f32": 4, "i32": 4}
+
+
+def published(tokens, heads):
+    return (10 * SBH // tokens + (24 * SBH + 5 * A * S * S * B) // heads)
+
+
+def plan(recipec, recipe, settings):
+    command = [recipec, "plan", recipe]
+    for path, value in settings.items():
+        command += ["--set", f"{path}={value}"]
+    return json.loads(subprocess.run(command, check=True,
+                                     stdout=subprocess.PIPE).stdout)
+
+
+def kept(stage):
+    """Bytes a micro-batch and copies, by layer, of what waits for its backward.
+
+    A layer's result belongs to the layer that reads it; the places of tokens
+    are told from each other by number alone and are spread over the layers.
+    """
+    layers, places = {}, []
+    for buffer in stage["buffers"]:
+        copies = buffer.get("slots", 1)
+        if copies == 1 or buffer["name"].startswith("d."):
+            continue
+        size = BYTES[buffer["dtype"]]
+        for extent in buffer["shape"]:
+            size *= extent
+        layer = re.match(r"layers\.(\d+)\.(.*)", buffer["name"])
+        if layer:
+            entry = layers.setdefault(int(layer[1]), {})
+            entry[layer[2]] = (size, copies)
+        elif buffer["name"].startswith("places."):
+            places.append(size)
+    whole = {n: parts for n, parts in layers.items() if len(parts) > 1}
+    result = {n: (sum(size for size, _ in parts.values())
+                  + sum(places) // len(whole),
+                  max(copies for _, copies in parts.values()))
+              for n, parts in whole.items()}
+    # Where only the results of layers stay, no layer has more than one part.
+    return result or {n: next(iter(parts.values()))
+                      for n, parts in layers.items()}
+
+
+def compare(name, stages, layer_bytes, in_flight):
+    failures = 0
+    for number, stage in enumerate(stages[:-1]):
+        for layer, (size, copies) in sorted(kept(stage).items()):
+            if layer * len(stages) // LAYERS != number:
+                continue  # the stage's input, which it holds for the next too
+            right = size == layer_bytes and copies == in_flight(number)
+            failures += not right
+            print(f"{name}: stage {number} layer {layer}: {size} bytes a "
+                  f"micro-batch, {copies} in flight"
+                  + ("" if right else f"; expected {layer_bytes}, "
+                                      f"{in_flight(number)}: FAILED"))
+    return failures
+
+
+def main():
+    recipec, recipe = sys.argv[1:]
+    failures = 0
+    layouts = {
+        "one rank a stage": ({"parallel.tp": 1, "cluster.ranks": 4}, 1, 1),
+        "tp": ({"parallel.sequence": "false"}, 1, 8),
+        "tp and sequence": ({}, 8, 8),
+    }
+    for name, (settings, tokens, heads) in layouts.items():
+        expected = published(tokens, heads)
+        print(f"{name}: published {expected}")
+        for what, difference in DIFFERENCES.items():
+            amount = difference(tokens, heads)
+            expected += amount
+            print(f"  {amount:+} {what}")
+        stages = plan(recipec, recipe, settings)["stages"]
+        failures += compare(name, stages, expected, lambda i: 4 - i)
+        again = SAVED_BY_RECOMPUTE["selective"](tokens, heads)
+        stages = plan(recipec, recipe, {
+            **settings, "memory.recompute": '"selective"'})["stages"]
+        failures += compare(f"{name}, selective", stages, expected - again,
+                            lambda i: 4 - i)
+        stages = plan(recipec, recipe, {
+            **settings, "memory.recompute": '"full"'})["stages"]
+        failures += compare(f"{name}, full", stages, 2 * SBH // tokens,
+                            lambda i: 4 - i)
+
+    # A chunk's copies are its own, so that the first stage has room for one chunk
+    # more than are in flight at once.
+    stages = plan(recipec, recipe, {"parallel.vp": 2})["stages"]
+    copies = sum(copies for _, copies in kept(stages[0]).values())
+    most = 4 * 2 + 4 - 1
+    print(f"interleaved: copies of {copies} chunks, published {most} and one")
+    failures += copies != most + 1
+    return 1 if failures else 0
+
+
+sys.exit(main())
