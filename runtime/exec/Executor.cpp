@@ -89,12 +89,16 @@ const plan::Schedule* Executor::findSchedule(std::string_view name) const {
 
 Status Executor::run(const plan::Schedule& schedule, const Load& load) {
   for (const plan::Step& step : schedule.steps) {
+    if (observer)
+      observer->beginsStep(step);
     if (step.kind == plan::Step::Kind::load)
       RECIPERUN_TRY(load(step.microBatch));
     else if (step.kind == plan::Step::Kind::run)
       RECIPERUN_TRY(run(step.function, step.microBatch));
     else
       RECIPERUN_TRY(transfer(step));
+    if (observer)
+      observer->endsStep(step);
   }
   return Status::ok();
 }
@@ -135,12 +139,16 @@ Status Executor::run(int function, int microBatch) {
   assert(!all.empty() && "a function that no schedule runs");
   const std::vector<Call>& resolved = all[size_t(microBatch) % all.size()];
   for (const Call& call : resolved) {
+    if (observer)
+      observer->beginsOp(*call.op, call.inputs);
     Status status = call.kernel ? perform(call) : communicate(call);
     if (!status)
       return status.withContext(
           "op `" + call.op->name + "` (" + plan::opName(call.op->kind) +
           ") of `" + plan.functions[size_t(function)].name + "` on rank " +
           std::to_string(communicator.rank()));
+    if (observer)
+      observer->endsOp(*call.op, call.outputs);
   }
   return Status::ok();
 }

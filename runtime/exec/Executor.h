@@ -10,6 +10,7 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/device/KernelTable.h"
+#include "runtime/exec/Observer.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
@@ -47,6 +48,10 @@ public:
   /// The schedule of that name, null where the plan has none.
   const plan::Schedule* findSchedule(std::string_view name) const;
 
+  /// Tells the observer, which outlives its time here, of all that is run from
+  /// now on; null for none.
+  void setObserver(Observer* follower) { observer = follower; }
+
 private:
   struct Call {
     const plan::Op* op;
@@ -73,6 +78,7 @@ private:
   memory::Arena& arena;
   comm::Communicator& communicator;
   device::CpuContext& context;
+  Observer* observer = nullptr;
   /// By function, then by the micro-batch modulo the function's period; empty
   /// where nothing runs the function.
   std::vector<std::vector<std::vector<Call>>> calls;

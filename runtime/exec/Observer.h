@@ -1,0 +1,29 @@
+// Somebody who follows what an executor does: how long it takes, what comes out
+// of it. An observer changes nothing.
+
+#ifndef RECIPERUN_EXEC_OBSERVER_H
+#define RECIPERUN_EXEC_OBSERVER_H
+
+#include "runtime/device/Tensor.h"
+#include "runtime/plan/Plan.h"
+
+#include <span>
+
+namespace reciperun::exec {
+
+class Observer {
+public:
+  virtual ~Observer() = default;
+
+  /// A step of a schedule begins, and is over.
+  virtual void beginsStep(const plan::Step&) {}
+  virtual void endsStep(const plan::Step&) {}
+  /// An op of a function begins, and is over, with the buffers that it reads
+  /// and writes.
+  virtual void beginsOp(const plan::Op&, std::span<const device::Tensor>) {}
+  virtual void endsOp(const plan::Op&, std::span<const device::Tensor>) {}
+};
+
+} // namespace reciperun::exec
+
+#endif // RECIPERUN_EXEC_OBSERVER_H
