@@ -105,6 +105,9 @@ Expected<OutputFile> OutputFile::create(const std::filesystem::path& path) {
                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.descriptor.isOpen())
     return systemError("write", file.partialPath(), errno);
+  // Not every file system has this; then all bytes go through the cache.
+  file.direct = Descriptor(
+      ::open(file.partialPath().c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
   return file;
 }
 
@@ -113,14 +116,25 @@ OutputFile::~OutputFile() {
     unlink(partialPath().c_str());
 }
 
+/// How many of the next bytes can be written around the cache.
+size_t OutputFile::bytesAroundCache(std::span<const std::byte> data) const {
+  const bool isAligned =
+      size_t(offset) % unitBytes == 0 &&
+      reinterpret_cast<uintptr_t>(data.data()) % unitBytes == 0;
+  return direct.isOpen() && isAligned ? data.size() / unitBytes * unitBytes : 0;
+}
+
 Status OutputFile::append(std::span<const std::byte> data) {
   while (!data.empty()) {
-    ssize_t put =
-        write(descriptor.get(), data.data(), std::min(data.size(), pieceBytes));
+    size_t around = bytesAroundCache(data);
+    const Descriptor& to = around ? direct : descriptor;
+    size_t bytes = std::min(around ? around : data.size(), pieceBytes);
+    ssize_t put = pwrite(to.get(), data.data(), bytes, offset);
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
       return systemError("write", partialPath(), errno);
+    offset += put;
     data = data.subspan(static_cast<size_t>(put));
   }
   return Status::ok();

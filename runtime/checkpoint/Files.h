@@ -55,8 +55,16 @@ private:
 
 /// A file that is written from front to back. It grows as `PATH.partial` and
 /// gets its name by `commit`; without it, it is removed.
+///
+/// Whole units of memory at a multiple of `unitBytes` that come to lie at one
+/// in the file go to the disk around the system's cache where the file system
+/// can (O_DIRECT of open(2)): filling the cache with a checkpoint takes time
+/// from the cores that train.
 class OutputFile {
 public:
+  /// What devices and file systems ask of memory and offsets, or a multiple.
+  static constexpr size_t unitBytes = 4096;
+
   static Expected<OutputFile> create(const std::filesystem::path& path);
   OutputFile(OutputFile&&) noexcept = default;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -70,9 +78,12 @@ public:
 private:
   OutputFile() = default;
   std::filesystem::path partialPath() const;
+  size_t bytesAroundCache(std::span<const std::byte> data) const;
 
   std::filesystem::path where;
   Descriptor descriptor;
+  Descriptor direct; // not open where the file system always uses the cache
+  int64_t offset = 0;
 };
 
 /// The whole of a small file; fails above `limit` bytes.

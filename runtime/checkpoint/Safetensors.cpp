@@ -16,7 +16,8 @@ constexpr int64_t lengthBytes = 8;
 /// The limit of the format's own reader; no model comes near it.
 constexpr int64_t maxHeaderBytes = 100'000'000;
 
-/// The JSON of a header, padded so that the data starts at a multiple of 8.
+/// The JSON of a header, padded with spaces, as the format allows, so that the
+/// data starts where OutputFile can write it around the system's cache.
 std::string headerText(const std::vector<TensorSpec>& specs) {
   nlohmann::ordered_json json;
   // Some readers refuse files that do not say which framework's layout they
@@ -32,7 +33,8 @@ std::string headerText(const std::vector<TensorSpec>& specs) {
     offset = end;
   }
   std::string text = json.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');
+  constexpr size_t unit = OutputFile::unitBytes;
+  text.append((unit - (lengthBytes + text.size()) % unit) % unit, ' ');
   return text;
 }
 

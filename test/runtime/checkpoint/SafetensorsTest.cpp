@@ -2,6 +2,7 @@
 // damage of every kind, and the writer's bytes.
 
 #include "runtime/checkpoint/Safetensors.h"
+#include "runtime/memory/Arena.h"
 
 #include "TestFolder.h"
 
@@ -161,10 +162,33 @@ TEST(Safetensors, WritesTheFormat) {
       R"({"__metadata__":{"format":"pt"},)"
       R"("w":{"dtype":"BF16","shape":[2,1],"data_offsets":[0,4]},)"
       R"("s":{"dtype":"F32","shape":[],"data_offsets":[4,8]}})";
-  header.append((8 - header.size() % 8) % 8, ' ');
+  header.append(OutputFile::unitBytes - 8 - header.size(), ' ');
   EXPECT_EQ(readBytes(folder / "x.safetensors"),
             safetensorsBytes(header, data));
   EXPECT_EQ(folder.names(), std::vector<std::string>{"x.safetensors"});
+}
+
+// Of three pieces the second can go around the system's cache, the others lie
+// wrong in memory or in the file.
+TEST(Safetensors, WritesPiecesOfAnyAlignment) {
+  constexpr size_t unit = OutputFile::unitBytes;
+  constexpr int64_t pieces[] = {unit, 3 * unit + 100, 5 * unit};
+  TestFolder folder;
+  auto writer = SafetensorsWriter::create(folder / "x.safetensors",
+                                          {{"w", "U8", {9 * unit + 100}}});
+  ASSERT_TRUE(writer) << writer.message();
+  auto arena = memory::Arena::allocate(8 * unit);
+  ASSERT_TRUE(arena) << arena.message();
+  std::string expected;
+  for (int piece = 0; piece < 3; ++piece) {
+    std::byte* data = arena->base() + (piece == 1 ? 0 : 64);
+    for (int64_t i = 0; i < pieces[piece]; ++i)
+      data[i] = std::byte((i * 7 + piece) % 251);
+    expected.append(reinterpret_cast<const char*>(data), pieces[piece]);
+    ASSERT_TRUE(writer->append({data, size_t(pieces[piece])}));
+  }
+  ASSERT_TRUE(writer->finish());
+  EXPECT_EQ(readBytes(folder / "x.safetensors").substr(unit), expected);
 }
 
 TEST(Safetensors, AnAbandonedFileLeavesNothing) {
