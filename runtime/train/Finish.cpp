@@ -3,13 +3,36 @@
 #include "runtime/train/Training.h"
 
 #include "runtime/plan/Mesh.h"
+#include "runtime/train/Host.h"
 
 #include "runtime/checkpoint/GradientDump.h"
 #include "runtime/checkpoint/HuggingFaceExport.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <limits>
+#include <vector>
 
 namespace reciperun::train {
+namespace {
+
+/// `arena 64 bytes, planned 64; peak of a rank 1.0 MiB, predicted 1.0 MiB`.
+std::string memoryText(const plan::MemoryTable& planned, int64_t largest,
+                       int64_t smallest, int64_t peak) {
+  double apart = planned.total > 0 ? 100.0 * double(peak - planned.total) /
+                                         double(planned.total)
+                                   : 0;
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%+.1f %%", apart);
+  std::string bytes = std::to_string(largest);
+  if (smallest != largest)
+    bytes = std::to_string(smallest) + " to " + bytes;
+  return "arena " + bytes + " bytes, planned " + std::to_string(planned.arena) +
+         "; peak of a rank " + bytesText(peak) + ", predicted " +
+         bytesText(planned.total) + " (" + percent + ")";
+}
+
+} // namespace
 
 Status Training::finish() {
   const std::string& directory = plan.exchange.hf;
@@ -51,24 +74,44 @@ Status Training::gatherGradients() {
 }
 
 Status Training::dumpGradients(const std::string& path) {
+  for (const plan::Holding& holding : plan.holdings)
+    if (plan.parameters[size_t(holding.parameter)].trainable &&
+        holding.gradient < 0)
+      return Status::error("gradients are dumped where ranks keep them whole; "
+                           "compile with `--set parallel.shard=\"optimizer\"`");
   RECIPERUN_TRY(gatherGradients());
   checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base());
   return checkpoint::dumpGradients(plan, access, communicator, path);
 }
 
+/// One line a stage: the arenas that its ranks took beside the plan's, and the
+/// fullest of their processes beside the prediction.
 Status Training::reportMemory() {
-  RECIPERUN_TRY(shareState());
+  const size_t stages = std::max<size_t>(plan.stages.size(), 1);
+  constexpr size_t values = 3; // largest arena, smallest one negated, peak
+  std::vector<int64_t> taken(stages * values,
+                             std::numeric_limits<int64_t>::min());
+  int64_t* mine =
+      &taken[values *
+             size_t(plan::coordinate(plan.mesh, communicator.rank(), "pp"))];
+  mine[0] = arena.bytes();
+  mine[1] = -arena.bytes();
+  mine[2] = peakBytes();
+  const int64_t shape[] = {int64_t(taken.size())};
+  exec::Tensor view{taken.data(), plan::DType::i64, shape};
+  RECIPERUN_TRY(
+      communicator.allReduce(comm::world, view, view, comm::Reduction::max));
   if (!isRoot())
     return Status::ok();
-  int64_t predicted = plan.memory.total;
-  double difference =
-      predicted > 0 ? 100.0 * double(peak - predicted) / double(predicted) : 0;
-  char percent[32];
-  std::snprintf(percent, sizeof percent, "%+.1f %%", difference);
-  progress->line("memory: arena " + std::to_string(arena.bytes()) +
-                 " bytes, planned " + std::to_string(plan.memory.arena) +
-                 "; peak of a rank " + bytesText(peak) + ", predicted " +
-                 bytesText(predicted) + " (" + percent + ")");
+  for (size_t stage = 0; stage < stages; ++stage) {
+    const int64_t* found = &taken[values * stage];
+    std::string where =
+        stages == 1 ? "memory" : "memory of stage " + std::to_string(stage);
+    const plan::MemoryTable& planned =
+        plan.stages.empty() ? plan.memory : plan.stages[stage].memory;
+    progress->line(where + ": " +
+                   memoryText(planned, found[0], -found[1], found[2]));
+  }
   return Status::ok();
 }
 
