@@ -8,6 +8,7 @@
 #include "compiler/ir/Verify.h"
 #include "compiler/passes/Accumulate.h"
 #include "compiler/passes/Adapt.h"
+#include "compiler/passes/Balance.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckDivisibility.h"
 #include "compiler/passes/CheckLowered.h"
@@ -107,6 +108,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   for (ir::Module& stage : stages)
     passes::addOptimizer(stage, recipe);
   verify(stages, "optimizer");
+  for (ir::Module& stage : stages)
+    passes::addBalancing(stage);
+  verify(stages, "balance");
   passes::addSchedules(stages, recipe);
   verify(stages, "schedule");
   verifySchedules(stages);

@@ -153,6 +153,8 @@ plan::Parameter Emitter::parameter(const ir::Module& module,
   made.init = {param.init.kind, param.init.scale};
   made.trainable = param.trainable;
   made.adapter = param.adapter;
+  if (value.type != module.compute)
+    made.type = planType(value.type);
   made.hfName = param.hfName;
   made.hfShape = param.hfShape;
   made.loraScale = param.loraScale;
@@ -305,6 +307,7 @@ void Emitter::hostBuffers(plan::Stage& made) const {
   in.step = bound("step");
   made.outputs.loss = bound("loss");
   made.outputs.normSquared = bound("norm_squared");
+  made.outputs.dropped = bound("dropped");
 }
 
 void Emitter::buckets() {

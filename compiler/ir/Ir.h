@@ -169,6 +169,9 @@ struct Param {
   bool trainable = true;
   bool decay = true;    // weight decay applies
   bool adapter = false; // made by an adapter
+  /// Moved by each step, though by no gradient: the bias that balances experts.
+  /// Every rank has all of it.
+  bool balances = false;
   std::string hfName;
   std::vector<int64_t> hfShape;
   ParamId loraA = ParamId::none; // of the matrix that is adapted

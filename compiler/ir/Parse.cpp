@@ -337,6 +337,7 @@ private:
     param.trainable = !takeWord("frozen");
     param.decay = !takeWord("no_decay");
     param.adapter = takeWord("adapter");
+    param.balances = takeWord("balances");
     if (takeWord("gradient"))
       param.gradient = reference();
     if (takeWord("lora"))

@@ -229,6 +229,8 @@ private:
       out += " no_decay";
     if (param.adapter)
       out += " adapter";
+    if (param.balances)
+      out += " balances";
     if (param.gradient != ValueId::none) {
       out += " gradient ";
       reference(param.gradient);

@@ -232,6 +232,7 @@ private:
     case OpKind::SwigluBackward:
       return elementwise(op);
     case OpKind::Route:
+    case OpKind::BalanceExperts:
     case OpKind::RouteBackward:
     case OpKind::Dispatch:
     case OpKind::DispatchBackward:

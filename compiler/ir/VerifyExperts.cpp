@@ -23,6 +23,9 @@ public:
       expectSame(op.operands[0], op.operands[3]);
       expectSame(op.operands[1], op.results[0]);
       break;
+    case OpKind::BalanceExperts:
+      balance();
+      break;
     case OpKind::Dispatch:
       expectWhole();
       experts(op.operands[0], op.results[0], op.results[1]);
@@ -92,9 +95,15 @@ private:
     expectPrefix(op.operands[0], op.operands[1]);
     expectPrefix(op.results[0], op.operands[1]);
     expectSame(op.results[0], op.results[1]);
-    if (op.results[2] != ValueId::none)
-      expect((partial(op.results[2]) & splitOf(logits)) == splitOf(logits),
-             "the partial sum is not that of the loss");
+    for (size_t sum : {2, 3, 4})
+      if (op.results[sum] != ValueId::none)
+        expect((partial(op.results[sum]) & splitOf(logits)) == splitOf(logits),
+               "a sum over tokens is not a partial one");
+  }
+
+  void balance() {
+    expectWhole();
+    expectSame(op.operands[0], op.results[0]);
   }
 
   /// Tokens [b, s, h] lie in rows [experts, places, h] of the same ranks.

@@ -379,17 +379,24 @@ void GraphBuilder::loss(ValueId logits) {
 }
 
 ValueId GraphBuilder::lossSum() {
-  auto bound = module.bindings.find("loss");
+  return boundSum("loss", {});
+}
+
+ValueId GraphBuilder::sum(const std::string& name, std::vector<DimId> dims) {
+  return ir::addValue(module, {names.make(name),
+                               ir::ValueKind::state,
+                               ir::DType::f64,
+                               std::move(dims),
+                               {},
+                               recipe.range});
+}
+
+ValueId GraphBuilder::boundSum(const std::string& role,
+                               std::vector<DimId> dims) {
+  auto bound = module.bindings.find(role);
   if (bound != module.bindings.end())
     return bound->second;
-  ValueId sum = ir::addValue(module, {names.make("loss"),
-                                      ir::ValueKind::state,
-                                      ir::DType::f64,
-                                      {},
-                                      {},
-                                      recipe.range});
-  module.bindings["loss"] = sum;
-  return sum;
+  return module.bindings[role] = sum(role, std::move(dims));
 }
 
 ValueId GraphBuilder::lossOp(OpKind kind, const char* name,

@@ -8,6 +8,7 @@
 #include "compiler/passes/CallAttributes.h"
 #include "compiler/passes/GraphBuilder.h"
 #include "compiler/passes/InferDims.h"
+#include "compiler/recipe/Format.h"
 
 #include <algorithm>
 
@@ -72,11 +73,15 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   op.name = names.make(call.name + ".choices");
   addResult(op, op.name);
   addResult(op, names.make(call.name + ".gates"));
-  op.results.push_back(ValueId::none);
+  op.results.resize(5, ValueId::none);
+  DimId scores = module[logits].dims[2];
+  if (std::get<bool>(at(call, "correction").data))
+    op.operands[2] = correction(call, scores);
   if (extent.loss) {
     op.operands[3] = input("weights");
     op.operands[4] = input("loss_scale");
     op.results[2] = lossSum();
+    countChoices(call, scores, op);
   }
   routing.choices = op.results[0];
   routing.gates = op.results[1];
@@ -88,6 +93,45 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   tensorOf(call.result) = routing.choices;
   routings.emplace(routing.choices, std::move(routing));
   module.functions[0].ops.push_back(std::move(op));
+}
+
+ValueId GraphBuilder::correction(const recipe::Call& call, DimId scores) {
+  ir::Param param;
+  param.name = names.make(call.name + ".correction");
+  param.init = {"zeros", 0};
+  param.trainable = false;
+  param.decay = false;
+  param.balances = true;
+  param.hfName = call.hfName + ".e_score_correction_bias";
+  param.hfShape = {module[scores].size};
+  // Steps are far smaller than what the compute type may tell apart.
+  param.value = ir::addValue(module, {param.name,
+                                      ir::ValueKind::parameter,
+                                      ir::DType::f32,
+                                      {scores},
+                                      {},
+                                      call.range});
+  module.params.push_back(std::move(param));
+  return module.params.back().value;
+}
+
+/// How many tokens chose each expert is for the bias, which stays what it is
+/// beside an adapter.
+void GraphBuilder::countChoices(const recipe::Call& call, DimId scores,
+                                ir::Op& op) {
+  if (op.operands[2] != ValueId::none && recipe.at("adapter").isNone()) {
+    double rate = real(call, "correction_rate");
+    if (!(rate >= 0))
+      engine.report(diag::Kind::InvalidValue,
+                    at(call, "correction_rate").origin.range,
+                    "`correction_rate` = " +
+                        recipe::formatValue(at(call, "correction_rate"), {}) +
+                        " is below 0");
+    op.attributes["correction_rate"] = rate;
+    op.results[3] = sum(call.name + ".load", {scores});
+  }
+  if (op.attributes.contains("limit"))
+    op.results[4] = boundSum("dropped", {ir::constantDim(module, 2)});
 }
 
 bool GraphBuilder::dispatch(const recipe::Call& call, ir::Op& op) {

@@ -127,11 +127,10 @@ struct Feature {
 };
 
 constexpr Feature features[] = {
-    {"linear", "bias", isNotTrue},       {"rmsnorm", "centered", isNotTrue},
-    {"rope", "scaling", isNoYarn},       {"rope", "fraction", isWhole},
-    {"rope", "interleaved", isNotTrue},  {"attention", "window", isNone},
-    {"attention", "chunk", isNone},      {"attention", "softcap", isNone},
-    {"router", "correction", isNotTrue},
+    {"linear", "bias", isNotTrue},      {"rmsnorm", "centered", isNotTrue},
+    {"rope", "scaling", isNoYarn},      {"rope", "fraction", isWhole},
+    {"rope", "interleaved", isNotTrue}, {"attention", "window", isNone},
+    {"attention", "chunk", isNone},     {"attention", "softcap", isNone},
 };
 
 // ---- the check

@@ -71,6 +71,7 @@ void differentiateRoute(Cotangents& rules, const Op& op) {
       opFor(op, OpKind::RouteBackward, std::move(operands), {dlogits}));
   made.attributes = op.attributes;
   made.attributes.erase("share");
+  made.attributes.erase("correction_rate");
   rules.push(logits, dlogits, op);
 }
 

@@ -1,8 +1,8 @@
 // Clones `forward` as `evaluate`.
 //
 // 1. Walk the ops of `forward`. A dropout is left out: its readers read what
-//    it read. So are the losses that balance experts: what is validated is how
-//    well the model predicts.
+//    it read. So are the losses that balance experts, as what is validated is
+//    how well the model predicts, and what routers count of a training step.
 // 2. Every temporary or saved result gets a temporary of its own, named
 //    `eval.<name>`; inputs, parameters and the loss stay the same values.
 
@@ -47,6 +47,8 @@ private:
     Op copy = op;
     copy.attributes.erase("aux_loss");
     copy.attributes.erase("z_loss");
+    if (op.kind == ir::OpKind::Route)
+      copy.results[3] = copy.results[4] = ValueId::none;
     for (ValueId& operand : copy.operands)
       operand = copyOf(operand);
     for (ValueId& result : copy.results)

@@ -78,6 +78,10 @@ private:
   /// A linear to the scores of the experts, and the routing by them.
   void buildRouter(const recipe::Call& call);
   void route(const recipe::Call& call, ValueId logits, Routing routing);
+  /// The bias that balances experts, a parameter that no gradient moves.
+  ValueId correction(const recipe::Call& call, DimId scores);
+  /// What a router tells of a training step.
+  void countChoices(const recipe::Call& call, DimId scores, ir::Op& op);
   bool dispatch(const recipe::Call& call, ir::Op& op);
   /// The results of a dispatch. Each rank has places for all that its tokens
   /// can ask for; sharding makes them places of a layout.
@@ -99,6 +103,10 @@ private:
   void loss(ValueId logits);
   /// The loss, to which also the routers add.
   ValueId lossSum();
+  /// A number, or several, that ops of a step add to.
+  ValueId sum(const std::string& name, std::vector<DimId> dims);
+  /// One that all ops of a model share, by its role.
+  ValueId boundSum(const std::string& role, std::vector<DimId> dims);
   ValueId lossOp(OpKind kind, const char* name, std::vector<ValueId> operands,
                  ValueId result = ValueId::none);
 

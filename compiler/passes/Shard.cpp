@@ -477,6 +477,9 @@ private:
         require(op, tokens, {batch, {}});
     set(op.results[0], {batch, {}, {}});
     set(op.results[1], {batch, {}, {}});
+    for (size_t sum : {3, 4})
+      if (op.results[sum] != ValueId::none)
+        set(op.results[sum], {{}}, batch);
   }
 
   /// Each rank lays its own tokens side by side. All ranks of a stage have

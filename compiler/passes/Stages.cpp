@@ -254,11 +254,16 @@ private:
     ir::Module& module = stages[size_t(stage)];
     for (const auto& [role, value] : whole.bindings) {
       bool isUsed = ofStage[size_t(stage)].values.contains(value);
-      if (isUsed || role == "loss")
-        module.bindings[role] = ownedBy(value, stage);
+      bool isSum = role == "loss" || role == "dropped";
+      if (!isUsed && !isSum)
+        continue;
+      module.bindings[role] = ownedBy(value, stage);
+      if (!isSum)
+        continue;
+      // Every stage has a part of it, if only 0.
+      ir::AxisSet& sums = module[module.bindings.at(role)].sharding.partial;
+      sums = sums | ir::AxisSet(pipeline);
     }
-    ir::AxisSet& sums = module[module.bindings.at("loss")].sharding.partial;
-    sums = sums | ir::AxisSet(pipeline);
     keepSaved(module);
     for (size_t i = 0; i < whole.params.size(); ++i)
       addParam(ParamId(i), stage);

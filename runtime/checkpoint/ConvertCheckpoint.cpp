@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The weights of a checkpoint as whole tensors in the compute type.
+/// The weights of a checkpoint as whole tensors in the types of a plan.
 class CheckpointParameters : public ParameterAccess {
 public:
-  CheckpointParameters(StateReader& reader, plan::DType type)
-      : reader(reader), type(type) {}
+  CheckpointParameters(StateReader& reader, const plan::Plan& plan)
+      : reader(reader), plan(plan) {}
 
   Status write(int, Content, int64_t, std::span<const std::byte>) override {
     return Status::error("a checkpoint is read, not written to");
@@ -30,6 +30,7 @@ public:
       return Status::error("a checkpoint holds no gradients");
     const SavedParameter& saved =
         reader.manifest().parameters[size_t(parameter)];
+    plan::DType type = typeOf(plan, plan.parameters[size_t(parameter)]);
     int64_t size = plan::byteSize(type);
     return reader.read(parameter, StateKind::weight,
                        ShardLayout::whole(saved.shape), offset / size,
@@ -38,7 +39,7 @@ public:
 
 private:
   StateReader& reader;
-  plan::DType type;
+  const plan::Plan& plan;
 };
 
 plan::Parameter parameterOf(const SavedParameter& saved) {
@@ -48,6 +49,7 @@ plan::Parameter parameterOf(const SavedParameter& saved) {
   parameter.shardAxes.resize(saved.shape.size());
   parameter.hfName = saved.hfName;
   parameter.hfShape = saved.hfShape;
+  parameter.type = saved.type;
   parameter.adapter = saved.adapter;
   parameter.loraA = saved.loraA;
   parameter.loraB = saved.loraB;
@@ -100,7 +102,7 @@ Status checkpointToHuggingFace(const fs::path& checkpoint,
   if (reader->manifest().model.config.empty())
     return Status::error(place + ": the recipe's model has no config.json, "
                                  "which makes a Hugging Face directory");
-  CheckpointParameters access(*reader, plan.compute);
+  CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
   return exportHuggingFace(plan, access, alone, directory);
 }
@@ -111,7 +113,7 @@ Status checkpointToAdapter(const fs::path& checkpoint,
   RECIPERUN_TRY(reader);
   plan::Plan plan = planOf(*reader);
   RECIPERUN_TRY(checkNames(plan).withContext("`" + checkpoint.string() + "`"));
-  CheckpointParameters access(*reader, plan.compute);
+  CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
   return exportAdapter(plan, access, alone, directory);
 }

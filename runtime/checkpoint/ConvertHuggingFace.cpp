@@ -12,6 +12,7 @@
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
+#include <map>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -29,16 +30,30 @@ Expected<std::string> textIfThere(const fs::path& path) {
   return readTextFile(path);
 }
 
-/// The narrowest compute type that loses nothing of the tensors.
-plan::DType widest(const std::vector<ElementType>& types) {
-  plan::DType found = plan::DType::bf16;
-  for (ElementType type : types) {
-    if (type == ElementType::f64)
-      return plan::DType::f64;
-    if (type != ElementType::bf16)
-      found = plan::DType::f32;
-  }
-  return found;
+/// The narrowest compute type that loses nothing of a tensor.
+plan::DType computeType(ElementType type) {
+  return type == ElementType::bf16  ? plan::DType::bf16
+         : type == ElementType::f64 ? plan::DType::f64
+                                    : plan::DType::f32;
+}
+
+/// The compute type of a model is that of most of its elements; tensors of
+/// another keep theirs.
+void setTypes(Manifest& manifest) {
+  std::map<plan::DType, int64_t> elements;
+  auto typeOf = [](const SavedParameter& saved) {
+    return computeType(saved.pieces[0].type);
+  };
+  for (const SavedParameter& saved : manifest.parameters)
+    elements[typeOf(saved)] += plan::elementCount(saved.shape);
+  auto most = std::max_element(
+      elements.begin(), elements.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != elements.end())
+    manifest.model.compute = most->first;
+  for (SavedParameter& saved : manifest.parameters)
+    if (typeOf(saved) != manifest.model.compute)
+      saved.type = typeOf(saved);
 }
 
 class Conversion {
@@ -117,14 +132,12 @@ Status Conversion::describe() {
   }
   if (saved.config.empty())
     return Status::error("`" + directory.string() + "` has no config.json");
-  std::vector<ElementType> types;
   for (const ModelFiles::Place& place : tensors()) {
     if (isIgnorableTensor(place.tensor->name, saved.config))
       continue;
     RECIPERUN_TRY(describeTensor(place));
-    types.push_back(manifest.parameters.back().pieces[0].type);
   }
-  saved.compute = widest(types);
+  setTypes(manifest);
   manifest.recipe = directory.filename().string();
   manifest.serial = 1;
   manifest.files.push_back({fileName, safetensorsBytes(specs)});

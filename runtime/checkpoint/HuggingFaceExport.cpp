@@ -67,7 +67,7 @@ Exporter::specsOf(const std::vector<int>& parameters) const {
     const plan::Parameter& parameter = plan.parameters[size_t(number)];
     for (std::string& name : tensorNames(parameter))
       specs.push_back({std::move(name),
-                       std::string(safetensorsName(plan.compute)),
+                       std::string(safetensorsName(typeOf(plan, parameter))),
                        parameter.hfShape});
   }
   return specs;
@@ -78,7 +78,7 @@ Status Exporter::append(ModelWriter& writer, int number,
                         std::span<const std::byte> piece) const {
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
   size_t tensor = size_t(plan::elementCount(parameter.hfShape) *
-                         plan::byteSize(plan.compute));
+                         plan::byteSize(typeOf(plan, parameter)));
   if (!plan::isByExpert(parameter))
     return writer.append(piece);
   for (; !piece.empty(); piece = piece.subspan(tensor))

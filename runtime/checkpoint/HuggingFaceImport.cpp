@@ -106,7 +106,7 @@ private:
   int rank;
   ParameterAccess& access;
   std::vector<std::byte> source;    // of the file, beginning at `windowStart`
-  std::vector<std::byte> converted; // in the compute type
+  std::vector<std::byte> converted; // in the parameter's type
   int64_t windowStart = 0;          // elements from the tensor's start
   int64_t windowElements = 0;
 };
@@ -139,13 +139,14 @@ Status ShardReader::storeWindow(int number, ElementType from,
                                 const ShardLayout& layout, int64_t begin,
                                 int64_t local, int64_t taken) {
   int64_t fromSize = byteSize(from);
-  int64_t toSize = plan::byteSize(plan.compute);
+  plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
+  int64_t toSize = plan::byteSize(to);
   for (int64_t done = 0; done < taken;) {
     ShardLayout::Piece piece = layout.pieceAt(local + done);
     int64_t count = std::min(piece.count, taken - done);
     convertElements(from,
-                    source.data() + (piece.global - windowStart) * fromSize,
-                    plan.compute, converted.data() + done * toSize, count);
+                    source.data() + (piece.global - windowStart) * fromSize, to,
+                    converted.data() + done * toSize, count);
     done += count;
   }
   return access.write(number, Content::value, (begin + local) * toSize,
@@ -157,8 +158,8 @@ Status ShardReader::load(int number, const TensorPart& part,
   ShardLayout layout(part.tensor, plan.mesh, rank);
   ElementType from = *findElementType(place.tensor->dtype);
   // Both buffers must hold a window, whichever type is the wider.
-  int64_t limit =
-      windowBytes / std::max(byteSize(from), plan::byteSize(plan.compute));
+  plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
+  int64_t limit = windowBytes / std::max(byteSize(from), plan::byteSize(to));
   for (int64_t local = 0; local < layout.elements();) {
     int64_t taken = fillWindow(layout, local, limit);
     RECIPERUN_TRY(place.file->read(

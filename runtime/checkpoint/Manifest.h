@@ -50,6 +50,7 @@ struct SavedParameter {
   std::vector<int64_t> shape;
   std::string hfName;
   std::vector<int64_t> hfShape;
+  std::optional<plan::DType> type; // where it is not SavedModel::compute
   bool adapter = false;
   int loraA = -1; // of Manifest::parameters
   int loraB = -1;

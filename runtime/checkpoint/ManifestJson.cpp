@@ -61,6 +61,8 @@ Json jsonOf(const SavedParameter& parameter) {
                {"shape", parameter.shape},
                {"hf_name", parameter.hfName},
                {"hf_shape", parameter.hfShape}};
+  if (parameter.type)
+    json["dtype"] = safetensorsName(*parameter.type);
   if (parameter.adapter)
     json["adapter"] = true;
   if (parameter.loraA >= 0)
@@ -216,19 +218,20 @@ private:
     return made;
   }
 
+  plan::DType computeType(const Json& object, const std::string& parent,
+                          const char* name) {
+    std::string spelling = text(object, parent, name);
+    for (plan::DType type : computeTypes)
+      if (spelling == safetensorsName(type))
+        return type;
+    fail(pathOf(parent, name), "is `" + spelling + "`, which is no known type");
+    return plan::DType::f32;
+  }
+
   SavedModel model(const Json& json) {
     const std::string at = "`model`";
     SavedModel made;
-    std::string compute = text(json, at, "compute");
-    bool isKnown = false;
-    for (plan::DType type : computeTypes) {
-      if (compute != safetensorsName(type))
-        continue;
-      made.compute = type;
-      isKnown = true;
-    }
-    if (!isKnown)
-      fail("`model.compute`", "is `" + compute + "`, which is no known type");
+    made.compute = computeType(json, at, "compute");
     made.config = text(json, at, "config");
     made.generationConfig = text(json, at, "generation_config");
     made.adapterConfig = text(json, at, "adapter_config");
@@ -257,6 +260,8 @@ private:
     made.shape = shape(json, path, "shape");
     made.hfName = text(json, path, "hf_name");
     made.hfShape = shape(json, path, "hf_shape");
+    if (json.is_object() && json.contains("dtype"))
+      made.type = computeType(json, path, "dtype");
     made.adapter = json.is_object() && json.value("adapter", Json()) == true;
     if (json.is_object() && json.contains("lora")) {
       const Json& lora = json["lora"];

@@ -26,6 +26,7 @@ SavedParameter savedParameter(const plan::Parameter& parameter) {
   saved.shape = parameter.globalShape;
   saved.hfName = parameter.hfName;
   saved.hfShape = parameter.hfShape;
+  saved.type = parameter.type;
   saved.adapter = parameter.adapter;
   saved.loraA = parameter.loraA;
   saved.loraB = parameter.loraB;

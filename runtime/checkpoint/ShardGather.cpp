@@ -22,7 +22,7 @@ int64_t rowsOf(const plan::Parameter& parameter) {
 int64_t ShardGather::elementBytes(const plan::Parameter& parameter,
                                   Content content) const {
   if (content == Content::value)
-    return plan::byteSize(plan.compute);
+    return plan::byteSize(plan::typeOf(plan, parameter));
   assert(parameter.gradient >= 0 && "the parameter has no gradient here");
   return plan::byteSize(plan.buffers[size_t(parameter.gradient)].dtype);
 }

@@ -218,6 +218,27 @@ double lossOf(const KernelArgs& args, const Routing& routing,
                          routing.square * squares / tokens);
 }
 
+/// Adds a sequence's choices to the load of the experts and to what is told of
+/// those without a place.
+template <class T>
+void count(const KernelArgs& args, const Routing& routing,
+           const Sequence<T>& row) {
+  const Tensor &load = args.outputs[3], &dropped = args.outputs[4];
+  const size_t experts = size_t(routing.experts);
+  auto* counts = args.context.scratch<int64_t>(0, experts);
+  countChoices(routing, row.segments, row.indices, counts);
+  if (load.present())
+    for (size_t e = 0; e < experts; ++e)
+      load.as<double>()[e] += double(counts[e]);
+  if (!dropped.present())
+    return;
+  for (int64_t t = 0; t < routing.sequence; ++t)
+    for (int64_t j = 0; row.segments[t] >= 0 && j < routing.choices; ++j) {
+      dropped.as<double>()[0] += 1;
+      dropped.as<double>()[1] += row.indices[t * routing.choices + j] < 0;
+    }
+}
+
 template <class T> void forward(const KernelArgs& args) {
   const Tensor &indices = args.outputs[0], &loss = args.outputs[2];
   const Tensor& weights = args.inputs[3];
@@ -234,6 +255,9 @@ template <class T> void forward(const KernelArgs& args) {
   device::parallelItems(
       args.context.threads(), routing.batch,
       [&](int64_t b, int thread) { route(args, routing, rowOf(b), thread); });
+  if (args.outputs[3].present() || args.outputs[4].present())
+    for (int64_t b = 0; b < routing.batch; ++b)
+      count(args, routing, rowOf(b));
   if (!loss.present() || !routing.hasLoss())
     return;
   double sum = 0;

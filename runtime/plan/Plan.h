@@ -166,6 +166,9 @@ struct Inputs {
 struct Outputs {
   int loss = -1;        // f64 [1], whole (reduced over all ranks)
   int normSquared = -1; // f64 [1], of the whole gradient, before clipping
+  /// f64 [2]: choices of experts in the step, over all routers that may drop
+  /// some, and those that had no place.
+  int dropped = -1;
 };
 
 /// One width of a generating step: the function that takes up to `tokens`
@@ -193,7 +196,8 @@ struct Parameter {
   std::vector<std::string> shardAxes;
   Initializer init;
   bool trainable = true;
-  bool adapter = false; // of LoRA: exported on its own in peft's layout
+  bool adapter = false;      // of LoRA: exported on its own in peft's layout
+  std::optional<DType> type; // where it is not the compute type
   /// Buffers of this rank's stage, from its holdings: in the compute type, and
   /// f32/f64; -1 where another stage holds the parameter or it is frozen.
   int value = -1;
@@ -358,6 +362,11 @@ struct Plan : Stage {
   /// as JSON text, written beside the exported model.
   std::string generation;
 };
+
+/// The type of a parameter's value.
+inline DType typeOf(const Plan& plan, const Parameter& parameter) {
+  return parameter.type.value_or(plan.compute);
+}
 
 /// The plan as the ranks of a stage see it. A parameter that the stage does not
 /// hold has no buffers there.

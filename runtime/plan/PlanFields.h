@@ -111,6 +111,7 @@ template <class V>
 void fields(V& v, typename V::template Ref<Outputs> outputs) {
   v.optional("loss", outputs.loss, -1);
   v.optional("norm_squared", outputs.normSquared, -1);
+  v.optional("dropped", outputs.dropped, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
@@ -134,6 +135,7 @@ void fields(V& v, typename V::template Ref<Parameter> parameter) {
   v.field("init", parameter.init);
   v.optional("trainable", parameter.trainable, true);
   v.optional("adapter", parameter.adapter, false);
+  v.optional("dtype", parameter.type, std::optional<DType>());
   v.field("hf_name", parameter.hfName);
   v.field("hf_shape", parameter.hfShape);
   v.optional("lora_a", parameter.loraA, -1);

@@ -85,8 +85,9 @@ public:
     static_cast<Stage&>(plan) = std::move(plan.stages.front());
     plan.stages.clear();
   }
-  void optional(const char* name, std::optional<DataSource>& value,
-                const std::optional<DataSource>&) {
+  template <class T>
+  void optional(const char* name, std::optional<T>& value,
+                const std::optional<T>&) {
     if (const Json* node = member(name))
       read(*node, value.emplace(), Place{&place, name});
   }

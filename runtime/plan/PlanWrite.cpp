@@ -26,8 +26,9 @@ public:
     if (value != absent)
       field(name, value);
   }
-  void optional(const char* name, const std::optional<DataSource>& value,
-                const std::optional<DataSource>&) {
+  template <class T>
+  void optional(const char* name, const std::optional<T>& value,
+                const std::optional<T>&) {
     if (value)
       field(name, *value);
   }

@@ -275,8 +275,8 @@ private:
     for (size_t i = 0; i < parameter.globalShape.size(); ++i)
       local *= parameter.globalShape[i] /
                axisSize(plan.mesh, parameter.shardAxes[i]);
-    RECIPERUN_TRY(
-        holds("the value of " + who, holding.value, {plan.compute}, local));
+    RECIPERUN_TRY(holds("the value of " + who, holding.value,
+                        {typeOf(plan, parameter)}, local));
     return holdsIf("the gradient of " + who, holding.gradient, masters, local);
   }
 
@@ -379,7 +379,9 @@ private:
     RECIPERUN_TRY(holdsIf("input `step`", in.step, i32, 1));
     const Outputs& out = stage.outputs;
     RECIPERUN_TRY(holdsIf("output `loss`", out.loss, {DType::f64}, 1));
-    return holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1);
+    RECIPERUN_TRY(
+        holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1));
+    return holdsIf("output `dropped`", out.dropped, {DType::f64}, 2);
   }
 
   Status bucketStep(const Bucket& bucket) const {

@@ -12,8 +12,14 @@ bool isAbsentOr(OpCheck& c, size_t input, DType type, int64_t elements) {
          (c.is(c.in(input), {type}) && c.counts(c.in(input), elements));
 }
 
+/// An optional result that is added to.
+bool isAbsentOrSum(OpCheck& c, size_t output, int64_t elements) {
+  return !c.hasOut(output) || (c.is(c.out(output), {DType::f64}) &&
+                               c.counts(c.out(output), elements));
+}
+
 bool checkRoute(OpCheck& c, bool backward) {
-  if (backward ? !c.arity(6, 1, 0, {0, 4, 5}) : !c.arity(5, 3, 1, {2, 3, 4}))
+  if (backward ? !c.arity(6, 1, 0, {0, 4, 5}) : !c.arity(5, 5, 3, {2, 3, 4}))
     return false;
   const Buffer& logits = c.in(backward ? 1 : 0);
   const Buffer& segments = c.in(backward ? 2 : 1);
@@ -48,9 +54,15 @@ bool checkRoute(OpCheck& c, bool backward) {
            c.same(logits, c.out(0));
   return isAbsentOr(c, 2, DType::f32, experts) && c.is(c.out(1), {math}) &&
          c.counts(c.out(1), elementCount(choices.shape)) &&
-         (!c.hasOut(2) ||
-          (c.is(c.out(2), {DType::f64}) && c.counts(c.out(2), 1) &&
-           (c.hasIn(3) || c.fail("has a loss without weights"))));
+         isAbsentOrSum(c, 2, 1) && isAbsentOrSum(c, 3, experts) &&
+         isAbsentOrSum(c, 4, 2) &&
+         (!c.hasOut(2) || c.hasIn(3) || c.fail("has a loss without weights"));
+}
+
+bool checkBalance(OpCheck& c) {
+  return c.arity(1, 1) && c.is(c.in(0), {DType::f64}) &&
+         c.is(c.out(0), {DType::f32}) &&
+         c.counts(c.out(0), elementCount(c.in(0).shape));
 }
 
 /// Tokens [b,s,h] beside rows of experts [e,p,h] and choices [b,s,k].
@@ -121,6 +133,8 @@ bool checkExpertsOp(OpCheck& c) {
     return checkRoute(c, false);
   case OpKind::RouteBackward:
     return checkRoute(c, true);
+  case OpKind::BalanceExperts:
+    return checkBalance(c);
   case OpKind::Dispatch:
     return checkDispatch(c);
   case OpKind::DispatchBackward:

@@ -349,6 +349,7 @@ bool checkKind(OpCheck& c) {
     return c.arity(1, 1) && c.is(c.in(0), real) && c.is(c.out(0), real) &&
            c.counts(c.out(0), elementCount(c.in(0).shape));
   case OpKind::Route:
+  case OpKind::BalanceExperts:
   case OpKind::RouteBackward:
   case OpKind::Dispatch:
   case OpKind::DispatchBackward:

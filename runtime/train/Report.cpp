@@ -108,6 +108,8 @@ Status MetricsFile::write(const StepRecord& record) {
   object["tflops_per_rank"] = record.tflopsPerRank;
   object["mfu"] = record.mfu;
   object["device_bytes"] = record.deviceBytes;
+  if (record.droppedShare)
+    object["dropped_share"] = *record.droppedShare;
   if (record.validLoss)
     object["valid_loss"] = *record.validLoss;
   file << object.dump() << std::endl;

@@ -29,6 +29,9 @@ struct StepRecord {
   double tflopsPerRank = 0;
   double mfu = 0;
   int64_t deviceBytes = 0; // peak of a process so far, the largest of all ranks
+  /// Of the choices of experts, those that had no place; nothing where the plan
+  /// has one for each.
+  std::optional<double> droppedShare;
   std::optional<double> validLoss;
 };
 

@@ -122,6 +122,9 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   if (exec::Tensor norm = executor->tensor(plan.outputs.normSquared);
       norm.present())
     record.gradNorm = std::sqrt(*norm.as<double>());
+  if (exec::Tensor dropped = executor->tensor(plan.outputs.dropped);
+      dropped.present())
+    record.droppedShare = dropped.as<double>()[1] / dropped.as<double>()[0];
   record.learningRate = rate;
   record.samples = trainData->samplesBefore(step + 1);
   record.stepSeconds = secondsSince(start);

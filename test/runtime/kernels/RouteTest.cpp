@@ -25,7 +25,8 @@ struct Route {
                                  {0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 2, 2, -1, -1})),
         weights(DType::f32, {batch, sequence}), scale(DType::f32, {1}),
         indices(DType::i32, {batch, sequence, choices}),
-        gates(DType::f64, {batch, sequence, choices}), loss(DType::f64, {1}) {
+        gates(DType::f64, {batch, sequence, choices}), loss(DType::f64, {1}),
+        load(DType::f64, {experts}), dropped(DType::f64, {2}) {
     for (int64_t i = 0; i < weights.size(); ++i)
       weights.set(i, i % 3 != 0 && segments.get(i) >= 0);
     scale.set(0, 0.0625);
@@ -35,7 +36,7 @@ struct Route {
     loss.set(0, 0);
     call(OpKind::Route,
          {&logits, &segments, hasBias ? &bias : nullptr, &weights, &scale},
-         {&indices, &gates, &loss}, attributes);
+         {&indices, &gates, &loss, &load, &dropped}, attributes);
   }
 
   int64_t choice(int64_t token, int64_t j) const {
@@ -47,6 +48,7 @@ struct Route {
 
   Attributes attributes;
   Array logits, segments, weights, scale, indices, gates, loss;
+  Array load, dropped; // of all runs
   Array bias = Array(DType::f32, {experts});
   bool hasBias = false;
 };
@@ -140,6 +142,33 @@ TEST(Route, AnExpertKeepsItsLargestGates) {
       });
     }
   EXPECT_GT(dropped, 0);
+  EXPECT_EQ(some.dropped.get(0), 12 * 2);
+  EXPECT_EQ(some.dropped.get(1), dropped);
+  EXPECT_EQ(all.dropped.get(1), 0);
+}
+
+TEST(Route, LoadCountsChoicesWithAPlaceOrWithout) {
+  Route route({{"limit", int64_t(1)}});
+  route.run();
+  route.run();
+  for (int64_t e = 0; e < experts; ++e) {
+    double count = 0;
+    for (int64_t i = 0; i < 12 * 2; ++i)
+      count +=
+          route.choice(i / 2, i % 2) == e || route.choice(i / 2, i % 2) == ~e;
+    EXPECT_EQ(route.load.get(e), 2 * count);
+  }
+}
+
+TEST(BalanceExperts, MovesTheBiasAgainstTheLoad) {
+  Array load(DType::f64, {4}), bias(DType::f32, {4});
+  const double loads[] = {5, 3, 4, 4}, expected[] = {-0.25, 0.25, 0, 0};
+  for (int64_t e = 0; e < 4; ++e)
+    load.set(e, loads[e]);
+  bias.set(3, 7);
+  call(OpKind::BalanceExperts, {&load}, {&bias}, {{"rate", 0.25}});
+  for (int64_t e = 0; e < 4; ++e)
+    EXPECT_EQ(bias.get(e), expected[e] + (e == 3 ? 7 : 0));
 }
 
 TEST(Route, LossesOfEqualLogitsAreKnown) {

@@ -1,0 +1,18 @@
+// What a training step does with the numbers that routers have counted.
+
+#ifndef RECIPEC_PASSES_BALANCE_H
+#define RECIPEC_PASSES_BALANCE_H
+
+#include "compiler/ir/Ir.h"
+
+namespace recipec::passes {
+
+/// Adds to `begin` and `update` of a stage's Program, behind the optimizer's
+/// ops: each bias that balances experts moves against their load over the
+/// global batch (Wang et al. 2024, algorithm 1), and the choices that had no
+/// place are added up over all ranks for the binding `dropped`.
+void addBalancing(ir::Module& program);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_BALANCE_H
