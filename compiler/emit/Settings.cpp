@@ -38,16 +38,36 @@ double realOr(const recipe::Recipe& recipe, std::string_view path,
   return value && !value->isNone() ? real(*value) : otherwise;
 }
 
+/// One string, or a list of them.
+std::vector<std::string> texts(const recipe::Value& value) {
+  std::vector<std::string> list;
+  if (const auto* one = std::get_if<std::string>(&value.data))
+    list.push_back(*one);
+  else
+    for (const recipe::Value& each : std::get<recipe::List>(value.data))
+      list.push_back(std::get<std::string>(each.data));
+  return list;
+}
+
 std::optional<plan::DataSource> source(const recipe::Value& value) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   if (!record)
     return std::nullopt;
   plan::DataSource source;
   source.kind = record->schema;
-  source.path = text(*record, "path");
+  if (const recipe::Value* path = field(*record, "path")) {
+    if (source.kind == "jsonl")
+      source.path = std::get<std::string>(path->data);
+    else
+      source.paths = texts(*path);
+  }
   source.prompt = text(*record, "prompt");
   source.completion = text(*record, "completion");
   source.messages = text(*record, "messages");
+  source.separator = text(*record, "separator");
+  const recipe::Value* type = field(*record, "type");
+  if (type && !type->isAuto())
+    source.type = std::get<std::string>(type->data);
   return source;
 }
 

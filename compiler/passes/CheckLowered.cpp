@@ -68,7 +68,7 @@ bool isStateAtMost(const Value& value, const Recipe&) {
 
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
-  return !record || record->schema == "jsonl" || record->schema == "mock";
+  return !record || record->schema != "blend";
 }
 
 // ---- tables
@@ -82,7 +82,7 @@ struct Setting {
 constexpr std::string_view typesHelp =
     "leave it out: master weights, gradients and moments are `\"fp32\"`";
 constexpr std::string_view sourcesHelp =
-    "read samples with `jsonl`, or measure with `mock()`";
+    "read one source; `text` and `tokens` take lists of files";
 
 constexpr Setting settings[] = {
     {"parallel.shard", isStateAtMost,

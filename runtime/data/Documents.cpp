@@ -18,7 +18,9 @@ class DocumentBuilder {
 public:
   DocumentBuilder(const plan::DataSource& source, const plan::Data& data,
                   const Tokenizer& tokenizer)
-      : source(source), data(data), tokenizer(tokenizer) {}
+      : source(source), data(data), tokenizer(tokenizer) {
+    documents.file = source.path;
+  }
 
   Status add(const Sample& sample) {
     ++samples;
@@ -28,7 +30,7 @@ public:
     RECIPERUN_TRY(checkIds(sample));
     if (!fit())
       return {};
-    append();
+    append(sample.line);
     return {};
   }
 
@@ -111,7 +113,8 @@ private:
     return true;
   }
 
-  void append() {
+  void append(int64_t line) {
+    documents.lines.push_back(line);
     documents.ids.insert(documents.ids.end(), ids.begin(), ids.end());
     documents.counts.insert(documents.counts.end(), counts.begin(),
                             counts.end());

@@ -47,6 +47,9 @@ public:
   Document operator[](int64_t index) const;
   /// Places of the document that count in the loss.
   int64_t weight(int64_t index) const { return weights[index]; }
+  /// Its line, from 1, in the file.
+  int64_t line(int64_t index) const { return lines[index]; }
+  const std::string& path() const { return file; }
 
   /// What a user should know: samples cut, samples dropped.
   const std::vector<std::string>& notes() const { return messages; }
@@ -58,6 +61,8 @@ private:
   std::vector<uint8_t> counts;
   std::vector<int64_t> starts{0};
   std::vector<int64_t> weights;
+  std::vector<int64_t> lines;
+  std::string file;
   std::vector<std::string> messages;
 };
 

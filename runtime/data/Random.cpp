@@ -2,11 +2,38 @@
 
 #include "runtime/data/Random.h"
 
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 namespace reciperun::data {
+
+namespace {
+
+/// Mixes 64 bits well (Steele et al. 2014, "Fast Splittable Pseudorandom Number
+/// Generators", mix64variant13).
+uint64_t mix(uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return bits ^ (bits >> 31);
+}
+
+/// One pass of the network over two halves of `halfBits` bits each. Four rounds
+/// make it as good as a random order for halves of many bits; small ones take
+/// more.
+uint64_t permute(uint64_t number, int halfBits, uint64_t key) {
+  constexpr uint64_t rounds = 8;
+  const uint64_t mask = (uint64_t{1} << halfBits) - 1;
+  uint64_t left = number >> halfBits, right = number & mask;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    const uint64_t mixed = mix(key + mix(right + (round << 56)));
+    left = std::exchange(right, left ^ (mixed & mask));
+  }
+  return left << halfBits | right;
+}
+
+} // namespace
 
 Random::Random(std::initializer_list<uint64_t> keys) {
   std::vector<uint32_t> words;
@@ -36,6 +63,18 @@ std::vector<int64_t> shuffledOrder(int64_t count, uint64_t seed,
   for (int64_t i = count - 1; i > 0; --i)
     std::swap(order[i], order[random.below(i + 1)]);
   return order;
+}
+
+int64_t shuffledPlace(int64_t place, int64_t count, uint64_t seed,
+                      uint64_t epoch) {
+  const auto last = static_cast<uint64_t>(count - 1);
+  const int halfBits = (std::bit_width(last) + 1) / 2;
+  const uint64_t key = mix(seed + mix(epoch + 1));
+  auto number = static_cast<uint64_t>(place);
+  do
+    number = permute(number, halfBits, key);
+  while (number > last);
+  return static_cast<int64_t>(number);
 }
 
 } // namespace reciperun::data

@@ -29,6 +29,14 @@ private:
 std::vector<int64_t> shuffledOrder(int64_t count, uint64_t seed,
                                    uint64_t epoch);
 
+/// Which of the numbers 0..count-1 comes at `place` in an order of all of them
+/// that seed and epoch alone decide, without the memory of a list: a Feistel
+/// network over the least even number of bits that holds the count, walked on
+/// until it is left for a number below the count (Black & Rogaway 2002,
+/// "Ciphers with Arbitrary Finite Domains", sections 4 and 5).
+int64_t shuffledPlace(int64_t place, int64_t count, uint64_t seed,
+                      uint64_t epoch);
+
 } // namespace reciperun::data
 
 #endif // RECIPERUN_DATA_RANDOM_H

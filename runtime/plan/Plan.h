@@ -242,8 +242,8 @@ struct Region {
 /// Where sequences come from. Paths are as the recipe's user wrote them,
 /// relative to the folder of the run.
 struct DataSource {
-  std::string kind; // `jsonl`, `text`, `mock`
-  std::string path;
+  std::string kind;               // `jsonl`, `text`, `token_file`, `mock`
+  std::string path;               // of `jsonl`
   std::string prompt, completion; // fields of `jsonl`
   std::string messages;           // the other form of `jsonl`
 };
@@ -256,6 +256,10 @@ struct Data {
   std::optional<DataSource> train;
   std::optional<DataSource> valid;
   int64_t sequence = 0;
+  /// Files, folders and patterns of `text` and `token_file`.
+  std::vector<std::string> paths = {};
+  std::string separator = {}; // between documents of a file of `text`
+  std::string type = {}; // of a raw `token_file`: `uint16`, `uint32` or empty
   bool pack = false;
   int64_t seed = 0;
   ChatTemplate chat;

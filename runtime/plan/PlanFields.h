@@ -165,6 +165,9 @@ void fields(V& v, typename V::template Ref<DataSource> source) {
 
 template <class V>
 void fields(V& v, typename V::template Ref<ChatTemplate> chat) {
+  v.optional("paths", source.paths, std::vector<std::string>());
+  v.optional("separator", source.separator, std::string());
+  v.optional("type", source.type, std::string());
   v.field("before", chat.before);
   v.field("after", chat.after);
 }

@@ -216,14 +216,10 @@ void Training::announce() {
   progress->line("model: " + std::to_string(parameters) + " parameters, " +
                  std::to_string(trainable) + " of them trained, " +
                  weightsText());
-  std::string rows =
-      plan.data.train->kind == "mock"
-          ? "mock rows"
-          : std::to_string(trainData->rowsOfEpoch(0)) + " rows an epoch";
-  progress->line("data: " + rows + " of " + std::to_string(plan.data.sequence) +
-                 " tokens; " + std::to_string(trainData->steps()) +
-                 " steps of " + std::to_string(plan.train.globalBatch) +
-                 " rows");
+  progress->line("data: " + trainData->extent() + " of " +
+                 std::to_string(plan.data.sequence) + " tokens; " +
+                 std::to_string(trainData->steps()) + " steps of " +
+                 std::to_string(plan.train.globalBatch) + " rows");
   for (const data::Loader* loader :
        {&*trainData, validData ? &*validData : nullptr})
     for (const std::string& note :

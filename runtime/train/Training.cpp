@@ -27,6 +27,11 @@ template <class T> void set(const exec::Tensor& tensor, T value) {
     *tensor.as<T>() = value;
 }
 
+/// What each place that counts weighs in the loss, their mean.
+float lossScale(double weight) {
+  return weight > 0 ? float(1.0 / weight) : 0.0f;
+}
+
 double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
@@ -110,7 +115,9 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   double rate = learningRate(plan.train.learningRate, step, trainData->steps());
   set(executor->tensor(in.learningRate), float(rate));
   set(executor->tensor(in.step), int32_t(step + 1));
-  set(executor->tensor(in.lossScale), trainData->lossScale(step));
+  Expected<double> weight = trainData->weight(step);
+  RECIPERUN_TRY(weight);
+  set(executor->tensor(in.lossScale), lossScale(*weight));
   RECIPERUN_TRY(
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
         return load(*trainData, step, microBatch);
@@ -141,15 +148,14 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
 Status Training::load(const data::Loader& loader, int64_t step,
                       int microBatch) {
   const plan::Inputs& in = plan.inputs;
-  loader.fill(step, microBatch,
-              {executor->tensor(in.tokens, microBatch).as<int32_t>(),
-               executor->tensor(in.labels, microBatch).as<int32_t>(),
-               executor->tensor(in.weights, microBatch).as<float>(),
-               executor->tensor(in.positions, microBatch).as<int32_t>(),
-               executor->tensor(in.segments, microBatch).as<int32_t>(),
-               executor->tensor(in.places, microBatch).as<int32_t>(),
-               executor->tensor(in.samples, microBatch).as<int64_t>()});
-  return Status::ok();
+  return loader.fill(step, microBatch,
+                     {executor->tensor(in.tokens, microBatch).as<int32_t>(),
+                      executor->tensor(in.labels, microBatch).as<int32_t>(),
+                      executor->tensor(in.weights, microBatch).as<float>(),
+                      executor->tensor(in.positions, microBatch).as<int32_t>(),
+                      executor->tensor(in.segments, microBatch).as<int32_t>(),
+                      executor->tensor(in.places, microBatch).as<int32_t>(),
+                      executor->tensor(in.samples, microBatch).as<int64_t>()});
 }
 
 /// The same on all ranks, because loss and norm are.
@@ -184,14 +190,15 @@ bool Training::validatesAfter(int64_t step) const {
 Expected<std::optional<double>> Training::validate() {
   double total = 0, weights = 0;
   for (int64_t batch = 0; batch < validData->steps(); ++batch) {
-    set(executor->tensor(plan.inputs.lossScale), validData->lossScale(batch));
+    Expected<double> weight = validData->weight(batch);
+    RECIPERUN_TRY(weight);
+    set(executor->tensor(plan.inputs.lossScale), lossScale(*weight));
     RECIPERUN_TRY(
         executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
           return load(*validData, batch, microBatch);
         }));
-    double weight = validData->weight(batch);
-    total += *executor->tensor(plan.outputs.loss).as<double>() * weight;
-    weights += weight;
+    total += *executor->tensor(plan.outputs.loss).as<double>() * *weight;
+    weights += *weight;
     RECIPERUN_TRY(shareState());
     if (signal)
       return std::optional<double>();

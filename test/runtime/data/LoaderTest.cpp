@@ -74,7 +74,8 @@ protected:
   }
   Batch fill(const Loader& loader, int64_t step, int64_t microBatch = 0) {
     Batch batch(train.microBatch, data.sequence);
-    loader.fill(step, microBatch, batch.view());
+    const Status filled = loader.fill(step, microBatch, batch.view());
+    EXPECT_TRUE(filled) << filled.message();
     return batch;
   }
 
@@ -100,8 +101,8 @@ TEST_F(LoaderTest, laysOutASample) {
   EXPECT_EQ(batch.segments, (Ints{0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1}));
   EXPECT_EQ(batch.places, (Ints{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(batch.samples, (std::vector<int64_t>{0, 1}));
-  EXPECT_EQ(loader.weight(0), 3);
-  EXPECT_FLOAT_EQ(loader.lossScale(0), 1.0f / 3);
+  EXPECT_EQ(*loader.weight(0), 3);
+  EXPECT_EQ(loader.origin(0, 0), "line 1 of `" + file->path() + "`");
   EXPECT_EQ(loader.steps(), 1);
 }
 
@@ -111,7 +112,7 @@ TEST_F(LoaderTest, givesAnEarlyAndALatePieceOfEachRow) {
   const Batch whole = fill(open(), 0);
   for (int64_t part : {0, 1}) {
     Batch batch(train.microBatch, data.sequence / 2);
-    open({0, 1, 1, part, 2}).fill(0, 0, batch.view());
+    ASSERT_TRUE(open({0, 1, 1, part, 2}).fill(0, 0, batch.view()));
     EXPECT_EQ(batch.samples, whole.samples);
     for (size_t i = 0; i < batch.tokens.size(); ++i) {
       // Pieces of four tokens: 0 and 3 of the first part, 1 and 2 of the other.
@@ -180,7 +181,7 @@ TEST_F(LoaderTest, everyLayoutLoadsTheSameGlobalBatch) {
       for (int64_t rank = 0; rank < 2; ++rank) {
         const Loader part = open({rank, 2, 2});
         EXPECT_EQ(part.steps(), whole.steps());
-        EXPECT_EQ(part.weight(step), whole.weight(step));
+        EXPECT_EQ(*part.weight(step), *whole.weight(step));
         for (int64_t m = 0; m < 2; ++m) {
           const Batch some = fill(part, step, m);
           const int64_t first = (m * 2 + rank) * 2;
@@ -234,7 +235,7 @@ TEST_F(LoaderTest, theLastBatchIsFilledWithEmptyRows) {
   ASSERT_EQ(loader.steps(), 3);
   const Batch last = fill(loader, 2);
   EXPECT_EQ(std::accumulate(last.weights.begin(), last.weights.end(), 0.0),
-            loader.weight(2));
+            *loader.weight(2));
   EXPECT_GE(last.segments[16], 0);  // row 1 is the eighth
   EXPECT_EQ(last.segments[32], -1); // row 2 is empty
   EXPECT_EQ(loader.samplesBefore(2), 6);
@@ -293,9 +294,9 @@ TEST_F(LoaderTest, failIdsBeyondTheVocabulary) {
 }
 
 TEST_F(LoaderTest, failSources) {
-  data.train = plan::DataSource{"text", "a.txt", "", "", ""};
-  EXPECT_EQ(failure(), "`data.train` is of the kind `text`; this version reads "
-                       "`jsonl` and `mock`");
+  data.train = plan::DataSource{"blend", "", "", "", ""};
+  EXPECT_EQ(failure(), "`data.train` is of the kind `blend`; this version "
+                       "reads `jsonl`, `text`, `token_file` and `mock`");
   data.train.reset();
   EXPECT_EQ(failure(), "`data.train` is `none`, so that there is no data");
   data.train = plan::DataSource{"mock", "", "", "", ""};
@@ -316,7 +317,7 @@ TEST_F(LoaderTest, mockTokensAreAFunctionOfTheirPlace) {
   for (int32_t token : batch.tokens)
     EXPECT_LT(token, data.vocab);
   EXPECT_EQ(batch.labels[0], batch.tokens[1]);
-  EXPECT_EQ(whole.weight(0), 4 * 16);
+  EXPECT_EQ(*whole.weight(0), 4 * 16);
   EXPECT_EQ(whole.epochsBefore(5), 0);
 }
 

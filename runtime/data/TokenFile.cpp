@@ -1,0 +1,204 @@
+// 1. The layout: from an index beside the file, by the file's name, by its
+//    first bytes, or as the recipe says.
+// 2. The type that the recipe names and the size that the layout implies must
+//    be the file's.
+// 3. Reading widens ids piece by piece and checks them.
+
+#include "runtime/data/TokenFile.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+namespace reciperun::data {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "files are read as they are");
+
+constexpr std::string_view indexMagic{"MMIDIDX\0\0", 9};
+constexpr std::string_view numpyMagic = "\x93NUMPY";
+constexpr int64_t headerWords = 256; // of llm.c
+constexpr int64_t narrowIds = 1 << 16;
+
+template <class T> T numberAt(const std::byte* bytes) {
+  T number;
+  std::memcpy(&number, bytes, sizeof number);
+  return number;
+}
+
+std::string_view textOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string typeName(int64_t width) {
+  return width == 2 ? "uint16" : "uint32";
+}
+
+/// What stands behind `key` and a colon in NumPy's header, a Python dict.
+std::string_view fieldOf(std::string_view header, std::string_view key) {
+  size_t at = header.find(key);
+  if (at == header.npos)
+    return {};
+  at = header.find_first_not_of("': ", at + key.size());
+  return at == header.npos ? std::string_view() : header.substr(at);
+}
+
+} // namespace
+
+Expected<TokenFile> TokenFile::open(const std::string& path,
+                                    const std::string& type, int64_t vocab) {
+  Expected<InputFile> opened = InputFile::open(path);
+  RECIPERUN_TRY(opened);
+  TokenFile file(std::move(*opened), vocab);
+  if (file.file.size() == 0)
+    return Status::error("the token file `" + path + "` is empty");
+  RECIPERUN_TRY(file.readLayout(type));
+  RECIPERUN_TRY(file.checkType(type));
+  RECIPERUN_TRY(file.checkSize());
+  return file;
+}
+
+Status TokenFile::readLayout(const std::string& type) {
+  std::filesystem::path index = path();
+  index.replace_extension(".idx");
+  std::error_code failure;
+  if (std::filesystem::is_regular_file(index, failure))
+    return readIndex(index.string());
+  if (path().ends_with(".npy"))
+    return readNumpy();
+  RECIPERUN_TRY(readHeader());
+  if (!format.empty())
+    return {};
+  width = (type.empty() ? vocab > narrowIds : type == "uint32") ? 4 : 2;
+  count = file.size() / width;
+  return {};
+}
+
+/// Megatron's: the sum of the lengths is what the file holds.
+Status TokenFile::readIndex(const std::string& path) {
+  format = "Megatron's index `" + path + "`";
+  const Expected<InputFile> index = InputFile::open(path);
+  RECIPERUN_TRY(index);
+  std::array<std::byte, 34> head;
+  RECIPERUN_TRY(index->read(0, head));
+  if (textOf(head).substr(0, indexMagic.size()) != indexMagic ||
+      numberAt<uint64_t>(&head[9]) != 1)
+    return Status::error("`" + path +
+                         "` is no index of version 1 as Megatron "
+                         "writes it");
+  const auto type = std::to_integer<int>(head[17]);
+  if (type != 4 && type != 8)
+    return Status::error(format + " names the type " + std::to_string(type) +
+                         "; ids are of type 4 (int32) or 8 (uint16)");
+  width = type == 8 ? 2 : 4;
+  const auto sequences = numberAt<int64_t>(&head[18]);
+  constexpr int64_t piece = 1 << 14;
+  std::vector<int32_t> lengths;
+  for (int64_t at = 0; at < sequences; at += piece) {
+    lengths.resize(size_t(std::min(piece, sequences - at)));
+    RECIPERUN_TRY(index->read(int64_t(head.size()) + at * 4,
+                              std::as_writable_bytes(std::span(lengths))));
+    for (int32_t length : lengths)
+      count += length;
+  }
+  return {};
+}
+
+Status TokenFile::readNumpy() {
+  format = "NumPy's header";
+  std::array<std::byte, 12> head;
+  RECIPERUN_TRY(file.read(0, head));
+  if (!textOf(head).starts_with(numpyMagic))
+    return Status::error("`" + path() + "` does not begin as a NumPy file");
+  const bool isFirstVersion = head[6] == std::byte{1};
+  start = isFirstVersion ? 10 : 12;
+  const int64_t length = isFirstVersion ? numberAt<uint16_t>(&head[8])
+                                        : numberAt<uint32_t>(&head[8]);
+  std::vector<std::byte> bytes(
+      size_t(std::clamp<int64_t>(length, 0, file.size())));
+  RECIPERUN_TRY(file.read(start, bytes));
+  start += length;
+  const std::string_view type = fieldOf(textOf(bytes), "descr").substr(0, 3);
+  if (type != "<u2" && type != "<u4" && type != "<i4")
+    return Status::error("`" + path() + "` is of NumPy's type `" +
+                         std::string(type) +
+                         "`; ids are of type `<u2`, `<u4` or `<i4`");
+  width = type == "<u2" ? 2 : 4;
+  const std::string_view shape = fieldOf(textOf(bytes), "shape");
+  const char* end = shape.data() + shape.size();
+  const auto [behind, code] =
+      std::from_chars(shape.data() + !shape.empty(), end, count);
+  if (!shape.starts_with("(") || code != std::errc() ||
+      !std::string_view(behind, end).starts_with(",)"))
+    return Status::error("`" + path() +
+                         "` has not one dimension, but the shape " +
+                         std::string(shape.substr(0, shape.find(')') + 1)));
+  return {};
+}
+
+/// llm.c's; leaves `format` empty where there is none.
+Status TokenFile::readHeader() {
+  std::array<std::byte, 12> head;
+  if (file.size() < headerWords * 4)
+    return {};
+  RECIPERUN_TRY(file.read(0, head));
+  const auto magic = numberAt<int32_t>(&head[0]);
+  const auto version = numberAt<int32_t>(&head[4]);
+  const bool isNarrow = magic == 20240520 && version == 1;
+  if (!isNarrow && !(magic == 20240801 && version == 7))
+    return {};
+  format = "llm.c's header";
+  width = isNarrow ? 2 : 4;
+  start = headerWords * 4;
+  count = numberAt<int32_t>(&head[8]);
+  return {};
+}
+
+Status TokenFile::checkType(const std::string& wanted) const {
+  if (wanted.empty() || wanted == typeName(width))
+    return {};
+  return Status::error("`" + path() + "` has ids of " + std::to_string(width) +
+                       " bytes, as " + format + " says, and `type` is \"" +
+                       wanted + "\"; leave `type` out");
+}
+
+Status TokenFile::checkSize() const {
+  const int64_t expected = start + count * width;
+  if (file.size() == expected)
+    return {};
+  if (format.empty())
+    return Status::error(
+        "the token file `" + path() + "` has " + std::to_string(file.size()) +
+        " bytes, which is no whole number of ids of type " + typeName(width));
+  return Status::error("the token file `" + path() + "` has " +
+                       std::to_string(file.size()) + " bytes, and " +
+                       std::to_string(expected) + " are due for the " +
+                       std::to_string(count) + " ids of " + format);
+}
+
+Status TokenFile::read(int64_t first, std::span<int32_t> ids) const {
+  std::vector<std::byte> bytes(ids.size() * size_t(width));
+  RECIPERUN_TRY(file.read(start + first * width, bytes));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::byte* at = &bytes[i * size_t(width)];
+    const uint32_t id =
+        width == 2 ? numberAt<uint16_t>(at) : numberAt<uint32_t>(at);
+    if (id >= vocab)
+      return Status::error(
+          "token " + std::to_string(first + int64_t(i)) + " of `" + path() +
+          "` is " + std::to_string(id) + ", but the model's `vocab` is " +
+          std::to_string(vocab) +
+          "; use the tokens of the model's own tokenizer or a larger `vocab`");
+    ids[i] = static_cast<int32_t>(id);
+  }
+  return {};
+}
+
+} // namespace reciperun::data

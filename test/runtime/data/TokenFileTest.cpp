@@ -1,0 +1,143 @@
+// The layouts of token files, byte by byte, and what is wrong with them. That
+// other programs' files are read is tested by token_files.recipe.
+
+#include "runtime/data/TokenFile.h"
+
+#include "test/runtime/data/ScratchFile.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace reciperun::data {
+namespace {
+
+template <class T> std::string bytesOf(std::vector<T> numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()),
+          numbers.size() * sizeof(T)};
+}
+
+std::vector<int32_t> idsOf(const Expected<TokenFile>& file) {
+  EXPECT_TRUE(file) << file.message();
+  std::vector<int32_t> ids(size_t(file->tokens()));
+  const Status status = file->read(0, ids);
+  EXPECT_TRUE(status) << status.message();
+  return ids;
+}
+
+const std::vector<int32_t> wide = {1, 70000, 3};
+const std::vector<int32_t> narrow = {1, 60000, 3};
+
+TEST(TokenFileTest, readsNothingButIds) {
+  const ScratchFile two(bytesOf<uint16_t>({1, 60000, 3}));
+  EXPECT_EQ(idsOf(TokenFile::open(two.path(), "uint16", 1 << 20)), narrow);
+  // Where the type is left out the vocabulary decides.
+  EXPECT_EQ(idsOf(TokenFile::open(two.path(), "", 1 << 16)), narrow);
+  const ScratchFile four(bytesOf<uint32_t>({1, 70000, 3}));
+  EXPECT_EQ(idsOf(TokenFile::open(four.path(), "", (1 << 16) + 5000)), wide);
+  const Expected<TokenFile> file = TokenFile::open(two.path(), "", 1 << 16);
+  std::vector<int32_t> one(1);
+  ASSERT_TRUE(file->read(2, one));
+  EXPECT_EQ(one[0], 3);
+}
+
+std::string llmcHeader(int32_t magic, int32_t version, int32_t count) {
+  std::vector<int32_t> header(256);
+  header[0] = magic;
+  header[1] = version;
+  header[2] = count;
+  return bytesOf(header);
+}
+
+TEST(TokenFileTest, readsLlmC) {
+  const ScratchFile gpt2(llmcHeader(20240520, 1, 3) +
+                         bytesOf<uint16_t>({1, 60000, 3}));
+  EXPECT_EQ(idsOf(TokenFile::open(gpt2.path(), "", 1 << 20)), narrow);
+  const ScratchFile llama(llmcHeader(20240801, 7, 3) +
+                          bytesOf<uint32_t>({1, 70000, 3}));
+  EXPECT_EQ(idsOf(TokenFile::open(llama.path(), "", 1 << 20)), wide);
+}
+
+std::string npy(const std::string& header) {
+  return std::string("\x93NUMPY\1\0", 8) +
+         bytesOf<uint16_t>({uint16_t(header.size())}) + header;
+}
+
+/// A scratch file under another suffix.
+class SuffixedFile {
+public:
+  SuffixedFile(const std::string& suffix, const std::string& text)
+      : file(""), path_(file.path() + suffix) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  ~SuffixedFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_; }
+
+private:
+  ScratchFile file;
+  std::string path_;
+};
+
+TEST(TokenFileTest, readsNumPy) {
+  const SuffixedFile file(
+      ".npy",
+      npy("{'descr': '<u4', 'fortran_order': False, 'shape': (3,), }   \n") +
+          bytesOf<uint32_t>({1, 70000, 3}));
+  EXPECT_EQ(idsOf(TokenFile::open(file.path(), "", 1 << 20)), wide);
+}
+
+TEST(TokenFileTest, failNumPy) {
+  const auto failure = [](const std::string& bytes) {
+    const SuffixedFile file(".npy", bytes);
+    std::string message = TokenFile::open(file.path(), "", 100).message();
+    const size_t at = message.find(file.path());
+    return at == message.npos ? message
+                              : message.replace(at, file.path().size(), "F");
+  };
+  EXPECT_EQ(failure("\1\2\3\4\5\6\7\1\2\3\4\5"),
+            "`F` does not begin as a NumPy file");
+  EXPECT_EQ(failure(npy("{'descr': '<f4', 'shape': (3,), }")),
+            "`F` is of NumPy's type `<f4`; ids are of type `<u2`, `<u4` or "
+            "`<i4`");
+  EXPECT_EQ(failure(npy("{'descr': '<u2', 'shape': (3, 4), }")),
+            "`F` has not one dimension, but the shape (3, 4)");
+  EXPECT_EQ(failure(npy("{'descr': '<u2', 'shape': (3,), }") + "ab"),
+            "the token file `F` has 45 bytes, and 49 are due for the 3 ids of "
+            "NumPy's header");
+}
+
+TEST(TokenFileTest, failSizesAndTypes) {
+  const ScratchFile empty("");
+  EXPECT_EQ(TokenFile::open(empty.path(), "", 100).message(),
+            "the token file `" + empty.path() + "` is empty");
+  const ScratchFile odd("abc");
+  EXPECT_EQ(TokenFile::open(odd.path(), "", 100).message(),
+            "the token file `" + odd.path() +
+                "` has 3 bytes, which is no whole number of ids of type "
+                "uint16");
+  const ScratchFile cut(llmcHeader(20240520, 1, 3) + "ab");
+  EXPECT_EQ(TokenFile::open(cut.path(), "", 100).message(),
+            "the token file `" + cut.path() +
+                "` has 1026 bytes, and 1030 are due for the 3 ids of llm.c's "
+                "header");
+  const ScratchFile other(llmcHeader(20240520, 1, 1) + "ab");
+  EXPECT_EQ(TokenFile::open(other.path(), "uint32", 100).message(),
+            "`" + other.path() +
+                "` has ids of 2 bytes, as llm.c's header says, and `type` is "
+                "\"uint32\"; leave `type` out");
+}
+
+TEST(TokenFileTest, failIdsBeyondTheVocabulary) {
+  const ScratchFile file(bytesOf<uint16_t>({1, 2, 640}));
+  const Expected<TokenFile> opened = TokenFile::open(file.path(), "", 640);
+  ASSERT_TRUE(opened);
+  std::vector<int32_t> ids(2);
+  EXPECT_TRUE(opened->read(0, ids));
+  EXPECT_EQ(opened->read(1, ids).message(),
+            "token 2 of `" + file.path() +
+                "` is 640, but the model's `vocab` is 640; use the tokens of "
+                "the model's own tokenizer or a larger `vocab`");
+}
+
+} // namespace
+} // namespace reciperun::data
