@@ -246,6 +246,10 @@ struct DataSource {
   std::string path;               // of `jsonl`
   std::string prompt, completion; // fields of `jsonl`
   std::string messages;           // the other form of `jsonl`
+  /// Files, folders and patterns of `text` and `token_file`.
+  std::vector<std::string> paths = {};
+  std::string separator = {}; // between documents of a file of `text`
+  std::string type = {}; // of a raw `token_file`: `uint16`, `uint32` or empty
 };
 /// How chat messages become text, role by role.
 struct ChatTemplate {
@@ -256,10 +260,6 @@ struct Data {
   std::optional<DataSource> train;
   std::optional<DataSource> valid;
   int64_t sequence = 0;
-  /// Files, folders and patterns of `text` and `token_file`.
-  std::vector<std::string> paths = {};
-  std::string separator = {}; // between documents of a file of `text`
-  std::string type = {}; // of a raw `token_file`: `uint16`, `uint32` or empty
   bool pack = false;
   int64_t seed = 0;
   ChatTemplate chat;

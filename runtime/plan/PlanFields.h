@@ -161,13 +161,13 @@ void fields(V& v, typename V::template Ref<DataSource> source) {
   v.optional("prompt", source.prompt, std::string());
   v.optional("completion", source.completion, std::string());
   v.optional("messages", source.messages, std::string());
+  v.optional("paths", source.paths, std::vector<std::string>());
+  v.optional("separator", source.separator, std::string());
+  v.optional("type", source.type, std::string());
 }
 
 template <class V>
 void fields(V& v, typename V::template Ref<ChatTemplate> chat) {
-  v.optional("paths", source.paths, std::vector<std::string>());
-  v.optional("separator", source.separator, std::string());
-  v.optional("type", source.type, std::string());
   v.field("before", chat.before);
   v.field("after", chat.after);
 }
