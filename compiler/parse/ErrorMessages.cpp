@@ -258,6 +258,8 @@ private:
       return "comments begin with `#`";
     if (isRemainder())
       return remainderHelp();
+    if (std::string other = foreignHelp(); !other.empty())
+      return other;
     switch (error.rule) {
     case Grammar::RuleSetting:
       return settingHelp();
@@ -351,6 +353,30 @@ private:
            "` is a number; the remainder is "
            "written `" +
            number + " % " + textOf(error.token) + "`";
+  }
+
+  /// What Python and TOML write behind a value or for a list.
+  std::string foreignHelp() const {
+    if (error.token == 0)
+      return {};
+    bool isBehindValue = !beginsHere() && endsValue(previous());
+    bool isInList =
+        error.rule == Grammar::RuleClause || error.rule == Grammar::RuleList;
+    if (found() == TokenType::IF && isBehindValue && !isInList)
+      return "a conditional is written `if condition then a else b`";
+    if (isBehindValue && isUnitName(textOf(error.token)))
+      return "a unit stands behind a number: write `" +
+             textOf(error.token - 1) + " * 1 " + textOf(error.token) + "`";
+    if (found() == TokenType::COMMA && error.rule == Grammar::RulePrimary &&
+        expects(TokenType::RPAREN))
+      return "a list is written `[a, b]`";
+    return {};
+  }
+
+  static bool endsValue(size_t type) {
+    return isName(type) || type == TokenType::INTEGER ||
+           type == TokenType::FLOAT || type == TokenType::STRING ||
+           type == TokenType::RPAREN || type == TokenType::RBRACKET;
   }
 
   std::string itemHelp() const {

@@ -10,15 +10,6 @@ namespace recipec::parse {
 
 // ---- numbers ----------------------------------------------------------------
 
-/// The units of the language; sema gives them their meaning.
-static const std::vector<std::string>& unitNames() {
-  static const std::vector<std::string> names = {
-      "B",    "KB",    "MB",    "GB",     "TB",    "KiB",   "MiB",
-      "GiB",  "TiB",   "ms",    "s",      "min",   "h",     "d",
-      "step", "steps", "epoch", "epochs", "token", "tokens"};
-  return names;
-}
-
 static std::string withoutUnderscores(std::string_view text) {
   std::string result;
   for (char c : text)
@@ -128,12 +119,10 @@ ast::ExprId Transformer::number(Grammar::PrimaryContext* context) {
 }
 
 bool Transformer::checkUnit(size_t token, size_t number) {
-  const auto& names = unitNames();
   ast::Name unit{std::string(sources.text(tokens->range(token))),
                  tokens->range(token)};
   bool isFirst = token == number + 1;
-  bool isKnown =
-      std::find(names.begin(), names.end(), unit.text) != names.end();
+  bool isKnown = isUnitName(unit.text);
   if (isKnown &&
       (isFirst || multiplierOf(sources.text(tokens->range(token - 1)))))
     return true;

@@ -177,4 +177,17 @@ bool TokenList::isDoubtful(uint32_t offset) const {
   });
 }
 
+const std::vector<std::string>& unitNames() {
+  static const std::vector<std::string> names = {
+      "B",    "KB",    "MB",    "GB",     "TB",    "KiB",   "MiB",
+      "GiB",  "TiB",   "ms",    "s",      "min",   "h",     "d",
+      "step", "steps", "epoch", "epochs", "token", "tokens"};
+  return names;
+}
+
+bool isUnitName(std::string_view text) {
+  const auto& names = unitNames();
+  return std::find(names.begin(), names.end(), text) != names.end();
+}
+
 } // namespace recipec::parse

@@ -86,6 +86,10 @@ bool isName(size_t type);
 bool beginsExpression(size_t type);
 bool isBinaryOperator(size_t type);
 
+/// The units of the language, `B` to `tokens`; sema gives them their meaning.
+const std::vector<std::string>& unitNames();
+bool isUnitName(std::string_view text);
+
 } // namespace recipec::parse
 
 #endif // RECIPEC_PARSE_TOKENS_H
