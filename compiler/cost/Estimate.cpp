@@ -169,16 +169,20 @@ int64_t rankCount(const ir::Module& program) {
   return ranks;
 }
 
-/// What a rank writes at most: weights and moments of its parts, and frozen
-/// parameters whole.
+/// What a rank writes at most: weights and moments of its parts, and whole
+/// those frozen parameters of which it has no part.
 int64_t stateBytes(const ir::Module& program) {
   int64_t bytes = 0;
-  for (const ir::Region& region : program.regions)
+  std::set<ir::ParamId> inParts;
+  for (const ir::Region& region : program.regions) {
     for (ir::ValueId value : {region.master, region.momentM, region.momentV})
-      bytes += ir::localBytes(program, value);
-  for (const ir::Param& param : program.params)
-    if (!param.trainable)
-      bytes += ir::localBytes(program, param.value);
+      if (value != ir::ValueId::none)
+        bytes += ir::localBytes(program, value);
+    inParts.insert(region.params.begin(), region.params.end());
+  }
+  for (size_t i = 0; i < program.params.size(); ++i)
+    if (!program.params[i].trainable && !inParts.contains(ir::ParamId(i)))
+      bytes += ir::localBytes(program, program.params[i].value);
   return bytes;
 }
 

@@ -32,11 +32,14 @@ std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
 
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
                                           size_t count) {
+  // Members are listed rather than the regions that they make up.
   std::set<ir::ValueId> regions;
-  for (const ir::Region& region : program.regions)
-    for (ir::ValueId value :
-         {region.param, region.paramPart, region.gradient, region.gradientPart})
-      regions.insert(value);
+  for (const ir::Region& region : program.regions) {
+    if (region.param != ir::ValueId::none)
+      regions.insert({region.param, region.paramPart});
+    if (region.gradient != ir::ValueId::none)
+      regions.insert({region.gradient, region.gradientPart});
+  }
   std::vector<LargestBuffer> buffers;
   for (const ir::Placement& placement : program.placements)
     if (!regions.count(placement.value))

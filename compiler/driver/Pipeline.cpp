@@ -9,6 +9,7 @@
 #include "compiler/passes/Accumulate.h"
 #include "compiler/passes/Adapt.h"
 #include "compiler/passes/Balance.h"
+#include "compiler/passes/Bucket.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckDivisibility.h"
 #include "compiler/passes/CheckLowered.h"
@@ -18,6 +19,7 @@
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Generate.h"
 #include "compiler/passes/Optimizer.h"
+#include "compiler/passes/Overlap.h"
 #include "compiler/passes/PlanMemory.h"
 #include "compiler/passes/Recompute.h"
 #include "compiler/passes/Schedule.h"
@@ -111,6 +113,13 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   for (ir::Module& stage : stages)
     passes::addBalancing(stage);
   verify(stages, "balance");
+  for (ir::Module& stage : stages)
+    passes::bucket(stage);
+  verify(stages, "bucket");
+  if (passes::overlaps(recipe))
+    for (ir::Module& stage : stages)
+      passes::overlap(stage);
+  verify(stages, "overlap");
   passes::addSchedules(stages, recipe);
   verify(stages, "schedule");
   verifySchedules(stages);

@@ -7,7 +7,7 @@
 //   → fuse → check divisibility → shard
 //   → differentiate → recompute → evaluate → accumulate
 //   → split stages
-//   → optimizer → schedule
+//   → optimizer → bucket → overlap → schedule
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan
 //

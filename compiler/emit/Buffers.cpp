@@ -2,7 +2,7 @@
 //    x [lead..., k...], w [n..., k...] and y [lead..., n...] fix that by their
 //    ranks.
 // 2. Make a buffer of each placement with its local shape.
-// 3. Mark the parts of regions.
+// 3. Mark the parts of regions that lie in a whole.
 
 #include "compiler/emit/Buffers.h"
 
@@ -71,10 +71,10 @@ public:
   Buffers run() {
     for (const ir::Placement& placement : program.placements)
       add(placement);
-    for (const ir::Region& region : program.regions)
-      if (!region.shard.empty())
-        for (ValueId part : {region.paramPart, region.gradientPart})
-          markPart(part, region.shard);
+    for (const ir::Region& region : program.regions) {
+      markPart(region.param, region.paramPart, region.shard);
+      markPart(region.gradient, region.gradientPart, region.shard);
+    }
     return std::move(made);
   }
 
@@ -96,7 +96,10 @@ private:
     made.buffers.push_back(std::move(buffer));
   }
 
-  void markPart(ValueId part, ir::AxisSet axes) {
+  /// A part that lies in the place of the whole moves with the rank.
+  void markPart(ValueId whole, ValueId part, ir::AxisSet axes) {
+    if (whole == ValueId::none || axes.empty())
+      return;
     plan::Buffer& buffer = made.buffers[size_t(made.number(part))];
     buffer.shardAxis = ir::groupName(program, axes);
     buffer.shardStride = ir::localBytes(program, part);

@@ -30,7 +30,9 @@ plan::OpKind planKind(ir::OpKind kind) {
 #define OP(Enumerator, ...)                                                    \
   case ir::OpKind::Enumerator:                                                 \
     return plan::OpKind::Enumerator;
+#define NAME(Enumerator, ...) case ir::OpKind::Enumerator:
 #include "compiler/ir/Ops.def"
+    break;
   }
   assert(false && "an op that plans lack");
   return plan::OpKind::Zero;
@@ -194,12 +196,14 @@ void Emitter::regions(plan::Stage& made) {
     flat.name = region.name;
     flat.elements = region.elements;
     flat.param = buffers.number(region.param);
+    flat.part = buffers.number(region.paramPart);
     flat.master = buffers.number(region.master);
     flat.momentM = buffers.number(region.momentM);
     flat.momentV = buffers.number(region.momentV);
     flat.shardAxis = groupName(region.shard);
     for (ir::ParamId param : region.params)
       flat.parameters.push_back(numbers.at((*current)[param].name));
+    flat.starts = region.starts;
     made.regions.push_back(std::move(flat));
   }
 }
@@ -236,7 +240,8 @@ void Emitter::functions(plan::Stage& made) {
     plan::Function& written = made.functions.emplace_back();
     written.name = function.name;
     for (const ir::Op& each : function.ops)
-      written.ops.push_back(op(each));
+      if (each.kind != ir::OpKind::View)
+        written.ops.push_back(op(each));
   }
 }
 

@@ -74,9 +74,21 @@ std::optional<OpKind> findOp(std::string_view name) {
 }
 
 bool isCollective(OpKind kind) {
-  return kind == OpKind::AllReduce || kind == OpKind::AllGather ||
-         kind == OpKind::ReduceScatter || kind == OpKind::AllToAll ||
-         kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
+  switch (kind) {
+  case OpKind::AllReduce:
+  case OpKind::AllGather:
+  case OpKind::AllGatherStart:
+  case OpKind::AllGatherDone:
+  case OpKind::ReduceScatter:
+  case OpKind::ReduceScatterStart:
+  case OpKind::ReduceScatterDone:
+  case OpKind::AllToAll:
+  case OpKind::RingAttention:
+  case OpKind::RingAttentionBackward:
+    return true;
+  default:
+    return false;
+  }
 }
 
 int64_t sizeOf(const Module& module, AxisSet axes) {

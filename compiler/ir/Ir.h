@@ -182,19 +182,24 @@ struct Param {
 };
 
 /// A flat run of parameters that the optimizer treats alike: same decay, same
-/// replication. Buffers of the members lie one behind the other in it.
+/// replication. Buffers of the members lie one behind the other in it. One of
+/// frozen parameters, which exists to be kept in parts, has no gradient and no
+/// moments.
 struct Region {
   std::string name;
   std::vector<ParamId> params;
+  std::vector<int64_t> starts; // of each, in elements
   int64_t elements = 0; // local, padded to a multiple of the shards
   AxisSet shard;        // axes that shard master and moments
+  /// None where a rank keeps no more than its part. The members' own values
+  /// then stand in no function: the bucket pass puts others in their place.
   ValueId param = ValueId::none;
   ValueId gradient = ValueId::none;
   ValueId master = ValueId::none; // the same as `param` when types agree
   ValueId momentM = ValueId::none;
   ValueId momentV = ValueId::none;
-  /// This rank's part of `param` and of the reduced `gradient`, in their place;
-  /// the whole of them where nothing is sharded.
+  /// This rank's part of `param` and of the reduced `gradient`, in their place
+  /// where they are kept; the whole of them where nothing is sharded.
   ValueId paramPart = ValueId::none;
   ValueId gradientPart = ValueId::none;
 };

@@ -409,6 +409,8 @@ private:
         fail("a parameter");
       else
         region.params.push_back(member->second);
+      expectWord("at");
+      region.starts.push_back(integer());
     }
     module.regions.push_back(std::move(region));
   }

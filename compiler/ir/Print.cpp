@@ -291,9 +291,11 @@ private:
     part("param_part", region.paramPart);
     part("gradient_part", region.gradientPart);
     out += " {\n";
-    for (ParamId member : region.params) {
+    for (size_t i = 0; i < region.params.size(); ++i) {
       out += "  ";
-      reference(module[member].value);
+      reference(module[region.params[i]].value);
+      out += " at ";
+      number(region.starts[i]);
       out += '\n';
     }
     out += "}\n";

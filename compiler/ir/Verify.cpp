@@ -248,6 +248,8 @@ private:
       return expectSame(op, op.operands[0], op.results[0]);
     case OpKind::Zero:
       return;
+    case OpKind::View:
+      return view(op);
     case OpKind::SoftmaxMax:
     case OpKind::SoftmaxSum:
     case OpKind::Nll:
@@ -258,7 +260,12 @@ private:
     case OpKind::ReduceScatter:
     case OpKind::Slice:
     case OpKind::AllToAll:
+    case OpKind::AllGatherStart:
+    case OpKind::ReduceScatterDone:
       return collective(op);
+    case OpKind::AllGatherDone:
+    case OpKind::ReduceScatterStart:
+      return alike(op, op.operands[0], op.results[0]);
     case OpKind::SumSquares:
       return;
     case OpKind::AdamW:
@@ -280,6 +287,18 @@ private:
       expectSame(op, result, op.results[0]);
       expect(op, partial(result).empty(), "the result is a partial sum");
     }
+  }
+
+  /// A run of a flat buffer, which is split and a sum over what it is.
+  void view(const Op& op) {
+    ValueId whole = op.operands[0], run = op.results[0];
+    int64_t start = attribute<int64_t>(op, "start");
+    expectSameType(op, whole, run);
+    expect(op, partial(whole) == partial(run), "partial sums differ");
+    expect(op,
+           start >= 0 && start + localElements(module, run) <=
+                             localElements(module, whole),
+           "the run does not lie in its buffer");
   }
 
   /// Like elementwise in the first `count` operands, and linear in them
@@ -498,6 +517,13 @@ private:
            "the result's layout is not the collective's");
   }
 
+  /// What is on its way lies as it does before or behind.
+  void alike(const Op& op, ValueId from, ValueId to) {
+    expectSame(op, from, to);
+    expectSameType(op, from, to);
+    expect(op, partial(from) == partial(to), "partial sums differ");
+  }
+
   bool moveSplit(const Op& op, AxisSet group, Pieces& layout, AxisSet& sum) {
     if (op.kind == OpKind::AllToAll)
       return exchangeSplit(op, group, layout);
@@ -507,14 +533,14 @@ private:
       return false;
     }
     AxisSet& split = layout[size_t(dim)].split;
-    if (op.kind == OpKind::AllGather) {
+    if (op.kind == OpKind::AllGather || op.kind == OpKind::AllGatherStart) {
       expect(op, (split & group) == group, "the group does not split it");
       split = split - group;
       return true;
     }
     expect(op, (splitOf(layout) & group).empty(), "the group splits it");
     split = split | group;
-    if (op.kind == OpKind::ReduceScatter) {
+    if (op.kind != OpKind::Slice) {
       expect(op, (sum & group) == group, "there is no sum over the group");
       sum = sum - group;
     } else {

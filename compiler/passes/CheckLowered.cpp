@@ -62,10 +62,6 @@ bool isAccumulation(const Value& value, const Recipe& recipe) {
   return isText(value, isDouble ? "fp64" : "fp32");
 }
 
-bool isStateAtMost(const Value& value, const Recipe&) {
-  return isText(value, "optimizer") || isText(value, "none");
-}
-
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   return !record || record->schema != "blend";
@@ -85,8 +81,6 @@ constexpr std::string_view sourcesHelp =
     "read one source; `text` and `tokens` take lists of files";
 
 constexpr Setting settings[] = {
-    {"parallel.shard", isStateAtMost,
-     "write `shard = \"optimizer\"`, which shards the optimizer's state"},
     {"data.train", isReadSource, sourcesHelp},
     {"data.valid", isReadSource, sourcesHelp},
     {"precision.compute", isNoEightBits, "write `compute = \"bf16\"`"},
@@ -98,7 +92,6 @@ constexpr Setting settings[] = {
      "\"experts\""},
     {"memory.offload_layers", isZero,
      "leave it out, and lower `batch.micro` where memory is short"},
-    {"comm.overlap", isNotTrue, "leave it out"},
     {"comm.bucket", isAuto, "leave it out"},
     {"comm.reduce", isAccumulation, "leave it out: sums are `\"fp32\"`"},
 };

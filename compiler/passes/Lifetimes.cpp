@@ -2,11 +2,13 @@
 // 2. A value lives from the op that defines it to the last op that names it;
 //    what is bound (logits, ...) lives to the end of the timeline.
 // 3. A result takes the buffer of an operand that dies at its op, where
-//    Ops.def says that the kernel allows it and the sizes agree.
+//    Ops.def says that the kernel allows it and the sizes agree. A view lies in
+//    its operand's buffer, which lives as long as either.
 
 #include "compiler/passes/Lifetimes.h"
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 #include <unordered_map>
 
@@ -34,6 +36,7 @@ private:
   void define(const ir::Op& op, int position);
   /// The operand's life that the op's first result continues, or none.
   Life* reused(const ir::Op& op, int position);
+  int64_t offsetOf(const ir::Op& op) const;
 
   const ir::Module& program;
   Timeline& timeline;
@@ -61,11 +64,22 @@ Life* LifeBuilder::reused(const ir::Op& op, int position) {
     return nullptr;
   ValueId operand = op.operands[size_t(reuse)];
   auto found = lifeOf.find(operand);
-  bool dies = found != lifeOf.end() && lastUse[operand] == position;
-  if (!dies || ir::localBytes(program, operand) !=
-                   ir::localBytes(program, op.results[0]))
+  if (found == lifeOf.end()) {
+    assert(op.kind != ir::OpKind::View && "views are of temporaries");
     return nullptr;
-  return &timeline.lives[found->second];
+  }
+  Life& life = timeline.lives[found->second];
+  bool dies = life.end == position;
+  bool fits = life.bytes == ir::localBytes(program, op.results[0]);
+  return op.kind == ir::OpKind::View || (dies && fits) ? &life : nullptr;
+}
+
+/// Of the op's first result, in the life that it continues.
+int64_t LifeBuilder::offsetOf(const ir::Op& op) const {
+  if (op.kind != ir::OpKind::View)
+    return 0;
+  return std::get<int64_t>(op.attributes.at("start")) *
+         ir::byteSize(program[op.results[0]].type);
 }
 
 void LifeBuilder::define(const ir::Op& op, int position) {
@@ -80,7 +94,7 @@ void LifeBuilder::define(const ir::Op& op, int position) {
           {{}, ir::localBytes(program, value), position, position});
       life = &timeline.lives.back();
     }
-    life->values.push_back(value);
+    life->members.push_back({value, offsetOf(op)});
     life->end = std::max(life->end, lastUse[value]);
     lifeOf[value] = size_t(life - timeline.lives.data());
   }

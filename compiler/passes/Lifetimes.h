@@ -19,10 +19,15 @@ namespace recipec::passes {
 /// step, and what has slots.
 bool isPersistent(const ir::Module& program, ir::ValueId value);
 
-/// Values that are one buffer: a result written over its operand. The buffer is
-/// alive from `begin` to `end`, both positions in the timeline.
+/// Values that are one buffer: a result written over its operand, a view of a
+/// run. The buffer is alive from `begin` to `end`, both positions in the
+/// timeline.
 struct Life {
-  std::vector<ir::ValueId> values; // in the order of their definition
+  struct Member {
+    ir::ValueId value;
+    int64_t offset = 0; // bytes into the buffer
+  };
+  std::vector<Member> members; // in the order of their definition
   int64_t bytes = 0;
   int begin = 0;
   int end = 0;

@@ -1,15 +1,17 @@
 // Groups parameters into flat regions and writes the optimizer step.
 //
 // 1. Group trainable parameters by weight decay, by the axes that split them
-// and
-//    by those over which their gradients are partial sums, so that one op
-//    treats a whole group alike (Region).
-// 2. Lay the members of a region one behind the other; pad so that the parts of
-//    the ranks that share it are equal and aligned. The state that the
-//    optimizer keeps (master copy, moments) exists for the rank's part alone:
-//    Rajbhandari et al. 2020, "ZeRO", stage 1. Gradients that are partial sums
-//    over more than the data axes (norms under sequence parallelism) are shared
-//    by all of them.
+//    and by those over which their gradients are partial sums, so that one op
+//    treats a whole group alike (Region). Where ranks keep no more than parts
+//    of gradients or parameters, the groups are buckets: layer by layer, and
+//    what lies in no layer by itself; frozen parameters, too, are then grouped.
+// 2. Lay the members of a region one behind the other, each at a whole number
+//    of cache lines; pad so that the parts of the ranks that share it are equal
+//    and aligned. The state that the optimizer keeps (master copy, moments)
+//    exists for the rank's part alone: Rajbhandari et al. 2020, "ZeRO", stage
+//    1; without the whole gradient stage 2, without the whole parameters
+//    stage 3. Gradients that are partial sums over more than the data axes
+//    (norms under sequence parallelism) are shared by all of them.
 // 3. `begin`: zero gradients, loss and norm.
 // 4. `update`: complete the gradients, take the norm of the whole gradient,
 //    step, gather the parameters.
@@ -42,6 +44,25 @@ int64_t alignmentElements(const ir::Module& program) {
   return bufferAlignment / ir::byteSize(program.compute);
 }
 
+constexpr int noLayer = -1;
+
+/// The layer whose ops alone read each value of a Program; noLayer for what
+/// several layers, none or nothing read.
+std::vector<int> layersOfReaders(const ir::Module& program) {
+  constexpr int unread = -2;
+  std::vector<int> layers(program.values.size(), unread);
+  for (const ir::Function& function : program.functions)
+    for (const Op& op : function.ops)
+      for (ValueId operand : op.operands) {
+        if (operand == ValueId::none)
+          continue;
+        int& layer = layers[size_t(operand)];
+        layer = layer == unread || layer == op.layer ? op.layer : noLayer;
+      }
+  std::replace(layers.begin(), layers.end(), unread, noLayer);
+  return layers;
+}
+
 /// All axes that have more than one rank.
 AxisSet world(const ir::Module& program) {
   AxisSet axes;
@@ -68,11 +89,16 @@ public:
 
 private:
   void groupParameters();
+  bool isGrouped(const ir::Param& param) const;
+  AxisSet shardOf(const ir::Param& param) const;
   void layOut(ir::Region& region);
+  void layMembers(ir::Region& region);
+  void addOptimizerState(ir::Region& region, const ir::Sharding& part);
   ir::Region& regionOf(const ir::Param& param);
   std::string regionName(const ir::Param& param) const;
 
   void addScalars();
+  static ValueId accumulated(const ir::Region& region);
   void addReduction();
   void addOverStages(const ir::Region& region);
   void addNorm();
@@ -84,7 +110,7 @@ private:
   ValueId addScalar(const std::string& name, ValueKind kind, ir::DType type);
   Op op(OpKind kind, std::string name, std::vector<ValueId> operands,
         std::vector<ValueId> results) const;
-  Op sum(std::string name, ValueId from, ValueId to, AxisSet group) const;
+  Op allReduce(std::string name, ValueId from, ValueId to, AxisSet group) const;
   void zero(ir::Function& function, ValueId value) const;
 
   ir::Module& program;
@@ -94,6 +120,10 @@ private:
   ir::AxisId pipeline;
   /// Axes over which the state of the optimizer is copied rather than shared.
   AxisSet instanceAxes;
+  bool hasGradientParts = false; // ranks keep no more than these
+  bool hasParamParts = false;
+  std::vector<int> layers; // of the readers of each value
+  std::vector<const ir::Region*> trained;
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
   ValueId rankNorm = ValueId::none;
   ValueId norm = ValueId::none;
@@ -137,16 +167,24 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 // ---- regions
 
 std::string OptimizerPass::regionName(const ir::Param& param) const {
-  std::string name = param.decay ? "decay" : "no_decay";
+  std::string name = !param.trainable ? "frozen"
+                     : param.decay    ? "decay"
+                                      : "no_decay";
   AxisSet split = splitAxes(program[param.value]);
-  AxisSet sums = program[param.gradient].sharding.partial;
   if (!split.empty())
     name += "." + ir::groupName(program, split);
+  AxisSet sums;
+  if (param.trainable)
+    sums = program[param.gradient].sharding.partial;
   if (!sums.empty())
     name += ".sum." + ir::groupName(program, sums);
   for (int stage : param.sharers)
     name += ".stage" + std::to_string(stage);
-  return name;
+  if (!hasGradientParts)
+    return name;
+  int layer = layers[size_t(param.value)];
+  return name + (layer == noLayer ? "." + param.name
+                                  : ".layer" + std::to_string(layer));
 }
 
 ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
@@ -156,61 +194,97 @@ ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
       return region;
   ir::Region region;
   region.name = std::move(name);
+  region.shard = shardOf(param);
   program.regions.push_back(std::move(region));
   return program.regions.back();
 }
 
 void OptimizerPass::groupParameters() {
   for (size_t i = 0; i < program.params.size(); ++i)
-    if (program.params[i].trainable)
+    if (isGrouped(program.params[i]))
       regionOf(program.params[i]).params.push_back(ir::ParamId(i));
   for (ir::Region& region : program.regions)
     layOut(region);
 }
 
-void OptimizerPass::layOut(ir::Region& region) {
-  const ir::Param& first = program[region.params.front()];
-  const ir::Param& last = program[region.params.back()];
-  AxisSet split = splitAxes(program[first.value]);
-  AxisSet sums = program[first.gradient].sharding.partial;
-  region.shard = sums - instanceAxes;
-  int64_t end = memberOffsets(program, region).back() +
-                ir::localElements(program, last.value);
+/// Frozen parameters are where ranks share them; one that balances experts is
+/// whole on each.
+bool OptimizerPass::isGrouped(const ir::Param& param) const {
+  return param.trainable ||
+         (hasParamParts && !param.balances && !shardOf(param).empty());
+}
+
+/// The axes along which the parameter's region is shared: those over which its
+/// gradient is summed. A frozen one is alike on the ranks that share the data.
+AxisSet OptimizerPass::shardOf(const ir::Param& param) const {
+  AxisSet alike =
+      param.trainable
+          ? program[param.gradient].sharding.partial
+          : (ir::axesOf(program, "dp") | ir::axesOf(program, "cp")) -
+                splitAxes(program[param.value]);
+  return alike - instanceAxes;
+}
+
+void OptimizerPass::layMembers(ir::Region& region) {
+  int64_t end = 0;
+  for (ir::ParamId param : region.params) {
+    region.starts.push_back(roundUp(end, alignmentElements(program)));
+    end =
+        region.starts.back() + ir::localElements(program, program[param].value);
+  }
   region.elements = roundUp(end, ir::sizeOf(program, region.shard) *
                                      alignmentElements(program));
+}
 
+void OptimizerPass::layOut(ir::Region& region) {
+  layMembers(region);
+  AxisSet split = splitAxes(program[program[region.params.front()].value]);
   std::string base = "region." + region.name;
-  std::vector<ir::DimId> dims = {
-      ir::addDim(program, base, region.elements * ir::sizeOf(program, split))};
-  ir::DType wide = ir::accumulationType(program.compute);
-
+  ir::DimId dim =
+      ir::addDim(program, base, region.elements * ir::sizeOf(program, split));
   ir::Sharding whole{{split}, {}};
-  ir::Sharding unreduced{{split}, sums};
   ir::Sharding part{{split | region.shard}, {}};
+  auto add = [&](const std::string& name, const ir::Sharding& sharding) {
+    return addValue(name, ValueKind::parameter, program.compute, {dim},
+                    sharding);
+  };
+  if (!hasParamParts || region.shard.empty())
+    region.param = add(base, whole);
+  region.paramPart = region.param;
+  if (!region.shard.empty())
+    region.paramPart = add(base + ".part", part);
+  region.master = region.paramPart;
+  if (program[region.params.front()].trainable)
+    addOptimizerState(region, part);
+}
 
-  region.param =
-      addValue(base, ValueKind::parameter, program.compute, dims, whole);
-  region.gradient =
-      addValue(base + ".gradient", ValueKind::gradient, wide, dims, unreduced);
+void OptimizerPass::addOptimizerState(ir::Region& region,
+                                      const ir::Sharding& part) {
+  std::string base = "region." + region.name;
+  std::vector<ir::DimId> dims = program[region.paramPart].dims;
+  AxisSet sums =
+      program[program[region.params.front()].gradient].sharding.partial;
+  ir::DType wide = ir::accumulationType(program.compute);
+  auto add = [&](const std::string& suffix, ValueKind kind,
+                 const ir::Sharding& sharding) {
+    return addValue(base + suffix, kind, wide, dims, sharding);
+  };
+  if (!hasGradientParts || region.shard.empty()) {
+    ir::Sharding unreduced{{part.dims[0] - region.shard}, sums};
+    region.gradient = add(".gradient", ValueKind::gradient, unreduced);
+  }
   region.gradientPart = region.gradient;
   if (!sums.empty()) {
     // Scattered first, then completed over the replicas where it lies.
     ir::Sharding scattered = part;
     if (!region.shard.empty())
       scattered.partial = sums - region.shard;
-    region.gradientPart = addValue(base + ".gradient_sum", ValueKind::gradient,
-                                   wide, dims, scattered);
+    region.gradientPart = add(".gradient_sum", ValueKind::gradient, scattered);
   }
-  region.paramPart = region.param;
-  if (!region.shard.empty())
-    region.paramPart = addValue(base + ".part", ValueKind::parameter,
-                                program.compute, dims, part);
-  region.master = region.paramPart;
   if (program.compute != wide)
-    region.master =
-        addValue(base + ".master", ValueKind::state, wide, dims, part);
-  region.momentM = addValue(base + ".m", ValueKind::state, wide, dims, part);
-  region.momentV = addValue(base + ".v", ValueKind::state, wide, dims, part);
+    region.master = add(".master", ValueKind::state, part);
+  region.momentM = add(".m", ValueKind::state, part);
+  region.momentV = add(".v", ValueKind::state, part);
 }
 
 // ---- functions
@@ -234,28 +308,34 @@ void OptimizerPass::addScalars() {
       addScalar("step", ValueKind::input, ir::DType::i32);
 
   ir::Function& begin = ir::obtainFunction(program, "begin");
-  for (const ir::Region& region : program.regions)
-    zero(begin, region.gradient);
+  for (const ir::Region* region : trained)
+    zero(begin, accumulated(*region));
   zero(begin, rankLoss);
   zero(begin, rankNorm);
 }
 
+/// The gradients that add up over the micro-batches.
+ValueId OptimizerPass::accumulated(const ir::Region& region) {
+  return region.gradient == ValueId::none ? region.gradientPart
+                                          : region.gradient;
+}
+
 void OptimizerPass::addReduction() {
   ir::Function& update = ir::obtainFunction(program, "update");
-  for (const ir::Region& region : program.regions) {
-    addOverStages(region);
-    AxisSet sums = program[region.gradient].sharding.partial;
-    ValueId from = region.gradient, to = region.gradientPart;
-    if (!region.shard.empty()) {
+  for (const ir::Region* region : trained) {
+    addOverStages(*region);
+    ValueId from = accumulated(*region), to = region->gradientPart;
+    AxisSet sums = program[from].sharding.partial;
+    if (AxisSet scattered = sums & region->shard; !scattered.empty()) {
       Op scatter = op(OpKind::ReduceScatter, program[from].name, {from}, {to});
       scatter.attributes["dim"] = int64_t(0);
-      scatter.group = region.shard;
+      scatter.group = scattered;
       update.ops.push_back(std::move(scatter));
-      from = to;
     }
-    if (AxisSet copies = sums - region.shard; !copies.empty())
-      update.ops.push_back(
-          sum(program[region.gradient].name, from, to, copies));
+    if (AxisSet copies = sums - region->shard; !copies.empty())
+      update.ops.push_back(allReduce(program[accumulated(*region)].name,
+                                     region->shard.empty() ? from : to, to,
+                                     copies));
   }
 }
 
@@ -264,8 +344,9 @@ void OptimizerPass::addOverStages(const ir::Region& region) {
   const std::vector<int>& sharers = program[region.params.front()].sharers;
   if (sharers.empty())
     return;
-  Op reduce = sum(program[region.gradient].name, region.gradient,
-                  region.gradient, AxisSet(pipeline));
+  ValueId gradient = accumulated(region);
+  Op reduce =
+      allReduce(program[gradient].name, gradient, gradient, AxisSet(pipeline));
   std::vector<std::string> list;
   for (int stage : sharers)
     list.push_back(std::to_string(stage));
@@ -273,9 +354,8 @@ void OptimizerPass::addOverStages(const ir::Region& region) {
   ir::obtainFunction(program, "update").ops.push_back(std::move(reduce));
 }
 
-/// An all-reduce.
-Op OptimizerPass::sum(std::string name, ValueId from, ValueId to,
-                      AxisSet group) const {
+Op OptimizerPass::allReduce(std::string name, ValueId from, ValueId to,
+                            AxisSet group) const {
   Op reduce = op(OpKind::AllReduce, std::move(name), {from}, {to});
   reduce.attributes["reduce"] = std::string("sum");
   reduce.group = group;
@@ -284,21 +364,21 @@ Op OptimizerPass::sum(std::string name, ValueId from, ValueId to,
 
 void OptimizerPass::addNorm() {
   ir::Function& update = ir::obtainFunction(program, "update");
-  for (const ir::Region& region : program.regions) {
+  for (const ir::Region* region : trained) {
     // Ranks that hold the same part each add its squares to the sum.
     // Other stages hold other parameters, or are among the sharers.
-    AxisSet copies =
-        worldAxes - AxisSet(pipeline) - splitAxes(program[region.gradientPart]);
+    AxisSet copies = worldAxes - AxisSet(pipeline) -
+                     splitAxes(program[region->gradientPart]);
     size_t sharers =
-        std::max<size_t>(1, program[region.params.front()].sharers.size());
-    Op squares = op(OpKind::SumSquares, program[region.gradient].name,
-                    {region.gradientPart}, {rankNorm});
+        std::max<size_t>(1, program[region->params.front()].sharers.size());
+    Op squares = op(OpKind::SumSquares, program[accumulated(*region)].name,
+                    {region->gradientPart}, {rankNorm});
     squares.attributes["scale"] =
         1.0 / double(ir::sizeOf(program, copies) * int64_t(sharers));
     update.ops.push_back(std::move(squares));
   }
   if (!worldAxes.empty())
-    update.ops.push_back(sum("norm_squared", rankNorm, norm, worldAxes));
+    update.ops.push_back(allReduce("norm_squared", rankNorm, norm, worldAxes));
 }
 
 void OptimizerPass::addStep() {
@@ -310,12 +390,12 @@ void OptimizerPass::addStep() {
     const int64_t* whole = std::get_if<int64_t>(&betas[i].data);
     return whole ? double(*whole) : std::get<double>(betas[i].data);
   };
-  for (const ir::Region& region : program.regions) {
-    bool decays = program[region.params.front()].decay;
-    Op adamw =
-        op(OpKind::AdamW, program[region.param].name,
-           {region.gradientPart, norm, rate, step},
-           {region.paramPart, region.master, region.momentM, region.momentV});
+  for (const ir::Region* region : trained) {
+    bool decays = program[region->params.front()].decay;
+    Op adamw = op(
+        OpKind::AdamW, "region." + region->name,
+        {region->gradientPart, norm, rate, step},
+        {region->paramPart, region->master, region->momentM, region->momentV});
     adamw.attributes["beta1"] = beta(0);
     adamw.attributes["beta2"] = beta(1);
     adamw.attributes["eps"] = recipe.real("optimizer.eps");
@@ -324,13 +404,13 @@ void OptimizerPass::addStep() {
     adamw.attributes["clip"] = recipe.real("optimizer.clip");
     update.ops.push_back(std::move(adamw));
   }
-  for (const ir::Region& region : program.regions) {
-    if (region.shard.empty())
+  for (const ir::Region* region : trained) {
+    if (region->shard.empty() || region->param == ValueId::none)
       continue;
-    Op gather = op(OpKind::AllGather, program[region.param].name,
-                   {region.paramPart}, {region.param});
+    Op gather = op(OpKind::AllGather, program[region->param].name,
+                   {region->paramPart}, {region->param});
     gather.attributes["dim"] = int64_t(0);
-    gather.group = region.shard;
+    gather.group = region->shard;
     update.ops.push_back(std::move(gather));
   }
 }
@@ -340,7 +420,7 @@ void OptimizerPass::addLossFunctions() {
     AxisSet sums = program[rankLoss].sharding.partial;
     if (!sums.empty())
       function.ops.push_back(
-          sum("loss", rankLoss, program.bindings.at("loss"), sums));
+          allReduce("loss", rankLoss, program.bindings.at("loss"), sums));
   };
   reduceLoss(ir::obtainFunction(program, "update"));
   bool isEvaluated =
@@ -355,11 +435,16 @@ void OptimizerPass::addLossFunctions() {
 }
 
 void OptimizerPass::run() {
-  if (recipe.string("parallel.shard") == "none")
-    instanceAxes = worldAxes;
-  else
-    instanceAxes = ir::axesOf(program, "instances");
+  const std::string& shard = recipe.string("parallel.shard");
+  instanceAxes = shard == "none" ? worldAxes : ir::axesOf(program, "instances");
+  bool isShared = !(worldAxes - AxisSet(pipeline) - instanceAxes).empty();
+  hasParamParts = isShared && shard == "parameters";
+  hasGradientParts = hasParamParts || (isShared && shard == "gradients");
+  layers = layersOfReaders(program);
   groupParameters();
+  for (const ir::Region& region : program.regions)
+    if (region.gradientPart != ValueId::none)
+      trained.push_back(&region);
   addScalars();
   addReduction();
   addNorm();
@@ -368,18 +453,6 @@ void OptimizerPass::run() {
 }
 
 } // namespace
-
-std::vector<int64_t> memberOffsets(const ir::Module& program,
-                                   const ir::Region& region) {
-  std::vector<int64_t> offsets;
-  int64_t next = 0;
-  for (ir::ParamId param : region.params) {
-    offsets.push_back(next);
-    next += roundUp(ir::localElements(program, program[param].value),
-                    alignmentElements(program));
-  }
-  return offsets;
-}
 
 void addOptimizer(ir::Module& program, const recipe::Recipe& recipe) {
   OptimizerPass(program, recipe).run();

@@ -1,5 +1,6 @@
 // The optimizer pass: regions, their state, and the functions `begin` and
-// `update`. Takes a Program whose gradients are partial sums over dp.
+// `update`. Takes a Program whose gradients are partial sums over dp. What it
+// leaves without a whole buffer the bucket pass brings and takes (Bucket.h).
 
 #ifndef RECIPEC_PASSES_OPTIMIZER_H
 #define RECIPEC_PASSES_OPTIMIZER_H
@@ -15,16 +16,12 @@ namespace recipec::passes {
 /// widest vector register.
 inline constexpr int64_t bufferAlignment = 64;
 
-/// Where each member starts in the flat buffers of its region, in elements:
-/// the same in parameters, gradients, master and moments, and a whole number
-/// of cache lines in each.
-std::vector<int64_t> memberOffsets(const ir::Module& program,
-                                   const ir::Region& region);
-
 /// Fills `program.regions` and adds AdamW as the recipe's `optimizer` says,
 /// shared by the ranks that add up a gradient unless `parallel.shard` is
-/// `"none"`. Binds `norm_squared`, `learning_rate` and `step`, and rebinds
-/// `loss` to its sum over dp.
+/// `"none"`. With `"gradients"` a region is a bucket, what one layer has of it,
+/// and has no whole gradient; with `"parameters"` no whole parameters either.
+/// Binds `norm_squared`, `learning_rate` and `step`, and rebinds `loss` to its
+/// sum over dp.
 void addOptimizer(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

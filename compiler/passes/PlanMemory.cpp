@@ -1,7 +1,8 @@
 // Lays the arena out.
 //
-// 1. Parameters: each region flat, members inside it at memberOffsets; frozen
-//    parameters behind. Then gradients, then what the optimizer keeps.
+// 1. Parameters: each region flat, members inside it where they start, or the
+//    rank's part of it alone; frozen parameters behind. Then gradients, then
+//    what the optimizer keeps.
 // 2. Activations: inputs and scalars, which live through the step; what has
 //    slots, for each micro-batch in flight a copy; then the timelines
 //    (Lifetimes.h), each planned alone in the same space by best fit: at an op
@@ -90,6 +91,10 @@ void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
                                  ValueId ir::Param::*member,
                                  const char* category) {
   for (const ir::Region& region : program.regions) {
+    if (region.*whole == ValueId::none) {
+      append(region.*part, category);
+      continue;
+    }
     append(region.*whole, category);
     // A part moves with the rank's coordinate; the place is that of rank 0.
     if (!isPlaced[size_t(region.*part)])
@@ -101,11 +106,10 @@ void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
 void MemoryPlanner::placeMembers(const ir::Region& region, ValueId whole,
                                  ValueId ir::Param::*member,
                                  const char* category) {
-  std::vector<int64_t> elements = memberOffsets(program, region);
   int64_t size = ir::byteSize(program[whole].type);
   for (size_t i = 0; i < region.params.size(); ++i)
     place(program[region.params[i]].*member,
-          offsets[size_t(whole)] + elements[i] * size, category);
+          offsets[size_t(whole)] + region.starts[i] * size, category);
 }
 
 void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
@@ -137,6 +141,10 @@ std::vector<bool> MemoryPlanner::namedValues() const {
       std::for_each(op.results.begin(), op.results.end(), name);
     }
   }
+  for (const ir::Region& region : program.regions)
+    if (region.param == ValueId::none)
+      for (ir::ParamId param : region.params)
+        isNamed[size_t(program[param].value)] = false;
   return isNamed;
 }
 
@@ -163,12 +171,12 @@ void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& space,
          ++next) {
       const Life& life = timeline.lives[next];
       int64_t offset = base + space.allocate(aligned(life.bytes));
-      for (ValueId value : life.values)
-        place(value, offset, "activations");
+      for (const Life::Member& member : life.members)
+        place(member.value, offset + member.offset, "activations");
       dying[size_t(life.end)].push_back(&life);
     }
     for (const Life* life : dying[position])
-      space.release(offsets[size_t(life->values.front())] - base,
+      space.release(offsets[size_t(life->members.front().value)] - base,
                     aligned(life->bytes));
   }
 }

@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/ShardLayout.h"
+#include "runtime/checkpoint/StateParts.h"
 #include "runtime/plan/Mesh.h"
 
 #include <nlohmann/json.hpp>
@@ -90,37 +91,39 @@ Status checkTensor(const plan::Parameter& parameter, const std::string& name,
 class ShardReader {
 public:
   ShardReader(const plan::Plan& plan, int rank, ParameterAccess& access)
-      : plan(plan), rank(rank), access(access), source(windowBytes),
-        converted(windowBytes) {}
+      : plan(plan), rank(rank), access(access), values(valueParts(plan, rank)),
+        source(windowBytes), converted(windowBytes) {}
 
-  /// Reads the shard's part of one tensor.
+  /// Reads what the rank keeps of the shard's part of one tensor.
   Status load(int number, const TensorPart& part,
               const ModelFiles::Place& place);
 
 private:
-  int64_t fillWindow(const ShardLayout& layout, int64_t local, int64_t limit);
+  int64_t fillWindow(const ShardLayout& layout, int64_t local, int64_t end,
+                     int64_t limit);
   Status storeWindow(int number, ElementType from, const ShardLayout& layout,
                      int64_t begin, int64_t local, int64_t taken);
 
   const plan::Plan& plan;
   int rank;
   ParameterAccess& access;
+  std::vector<StatePart> values;    // by parameter
   std::vector<std::byte> source;    // of the file, beginning at `windowStart`
   std::vector<std::byte> converted; // in the parameter's type
   int64_t windowStart = 0;          // elements from the tensor's start
   int64_t windowElements = 0;
 };
 
-/// Chooses the window for the block's elements from `local` on; returns how
-/// many of them it covers. `limit` is the window's size in elements.
+/// Chooses the window for the block's elements from `local` to `end`; returns
+/// how many of them it covers. `limit` is the window's size in elements.
 int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
-                                int64_t limit) {
+                                int64_t end, int64_t limit) {
   ShardLayout::Piece piece = layout.pieceAt(local);
   windowStart = piece.global;
   int64_t taken = 0;
   do {
     int64_t room = windowStart + limit - piece.global;
-    int64_t used = std::min(piece.count, room);
+    int64_t used = std::min({piece.count, room, end - local - taken});
     if (used <= 0)
       break;
     taken += used;
@@ -128,7 +131,7 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
     if (used < piece.count ||
         layout.runLength() * 4 >= directRunBytes) // 4: a usual element
       break;
-    if (local + taken == layout.elements())
+    if (local + taken == end)
       break;
     piece = layout.pieceAt(local + taken);
   } while (true);
@@ -160,8 +163,12 @@ Status ShardReader::load(int number, const TensorPart& part,
   // Both buffers must hold a window, whichever type is the wider.
   plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
   int64_t limit = windowBytes / std::max(byteSize(from), plan::byteSize(to));
-  for (int64_t local = 0; local < layout.elements();) {
-    int64_t taken = fillWindow(layout, local, limit);
+  const StatePart& kept = values[size_t(number)];
+  int64_t end =
+      std::min(layout.elements(), kept.first + kept.count - part.begin);
+  for (int64_t local = std::max<int64_t>(0, kept.first - part.begin);
+       local < end;) {
+    int64_t taken = fillWindow(layout, local, end, limit);
     RECIPERUN_TRY(place.file->read(
         *place.tensor, windowStart * byteSize(from),
         std::span(source).first(size_t(windowElements * byteSize(from)))));

@@ -9,24 +9,36 @@
 
 namespace reciperun::checkpoint {
 
-std::byte* ArenaParameters::address(int parameter, Content content) const {
+std::byte* ArenaParameters::address(int parameter, Content content,
+                                    int64_t offset, size_t bytes) const {
   const plan::Parameter& described = plan.parameters[size_t(parameter)];
-  int number = content == Content::value ? described.value : described.gradient;
+  const StatePart& part = values[size_t(parameter)];
+  bool isValue = content == Content::value;
+  int number = isValue ? part.buffer : described.gradient;
   assert(number >= 0 && "the parameter has no such buffer");
   const plan::Buffer& buffer = plan.buffers[size_t(number)];
+  if (isValue) {
+    int64_t size = plan::byteSize(buffer.dtype);
+    offset -= part.first * size;
+    assert(offset >= 0 && offset + int64_t(bytes) <= part.count * size &&
+           "what another rank keeps");
+    offset += part.element * size;
+  }
   int64_t own = plan::coordinate(plan.mesh, rank, buffer.shardAxis);
-  return arena + buffer.offset + own * buffer.shardStride;
+  return arena + buffer.offset + own * buffer.shardStride + offset;
 }
 
 Status ArenaParameters::write(int parameter, Content content, int64_t offset,
                               std::span<const std::byte> data) {
-  std::memcpy(address(parameter, content) + offset, data.data(), data.size());
+  std::memcpy(address(parameter, content, offset, data.size()), data.data(),
+              data.size());
   return Status::ok();
 }
 
 Status ArenaParameters::read(int parameter, Content content, int64_t offset,
                              std::span<std::byte> data) const {
-  std::memcpy(data.data(), address(parameter, content) + offset, data.size());
+  std::memcpy(data.data(), address(parameter, content, offset, data.size()),
+              data.size());
   return Status::ok();
 }
 

@@ -7,12 +7,14 @@
 #ifndef RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 #define RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 
+#include "runtime/checkpoint/StateParts.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace reciperun::checkpoint {
 
@@ -23,6 +25,8 @@ enum class Content {
 };
 
 /// This rank's shards of the parameters, as bytes of the row-major local shard.
+/// Where the rank keeps a run of a value alone (valueParts), it is accessed
+/// within that.
 class ParameterAccess {
 public:
   virtual ~ParameterAccess() = default;
@@ -38,7 +42,7 @@ class ArenaParameters : public ParameterAccess {
 public:
   /// `arena` is the address of the plan's offset 0 and outlives the object.
   ArenaParameters(const plan::Plan& plan, int rank, std::byte* arena)
-      : plan(plan), rank(rank), arena(arena) {}
+      : plan(plan), rank(rank), arena(arena), values(valueParts(plan, rank)) {}
 
   Status write(int parameter, Content content, int64_t offset,
                std::span<const std::byte> data) override;
@@ -46,11 +50,14 @@ public:
               std::span<std::byte> data) const override;
 
 private:
-  std::byte* address(int parameter, Content content) const;
+  /// Of `bytes` bytes of a parameter's shard, from byte `offset` on.
+  std::byte* address(int parameter, Content content, int64_t offset,
+                     size_t bytes) const;
 
   const plan::Plan& plan;
   int rank;
   std::byte* arena;
+  std::vector<StatePart> values; // by parameter
 };
 
 } // namespace reciperun::checkpoint

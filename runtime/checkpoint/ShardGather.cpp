@@ -1,10 +1,13 @@
 // Gathering: for each piece of rows, 1. each owner reads its part of the rows,
-// one contiguous range of its block; 2. sends it to rank 0; 3. which copies the
-// runs to where they belong in the piece.
+// one contiguous range of its block, or of the run of it that it keeps; 2.
+// sends it to rank 0; 3. which copies the runs to where they belong in the
+// piece.
 
 #include "runtime/checkpoint/ShardGather.h"
 
+#include "runtime/checkpoint/StateParts.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/Parts.h"
 
 #include <algorithm>
 #include <cassert>
@@ -33,12 +36,14 @@ Status ShardGather::stream(int number, Content content, const Sink& sink) {
   int64_t rowBytes = plan::elementCount(parameter.globalShape) / rows *
                      elementBytes(parameter, content);
   int64_t step = std::max<int64_t>(1, pieceBytes / rowBytes);
+  std::vector<Share> owners = shares(number, content);
   Status sunk;
   for (int64_t row = 0; row < rows; row += step) {
     Rows range = {row, std::min(row + step, rows)};
     if (communicator.rank() == 0)
       piece.resize(size_t((range.end - range.begin) * rowBytes));
-    RECIPERUN_TRY(gatherRows(number, content, range));
+    for (const Share& share : owners)
+      RECIPERUN_TRY(takeShare(number, content, range, share));
     if (communicator.rank() == 0 && sunk)
       sunk = sink(piece);
   }
@@ -56,29 +61,45 @@ Expected<std::vector<std::byte>> ShardGather::whole(int parameter,
   return bytes;
 }
 
-Status ShardGather::gatherRows(int parameter, Content content, Rows rows) {
-  for (int owner : shardOwners(plan.parameters[size_t(parameter)], plan.mesh))
-    RECIPERUN_TRY(takePart(parameter, content, rows, owner));
-  return Status::ok();
+std::vector<ShardGather::Share> ShardGather::shares(int number,
+                                                    Content content) const {
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  const plan::Stage& stage =
+      plan.stages.empty() ? plan
+                          : plan.stages[size_t(parameter.stages.front())];
+  ParametersRegion found;
+  if (content == Content::value)
+    found = regionInParts(stage, number);
+  std::string shardAxis = found.region ? found.region->shardAxis : "";
+  plan::Run run{0, plan::blockElements(parameter, plan.mesh), 0};
+  std::vector<Share> result;
+  for (int owner : shardOwners(parameter, plan.mesh, shardAxis)) {
+    if (found.region)
+      run = plan::runInPart(*found.region, found.member, plan.parameters,
+                            plan.mesh, owner);
+    result.push_back({owner, run.first, run.count});
+  }
+  return result;
 }
 
-Status ShardGather::takePart(int number, Content content, Rows rows,
-                             int owner) {
-  int rank = communicator.rank();
+Status ShardGather::takeShare(int number, Content content, Rows rows,
+                              const Share& share) {
+  int rank = communicator.rank(), owner = share.owner;
   if (rank != owner && rank != 0)
     return Status::ok();
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
   ShardLayout layout(parameter, plan.mesh, owner);
-  int64_t begin = std::max(rows.begin, layout.firstRow()) - layout.firstRow();
-  int64_t end =
-      std::min(rows.end, layout.firstRow() + layout.rows()) - layout.firstRow();
+  int64_t localRow = layout.elements() / layout.rows();
+  int64_t begin =
+      std::max((rows.begin - layout.firstRow()) * localRow, share.first);
+  int64_t end = std::min((rows.end - layout.firstRow()) * localRow,
+                         share.first + share.count);
   if (begin >= end)
     return Status::ok();
   int64_t size = elementBytes(parameter, content);
-  int64_t localRow = layout.elements() / layout.rows();
-  part.resize(size_t((end - begin) * localRow * size));
+  part.resize(size_t((end - begin) * size));
   if (rank == owner)
-    RECIPERUN_TRY(access.read(number, content, begin * localRow * size, part));
+    RECIPERUN_TRY(access.read(number, content, begin * size, part));
   if (owner != 0)
     RECIPERUN_TRY(rank == 0 ? communicator.receive(owner, part)
                             : communicator.send(0, part));
@@ -86,12 +107,11 @@ Status ShardGather::takePart(int number, Content content, Rows rows,
     return Status::ok();
   int64_t pieceStart = rows.begin * (plan::elementCount(parameter.globalShape) /
                                      rowsOf(parameter));
-  for (int64_t local = begin * localRow; local < end * localRow;) {
+  for (int64_t local = begin; local < end;) {
     ShardLayout::Piece run = layout.pieceAt(local);
-    int64_t count = std::min(run.count, end * localRow - local);
+    int64_t count = std::min(run.count, end - local);
     std::memcpy(piece.data() + (run.global - pieceStart) * size,
-                part.data() + (local - begin * localRow) * size,
-                size_t(count * size));
+                part.data() + (local - begin) * size, size_t(count * size));
     local += count;
   }
   return Status::ok();

@@ -42,8 +42,16 @@ private:
     int64_t end = 0;
   };
 
-  Status gatherRows(int parameter, Content content, Rows rows);
-  Status takePart(int parameter, Content content, Rows rows, int owner);
+  /// What one rank has of a parameter: a run of its block's elements.
+  struct Share {
+    int owner = 0;
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+
+  std::vector<Share> shares(int parameter, Content content) const;
+  Status takeShare(int parameter, Content content, Rows rows,
+                   const Share& share);
   int64_t elementBytes(const plan::Parameter& parameter, Content content) const;
 
   const plan::Plan& plan;

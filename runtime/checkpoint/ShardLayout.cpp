@@ -80,7 +80,8 @@ std::optional<ShardLayout::Piece> ShardLayout::find(int64_t global) const {
 }
 
 std::vector<int> shardOwners(const plan::Parameter& parameter,
-                             const plan::Mesh& mesh) {
+                             const plan::Mesh& mesh,
+                             const std::string& shardAxis) {
   std::vector<int> owners;
   for (int rank = 0; rank < mesh.ranks; ++rank) {
     bool distinct = std::all_of(
@@ -89,6 +90,7 @@ std::vector<int> shardOwners(const plan::Parameter& parameter,
                           ? parameter.stages.front()
                           : 0;
           return plan::coordinate(mesh, rank, axis.name) == first ||
+                 plan::spans(mesh, shardAxis, axis.name) ||
                  std::any_of(parameter.shardAxes.begin(),
                              parameter.shardAxes.end(),
                              [&](const std::string& name) {

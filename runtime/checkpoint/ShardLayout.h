@@ -64,9 +64,11 @@ private:
 
 /// The ranks that hold the distinct blocks of a parameter, in rising order:
 /// those at coordinate 0 of every axis that does not split it, in the first
-/// stage that holds it.
+/// stage that holds it. Where the ranks along `shardAxis` each hold a part of a
+/// block, all of these.
 std::vector<int> shardOwners(const plan::Parameter& parameter,
-                             const plan::Mesh& mesh);
+                             const plan::Mesh& mesh,
+                             const std::string& shardAxis = {});
 
 } // namespace reciperun::checkpoint
 

@@ -1,6 +1,6 @@
-// Loading: 1. each parameter's value, the rank's whole block in the compute
-// type; 2. its parts of the master weights, where they are wider; 3. its parts
-// of the moments. Parts are read in pieces of bounded size.
+// Loading: 1. each parameter's value in the compute type, the rank's whole
+// block or its run of it; 2. its parts of the master weights, where they are
+// wider; 3. its parts of the moments. Parts are read in pieces of bounded size.
 
 #include "runtime/checkpoint/StateLoader.h"
 
@@ -109,17 +109,9 @@ public:
       : plan(plan), rank(rank), reader(reader), buffers(buffers),
         names(reader.manifest()) {}
 
-  Status loadValue(const plan::Holding& holding) {
-    StatePart whole;
-    whole.parameter = holding.parameter;
-    whole.count =
-        ShardLayout(plan.parameters[size_t(holding.parameter)], plan.mesh, rank)
-            .elements();
-    whole.buffer = holding.value;
-    return load(whole);
-  }
-
   Status load(const StatePart& part) {
+    if (part.count == 0)
+      return Status::ok();
     const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];
     if (int saved = names.find(parameter); saved >= 0)
       return loadFrom(saved, ShardLayout(parameter, plan.mesh, rank), 0, part);
@@ -186,8 +178,8 @@ Status checkModel(const plan::Plan& plan, const StateReader& reader,
 Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
                  Take take, BufferAccess& buffers) {
   Loader loader(plan, rank, reader, buffers);
-  for (const plan::Holding& holding : plan.holdings)
-    RECIPERUN_TRY(loader.loadValue(holding));
+  for (const StatePart& part : valueParts(plan, rank))
+    RECIPERUN_TRY(loader.load(part));
   for (const StatePart& part : stateParts(plan, rank)) {
     bool isMoment = part.kind != StateKind::weight;
     // Where the types agree, the masters are the values themselves.

@@ -1,7 +1,7 @@
 // 1. A region is one flat run; the ranks along its shard axis hold equal parts
 //    of its master weights and moments. What a rank has of a member is where
 //    its part and the member's run overlap.
-// 2. A frozen parameter is whole, or split as its block is.
+// 2. A frozen parameter outside of regions is whole.
 // 3. Ranks hold the same bytes when they differ along axes alone that split
 //    neither the block nor the region; the lowest of them has coordinate 0 on
 //    each of those. Of the stages that hold a parameter the first counts.
@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/StateParts.h"
 
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/Parts.h"
 
 #include <algorithm>
 #include <string_view>
@@ -70,22 +71,16 @@ private:
   }
 
   void addRegion(const plan::Region& region) {
-    int64_t part =
-        region.elements / plan::axisSize(plan.mesh, region.shardAxis);
-    int64_t begin = part * plan::coordinate(plan.mesh, rank, region.shardAxis);
-    int64_t start = stage.buffers[size_t(region.param)].offset;
-    for (int number : region.parameters) {
-      const plan::Buffer& value = valueOf(number);
-      int64_t member = (value.offset - start) / plan::byteSize(value.dtype);
-      int64_t from = std::max(member, begin);
-      int64_t to =
-          std::min(member + plan::elementCount(value.shape), begin + part);
-      if (from >= to || !isWanted(number, region.shardAxis))
+    for (size_t i = 0; i < region.parameters.size(); ++i) {
+      int number = region.parameters[i];
+      plan::Run run =
+          plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+      if (run.count == 0 || !isWanted(number, region.shardAxis))
         continue;
       auto add = [&](StateKind kind, int buffer) {
         if (buffer >= 0)
           parts.push_back(
-              {number, kind, from - member, to - from, buffer, from - begin});
+              {number, kind, run.first, run.count, buffer, run.element});
       };
       add(StateKind::weight, region.master);
       add(StateKind::momentM, region.momentM);
@@ -107,6 +102,34 @@ const plan::Stage& stageOf(const plan::Plan& plan, int rank) {
   if (plan.stages.empty())
     return plan;
   return plan.stages[size_t(plan::coordinate(plan.mesh, rank, stageAxis))];
+}
+
+ParametersRegion regionInParts(const plan::Stage& stage, int parameter) {
+  for (const plan::Region& region : stage.regions)
+    for (size_t i = 0; region.param < 0 && i < region.parameters.size(); ++i)
+      if (region.parameters[i] == parameter)
+        return {&region, i};
+  return {};
+}
+
+std::vector<StatePart> valueParts(const plan::Plan& plan, int rank) {
+  std::vector<StatePart> parts(plan.parameters.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const plan::Parameter& parameter = plan.parameters[i];
+    parts[i].parameter = int(i);
+    parts[i].buffer = parameter.value;
+    if (parameter.value >= 0)
+      parts[i].count = plan::blockElements(parameter, plan.mesh);
+  }
+  for (const plan::Region& region : plan.regions)
+    for (size_t i = 0; region.param < 0 && i < region.parameters.size(); ++i) {
+      plan::Run run =
+          plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+      int number = region.parameters[i];
+      parts[size_t(number)] = {number,    StateKind::weight, run.first,
+                               run.count, region.part,       run.element};
+    }
+  return parts;
 }
 
 std::vector<StatePart> stateParts(const plan::Plan& plan, int rank) {

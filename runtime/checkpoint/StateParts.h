@@ -31,6 +31,19 @@ struct StatePart {
 /// The stage of a rank, whichever one the plan is selected for.
 const plan::Stage& stageOf(const plan::Plan& plan, int rank);
 
+/// The region of which ranks keep parts alone that has a parameter, and its
+/// number there; no region where its block is kept whole.
+struct ParametersRegion {
+  const plan::Region* region = nullptr;
+  size_t member = 0;
+};
+ParametersRegion regionInParts(const plan::Stage& stage, int parameter);
+
+/// What a rank keeps of the parameters' values in the compute type, by their
+/// numbers: the whole block, or a run of it; nothing (`count` 0) of what
+/// another rank or stage has. The plan is that of the rank's stage.
+std::vector<StatePart> valueParts(const plan::Plan& plan, int rank);
+
 /// The parts that a rank holds, several ranks perhaps the same ones: region by
 /// region, member by member, then the frozen parameters.
 std::vector<StatePart> stateParts(const plan::Plan& plan, int rank);

@@ -69,6 +69,15 @@ public:
                                      std::span<std::byte> bytes) = 0;
   virtual Status finish(int message) = 0;
 
+  /// Begin what finish() of the number that comes back ends: an all-gather
+  /// along dimension 0, and the exchange of a reduce-scatter along it, by which
+  /// `out` gets the group's terms of this rank's part, one behind the other.
+  /// The buffers do not overlap and stay as they are until then.
+  virtual Expected<int> beginAllGather(int group, const Tensor& in,
+                                       const Tensor& out) = 0;
+  virtual Expected<int> beginExchange(int group, const Tensor& in,
+                                      const Tensor& out) = 0;
+
   /// Every rank hands in how its part of some work went; every rank gets the
   /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
   /// ok.

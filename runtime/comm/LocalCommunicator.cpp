@@ -50,6 +50,14 @@ Expected<int> LocalCommunicator::beginSend(int, int,
 Expected<int> LocalCommunicator::beginReceive(int, int, std::span<std::byte>) {
   return nobody();
 }
+Expected<int> LocalCommunicator::beginAllGather(int, const Tensor&,
+                                                const Tensor&) {
+  return nobody();
+}
+Expected<int> LocalCommunicator::beginExchange(int, const Tensor&,
+                                               const Tensor&) {
+  return nobody();
+}
 Status LocalCommunicator::finish(int) {
   return nobody();
 }

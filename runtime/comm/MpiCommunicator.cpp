@@ -42,6 +42,26 @@ std::byte* writableBytes(const Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data);
 }
 
+/// A type of MPI's of the same size, for what is moved and not added up.
+MPI_Datatype mpiType(plan::DType type) {
+  switch (plan::byteSize(type)) {
+  case 2:
+    return MPI_UINT16_T;
+  case 4:
+    return MPI_UINT32_T;
+  default:
+    return MPI_UINT64_T;
+  }
+}
+
+/// What one call may move: MPI counts in int.
+Expected<int> mpiCount(int64_t elements) {
+  if (elements > std::numeric_limits<int>::max())
+    return Status::error("a rank's part of " + std::to_string(elements) +
+                         " elements is more than MPI moves in one call");
+  return int(elements);
+}
+
 } // namespace
 
 MpiCommunicator::MpiCommunicator(int rank, int ranks)
@@ -321,6 +341,35 @@ Expected<int> MpiCommunicator::beginReceive(int from, int channel,
                         MPI_BYTE, from, 1 + channel, MPI_COMM_WORLD,
                         &requests.emplace_back(MPI_REQUEST_NULL)),
               "MPI_Irecv"));
+  return keep(std::move(requests));
+}
+
+Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
+                                              const Tensor& out) {
+  const Circle& circle = this->circle(group);
+  assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
+  Expected<int> count = mpiCount(in.elements());
+  RECIPERUN_TRY(count);
+  MPI_Datatype type = mpiType(in.type);
+  std::vector<MPI_Request> requests = {MPI_REQUEST_NULL};
+  RECIPERUN_TRY(check(MPI_Iallgather(in.data, *count, type, out.data, *count,
+                                     type, circle.comm, requests.data()),
+                      "MPI_Iallgather"));
+  return keep(std::move(requests));
+}
+
+Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
+                                             const Tensor& out) {
+  const Circle& circle = this->circle(group);
+  assert(in.bytes() == out.bytes() && in.type == out.type &&
+         in.elements() % circle.ranks == 0);
+  Expected<int> count = mpiCount(in.elements() / circle.ranks);
+  RECIPERUN_TRY(count);
+  MPI_Datatype type = mpiType(in.type);
+  std::vector<MPI_Request> requests = {MPI_REQUEST_NULL};
+  RECIPERUN_TRY(check(MPI_Ialltoall(in.data, *count, type, out.data, *count,
+                                    type, circle.comm, requests.data()),
+                      "MPI_Ialltoall"));
   return keep(std::move(requests));
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Executor.h"
 
+#include "runtime/comm/Reduce.h"
 #include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/plan/Mesh.h"
@@ -162,6 +163,23 @@ device::KernelArgs Executor::arguments(const Call& call) const {
           plan.mesh, communicator.rank(), context};
 }
 
+/// Notes what began by the buffer that it fills.
+Status Executor::start(const plan::Op& op, const Expected<int>& message) {
+  RECIPERUN_TRY(message);
+  bool isFirst = started.emplace(op.outputs[0], *message).second;
+  return isFirst ? Status::ok()
+                 : Status::error("its buffer is being filled already");
+}
+
+Status Executor::finishStarted(const plan::Op& op) {
+  auto found = started.find(op.inputs[0]);
+  if (found == started.end())
+    return Status::error("nothing has begun to fill its buffer");
+  int message = found->second;
+  started.erase(found);
+  return communicator.finish(message);
+}
+
 Status Executor::communicate(const Call& call) {
   const plan::Op& op = *call.op;
   const Tensor &in = call.inputs[0], &out = call.outputs[0];
@@ -176,6 +194,18 @@ Status Executor::communicate(const Call& call) {
     return communicator.allGather(op.group, in, out, dim);
   case plan::OpKind::ReduceScatter:
     return communicator.reduceScatter(op.group, in, out, dim);
+  case plan::OpKind::AllGatherStart:
+    return start(op, communicator.beginAllGather(op.group, in, out));
+  case plan::OpKind::ReduceScatterStart:
+    return start(op, communicator.beginExchange(op.group, in, out));
+  case plan::OpKind::AllGatherDone:
+    return finishStarted(op);
+  case plan::OpKind::ReduceScatterDone:
+    RECIPERUN_TRY(finishStarted(op));
+    comm::reduceInRankOrder(in.type, comm::Reduction::sum, in.as<std::byte>(),
+                            out.bytes(), int(in.elements() / out.elements()),
+                            out.elements(), out.as<std::byte>());
+    return Status::ok();
   case plan::OpKind::RingAttention:
     return ringAttention(arguments(call), communicator);
   case plan::OpKind::RingAttentionBackward:

@@ -73,6 +73,8 @@ private:
   Status perform(const Call& call);
   device::KernelArgs arguments(const Call& call) const;
   Status communicate(const Call& call);
+  Status start(const plan::Op& op, const Expected<int>& message);
+  Status finishStarted(const plan::Op& op);
 
   const plan::Plan& plan;
   memory::Arena& arena;
@@ -84,6 +86,8 @@ private:
   std::vector<std::vector<std::vector<Call>>> calls;
   /// By transfer and slot, the communicator's number of what is under way.
   std::map<std::pair<int, int>, int> underway;
+  /// The same of collectives, by the buffer that is being filled.
+  std::map<int, int> started;
 };
 
 } // namespace reciperun::exec

@@ -4,7 +4,7 @@
 
 #include "runtime/device/BFloat16.h"
 #include "runtime/kernels/Initialize.h"
-#include "runtime/plan/Mesh.h"
+#include "runtime/plan/Parts.h"
 
 #include <algorithm>
 #include <cassert>
@@ -13,21 +13,34 @@
 namespace reciperun::exec {
 namespace {
 
-void fillMaster(const plan::Region& region, const Tensor& param,
-                const Tensor& master, int64_t part) {
-  int64_t elements = master.elements();
-  auto* values =
-      param.as<std::byte>() + part * elements * plan::byteSize(param.type);
-  assert((part + 1) * elements <= region.elements && "a part of the region");
-  if (param.type == plan::DType::bf16) {
-    auto* narrow = reinterpret_cast<const device::bf16*>(values);
-    std::transform(narrow, narrow + elements, master.as<float>(),
+/// From the rank's part of the values to its masters.
+void fillMaster(const Tensor& values, const Tensor& master) {
+  if (values.type != master.type) {
+    assert(values.type == plan::DType::bf16 && "only bf16 has a wider master");
+    const auto* narrow = values.as<device::bf16>();
+    std::transform(narrow, narrow + values.elements(), master.as<float>(),
                    [](device::bf16 value) { return float(value); });
     return;
   }
-  assert(param.type == master.type && "only bf16 has a wider master");
-  if (values != master.data)
-    std::memcpy(master.data, values, size_t(master.bytes()));
+  if (values.data != master.data)
+    std::memcpy(master.data, values.data, size_t(master.bytes()));
+}
+
+/// The rank's part of a region that no rank has whole.
+void initializePart(const plan::Plan& plan, const plan::Region& region,
+                    const Tensor& part, int rank, int threads) {
+  for (size_t i = 0; i < region.parameters.size(); ++i) {
+    const plan::Run run =
+        plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+    if (run.count == 0)
+      continue;
+    const int64_t shape[] = {run.count};
+    std::byte* first =
+        part.as<std::byte>() + run.element * plan::byteSize(part.type);
+    kernels::initialize(plan.parameters[size_t(region.parameters[i])],
+                        plan.train.seed, plan.mesh, rank, run.first,
+                        {first, part.type, shape}, threads);
+  }
 }
 
 } // namespace
@@ -38,13 +51,14 @@ void initializeParameters(const plan::Plan& plan, const Executor& executor,
     if (parameter.value >= 0)
       kernels::initialize(parameter, plan.train.seed, plan.mesh, rank, 0,
                           executor.tensor(parameter.value), threads);
+  for (const plan::Region& region : plan.regions)
+    if (region.param < 0)
+      initializePart(plan, region, executor.tensor(region.part), rank, threads);
 }
 
-void fillMasters(const plan::Plan& plan, const Executor& executor, int rank) {
+void fillMasters(const plan::Plan& plan, const Executor& executor) {
   for (const plan::Region& region : plan.regions)
-    fillMaster(region, executor.tensor(region.param),
-               executor.tensor(region.master),
-               plan::coordinate(plan.mesh, rank, region.shardAxis));
+    fillMaster(executor.tensor(region.part), executor.tensor(region.master));
 }
 
 } // namespace reciperun::exec

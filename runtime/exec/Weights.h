@@ -7,14 +7,14 @@
 
 namespace reciperun::exec {
 
-/// Gives every parameter of this rank its first values, as the plan's
+/// Gives all that this rank keeps of parameters its first values, as the plan's
 /// initialisers say. Weights that are loaded afterwards replace them.
 void initializeParameters(const plan::Plan& plan, const Executor& executor,
                           int rank, int threads);
 
 /// Copies the parameters, widened, into this rank's part of the master weights.
 /// Comes after all parameters have their values.
-void fillMasters(const plan::Plan& plan, const Executor& executor, int rank);
+void fillMasters(const plan::Plan& plan, const Executor& executor);
 
 } // namespace reciperun::exec
 

@@ -14,11 +14,21 @@ namespace reciperun::kernels {
 /// Whether the op exchanges data among the ranks of its group: the executor
 /// runs it, with the communicator.
 constexpr bool isCollective(plan::OpKind kind) {
-  return kind == plan::OpKind::AllReduce || kind == plan::OpKind::AllGather ||
-         kind == plan::OpKind::ReduceScatter ||
-         kind == plan::OpKind::AllToAll ||
-         kind == plan::OpKind::RingAttention ||
-         kind == plan::OpKind::RingAttentionBackward;
+  switch (kind) {
+  case plan::OpKind::AllReduce:
+  case plan::OpKind::AllGather:
+  case plan::OpKind::AllGatherStart:
+  case plan::OpKind::AllGatherDone:
+  case plan::OpKind::ReduceScatter:
+  case plan::OpKind::ReduceScatterStart:
+  case plan::OpKind::ReduceScatterDone:
+  case plan::OpKind::AllToAll:
+  case plan::OpKind::RingAttention:
+  case plan::OpKind::RingAttentionBackward:
+    return true;
+  default:
+    return false;
+  }
 }
 
 template <plan::OpKind kind> Status kernel(const device::KernelArgs& args);

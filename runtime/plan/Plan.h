@@ -216,25 +216,28 @@ struct Parameter {
 /// A parameter's buffers in a stage.
 struct Holding {
   int parameter = -1;
-  int value = -1;
-  int gradient = -1; // -1 when frozen
+  int value = -1;    // -1 where ranks keep parts of its region alone
+  int gradient = -1; // -1 likewise, and when frozen
 };
 
-/// A flat run of trainable parameters that the optimizer treats alike. The
-/// rank's part of `master` starts at coordinate(shardAxis) * elements / size
-/// of the region, where `shardAxis` names the ranks that share it. A
-/// parameter's data starts at (its value's offset - param's offset) / size
-/// elements.
+/// A flat run of parameters that ranks share and the optimizer treats alike.
+/// The rank's part of it starts at coordinate(shardAxis) * elements / size of
+/// the region, where `shardAxis` names the ranks that share it. One of frozen
+/// parameters has no moments, and its master is its part.
 struct Region {
   std::string name;
   int64_t elements = 0; // padded to a multiple of the shards
-  int param = -1;       // whole flat buffer in the compute type
+  /// The values in the compute type: the whole flat buffer, -1 where no rank
+  /// keeps more than its part; and the part, in the whole where there is one.
+  int param = -1;
+  int part = -1;
   int master = -1;      // flat, this rank's part; f32/f64
   int momentM = -1;     // flat, this rank's part; -1 where the optimizer
   int momentV = -1;     // keeps none
   /// The group that shares master and moments; "" when they are whole.
   std::string shardAxis;
   std::vector<int> parameters;
+  std::vector<int64_t> starts; // of each of them in the region, in elements
 };
 
 // ---- what surrounds the step -----------------------------------------------

@@ -146,12 +146,14 @@ void fields(V& v, typename V::template Ref<Parameter> parameter) {
 template <class V> void fields(V& v, typename V::template Ref<Region> region) {
   v.field("name", region.name);
   v.field("elements", region.elements);
-  v.field("param", region.param);
+  v.optional("param", region.param, -1);
+  v.field("part", region.part);
   v.field("master", region.master);
   v.optional("moment_m", region.momentM, -1);
   v.optional("moment_v", region.momentV, -1);
   v.optional("shard_axis", region.shardAxis, std::string());
   v.field("parameters", region.parameters);
+  v.field("starts", region.starts);
 }
 
 template <class V>
@@ -241,7 +243,7 @@ void fields(V& v, typename V::template Ref<Prediction> prediction) {
 template <class V>
 void fields(V& v, typename V::template Ref<Holding> holding) {
   v.field("parameter", holding.parameter);
-  v.field("value", holding.value);
+  v.optional("value", holding.value, -1);
   v.optional("gradient", holding.gradient, -1);
 }
 

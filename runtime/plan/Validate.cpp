@@ -11,6 +11,7 @@
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/ExpertNames.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/Parts.h"
 #include "runtime/plan/PlanJson.h"
 
 #include <algorithm>
@@ -271,13 +272,21 @@ private:
                    std::to_string(plan.parameters.size()));
     const Parameter& parameter = plan.parameters[size_t(holding.parameter)];
     std::string who = "parameter " + quoted(parameter.name);
-    int64_t local = 1;
-    for (size_t i = 0; i < parameter.globalShape.size(); ++i)
-      local *= parameter.globalShape[i] /
-               axisSize(plan.mesh, parameter.shardAxes[i]);
-    RECIPERUN_TRY(holds("the value of " + who, holding.value,
-                        {typeOf(plan, parameter)}, local));
+    int64_t local = blockElements(parameter, plan.mesh);
+    if (holding.value != -1 || !isInParts(holding.parameter))
+      RECIPERUN_TRY(holds("the value of " + who, holding.value,
+                          {typeOf(plan, parameter)}, local));
     return holdsIf("the gradient of " + who, holding.gradient, masters, local);
+  }
+
+  /// Whether a region of which ranks keep parts alone has the parameter.
+  bool isInParts(int parameter) const {
+    return std::any_of(
+        stage.regions.begin(), stage.regions.end(), [&](const Region& region) {
+          return region.param == -1 &&
+                 std::find(region.parameters.begin(), region.parameters.end(),
+                           parameter) != region.parameters.end();
+        });
   }
 
   Status message(const Transfer& transfer) const {
@@ -320,37 +329,60 @@ private:
       return wrong(who + " is split along " + quoted(region.shardAxis) +
                    ", which is no axis");
     int64_t shards = axisSize(plan.mesh, region.shardAxis);
-    const std::set<DType> master = {plan.compute == DType::f64 ? DType::f64
-                                                               : DType::f32};
+    std::set<DType> master = {plan.compute == DType::f64 ? DType::f64
+                                                         : DType::f32};
+    if (region.momentM == -1)
+      master = {plan.compute};
     if (region.elements < 1 || region.elements % shards != 0)
       return wrong(who + " has " + std::to_string(region.elements) +
                    " elements over " + std::to_string(shards) + " ranks");
-    RECIPERUN_TRY(holds("the values of " + who, region.param, {plan.compute},
-                        region.elements));
+    RECIPERUN_TRY(holdsIf("the values of " + who, region.param, {plan.compute},
+                          region.elements));
+    RECIPERUN_TRY(holds("the rank's values of " + who, region.part,
+                        {plan.compute}, region.elements / shards));
     RECIPERUN_TRY(holds("the master weights of " + who, region.master, master,
                         region.elements / shards));
     for (int moment : {region.momentM, region.momentV})
       RECIPERUN_TRY(holdsIf("a moment of " + who, moment, masters,
                             region.elements / shards));
-    int64_t size = byteSize(plan.compute);
-    int64_t start = stage.buffers[region.param].offset;
-    for (int number : region.parameters) {
-      if (number < 0 || number >= int(plan.parameters.size()))
-        return wrong(who + " names parameter " + std::to_string(number) +
-                     " of " + std::to_string(plan.parameters.size()));
-      auto holding = std::find_if(
-          stage.holdings.begin(), stage.holdings.end(),
-          [&](const Holding& each) { return each.parameter == number; });
-      if (holding == stage.holdings.end())
-        return wrong(who + " has parameter " + std::to_string(number) +
-                     ", which its stage does not hold");
-      const Buffer& value = stage.buffers[size_t(holding->value)];
-      int64_t from = value.offset - start;
-      if (from < 0 || from % size != 0 ||
-          from / size + elementCount(value.shape) > region.elements)
-        return wrong(who + " does not hold " + quoted(value.name));
-    }
+    if (region.starts.size() != region.parameters.size())
+      return wrong(who + " has " + std::to_string(region.parameters.size()) +
+                   " parameters and " + std::to_string(region.starts.size()) +
+                   " places of some");
+    for (size_t i = 0; i < region.parameters.size(); ++i)
+      RECIPERUN_TRY(member(region, i));
     return Status::ok();
+  }
+
+  /// A parameter lies in its region where the region says.
+  Status member(const Region& region, size_t index) const {
+    std::string who = "region " + quoted(region.name);
+    int number = region.parameters[index];
+    if (number < 0 || number >= int(plan.parameters.size()))
+      return wrong(who + " names parameter " + std::to_string(number) + " of " +
+                   std::to_string(plan.parameters.size()));
+    auto holding = std::find_if(
+        stage.holdings.begin(), stage.holdings.end(),
+        [&](const Holding& each) { return each.parameter == number; });
+    if (holding == stage.holdings.end())
+      return wrong(who + " has parameter " + std::to_string(number) +
+                   ", which its stage does not hold");
+    const Parameter& parameter = plan.parameters[size_t(number)];
+    int64_t start = region.starts[index];
+    int64_t room = region.elements - blockElements(parameter, plan.mesh);
+    bool hasPlace = start >= 0 && start <= room;
+    if (hasPlace && region.param == -1)
+      hasPlace = holding->value == -1;
+    else if (hasPlace)
+      hasPlace = holding->value >= 0 &&
+                 placeOf(holding->value) ==
+                     placeOf(region.param) + start * byteSize(plan.compute);
+    return hasPlace ? Status::ok()
+                    : wrong(who + " does not hold " + quoted(parameter.name));
+  }
+
+  int64_t placeOf(int buffer) const {
+    return stage.buffers[size_t(buffer)].offset;
   }
 
   Status hostBuffers() const {

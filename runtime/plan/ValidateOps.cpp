@@ -370,8 +370,18 @@ bool checkKind(OpCheck& c) {
   case OpKind::AllReduce:
     return checkAllReduce(c);
   case OpKind::AllGather:
+  case OpKind::AllGatherStart:
     return c.arity(1, 1) && c.grouped() &&
            checkSplit(c, c.in(0), c.out(0), c.ranksOfGroup());
+  case OpKind::AllGatherDone:
+    return c.arity(2, 1) && c.grouped() && c.same(c.in(0), c.out(0));
+  case OpKind::ReduceScatterStart:
+    return c.arity(1, 1) && c.grouped() && c.same(c.in(0), c.out(0)) &&
+           c.divides(c.ranksOfGroup(), elementCount(c.in(0).shape),
+                     "what it scatters");
+  case OpKind::ReduceScatterDone:
+    return c.arity(2, 1) && c.grouped() && c.same(c.in(0), c.in(1)) &&
+           checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
   case OpKind::ReduceScatter:
     return c.arity(1, 1) && c.grouped() &&
            checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());

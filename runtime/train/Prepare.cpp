@@ -182,7 +182,7 @@ Status Training::fillState() {
     RECIPERUN_TRY(
         checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights, access));
   }
-  exec::fillMasters(plan, *executor, rank);
+  exec::fillMasters(plan, *executor);
   if (!start.source)
     return Status::ok();
   checkpoint::ArenaBuffers buffers(plan, rank, arena);

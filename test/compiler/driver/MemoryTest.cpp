@@ -68,6 +68,10 @@ public:
       EXPECT_EQ(placement.offset % passes::bufferAlignment, 0);
       EXPECT_LE(placement.offset + placement.bytes, program.arenaBytes);
     }
+    for (const ir::Function& each : program.functions)
+      for (const ir::Op& op : each.ops)
+        if (op.kind == ir::OpKind::View)
+          viewed[op.results[0]] = op.operands[0];
     for (const ir::Placement& placement : program.placements)
       if (isPersistent(placement.value))
         write(placement.value);
@@ -91,8 +95,12 @@ private:
     ir::ValueKind kind = program[value].kind;
     return kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved;
   }
+  /// A view is its buffer's.
   int ownerOf(ValueId value) const {
-    return isPersistent(value) ? persistent : int(value);
+    auto view = viewed.find(value);
+    return isPersistent(value)    ? persistent
+           : view != viewed.end() ? int(view->second)
+                                  : int(value);
   }
 
   void function(const ir::Function& function) {
@@ -157,6 +165,7 @@ private:
 
   const ir::Module& program;
   std::map<ValueId, const ir::Placement*> places;
+  std::map<ValueId, ValueId> viewed;
   Owners owners;
 };
 
@@ -166,24 +175,29 @@ void checkRegions(const ir::Module& program) {
   std::map<ValueId, int64_t> offsets;
   for (const ir::Placement& placement : program.placements)
     offsets[placement.value] = placement.offset;
+  auto checkMember = [&](ValueId member, ValueId whole, int64_t start) {
+    if (whole == ValueId::none)
+      EXPECT_FALSE(offsets.count(member));
+    else
+      EXPECT_EQ(offsets.at(member),
+                offsets.at(whole) + start * ir::byteSize(program[member].type));
+  };
   for (const ir::Region& region : program.regions) {
     int64_t next = 0;
-    for (ir::ParamId id : region.params) {
-      const ir::Param& param = program[id];
-      auto element = [&](ValueId member, ValueId whole) {
-        return (offsets.at(member) - offsets.at(whole)) /
-               ir::byteSize(program[member].type);
-      };
-      int64_t start = element(param.value, region.param);
-      EXPECT_EQ(start, element(param.gradient, region.gradient));
-      EXPECT_GE(start, next) << param.name;
-      next = start + ir::localElements(program, param.value);
+    for (size_t i = 0; i < region.params.size(); ++i) {
+      const ir::Param& param = program[region.params[i]];
+      checkMember(param.value, region.param, region.starts[i]);
+      if (param.trainable)
+        checkMember(param.gradient, region.gradient, region.starts[i]);
+      EXPECT_GE(region.starts[i], next) << param.name;
+      next = region.starts[i] + ir::localElements(program, param.value);
     }
     EXPECT_LE(next, region.elements);
-    EXPECT_EQ(region.elements % ir::sizeOf(program, ir::AxisSet(region.shard)),
-              0);
-    EXPECT_EQ(offsets.at(region.paramPart), offsets.at(region.param));
-    EXPECT_EQ(offsets.at(region.gradientPart), offsets.at(region.gradient));
+    EXPECT_EQ(region.elements % ir::sizeOf(program, region.shard), 0);
+    if (region.param != ValueId::none)
+      checkMember(region.paramPart, region.param, 0);
+    if (region.gradient != ValueId::none)
+      checkMember(region.gradientPart, region.gradient, 0);
   }
 }
 
@@ -220,6 +234,11 @@ INSTANTIATE_TEST_SUITE_P(
         Sets{"model.tied=true"},
         Sets{"adapter=lora { rank = 4, dropout = 0.1 }"},
         Sets{"precision.compute=\"bf16\"", "adapter=lora { rank = 4 }"},
+        Sets{"parallel.shard=\"gradients\"", "model.tied=true"},
+        Sets{"parallel.shard=\"parameters\"", "memory.recompute=\"full\""},
+        Sets{"parallel.shard=\"parameters\"", "comm.overlap=false"},
+        Sets{"parallel.shard=\"parameters\"", "precision.compute=\"bf16\"",
+             "adapter=lora { rank = 4 }"},
         Sets{"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"}));
 
 /// The most that is alive at once, which no placement can go below.
@@ -259,6 +278,41 @@ TEST(Memory, ShardingTheOptimizerDividesItsState) {
   // are shared by the ranks of tp, too, and so are less than half.
   EXPECT_LE(part * 2 - whole->result.estimate.memory.optimizer, 2 * 2 * 2 * 64);
   EXPECT_GE(part * 2, whole->result.estimate.memory.optimizer * 99 / 100);
+}
+
+/// With many layers, of which two are whole at a time.
+cost::MemoryTable deepMemory(const std::string& shard) {
+  auto compiled = compileInput("tiny.recipe:tiny",
+                               {"model.layers=24", "parallel.tp=1",
+                                "batch.micro=1", "parallel.shard=" + shard});
+  EXPECT_TRUE(compiled);
+  return compiled ? compiled->result.estimate.memory : cost::MemoryTable();
+}
+
+TEST(Memory, RanksKeepPartsOfGradientsAndParameters) {
+  cost::MemoryTable state = deepMemory("\"optimizer\""),
+                    gradients = deepMemory("\"gradients\""),
+                    parameters = deepMemory("\"parameters\"");
+  // A region's part is padded to a cache line, as are its members, of which a
+  // layer has nine.
+  int64_t padding = 26 * 2 * 10 * 64;
+  EXPECT_EQ(gradients.parameters, parameters.parameters * 4);
+  EXPECT_EQ(gradients.gradients, parameters.gradients);
+  EXPECT_LE(gradients.gradients, state.gradients / 4 + padding);
+  EXPECT_LE(parameters.parameters, state.parameters / 4 + padding);
+  EXPECT_EQ(gradients.optimizer, parameters.optimizer);
+  EXPECT_LE(gradients.optimizer, state.optimizer + padding);
+  EXPECT_LT(gradients.arena, state.arena);
+  EXPECT_LT(parameters.arena, gradients.arena);
+}
+
+TEST(Memory, FrozenParametersAreKeptInParts) {
+  auto adapted =
+      compileInput("tiny.recipe:adapted", {"parallel.shard=\"parameters\""});
+  auto whole = compileInput("tiny.recipe:adapted");
+  ASSERT_TRUE(whole && adapted);
+  EXPECT_LT(adapted->result.estimate.memory.parameters,
+            whole->result.estimate.memory.parameters * 6 / 10);
 }
 
 TEST(Memory, FrozenParametersHaveNoState) {

@@ -31,8 +31,8 @@ param @b : bf16[hidden, hidden] init ones 0.0 frozen
 bind logits = %y
 bind tokens = %tokens
 region decay elements 32 shard dp param @region gradient %grad.w master @region m %loss v %loss param_part @region gradient_part %grad.w {
-  @w
-  @a
+  @w at 0
+  @a at 16
 }
 function forward {
   %x = embedding %tokens, @a {axis = "tp"} : bf16[batch/dp, sequence, hidden] +tp

@@ -32,9 +32,8 @@ public:
     region.shardAxis = shardState ? shardAxis : "";
     int64_t shards = plan::axisSize(plan.mesh, region.shardAxis);
     int64_t step = alignment / plan::byteSize(plan.compute);
-    std::vector<int64_t> offsets;
     for (int member : members) {
-      offsets.push_back(region.elements);
+      region.starts.push_back(region.elements);
       region.elements += roundUp(localElements(member), step);
     }
     region.elements = roundUp(region.elements, step * shards);
@@ -43,20 +42,18 @@ public:
     int64_t size = plan::byteSize(plan.compute);
     for (size_t i = 0; i < members.size(); ++i) {
       plan::Buffer value = stage.buffers[size_t(region.param)];
-      value.offset = start + offsets[i] * size;
+      value.offset = start + region.starts[i] * size;
       hold(members[i], value);
     }
     int64_t part = region.elements / shards;
-    if (plan.compute == plan::DType::bf16) {
-      region.master = add(plan::DType::f32, part);
-    } else {
-      plan::Buffer own = stage.buffers[size_t(region.param)];
-      own.shape = {part};
-      own.shardAxis = region.shardAxis;
-      own.shardStride = part * size;
-      region.master = int(stage.buffers.size());
-      stage.buffers.push_back(own);
-    }
+    plan::Buffer own = stage.buffers[size_t(region.param)];
+    own.shape = {part};
+    own.shardAxis = region.shardAxis;
+    own.shardStride = part * size;
+    region.part = int(stage.buffers.size());
+    stage.buffers.push_back(own);
+    bool isNarrow = plan.compute == plan::DType::bf16;
+    region.master = isNarrow ? add(plan::DType::f32, part) : region.part;
     region.momentM = add(plan::DType::f32, part);
     region.momentV = add(plan::DType::f32, part);
     stage.regions.push_back(region);

@@ -82,6 +82,14 @@ public:
   Expected<int> beginReceive(int, int, std::span<std::byte>) override {
     return Status::error("not offered");
   }
+  Expected<int> beginAllGather(int, const comm::Tensor&,
+                               const comm::Tensor&) override {
+    return Status::error("not offered");
+  }
+  Expected<int> beginExchange(int, const comm::Tensor&,
+                              const comm::Tensor&) override {
+    return Status::error("not offered");
+  }
   Status finish(int) override { return Status::error("not offered"); }
 
 private:

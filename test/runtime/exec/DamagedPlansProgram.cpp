@@ -126,7 +126,7 @@ Status runPlan(const plan::Plan& plan) {
   if (!executor)
     return executor.status();
   exec::initializeParameters(plan, *executor, 0, 1);
-  exec::fillMasters(plan, *executor, 0);
+  exec::fillMasters(plan, *executor);
   for (const plan::Schedule& schedule : plan.schedules)
     if (schedule.name == "train" ||
         (schedule.name == "evaluate" && plan.data.valid))

@@ -137,13 +137,14 @@ TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
   plan::Region region;
   region.name = "decayed";
   region.elements = 128;
-  region.param = flat;
+  region.param = region.part = flat;
   region.master = master;
   region.parameters = {0};
+  region.starts = {0};
   plan.regions = {region};
   make();
   initializeParameters(plan, *executor, 0, 1);
-  fillMasters(plan, *executor, 0);
+  fillMasters(plan, *executor);
   const auto* narrow = executor->tensor(value).as<device::bf16>();
   const float* wide = executor->tensor(master).as<float>();
   double squares = 0;

@@ -110,9 +110,10 @@ inline Plan samplePlan() {
   optimized.name = "decayed";
   optimized.elements = 24;
   optimized.param = whole;
-  optimized.master = own;
+  optimized.part = optimized.master = own;
   optimized.shardAxis = "dp";
   optimized.parameters = {0};
+  optimized.starts = {0};
   plan.regions = {optimized};
 
   plan.inputs.tokens = tokens;

@@ -96,8 +96,9 @@ private:
     Region whole;
     whole.name = "all";
     whole.elements = 2 * vocab * hidden;
-    whole.param = whole.master = region;
+    whole.param = whole.part = whole.master = region;
     whole.parameters = {0, 1};
+    whole.starts = {0, vocab * hidden};
     plan.regions = {whole};
   }
 

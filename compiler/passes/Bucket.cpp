@@ -1,0 +1,187 @@
+// 1. Cut the ops of each function into runs: a run begins where a layer does.
+// 2. Before the first op of a run that reads a parameter of a region, gather
+// the
+//    region into a temporary. The ops read views of it. As none behind the run
+//    does, its memory is free there: the next run, and the backward pass of the
+//    same layer, gather anew.
+// 3. Before the first op of a run that adds to a gradient, zero a temporary for
+//    those of the region. Behind the run they are complete: sum them over the
+//    ranks, each of which adds its part to what the micro-batches before left.
+
+#include "compiler/passes/Bucket.h"
+
+#include "compiler/passes/Names.h"
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+class Bucketing {
+public:
+  explicit Bucketing(ir::Module& program) : program(program), names(program) {
+    for (const ir::Region& region : program.regions)
+      findMembers(region);
+  }
+
+  void run() {
+    if (members.empty())
+      return;
+    for (ir::Function& function : program.functions)
+      run(function);
+  }
+
+private:
+  /// A parameter or a gradient that has no place of its own.
+  struct Member {
+    const ir::Region* region;
+    int64_t start;
+    bool isGradient;
+  };
+
+  void findMembers(const ir::Region& region) {
+    for (size_t i = 0; i < region.params.size(); ++i) {
+      const ir::Param& param = program[region.params[i]];
+      if (region.param == ValueId::none)
+        members[param.value] = {&region, region.starts[i], false};
+      if (region.gradient == ValueId::none && param.trainable)
+        members[param.gradient] = {&region, region.starts[i], true};
+    }
+  }
+
+  void run(ir::Function& function) {
+    std::vector<Op> ops = std::move(function.ops);
+    int layer = -1;
+    for (Op& op : ops) {
+      if (op.layer >= 0 && op.layer != layer) {
+        endRun();
+        layer = op.layer;
+      }
+      for (auto* list : {&op.operands, &op.results})
+        for (ValueId& value : *list)
+          value = inPlace(value, op);
+      out.push_back(std::move(op));
+    }
+    endRun();
+    function.ops = std::exchange(out, {});
+  }
+
+  /// What an op names instead of a member.
+  ValueId inPlace(ValueId value, const Op& user) {
+    auto member = members.find(value);
+    if (member == members.end())
+      return value;
+    auto known = views.find(value);
+    if (known != views.end())
+      return known->second;
+    ValueId whole = wholeOf(member->second, user);
+    ir::Value view = program[value];
+    view.kind = ir::ValueKind::temporary;
+    view.name = names.make(view.name + ".view");
+    ValueId made = ir::addValue(program, std::move(view));
+    emit(OpKind::View, user, {whole}, made).attributes["start"] =
+        member->second.start;
+    return views[value] = made;
+  }
+
+  /// The buffer of a member's region for the rest of the run.
+  ValueId wholeOf(const Member& member, const Op& user) {
+    const ir::Region& region = *member.region;
+    for (const Whole& whole : wholes)
+      if (whole.region == &region && whole.isGradient == member.isGradient)
+        return whole.value;
+    ValueId made =
+        member.isGradient ? makeGradient(region, user) : gather(region, user);
+    wholes.push_back({&region, member.isGradient, made});
+    return made;
+  }
+
+  ValueId gather(const ir::Region& region, const Op& user) {
+    ir::Sharding sharding = program[region.paramPart].sharding;
+    sharding.dims[0] = sharding.dims[0] - region.shard;
+    ValueId made =
+        makeLike(region.paramPart, region, ".gathered", std::move(sharding));
+    Op& op = emit(OpKind::AllGather, user, {region.paramPart}, made);
+    op.attributes["dim"] = int64_t(0);
+    op.group = region.shard;
+    return made;
+  }
+
+  ValueId makeGradient(const ir::Region& region, const Op& user) {
+    ir::Sharding sharding = program[region.gradientPart].sharding;
+    sharding.dims[0] = sharding.dims[0] - region.shard;
+    sharding.partial = sharding.partial | region.shard;
+    ValueId made =
+        makeLike(region.gradientPart, region, ".gradient", std::move(sharding));
+    emit(OpKind::Zero, user, {}, made);
+    return made;
+  }
+
+  void endRun() {
+    for (const Whole& whole : wholes)
+      if (whole.isGradient)
+        reduce(*whole.region, whole.value);
+    wholes.clear();
+    views.clear();
+  }
+
+  void reduce(const ir::Region& region, ValueId gradient) {
+    const Op user = out.back();
+    ValueId part = makeLike(region.gradientPart, region, ".scattered",
+                            program[region.gradientPart].sharding);
+    Op& scatter = emit(OpKind::ReduceScatter, user, {gradient}, part);
+    scatter.attributes["dim"] = int64_t(0);
+    scatter.group = region.shard;
+    emit(OpKind::Add, user, {region.gradientPart, part}, region.gradientPart);
+  }
+
+  ValueId makeLike(ValueId value, const ir::Region& region, const char* suffix,
+                   ir::Sharding sharding) {
+    ir::Value made = program[value];
+    made.kind = ir::ValueKind::temporary;
+    made.name = names.make("region." + region.name + suffix);
+    made.sharding = std::move(sharding);
+    return ir::addValue(program, std::move(made));
+  }
+
+  /// An op on behalf of another one.
+  Op& emit(OpKind kind, const Op& user, std::vector<ValueId> operands,
+           ValueId result) {
+    Op op{};
+    op.kind = kind;
+    op.name = program[result].name;
+    op.layer = user.layer;
+    op.range = user.range;
+    op.operands = std::move(operands);
+    op.results = {result};
+    return out.emplace_back(std::move(op));
+  }
+
+  /// A region's temporary in the present run.
+  struct Whole {
+    const ir::Region* region;
+    bool isGradient;
+    ValueId value;
+  };
+
+  ir::Module& program;
+  Names names;
+  std::unordered_map<ValueId, Member> members;
+  std::vector<Whole> wholes;
+  std::unordered_map<ValueId, ValueId> views; // by member, in this run
+  std::vector<Op> out;
+};
+
+} // namespace
+
+void bucket(ir::Module& program) {
+  Bucketing(program).run();
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,159 @@
+// 1. List the gathers of parameters of each function, those of a layer
+// together.
+// 2. The first layer's start with the function, and those of the next layer
+//    behind the first one of a layer that is done. Each is done where it stood:
+//    two layers have memory at a time.
+// 3. A sum of gradients starts where it stood. It is done, and added to what
+// the
+//    rank keeps, before those of the next layer start, or with the function.
+
+#include "compiler/passes/Overlap.h"
+
+#include "compiler/passes/Names.h"
+
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+class Overlapping {
+public:
+  explicit Overlapping(ir::Module& program) : program(program), names(program) {
+    for (const ir::Region& region : program.regions) {
+      if (region.param == ValueId::none)
+        params.insert(region.paramPart);
+      if (region.gradient == ValueId::none)
+        gradients.insert(region.gradientPart);
+    }
+  }
+
+  void run() {
+    for (ir::Function& function : program.functions)
+      run(function);
+  }
+
+private:
+  void run(ir::Function& function) {
+    std::vector<Op> ops = std::move(function.ops);
+    listGathers(ops);
+    if (!layers.empty())
+      startLayer();
+    for (size_t i = 0; i < ops.size(); ++i) {
+      if (isGather(ops[i])) {
+        finishGather(ops[i]);
+      } else if (i + 1 < ops.size() && isSum(ops[i], ops[i + 1])) {
+        startSum(ops[i], ops[i + 1]);
+        ++i;
+      } else {
+        out.push_back(std::move(ops[i]));
+      }
+    }
+    finishSums();
+    function.ops = std::exchange(out, {});
+  }
+
+  // ---- parameters
+
+  bool isGather(const Op& op) const {
+    return op.kind == OpKind::AllGather && params.contains(op.operands[0]);
+  }
+
+  void listGathers(const std::vector<Op>& ops) {
+    layers.clear();
+    nextLayer = 0;
+    for (const Op& op : ops) {
+      if (!isGather(op))
+        continue;
+      if (layers.empty() || layers.back().back().layer != op.layer)
+        layers.emplace_back();
+      layers.back().push_back(op);
+    }
+  }
+
+  /// Of the next layer that has not started.
+  void startLayer() {
+    for (const Op& gather : layers[nextLayer])
+      start(OpKind::AllGatherStart, gather, gather.results[0]);
+    ++nextLayer;
+  }
+
+  void finishGather(const Op& gather) {
+    out.push_back(done(OpKind::AllGatherDone, gather));
+    bool isLast = nextLayer == layers.size();
+    if (!isLast && gather.results[0] == layers[nextLayer - 1][0].results[0])
+      startLayer();
+  }
+
+  // ---- gradients
+
+  bool isSum(const Op& scatter, const Op& add) const {
+    return scatter.kind == OpKind::ReduceScatter && add.kind == OpKind::Add &&
+           gradients.contains(add.results[0]) &&
+           add.operands[1] == scatter.results[0];
+  }
+
+  void startSum(const Op& scatter, const Op& add) {
+    if (!pending.empty() && pending.back().layer != scatter.layer)
+      finishSums();
+    start(OpKind::ReduceScatterStart, scatter, scatter.operands[0]);
+    pending.push_back(done(OpKind::ReduceScatterDone, scatter));
+    pending.push_back(add);
+  }
+
+  void finishSums() {
+    for (Op& op : pending)
+      out.push_back(std::move(op));
+    pending.clear();
+  }
+
+  // ---- both
+
+  /// Begins a collective; what is on its way lies as `shape` does.
+  void start(OpKind kind, const Op& collective, ValueId shape) {
+    ir::Value value = program[shape];
+    value.name = names.make(program[collective.results[0]].name + ".start");
+    Op op = collective;
+    op.kind = kind;
+    op.name = value.name;
+    op.results = {ir::addValue(program, std::move(value))};
+    underway[collective.results[0]] = op.results[0];
+    out.push_back(std::move(op));
+  }
+
+  Op done(OpKind kind, const Op& collective) const {
+    Op op = collective;
+    op.kind = kind;
+    op.operands = {underway.at(op.results[0]), op.operands[0]};
+    return op;
+  }
+
+  ir::Module& program;
+  Names names;
+  std::set<ValueId> params; // kept in parts alone
+  std::set<ValueId> gradients;
+  std::vector<std::vector<Op>> layers;           // the gathers of a function
+  size_t nextLayer = 0;                          // that starts
+  std::unordered_map<ValueId, ValueId> underway; // by the result
+  std::vector<Op> pending;                       // the rest of sums
+  std::vector<Op> out;
+};
+
+} // namespace
+
+bool overlaps(const recipe::Recipe& recipe) {
+  const recipe::Value& overlap = recipe.at("comm.overlap");
+  return overlap.isAuto() || std::get<bool>(overlap.data);
+}
+
+void overlap(ir::Module& program) {
+  Overlapping(program).run();
+}
+
+} // namespace recipec::passes
