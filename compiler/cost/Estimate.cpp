@@ -169,6 +169,14 @@ int64_t rankCount(const ir::Module& program) {
   return ranks;
 }
 
+/// A master that is kept in halves is written whole.
+int64_t writtenBytes(const ir::Module& program, ir::ValueId value) {
+  if (value == ir::ValueId::none)
+    return 0;
+  int64_t bytes = ir::localBytes(program, value);
+  return program[value].type == ir::DType::u16 ? 2 * bytes : bytes;
+}
+
 /// What a rank writes at most: weights and moments of its parts, and whole
 /// those frozen parameters of which it has no part.
 int64_t stateBytes(const ir::Module& program) {
@@ -176,8 +184,7 @@ int64_t stateBytes(const ir::Module& program) {
   std::set<ir::ParamId> inParts;
   for (const ir::Region& region : program.regions) {
     for (ir::ValueId value : {region.master, region.momentM, region.momentV})
-      if (value != ir::ValueId::none)
-        bytes += ir::localBytes(program, value);
+      bytes += writtenBytes(program, value);
     inParts.insert(region.params.begin(), region.params.end());
   }
   for (size_t i = 0; i < program.params.size(); ++i)
@@ -216,8 +223,9 @@ MemoryTable memoryTable(const ir::Module& program,
   table.total = table.arena + table.library;
   if (stagesCheckpoints(recipe))
     table.host = stateBytes(program);
+  table.offloaded = program.hostBytes;
   if (recipe.string("cluster.hardware.kind") == "cpu")
-    table.total += table.host;
+    table.total += table.host + table.offloaded;
   table.capacity = recipe.count("cluster.hardware.memory");
   return table;
 }

@@ -18,9 +18,11 @@ struct MemoryTable {
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena, from the hardware's record
-  int64_t host = 0;  // the copy that an asynchronous checkpoint is written from
-  int64_t arena = 0; // the sum of all but `library` and `host`
-  int64_t total = 0; // arena + library, and host where it is the device
+  int64_t host = 0; // the copy that an asynchronous checkpoint is written from
+  int64_t offloaded = 0; // activations that wait on the host
+  int64_t arena = 0;     // the sum of the first five
+  int64_t total = 0;     // arena + library, and what is on the host where the
+                         // device is the host
   int64_t capacity = 0;
 
   bool fits() const { return total <= capacity; }

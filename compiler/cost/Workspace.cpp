@@ -44,6 +44,11 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
       program.compute == ir::DType::bf16)
     return ir::localElements(program, op.results[1]) +
            ir::localElements(program, op.results[2]);
+  // An expert's gradient is summed in f32 before it is added to a narrower one.
+  if (op.kind == ir::OpKind::ExpertLinearWgrad &&
+      program[op.results[0]].type == ir::DType::bf16)
+    return ir::localElements(program, op.results[0]) /
+           ir::localShape(program, op.results[0])[0];
   return 0;
 }
 

@@ -142,8 +142,9 @@ std::string largestCategories(const cost::MemoryTable& memory) {
   std::vector<MemoryRow> rows = memoryRows(memory);
   // The host's memory is another one than the device's where it is no CPU.
   if (memory.total == memory.arena + memory.library)
-    std::erase_if(rows,
-                  [](const MemoryRow& row) { return row.name == "host"; });
+    std::erase_if(rows, [](const MemoryRow& row) {
+      return row.name == "host" || row.name == "offloaded";
+    });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const MemoryRow& left, const MemoryRow& right) {
                      return left.bytes > right.bytes;

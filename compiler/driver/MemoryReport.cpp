@@ -27,6 +27,8 @@ std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
       {"workspace", memory.workspace},   {"library", memory.library}};
   if (memory.host > 0)
     rows.push_back({"host", memory.host});
+  if (memory.offloaded > 0)
+    rows.push_back({"offloaded", memory.offloaded});
   return rows;
 }
 

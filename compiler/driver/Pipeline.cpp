@@ -18,6 +18,7 @@
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Generate.h"
+#include "compiler/passes/Offload.h"
 #include "compiler/passes/Optimizer.h"
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/PlanMemory.h"
@@ -120,6 +121,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
+  for (ir::Module& stage : stages)
+    passes::offload(stage, recipe);
+  verify(stages, "offload");
   passes::addSchedules(stages, recipe);
   verify(stages, "schedule");
   verifySchedules(stages);
@@ -167,10 +171,10 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   const cost::Estimate& estimate = compilation.estimate;
   emit::Findings findings;
   for (const cost::MemoryTable& memory : estimate.stages)
-    findings.memory.push_back({memory.parameters, memory.gradients,
-                               memory.optimizer, memory.activations,
-                               memory.workspace, memory.library, memory.host,
-                               memory.arena, memory.total, memory.capacity});
+    findings.memory.push_back(
+        {memory.parameters, memory.gradients, memory.optimizer,
+         memory.activations, memory.workspace, memory.library, memory.host,
+         memory.offloaded, memory.arena, memory.total, memory.capacity});
   findings.prediction = {estimate.flopsPerStep, estimate.peakFlops,
                          estimate.stepSeconds};
   if (generates(compilation.recipe))

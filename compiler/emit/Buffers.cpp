@@ -71,6 +71,8 @@ public:
   Buffers run() {
     for (const ir::Placement& placement : program.placements)
       add(placement);
+    for (const ir::Placement& placement : program.hostPlacements)
+      add(placement);
     for (const ir::Region& region : program.regions) {
       markPart(region.param, region.paramPart, region.shard);
       markPart(region.gradient, region.gradientPart, region.shard);
@@ -89,6 +91,7 @@ private:
       buffer.shape = {1};
     if (size_t rank = rows[size_t(placement.value)])
       buffer.shape = folded(buffer.shape, rank);
+    buffer.host = value.onHost;
     buffer.offset = placement.offset;
     buffer.slots = placement.slots;
     buffer.slotStride = placement.slotStride;
@@ -98,7 +101,8 @@ private:
 
   /// A part that lies in the place of the whole moves with the rank.
   void markPart(ValueId whole, ValueId part, ir::AxisSet axes) {
-    if (whole == ValueId::none || axes.empty())
+    if (whole == ValueId::none || axes.empty() ||
+        program[part].kind == ir::ValueKind::temporary)
       return;
     plan::Buffer& buffer = made.buffers[size_t(made.number(part))];
     buffer.shardAxis = ir::groupName(program, axes);
@@ -124,6 +128,8 @@ plan::DType planType(ir::DType type) {
     return plan::DType::i32;
   case ir::DType::i64:
     return plan::DType::i64;
+  case ir::DType::u16:
+    return plan::DType::u16;
   }
   assert(false && "a type that plans lack");
   return plan::DType::f32;

@@ -29,7 +29,8 @@ enum class AxisId : int32_t { none = -1 };
 enum class ValueId : int32_t { none = -1 };
 enum class ParamId : int32_t { none = -1 };
 
-enum class DType { f64, f32, bf16, i32, i64 };
+/// `u16` are the lower halves of f32 numbers, see runtime/plan/MasterHalves.h.
+enum class DType { f64, f32, bf16, i32, i64, u16 };
 int64_t byteSize(DType type);
 std::string_view dtypeName(DType type);
 std::optional<DType> findDType(std::string_view name);
@@ -113,6 +114,7 @@ struct Value {
   std::vector<DimId> dims;
   Sharding sharding; // empty dims in a Graph
   SourceRange range;
+  bool onHost = false; // in the host's memory rather than the device's
   /// Copies of it, one for each micro-batch in flight; 0 where it lives within
   /// one pass through its functions. The schedule pass says how many.
   int slots = 0;
@@ -255,6 +257,8 @@ struct Module {
   std::vector<Schedule> schedules;
   std::vector<Placement> placements;
   int64_t arenaBytes = 0;
+  std::vector<Placement> hostPlacements; // of values on the host
+  int64_t hostBytes = 0;
   /// Values that the host fills or reads, by their role in the plan (`tokens`,
   /// `labels`, `loss`, `norm_squared`, `logits`, ...).
   std::map<std::string, ValueId> bindings;

@@ -284,7 +284,9 @@ private:
     else if (keyword == "schedule")
       schedule();
     else if (keyword == "memory")
-      memory();
+      module.arenaBytes = places(module.placements);
+    else if (keyword == "host")
+      module.hostBytes = places(module.hostPlacements);
     else
       fail("a declaration instead of `" + keyword + "`");
   }
@@ -523,6 +525,7 @@ private:
       typed = true;
       module[id].kind =
           takeWord("saved") ? ValueKind::saved : ValueKind::temporary;
+      module[id].onHost = takeWord("host");
       type(id);
     }
   }
@@ -580,8 +583,9 @@ private:
     module.schedules.push_back(std::move(schedule));
   }
 
-  void memory() {
-    module.arenaBytes = integer();
+  /// The bytes of an arena, and what lies in it.
+  int64_t places(std::vector<Placement>& placements) {
+    int64_t bytes = integer();
     expect('{');
     while (ok() && !take('}')) {
       Placement place;
@@ -597,8 +601,9 @@ private:
       }
       expectWord("in");
       place.category = name();
-      module.placements.push_back(std::move(place));
+      placements.push_back(std::move(place));
     }
+    return bytes;
   }
 
   struct Lora {

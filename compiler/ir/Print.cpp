@@ -391,6 +391,8 @@ private:
       first = false;
       if (module[result].kind == ValueKind::saved)
         out += "saved ";
+      if (module[result].onHost)
+        out += "host ";
       type(result);
     }
   }
@@ -440,10 +442,18 @@ private:
   void memory() {
     if (module.placements.empty())
       return;
-    out += "memory ";
-    number(module.arenaBytes);
+    places("memory", module.arenaBytes, module.placements);
+    if (!module.hostPlacements.empty())
+      places("host", module.hostBytes, module.hostPlacements);
+  }
+
+  void places(std::string_view arena, int64_t bytes,
+              const std::vector<Placement>& placements) {
+    out += arena;
+    out += ' ';
+    number(bytes);
     out += " {\n";
-    for (const Placement& place : module.placements) {
+    for (const Placement& place : placements) {
       out += "  ";
       reference(place.value);
       out += " at ";

@@ -246,6 +246,9 @@ private:
       return;
     case OpKind::Cast:
       return expectSame(op, op.operands[0], op.results[0]);
+    case OpKind::CopyBegin:
+    case OpKind::CopyEnd:
+      return copy(op);
     case OpKind::Zero:
       return;
     case OpKind::View:
@@ -274,6 +277,16 @@ private:
       expectSame(op, op.results[0], op.results[2]);
       return expectSame(op, op.results[0], op.results[3]);
     }
+  }
+
+  /// Between the device and the host; all other ops are the device's.
+  void copy(const Op& op) {
+    ValueId from = op.operands[0], to = op.results[0];
+    expectSame(op, from, to);
+    expectSameType(op, from, to);
+    expect(op, partial(from) == partial(to), "partial sums differ");
+    expect(op, module[from].onHost != module[to].onHost,
+           "neither or both of a copy are on the host");
   }
 
   /// All operands and results are alike; none is a partial sum.

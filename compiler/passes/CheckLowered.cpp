@@ -29,10 +29,6 @@ bool isText(const Value& value, std::string_view text) {
   return held && *held == text;
 }
 
-bool isZero(const Value& value, const Recipe&) {
-  return std::get<int64_t>(value.data) == 0;
-}
-
 bool isNone(const Value& value, const Recipe&) {
   return value.isNone();
 }
@@ -56,12 +52,6 @@ bool isLoweredParts(const Value& value, const Recipe&) {
                       [](const Value& part) { return isText(part, "mla_up"); });
 }
 
-/// The type that sums are kept in beside the recipe's compute type.
-bool isAccumulation(const Value& value, const Recipe& recipe) {
-  bool isDouble = recipe.string("precision.compute") == "fp64";
-  return isText(value, isDouble ? "fp64" : "fp32");
-}
-
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   return !record || record->schema != "blend";
@@ -75,8 +65,6 @@ struct Setting {
   std::string_view help;
 };
 
-constexpr std::string_view typesHelp =
-    "leave it out: master weights, gradients and moments are `\"fp32\"`";
 constexpr std::string_view sourcesHelp =
     "read one source; `text` and `tokens` take lists of files";
 
@@ -84,16 +72,11 @@ constexpr Setting settings[] = {
     {"data.train", isReadSource, sourcesHelp},
     {"data.valid", isReadSource, sourcesHelp},
     {"precision.compute", isNoEightBits, "write `compute = \"bf16\"`"},
-    {"precision.master", isAccumulation, typesHelp},
-    {"precision.grads", isAccumulation, typesHelp},
-    {"precision.moments", isAccumulation, typesHelp},
+    {"precision.moments", isNoEightBits, "write `moments = \"bf16\"`"},
     {"memory.recompute_modules", isLoweredParts,
      "compute again \"attention\", \"norm\", \"activation\", \"mlp\" or "
      "\"experts\""},
-    {"memory.offload_layers", isZero,
-     "leave it out, and lower `batch.micro` where memory is short"},
     {"comm.bucket", isAuto, "leave it out"},
-    {"comm.reduce", isAccumulation, "leave it out: sums are `\"fp32\"`"},
 };
 
 constexpr std::string_view loweredOps[] = {

@@ -13,8 +13,8 @@
 //    stage 3. Gradients that are partial sums over more than the data axes
 //    (norms under sequence parallelism) are shared by all of them.
 // 3. `begin`: zero gradients, loss and norm.
-// 4. `update`: complete the gradients, take the norm of the whole gradient,
-//    step, gather the parameters.
+// 4. `update`: complete the gradients, in the type that they are to be summed
+//    in, take the norm of the whole gradient, step, gather the parameters.
 // 5. `evaluate_begin`, `evaluate_end`: zero and reduce the loss alone.
 
 #include "compiler/passes/Optimizer.h"
@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cassert>
 #include <string>
+#include <utility>
 
 namespace recipec::passes {
 namespace {
@@ -79,10 +80,29 @@ AxisSet splitAxes(const ir::Value& value) {
   return axes;
 }
 
+/// The types that the recipe has gradients, sums of them over ranks, and
+/// moments kept in.
+struct StoredTypes {
+  ir::DType gradients, reduction, moments;
+
+  explicit StoredTypes(const recipe::Recipe& recipe)
+      : gradients(typeAt(recipe, "precision.grads")),
+        reduction(typeAt(recipe, "comm.reduce")),
+        moments(typeAt(recipe, "precision.moments")) {}
+
+private:
+  static ir::DType typeAt(const recipe::Recipe& recipe, const char* path) {
+    const std::string& name = recipe.string(path);
+    return name == "bf16"   ? ir::DType::bf16
+           : name == "fp64" ? ir::DType::f64
+                            : ir::DType::f32;
+  }
+};
+
 class OptimizerPass {
 public:
   OptimizerPass(ir::Module& program, const recipe::Recipe& recipe)
-      : program(program), recipe(recipe), names(program),
+      : program(program), recipe(recipe), types(recipe), names(program),
         worldAxes(world(program)), pipeline(ir::findAxis(program, "pp")) {}
 
   void run();
@@ -94,13 +114,15 @@ private:
   void layOut(ir::Region& region);
   void layMembers(ir::Region& region);
   void addOptimizerState(ir::Region& region, const ir::Sharding& part);
+  void addMaster(ir::Region& region, const ir::Sharding& part);
   ir::Region& regionOf(const ir::Param& param);
   std::string regionName(const ir::Param& param) const;
 
   void addScalars();
   static ValueId accumulated(const ir::Region& region);
   void addReduction();
-  void addOverStages(const ir::Region& region);
+  ValueId addCast(const ir::Region& region);
+  void addOverStages(const ir::Region& region, ValueId gradient);
   void addNorm();
   void addStep();
   void addLossFunctions();
@@ -115,6 +137,7 @@ private:
 
   ir::Module& program;
   const recipe::Recipe& recipe;
+  StoredTypes types;
   Names names;
   AxisSet worldAxes;
   ir::AxisId pipeline;
@@ -124,6 +147,7 @@ private:
   bool hasParamParts = false;
   std::vector<int> layers; // of the readers of each value
   std::vector<const ir::Region*> trained;
+  std::vector<ValueId> reduced; // their gradients when all have been added up
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
   ValueId rankNorm = ValueId::none;
   ValueId norm = ValueId::none;
@@ -264,14 +288,16 @@ void OptimizerPass::addOptimizerState(ir::Region& region,
   std::vector<ir::DimId> dims = program[region.paramPart].dims;
   AxisSet sums =
       program[program[region.params.front()].gradient].sharding.partial;
-  ir::DType wide = ir::accumulationType(program.compute);
-  auto add = [&](const std::string& suffix, ValueKind kind,
+  auto add = [&](const std::string& suffix, ValueKind kind, ir::DType type,
                  const ir::Sharding& sharding) {
-    return addValue(base + suffix, kind, wide, dims, sharding);
+    return addValue(base + suffix, kind, type, dims, sharding);
   };
+  for (ir::ParamId param : region.params)
+    program[program[param].gradient].type = types.gradients;
   if (!hasGradientParts || region.shard.empty()) {
     ir::Sharding unreduced{{part.dims[0] - region.shard}, sums};
-    region.gradient = add(".gradient", ValueKind::gradient, unreduced);
+    region.gradient =
+        add(".gradient", ValueKind::gradient, types.gradients, unreduced);
   }
   region.gradientPart = region.gradient;
   if (!sums.empty()) {
@@ -279,12 +305,30 @@ void OptimizerPass::addOptimizerState(ir::Region& region,
     ir::Sharding scattered = part;
     if (!region.shard.empty())
       scattered.partial = sums - region.shard;
-    region.gradientPart = add(".gradient_sum", ValueKind::gradient, scattered);
+    // In the place of what it sums, unless that is of another type.
+    bool isApart =
+        region.gradient != ValueId::none && types.reduction != types.gradients;
+    region.gradientPart = isApart ? add(".gradient_sum", ValueKind::temporary,
+                                        types.reduction, scattered)
+                                  : add(".gradient_sum", ValueKind::gradient,
+                                        types.gradients, scattered);
   }
-  if (program.compute != wide)
-    region.master = add(".master", ValueKind::state, part);
-  region.momentM = add(".m", ValueKind::state, part);
-  region.momentV = add(".v", ValueKind::state, part);
+  addMaster(region, part);
+  region.momentM = add(".m", ValueKind::state, types.moments, part);
+  region.momentV = add(".v", ValueKind::state, types.moments, part);
+}
+
+/// Where the parameters are not wide enough to be the masters.
+void OptimizerPass::addMaster(ir::Region& region, const ir::Sharding& part) {
+  ir::DType wide = ir::accumulationType(program.compute);
+  const std::string& form = recipe.string("precision.master");
+  if (program.compute == wide || form == "bf16")
+    return;
+  bool isRemainder = form == "bf16+remainder";
+  region.master =
+      addValue("region." + region.name + (isRemainder ? ".rest" : ".master"),
+               ValueKind::state, isRemainder ? ir::DType::u16 : wide,
+               program[region.paramPart].dims, part);
 }
 
 // ---- functions
@@ -323,28 +367,51 @@ ValueId OptimizerPass::accumulated(const ir::Region& region) {
 void OptimizerPass::addReduction() {
   ir::Function& update = ir::obtainFunction(program, "update");
   for (const ir::Region* region : trained) {
-    addOverStages(*region);
-    ValueId from = accumulated(*region), to = region->gradientPart;
-    AxisSet sums = program[from].sharding.partial;
-    if (AxisSet scattered = sums & region->shard; !scattered.empty()) {
-      Op scatter = op(OpKind::ReduceScatter, program[from].name, {from}, {to});
+    ValueId sum = addCast(*region);
+    addOverStages(*region, sum);
+    AxisSet sums = program[sum].sharding.partial;
+    AxisSet scattered = sums & region->shard;
+    if (!scattered.empty()) {
+      Op scatter = op(OpKind::ReduceScatter, program[sum].name, {sum},
+                      {region->gradientPart});
       scatter.attributes["dim"] = int64_t(0);
       scatter.group = scattered;
       update.ops.push_back(std::move(scatter));
+      sum = region->gradientPart;
     }
-    if (AxisSet copies = sums - region->shard; !copies.empty())
-      update.ops.push_back(allReduce(program[accumulated(*region)].name,
-                                     region->shard.empty() ? from : to, to,
-                                     copies));
+    if (AxisSet copies = sums - region->shard; !copies.empty()) {
+      bool isWhole = region->gradient != ValueId::none && scattered.empty();
+      ValueId from = std::exchange(sum, isWhole ? region->gradientPart : sum);
+      update.ops.push_back(
+          allReduce(program[accumulated(*region)].name, from, sum, copies));
+    }
+    reduced.push_back(sum);
   }
 }
 
+/// What ranks or stages add up, in the type that they do it in.
+ValueId OptimizerPass::addCast(const ir::Region& region) {
+  ValueId gradient = accumulated(region);
+  bool isSum = !program[gradient].sharding.partial.empty() ||
+               !program[region.params.front()].sharers.empty();
+  if (!isSum || types.reduction == types.gradients)
+    return gradient;
+  ir::Value copy = program[gradient];
+  copy.name = names.make(copy.name + ".cast");
+  copy.kind = ValueKind::temporary;
+  copy.type = types.reduction;
+  ValueId cast = ir::addValue(program, std::move(copy));
+  ir::obtainFunction(program, "update")
+      .ops.push_back(
+          op(OpKind::Cast, program[gradient].name, {gradient}, {cast}));
+  return cast;
+}
+
 /// Stages that share parameters each have gradients of them.
-void OptimizerPass::addOverStages(const ir::Region& region) {
+void OptimizerPass::addOverStages(const ir::Region& region, ValueId gradient) {
   const std::vector<int>& sharers = program[region.params.front()].sharers;
   if (sharers.empty())
     return;
-  ValueId gradient = accumulated(region);
   Op reduce =
       allReduce(program[gradient].name, gradient, gradient, AxisSet(pipeline));
   std::vector<std::string> list;
@@ -364,15 +431,16 @@ Op OptimizerPass::allReduce(std::string name, ValueId from, ValueId to,
 
 void OptimizerPass::addNorm() {
   ir::Function& update = ir::obtainFunction(program, "update");
-  for (const ir::Region* region : trained) {
+  for (size_t i = 0; i < trained.size(); ++i) {
+    const ir::Region* region = trained[i];
     // Ranks that hold the same part each add its squares to the sum.
     // Other stages hold other parameters, or are among the sharers.
-    AxisSet copies = worldAxes - AxisSet(pipeline) -
-                     splitAxes(program[region->gradientPart]);
+    AxisSet copies =
+        worldAxes - AxisSet(pipeline) - splitAxes(program[reduced[i]]);
     size_t sharers =
         std::max<size_t>(1, program[region->params.front()].sharers.size());
     Op squares = op(OpKind::SumSquares, program[accumulated(*region)].name,
-                    {region->gradientPart}, {rankNorm});
+                    {reduced[i]}, {rankNorm});
     squares.attributes["scale"] =
         1.0 / double(ir::sizeOf(program, copies) * int64_t(sharers));
     update.ops.push_back(std::move(squares));
@@ -390,11 +458,11 @@ void OptimizerPass::addStep() {
     const int64_t* whole = std::get_if<int64_t>(&betas[i].data);
     return whole ? double(*whole) : std::get<double>(betas[i].data);
   };
-  for (const ir::Region* region : trained) {
+  for (size_t i = 0; i < trained.size(); ++i) {
+    const ir::Region* region = trained[i];
     bool decays = program[region->params.front()].decay;
     Op adamw = op(
-        OpKind::AdamW, "region." + region->name,
-        {region->gradientPart, norm, rate, step},
+        OpKind::AdamW, "region." + region->name, {reduced[i], norm, rate, step},
         {region->paramPart, region->master, region->momentM, region->momentV});
     adamw.attributes["beta1"] = beta(0);
     adamw.attributes["beta2"] = beta(1);

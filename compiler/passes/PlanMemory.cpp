@@ -9,6 +9,7 @@
 //    its results take a free block, behind it the values that nothing names
 //    again give theirs back.
 // 3. One workspace that ops use in turn.
+// Values on the host are placed likewise, in an arena of their own.
 // Every placement starts at a multiple of bufferAlignment and owns the bytes up
 // to the next, so that categories add up to the arena exactly.
 
@@ -47,10 +48,15 @@ private:
   void placeRest(ir::ValueKind kind, const char* category);
   void placeSlots();
   void placeTimelines();
-  void placeTimeline(const Timeline& timeline, FreeList& space, int64_t base);
+  void placeTimeline(const Timeline& timeline, FreeList& device,
+                     FreeList& host);
   void placeWorkspace();
   std::vector<bool> namedValues() const;
 
+  /// The bytes so far of the arena that a value lies in.
+  int64_t& arenaOf(ValueId value) {
+    return program[value].onHost ? program.hostBytes : program.arenaBytes;
+  }
   /// At the end of the arena.
   void append(ValueId value, const char* category);
   void place(ValueId value, int64_t offset, const char* category);
@@ -73,15 +79,17 @@ void MemoryPlanner::place(ValueId value, int64_t offset, const char* category) {
     placement.slots = slots;
     placement.slotStride = aligned(placement.bytes);
   }
-  program.placements.push_back(std::move(placement));
+  (program[value].onHost ? program.hostPlacements : program.placements)
+      .push_back(std::move(placement));
 }
 
 void MemoryPlanner::append(ValueId value, const char* category) {
   if (value == ValueId::none || isPlaced[size_t(value)])
     return;
-  place(value, program.arenaBytes, category);
-  program.arenaBytes += aligned(ir::localBytes(program, value)) *
-                        std::max(1, program[value].slots);
+  int64_t& end = arenaOf(value);
+  place(value, end, category);
+  end += aligned(ir::localBytes(program, value)) *
+         std::max(1, program[value].slots);
 }
 
 // ---- what persists
@@ -97,7 +105,9 @@ void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
     }
     append(region.*whole, category);
     // A part moves with the rank's coordinate; the place is that of rank 0.
-    if (!isPlaced[size_t(region.*part)])
+    // One of another type than the whole is made anew in each step.
+    bool isMade = program[region.*part].kind == ir::ValueKind::temporary;
+    if (!isMade && !isPlaced[size_t(region.*part)])
       place(region.*part, offsets[size_t(region.*whole)], category);
     placeMembers(region, region.*whole, member, category);
   }
@@ -151,18 +161,23 @@ std::vector<bool> MemoryPlanner::namedValues() const {
 // ---- what a step makes
 
 void MemoryPlanner::placeTimelines() {
-  int64_t base = program.arenaBytes;
-  int64_t peak = 0;
+  int64_t end = program.arenaBytes, hostEnd = program.hostBytes;
   for (const Timeline& timeline : timelines(program)) {
-    FreeList space;
-    placeTimeline(timeline, space, base);
-    peak = std::max(peak, space.peak());
+    FreeList space, hostSpace;
+    placeTimeline(timeline, space, hostSpace);
+    end = std::max(end, program.arenaBytes + space.peak());
+    hostEnd = std::max(hostEnd, program.hostBytes + hostSpace.peak());
   }
-  program.arenaBytes = base + peak;
+  program.arenaBytes = end;
+  program.hostBytes = hostEnd;
 }
 
-void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& space,
-                                  int64_t base) {
+/// Behind what the arenas hold so far.
+void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& device,
+                                  FreeList& host) {
+  auto spaceOf = [&](const Life& life) -> FreeList& {
+    return program[life.members.front().value].onHost ? host : device;
+  };
   std::vector<std::vector<const Life*>> dying(timeline.ops.size());
   size_t next = 0;
   for (size_t position = 0; position < timeline.ops.size(); ++position) {
@@ -170,14 +185,17 @@ void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& space,
            timeline.lives[next].begin == int(position);
          ++next) {
       const Life& life = timeline.lives[next];
-      int64_t offset = base + space.allocate(aligned(life.bytes));
+      int64_t offset = arenaOf(life.members.front().value) +
+                       spaceOf(life).allocate(aligned(life.bytes));
       for (const Life::Member& member : life.members)
         place(member.value, offset + member.offset, "activations");
       dying[size_t(life.end)].push_back(&life);
     }
-    for (const Life* life : dying[position])
-      space.release(offsets[size_t(life->members.front().value)] - base,
-                    aligned(life->bytes));
+    for (const Life* life : dying[position]) {
+      ValueId first = life->members.front().value;
+      spaceOf(*life).release(offsets[size_t(first)] - arenaOf(first),
+                             aligned(life->bytes));
+    }
   }
 }
 
@@ -220,10 +238,11 @@ void MemoryPlanner::run() {
   placeSlots();
   placeTimelines();
   placeWorkspace();
-  std::stable_sort(program.placements.begin(), program.placements.end(),
-                   [](const ir::Placement& left, const ir::Placement& right) {
-                     return left.offset < right.offset;
-                   });
+  for (auto* placements : {&program.placements, &program.hostPlacements})
+    std::stable_sort(placements->begin(), placements->end(),
+                     [](const ir::Placement& left, const ir::Placement& right) {
+                       return left.offset < right.offset;
+                     });
 }
 
 } // namespace

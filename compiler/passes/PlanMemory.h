@@ -7,7 +7,8 @@
 
 namespace recipec::passes {
 
-/// Fills `program.placements` (ordered by address) and `program.arenaBytes`.
+/// Fills `program.placements` (ordered by address) and `program.arenaBytes`, and
+/// their counterparts on the host.
 /// Values that no function, region, parameter or binding names get no place.
 /// Placements of the categories never overlap one another; within
 /// `activations`, two values share bytes only when their lives do not meet or

@@ -2,6 +2,8 @@
 
 #include "runtime/checkpoint/Elements.h"
 
+#include "runtime/plan/MasterHalves.h"
+
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -35,6 +37,13 @@ struct Bf16 {
   }
 };
 
+struct Parameter {
+  using Bits = uint16_t;
+  static uint16_t store(double value) {
+    return plan::splitMaster(static_cast<float>(value)).parameter;
+  }
+};
+
 /// Bytes may lie at any address in a file's buffer, hence the copies.
 template <class From, class To>
 void convertLoop(const std::byte* in, std::byte* out, int64_t count) {
@@ -58,6 +67,7 @@ void convertFrom(const std::byte* in, plan::DType to, std::byte* out,
     return convertLoop<From, Bf16>(in, out, count);
   case plan::DType::i32:
   case plan::DType::i64:
+  case plan::DType::u16:
     break;
   }
   assert(false && "weights have a floating-point compute type");
@@ -102,6 +112,8 @@ std::string_view safetensorsName(plan::DType type) {
     return "I32";
   case plan::DType::i64:
     return "I64";
+  case plan::DType::u16:
+    return "U16";
   }
   return "";
 }
@@ -123,6 +135,15 @@ void convertElements(ElementType from, const std::byte* in, plan::DType to,
     }
     return convertFrom<Bf16>(in, to, out, count);
   }
+}
+
+void convertMasters(ElementType from, const std::byte* in, std::byte* out,
+                    int64_t count) {
+  if (from == ElementType::f64)
+    return convertLoop<F64, Parameter>(in, out, count);
+  if (from == ElementType::f32)
+    return convertLoop<F32, Parameter>(in, out, count);
+  convertElements(from, in, plan::DType::bf16, out, count);
 }
 
 float bf16ToFloat(uint16_t bits) {

@@ -1,7 +1,8 @@
 // The element types of safetensors and their conversion to compute types.
 //
 // A file may hold F64, F32, F16 or BF16; the arena holds f64, f32 or bf16.
-// Conversions that narrow round to nearest, ties to even (IEEE 754, 4.3.1).
+// Conversions that narrow round to nearest, ties to even (IEEE 754, 4.3.1);
+// those of masters to the parameters of a training break ties as its steps do.
 
 #ifndef RECIPERUN_CHECKPOINT_ELEMENTS_H
 #define RECIPERUN_CHECKPOINT_ELEMENTS_H
@@ -29,6 +30,12 @@ std::string_view safetensorsName(plan::DType type);
 /// by way of f32.
 void convertElements(ElementType from, const std::byte* in, plan::DType to,
                      std::byte* out, int64_t count);
+
+/// Converts masters to bf16 parameters, rounded as the optimizer does
+/// (plan/MasterHalves.h): where convertElements breaks ties to even, away from
+/// zero.
+void convertMasters(ElementType from, const std::byte* in, std::byte* out,
+                    int64_t count);
 
 float bf16ToFloat(uint16_t bits);
 uint16_t floatToBf16(float value);

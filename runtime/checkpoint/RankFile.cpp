@@ -3,10 +3,13 @@
 #include "runtime/checkpoint/RankFile.h"
 
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/plan/MasterHalves.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstdio>
+#include <cstring>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -18,6 +21,29 @@ ElementType elementType(plan::DType type) {
   std::optional<ElementType> found = findElementType(safetensorsName(type));
   assert(found && "state is of a floating-point type");
   return *found;
+}
+
+/// Masters of their halves.
+Status readHalves(const BufferAccess& buffers, const StatePart& part,
+                  int64_t first, std::span<std::byte> out) {
+  constexpr int64_t most = 4096;
+  std::array<uint16_t, most> upper, lower;
+  int64_t end = first + int64_t(out.size() / sizeof(float));
+  for (; first < end; first += most) {
+    size_t count = size_t(std::min(most, end - first));
+    RECIPERUN_TRY(
+        buffers.read(part.upper, 2 * (part.element + first),
+                     std::as_writable_bytes(std::span(upper).first(count))));
+    RECIPERUN_TRY(
+        buffers.read(part.buffer, 2 * (part.element + first),
+                     std::as_writable_bytes(std::span(lower).first(count))));
+    for (size_t i = 0; i < count; ++i) {
+      float master = plan::joinMaster({upper[i], lower[i]});
+      std::memcpy(out.data(), &master, sizeof master);
+      out = out.subspan(sizeof master);
+    }
+  }
+  return Status::ok();
 }
 
 SavedParameter savedParameter(const plan::Parameter& parameter) {
@@ -46,8 +72,10 @@ std::string RankFile::name() const {
   return name;
 }
 
+/// Masters that are kept in halves are whole in the file, as all others are.
 plan::DType RankFile::typeOf(const StatePart& part) const {
-  return stage.buffers[size_t(part.buffer)].dtype;
+  return part.upper >= 0 ? plan::DType::f32
+                         : stage.buffers[size_t(part.buffer)].dtype;
 }
 
 int64_t RankFile::bytesOf(const StatePart& part) const {
@@ -79,12 +107,19 @@ Status RankFile::copy(const BufferAccess& buffers,
                       std::span<std::byte> out) const {
   assert(int64_t(out.size()) == dataBytes() && "room for all parts");
   for (const StatePart& part : parts) {
-    int64_t size = plan::byteSize(typeOf(part));
     std::span<std::byte> own = out.first(size_t(bytesOf(part)));
-    RECIPERUN_TRY(buffers.read(part.buffer, part.element * size, own));
+    RECIPERUN_TRY(read(buffers, part, 0, own));
     out = out.subspan(own.size());
   }
   return Status::ok();
+}
+
+Status RankFile::read(const BufferAccess& buffers, const StatePart& part,
+                      int64_t first, std::span<std::byte> out) const {
+  int64_t size = plan::byteSize(typeOf(part));
+  if (part.upper < 0)
+    return buffers.read(part.buffer, (part.element + first) * size, out);
+  return readHalves(buffers, part, first, out);
 }
 
 Status RankFile::write(const std::filesystem::path& folder,
@@ -101,11 +136,11 @@ Status RankFile::write(const std::filesystem::path& folder,
   RECIPERUN_TRY(writer);
   std::vector<std::byte> piece(pieceBytes);
   for (const StatePart& part : parts) {
-    int64_t begin = part.element * plan::byteSize(typeOf(part));
+    int64_t size = plan::byteSize(typeOf(part));
     for (int64_t done = 0; done < bytesOf(part);) {
       auto next = std::span(piece).first(
           size_t(std::min(pieceBytes, bytesOf(part) - done)));
-      RECIPERUN_TRY(buffers.read(part.buffer, begin + done, next));
+      RECIPERUN_TRY(read(buffers, part, done / size, next));
       RECIPERUN_TRY(writer->append(next));
       done += int64_t(next.size());
     }

@@ -46,7 +46,11 @@ public:
   void describe(Manifest& manifest) const;
 
 private:
+  /// In the file.
   plan::DType typeOf(const StatePart& part) const;
+  /// The elements of a part from number `first` on, as the file has them.
+  Status read(const BufferAccess& buffers, const StatePart& part, int64_t first,
+              std::span<std::byte> out) const;
   int64_t bytesOf(const StatePart& part) const;
   std::vector<TensorSpec> specs() const;
 

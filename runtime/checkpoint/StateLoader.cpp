@@ -7,9 +7,11 @@
 #include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/checkpoint/ModelConfig.h"
+#include "runtime/plan/MasterHalves.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -130,7 +132,9 @@ private:
   /// parameter's block before it.
   Status loadFrom(int saved, const ShardLayout& block, int64_t before,
                   const StatePart& part) {
-    plan::DType type = plan.buffers[size_t(part.buffer)].dtype;
+    bool isHalved = part.upper >= 0;
+    plan::DType type =
+        isHalved ? plan::DType::f32 : plan.buffers[size_t(part.buffer)].dtype;
     int64_t size = plan::byteSize(type);
     int64_t end = std::min(part.first + part.count, before + block.elements());
     piece.resize(size_t(pieceElements * 8));
@@ -139,11 +143,31 @@ private:
       auto out = std::span(piece).first(size_t(count * size));
       RECIPERUN_TRY(
           reader.read(saved, part.kind, block, at - before, count, type, out));
-      RECIPERUN_TRY(buffers.write(
-          part.buffer, (part.element + at - part.first) * size, out));
+      if (isHalved)
+        RECIPERUN_TRY(writeHalves(part, at - part.first, out));
+      else
+        RECIPERUN_TRY(buffers.write(
+            part.buffer, (part.element + at - part.first) * size, out));
       at += count;
     }
     return Status::ok();
+  }
+
+  /// Masters, of which a part keeps one half here and one half there.
+  Status writeHalves(const StatePart& part, int64_t first,
+                     std::span<const std::byte> masters) {
+    std::vector<uint16_t> upper, lower;
+    for (; !masters.empty(); masters = masters.subspan(sizeof(float))) {
+      float master = 0;
+      std::memcpy(&master, masters.data(), sizeof master);
+      plan::MasterHalves halves = plan::splitMaster(master);
+      upper.push_back(halves.parameter);
+      lower.push_back(halves.remainder);
+    }
+    RECIPERUN_TRY(buffers.write(part.upper, 2 * (part.element + first),
+                                std::as_bytes(std::span(upper))));
+    return buffers.write(part.buffer, 2 * (part.element + first),
+                         std::as_bytes(std::span(lower)));
   }
 
   const plan::Plan& plan;

@@ -78,9 +78,12 @@ private:
       if (run.count == 0 || !isWanted(number, region.shardAxis))
         continue;
       auto add = [&](StateKind kind, int buffer) {
-        if (buffer >= 0)
-          parts.push_back(
-              {number, kind, run.first, run.count, buffer, run.element});
+        if (buffer < 0)
+          return;
+        StatePart part{number, kind, run.first, run.count, buffer, run.element};
+        if (stage.buffers[size_t(buffer)].dtype == plan::DType::u16)
+          part.upper = region.part;
+        parts.push_back(part);
       };
       add(StateKind::weight, region.master);
       add(StateKind::momentM, region.momentM);

@@ -26,6 +26,10 @@ struct StatePart {
   int64_t count = 0;
   int buffer = -1;     // of the rank's stage
   int64_t element = 0; // of the buffer's, where the run begins
+  /// Of masters kept in halves (plan/MasterHalves.h), the lower ones of which
+  /// are in `buffer`: where the upper ones are, from the same element on. -1
+  /// for all else.
+  int upper = -1;
 };
 
 /// The stage of a rank, whichever one the plan is selected for.

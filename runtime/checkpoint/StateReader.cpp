@@ -179,10 +179,14 @@ Status StateReader::readRun(std::span<const Extent> extents, plan::DType type,
   RECIPERUN_TRY(file);
   RECIPERUN_TRY((*file)->readBytes(
       front.offset, std::span(window).first(size_t(end - front.offset))));
-  for (const Extent& extent : extents)
-    convertElements(
-        extent.piece->type, window.data() + (extent.offset - front.offset),
-        type, out.data() + extent.target * plan::byteSize(type), extent.count);
+  for (const Extent& extent : extents) {
+    const std::byte* in = window.data() + (extent.offset - front.offset);
+    std::byte* to = out.data() + extent.target * plan::byteSize(type);
+    if (kind == StateKind::weight && type == plan::DType::bf16)
+      convertMasters(extent.piece->type, in, to, extent.count);
+    else
+      convertElements(extent.piece->type, in, type, to, extent.count);
+  }
   return Status::ok();
 }
 

@@ -26,9 +26,9 @@ public:
   const Manifest& manifest() const { return described; }
 
   /// Fills `out` with the elements first ... first + count - 1 of a block of a
-  /// parameter (by its number in the manifest), converted to `type`. Fails
-  /// where no piece holds one of them, and where a file is not what the
-  /// manifest says.
+  /// parameter (by its number in the manifest), converted to `type`; weights to
+  /// bf16 as the optimizer rounds its masters. Fails where no piece holds one
+  /// of them, and where a file is not what the manifest says.
   Status read(int parameter, StateKind kind, const ShardLayout& block,
               int64_t first, int64_t count, plan::DType type,
               std::span<std::byte> out);

@@ -74,6 +74,8 @@ void reduceInRankOrder(plan::DType type, Reduction reduction,
     return run.operator()<int32_t, int32_t>();
   case plan::DType::i64:
     return run.operator()<int64_t, int64_t>();
+  case plan::DType::u16:
+    return run.operator()<uint16_t, uint16_t>();
   }
 }
 

@@ -15,6 +15,10 @@ namespace {
 
 /// From the rank's part of the values to its masters.
 void fillMaster(const Tensor& values, const Tensor& master) {
+  if (master.type == plan::DType::u16) { // nothing has been rounded away
+    std::memset(master.data, 0, size_t(master.bytes()));
+    return;
+  }
   if (values.type != master.type) {
     assert(values.type == plan::DType::bf16 && "only bf16 has a wider master");
     const auto* narrow = values.as<device::bf16>();

@@ -10,6 +10,8 @@
 #include "runtime/kernels/Types.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace reciperun::kernels {
 namespace {
@@ -60,24 +62,48 @@ void gather(const Rows& rows, const T* table, T* out, int threads) {
       });
 }
 
+/// Tokens whose row is here, those of a row side by side in their order.
+void sortByRow(const Rows& rows, std::vector<int32_t>& order) {
+  order.clear();
+  for (int64_t i = 0; i < rows.count; ++i)
+    if (rows.rowOf(i) >= 0)
+      order.push_back(int32_t(i));
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return std::pair(rows.tokens[a], a) < std::pair(rows.tokens[b], b);
+  });
+}
+
 /// Threads share out the columns, so that a row gets its gradients in the order
-/// of the tokens however many threads there are.
-template <class T>
-void scatterAdd(const Rows& rows, const T* dy, Math<T>* dtable, int threads) {
+/// of the tokens however many threads there are. A row's sum is taken in Math
+/// and stored once, which counts where the table is narrower.
+template <class T, class G>
+void scatterAdd(const Rows& rows, const T* dy, G* dtable, int threads) {
+  using M = Math<T>;
   constexpr int64_t grain = 64;
-  device::parallelFor(threads, rows.width, grain,
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = 0; i < rows.count; ++i) {
-                          const int64_t row = rows.rowOf(i);
-                          if (row < 0)
-                            continue;
-                          const T* from = dy + i * rows.width;
-                          Math<T>* to = dtable + row * rows.width;
+  std::vector<int32_t> order;
+  sortByRow(rows, order);
+  device::parallelFor(
+      threads, rows.width, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t left = begin; left < end; left += grain) {
+          const int64_t width = std::min(grain, end - left);
+          for (size_t next = 0; next < order.size();) {
+            const int32_t token = rows.tokens[order[next]];
+            G* to = dtable + rows.rowOf(order[next]) * rows.width + left;
+            M sum[grain];
+            for (int64_t j = 0; j < width; ++j)
+              sum[j] = M(to[j]);
+            for (; next < order.size() && rows.tokens[order[next]] == token;
+                 ++next) {
+              const T* from = dy + order[next] * rows.width + left;
 #pragma omp simd
-                          for (int64_t j = begin; j < end; ++j)
-                            to[j] += Math<T>(from[j]);
-                        }
-                      });
+              for (int64_t j = 0; j < width; ++j)
+                sum[j] += M(from[j]);
+            }
+            for (int64_t j = 0; j < width; ++j)
+              to[j] = G(sum[j]);
+          }
+        }
+      });
 }
 
 } // namespace
@@ -96,7 +122,9 @@ template <> Status kernel<OpKind::EmbeddingBackward>(const KernelArgs& args) {
   const Tensor& dtable = args.outputs[0];
   const Rows rows = rowsOf(args, args.inputs[0], dy, dtable);
   return withType(args, dy.type, [&]<class T>(Type<T>) {
-    scatterAdd(rows, dy.as<T>(), dtable.as<Math<T>>(), args.context.threads());
+    withStored<Math<T>>(dtable.type, [&]<class G>(Type<G>) {
+      scatterAdd(rows, dy.as<T>(), dtable.as<G>(), args.context.threads());
+    });
   });
 }
 

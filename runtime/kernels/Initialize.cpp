@@ -133,6 +133,7 @@ void initialize(const plan::Parameter& parameter, int64_t seed,
     return fill<device::bf16>(parameter, seed, shard, first, values, threads);
   case plan::DType::i32:
   case plan::DType::i64:
+  case plan::DType::u16:
     break;
   }
   assert(false && "a parameter is of floating point");

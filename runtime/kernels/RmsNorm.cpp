@@ -59,15 +59,23 @@ void backwardRow(int64_t width, const T* dy, const T* x, const T* w,
     dx[j] = T(rstd * M(w[j]) * M(dy[j]) - M(x[j]) * pull);
 }
 
-/// dw[j] += the sum of column j of `partial` [pieces, width].
-template <class M>
-void addPieces(int64_t width, const M* partial, M* dw, int threads) {
+/// dw[j] += the sum of column j of `partial` [pieces, width], rounded once.
+template <class M, class G>
+void addPieces(int64_t width, const M* partial, G* dw, int threads) {
   constexpr int64_t grain = 256;
   device::parallelFor(threads, width, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t piece = 0; piece < pieces; ++piece) {
+    for (int64_t left = begin; left < end; left += grain) {
+      const int64_t count = std::min(grain, end - left);
+      M sum[grain];
+      for (int64_t j = 0; j < count; ++j)
+        sum[j] = M(dw[left + j]);
+      for (int64_t piece = 0; piece < pieces; ++piece) {
 #pragma omp simd
-      for (int64_t j = begin; j < end; ++j)
-        dw[j] += partial[piece * width + j];
+        for (int64_t j = 0; j < count; ++j)
+          sum[j] += partial[piece * width + left + j];
+      }
+      for (int64_t j = 0; j < count; ++j)
+        dw[left + j] = G(sum[j]);
     }
   });
 }
@@ -94,7 +102,9 @@ template <class T> void backward(const KernelArgs& args) {
     }
   });
   if (partial)
-    addPieces(width, partial, dw.as<M>(), threads);
+    withStored<M>(dw.type, [&]<class G>(Type<G>) {
+      addPieces(width, partial, dw.as<G>(), threads);
+    });
 }
 
 } // namespace

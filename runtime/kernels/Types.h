@@ -9,6 +9,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/KernelTable.h"
 
+#include <cassert>
 #include <string>
 #include <type_traits>
 
@@ -48,12 +49,23 @@ Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
     return Status::ok();
   case plan::DType::i32:
   case plan::DType::i64:
+  case plan::DType::u16:
     break;
   }
   return Status::error("op `" + args.op.name + "`: `" +
                        plan::opName(args.op.kind) +
                        "` computes in floating point and its operand is of an "
                        "integer type");
+}
+
+/// Calls body(Type<S>()) for the type S that numbers are stored in of which
+/// kernels compute in M: M itself, or bf16 for float.
+template <class M, class Body> void withStored(plan::DType type, Body&& body) {
+  if constexpr (std::is_same_v<M, float>)
+    if (type == plan::DType::bf16)
+      return body(Type<bf16>());
+  assert(type == dtypeOf<M>() && "the plan's types have been checked");
+  body(Type<M>());
 }
 
 } // namespace reciperun::kernels

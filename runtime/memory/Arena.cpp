@@ -36,9 +36,14 @@ void touch(std::byte* data, int64_t bytes) {
 
 } // namespace
 
-Expected<Arena> Arena::allocate(int64_t bytes) {
+Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
   assert(bytes >= 0 && "an arena has a size");
   Arena arena;
+  if (hostBytes > 0) {
+    Expected<Arena> host = allocate(hostBytes);
+    RECIPERUN_TRY(host);
+    arena.host = std::make_unique<Arena>(*std::move(host));
+  }
   if (bytes == 0)
     return arena;
   const bool large = size_t(bytes) >= hugePage;
@@ -71,6 +76,7 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(size, other.size);
   std::swap(mapping, other.mapping);
   std::swap(mappedBytes, other.mappedBytes);
+  std::swap(host, other.host);
   return *this;
 }
 
@@ -81,6 +87,12 @@ Arena::~Arena() {
 
 void* Arena::address(const plan::Buffer& buffer, int slot,
                      const plan::Mesh& mesh, int rank) const {
+  if (buffer.host) {
+    assert(host && "a plan with buffers on the host has an arena there");
+    plan::Buffer own = buffer;
+    own.host = false;
+    return host->address(own, slot, mesh, rank);
+  }
   int64_t offset = buffer.offset + slot * buffer.slotStride;
   if (!buffer.shardAxis.empty())
     offset +=

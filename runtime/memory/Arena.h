@@ -1,6 +1,8 @@
-// The arena: all memory that a plan's buffers live in, taken in one allocation.
+// The arena: all memory that a plan's buffers live in, taken in one allocation;
+// and where some of them wait on the host, a second one for these.
 //
-// Its size is the plan's `memory.arena`, to the byte. Pages are touched at
+// Its size is the plan's `memory.arena`, to the byte, that of the second
+// `memory.offloaded`. Pages are touched at
 // once, so that a machine with too little memory fails here and not in mid-run.
 
 #ifndef RECIPERUN_MEMORY_ARENA_H
@@ -12,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace reciperun::memory {
 
@@ -20,8 +23,9 @@ inline constexpr int64_t alignment = 64;
 
 class Arena {
 public:
-  /// Takes `bytes` zeroed bytes. The Status of a failure names them.
-  static Expected<Arena> allocate(int64_t bytes);
+  /// Takes `bytes` zeroed bytes, and `hostBytes` on the host. The Status of a
+  /// failure names them.
+  static Expected<Arena> allocate(int64_t bytes, int64_t hostBytes = 0);
 
   Arena() = default;
   Arena(Arena&& other) noexcept;
@@ -43,6 +47,7 @@ private:
   int64_t size = 0;
   void* mapping = nullptr; // what the system gave: `data` is aligned in it
   size_t mappedBytes = 0;
+  std::unique_ptr<Arena> host;
 };
 
 } // namespace reciperun::memory

@@ -29,6 +29,8 @@ inline const char* typeName(DType type) {
     return "i32";
   case DType::i64:
     return "i64";
+  case DType::u16:
+    return "u16";
   }
   return "";
 }
@@ -85,6 +87,12 @@ public:
   /// Of the type in which kernels compute for operands of `operand`'s type.
   bool isMath(const Buffer& buffer, const Buffer& operand) {
     return is(buffer, {operand.dtype == DType::f64 ? DType::f64 : DType::f32});
+  }
+  /// A gradient of what is computed from `operand`: as wide as kernels compute,
+  /// or bf16 where that is the operand's type.
+  bool isGradient(const Buffer& buffer, const Buffer& operand) {
+    return operand.dtype == DType::bf16 ? is(buffer, {DType::f32, DType::bf16})
+                                        : isMath(buffer, operand);
   }
   bool counts(const Buffer& buffer, int64_t rows, int64_t width) {
     int64_t elements = 0;

@@ -40,6 +40,7 @@ int64_t byteSize(DType type) {
   case DType::i32:
     return 4;
   case DType::bf16:
+  case DType::u16:
     return 2;
   }
   assert(false && "a dtype without a size");

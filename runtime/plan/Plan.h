@@ -20,7 +20,8 @@ namespace reciperun::plan {
 inline constexpr int majorVersion = 1;
 inline constexpr int minorVersion = 0;
 
-enum class DType { f64, f32, bf16, i32, i64 };
+/// `u16` are the lower halves of f32 masters, see MasterHalves.h.
+enum class DType { f64, f32, bf16, i32, i64, u16 };
 int64_t byteSize(DType type);
 
 // ---- the mesh --------------------------------------------------------------
@@ -60,7 +61,8 @@ struct Buffer {
   std::string name; // `layers.0.q.weight`, `forward/layers.0.rmsnorm`
   DType dtype = DType::f32;
   std::vector<int64_t> shape; // local
-  int64_t offset = 0;         // in the device arena, a multiple of 64
+  bool host = false;  // in the arena on the host rather than the device's
+  int64_t offset = 0; // in its arena, a multiple of 64
   /// Copies for micro-batches in flight, `slotStride` bytes apart: that of
   /// micro-batch m is number m % slots.
   int slots = 1;
@@ -83,7 +85,8 @@ struct MemoryTable {
   /// Of the host's memory: the copy that an asynchronous checkpoint is written
   /// from. Part of `total` where the device is the host.
   int64_t host = 0;
-  int64_t arena = 0; // exactly what is allocated
+  int64_t offloaded = 0; // the arena on the host, exactly; likewise
+  int64_t arena = 0;     // on the device, exactly what is allocated
   int64_t total = 0;
   int64_t capacity = 0; // of the device
 };
@@ -199,7 +202,8 @@ struct Parameter {
   bool adapter = false;      // of LoRA: exported on its own in peft's layout
   std::optional<DType> type; // where it is not the compute type
   /// Buffers of this rank's stage, from its holdings: in the compute type, and
-  /// f32/f64; -1 where another stage holds the parameter or it is frozen.
+  /// f32/f64 or bf16; -1 where another stage holds the parameter or it is
+  /// frozen.
   int value = -1;
   int gradient = -1;
   std::vector<int> stages; // that hold it, from their holdings
@@ -231,9 +235,12 @@ struct Region {
   /// keeps more than its part; and the part, in the whole where there is one.
   int param = -1;
   int part = -1;
-  int master = -1;      // flat, this rank's part; f32/f64
-  int momentM = -1;     // flat, this rank's part; -1 where the optimizer
-  int momentV = -1;     // keeps none
+  /// Flat, this rank's part: f32/f64; u16 where the masters are kept in halves
+  /// (MasterHalves.h), of which the upper ones are `part`'s; or where bf16 is
+  /// all there is of them, `part`'s own bytes.
+  int master = -1;
+  int momentM = -1; // flat, this rank's part; -1 where the optimizer
+  int momentV = -1; // keeps none
   /// The group that shares master and moments; "" when they are whole.
   std::string shardAxis;
   std::vector<int> parameters;

@@ -41,6 +41,7 @@ void fields(V& v, typename V::template Ref<MemoryTable> memory) {
   v.field("workspace", memory.workspace);
   v.field("library", memory.library);
   v.optional("host", memory.host, int64_t(0));
+  v.optional("offloaded", memory.offloaded, int64_t(0));
   v.field("arena", memory.arena);
   v.field("total", memory.total);
   v.field("capacity", memory.capacity);
@@ -50,6 +51,7 @@ template <class V> void fields(V& v, typename V::template Ref<Buffer> buffer) {
   v.field("name", buffer.name);
   v.field("dtype", buffer.dtype);
   v.field("shape", buffer.shape);
+  v.optional("host", buffer.host, false);
   v.field("offset", buffer.offset);
   v.optional("slots", buffer.slots, 1);
   v.optional("slot_stride", buffer.slotStride, int64_t(0));
@@ -285,11 +287,9 @@ template <class Enum> struct Spelling {
   const char* name;
   Enum value;
 };
-inline constexpr Spelling<DType> dtypeSpellings[] = {{"f64", DType::f64},
-                                                     {"f32", DType::f32},
-                                                     {"bf16", DType::bf16},
-                                                     {"i32", DType::i32},
-                                                     {"i64", DType::i64}};
+inline constexpr Spelling<DType> dtypeSpellings[] = {
+    {"f64", DType::f64}, {"f32", DType::f32}, {"bf16", DType::bf16},
+    {"i32", DType::i32}, {"i64", DType::i64}, {"u16", DType::u16}};
 inline constexpr Spelling<Step::Kind> stepSpellings[] = {
     {"load", Step::Kind::load},
     {"run", Step::Kind::run},

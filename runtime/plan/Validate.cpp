@@ -78,7 +78,8 @@ private:
       return wrong("there is no task " + quoted(plan.task));
     if (plan.device != "cpu" && plan.device != "cuda")
       return wrong("there is no device " + quoted(plan.device));
-    if (plan.compute == DType::i32 || plan.compute == DType::i64)
+    if (plan.compute != DType::f64 && plan.compute != DType::f32 &&
+        plan.compute != DType::bf16)
       return wrong("it computes in integers");
     return Status::ok();
   }
@@ -111,7 +112,7 @@ private:
     for (int64_t bytes :
          {memory.parameters, memory.gradients, memory.optimizer,
           memory.activations, memory.workspace, memory.library, memory.host,
-          memory.arena, memory.total, memory.capacity})
+          memory.offloaded, memory.arena, memory.total, memory.capacity})
       if (bytes < 0)
         return wrong("the memory table has a negative entry");
     if (memory.total < memory.arena)
@@ -161,10 +162,11 @@ private:
                    std::to_string(buffer.offset) + " is no multiple of " +
                    std::to_string(alignment));
     std::optional<int64_t> last = end(buffer);
-    if (!last || *last > stage.memory.arena)
+    int64_t arena = buffer.host ? stage.memory.offloaded : stage.memory.arena;
+    if (!last || *last > arena)
       return wrong(who + " ends at byte " +
                    (last ? std::to_string(*last) : "2^63") +
-                   " of an arena of " + std::to_string(stage.memory.arena));
+                   " of an arena of " + std::to_string(arena));
     return Status::ok();
   }
 
@@ -214,6 +216,9 @@ private:
     const Buffer& buffer = stage.buffers[number];
     if (!types.count(buffer.dtype))
       return wrong(who + " is " + quoted(buffer.name) + ", of another type");
+    if (buffer.host)
+      return wrong(who + " is " + quoted(buffer.name) +
+                   ", which waits on the host");
     if (elements >= 0 && elementCount(buffer.shape) != elements)
       return wrong(who + " is " + quoted(buffer.name) + " with " +
                    std::to_string(elementCount(buffer.shape)) +
@@ -276,7 +281,8 @@ private:
     if (holding.value != -1 || !isInParts(holding.parameter))
       RECIPERUN_TRY(holds("the value of " + who, holding.value,
                           {typeOf(plan, parameter)}, local));
-    return holdsIf("the gradient of " + who, holding.gradient, masters, local);
+    return holdsIf("the gradient of " + who, holding.gradient, storedTypes(),
+                   local);
   }
 
   /// Whether a region of which ranks keep parts alone has the parameter.
@@ -296,6 +302,8 @@ private:
                    " of " + std::to_string(stage.buffers.size()));
     if (transfer.channel < 0 || transfer.channel >= maxChannels)
       return wrong(who + " is no channel");
+    if (stage.buffers[size_t(transfer.buffer)].host)
+      return wrong(who + " is of a buffer that waits on the host");
     if (transfer.peer < 0 || transfer.peer >= axisSize(plan.mesh, "pp"))
       return wrong(who + " is with stage " + std::to_string(transfer.peer) +
                    " of " + std::to_string(axisSize(plan.mesh, "pp")));
@@ -323,16 +331,25 @@ private:
                       : wrong(who + " is not of the shape of its LoRA factors");
   }
 
+  /// Of gradients and moments.
+  std::set<DType> storedTypes() const {
+    if (plan.compute == DType::f64)
+      return {DType::f64};
+    return {DType::f32, DType::bf16};
+  }
+
+  std::set<DType> masterTypes() const {
+    if (plan.compute == DType::bf16)
+      return {DType::f32, DType::u16, DType::bf16};
+    return {plan.compute};
+  }
+
   Status regionRun(const Region& region) const {
     std::string who = "region " + quoted(region.name);
     if (!region.shardAxis.empty() && !hasExtent(plan.mesh, region.shardAxis))
       return wrong(who + " is split along " + quoted(region.shardAxis) +
                    ", which is no axis");
     int64_t shards = axisSize(plan.mesh, region.shardAxis);
-    std::set<DType> master = {plan.compute == DType::f64 ? DType::f64
-                                                         : DType::f32};
-    if (region.momentM == -1)
-      master = {plan.compute};
     if (region.elements < 1 || region.elements % shards != 0)
       return wrong(who + " has " + std::to_string(region.elements) +
                    " elements over " + std::to_string(shards) + " ranks");
@@ -340,10 +357,10 @@ private:
                           region.elements));
     RECIPERUN_TRY(holds("the rank's values of " + who, region.part,
                         {plan.compute}, region.elements / shards));
-    RECIPERUN_TRY(holds("the master weights of " + who, region.master, master,
-                        region.elements / shards));
+    RECIPERUN_TRY(holds("the master weights of " + who, region.master,
+                        masterTypes(), region.elements / shards));
     for (int moment : {region.momentM, region.momentV})
-      RECIPERUN_TRY(holdsIf("a moment of " + who, moment, masters,
+      RECIPERUN_TRY(holdsIf("a moment of " + who, moment, storedTypes(),
                             region.elements / shards));
     if (region.starts.size() != region.parameters.size())
       return wrong(who + " has " + std::to_string(region.parameters.size()) +
@@ -517,7 +534,6 @@ private:
 
   static constexpr int64_t maxRanks = 1 << 24;
   static constexpr int64_t alignment = 64;
-  const std::set<DType> masters = {DType::f32, DType::f64};
   static constexpr int maxChannels = 1 << 20;
   const Plan& plan;
   const Stage& stage;

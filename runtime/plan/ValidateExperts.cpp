@@ -150,7 +150,7 @@ bool checkExpertsOp(OpCheck& c) {
     return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
            checkExpertLinear(c, c.out(0), c.in(0), c.in(1));
   case OpKind::ExpertLinearWgrad:
-    return c.arity(2, 1) && c.isMath(c.out(0), c.in(0)) &&
+    return c.arity(2, 1) && c.isGradient(c.out(0), c.in(0)) &&
            checkExpertLinear(c, c.in(0), c.in(1), c.out(0));
   default:
     return c.fail("is no op of experts");

@@ -25,7 +25,7 @@ bool checkEmbedding(OpCheck& c, bool backward) {
   const Buffer& table = backward ? c.out(0) : c.in(1);
   const Buffer& rows = backward ? c.in(1) : c.out(0);
   return c.is(c.in(0), {DType::i32}) && c.rank(table, 2) && c.is(rows, real) &&
-         (backward ? c.isMath(table, rows) : c.is(table, {rows.dtype})) &&
+         (backward ? c.isGradient(table, rows) : c.is(table, {rows.dtype})) &&
          c.counts(rows, elementCount(c.in(0).shape), table.shape[1]) &&
          c.axis(c.op.string("axis"));
 }
@@ -62,7 +62,7 @@ bool checkNormBackward(OpCheck& c) {
          c.counts(c.in(3), elementCount(dy.shape) / width) &&
          c.same(dy, c.out(0)) &&
          (!c.hasOut(1) ||
-          (c.isMath(c.out(1), dy) && c.counts(c.out(1), width)));
+          (c.isGradient(c.out(1), dy) && c.counts(c.out(1), width)));
 }
 
 bool checkRope(OpCheck& c) {
@@ -261,21 +261,44 @@ bool checkSplit(OpCheck& c, const Buffer& part, const Buffer& whole,
   return c.is(whole, {part.dtype}) && c.shaped(whole, shape);
 }
 
+/// A master as wide as the step computes, or in the bf16 parameter: with the
+/// remainder in `master`, or alone.
+bool checkMaster(OpCheck& c, const Buffer& param, const Buffer& master) {
+  if (param.dtype != DType::bf16)
+    return c.is(master, {param.dtype});
+  return c.is(master, {DType::f32, DType::u16, DType::bf16}) &&
+         (master.dtype != DType::bf16 || master.offset == param.offset ||
+          c.fail("has a master in bf16 that is not its parameter"));
+}
+
 bool checkAdamW(OpCheck& c) {
   if (!c.arity(4, 4))
     return false;
-  int64_t elements = elementCount(c.in(0).shape);
-  const Buffer& master = c.out(1);
-  return c.isMath(c.in(0), c.out(0)) && c.is(c.in(1), {DType::f64}) &&
-         c.counts(c.in(1), 1) && c.is(c.in(2), {DType::f32}) &&
-         c.counts(c.in(2), 1) && c.is(c.in(3), {DType::i32}) &&
-         c.counts(c.in(3), 1) && c.is(c.out(0), real) &&
-         c.counts(c.out(0), elements) && c.is(master, {c.in(0).dtype}) &&
-         c.counts(master, elements) && c.same(master, c.out(2)) &&
-         c.same(master, c.out(3));
+  const Buffer& param = c.out(0);
+  int64_t elements = elementCount(param.shape);
+  const Types stored = param.dtype == DType::f64
+                           ? Types{DType::f64}
+                           : Types{DType::f32, DType::bf16};
+  for (const Buffer* each : {&c.in(0), &c.out(2), &c.out(3)})
+    if (!c.is(*each, stored) || !c.counts(*each, elements))
+      return false;
+  return c.is(c.in(1), {DType::f64}) && c.counts(c.in(1), 1) &&
+         c.is(c.in(2), {DType::f32}) && c.counts(c.in(2), 1) &&
+         c.is(c.in(3), {DType::i32}) && c.counts(c.in(3), 1) &&
+         c.is(param, real) && c.is(c.out(3), {c.out(2).dtype}) &&
+         checkMaster(c, param, c.out(1)) && c.counts(c.out(1), elements);
 }
 
-/// An op without a case here does not compile (-Wswitch).
+/// From one memory to the other.
+bool checkCopy(OpCheck& c) {
+  if (!c.arity(1, 1))
+    return false;
+  const Buffer &from = c.in(0), &to = c.out(0);
+  return c.same(from, to) && (from.host != to.host ||
+                              c.fail("copies from `" + from.name + "` to `" +
+                                     to.name + "`, which lie in one memory"));
+}
+
 bool checkAllToAll(OpCheck& c) {
   if (!c.arity(1, 1) || !c.grouped())
     return false;
@@ -297,6 +320,20 @@ bool checkAllToAll(OpCheck& c) {
   return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
 }
 
+/// All ops but copies are the device's.
+bool checkPlaces(OpCheck& c) {
+  if (c.op.kind == OpKind::CopyBegin || c.op.kind == OpKind::CopyEnd)
+    return true;
+  for (const std::vector<int>* list : {&c.op.inputs, &c.op.outputs})
+    for (int number : *list)
+      if (number >= 0 && c.stage.buffers[size_t(number)].host)
+        return c.fail("names `" + c.stage.buffers[size_t(number)].name +
+                      "`, which waits on the host");
+  return c.op.workspace < 0 || !c.stage.buffers[size_t(c.op.workspace)].host ||
+         c.fail("has a workspace on the host");
+}
+
+/// An op without a case here does not compile (-Wswitch).
 bool checkKind(OpCheck& c) {
   switch (c.op.kind) {
   case OpKind::Embedding:
@@ -313,7 +350,7 @@ bool checkKind(OpCheck& c) {
            checkLinear(c, c.out(0), c.in(0), c.in(1));
   case OpKind::LinearWgrad:
     return c.arity(2, 1) && c.is(c.in(0), real) &&
-           c.is(c.in(1), {c.in(0).dtype}) && c.isMath(c.out(0), c.in(0)) &&
+           c.is(c.in(1), {c.in(0).dtype}) && c.isGradient(c.out(0), c.in(0)) &&
            checkLinear(c, c.in(0), c.in(1), c.out(0));
   case OpKind::RmsNorm:
     return checkNorm(c);
@@ -343,6 +380,9 @@ bool checkKind(OpCheck& c) {
     return checkElementwise(c, 3, 2);
   case OpKind::Dropout:
     return checkDropout(c);
+  case OpKind::CopyBegin:
+  case OpKind::CopyEnd:
+    return checkCopy(c);
   case OpKind::Zero:
     return c.arity(0, 1);
   case OpKind::Cast:
@@ -404,7 +444,7 @@ bool checkKind(OpCheck& c) {
 
 Status validateOp(const Plan& plan, const Stage& stage, const Op& op) {
   OpCheck check(plan, stage, op);
-  checkKind(check);
+  checkKind(check) && checkPlaces(check);
   return check.failure;
 }
 

@@ -157,7 +157,8 @@ Status Training::openData() {
 }
 
 Status Training::takeMemory() {
-  Expected<memory::Arena> taken = memory::Arena::allocate(plan.memory.arena);
+  Expected<memory::Arena> taken =
+      memory::Arena::allocate(plan.memory.arena, plan.memory.offloaded);
   if (!taken)
     return taken.status();
   arena = std::move(*taken);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -62,11 +63,17 @@ private:
 class MemoryCheck {
 public:
   explicit MemoryCheck(const ir::Module& program)
-      : program(program), owners(program.arenaBytes) {
+      : program(program), owners(program.arenaBytes + program.hostBytes) {
     for (const ir::Placement& placement : program.placements) {
       places[placement.value] = &placement;
       EXPECT_EQ(placement.offset % passes::bufferAlignment, 0);
       EXPECT_LE(placement.offset + placement.bytes, program.arenaBytes);
+    }
+    // As if the host's arena lay behind the device's.
+    for (ir::Placement placement : program.hostPlacements) {
+      EXPECT_LE(placement.offset + placement.bytes, program.hostBytes);
+      placement.offset += program.arenaBytes;
+      places[placement.value] = &hosted.emplace_back(std::move(placement));
     }
     for (const ir::Function& each : program.functions)
       for (const ir::Op& op : each.ops)
@@ -165,12 +172,13 @@ private:
 
   const ir::Module& program;
   std::map<ValueId, const ir::Placement*> places;
+  std::deque<ir::Placement> hosted;
   std::map<ValueId, ValueId> viewed;
   Owners owners;
 };
 
-/// Members of a region lie apart, inside it, at the same element in parameters
-/// and gradients.
+/// Members of a region lie apart, inside it, where it says; those of one that
+/// is in parts have no place of their own.
 void checkRegions(const ir::Module& program) {
   std::map<ValueId, int64_t> offsets;
   for (const ir::Placement& placement : program.placements)
@@ -196,7 +204,8 @@ void checkRegions(const ir::Module& program) {
     EXPECT_EQ(region.elements % ir::sizeOf(program, region.shard), 0);
     if (region.param != ValueId::none)
       checkMember(region.paramPart, region.param, 0);
-    if (region.gradient != ValueId::none)
+    bool isKept = program[region.gradientPart].kind == ir::ValueKind::gradient;
+    if (region.gradient != ValueId::none && isKept)
       checkMember(region.gradientPart, region.gradient, 0);
   }
 }
@@ -221,7 +230,7 @@ TEST_P(Layouts, CategoriesAddUpToTheArena) {
     sum += row.bytes;
   EXPECT_EQ(sum, memory.total);
   EXPECT_EQ(memory.arena, compiled->result.stages[0].arenaBytes);
-  EXPECT_EQ(memory.total, memory.arena + memory.library);
+  EXPECT_EQ(memory.total, memory.arena + memory.library + memory.offloaded);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -239,6 +248,14 @@ INSTANTIATE_TEST_SUITE_P(
         Sets{"parallel.shard=\"parameters\"", "comm.overlap=false"},
         Sets{"parallel.shard=\"parameters\"", "precision.compute=\"bf16\"",
              "adapter=lora { rank = 4 }"},
+        Sets{"precision.compute=\"bf16\"", "precision.grads=\"bf16\"",
+             "comm.reduce=\"fp32\"", "precision.moments=\"bf16\""},
+        Sets{"precision.compute=\"bf16\"", "comm.reduce=\"bf16\"",
+             "precision.master=\"bf16+remainder\""},
+        Sets{"precision.compute=\"bf16\"", "parallel.shard=\"none\"",
+             "comm.reduce=\"bf16\"", "precision.master=\"bf16\""},
+        Sets{"memory.offload_layers=2"},
+        Sets{"memory.offload_layers=3", "memory.recompute=\"full\""},
         Sets{"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"}));
 
 /// The most that is alive at once, which no placement can go below.

@@ -55,6 +55,8 @@ double Array::get(int64_t i) const {
     return static_cast<const int32_t*>(data)[i];
   case DType::i64:
     return double(static_cast<const int64_t*>(data)[i]);
+  case DType::u16:
+    return static_cast<const uint16_t*>(data)[i];
   }
   return 0;
 }
@@ -76,6 +78,9 @@ void Array::set(int64_t i, double value) {
     return;
   case DType::i64:
     static_cast<int64_t*>(data)[i] = int64_t(value);
+    return;
+  case DType::u16:
+    static_cast<uint16_t*>(data)[i] = uint16_t(value);
     return;
   }
 }

@@ -8,6 +8,8 @@
 
 #include "test/runtime/kernels/Harness.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace reciperun::kernels {
@@ -100,6 +102,46 @@ TEST(Precision, RmsNormBackward) {
               type == DType::f32 ? single : half);
     EXPECT_LT(relativeError(ours[1], exact[1]), single);
   }
+}
+
+/// An op adds to a gradient in bf16 what it adds to one in f32, rounded once.
+void checkNarrowGradient(OpKind kind, std::vector<Array> inputs, size_t output,
+                         std::vector<int64_t> shape) {
+  Array narrow = some(shape, 9), wide = narrow.cast(DType::f32);
+  Array other(DType::bf16, inputs[0].shape()); // dx of a norm
+  std::vector<Array*> in;
+  for (Array& input : inputs)
+    in.push_back(&input);
+  for (Array* gradient : {&narrow, &wide}) {
+    std::vector<Array*> out(output, &other);
+    out.push_back(gradient);
+    call(kind, in, out);
+  }
+  for (int64_t i = 0; i < wide.size(); ++i)
+    // Half a unit of bf16; oneDNN may add the terms of the two, of order 10, in
+    // another order.
+    EXPECT_NEAR(narrow.get(i), wide.get(i),
+                std::abs(wide.get(i)) * 0x1p-8 + 1e-4)
+        << plan::opName(kind);
+}
+
+TEST(Precision, GradientsInBf16) {
+  // One token many times: a sum that is rounded at each step would stop at 256
+  // times what is added to it.
+  Array tokens = Array::integers({1, 600}, std::vector<int64_t>(600, 3));
+  Array ones(DType::bf16, {1, 600, 70});
+  for (int64_t i = 0; i < ones.size(); ++i)
+    ones.set(i, 1);
+  checkNarrowGradient(OpKind::EmbeddingBackward, {tokens, ones}, 0, {7, 70});
+  checkNarrowGradient(OpKind::LinearWgrad,
+                      {some({300, 40}, 1), some({300, 24}, 2)}, 0, {24, 40});
+  Array rstd(DType::f32, {600});
+  for (int64_t i = 0; i < 600; ++i)
+    rstd.set(i, 1 + double(i) / 600);
+  checkNarrowGradient(
+      OpKind::RmsNormBackward,
+      {some({600, 101}, 1), some({600, 101}, 2), some({101}, 3), rstd}, 1,
+      {101});
 }
 
 TEST(Precision, Rope) {

@@ -60,6 +60,21 @@ TEST(Arena, AddressesFollowSlotsAndShards) {
   EXPECT_EQ(arena->address(plain, 0, mesh, 2), arena->base() + 192 + 64);
 }
 
+TEST(Arena, HasAnotherForBuffersOnTheHost) {
+  const plan::Mesh mesh{{}, {}, 1};
+  Expected<Arena> arena = Arena::allocate(128, 256);
+  ASSERT_TRUE(arena);
+  plan::Buffer there = buffer(192, 4);
+  there.host = true;
+  there.slotStride = 16;
+  Arena moved = *std::move(arena);
+  auto* address = static_cast<std::byte*>(moved.address(there, 1, mesh, 0));
+  EXPECT_TRUE(address + 16 <= moved.base() ||
+              address >= moved.base() + moved.bytes());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % alignment, 16u);
+  address[0] = std::byte(1);
+}
+
 TEST(Arena, FailureNamesTheBytes) {
   const int64_t tooMany = int64_t(1) << 60;
   Expected<Arena> arena = Arena::allocate(tooMany);

@@ -126,6 +126,83 @@ TEST(Validate, kernelsReadTypesThatAreAsWideAsTheyThink) {
   EXPECT_EQ(refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}), "");
 }
 
+TEST(Validate, gradientsMayBeAsNarrowAsTheirOperands) {
+  auto refused = [](DType type, DType gradient) {
+    return refusalOfOp(OpKind::LinearWgrad, {0, 1}, {2},
+                       {operand(type, {8, 4}), operand(type, {8, 6}),
+                        operand(gradient, {6, 4})});
+  };
+  EXPECT_EQ(refused(DType::bf16, DType::bf16), "");
+  EXPECT_EQ(refused(DType::bf16, DType::f32), "");
+  EXPECT_NE(refused(DType::f32, DType::bf16), "");
+  EXPECT_NE(refused(DType::f64, DType::f32), "");
+}
+
+TEST(Validate, narrowGradientsOfExpertsHaveAWorkspace) {
+  EXPECT_NE(refusalOfOp(OpKind::ExpertLinearWgrad, {0, 1}, {2},
+                        {operand(DType::bf16, {2, 8, 4}),
+                         operand(DType::bf16, {2, 8, 6}),
+                         operand(DType::bf16, {2, 6, 4})})
+                .find("needs a workspace"),
+            std::string::npos);
+}
+
+/// Of a step on a gradient, a parameter, its master and a moment of these
+/// types. `number` is that of the master's buffer, 4 the parameter's.
+std::string refusalOfStep(DType gradient, DType param, DType master,
+                          DType moment, int number = 5) {
+  std::vector<Buffer> buffers;
+  for (DType type : {gradient, DType::f64, DType::f32, DType::i32, param,
+                     master, moment, moment})
+    buffers.push_back(operand(type, {8}));
+  for (size_t scalar : {1, 2, 3})
+    buffers[scalar].shape = {1};
+  return refusalOfOp(OpKind::AdamW, {0, 1, 2, 3}, {4, number, 6, 7}, buffers);
+}
+
+TEST(Validate, stepsReadTheTypesThatStateIsKeptIn) {
+  using enum DType;
+  for (DType gradient : {f32, bf16})
+    for (DType moment : {f32, bf16}) {
+      EXPECT_EQ(refusalOfStep(gradient, bf16, f32, moment), "");
+      EXPECT_EQ(refusalOfStep(gradient, bf16, u16, moment), "");
+      EXPECT_EQ(refusalOfStep(gradient, bf16, bf16, moment, 4), "");
+      EXPECT_NE(refusalOfStep(gradient, bf16, bf16, moment), "");
+      EXPECT_EQ(refusalOfStep(gradient, f32, f32, moment), "");
+      EXPECT_NE(refusalOfStep(gradient, f32, u16, moment), "");
+      EXPECT_NE(refusalOfStep(gradient, f32, bf16, moment), "");
+      EXPECT_NE(refusalOfStep(gradient, f64, f64, moment), "");
+    }
+  EXPECT_EQ(refusalOfStep(f64, f64, f64, f64), "");
+  EXPECT_NE(refusalOfStep(f64, bf16, f32, f32), "");
+  EXPECT_NE(refusalOfStep(f32, bf16, f32, u16), "");
+}
+
+TEST(Validate, copiesGoFromOneMemoryToTheOther) {
+  auto refusalOfCopy = [](OpKind kind, bool from, bool to, int64_t bytes) {
+    return refusal([&](Plan& p) {
+      int first = int(p.buffers.size());
+      p.memory.offloaded = bytes;
+      for (bool host : {from, to}) {
+        p.buffers.push_back(operand(DType::f32, {8}));
+        p.buffers.back().host = host;
+      }
+      p.functions[0].ops = {makeOp(kind, "op", {first}, {first + 1})};
+    });
+  };
+  EXPECT_EQ(refusalOfCopy(OpKind::CopyBegin, false, true, 64), "");
+  EXPECT_EQ(refusalOfCopy(OpKind::CopyEnd, true, false, 64), "");
+  EXPECT_NE(refusalOfCopy(OpKind::CopyBegin, false, false, 64)
+                .find("lie in one memory"),
+            std::string::npos);
+  EXPECT_NE(refusalOfCopy(OpKind::CopyBegin, false, true, 0)
+                .find("ends at byte 32 of an arena of 0"),
+            std::string::npos);
+  EXPECT_NE(refusalOfCopy(OpKind::Silu, false, true, 64)
+                .find("which waits on the host"),
+            std::string::npos);
+}
+
 TEST(Validate, anOutputThatMayBeAbsentHasItsPlace) {
   Buffer rows = operand(DType::f32, {8, 4}), weight = operand(DType::f32, {4});
   Buffer rstd = operand(DType::f32, {8});
@@ -251,6 +328,7 @@ TEST(Validate, checkpoints) {
   EXPECT_REFUSED((p.data.valid.reset(), p.checkpoint.keepTop = 1),
                  "validates none");
   EXPECT_REFUSED(p.memory.host = -1, "negative entry");
+  EXPECT_REFUSED(p.memory.offloaded = -1, "negative entry");
 }
 
 TEST(Validate, inputsAndTraining) {

@@ -1,0 +1,141 @@
+// What narrow state and activations on the host take and save, byte by byte.
+
+#include "test/compiler/driver/Compiled.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace recipec::driver {
+namespace {
+
+using ir::ValueId;
+using Sets = std::vector<std::string>;
+
+/// Of `tiny` in bf16 on four ranks.
+struct Sizes {
+  int64_t elements = 0; // of all regions
+  int64_t parts = 0;    // of a rank's parts of them
+  cost::MemoryTable memory;
+};
+
+Sizes sizesOf(Sets sets) {
+  sets.push_back("precision.compute=\"bf16\"");
+  auto compiled = compileInput("tiny.recipe:tiny", sets);
+  Sizes sizes;
+  EXPECT_TRUE(compiled);
+  if (!compiled)
+    return sizes;
+  const ir::Module& program = compiled->result.stages[0];
+  for (const ir::Region& region : program.regions) {
+    sizes.elements += region.elements;
+    sizes.parts += region.elements / ir::sizeOf(program, region.shard);
+  }
+  sizes.memory = compiled->result.estimate.memory;
+  return sizes;
+}
+
+TEST(NarrowMemory, StateTakesTheBytesOfItsTypes) {
+  struct Case {
+    Sets sets;
+    int64_t gradient, state; // bytes an element
+  };
+  const std::string grads = "precision.grads=\"bf16\"",
+                    moments = "precision.moments=\"bf16\"",
+                    halves = "precision.master=\"bf16+remainder\"",
+                    none = "precision.master=\"bf16\"";
+  for (const Case& each :
+       {Case{{}, 4, 12}, Case{{grads}, 2, 12}, Case{{moments}, 4, 8},
+        Case{{halves}, 4, 10}, Case{{halves, moments}, 4, 6},
+        Case{{none}, 4, 8}, Case{{grads, none, moments}, 2, 4}}) {
+    Sizes sizes = sizesOf(each.sets);
+    EXPECT_LT(sizes.parts, sizes.elements);
+    EXPECT_EQ(sizes.memory.parameters, 2 * sizes.elements);
+    EXPECT_EQ(sizes.memory.gradients, each.gradient * sizes.elements);
+    EXPECT_EQ(sizes.memory.optimizer, each.state * sizes.parts);
+  }
+}
+
+TEST(NarrowMemory, CastGradientsLieWhereActivationsDo) {
+  Sizes plain = sizesOf({}), cast = sizesOf({"comm.reduce=\"bf16\""});
+  EXPECT_EQ(cast.memory.gradients, plain.memory.gradients);
+  // All regions in bf16 and the parts of them that come of their sums.
+  EXPECT_LE(cast.memory.activations,
+            std::max(plain.memory.activations,
+                     2 * (plain.elements + plain.parts) + 4096));
+}
+
+TEST(NarrowMemory, CheckpointsAreStagedInFullMasters) {
+  const Sets saving = {"checkpoint.every=5 steps"};
+  Sets halves = saving;
+  halves.push_back("precision.master=\"bf16+remainder\"");
+  EXPECT_EQ(sizesOf(halves).memory.host, sizesOf(saving).memory.host);
+}
+
+// ---- activations on the host
+
+/// Bytes of what the layers below `layers` save, each placed alone.
+int64_t savedBytes(const ir::Module& program, int layers) {
+  std::set<ValueId> seen;
+  int64_t bytes = 0;
+  for (const ir::Op& op : ir::findFunction(program, "forward")->ops)
+    for (ValueId value : op.results)
+      if (op.layer >= 0 && op.layer < layers &&
+          program[value].kind == ir::ValueKind::saved &&
+          seen.insert(value).second)
+        bytes += (ir::localBytes(program, value) + 63) / 64 * 64;
+  return bytes;
+}
+
+TEST(OffloadedMemory, LeavesTheDeviceForTheHost) {
+  const Sets deep = {"model.layers=12", "parallel.tp=1", "cluster.ranks=1"};
+  auto whole = compileInput("tiny.recipe:tiny", deep);
+  ASSERT_TRUE(whole);
+  const ir::Module& kept = whole->result.stages[0];
+  const cost::MemoryTable& before = whole->result.estimate.memory;
+  EXPECT_EQ(before.offloaded, 0);
+  int64_t layer = savedBytes(kept, 1);
+  for (int layers : {1, 4, 9}) {
+    Sets sets = deep;
+    sets.push_back("memory.offload_layers=" + std::to_string(layers));
+    auto compiled = compileInput("tiny.recipe:tiny", sets);
+    ASSERT_TRUE(compiled);
+    const cost::MemoryTable& after = compiled->result.estimate.memory;
+    EXPECT_EQ(after.offloaded, savedBytes(kept, layers));
+    EXPECT_EQ(after.total, after.arena + after.library + after.offloaded)
+        << "a CPU's memory is the host's";
+    // One layer's copies are on their way when the backward pass begins.
+    int64_t saved = before.activations - after.activations;
+    EXPECT_LE(saved, after.offloaded);
+    EXPECT_GE(saved, after.offloaded - 2 * layer) << layers;
+  }
+}
+
+TEST(OffloadedMemory, CountsMicroBatchesInFlight) {
+  const Sets stages = {"model.layers=4", "parallel.tp=1", "cluster.ranks=2",
+                       "parallel.pp=2"};
+  Sets sets = stages;
+  sets.push_back("memory.offload_layers=1");
+  auto whole = compileInput("tiny.recipe:tiny", stages);
+  auto compiled = compileInput("tiny.recipe:tiny", sets);
+  ASSERT_TRUE(whole && compiled);
+  // 1F1B: the first of two stages has two micro-batches in flight, and sends
+  // nothing of its first layer.
+  EXPECT_EQ(compiled->result.estimate.stages[0].offloaded,
+            2 * savedBytes(whole->result.stages[0], 1));
+  EXPECT_LT(compiled->result.estimate.stages[0].activations,
+            whole->result.estimate.stages[0].activations);
+}
+
+TEST(OffloadedMemory, IsNotTheDevicesWhereThatIsAGpu) {
+  auto compiled = compileInput(
+      "tiny.recipe:tiny", {"cluster.hardware=h100", "memory.offload_layers=2"});
+  ASSERT_TRUE(compiled);
+  const cost::MemoryTable& memory = compiled->result.estimate.memory;
+  EXPECT_GT(memory.offloaded, 0);
+  EXPECT_EQ(memory.total, memory.arena + memory.library);
+}
+
+} // namespace
+} // namespace recipec::driver
