@@ -47,7 +47,7 @@ double cachedAttention(const Shape& q, const Shape& cache) {
   return 4 * elements(q) * double(cache[0]);
 }
 
-/// x [e,p,k...], w [e,...], y [e,p,n...] in any order: rows times the elements
+/// x [g,p,k...], w [e,...], y [g,p,n...] in any order: rows times the elements
 /// of an expert's weight, of the rows those that tokens take on average.
 template <class ShapeOf>
 double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
@@ -55,7 +55,8 @@ double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
   Shape rows = shapeOf(op.operands[0]);
   Shape weight = shapeOf(isWgrad ? op.results[0] : op.operands[1]);
   double used = std::get<double>(op.attributes.at("used"));
-  return 2 * used * double(rows[1]) * elements(weight);
+  return 2 * used * double(rows[0]) * double(rows[1]) * elements(weight) /
+         double(weight[0]);
 }
 
 template <class ShapeOf>

@@ -29,6 +29,7 @@ public:
     case OpKind::Dispatch:
       expectWhole();
       experts(op.operands[0], op.results[0], op.results[1]);
+      counted(op.results[0], op.results[2]);
       break;
     case OpKind::DispatchBackward:
       experts(op.results[0], op.operands[0], op.operands[1]);
@@ -106,7 +107,15 @@ private:
     expectSame(op.operands[0], op.results[0]);
   }
 
-  /// Tokens [b, s, h] lie in rows [experts, places, h] of the same ranks.
+  /// Counts [groups, blocks, members] lie as rows [groups, places, ...].
+  void counted(ValueId rows, ValueId counts) {
+    Pieces from = pieces(rows), to = pieces(counts);
+    expect(from.size() > 1 && to.size() == 3 && from[0] == to[0] &&
+               from[1].split == to[1].split && to[2].split.empty(),
+           "rows and their counts lie on different ranks");
+  }
+
+  /// Tokens [b, s, h] lie in rows [groups, places, h] of the same ranks.
   void experts(ValueId tokens, ValueId rows, ValueId numbers) {
     Pieces from = pieces(tokens), to = pieces(rows);
     expect(from.size() == 3 && to.size() == 3 && to[0].split.empty() &&
@@ -132,14 +141,15 @@ private:
     return split;
   }
 
-  /// x [experts, places, from...] and y [experts, places, to...]; `in` of them
-  /// is the operand and `out` the result.
+  /// x [groups, places, from...] and y [groups, places, to...]; `in` of them is
+  /// the operand and `out` the result.
   void expertLinear(ValueId x, ValueId y, ValueId in, ValueId out) {
     Pieces xs = pieces(x), ys = pieces(y), ws = pieces(op.operands[1]);
     bool agree = xs.size() > 2 && ys.size() > 2 &&
-                 ws.size() == xs.size() + ys.size() - 3 && xs[0] == ws[0] &&
-                 ys[0] == ws[0] && xs[1] == ys[1];
+                 ws.size() == xs.size() + ys.size() - 3 && xs[0] == ys[0] &&
+                 xs[0].split == ws[0].split && xs[1] == ys[1];
     expect(agree, "dimensions differ");
+    counted(x, op.operands[2]);
     if (agree)
       expect(partial(out) == (contractedOf(op.operands[1], out) | partial(in)),
              "the partial sum is not that of the contraction");
@@ -149,6 +159,7 @@ private:
     Pieces x = pieces(op.operands[0]), dy = pieces(op.operands[1]);
     expect(x.size() > 2 && dy.size() > 2 && x[0] == dy[0] && x[1] == dy[1],
            "dimensions differ");
+    counted(op.operands[0], op.operands[2]);
     AxisSet needed = splitOf(Pieces{x[1]}) | partial(op.operands[0]) |
                      partial(op.operands[1]);
     expect((partial(op.results[0]) & needed) == needed,

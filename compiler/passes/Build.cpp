@@ -68,7 +68,8 @@ void GraphBuilder::dims() {
 DimId GraphBuilder::ownDim(const recipe::Dim& dim) {
   std::string name = dim.name;
   if (name == "batch" || name == "sequence" || name == placesDim ||
-      name == scoresDim)
+      name == scoresDim || name == groupsDim || name == blocksDim ||
+      name == membersDim)
     name = "model." + name;
   return ir::addDim(module, name, dim.size, dim.origin.range);
 }
@@ -152,6 +153,7 @@ void GraphBuilder::build(const recipe::Call& call) {
     return;
   if (op.kind == OpKind::Dispatch)
     layRows(call, op);
+  followRows(op);
   tensorOf(call.result) = op.results[0];
   module.functions[0].ops.push_back(std::move(op));
 }
@@ -241,8 +243,7 @@ bool GraphBuilder::complete(const recipe::Call& call, ir::Op& op,
   case OpKind::Dispatch:
     return dispatch(call, op);
   case OpKind::ExpertLinear:
-    expertLinear(call, op, contracted);
-    return true;
+    return expertLinear(call, op, contracted);
   case OpKind::Combine:
     return combine(call, op);
   case OpKind::Scale:
@@ -333,7 +334,8 @@ void GraphBuilder::results(ir::Op& op) {
   if (op.kind == OpKind::Attention)
     addResult(op, names.make(op.name + ".lse"));
   if (op.kind == OpKind::Dispatch)
-    addResult(op, names.make(op.name + ".rows"));
+    for (const char* part : {".rows", ".counts"})
+      addResult(op, names.make(op.name + part));
 }
 
 void GraphBuilder::addResult(ir::Op& op, std::string name) {

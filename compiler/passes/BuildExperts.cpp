@@ -141,33 +141,83 @@ bool GraphBuilder::dispatch(const recipe::Call& call, ir::Op& op) {
   return true;
 }
 
-void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
-  Routing& routing = routings.at(op.operands[1]);
-  const std::vector<DimId>& x = module[op.operands[0]].dims;
-  DimId places = ir::addDim(module, placesDim,
-                            module[x[0]].size * routing.limit, call.range);
-  module[op.results[0]].dims = {routing.experts, places, x[2]};
-  routing.rows = op.results[1];
-  module[routing.rows].dims = module[routing.choices].dims;
-  module[routing.rows].type = ir::DType::i32;
-  double rows =
-      double(module[places].size) * double(module[routing.experts].size);
-  double choices = double(module[x[0]].size) * double(module[x[1]].size) *
-                   double(routing.choicesPerToken);
-  usedRows[places] = std::min(1.0, choices / rows);
+int64_t GraphBuilder::ranks(std::string_view degree) const {
+  return ir::sizeOf(module, ir::axesOf(module, degree));
 }
 
-void GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
+void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
+  ValueId choices = op.operands[1];
+  Routing& routing = routings.at(choices);
+  const std::vector<DimId>& x = module[op.operands[0]].dims;
+  // Every rank of a stage has tokens of its own. Where its parts are not equal
+  // an error follows.
+  int64_t parts = ranks("dp") * ranks("cp") * ranks("tp");
+  int64_t samples = module[x[0]].size / ranks("dp");
+  int64_t tokens = module[x[1]].size / (ranks("cp") * ranks("tp"));
+  int64_t groups = ranks("ep");
+  int64_t members = module[routing.experts].size / groups;
+  int64_t block = blockRows(samples, tokens, routing.choicesPerToken,
+                            routing.limit, members);
+  DimId group = ir::addDim(module, groupsDim, groups);
+  DimId width = x[2];
+  module[op.results[0]].dims = {
+      group, ir::addDim(module, placesDim, parts * block, call.range), width};
+  routing.rows = op.results[1];
+  module[routing.rows].dims = module[choices].dims;
+  module[routing.rows].type = ir::DType::i32;
+  routing.counts = op.results[2];
+  module[routing.counts].dims = {group, ir::addDim(module, blocksDim, parts),
+                                 ir::addDim(module, membersDim, members)};
+  module[routing.counts].type = ir::DType::i32;
+  double rows = double(block) * double(groups);
+  double used =
+      double(samples) * double(tokens) * double(routing.choicesPerToken);
+  routing.used = std::min(1.0, used / rows);
+  rowsOf[op.results[0]] = choices;
+}
+
+void GraphBuilder::followRows(const ir::Op& op) {
+  if (op.kind == OpKind::Combine)
+    return;
+  auto rows = rowsOf.find(op.operands[0]);
+  if (rows != rowsOf.end())
+    rowsOf.emplace(op.results[0], rows->second);
+}
+
+Routing* GraphBuilder::routingOfRows(const recipe::Call& call,
+                                     const ir::Op& op) {
+  auto rows = rowsOf.find(op.operands[0]);
+  if (rows != rowsOf.end())
+    return &routings.at(rows->second);
+  engine
+      .report(diag::Kind::ShapeMismatch, call.range,
+              "`" + call.op + "` takes rows of experts, and `" +
+                  module[op.operands[0]].name + "` are none")
+      .note("made here", module[op.operands[0]].range)
+      .help("call `dispatch` first");
+  return nullptr;
+}
+
+bool GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
                                 size_t& contracted) {
+  const Routing* routing = routingOfRows(call, op);
+  if (!routing)
+    return false;
   const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
   contracted = mapping.from.size();
   DimId experts =
       dimOf(std::get<recipe::DimValue>(at(call, "experts").data).dim);
+  if (!sameDim(module, experts, routing->experts)) {
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "the rows are those of " + listed({routing->experts}) +
+                    ", and the weights those of " + listed({experts}))
+        .note("the rows are made here", module[op.operands[0]].range);
+    return false;
+  }
   bool isStacked = std::get<bool>(at(call, "stacked").data);
   op.attributes["stacked"] = isStacked;
-  const std::vector<DimId>& x = module[op.operands[0]].dims;
-  auto used = usedRows.find(x.size() > 1 ? x[1] : DimId::none);
-  op.attributes["used"] = used == usedRows.end() ? 1.0 : used->second;
+  op.attributes["used"] = routing->used;
   std::vector<DimId> outer = dimsOf(isStacked ? mapping.from : mapping.to);
   std::vector<DimId> inner = dimsOf(isStacked ? mapping.to : mapping.from);
   std::vector<int64_t> hfShape = groupedShape(outer, outer.size());
@@ -177,12 +227,14 @@ void GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
   dims.insert(dims.end(), inner.begin(), inner.end());
   op.operands.push_back(
       param(call, std::move(dims), initializer(call), decays(call, true), 0));
+  op.operands.push_back(routing->counts);
   ir::Param& weight = module.params.back();
   weight.hfShape = std::move(hfShape);
   if (!isStacked)
-    return;
+    return true;
   weight.hfShape.insert(weight.hfShape.begin(), module[experts].size);
   weight.hfName = call.hfName; // a tensor of its own, not of a module
+  return true;
 }
 
 bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
@@ -196,10 +248,32 @@ bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
         .help("call `dispatch` with the same routing first");
     return false;
   }
+  const Routing* sent = routingOfRows(call, op);
+  if (!sent)
+    return false;
+  if (sent != &routing) {
+    engine.report(diag::Kind::ShapeMismatch, call.range,
+                  "`combine` takes back what was sent by the routing `" +
+                      module[routing.choices].name + "`, and `" +
+                      module[op.operands[0]].name + "` was sent by `" +
+                      module[sent->choices].name + "`");
+    return false;
+  }
   bool isWeighted = std::get<bool>(at(call, "weighted").data);
   op.operands = {op.operands[0], routing.rows,
                  isWeighted ? routing.gates : ValueId::none};
   return true;
+}
+
+int64_t blockRows(int64_t samples, int64_t tokens, int64_t choices,
+                  int64_t limit, int64_t members) {
+  // In double, where nothing overflows; what is too large is reported later.
+  double ofTokens =
+      double(samples) * double(tokens) * double(std::min(choices, members));
+  double ofExperts =
+      double(samples) * double(members) * double(std::min(limit, tokens));
+  return std::max<int64_t>(
+      1, int64_t(std::min({ofTokens, ofExperts, double(0x1p56)})));
 }
 
 } // namespace recipec::passes

@@ -83,9 +83,10 @@ void differentiateCombine(Cotangents& rules, const Op& op, ValueId dy) {
   differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1], dy);
 }
 
-/// x [experts, places, from...], w [experts, to..., from...].
+/// x [groups, places, from...], w [experts, to..., from...].
 void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], w = op.operands[1];
+  ValueId counts = rules.read(op.operands[2]);
   // As for a linear: a product of two partial sums is none.
   AxisSet taken =
       rules.shardingOf(x).partial | splitFrom(rules.shardingOf(w), 0);
@@ -93,8 +94,9 @@ void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
     dy = rules.complete(dy, op);
   AxisSet sums = rules.shardingOf(dy).partial;
   if (rules.isTrained(w)) {
-    Op& made = rules.emit(opFor(op, OpKind::ExpertLinearWgrad,
-                                {rules.read(x), dy}, {rules.gradientOf(w)}));
+    Op& made =
+        rules.emit(opFor(op, OpKind::ExpertLinearWgrad,
+                         {rules.read(x), dy, counts}, {rules.gradientOf(w)}));
     made.attributes = op.attributes;
     rules.contribute(w, rules.shardingOf(x).dims[1] |
                             rules.shardingOf(x).partial | sums);
@@ -104,7 +106,8 @@ void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
   AxisSet partial = splitFrom(rules.shardingOf(dy), 2) | sums;
   ValueId sum = rules.sumOf(x, dy, partial);
   ValueId dx = sum == ValueId::none ? rules.makeCotangent(x, partial) : sum;
-  Op& made = rules.emit(opFor(op, OpKind::ExpertLinearDgrad, {dy, w}, {dx}));
+  Op& made =
+      rules.emit(opFor(op, OpKind::ExpertLinearDgrad, {dy, w, counts}, {dx}));
   made.attributes = op.attributes;
   if (sum != ValueId::none)
     made.attributes["accumulate"] = true;

@@ -10,10 +10,16 @@
 
 namespace recipec::passes {
 
-/// The dimension of an expert's places, and that of a router's scores, one for
-/// each expert. Scores are a dimension of their own, as experts are split over
-/// ranks and the router is not.
+/// Rows of experts are [groups, places, width]: a group are the experts of one
+/// rank of `ep`, places the rows that ranks with tokens of their own send it,
+/// each a block of them. How many rows of a block each member of a group has
+/// are counts [groups, blocks, members]. The scores of a router, one for each
+/// expert, are a dimension of their own, as experts are split over ranks and
+/// the router is not.
+inline constexpr std::string_view groupsDim = "expert_groups";
 inline constexpr std::string_view placesDim = "expert_places";
+inline constexpr std::string_view blocksDim = "expert_blocks";
+inline constexpr std::string_view membersDim = "expert_members";
 inline constexpr std::string_view scoresDim = "expert_scores";
 
 /// A routing while a Graph is built.
@@ -21,10 +27,18 @@ struct Routing {
   ir::ValueId choices = ir::ValueId::none;
   ir::ValueId gates = ir::ValueId::none;
   ir::ValueId rows = ir::ValueId::none; // none before a dispatch
+  ir::ValueId counts = ir::ValueId::none;
   ir::DimId experts = ir::DimId::none;
   int64_t choicesPerToken = 0;
   int64_t limit = 0; // tokens of a sequence that an expert takes at most
+  double used = 1;   // of its rows those that tokens take on average
 };
+
+/// The most rows of one block: what `tokens` of each of `samples` sequences can
+/// ask of the `members` of a group, of which each takes at most `limit` tokens
+/// of a sequence and each token `choices`.
+int64_t blockRows(int64_t samples, int64_t tokens, int64_t choices,
+                  int64_t limit, int64_t members);
 
 } // namespace recipec::passes
 

@@ -67,10 +67,12 @@ ValueId GeneratePass::addCopy(const ir::Value& value) {
   made.kind = value.kind == ir::ValueKind::input ? ir::ValueKind::input
                                                  : ir::ValueKind::temporary;
   DimId sequence = ir::findDim(program, "sequence");
+  int64_t whole = program[sequence].size;
   for (DimId& dim : made.dims)
-    if (dim == sequence ||
-        std::string_view(program[dim].name).starts_with(placesDim))
-      dim = tokensDim; // an expert has a place for each token
+    if (dim == sequence)
+      dim = tokensDim;
+    else if (std::string_view(program[dim].name).starts_with(placesDim))
+      dim = ir::addDim(program, placesDim, program[dim].size / whole * tokens);
   return ir::addValue(program, std::move(made));
 }
 

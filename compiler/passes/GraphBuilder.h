@@ -83,10 +83,16 @@ private:
   /// What a router tells of a training step.
   void countChoices(const recipe::Call& call, DimId scores, ir::Op& op);
   bool dispatch(const recipe::Call& call, ir::Op& op);
-  /// The results of a dispatch. Each rank has places for all that its tokens
-  /// can ask for; sharding makes them places of a layout.
+  /// The results of a dispatch: a rank has places for all that its tokens can
+  /// ask of the experts of a rank.
   void layRows(const recipe::Call& call, ir::Op& op);
-  void expertLinear(const recipe::Call& call, ir::Op& op, size_t& contracted);
+  int64_t ranks(std::string_view degree) const;
+  /// Notes that what is made of rows of experts are such rows.
+  void followRows(const ir::Op& op);
+  /// The routing of a call's first operand; null after reporting that it is
+  /// none of rows.
+  Routing* routingOfRows(const recipe::Call& call, const ir::Op& op);
+  bool expertLinear(const recipe::Call& call, ir::Op& op, size_t& contracted);
   bool combine(const recipe::Call& call, ir::Op& op);
 
   // ---- names and results
@@ -119,7 +125,7 @@ private:
   std::vector<ValueId> tensors; // by TensorId; none after an error
   int64_t dropouts = 0;
   std::map<ValueId, Routing> routings; // by their choices
-  std::map<DimId, double> usedRows;    // by places: the share that tokens take
+  std::map<ValueId, ValueId> rowsOf;   // choices, by rows that follow them
 };
 
 } // namespace recipec::passes

@@ -269,8 +269,8 @@ private:
     return fits || differ({}, x, opText() + " takes [batch, sequence, width]");
   }
 
-  /// x [experts, places, from...], w [experts, to..., from...], or [experts,
-  /// from..., to...] where it is stacked → [experts, places, to...].
+  /// x [groups, places, from...], w [experts, to..., from...], or [experts,
+  /// from..., to...] where it is stacked → [groups, places, to...].
   bool expertLinear() {
     const Dims& x = dims(0);
     std::span<const DimId> w(dims(1));
@@ -283,14 +283,11 @@ private:
     std::span<const DimId> to = isStacked
                                     ? inner.subspan(contracted)
                                     : inner.first(inner.size() - contracted);
-    Dims expected(x.begin(), x.begin() + long(std::min<size_t>(x.size(), 2)));
-    if (!expected.empty())
-      expected[0] = w[0];
-    expected.insert(expected.end(), from.begin(), from.end());
-    if (x.size() < 3 || !same(expected, x))
-      return differ(expected, x,
-                    "`expert_linear` takes what `dispatch` made, [experts, "
-                    "places, ...], and contracts its last dimensions, here " +
+    std::span<const DimId> last = std::span(x).subspan(2);
+    if (!same(from, last))
+      return differ(from, last,
+                    "`expert_linear` contracts the last dimensions of its "
+                    "rows, here " +
                         describe(from));
     Dims result = {x[0], x[1]};
     result.insert(result.end(), to.begin(), to.end());
@@ -298,11 +295,11 @@ private:
     return true;
   }
 
-  /// y [experts, places, width] and rows [batch, sequence, choices].
+  /// y [groups, places, width] and rows [batch, sequence, choices].
   bool combine() {
     const Dims& y = dims(0);
     if (y.size() != 3)
-      return differ({}, y, "`combine` takes [experts, places, width]");
+      return differ({}, y, "`combine` takes rows of one width");
     set(0, {tokenDims()[0], tokenDims()[1], y[2]});
     return true;
   }

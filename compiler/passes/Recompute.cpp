@@ -9,6 +9,7 @@
 
 #include "compiler/passes/Recompute.h"
 
+#include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
 
 #include <algorithm>
@@ -80,7 +81,7 @@ private:
       return isActivation(op);
     if (part == "mlp")
       return makesDim(program, op, "ffn");
-    return part == "experts" && makesDim(program, op, "experts");
+    return part == "experts" && makesDim(program, op, groupsDim);
   }
 
   const ir::Module& program;

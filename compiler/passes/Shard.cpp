@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <set>
 
 namespace recipec::passes {
 
@@ -463,8 +462,10 @@ private:
 
   // ---- experts
 
+  /// Of rows of experts, or of the blocks that they are counted in.
   bool isPlaces(ir::DimId dim) const {
-    return std::string_view(module[dim].name).starts_with(placesDim);
+    std::string_view name = module[dim].name;
+    return name.starts_with(placesDim) || name.starts_with(blocksDim);
   }
 
   /// Choices depend on all tokens of a sequence: each rank that shares one
@@ -490,32 +491,29 @@ private:
     for (size_t i = 0; i < 3; ++i)
       if (op.operands[i] != ValueId::none)
         require(op, i, {tokens[0], tokens[1], {}});
-    layPlaces(op, tokens[0], tokens[1]);
-    set(op.results[0], {{}, tokens[0] | tokens[1], {}});
+    AxisSet parts = tokens[0] | tokens[1];
+    layPlaces(op, parts);
+    set(op.results[0], {{}, parts, {}});
     set(op.results[1], {tokens[0], tokens[1], {}});
+    set(op.results[2], {{}, parts, {}});
   }
 
-  /// A rank's expert has places for all of the rank's tokens, or for as many as
-  /// an expert takes of each sequence, whatever part of it the rank has. While
-  /// experts compute, places are split by what splits neither experts nor them.
-  void layPlaces(const Op& op, AxisSet batch, AxisSet sequence) {
-    ir::DimId id = module[op.results[0]].dims[1];
-    AxisSet inExperts = ir::axesOf(module, "ep") | ir::axesOf(module, "etp");
-    axes.everywhere[size_t(id)] = (batch | sequence) - inExperts;
-    if (!laid.insert(id).second)
-      return;
-    const std::vector<ir::DimId>& dims = module[op.operands[0]].dims;
-    int64_t samples = module[dims[0]].size;
-    int64_t parts = ir::sizeOf(module, sequence);
-    int64_t limit = module[id].size / samples;
-    module.dims[size_t(id)].size =
-        samples * parts * std::min(limit, module[dims[1]].size / parts);
+  /// While experts compute, each rank of `ep` has its group of them, and places
+  /// are split by what splits neither experts nor them.
+  void layPlaces(const Op& op, AxisSet parts) {
+    AxisSet groups = ir::axesOf(module, "ep");
+    const std::vector<ir::DimId>& counts = module[op.results[2]].dims;
+    axes.everywhere[size_t(counts[0])] = groups;
+    for (ir::DimId dim : {module[op.results[0]].dims[1], counts[1]})
+      axes.everywhere[size_t(dim)] =
+          parts - (groups | ir::axesOf(module, "etp"));
   }
 
-  /// x [experts, places, from...], w [experts, to..., from...].
+  /// x [groups, places, from...], w [experts, to..., from...].
   void expertLinear(Op& op) {
     std::vector<AxisSet> x = layoutOf(op.operands[0]);
     require(op, 0, x);
+    require(op, 2, layoutOf(op.operands[2]));
     set(op.results[0], layoutOf(op.results[0]),
         splitOf({x.begin() + 2, x.end()}));
   }
@@ -576,7 +574,6 @@ private:
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
   std::vector<Op> out;
-  std::set<ir::DimId> laid; // places whose size is that of the layout
 };
 
 } // namespace

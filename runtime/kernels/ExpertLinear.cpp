@@ -1,17 +1,16 @@
 // y[e] = x[e] w[e]^T for each expert e, and its gradients: a grouped product.
 //
-// Most rows of an expert are places that no token took, and are zeros. The rows
-// are cut into tiles; a tile of zeros is not multiplied. A tile's height is
-// fixed, so that the products have two shapes (the last tile may be lower).
+// Rows that no token took are not multiplied; what is made of them is zeros.
 // With `stacked` w[e] is stored [from, to] instead of [to, from].
 
-#include "runtime/device/cpu/CpuContext.h"
-#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/Elementwise.h"
+#include "runtime/kernels/ExpertPieces.h"
 #include "runtime/kernels/Kernels.h"
-#include "runtime/kernels/Types.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace reciperun::kernels {
 namespace {
@@ -21,137 +20,126 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-// Enough rows for a product to be bound by arithmetic: a weight that is read
-// once is used 64 times.
-constexpr int64_t tileRows = 64;
-
-/// Whether a tile of rows is zeros (0.0, not -0.0, which is what unused places
-/// are filled with).
-bool isZero(const char* bytes, int64_t count) {
-  return bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size_t(count - 1)) == 0;
+char* at(const Tensor& tensor, int64_t element) {
+  return tensor.as<char>() + element * plan::byteSize(tensor.type);
 }
 
-/// The experts' rows, tile by tile.
-class ExpertTiles {
+Gemm::Shape shapeOf(const KernelArgs& args, const Tensor& input,
+                    plan::DType output) {
+  Gemm::Shape shape;
+  shape.input = input.type;
+  shape.output = output;
+  shape.alpha = float(args.op.real("alpha", 1));
+  shape.accumulate = args.op.flag("accumulate");
+  return shape;
+}
+
+/// out[e] = in[e] w[e], or with `isTransposed` in[e] w[e]^T: what forward and
+/// the gradient of x have in common.
+Status multiply(const KernelArgs& args, bool isTransposed) {
+  const Tensor &in = args.inputs[0], &w = args.inputs[1];
+  const Tensor& out = args.outputs[0];
+  const ExpertPieces pieces(in, args.inputs[2]);
+  const int64_t from = in.elements() / pieces.rows();
+  const int64_t to = out.elements() / pieces.rows();
+  Gemm::Shape shape = shapeOf(args, in, out.type);
+  shape.n = to;
+  shape.k = from;
+  shape.transposeB = isTransposed;
+  if (!shape.accumulate)
+    pieces.unused([&](int64_t row, int64_t rows) {
+      std::memset(at(out, row * to), 0,
+                  size_t(rows * to * plan::byteSize(out.type)));
+    });
+  return pieces
+      .run([&](int64_t expert, int64_t row, int64_t rows) {
+        shape.m = rows;
+        return args.context.gemm().run(shape, at(in, row * from),
+                                       at(w, expert * from * to),
+                                       at(out, row * to));
+      })
+      .withContext("op `" + args.op.name + "`");
+}
+
+/// Where the pieces' products for dw [experts, matrix] are added up: dw itself,
+/// or where it is narrower an f32 matrix for the expert whose turn it is, which
+/// is then added to it and rounded once.
+class ExpertSums {
 public:
-  /// `x` [experts, places, from], `y` [experts, places, to], of any grouping.
-  ExpertTiles(const KernelArgs& args, const Tensor& x, const Tensor& y,
-              const Tensor& w)
-      : args(args), experts(w.shape[0]), places(x.shape[1]),
-        from(x.elements() / (experts * places)),
-        to(y.elements() / (experts * places)),
-        isStacked(args.op.flag("stacked")) {}
-
-  /// Calls body(expert, rows before its tile, rows of it) -> Status for each
-  /// tile, where `source` [experts * places, width] is not all zeros, and
-  /// otherwise(..) for the others.
-  template <class Body, class Otherwise>
-  Status run(const Tensor& source, int64_t width, Body body,
-             Otherwise otherwise) const {
-    const int64_t rowBytes = width * plan::byteSize(source.type);
-    for (int64_t e = 0; e < experts; ++e)
-      for (int64_t p = 0; p < places; p += tileRows) {
-        const int64_t row = e * places + p;
-        const int64_t rows = std::min(tileRows, places - p);
-        if (isZero(source.as<char>() + row * rowBytes, rows * rowBytes)) {
-          otherwise(row, rows);
-          continue;
-        }
-        Status status = body(e, row, rows);
-        if (!status)
-          return status.withContext("op `" + args.op.name + "`");
-      }
-    return Status::ok();
+  ExpertSums(const KernelArgs& args, const Tensor& dw, int64_t matrix)
+      : args(args), dw(dw), matrix(matrix),
+        isNarrow(dw.type == plan::DType::bf16) {
+    assert((!isNarrow || args.workspace.elements() >= matrix) &&
+           "the plan has a workspace for a narrow gradient");
   }
 
-  static char* at(const Tensor& tensor, int64_t element) {
-    return tensor.as<char>() + element * plan::byteSize(tensor.type);
+  plan::DType type() const { return isNarrow ? plan::DType::f32 : dw.type; }
+
+  char* of(int64_t expert) {
+    if (!isNarrow)
+      return at(dw, expert * matrix);
+    if (expert != current) {
+      finish();
+      std::memset(args.workspace.data, 0, size_t(matrix) * sizeof(float));
+      current = expert;
+    }
+    return args.workspace.as<char>();
   }
 
-  Gemm::Shape shape(const Tensor& input, const Tensor& output) const {
-    Gemm::Shape shape;
-    shape.input = input.type;
-    shape.output = output.type;
-    shape.alpha = float(args.op.real("alpha", 1));
-    shape.accumulate = args.op.flag("accumulate");
-    return shape;
+  void finish() {
+    if (current < 0)
+      return;
+    const float* sum = args.workspace.as<float>();
+    bf16* to = dw.as<bf16>() + current * matrix;
+    device::parallelFor(args.context.threads(), matrix, elementGrain,
+                        [=](int64_t begin, int64_t end) {
+#pragma omp simd
+                          for (int64_t i = begin; i < end; ++i)
+                            to[i] = bf16(float(to[i]) + sum[i]);
+                        });
+    current = -1;
   }
 
-  /// Zeroes rows of an output that is not added to.
-  void clear(const Tensor& output, int64_t width, int64_t row,
-             int64_t rows) const {
-    if (!args.op.flag("accumulate"))
-      std::memset(at(output, row * width), 0,
-                  size_t(rows * width * plan::byteSize(output.type)));
-  }
-
+private:
   const KernelArgs& args;
-  int64_t experts, places, from, to;
-  bool isStacked;
+  const Tensor& dw;
+  int64_t matrix;
+  bool isNarrow;
+  int64_t current = -1;
 };
 
 } // namespace
 
 template <> Status kernel<OpKind::ExpertLinear>(const KernelArgs& args) {
-  const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-  const ExpertTiles tiles(args, x, y, w);
-  const int64_t from = tiles.from, to = tiles.to;
-  return tiles.run(
-      x, from,
-      [&](int64_t e, int64_t row, int64_t rows) {
-        Gemm::Shape shape = tiles.shape(x, y);
-        shape.m = rows;
-        shape.n = to;
-        shape.k = from;
-        shape.transposeB = !tiles.isStacked;
-        return args.context.gemm().run(shape, tiles.at(x, row * from),
-                                       tiles.at(w, e * from * to),
-                                       tiles.at(y, row * to));
-      },
-      [&](int64_t row, int64_t rows) { tiles.clear(y, to, row, rows); });
+  return multiply(args, !args.op.flag("stacked"));
 }
 
 template <> Status kernel<OpKind::ExpertLinearDgrad>(const KernelArgs& args) {
-  const Tensor &dy = args.inputs[0], &w = args.inputs[1], &dx = args.outputs[0];
-  const ExpertTiles tiles(args, dx, dy, w);
-  const int64_t from = tiles.from, to = tiles.to;
-  return tiles.run(
-      dy, to,
-      [&](int64_t e, int64_t row, int64_t rows) {
-        Gemm::Shape shape = tiles.shape(dy, dx);
-        shape.m = rows;
-        shape.n = from;
-        shape.k = to;
-        shape.transposeB = tiles.isStacked;
-        return args.context.gemm().run(shape, tiles.at(dy, row * to),
-                                       tiles.at(w, e * from * to),
-                                       tiles.at(dx, row * from));
-      },
-      [&](int64_t row, int64_t rows) { tiles.clear(dx, from, row, rows); });
+  return multiply(args, args.op.flag("stacked"));
 }
 
 template <> Status kernel<OpKind::ExpertLinearWgrad>(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &dy = args.inputs[1], &dw = args.outputs[0];
-  const ExpertTiles tiles(args, x, dy, dw);
-  const int64_t from = tiles.from, to = tiles.to;
-  const bool isStacked = tiles.isStacked;
-  return tiles.run(
-      dy, to,
-      [&](int64_t e, int64_t row, int64_t rows) {
-        Gemm::Shape shape = tiles.shape(x, dw);
-        shape.accumulate = true;
-        shape.m = isStacked ? from : to;
-        shape.n = isStacked ? to : from;
-        shape.k = rows;
-        shape.transposeA = true;
-        const void* left = tiles.at(dy, row * to);
-        const void* right = tiles.at(x, row * from);
-        if (isStacked)
-          std::swap(left, right);
-        return args.context.gemm().run(shape, left, right,
-                                       tiles.at(dw, e * from * to));
-      },
-      [](int64_t, int64_t) {});
+  const ExpertPieces pieces(x, args.inputs[2]);
+  const int64_t from = x.elements() / pieces.rows();
+  const int64_t to = dy.elements() / pieces.rows();
+  const bool isStacked = args.op.flag("stacked");
+  ExpertSums sums(args, dw, from * to);
+  Gemm::Shape shape = shapeOf(args, x, sums.type());
+  shape.accumulate = true;
+  shape.m = isStacked ? from : to;
+  shape.n = isStacked ? to : from;
+  shape.transposeA = true;
+  Status status = pieces.run([&](int64_t expert, int64_t row, int64_t rows) {
+    shape.k = rows;
+    const void* left = at(dy, row * to);
+    const void* right = at(x, row * from);
+    if (isStacked)
+      std::swap(left, right);
+    return args.context.gemm().run(shape, left, right, sums.of(expert));
+  });
+  sums.finish();
+  return status.withContext("op `" + args.op.name + "`");
 }
 
 } // namespace reciperun::kernels

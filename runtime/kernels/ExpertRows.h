@@ -1,7 +1,7 @@
 // Rows of experts by the tokens that chose them: what dispatch, combine and
 // their gradients share.
 //
-// `rows` [tokens, choices] numbers the row of [experts * places, width] that a
+// `rows` [tokens, choices] numbers the row of [groups * places, width] that a
 // choice takes, -1 for a choice that goes nowhere. A row has one choice at
 // most, so that both directions are copies without collisions.
 
@@ -22,7 +22,7 @@ struct ExpertRows {
   int64_t count; // rows of all experts
   const int32_t* rows;
 
-  /// `numbers` [.., choices], `atTokens` [.., width], `atExperts` [e, p,
+  /// `numbers` [.., choices], `atTokens` [.., width], `atExperts` [g, p,
   /// width].
   ExpertRows(const device::Tensor& numbers, const device::Tensor& atTokens,
              const device::Tensor& atExperts)

@@ -65,7 +65,7 @@ bool checkBalance(OpCheck& c) {
          c.counts(c.out(0), elementCount(c.in(0).shape));
 }
 
-/// Tokens [b,s,h] beside rows of experts [e,p,h] and choices [b,s,k].
+/// Tokens [b,s,h] beside rows of experts [g,p,h] and choices [b,s,k].
 bool checkExperts(OpCheck& c, const Buffer& tokens, const Buffer& rows,
                   const Buffer& numbers) {
   return c.rank(tokens, 3) && c.rank(rows, 3) && c.rank(numbers, 3) &&
@@ -84,9 +84,21 @@ bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
          c.counts(gates, elementCount(numbers.shape));
 }
 
+/// Counts [g,n,m] of rows [g,p,..].
+bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows) {
+  if (!c.is(counts, {DType::i32}) || !c.rank(counts, 3))
+    return false;
+  if (counts.shape[0] != rows.shape[0] || elementCount(counts.shape) < 1)
+    return c.fail("counts rows of " + shapeText(rows) + " in " +
+                  shapeText(counts));
+  return c.divides(counts.shape[1], rows.shape[1], "places in blocks");
+}
+
 bool checkDispatch(OpCheck& c) {
-  return c.arity(3, 2, 0, {2}) && checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
+  return c.arity(3, 3, 0, {2}) && checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
          c.is(c.out(1), {DType::i32}) && c.shaped(c.out(1), c.in(1).shape) &&
+         checkCounts(c, c.out(2), c.out(0)) &&
+         c.shaped(c.out(2), {c.out(2).shape[0], 1, c.out(2).shape[2]}) &&
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
@@ -110,16 +122,21 @@ bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
          (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
 }
 
-/// `x` [e,p,k...], `y` [e,p,n...], `w` [e,n...,k...].
+/// `x` [g,p,k...], `y` [g,p,n...], `w` [g m,n...,k...], `counts` [g,n,m].
 bool checkExpertLinear(OpCheck& c, const Buffer& x, const Buffer& y,
-                       const Buffer& w) {
+                       const Buffer& w, const Buffer& counts) {
   if (x.shape.size() < 3 || y.shape.size() < 3 || w.shape.size() < 3)
     return c.fail("wants an expert, a place and a width");
-  int64_t experts = x.shape[0], rows = experts * x.shape[1];
-  if (rows < 1 || y.shape[0] != experts || y.shape[1] != x.shape[1] ||
-      w.shape[0] != experts)
-    return c.fail("has experts or places that differ, " + shapeText(x) + ", " +
-                  shapeText(y) + " and " + shapeText(w));
+  int64_t rows = x.shape[0] * x.shape[1];
+  if (rows < 1 || y.shape[0] != x.shape[0] || y.shape[1] != x.shape[1])
+    return c.fail("has rows that differ, " + shapeText(x) + " and " +
+                  shapeText(y));
+  if (!checkCounts(c, counts, x))
+    return false;
+  int64_t experts = counts.shape[0] * counts.shape[2];
+  if (w.shape[0] != experts)
+    return c.fail("counts the rows of " + std::to_string(experts) +
+                  " experts, and their weights are " + shapeText(w));
   return c.is(x, real) && c.is(y, {x.dtype}) &&
          c.counts(w, elementCount(x.shape) / rows * experts,
                   elementCount(y.shape) / rows);
@@ -144,14 +161,16 @@ bool checkExpertsOp(OpCheck& c) {
   case OpKind::CombineBackward:
     return checkExpertsBackward(c, false);
   case OpKind::ExpertLinear:
-    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
-           checkExpertLinear(c, c.in(0), c.out(0), c.in(1));
+    return c.arity(3, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+           checkExpertLinear(c, c.in(0), c.out(0), c.in(1), c.in(2));
   case OpKind::ExpertLinearDgrad:
-    return c.arity(2, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
-           checkExpertLinear(c, c.out(0), c.in(0), c.in(1));
+    return c.arity(3, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+           checkExpertLinear(c, c.out(0), c.in(0), c.in(1), c.in(2));
   case OpKind::ExpertLinearWgrad:
-    return c.arity(2, 1) && c.isGradient(c.out(0), c.in(0)) &&
-           checkExpertLinear(c, c.in(0), c.in(1), c.out(0));
+    return c.arity(3, 1) && c.isGradient(c.out(0), c.in(0)) &&
+           checkExpertLinear(c, c.in(0), c.in(1), c.out(0), c.in(2)) &&
+           (c.out(0).dtype != DType::bf16 ||
+            c.workspace(elementCount(c.out(0).shape) / c.out(0).shape[0]));
   default:
     return c.fail("is no op of experts");
   }

@@ -87,7 +87,7 @@ private:
   void gatesBackward(ir::ValueId tokens, ir::ValueId experts, ir::ValueId rows,
                      ir::ValueId dgates, int rank);
   template <class Body>
-  void expertProducts(const ir::Op& op, ir::ValueId x, ir::ValueId y,
+  void expertProducts(const ir::Op& op, int rank, ir::ValueId x, ir::ValueId y,
                       Body body);
   void expertLinear(const ir::Op& op, int rank);
 

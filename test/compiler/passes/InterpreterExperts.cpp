@@ -218,15 +218,22 @@ void Interpreter::routeBackward(const Op& op, int rank) {
 
 void Interpreter::dispatch(const Op& op, int rank) {
   const Array& choices = at(rank, op.operands[1]);
-  Shape y = shape(op.results[0]);
-  std::vector<int64_t> used(static_cast<size_t>(y[0]));
-  Array& rows = at(rank, op.results[1]);
+  Array &rows = at(rank, op.results[1]), &counts = at(rank, op.results[2]);
+  size_t places = size_t(shape(op.results[0])[1]);
+  size_t members = size_t(shape(op.results[2])[2]);
+  std::fill(counts.begin(), counts.end(), 0.0);
+  for (double choice : choices)
+    if (choice >= 0)
+      ++counts[size_t(choice)];
+  Array next(counts.size());
+  for (size_t e = 0; e < next.size(); ++e) {
+    next[e] = e % members == 0 ? double(e / members * places)
+                               : next[e - 1] + counts[e - 1];
+    overflow =
+        overflow || next[e] + counts[e] > double((e / members + 1) * places);
+  }
   for (size_t i = 0; i < choices.size(); ++i)
-    rows[i] = choices[i] < 0 ? -1
-                             : choices[i] * double(y[1]) +
-                                   double(used[size_t(choices[i])]++);
-  for (int64_t each : used)
-    overflow = overflow || each > y[1];
+    rows[i] = choices[i] < 0 ? -1 : next[size_t(choices[i])]++;
   scatter(op.operands[0], op.results[1], op.operands[2], op.results[0], rank);
 }
 
@@ -316,7 +323,8 @@ Array joined(const std::vector<Array>& parts, const Shape& shape, size_t dim) {
 
 bool Interpreter::hasPlaces(ValueId value) const {
   for (ir::DimId dim : program[value].dims)
-    if (program[dim].name.starts_with("expert_places"))
+    if (program[dim].name.starts_with("expert_places") ||
+        program[dim].name.starts_with("expert_blocks"))
       return true;
   return false;
 }
@@ -364,27 +372,34 @@ void Interpreter::collectiveOfPlaces(const Op& op) {
 
 // ---- products
 
-/// Calls body(index in x, in y, in w) for each product of x [e,p,k], y [e,p,n]
-/// and w [e,n,k], or [e,k,n] where it is stacked.
+/// Calls body(index in x, in y, in w) for each product of the rows that tokens
+/// took, of x [g,p,k] and y [g,p,n], and w [e,n,k], or [e,k,n] where it is
+/// stacked.
 template <class Body>
-void Interpreter::expertProducts(const Op& op, ValueId x, ValueId y,
+void Interpreter::expertProducts(const Op& op, int rank, ValueId x, ValueId y,
                                  Body body) {
-  Shape xs = shape(x), ys = shape(y);
-  auto count = [](const Shape& shape) {
+  Shape xs = shape(x), ys = shape(y), cs = shape(op.operands[2]);
+  auto width = [](const Shape& shape) {
     int64_t size = 1;
-    for (int64_t each : shape)
-      size *= each;
+    for (size_t i = 2; i < shape.size(); ++i)
+      size *= shape[i];
     return size_t(size);
   };
-  size_t rows = size_t(xs[0] * xs[1]), k = count(xs) / rows,
-         n = count(ys) / rows;
+  size_t k = width(xs), n = width(ys), blocks = size_t(cs[0] * cs[1]),
+         members = size_t(cs[2]), height = size_t(xs[0] * xs[1]) / blocks;
   bool isStacked = real(op, "stacked", 0) != 0;
-  for (size_t r = 0; r < rows; ++r)
-    for (size_t j = 0; j < n; ++j)
-      for (size_t l = 0; l < k; ++l) {
-        size_t inner = isStacked ? l * n + j : j * k + l;
-        body(r * k + l, r * n + j, r / size_t(xs[1]) * n * k + inner);
-      }
+  const Array& counts = at(rank, op.operands[2]);
+  for (size_t b = 0; b < blocks; ++b) {
+    size_t row = b * height;
+    for (size_t m = 0; m < members; ++m)
+      for (double i = 0; i < counts[b * members + m]; ++i, ++row)
+        for (size_t j = 0; j < n; ++j)
+          for (size_t l = 0; l < k; ++l) {
+            size_t expert = b / size_t(cs[1]) * members + m;
+            size_t inner = isStacked ? l * n + j : j * k + l;
+            body(row * k + l, row * n + j, expert * n * k + inner);
+          }
+  }
 }
 
 void Interpreter::expertLinear(const Op& op, int rank) {
@@ -398,15 +413,15 @@ void Interpreter::expertLinear(const Op& op, int rank) {
     std::fill(out.begin(), out.end(), 0.0);
   if (op.kind == OpKind::ExpertLinear)
     expertProducts(
-        op, op.operands[0], op.results[0],
+        op, rank, op.operands[0], op.results[0],
         [&](size_t x, size_t y, size_t w) { out[y] += alpha * a[x] * b[w]; });
   else if (op.kind == OpKind::ExpertLinearDgrad)
     expertProducts(
-        op, op.results[0], op.operands[0],
+        op, rank, op.results[0], op.operands[0],
         [&](size_t x, size_t y, size_t w) { out[x] += alpha * a[y] * b[w]; });
   else
     expertProducts(
-        op, op.operands[0], op.operands[1],
+        op, rank, op.operands[0], op.operands[1],
         [&](size_t x, size_t y, size_t w) { out[w] += alpha * a[x] * b[y]; });
 }
 
