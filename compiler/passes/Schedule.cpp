@@ -1,7 +1,8 @@
 // 1. Order the passes of the stage's chunks (PipelineOrder.h).
-// 2. Give every value that outlives its function its slots: a saved value one
-//    for each micro-batch in flight, a received one a further one, so that the
-//    next can arrive meanwhile, and what is only passed on two.
+// 2. Give every value that outlives its function its slots: what the backward
+//    reads one for each micro-batch in flight, and a further one where it is
+//    received, so that the next can arrive meanwhile; what is only passed on
+//    two.
 // 3. Write the steps. Around a function: wait for what it reads from other
 //    stages, wait until what it overwrites has been sent, begin to receive what
 //    the next function reads where its slot is free, load the micro-batch, run,
@@ -58,9 +59,11 @@ private:
     int flying = inFlight(order, function.chunk);
     if (flying == 1 && chunks == 1)
       return;
+    std::set<ValueId> read = readBy("backward", function.chunk);
     for (const ir::Op& op : function.ops)
       for (ValueId result : op.results)
-        if (result != ValueId::none && stage[result].kind == ValueKind::saved)
+        if (result != ValueId::none && stage[result].kind == ValueKind::saved &&
+            read.contains(result))
           stage[result].slots = flying;
   }
 
@@ -73,21 +76,18 @@ private:
     }
     bool isKept = value.kind == ValueKind::received &&
                   isOf(function, "forward") &&
-                  isReadBy(transfer.value, "backward", function.chunk);
+                  readBy("backward", function.chunk).contains(transfer.value);
     int needed = isKept ? inFlight(order, function.chunk) + 1 : 2;
     value.slots = std::max(value.slots, needed);
   }
 
-  bool isReadBy(ValueId value, const char* name, int chunk) const {
-    const ir::Function* function =
-        ir::findFunction(stage, chunkFunction(name, chunk, chunks));
-    return function &&
-           std::any_of(function->ops.begin(), function->ops.end(),
-                       [&](const ir::Op& op) {
-                         return std::find(op.operands.begin(),
-                                          op.operands.end(),
-                                          value) != op.operands.end();
-                       });
+  std::set<ValueId> readBy(const char* name, int chunk) const {
+    std::set<ValueId> values;
+    if (const ir::Function* function =
+            ir::findFunction(stage, chunkFunction(name, chunk, chunks)))
+      for (const ir::Op& op : function->ops)
+        values.insert(op.operands.begin(), op.operands.end());
+    return values;
   }
 
   ir::Module& stage;
