@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <optional>
 
 namespace recipec::passes {
 
@@ -37,11 +38,19 @@ AxisSet splitOf(const std::vector<AxisSet>& dims) {
   return axes;
 }
 
+/// The layers that a value's maker and its reader belong to. What makes a value
+/// smaller is done where it is made, so that the small form goes from layer to
+/// layer and stage to stage; everything else where it is read.
+struct Ends {
+  int maker, reader;
+};
+
 class Sharder {
 public:
   Sharder(ir::Module& module, const Layout& layout)
       : module(module), layout(layout), axes(resolve(module, layout)),
-        names(module), forms(module.values.size()) {}
+        names(module), forms(module.values.size()),
+        layers(module.values.size()) {}
 
   void run() {
     module.isProgram = true;
@@ -115,29 +124,30 @@ private:
     for (ValueId form : known)
       if (cost(form, wanted) < cost(best, wanted))
         best = form;
-    ValueId result = convert(best, wanted, reader);
+    int maker = layers[size_t(value)].value_or(reader.layer);
+    ValueId result = convert(best, wanted, {maker, reader.layer});
     if (std::find(known.begin(), known.end(), result) == known.end())
       known.push_back(result);
     return result;
   }
 
-  ValueId convert(ValueId form, const Sharding& wanted, const Op& reader) {
-    form = reduce(form, wanted, reader);
-    form = gather(form, wanted, reader, /*isOrdered=*/true);
+  ValueId convert(ValueId form, const Sharding& wanted, Ends ends) {
+    form = reduce(form, wanted, ends);
+    form = gather(form, wanted, ends, /*isOrdered=*/true);
     for (size_t i = 0; i < wanted.dims.size(); ++i)
       for (size_t j = 0; j < wanted.dims.size(); ++j) {
         AxisSet moved =
             (shardingOf(form).dims[i] - wanted.dims[i]) & wanted.dims[j];
         if (!moved.empty())
-          form = exchange(form, moved, int(j), int(i), reader);
+          form = exchange(form, moved, int(j), int(i), ends);
       }
-    form = gather(form, wanted, reader, /*isOrdered=*/false);
+    form = gather(form, wanted, ends, /*isOrdered=*/false);
     for (size_t i = 0; i < wanted.dims.size(); ++i) {
       AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
       for (size_t axis = 0; axis < module.axes.size(); ++axis)
         if (sliced.contains(AxisId(axis)))
           form = collective(OpKind::Slice, form, AxisSet(AxisId(axis)), int(i),
-                            reader);
+                            ends);
     }
     return form;
   }
@@ -145,7 +155,7 @@ private:
   /// Gathers what neither stays split nor is exchanged. The places of experts
   /// have no order, only a way back, on which sums are scattered first and
   /// exchanged in parts: they are gathered behind the exchange.
-  ValueId gather(ValueId form, const Sharding& wanted, const Op& reader,
+  ValueId gather(ValueId form, const Sharding& wanted, Ends ends,
                  bool isOrdered) {
     AxisSet kept = splitOf(wanted.dims);
     for (size_t i = 0; i < wanted.dims.size(); ++i) {
@@ -153,24 +163,23 @@ private:
         continue;
       AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i] - kept;
       if (!gathered.empty())
-        form = collective(OpKind::AllGather, form, gathered, int(i), reader);
+        form = collective(OpKind::AllGather, form, gathered, int(i), ends);
     }
     return form;
   }
 
   /// Completes partial sums: scattered along a dimension that is to be split
   /// along the same axes, everywhere otherwise.
-  ValueId reduce(ValueId form, const Sharding& wanted, const Op& reader) {
+  ValueId reduce(ValueId form, const Sharding& wanted, Ends ends) {
     for (size_t i = 0; i < wanted.dims.size(); ++i) {
       AxisSet sums = shardingOf(form).partial - wanted.partial;
       AxisSet scattered = sums & wanted.dims[i];
       if (!scattered.empty())
-        form =
-            collective(OpKind::ReduceScatter, form, scattered, int(i), reader);
+        form = collective(OpKind::ReduceScatter, form, scattered, int(i), ends);
     }
     AxisSet sums = shardingOf(form).partial - wanted.partial;
     if (!sums.empty())
-      form = collective(OpKind::AllReduce, form, sums, -1, reader);
+      form = collective(OpKind::AllReduce, form, sums, -1, ends);
     return form;
   }
 
@@ -178,36 +187,23 @@ private:
   /// it they are the innermost, whatever their order in the mesh, until another
   /// exchange takes them back.
   ValueId exchange(ValueId form, AxisSet group, int split, int concat,
-                   const Op& reader) {
-    Op op{};
-    op.kind = OpKind::AllToAll;
-    op.layer = reader.layer;
-    op.range = module[form].range;
-    op.operands = {form};
+                   Ends ends) {
+    Op op = opOn(OpKind::AllToAll, form, ends.reader);
     op.group = group;
     op.attributes["split"] = int64_t(split);
     op.attributes["concat"] = int64_t(concat);
     ir::Value value = module[form];
-    value.kind = ir::ValueKind::temporary;
     std::vector<AxisSet>& dims = value.sharding.dims;
     dims[size_t(concat)] = dims[size_t(concat)] - group;
     dims[size_t(split)] = dims[size_t(split)] | group;
-    value.name = names.make(join(value.name, ir::opName(op.kind)));
-    op.name = value.name;
-    op.results = {ir::addValue(module, std::move(value))};
-    out.push_back(op);
-    return op.results[0];
+    return emit(std::move(op), std::move(value));
   }
 
   ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
-                     const Op& reader) {
-    Op op{};
-    op.kind = kind;
-    op.layer = reader.layer;
-    op.range = module[form].range;
-    op.operands = {form};
+                     Ends ends) {
+    bool isLarger = kind == OpKind::AllGather;
+    Op op = opOn(kind, form, isLarger ? ends.reader : ends.maker);
     ir::Value value = module[form];
-    value.kind = ir::ValueKind::temporary;
     if (dim >= 0)
       op.attributes["dim"] = int64_t(dim);
     if (kind == OpKind::Slice)
@@ -216,19 +212,31 @@ private:
       op.group = group;
     if (kind == OpKind::AllReduce)
       op.attributes["reduce"] = std::string("sum");
-    else if (kind == OpKind::AllGather)
-      value.sharding.dims[size_t(dim)] =
-          value.sharding.dims[size_t(dim)] - group;
+    else if (AxisSet& split = value.sharding.dims[size_t(dim)]; isLarger)
+      split = split - group;
     else
-      value.sharding.dims[size_t(dim)] =
-          value.sharding.dims[size_t(dim)] | group;
+      split = split | group;
     if (kind == OpKind::AllReduce || kind == OpKind::ReduceScatter)
       value.sharding.partial = value.sharding.partial - group;
-    value.name = names.make(join(value.name, ir::opName(kind)));
+    return emit(std::move(op), std::move(value));
+  }
+
+  Op opOn(OpKind kind, ValueId form, int layer) const {
+    Op op{};
+    op.kind = kind;
+    op.layer = layer;
+    op.range = module[form].range;
+    op.operands = {form};
+    return op;
+  }
+
+  ValueId emit(Op op, ir::Value value) {
+    value.kind = ir::ValueKind::temporary;
+    value.name = names.make(join(value.name, ir::opName(op.kind)));
     op.name = value.name;
     op.results = {ir::addValue(module, std::move(value))};
-    out.push_back(op);
-    return op.results[0];
+    out.push_back(std::move(op));
+    return out.back().results[0];
   }
 
   // ---- ops
@@ -240,8 +248,12 @@ private:
     std::vector<Op> ops = std::move(function.ops);
     out.clear();
     out.reserve(ops.size() + ops.size() / 2);
-    for (Op& op : ops)
+    for (Op& op : ops) {
+      for (ValueId result : op.results)
+        if (result != ValueId::none)
+          layers[size_t(result)] = op.layer;
       rule(op);
+    }
     function.ops = std::move(out);
     shareLosses(function);
   }
@@ -424,8 +436,9 @@ private:
     if (exchanged.empty())
       return;
     ValueId result = op.results[0];
-    forms[size_t(result)] = {
-        convert(result, {{q[0], q[1], heads - exchanged, {}}, {}}, op)};
+    forms[size_t(result)] = {convert(result,
+                                     {{q[0], q[1], heads - exchanged, {}}, {}},
+                                     {op.layer, op.layer})};
   }
 
   void elementwise(Op& op, size_t count) {
@@ -540,7 +553,8 @@ private:
     out.push_back(op);
     if (vocabulary.empty())
       return;
-    ValueId all = collective(OpKind::AllReduce, result, vocabulary, -1, op);
+    ValueId all = collective(OpKind::AllReduce, result, vocabulary, -1,
+                             {op.layer, op.layer});
     out.back().attributes["reduce"] = std::string("max");
     forms[size_t(result)] = {all};
   }
@@ -573,6 +587,7 @@ private:
   DimAxes axes;
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
+  std::vector<std::optional<int>> layers;  // of ops that make it; likewise
   std::vector<Op> out;
 };
 

@@ -59,8 +59,9 @@ def plan(recipec, recipe, settings):
 def kept(stage):
     """Bytes a micro-batch and copies, by layer, of what waits for its backward.
 
-    A layer's result belongs to the layer that reads it; the places of tokens
-    are told from each other by number alone and are spread over the layers.
+    What a layer reads from the one before is the reader's; of what another stage
+    sends, a copy more waits to be filled. The places of tokens are told from
+    each other by number alone and are spread over the layers.
     """
     layers, places = {}, []
     for buffer in stage["buffers"]:
@@ -71,19 +72,20 @@ def kept(stage):
         for extent in buffer["shape"]:
             size *= extent
         layer = re.match(r"layers\.(\d+)\.(.*)", buffer["name"])
-        if layer:
-            entry = layers.setdefault(int(layer[1]), {})
-            entry[layer[2]] = (size, copies)
+        if buffer["name"].startswith("embedding"):
+            layers.setdefault(0, {})["input"] = (size, copies)
+        elif layer and layer[2] == "down.add":
+            layers.setdefault(int(layer[1]) + 1, {})["input"] = (size, copies)
+        elif layer:
+            layers.setdefault(int(layer[1]), {})[layer[2]] = (size, copies)
         elif buffer["name"].startswith("places."):
             places.append(size)
-    whole = {n: parts for n, parts in layers.items() if len(parts) > 1}
-    result = {n: (sum(size for size, _ in parts.values())
-                  + sum(places) // len(whole),
-                  max(copies for _, copies in parts.values()))
-              for n, parts in whole.items()}
-    # Where only the results of layers stay, no layer has more than one part.
-    return result or {n: next(iter(parts.values()))
-                      for n, parts in layers.items()}
+    result = {n: (sum(size for size, _ in parts.values()),
+                  {name: copies for name, (_, copies) in parts.items()})
+              for n, parts in layers.items()}
+    share = sum(places) // max(1, sum(len(parts) > 1
+                                      for parts in layers.values()))
+    return {n: (size + share, copies) for n, (size, copies) in result.items()}
 
 
 def compare(name, stages, layer_bytes, in_flight):
@@ -91,11 +93,14 @@ def compare(name, stages, layer_bytes, in_flight):
     for number, stage in enumerate(stages[:-1]):
         for layer, (size, copies) in sorted(kept(stage).items()):
             if layer * len(stages) // LAYERS != number:
-                continue  # the stage's input, which it holds for the next too
-            right = size == layer_bytes and copies == in_flight(number)
+                continue  # what is sent on, of which two copies are enough
+            is_first = number > 0 and layer * len(stages) % LAYERS == 0
+            flying = set(part - (is_first and what == "input")
+                         for what, part in copies.items())
+            right = size == layer_bytes and flying == {in_flight(number)}
             failures += not right
             print(f"{name}: stage {number} layer {layer}: {size} bytes a "
-                  f"micro-batch, {copies} in flight"
+                  f"micro-batch, {min(flying)} in flight"
                   + ("" if right else f"; expected {layer_bytes}, "
                                       f"{in_flight(number)}: FAILED"))
     return failures
@@ -131,7 +136,9 @@ def main():
     # A chunk's copies are its own, so that the first stage has room for one chunk
     # more than are in flight at once.
     stages = plan(recipec, recipe, {"parallel.vp": 2})["stages"]
-    copies = sum(copies for _, copies in kept(stages[0]).values())
+    copies = sum(min(copies.values())
+                 for layer, (_, copies) in kept(stages[0]).items()
+                 if len(copies) > 1)
     most = 4 * 2 + 4 - 1
     print(f"interleaved: copies of {copies} chunks, published {most} and one")
     failures += copies != most + 1
