@@ -115,7 +115,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     passes::addBalancing(stage);
   verify(stages, "balance");
   for (ir::Module& stage : stages)
-    passes::bucket(stage);
+    passes::bucket(stage, recipe);
   verify(stages, "bucket");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)

@@ -11,6 +11,7 @@
 #include "compiler/passes/Bucket.h"
 
 #include "compiler/passes/Names.h"
+#include "compiler/passes/StoredTypes.h"
 
 #include <unordered_map>
 #include <utility>
@@ -25,7 +26,8 @@ using ir::ValueId;
 
 class Bucketing {
 public:
-  explicit Bucketing(ir::Module& program) : program(program), names(program) {
+  Bucketing(ir::Module& program, ir::DType reduction)
+      : program(program), reduction(reduction), names(program) {
     for (const ir::Region& region : program.regions)
       findMembers(region);
   }
@@ -133,12 +135,26 @@ private:
 
   void reduce(const ir::Region& region, ValueId gradient) {
     const Op user = out.back();
+    gradient = cast(gradient, reduction, region, user);
     ValueId part = makeLike(region.gradientPart, region, ".scattered",
                             program[region.gradientPart].sharding);
+    program[part].type = reduction;
     Op& scatter = emit(OpKind::ReduceScatter, user, {gradient}, part);
     scatter.attributes["dim"] = int64_t(0);
     scatter.group = region.shard;
+    part = cast(part, program[region.gradientPart].type, region, user);
     emit(OpKind::Add, user, {region.gradientPart, part}, region.gradientPart);
+  }
+
+  /// The value in another type; itself where it is of that type.
+  ValueId cast(ValueId value, ir::DType type, const ir::Region& region,
+               const Op& user) {
+    if (program[value].type == type)
+      return value;
+    ValueId made = makeLike(value, region, ".cast", program[value].sharding);
+    program[made].type = type;
+    emit(OpKind::Cast, user, {value}, made);
+    return made;
   }
 
   ValueId makeLike(ValueId value, const ir::Region& region, const char* suffix,
@@ -171,6 +187,7 @@ private:
   };
 
   ir::Module& program;
+  ir::DType reduction; // that gradients are summed in
   Names names;
   std::unordered_map<ValueId, Member> members;
   std::vector<Whole> wholes;
@@ -180,8 +197,8 @@ private:
 
 } // namespace
 
-void bucket(ir::Module& program) {
-  Bucketing(program).run();
+void bucket(ir::Module& program, const recipe::Recipe& recipe) {
+  Bucketing(program, StoredTypes(recipe).reduction).run();
 }
 
 } // namespace recipec::passes

@@ -5,13 +5,15 @@
 #define RECIPEC_PASSES_BUCKET_H
 
 #include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
 
 namespace recipec::passes {
 
 /// Puts temporaries in the place of the parameters and gradients of regions
 /// without a whole buffer (Optimizer.h): gathered before a layer reads them,
-/// reduced and scattered behind a layer that has added to them.
-void bucket(ir::Module& program);
+/// reduced and scattered, in the type of `comm.reduce`, behind a layer that has
+/// added to them.
+void bucket(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes
 

@@ -20,6 +20,7 @@
 #include "compiler/passes/Optimizer.h"
 
 #include "compiler/passes/Names.h"
+#include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
 #include <cassert>
@@ -79,25 +80,6 @@ AxisSet splitAxes(const ir::Value& value) {
     axes = axes | dim;
   return axes;
 }
-
-/// The types that the recipe has gradients, sums of them over ranks, and
-/// moments kept in.
-struct StoredTypes {
-  ir::DType gradients, reduction, moments;
-
-  explicit StoredTypes(const recipe::Recipe& recipe)
-      : gradients(typeAt(recipe, "precision.grads")),
-        reduction(typeAt(recipe, "comm.reduce")),
-        moments(typeAt(recipe, "precision.moments")) {}
-
-private:
-  static ir::DType typeAt(const recipe::Recipe& recipe, const char* path) {
-    const std::string& name = recipe.string(path);
-    return name == "bf16"   ? ir::DType::bf16
-           : name == "fp64" ? ir::DType::f64
-                            : ir::DType::f32;
-  }
-};
 
 class OptimizerPass {
 public:

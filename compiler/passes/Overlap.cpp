@@ -48,9 +48,9 @@ private:
     for (size_t i = 0; i < ops.size(); ++i) {
       if (isGather(ops[i])) {
         finishGather(ops[i]);
-      } else if (i + 1 < ops.size() && isSum(ops[i], ops[i + 1])) {
-        startSum(ops[i], ops[i + 1]);
-        ++i;
+      } else if (size_t rest = restOfSum(ops, i)) {
+        startSum(ops, i, rest);
+        i += rest;
       } else {
         out.push_back(std::move(ops[i]));
       }
@@ -93,18 +93,28 @@ private:
 
   // ---- gradients
 
-  bool isSum(const Op& scatter, const Op& add) const {
-    return scatter.kind == OpKind::ReduceScatter && add.kind == OpKind::Add &&
-           gradients.contains(add.results[0]) &&
-           add.operands[1] == scatter.results[0];
+  /// How many ops behind one that scatters gradients cast its result and add it
+  /// to what the rank keeps; 0 where the op is another one.
+  size_t restOfSum(const std::vector<Op>& ops, size_t scatter) const {
+    if (ops[scatter].kind != OpKind::ReduceScatter)
+      return 0;
+    size_t add = scatter + 1;
+    if (add < ops.size() && ops[add].kind == OpKind::Cast)
+      ++add;
+    bool isSum = add < ops.size() && ops[add].kind == OpKind::Add &&
+                 gradients.contains(ops[add].results[0]) &&
+                 ops[add].operands[1] == ops[add - 1].results[0];
+    return isSum ? add - scatter : 0;
   }
 
-  void startSum(const Op& scatter, const Op& add) {
+  void startSum(const std::vector<Op>& ops, size_t first, size_t rest) {
+    const Op& scatter = ops[first];
     if (!pending.empty() && pending.back().layer != scatter.layer)
       finishSums();
     start(OpKind::ReduceScatterStart, scatter, scatter.operands[0]);
     pending.push_back(done(OpKind::ReduceScatterDone, scatter));
-    pending.push_back(add);
+    pending.insert(pending.end(), ops.begin() + long(first) + 1,
+                   ops.begin() + long(first + rest) + 1);
   }
 
   void finishSums() {
