@@ -146,6 +146,13 @@ plan::Train trainSection(const recipe::Recipe& recipe) {
   for (const recipe::Value& prompt :
        std::get<recipe::List>(recipe.at("train.prompts").data))
     train.prompts.push_back(std::get<std::string>(prompt.data));
+  train.spike = realOr(recipe, "train.spike", 0);
+  if (train.spike > 0) {
+    train.spikeWindow = int64_t(recipe.real("train.spike_window"));
+    train.spikeStops = recipe.string("train.on_spike") == "stop";
+  }
+  if (std::string groups = recipe.string("train.log_norms"); groups != "none")
+    train.logNorms = std::move(groups);
   return train;
 }
 

@@ -53,12 +53,15 @@ Status writeTokenizerFiles(const plan::Data& data, const fs::path& directory) {
   if (data.tokenizer.empty())
     return Status::ok();
   fs::path source = data.tokenizer;
+  std::error_code code;
+  // A model may come without one where token ids are trained on.
+  if (!plan::readsText(data) && !fs::exists(source, code))
+    return Status::ok();
   Expected<std::string> text = readTextFile(source);
   RECIPERUN_TRY(text);
   RECIPERUN_TRY(writeTextFile(directory / "tokenizer.json", *text));
   for (const char* name : besideNames) {
     fs::path beside = source.parent_path() / name;
-    std::error_code code;
     if (!fs::exists(beside, code))
       continue;
     Expected<std::string> copied = readTextFile(beside);
@@ -66,7 +69,6 @@ Status writeTokenizerFiles(const plan::Data& data, const fs::path& directory) {
     RECIPERUN_TRY(writeTextFile(directory / name, *copied));
   }
   fs::path config = directory / "tokenizer_config.json";
-  std::error_code code;
   if (fs::exists(config, code))
     return Status::ok();
   return writeTextFile(config, minimalConfig(data, *text));

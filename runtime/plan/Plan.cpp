@@ -95,4 +95,11 @@ const std::vector<std::string>& Op::strings(const char* attribute) const {
   return held ? *held : absent;
 }
 
+bool readsText(const Data& data) {
+  auto isText = [](const std::optional<DataSource>& source) {
+    return source && (source->kind == "jsonl" || source->kind == "text");
+  };
+  return isText(data.train) || isText(data.valid);
+}
+
 } // namespace reciperun::plan

@@ -273,11 +273,15 @@ struct Data {
   bool pack = false;
   int64_t seed = 0;
   ChatTemplate chat;
-  std::string tokenizer; // path of tokenizer.json; empty with mock data
+  /// Path of tokenizer.json; there may be none where no source is text.
+  std::string tokenizer;
   int64_t vocab = 0;     // ids are below it
   int64_t bosToken = -1; // put before a document; -1: none
   int64_t eosToken = -1; // put behind one
 };
+
+/// Whether a source is text that has to be tokenized.
+bool readsText(const Data& data);
 
 /// runtime/train/Schedule.h has the formulas. A length is in steps, or else a
 /// fraction of the run, whose steps only the data tell where epochs are given.
@@ -304,6 +308,12 @@ struct Train {
   int64_t accumulation = 0;
   LearningRate learningRate;
   std::vector<std::string> prompts; // answered when the training has ended
+  /// A step's loss is a spike where it exceeds so many times the median of the
+  /// losses of `spikeWindow` steps before; 0: none is.
+  double spike = 0;
+  int64_t spikeWindow = 0;
+  bool spikeStops = true; // or else is told
+  std::string logNorms;   // of gradients by `layers` or `parameters`; or empty
 };
 
 /// What is saved to go on from, and what a run starts with. Nothing is saved

@@ -213,6 +213,10 @@ template <class V> void fields(V& v, typename V::template Ref<Train> train) {
   v.field("accumulation", train.accumulation);
   v.field("learning_rate", train.learningRate);
   v.field("prompts", train.prompts);
+  v.optional("spike", train.spike, 0.0);
+  v.optional("spike_window", train.spikeWindow, int64_t(0));
+  v.optional("spike_stops", train.spikeStops, true);
+  v.optional("log_norms", train.logNorms, std::string());
 }
 
 template <class V>

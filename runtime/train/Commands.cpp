@@ -24,6 +24,8 @@ constexpr Command commands[] = {
     {"train", "train PLAN [--progress=auto|bar|lines] [--dump-gradients=FILE]",
      "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
      trainCommand},
+    {"eval", "eval PLAN [--checkpoint PATH|latest] [--json]",
+     "the loss of a checkpoint on the plan's validation data", evalCommand},
     {"generate",
      "generate DIR --prompt TEXT [--max-tokens N] [--temperature T] [--seed S]",
      "answer a prompt from an exported model", serve::generateCommand},

@@ -16,6 +16,9 @@ int runCommand(const std::vector<std::string>& arguments);
 /// `reciperun train PLAN [--progress=auto|bar|lines] [--dump-gradients=FILE]`.
 int trainCommand(const std::vector<std::string>& arguments);
 
+/// `reciperun eval PLAN [--checkpoint PATH|latest] [--json]`.
+int evalCommand(const std::vector<std::string>& arguments);
+
 /// `reciperun convert SOURCE TARGET [--to=hf|checkpoint|adapter]`.
 int convertCommand(const std::vector<std::string>& arguments);
 

@@ -58,7 +58,11 @@ std::string meshText(const plan::Mesh& mesh) {
 Training::Training(const plan::Plan& plan, comm::Communicator& communicator,
                    int threads, Options options)
     : plan(plan), communicator(communicator), context(threads),
-      options(std::move(options)) {}
+      options(std::move(options)), spikes(plan.train),
+      clock(plan, this->communicator) {
+  if (!plan.train.logNorms.empty())
+    norms.emplace(plan, communicator.rank(), plan.train.logNorms);
+}
 
 Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
@@ -69,6 +73,8 @@ Status Training::prepare() {
   if (!found)
     return found.status();
   start = std::move(*found);
+  if (start.resumes())
+    resumed = start.source->path().string();
   RECIPERUN_TRY(communicator.agree(openFiles()));
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   if (isRoot())
@@ -117,43 +123,49 @@ Status Training::openFiles() {
   if (!file)
     return file.status();
   metrics = std::move(*file);
+  for (double loss : metrics->keptLosses())
+    spikes.take(loss);
   return Status::ok();
 }
 
 Status Training::openData() {
-  auto open = [&](data::DataSet set,
-                  const char* schedule) -> Expected<data::Loader> {
-    auto found = std::find_if(
-        plan.schedules.begin(), plan.schedules.end(),
-        [&](const plan::Schedule& each) { return each.name == schedule; });
-    if (found == plan.schedules.end())
-      return Status::error("the plan has no schedule `" +
-                           std::string(schedule) + "`");
-    data::BatchShard shard{
-        plan::coordinate(plan.mesh, communicator.rank(), "dp"),
-        plan::axisSize(plan.mesh, "dp"), microBatchesOf(*found),
-        plan::coordinate(plan.mesh, communicator.rank(), "cp"),
-        plan::axisSize(plan.mesh, "cp")};
-    return data::Loader::open(plan.data, plan.train, set, shard,
-                              tokenizer ? &*tokenizer : nullptr);
-  };
-  if (!plan.data.tokenizer.empty()) {
-    Expected<data::Tokenizer> read = data::Tokenizer::read(plan.data.tokenizer);
-    if (!read)
-      return read.status();
-    tokenizer = std::move(*read);
-  }
-  Expected<data::Loader> loader = open(data::DataSet::train, "train");
-  if (!loader)
-    return loader.status();
+  RECIPERUN_TRY(openTokenizer());
+  Expected<data::Loader> loader = openLoader(data::DataSet::train, "train");
+  RECIPERUN_TRY(loader);
   trainData = std::move(*loader);
   if (!plan.data.valid)
     return Status::ok();
-  loader = open(data::DataSet::valid, "evaluate");
-  if (!loader)
-    return loader.status();
+  loader = openLoader(data::DataSet::valid, "evaluate");
+  RECIPERUN_TRY(loader);
   validData = std::move(*loader);
   return Status::ok();
+}
+
+Status Training::openTokenizer() {
+  if (plan.data.tokenizer.empty() || !plan::readsText(plan.data))
+    return Status::ok();
+  Expected<data::Tokenizer> read = data::Tokenizer::read(plan.data.tokenizer);
+  RECIPERUN_TRY(read);
+  tokenizer = std::move(*read);
+  return Status::ok();
+}
+
+/// This rank's share of a data set, in the micro-batches of a schedule.
+Expected<data::Loader> Training::openLoader(data::DataSet set,
+                                            const char* schedule) {
+  auto found = std::find_if(
+      plan.schedules.begin(), plan.schedules.end(),
+      [&](const plan::Schedule& each) { return each.name == schedule; });
+  if (found == plan.schedules.end())
+    return Status::error("the plan has no schedule `" + std::string(schedule) +
+                         "`");
+  int rank = communicator.rank();
+  data::BatchShard shard{
+      plan::coordinate(plan.mesh, rank, "dp"), plan::axisSize(plan.mesh, "dp"),
+      microBatchesOf(*found), plan::coordinate(plan.mesh, rank, "cp"),
+      plan::axisSize(plan.mesh, "cp")};
+  return data::Loader::open(plan.data, plan.train, set, shard,
+                            tokenizer ? &*tokenizer : nullptr);
 }
 
 Status Training::takeMemory() {

@@ -46,21 +46,27 @@ std::string clockText(double seconds) {
 
 namespace {
 
+struct Kept {
+  std::string rows;
+  std::vector<double> losses;
+};
+
 /// The rows of a metrics file that are of the first `steps` steps; one that a
 /// process did not finish is none.
-Expected<std::string> rowsUpTo(const std::filesystem::path& path,
-                               int64_t steps) {
+Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t steps) {
   std::error_code code;
+  Kept kept;
   if (!std::filesystem::exists(path, code))
-    return std::string();
+    return kept;
   std::ifstream file(path);
-  std::string kept;
   for (std::string row; std::getline(file, row);) {
     auto json = nlohmann::json::parse(row, nullptr, false);
     if (!json.is_object() || !json["step"].is_number_integer())
       continue;
-    if (json["step"].get<int64_t>() <= steps)
-      kept += row + "\n";
+    if (json["step"].get<int64_t>() > steps)
+      continue;
+    kept.rows += row + "\n";
+    kept.losses.push_back(json.value("loss", 0.0));
   }
   if (file.bad() || !file.eof())
     return Status::error("cannot read `" + path.string() +
@@ -84,9 +90,10 @@ Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
   MetricsFile metrics;
   metrics.path = path;
   if (steps > 0) {
-    Expected<std::string> kept = rowsUpTo(path, steps);
+    Expected<Kept> kept = rowsUpTo(path, steps);
     RECIPERUN_TRY(kept);
-    RECIPERUN_TRY(checkpoint::writeTextFile(path, *kept));
+    RECIPERUN_TRY(checkpoint::writeTextFile(path, kept->rows));
+    metrics.losses = std::move(kept->losses);
   }
   metrics.file.open(path, steps > 0 ? std::ios::app : std::ios::trunc);
   if (!metrics.file)
@@ -102,7 +109,7 @@ Status MetricsFile::write(const StepRecord& record) {
   object["loss"] = record.loss;
   object["lr"] = record.learningRate;
   object["grad_norm"] = record.gradNorm;
-  object["step_seconds"] = record.stepSeconds;
+  object["step_seconds"] = record.times.step;
   object["tokens_per_second"] = record.tokensPerSecond;
   object["samples"] = record.samples;
   object["tflops_per_rank"] = record.tflopsPerRank;
@@ -112,6 +119,12 @@ Status MetricsFile::write(const StepRecord& record) {
     object["dropped_share"] = *record.droppedShare;
   if (record.validLoss)
     object["valid_loss"] = *record.validLoss;
+  nlohmann::ordered_json& seconds = object["seconds"];
+  for (size_t i = 0; i < phaseNames.size(); ++i)
+    seconds[phaseNames[i]] = record.times.phases[i];
+  seconds["saving"] = record.times.saving;
+  for (const auto& [group, norm] : record.gradNorms)
+    object["grad_norms"][group] = norm;
   file << object.dump() << std::endl;
   if (!file)
     return Status::error("cannot write `" + path.string() +
@@ -127,7 +140,7 @@ Progress::Progress(Style style, int64_t steps, int64_t done,
       globalBatch(train.globalBatch) {}
 
 void Progress::step(const StepRecord& record) {
-  seconds += record.stepSeconds;
+  seconds += record.times.step;
   if (bar)
     drawBar(record);
   bool due = record.step % logEvery == 0 || record.step == steps;
@@ -175,7 +188,7 @@ void Progress::printLine(const StepRecord& record) {
       "train_step_timing in s: %.4g | consumed_samples: %ld",
       long(std::max(0.0, std::ceil(record.epoch) - 1)), long(record.step),
       long(steps), record.learningRate, long(globalBatch), long(record.step),
-      record.loss, record.stepSeconds, long(record.samples));
+      record.loss, record.times.step, long(record.samples));
   text +=
       formatted(" | tokens/s: %.0f | TFLOP/s: %.3g | MFU: %.1f %%",
                 record.tokensPerSecond, record.tflopsPerRank, record.mfu * 100);

@@ -7,12 +7,15 @@
 
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
+#include "runtime/train/GradientNorms.h"
+#include "runtime/train/Phases.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace reciperun::train {
 
@@ -22,8 +25,8 @@ struct StepRecord {
   double epoch = 0; // epochs that are over, with the part of the current one
   double loss = 0;  // mean over the places of the global batch that count
   double learningRate = 0;
-  double gradNorm = 0; // of the whole gradient, before clipping
-  double stepSeconds = 0;
+  double gradNorm = 0;        // of the whole gradient, before clipping
+  StepTimes times;            // each the longest of all ranks
   double tokensPerSecond = 0; // of the whole job, padding included
   int64_t samples = 0;        // consumed so far
   double tflopsPerRank = 0;
@@ -33,6 +36,8 @@ struct StepRecord {
   /// has one for each.
   std::optional<double> droppedShare;
   std::optional<double> validLoss;
+  /// By group of parameters, where the plan logs them.
+  std::vector<GradientNorms::Norm> gradNorms;
 };
 
 /// metrics.jsonl: an object a step, on the disk's side of the process (flushed)
@@ -44,8 +49,11 @@ public:
   static Expected<MetricsFile> open(const std::filesystem::path& path,
                                     int64_t steps);
   Status write(const StepRecord& record);
+  /// The losses of the rows that stayed.
+  const std::vector<double>& keptLosses() const { return losses; }
 
 private:
+  std::vector<double> losses;
   std::filesystem::path path;
   std::ofstream file;
 };

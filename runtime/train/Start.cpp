@@ -49,8 +49,8 @@ std::string namedCheckpoint(const std::string& path) {
 }
 
 /// A path that is no checkpoint may be the folder of some.
-Status noCheckpoint(const std::string& path) {
-  std::string message = "`checkpoint.resume`: " + backticked(path) +
+Status noCheckpoint(const std::string& setting, const std::string& path) {
+  std::string message = backticked(setting) + ": " + backticked(path) +
                         " is no checkpoint: it has no " +
                         backticked(checkpoint::manifestName);
   checkpoint::CheckpointFolder folder(path);
@@ -81,22 +81,50 @@ Expected<int64_t> checkPosition(const plan::Plan& plan,
   return there.rows / here.globalBatch;
 }
 
-Expected<Start> open(const plan::Plan& plan, const data::Loader& data,
-                     const std::string& path, Take take) {
+/// The weights of a checkpoint, or all of it.
+Expected<Start> open(const plan::Plan& plan, const std::string& path,
+                     Take take) {
   Expected<StateReader> reader = StateReader::open(path);
   RECIPERUN_TRY(reader);
   RECIPERUN_TRY(checkpoint::checkModel(plan, *reader, take));
   Start start;
   start.take = take;
-  if (take == Take::all) {
-    Expected<int64_t> step = checkPosition(plan, data, *reader);
-    RECIPERUN_TRY(step);
-    start.step = *step;
-    start.notes =
-        changes(positionAfter(plan, data, 0), reader->manifest().position);
-  }
   start.source = *std::move(reader);
   return start;
+}
+
+/// A checkpoint to go on from.
+Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
+                       const std::string& path) {
+  Expected<Start> start = open(plan, path, Take::all);
+  RECIPERUN_TRY(start);
+  Expected<int64_t> step = checkPosition(plan, data, *start->source);
+  RECIPERUN_TRY(step);
+  start->step = *step;
+  start->notes =
+      changes(positionAfter(plan, data, 0), start->source->manifest().position);
+  return start;
+}
+
+/// The path of a checkpoint that a user has named.
+Expected<std::string> namedPath(comm::Communicator& communicator,
+                                const std::string& setting,
+                                const std::string& name) {
+  std::string path = namedCheckpoint(name);
+  bool isThere = checkpoint::isCheckpoint(path);
+  RECIPERUN_TRY(
+      communicator.agree(isThere ? Status::ok() : noCheckpoint(setting, name)));
+  return path;
+}
+
+/// The path of the checkpoint that was saved last; empty where there is none.
+Expected<std::string> newestPath(comm::Communicator& communicator,
+                                 const checkpoint::CheckpointFolder& folder) {
+  // Other ranks look at the folder when rank 0 has; what they would find may
+  // lag behind where its file system is a network's.
+  Expected<int64_t> step = communicator.maximum(folder.newest().value_or(-1));
+  RECIPERUN_TRY(step);
+  return *step < 0 ? std::string() : folder.checkpoint(*step).string();
 }
 
 /// The path to resume from; empty where there is nothing.
@@ -106,18 +134,9 @@ Expected<std::string> resumedPath(const plan::Plan& plan,
   const std::string& resume = plan.checkpoint.resume;
   if (resume == "never")
     return std::string();
-  if (resume != "auto") {
-    std::string path = namedCheckpoint(resume);
-    bool isThere = checkpoint::isCheckpoint(path);
-    RECIPERUN_TRY(
-        communicator.agree(isThere ? Status::ok() : noCheckpoint(resume)));
-    return path;
-  }
-  // Other ranks look at the folder when rank 0 has; what they would find may
-  // lag behind where its file system is a network's.
-  Expected<int64_t> step = communicator.maximum(folder.newest().value_or(-1));
-  RECIPERUN_TRY(step);
-  return *step < 0 ? std::string() : folder.checkpoint(*step).string();
+  return resume == "auto"
+             ? newestPath(communicator, folder)
+             : namedPath(communicator, "checkpoint.resume", resume);
 }
 
 } // namespace
@@ -144,13 +163,38 @@ Expected<Start> findStart(const plan::Plan& plan,
   Expected<std::string> resumed = resumedPath(plan, communicator, folder);
   RECIPERUN_TRY(resumed);
   const std::string& weights = plan.exchange.weights;
-  Take take = Take::all;
-  std::string path = *resumed;
-  if (path.empty() && !weights.empty() && checkpoint::isCheckpoint(weights)) {
-    take = Take::weights;
+  Expected<Start> start = Start();
+  if (!resumed->empty())
+    start = resume(plan, data, *resumed);
+  else if (!weights.empty() && checkpoint::isCheckpoint(weights))
+    start = open(plan, weights, Take::weights);
+  RECIPERUN_TRY(communicator.agree(start.status()));
+  return start;
+}
+
+Expected<Start> findWeights(const plan::Plan& plan,
+                            comm::Communicator& communicator,
+                            const checkpoint::CheckpointFolder& folder,
+                            const std::string& wanted) {
+  bool isNamed = !wanted.empty() && wanted != "latest";
+  Expected<std::string> path =
+      isNamed ? namedPath(communicator, "--checkpoint", wanted)
+              : newestPath(communicator, folder);
+  RECIPERUN_TRY(path);
+  if (path->empty() && wanted == "latest")
+    return Status::error("the run has no checkpoint in " +
+                         backticked(plan.checkpoint.directory));
+  const std::string& weights = plan.exchange.weights;
+  if (path->empty() && weights.empty())
+    return Status::error("there are no weights to evaluate: the run has no "
+                         "checkpoint in " +
+                         backticked(plan.checkpoint.directory) +
+                         ", and the recipe no `weights`; name a checkpoint "
+                         "with `--checkpoint`");
+  if (path->empty() && checkpoint::isCheckpoint(weights))
     path = weights;
-  }
-  Expected<Start> start = path.empty() ? Start() : open(plan, data, path, take);
+  Expected<Start> start =
+      path->empty() ? Start() : open(plan, *path, Take::weights);
   RECIPERUN_TRY(communicator.agree(start.status()));
   return start;
 }

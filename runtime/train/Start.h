@@ -35,6 +35,15 @@ Expected<Start> findStart(const plan::Plan& plan,
                           const checkpoint::CheckpointFolder& folder,
                           const data::Loader& data);
 
+/// Finds the checkpoint whose weights are to be evaluated: `wanted` is its
+/// path, or `latest` for the run's last one, or empty for that where there is
+/// one, and else what `weights` names, which `source` is empty for where that
+/// is a Hugging Face directory. As findStart otherwise.
+Expected<Start> findWeights(const plan::Plan& plan,
+                            comm::Communicator& communicator,
+                            const checkpoint::CheckpointFolder& folder,
+                            const std::string& wanted);
+
 /// Where a run stands when `step` steps are over.
 checkpoint::Position positionAfter(const plan::Plan& plan,
                                    const data::Loader& data, int64_t step);

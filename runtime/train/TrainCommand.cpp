@@ -6,11 +6,9 @@
 
 #include "runtime/train/Commands.h"
 
-#include "runtime/comm/MpiSession.h"
-#include "runtime/plan/Mesh.h"
-#include "runtime/plan/PlanJson.h"
 #include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
+#include "runtime/train/RankJob.h"
 #include "runtime/train/StopSignal.h"
 #include "runtime/train/Training.h"
 
@@ -79,42 +77,6 @@ Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
   return line;
 }
 
-Status checkJob(const plan::Plan& plan, int ranks) {
-  std::string started = std::to_string(ranks);
-  std::string wanted = std::to_string(plan.mesh.ranks);
-  if (plan.task == "generate")
-    return Status::error("the plan is of task `generate`: answer prompts with "
-                         "`reciperun generate` and the model's folder");
-  if (plan.device != "cpu")
-    return Status::error("the plan is for `" + plan.device +
-                         "`, and this build has ranks on `cpu` alone; compile "
-                         "the recipe with `--set cluster.hardware=cpu`");
-  if (plan.mesh.ranks != ranks)
-    return Status::error("the plan wants " + wanted +
-                         " ranks and the job has " + started +
-                         "; start it with `mpirun -np " + wanted +
-                         "`, or compile the recipe with `--set "
-                         "cluster.ranks=" +
-                         started + "`");
-  return Status::ok();
-}
-
-/// Prints an error that all ranks know of.
-int failTogether(const comm::MpiSession& session, const Status& status,
-                 int code = 1) {
-  if (session.rank() == 0)
-    std::fprintf(stderr, "error: %s\n", status.message().c_str());
-  return code;
-}
-
-/// Ends the job for an error that only this rank knows of.
-[[noreturn]] void failAlone(comm::MpiSession& session, const Status& status) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "rank %d: error: %s\n", session.rank(),
-               status.message().c_str());
-  session.abort(1);
-}
-
 Status stoppedBy(const Outcome& outcome) {
   const char* cause = outcome.signal == SIGTERM  ? "by SIGTERM"
                       : outcome.signal == SIGINT ? "by SIGINT"
@@ -129,13 +91,10 @@ Status stoppedBy(const Outcome& outcome) {
 
 int train(comm::MpiSession& session, const plan::Plan& plan,
           const Options& options) {
-  Expected<int> threads = threadsOfRank(session);
-  Expected<std::unique_ptr<comm::Communicator>> communicator =
-      session.connect(plan.mesh);
-  for (const Status& status : {threads.status(), communicator.status()})
-    if (Status agreed = session.agree(status); !agreed)
-      return failTogether(session, agreed);
-  Training training(plan, **communicator, *threads, options);
+  Expected<Rank> rank = joinRanks(session, plan.mesh);
+  if (!rank)
+    return failTogether(session, rank.status());
+  Training training(plan, *rank->communicator, rank->threads, options);
   if (Status status = training.prepare(); !status)
     return failTogether(session, status);
   Expected<Outcome> outcome = training.run();
@@ -157,13 +116,10 @@ int runRank(comm::MpiSession& session,
   Expected<CommandLine> line = parse(arguments);
   if (!line)
     return failTogether(session, line.status(), 2);
-  Expected<plan::Plan> read = plan::readPlan(line->planPath);
-  if (Status status = session.agree(read.status()); !status)
-    return failTogether(session, status);
-  if (Status status = checkJob(*read, session.ranks()); !status)
-    return failTogether(session, status);
-  int stage = plan::coordinate(read->mesh, session.rank(), "pp");
-  plan = plan::select(std::move(*read), stage);
+  Expected<plan::Plan> read = readRankPlan(session, line->planPath);
+  if (!read)
+    return failTogether(session, read.status());
+  plan = std::move(*read);
   releaseFreeMemory();
   watchStopSignals();
   return train(session, *plan, line->options);

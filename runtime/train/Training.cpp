@@ -2,12 +2,13 @@
 //
 // A step: 1. host inputs: learning rate, step number, loss scale;
 //         2. the schedule `train`, which loads its micro-batches;
-//         3. loss and gradient norm are read and must be finite;
-//         4. ranks share signals and peaks in one small all-reduce, so that all
-//            of them stop behind the same step;
+//         3. loss and gradient norm are read and must be finite: see
+//            BadSteps.cpp;
+//         4. ranks share signals, peaks and times in one small all-reduce, so
+//            that all of them stop behind the same step;
 //         5. validation where it is due; rank 0 reports;
 //         6. a checkpoint where it is due begins, and one that has begun goes
-//         on.
+//            on.
 
 #include "runtime/train/Training.h"
 
@@ -16,8 +17,10 @@
 #include "runtime/train/Schedule.h"
 #include "runtime/train/StopSignal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 namespace reciperun::train {
 namespace {
@@ -32,9 +35,10 @@ float lossScale(double weight) {
   return weight > 0 ? float(1.0 / weight) : 0.0f;
 }
 
-double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 } // namespace
@@ -57,27 +61,36 @@ Expected<Outcome> Training::runSteps() {
   int64_t step = start.step;
   for (; step < trainData->steps() && !signal; ++step) {
     Expected<StepRecord> record = trainStep(step);
-    if (!record)
-      return record.status();
-    if (Status failure = stepFailure(*record); !failure)
-      return Outcome{0, step, failure, {}};
+    RECIPERUN_TRY(record);
+    Expected<std::string> complaint = complaintOf(*record);
+    RECIPERUN_TRY(complaint);
+    if (!complaint->empty())
+      return Outcome{0, step, giveUp(*complaint), {}};
     if (step == start.step && !options.gradients.empty())
       if (Status failure = dumpGradients(options.gradients); !failure)
         return Outcome{0, step, failure, {}};
     RECIPERUN_TRY(shareState());
-    record->deviceBytes = peak;
-    if (!signal && validatesAfter(step)) {
-      Expected<std::optional<double>> loss = validate();
-      if (!loss)
-        return loss.status();
-      record->validLoss = *loss;
+    addTimes(*record);
+    bool isOver = isSpike && plan.train.spikeStops;
+    if (!signal && !isOver && validatesAfter(step)) {
+      Expected<std::optional<Validation>> validation = validate();
+      RECIPERUN_TRY(validation);
+      if (*validation)
+        record->validLoss = (*validation)->loss;
     }
     if (isRoot()) {
       RECIPERUN_TRY(metrics->write(*record));
       progress->step(*record);
+      if (usualLoss && !isOver)
+        progress->line("warning: " + spikeText(*record));
     }
+    if (isOver)
+      return Outcome{
+          0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
+    auto begin = Clock::now();
     if (Status failure = saveAfter(*record); !failure)
       return Outcome{0, step + 1, failure, {}};
+    times.saving = secondsSince(begin);
   }
   return Outcome{
       step < trainData->steps() ? signal : 0, step, Status::ok(), {}};
@@ -97,6 +110,8 @@ Status Training::saveAfter(const StepRecord& record) {
 }
 
 void Training::tellNews() {
+  if (!saving)
+    return;
   std::string news = saving->takeNews();
   if (isRoot() && !news.empty())
     progress->line(news);
@@ -110,18 +125,18 @@ bool Training::savesAfter(int64_t step) const {
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {
-  auto start = std::chrono::steady_clock::now();
-  const plan::Inputs& in = plan.inputs;
-  double rate = learningRate(plan.train.learningRate, step, trainData->steps());
-  set(executor->tensor(in.learningRate), float(rate));
-  set(executor->tensor(in.step), int32_t(step + 1));
-  Expected<double> weight = trainData->weight(step);
-  RECIPERUN_TRY(weight);
-  set(executor->tensor(in.lossScale), lossScale(*weight));
-  RECIPERUN_TRY(
+  clock.start();
+  RECIPERUN_TRY(setInputs(step));
+  clock.mark(Phase::data);
+  executor->setObserver(&clock);
+  Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
         return load(*trainData, step, microBatch);
-      }));
+      });
+  executor->setObserver(nullptr);
+  RECIPERUN_TRY(ran);
+  times.phases = clock.stop();
+  times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
   StepRecord record;
   record.step = step + 1;
   record.epoch = trainData->epochsBefore(step + 1);
@@ -132,17 +147,42 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   if (exec::Tensor dropped = executor->tensor(plan.outputs.dropped);
       dropped.present())
     record.droppedShare = dropped.as<double>()[1] / dropped.as<double>()[0];
-  record.learningRate = rate;
+  if (norms) {
+    auto measured = norms->measure(*executor, communicator);
+    RECIPERUN_TRY(measured);
+    record.gradNorms = std::move(*measured);
+  }
+  record.learningRate =
+      learningRate(plan.train.learningRate, step, trainData->steps());
   record.samples = trainData->samplesBefore(step + 1);
-  record.stepSeconds = secondsSince(start);
+  if (isRoot())
+    usualLoss = spikes.take(record.loss);
+  return record;
+}
+
+/// What a step wants beside its micro-batches.
+Status Training::setInputs(int64_t step) {
+  const plan::Inputs& in = plan.inputs;
+  double rate = learningRate(plan.train.learningRate, step, trainData->steps());
+  Expected<double> weight = trainData->weight(step);
+  RECIPERUN_TRY(weight);
+  set(executor->tensor(in.learningRate), float(rate));
+  set(executor->tensor(in.step), int32_t(step + 1));
+  set(executor->tensor(in.lossScale), lossScale(*weight));
+  return Status::ok();
+}
+
+/// What only all ranks together know.
+void Training::addTimes(StepRecord& record) const {
+  record.times = longest;
+  record.deviceBytes = peak;
   record.tokensPerSecond =
-      double(plan.train.globalBatch * plan.data.sequence) / record.stepSeconds;
+      double(plan.train.globalBatch * plan.data.sequence) / longest.step;
   double flops =
-      plan.prediction.flopsPerStep / communicator.ranks() / record.stepSeconds;
+      plan.prediction.flopsPerStep / communicator.ranks() / longest.step;
   record.tflopsPerRank = flops / 1e12;
   record.mfu =
       plan.prediction.peakFlops > 0 ? flops / plan.prediction.peakFlops : 0;
-  return record;
 }
 
 Status Training::load(const data::Loader& loader, int64_t step,
@@ -158,22 +198,6 @@ Status Training::load(const data::Loader& loader, int64_t step,
                       executor->tensor(in.samples, microBatch).as<int64_t>()});
 }
 
-/// The same on all ranks, because loss and norm are.
-Status Training::stepFailure(const StepRecord& record) const {
-  const char* what = !std::isfinite(record.loss)       ? "the loss"
-                     : !std::isfinite(record.gradNorm) ? "the gradient's norm"
-                                                       : nullptr;
-  if (!what)
-    return Status::ok();
-  double value = std::isfinite(record.loss) ? record.gradNorm : record.loss;
-  return Status::error(std::string(what) + " is " + std::to_string(value) +
-                       " at step " + std::to_string(record.step) +
-                       " (learning rate " +
-                       std::to_string(record.learningRate) +
-                       "); nothing is exported: lower `optimizer.lr`, or "
-                       "raise its warm-up");
-}
-
 bool Training::validatesAfter(int64_t step) const {
   if (!validData)
     return false;
@@ -185,10 +209,10 @@ bool Training::validatesAfter(int64_t step) const {
          (every > 0 && (step + 1) % every == 0);
 }
 
-/// The mean over all places of the validation set that count; nothing when a
-/// signal ended it. Batches enter in the order of the file.
-Expected<std::optional<double>> Training::validate() {
-  double total = 0, weights = 0;
+/// Over all places of the validation set that count; nothing when a signal
+/// ended it. Batches enter in the order of the file.
+Expected<std::optional<Validation>> Training::validate() {
+  Validation sum;
   for (int64_t batch = 0; batch < validData->steps(); ++batch) {
     Expected<double> weight = validData->weight(batch);
     RECIPERUN_TRY(weight);
@@ -197,31 +221,44 @@ Expected<std::optional<double>> Training::validate() {
         executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
           return load(*validData, batch, microBatch);
         }));
-    total += *executor->tensor(plan.outputs.loss).as<double>() * *weight;
-    weights += *weight;
+    sum.loss += *executor->tensor(plan.outputs.loss).as<double>() * *weight;
+    sum.weight += *weight;
     RECIPERUN_TRY(shareState());
     if (signal)
-      return std::optional<double>();
+      return std::optional<Validation>();
     if (isRoot())
       progress->validating(batch + 1, validData->steps());
   }
-  if (weights == 0)
-    return std::optional<double>();
-  return std::optional<double>(total / weights);
+  if (sum.weight == 0)
+    return std::optional<Validation>();
+  sum.loss /= sum.weight;
+  return std::optional<Validation>(sum);
 }
 
-/// Ranks learn the largest signal number and peak of all of them, and how far
-/// they are with a checkpoint.
+/// Ranks learn the largest signal number, peak and times of all of them, how
+/// far they are with a checkpoint, and what rank 0 thinks of the loss.
 Status Training::shareState() {
   Saving::Report mine = saving ? saving->report() : Saving::Report();
-  int64_t state[] = {stopSignal(), peakBytes(), mine.progress, mine.timeIsUp};
-  const int64_t shape[] = {std::size(state)};
-  exec::Tensor view{state, plan::DType::i64, shape};
+  std::vector<int64_t> state = {stopSignal(), peakBytes(), mine.progress,
+                                mine.timeIsUp, usualLoss.has_value()};
+  const size_t first = state.size();
+  auto add = [&](double seconds) { state.push_back(int64_t(seconds * 1e9)); };
+  std::for_each(times.phases.begin(), times.phases.end(), add);
+  add(times.step);
+  add(times.saving);
+  const int64_t shape[] = {int64_t(state.size())};
+  exec::Tensor view{state.data(), plan::DType::i64, shape};
   RECIPERUN_TRY(
       communicator.allReduce(comm::world, view, view, comm::Reduction::max));
   signal = int(state[0]);
   peak = state[1];
   reports = {state[2], state[3]};
+  isSpike = state[4] != 0;
+  const int64_t* shared = &state[first];
+  for (double& seconds : longest.phases)
+    seconds = double(*shared++) * 1e-9;
+  longest.step = double(*shared++) * 1e-9;
+  longest.saving = double(*shared) * 1e-9;
   return Status::ok();
 }
 

@@ -5,6 +5,8 @@
 //             save
 //   finish    memory report, export
 //
+// Or, to find out how good a model is, prepareEvaluation and evaluate.
+//
 // Every rank calls the same functions in the same order. What only some ranks
 // can find out (a file that one host lacks) is agreed on before anybody goes
 // on; what then fails in the midst of a step is for the caller to abort on.
@@ -12,15 +14,18 @@
 #ifndef RECIPERUN_TRAIN_TRAINING_H
 #define RECIPERUN_TRAIN_TRAINING_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/TimedCommunicator.h"
 #include "runtime/data/Loader.h"
 #include "runtime/data/Tokenizer.h"
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/GradientNorms.h"
+#include "runtime/train/Phases.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/Saving.h"
+#include "runtime/train/SpikeWatch.h"
 #include "runtime/train/Start.h"
 
 #include <memory>
@@ -34,11 +39,17 @@ struct Options {
   std::string gradients; // file for the first step's gradients; empty: none
 };
 
+/// What a model is worth on the validation data.
+struct Validation {
+  double loss = 0;   // mean over the places that count
+  double weight = 0; // how many these are
+};
+
 /// How the loop ended.
 struct Outcome {
   int signal = 0;         // the one that ended it early (see StopSignal.h)
   int64_t steps = 0;      // done by then
-  Status failure;         // known to all ranks alike: a loss that is not finite
+  Status failure;         // known to all ranks alike: a bad loss, a full disk
   std::string checkpoint; // the last that was saved; empty: none
 };
 
@@ -60,11 +71,23 @@ public:
   /// ranks with one message.
   Status finish();
 
+  /// Takes the memory, reads the validation data and the weights: those of the
+  /// checkpoint `wanted`, as findWeights has it. Fails on all ranks with one
+  /// message.
+  Status prepareEvaluation(const std::string& wanted);
+  /// Goes through the validation data once. A Status is this rank's own.
+  Expected<Validation> evaluate();
+  /// Where the weights are from: the path of a checkpoint or of a directory.
+  const std::string& weightsPath() const { return evaluated; }
+
 private:
   Status makeDirectory();
   Status openCheckpoints();
   Status takeMemory();
   Status openData();
+  Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
+  Status openTokenizer();
+  Status openValidation();
   Status openFiles();
   Status fillState();
   void announce();
@@ -72,13 +95,19 @@ private:
 
   Status load(const data::Loader& loader, int64_t step, int microBatch);
   Expected<StepRecord> trainStep(int64_t step);
-  Expected<std::optional<double>> validate();
+  Status setInputs(int64_t step);
+  void addTimes(StepRecord& record) const;
+  Expected<std::optional<Validation>> validate();
   bool validatesAfter(int64_t step) const;
   bool savesAfter(int64_t step) const;
   Expected<Outcome> runSteps();
   Status saveAfter(const StepRecord& record);
   void tellNews();
-  Status stepFailure(const StepRecord& record) const;
+  Expected<std::string> complaintOf(const StepRecord& record);
+  Expected<std::string> causeOf(int64_t step);
+  Expected<std::string> badGradient();
+  std::string spikeText(const StepRecord& record) const;
+  Status giveUp(const std::string& complaint);
   Status shareState();
   Status gatherGradients();
   Status dumpGradients(const std::string& path);
@@ -86,7 +115,7 @@ private:
   bool isRoot() const { return communicator.rank() == 0; }
 
   const plan::Plan& plan;
-  comm::Communicator& communicator;
+  comm::TimedCommunicator communicator;
   device::CpuContext context;
   Options options;
   memory::Arena arena;
@@ -99,9 +128,18 @@ private:
   std::optional<Saving> saving;       // where the plan saves checkpoints
   std::optional<MetricsFile> metrics; // on rank 0
   std::optional<Progress> progress;   // on rank 0
-  int signal = 0;                     // agreed by all ranks
-  int64_t peak = 0;                   // largest of all ranks
-  Saving::Report reports;             // of all ranks
+  std::optional<GradientNorms> norms; // where the plan logs them
+  SpikeWatch spikes;                  // of rank 0, which all go by
+  PhaseClock clock;
+  StepTimes times;                 // of this rank
+  StepTimes longest;               // of all ranks
+  std::string resumed;             // the checkpoint that this run goes on from
+  std::string evaluated;           // see weightsPath
+  int signal = 0;                  // agreed by all ranks
+  int64_t peak = 0;                // largest of all ranks
+  std::optional<double> usualLoss; // on rank 0, where the last loss exceeds it
+  bool isSpike = false;            // agreed by all ranks
+  Saving::Report reports;          // of all ranks
 };
 
 } // namespace reciperun::train

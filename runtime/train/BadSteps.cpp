@@ -1,0 +1,112 @@
+// Steps that end a run: a loss or gradient that is not finite, a loss that is
+// out of proportion.
+//
+// 1. Loss and gradient norm are the same on all ranks, so that all of them see
+//    at once that they are not finite. The optimizer has changed nothing.
+// 2. The cause: a parameter that is not finite; or, when the step is run once
+//    more, the first op that makes such values of finite ones; or the first
+//    parameter whose gradient is not finite. Of the ranks that know one the
+//    lowest tells it.
+// 3. No checkpoint holds such a step; the message names the last good one.
+
+#include "runtime/train/NonFinite.h"
+#include "runtime/train/Training.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace reciperun::train {
+namespace {
+
+std::string text(double number) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.6g", number);
+  return digits;
+}
+
+} // namespace
+
+/// Why the run cannot go on behind this step; empty where it can.
+Expected<std::string> Training::complaintOf(const StepRecord& record) {
+  bool isLoss = !std::isfinite(record.loss);
+  if (!isLoss && std::isfinite(record.gradNorm))
+    return std::string();
+  std::string complaint =
+      (isLoss ? "the loss is " + text(record.loss)
+              : "the gradient's norm is " + text(record.gradNorm)) +
+      " at step " + std::to_string(record.step) + " (learning rate " +
+      text(record.learningRate) + ")";
+  Expected<std::string> cause = causeOf(record.step - 1);
+  RECIPERUN_TRY(cause);
+  return complaint + (cause->empty() ? "" : ": " + *cause);
+}
+
+/// What the lowest rank that knows one says is the cause; empty where none
+/// does. Collective.
+Expected<std::string> Training::causeOf(int64_t step) {
+  NonFiniteSearch search(plan);
+  Status mine;
+  if (std::string name = search.badParameter(*executor); !name.empty())
+    mine = Status::error("the parameter `" + name +
+                         "` was not finite before the step");
+  if (Status known = communicator.agree(mine); !known)
+    return known.message();
+  search.clearResults(*executor);
+  executor->setObserver(&search);
+  Status ran =
+      executor->run(*executor->findSchedule("train"), [&](int microBatch) {
+        return load(*trainData, step, microBatch);
+      });
+  executor->setObserver(nullptr);
+  RECIPERUN_TRY(ran);
+  if (search.hasFound()) {
+    std::string rows = trainData->origin(step, search.microBatch());
+    mine = Status::error(
+        search.opText() +
+        " was the first to make such values of finite ones, in micro-batch " +
+        std::to_string(search.microBatch()) +
+        (rows.empty() ? "" : " (" + rows + ")"));
+  }
+  if (Status known = communicator.agree(mine); !known)
+    return known.message();
+  return badGradient();
+}
+
+/// Of the parameters whose gradient is not finite the first. Collective.
+Expected<std::string> Training::badGradient() {
+  GradientNorms all(plan, communicator.rank(), "parameters");
+  auto measured = all.measure(*executor, communicator);
+  RECIPERUN_TRY(measured);
+  for (const auto& [name, norm] : *measured)
+    if (!std::isfinite(norm))
+      return "the gradient of `" + name + "` is not finite";
+  return std::string();
+}
+
+/// Ends the run: finishes the checkpoint in the making, which is of a good
+/// step, and says how to go on. Collective.
+Status Training::giveUp(const std::string& complaint) {
+  if (saving)
+    RECIPERUN_TRY(saving->finish());
+  tellNews();
+  std::string last =
+      saving && !saving->published().empty() ? saving->published() : resumed;
+  return Status::error(
+      complaint +
+      "; nothing of this step is kept: lower `optimizer.lr`, raise its "
+      "warm-up, or give the step other rows with `data.seed`" +
+      (last.empty() ? "" : ", and go on from `" + last + "`"));
+}
+
+/// Of a loss that exceeds the usual one.
+std::string Training::spikeText(const StepRecord& record) const {
+  std::string rows = trainData->origin(record.step - 1);
+  return "the loss " + text(record.loss) + " at step " +
+         std::to_string(record.step) + " is " + text(record.loss / *usualLoss) +
+         " times " + text(*usualLoss) + ", the median of the " +
+         std::to_string(plan.train.spikeWindow) +
+         " steps before (`train.spike` = " + text(plan.train.spike) + ")" +
+         (rows.empty() ? "" : "; its rows are " + rows);
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,127 @@
+// `reciperun eval`: the loss of a model on the validation data of its plan.
+
+#include "runtime/train/Commands.h"
+
+#include "runtime/train/Host.h"
+#include "runtime/train/RankJob.h"
+#include "runtime/train/Training.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace reciperun::train {
+namespace {
+
+constexpr const char* helpText =
+    "usage: reciperun eval PLAN [options]\n"
+    "       mpirun -np N reciperun eval PLAN [options]\n"
+    "\n"
+    "Goes through the validation data of a plan once and prints the mean loss\n"
+    "over the tokens that count, its exponential, the perplexity, and how "
+    "many\n"
+    "tokens these are. Without options the weights are those of the run's "
+    "last\n"
+    "checkpoint, or of the recipe's `weights` where it has none.\n"
+    "\n"
+    "  --checkpoint PATH    a checkpoint of any layout, or `latest` for the\n"
+    "                       run's last one\n"
+    "  --json               one object: `loss`, `perplexity`, `tokens`,\n"
+    "                       `weights`\n";
+
+struct CommandLine {
+  std::string planPath;
+  std::string checkpoint;
+  bool json = false;
+};
+
+Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
+  const std::string checkpoint = "--checkpoint";
+  CommandLine line;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument.starts_with(checkpoint + "=")) {
+      line.checkpoint = argument.substr(checkpoint.size() + 1);
+    } else if (argument == checkpoint && i + 1 < arguments.size()) {
+      line.checkpoint = arguments[++i];
+    } else if (argument == checkpoint) {
+      return Status::error("`--checkpoint` needs a path, or `latest`");
+    } else if (argument == "--json") {
+      line.json = true;
+    } else if (argument.starts_with("-")) {
+      return Status::error("`reciperun eval` has no option `" + argument + "`");
+    } else if (!line.planPath.empty()) {
+      return Status::error("`reciperun eval` takes one plan, not `" +
+                           line.planPath + "` and `" + argument + "`");
+    } else {
+      line.planPath = argument;
+    }
+  }
+  if (line.planPath.empty())
+    return Status::error("`reciperun eval` needs the path of a plan");
+  return line;
+}
+
+void print(const Validation& found, const std::string& weights, bool asJson) {
+  double perplexity = std::exp(found.loss);
+  auto tokens = static_cast<int64_t>(found.weight);
+  if (!asJson) {
+    std::printf("loss %.6g, perplexity %.6g on %ld tokens, weights of `%s`\n",
+                found.loss, perplexity, long(tokens), weights.c_str());
+    return;
+  }
+  const nlohmann::ordered_json object = {{"loss", found.loss},
+                                         {"perplexity", perplexity},
+                                         {"tokens", tokens},
+                                         {"weights", weights}};
+  std::printf("%s\n", object.dump().c_str());
+}
+
+int evaluate(comm::MpiSession& session, const plan::Plan& plan,
+             const CommandLine& line) {
+  Expected<Rank> rank = joinRanks(session, plan.mesh);
+  if (!rank)
+    return failTogether(session, rank.status());
+  Training training(plan, *rank->communicator, rank->threads,
+                    {Style::lines, {}});
+  if (Status status = training.prepareEvaluation(line.checkpoint); !status)
+    return failTogether(session, status);
+  Expected<Validation> found = training.evaluate();
+  if (!found)
+    failAlone(session, found.status());
+  if (session.rank() == 0)
+    print(*found, training.weightsPath(), line.json);
+  return 0;
+}
+
+int runRank(comm::MpiSession& session,
+            const std::vector<std::string>& arguments) {
+  Expected<CommandLine> line = parse(arguments);
+  if (!line)
+    return failTogether(session, line.status(), 2);
+  Expected<plan::Plan> plan = readRankPlan(session, line->planPath);
+  if (!plan)
+    return failTogether(session, plan.status());
+  releaseFreeMemory();
+  return evaluate(session, *plan, *line);
+}
+
+} // namespace
+
+int evalCommand(const std::vector<std::string>& arguments) {
+  if (std::find(arguments.begin(), arguments.end(), "--help") !=
+      arguments.end()) {
+    std::fputs(helpText, stdout);
+    return 0;
+  }
+  Expected<comm::MpiSession> session = comm::MpiSession::start();
+  if (!session) {
+    std::fprintf(stderr, "error: %s\n", session.message().c_str());
+    return 1;
+  }
+  return runRank(*session, arguments);
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,47 @@
+// Training::prepareEvaluation and evaluate: what `reciperun eval` takes of a
+// training. The arena is that of the training; of a checkpoint the weights are
+// read, not the moments.
+
+#include "runtime/train/Training.h"
+
+namespace reciperun::train {
+
+Status Training::prepareEvaluation(const std::string& wanted) {
+  Status opened = openValidation();
+  RECIPERUN_TRY(communicator.agree(opened));
+  checkpoints.emplace(plan.checkpoint.directory);
+  RECIPERUN_TRY(
+      communicator.agree(isRoot() ? checkpoints->open() : Status::ok()));
+  Expected<Start> found = findWeights(plan, communicator, *checkpoints, wanted);
+  RECIPERUN_TRY(found);
+  start = std::move(*found);
+  evaluated =
+      start.source ? start.source->path().string() : plan.exchange.weights;
+  RECIPERUN_TRY(communicator.agree(takeMemory()));
+  if (isRoot())
+    progress.emplace(options.style, validData->steps(), 0, plan.train);
+  RECIPERUN_TRY(communicator.agree(fillState()));
+  start.source.reset();
+  return Status::ok();
+}
+
+Status Training::openValidation() {
+  if (!plan.data.valid)
+    return Status::error("the plan has no validation data: give the recipe "
+                         "`data.valid`");
+  RECIPERUN_TRY(openTokenizer());
+  Expected<data::Loader> loader = openLoader(data::DataSet::valid, "evaluate");
+  RECIPERUN_TRY(loader);
+  validData = std::move(*loader);
+  return Status::ok();
+}
+
+Expected<Validation> Training::evaluate() {
+  Expected<std::optional<Validation>> found = validate();
+  RECIPERUN_TRY(found);
+  if (!*found)
+    return Status::error("nothing in `data.valid` counts in the loss");
+  return **found;
+}
+
+} // namespace reciperun::train

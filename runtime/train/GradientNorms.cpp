@@ -1,0 +1,98 @@
+// 1. Of all ranks that hold a run of a parameter's moments one writes it to
+//    checkpoints. The same one counts the gradient of that run, which the
+//    optimizer's op reads beside the moments.
+// 2. Squares are added in f64 in the order of the elements, and then over the
+//    ranks in their order.
+
+#include "runtime/train/GradientNorms.h"
+
+#include "runtime/checkpoint/StateParts.h"
+#include "runtime/device/BFloat16.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace reciperun::train {
+namespace {
+
+/// The gradient buffer by that of the moment beside it.
+std::map<int, int> gradientsByMoment(const plan::Plan& plan) {
+  std::map<int, int> found;
+  for (const plan::Function& function : plan.functions)
+    for (const plan::Op& op : function.ops)
+      if (op.kind == plan::OpKind::AdamW)
+        found[op.outputs[2]] = op.inputs[0];
+  return found;
+}
+
+/// `layers.3` of `layers.3.q.weight`; `embed` of `embed.weight`.
+std::string layerOf(const std::string& parameter) {
+  size_t begin = 0;
+  for (size_t end; (end = parameter.find('.', begin)) != parameter.npos;
+       begin = end + 1)
+    if (parameter.find_first_not_of("0123456789", begin) == end && end > begin)
+      return parameter.substr(0, end);
+  return parameter.substr(0, parameter.rfind('.'));
+}
+
+template <class T>
+double sumSquares(const exec::Tensor& tensor, int64_t first, int64_t count) {
+  double sum = 0;
+  for (const T* at = tensor.as<T>() + first; count > 0; --count, ++at)
+    sum += double(*at) * double(*at);
+  return sum;
+}
+
+double squaresOf(const exec::Tensor& tensor, int64_t first, int64_t count) {
+  switch (tensor.type) {
+  case plan::DType::f64:
+    return sumSquares<double>(tensor, first, count);
+  case plan::DType::bf16:
+    return sumSquares<device::bf16>(tensor, first, count);
+  default:
+    return sumSquares<float>(tensor, first, count);
+  }
+}
+
+} // namespace
+
+GradientNorms::GradientNorms(const plan::Plan& plan, int rank,
+                             const std::string& groups) {
+  std::vector<int> groupOf; // by parameter, -1 where it is frozen
+  for (const plan::Parameter& parameter : plan.parameters) {
+    groupOf.push_back(-1);
+    if (!parameter.trainable)
+      continue;
+    std::string name =
+        groups == "layers" ? layerOf(parameter.name) : parameter.name;
+    auto known = std::find(names.begin(), names.end(), name);
+    groupOf.back() = int(known - names.begin());
+    if (known == names.end())
+      names.push_back(std::move(name));
+  }
+  const std::map<int, int> gradients = gradientsByMoment(plan);
+  for (const checkpoint::StatePart& part : checkpoint::writtenParts(plan, rank))
+    if (part.kind == checkpoint::StateKind::momentM)
+      parts.push_back({groupOf[size_t(part.parameter)],
+                       gradients.at(part.buffer), part.element, part.count});
+}
+
+Expected<std::vector<GradientNorms::Norm>>
+GradientNorms::measure(const exec::Executor& executor,
+                       comm::Communicator& communicator) const {
+  std::vector<double> sums(names.size());
+  for (const Part& part : parts)
+    sums[size_t(part.group)] +=
+        squaresOf(executor.tensor(part.buffer), part.first, part.count);
+  const int64_t shape[] = {int64_t(sums.size())};
+  exec::Tensor view{sums.data(), plan::DType::f64, shape};
+  RECIPERUN_TRY(
+      communicator.allReduce(comm::world, view, view, comm::Reduction::sum));
+  std::vector<Norm> norms;
+  for (size_t i = 0; i < names.size(); ++i)
+    norms.push_back({names[i], std::sqrt(sums[i])});
+  return norms;
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,69 @@
+// Where the time of a step goes.
+
+#ifndef RECIPERUN_TRAIN_PHASES_H
+#define RECIPERUN_TRAIN_PHASES_H
+
+#include "runtime/comm/TimedCommunicator.h"
+#include "runtime/exec/Observer.h"
+#include "runtime/plan/Plan.h"
+
+#include <array>
+#include <chrono>
+#include <vector>
+
+namespace reciperun::train {
+
+/// What a rank is busy with. The functions of a plan tell it by their names:
+/// `forward...`, `backward...`, `begin` and `update`.
+enum class Phase {
+  data,          // reading and laying out rows
+  forward,       // computing
+  backward,      // computing, with what is computed again
+  communication, // in collectives and waiting for messages, in any function
+  optimizer,     // zeroing, norm and update
+  other,         // what is none of these
+};
+inline constexpr std::array phaseNames = {
+    "data", "forward", "backward", "communication", "optimizer", "other"};
+
+/// Seconds by phase; on a rank they add up to those of its step.
+using PhaseSeconds = std::array<double, phaseNames.size()>;
+
+/// How long a step took.
+struct StepTimes {
+  PhaseSeconds phases = {};
+  double step = 0; // the sum of them, on a rank
+  /// How long the ranks were held up by checkpoints since the step before.
+  double saving = 0;
+};
+
+/// Follows one step after the other.
+class PhaseClock : public exec::Observer {
+public:
+  /// The arguments outlive the object.
+  PhaseClock(const plan::Plan& plan,
+             const comm::TimedCommunicator& communicator);
+
+  /// A step of the training begins.
+  void start();
+  /// What has passed since the last call belongs to the phase, as far as it
+  /// was not communication.
+  void mark(Phase phase);
+  /// The step is over.
+  PhaseSeconds stop();
+
+  void endsStep(const plan::Step& step) override;
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  const comm::TimedCommunicator& communicator;
+  std::vector<Phase> functions; // of the plan
+  PhaseSeconds seconds = {};
+  Clock::time_point last;
+  double communicated = 0; // in all until `last`
+};
+
+} // namespace reciperun::train
+
+#endif // RECIPERUN_TRAIN_PHASES_H

@@ -1,0 +1,37 @@
+// What the commands that run a plan on ranks have in common: how they join the
+// job, how they read the plan, and how they fail.
+
+#ifndef RECIPERUN_TRAIN_RANKJOB_H
+#define RECIPERUN_TRAIN_RANKJOB_H
+
+#include "runtime/comm/MpiSession.h"
+#include "runtime/plan/Plan.h"
+
+#include <memory>
+#include <string>
+
+namespace reciperun::train {
+
+/// Prints an error that all ranks know of, once; the exit code comes back.
+int failTogether(const comm::MpiSession& session, const Status& status,
+                 int code = 1);
+
+/// Ends the job for an error that only this rank knows of.
+[[noreturn]] void failAlone(comm::MpiSession& session, const Status& status);
+
+/// Reads a plan that trains on as many ranks as the job has, as this rank's
+/// stage sees it. Fails on all ranks with one message.
+Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
+                                  const std::string& path);
+
+/// What a rank works with.
+struct Rank {
+  int threads = 1;
+  std::unique_ptr<comm::Communicator> communicator;
+};
+/// Collective; fails on all ranks with one message.
+Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Mesh& mesh);
+
+} // namespace reciperun::train
+
+#endif // RECIPERUN_TRAIN_RANKJOB_H

@@ -1,0 +1,31 @@
+// See SpikeWatch.h.
+
+#include "runtime/train/SpikeWatch.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace reciperun::train {
+
+std::optional<double> SpikeWatch::take(double loss) {
+  if (factor <= 0)
+    return std::nullopt;
+  std::optional<double> exceeded;
+  if (losses.size() == window) {
+    if (double usual = median(); loss > factor * usual)
+      exceeded = usual;
+    losses.pop_front();
+  }
+  losses.push_back(loss);
+  return exceeded;
+}
+
+/// The lower one of the two in the middle where they are even in number.
+double SpikeWatch::median() const {
+  std::vector<double> sorted(losses.begin(), losses.end());
+  auto middle = sorted.begin() + long((sorted.size() - 1) / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+} // namespace reciperun::train
