@@ -2,7 +2,9 @@
 //
 // The mapping is larger than the arena by one huge page at most, so that the
 // arena can begin on a huge page's border: fewer pages make matrix products
-// faster. What lies outside the arena is never touched and takes no memory.
+// faster. What lies outside the arena is never touched and takes no memory; the
+// page behind its last one cannot be, so that a kernel that goes on stops
+// there.
 
 #include "runtime/memory/Arena.h"
 
@@ -27,9 +29,13 @@ Status failure(int64_t bytes, int cause) {
                        "for more ranks");
 }
 
+int64_t pageBytes() {
+  return sysconf(_SC_PAGESIZE);
+}
+
 /// Makes the system back every page now.
 void touch(std::byte* data, int64_t bytes) {
-  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t page = pageBytes();
   for (int64_t at = 0; at < bytes; at += page)
     *const_cast<volatile std::byte*>(data + at) = std::byte(0);
 }
@@ -47,7 +53,9 @@ Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
   if (bytes == 0)
     return arena;
   const bool large = size_t(bytes) >= hugePage;
-  const size_t wanted = size_t(bytes) + (large ? hugePage : 0);
+  const size_t page = size_t(pageBytes());
+  const size_t whole = (size_t(bytes) + page - 1) / page * page;
+  const size_t wanted = whole + page + (large ? hugePage : 0);
   void* mapping = mmap(nullptr, wanted, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
@@ -63,6 +71,8 @@ Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
     // That the system has none is no failure.
     madvise(arena.data, size_t(bytes) / hugePage * hugePage, MADV_HUGEPAGE);
   }
+  if (mprotect(arena.data + whole, page, PROT_NONE) != 0)
+    return failure(bytes, errno);
   touch(arena.data, bytes);
   return arena;
 }

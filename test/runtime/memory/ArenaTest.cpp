@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 namespace reciperun::memory {
 namespace {
 
@@ -28,6 +30,17 @@ TEST(Arena, HasThePlansBytesZeroedAndAligned) {
       ASSERT_EQ(arena->base()[i], std::byte(0));
       arena->base()[i] = std::byte(1); // all of it can be written
     }
+  }
+}
+
+TEST(ArenaDeathTest, NothingBehindItsLastPageCanBeTouched) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  for (int64_t bytes : {int64_t(64), 3 * page, (int64_t(5) << 20) + 64}) {
+    Expected<Arena> arena = Arena::allocate(bytes);
+    ASSERT_TRUE(arena) << arena.message();
+    volatile std::byte* behind =
+        arena->base() + (bytes + page - 1) / page * page;
+    EXPECT_DEATH(*behind = std::byte(1), "");
   }
 }
 
