@@ -59,7 +59,7 @@ private:
 
   void run(ir::Function& function) {
     std::vector<Op> ops = std::move(function.ops);
-    int layer = -1;
+    layer = -1;
     for (Op& op : ops) {
       if (op.layer >= 0 && op.layer != layer) {
         endRun();
@@ -134,7 +134,8 @@ private:
   }
 
   void reduce(const ir::Region& region, ValueId gradient) {
-    const Op user = out.back();
+    Op user = out.back();
+    user.layer = layer;
     gradient = cast(gradient, reduction, region, user);
     ValueId part = makeLike(region.gradientPart, region, ".scattered",
                             program[region.gradientPart].sharding);
@@ -190,6 +191,7 @@ private:
   ir::DType reduction; // that gradients are summed in
   Names names;
   std::unordered_map<ValueId, Member> members;
+  int layer = -1; // of the present run, -1 before the first one of a layer
   std::vector<Whole> wholes;
   std::unordered_map<ValueId, ValueId> views; // by member, in this run
   std::vector<Op> out;

@@ -167,6 +167,34 @@ protected:
     });
   }
 
+  /// Both go on at once, and end in the other order.
+  void gatherAndExchangeMeanwhile(int group, int64_t elements) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    int64_t parts = int64_t(members.size());
+    int64_t own =
+        std::find(members.begin(), members.end(), rank) - members.begin();
+    Shape part = {elements}, whole = {elements * parts};
+    std::vector<T> in = contribution(elements);
+    std::vector<T> gathered(size_t(elements * parts));
+    std::vector<T> terms = contribution(elements * parts);
+    std::vector<T> exchanged(terms.size());
+    Expected<int> gather = communicator->beginAllGather(group, view(in, part),
+                                                        view(gathered, whole));
+    ASSERT_TRUE(gather);
+    Expected<int> exchange = communicator->beginExchange(
+        group, view(terms, whole), view(exchanged, whole));
+    ASSERT_TRUE(exchange);
+    ASSERT_TRUE(communicator->finish(*exchange));
+    ASSERT_TRUE(communicator->finish(*gather));
+    expectEach(elements * parts, [&](int64_t i) {
+      int member = members[size_t(i / elements)];
+      return same(gathered[size_t(i)], valueOf<T>(member, i % elements)) &&
+             same(exchanged[size_t(i)],
+                  valueOf<T>(member, own * elements + i % elements));
+    });
+  }
+
   plan::Mesh mesh;
   std::unique_ptr<Communicator> communicator;
   int rank = 0;
@@ -194,6 +222,12 @@ TYPED_TEST(Collectives, gatherAndScatterMoreThanABuffer) {
     for (bool sharing : {false, true})
       this->gatherAndScatter(2, {3, 509, 2048 / int64_t(sizeof(TypeParam))},
                              dim, sharing);
+}
+
+TYPED_TEST(Collectives, gatherAndExchangeMeanwhile) {
+  for (int group : {0, 1, 2})
+    for (int64_t elements : {1, 5000})
+      this->gatherAndExchangeMeanwhile(group, elements);
 }
 
 TYPED_TEST(Collectives, gatherIntoTheOwnPart) {

@@ -1,0 +1,17 @@
+"""Says which figures of two estimates are less in the first, and which equal.
+
+compare_estimates.py FIRST SECOND FIELD...
+"""
+import json
+import sys
+
+first, second = (json.load(open(path)) for path in sys.argv[1:3])
+
+
+def value(estimate, field):
+    return estimate.get(field, estimate["stages"][0].get(field))
+
+
+for field in sys.argv[3:]:
+    a, b = value(first, field), value(second, field)
+    print(field, "less" if a < b else "equal" if a == b else "more")
