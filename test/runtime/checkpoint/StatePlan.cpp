@@ -5,8 +5,11 @@
 
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/ShardLayout.h"
+#include "runtime/plan/MasterHalves.h"
 #include "runtime/plan/Mesh.h"
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -21,8 +24,9 @@ int64_t roundUp(int64_t number, int64_t multiple) {
 
 class StageMaker {
 public:
-  StageMaker(plan::Plan& plan, int number, bool shardState)
-      : plan(plan), number(number), shardState(shardState) {}
+  StageMaker(plan::Plan& plan, int number, const Layout& layout)
+      : plan(plan), number(number), shardState(layout.shardState),
+        master(layout.master) {}
 
   void addRegion(const char* name, std::vector<int> members,
                  const std::string& shardAxis) {
@@ -53,7 +57,7 @@ public:
     region.part = int(stage.buffers.size());
     stage.buffers.push_back(own);
     bool isNarrow = plan.compute == plan::DType::bf16;
-    region.master = isNarrow ? add(plan::DType::f32, part) : region.part;
+    region.master = isNarrow ? add(master, part) : region.part;
     region.momentM = add(plan::DType::f32, part);
     region.momentV = add(plan::DType::f32, part);
     stage.regions.push_back(region);
@@ -97,6 +101,7 @@ private:
   plan::Plan& plan;
   int number;
   bool shardState;
+  plan::DType master;
 };
 
 enum { embed, out, norm, base };
@@ -131,7 +136,7 @@ plan::Plan statePlan(const Layout& layout) {
   parameter("norm", {11}, {""}, true);
   parameter("base", {5, 8}, {"", "tp"}, false);
   for (int number = 0; number < layout.pp; ++number) {
-    StageMaker maker(plan, number, layout.shardState);
+    StageMaker maker(plan, number, layout);
     bool isFirst = number == 0, isLast = number + 1 == layout.pp;
     std::vector<int> split;
     if (isLast)
@@ -190,6 +195,78 @@ template <class Visit> void StateRanks::visit(const Visit& visit) const {
       each(value, true);
     }
   }
+}
+
+namespace {
+
+float masterOf(int parameter, int64_t global) {
+  float number = std::sqrt(float(global + 100 * parameter + 2));
+  auto word = std::bit_cast<uint32_t>(number);
+  return std::bit_cast<float>(global % 4 ? word : word >> 16 << 16 | 0x8000);
+}
+
+} // namespace
+
+/// Calls visit(master, parameter in bf16, other half or master) for every
+/// element that a rank keeps of a master, and visit(master, value, null) for
+/// every value; null, too, where there is no such half.
+template <class Visit> void StateRanks::visitMasters(const Visit& visit) const {
+  for (int rank = 0; rank < count(); ++rank) {
+    const plan::Plan& own = plan(rank);
+    auto at = [&](int buffer, int64_t element) {
+      const plan::Buffer& described = own.buffers[size_t(buffer)];
+      return static_cast<std::byte*>(
+                 arena(rank).address(described, 0, own.mesh, rank)) +
+             element * plan::byteSize(described.dtype);
+    };
+    auto each = [&](int parameter, int64_t first, int64_t count,
+                    auto visitOne) {
+      ShardLayout layout(own.parameters[size_t(parameter)], own.mesh, rank);
+      for (int64_t i = 0; i < count; ++i)
+        visitOne(masterOf(parameter, layout.pieceAt(first + i).global), i);
+    };
+    for (const StatePart& part : stateParts(own, rank))
+      if (part.kind == StateKind::weight &&
+          own.parameters[size_t(part.parameter)].trainable)
+        each(part.parameter, part.first, part.count,
+             [&](float master, int64_t i) {
+               visit(master,
+                     part.upper < 0 ? nullptr
+                                    : at(part.upper, part.element + i),
+                     at(part.buffer, part.element + i));
+             });
+    for (const plan::Holding& holding : own.holdings)
+      if (own.parameters[size_t(holding.parameter)].trainable)
+        each(holding.parameter, 0, own.buffers[size_t(holding.value)].shape[0],
+             [&](float master, int64_t i) {
+               visit(master, at(holding.value, i), nullptr);
+             });
+  }
+}
+
+void StateRanks::fillMasters() {
+  visitMasters([](float master, std::byte* parameter, std::byte* rest) {
+    plan::MasterHalves halves = plan::splitMaster(master);
+    if (parameter)
+      std::memcpy(parameter, &halves.parameter, 2);
+    if (rest && parameter)
+      std::memcpy(rest, &halves.remainder, 2);
+    else if (rest)
+      std::memcpy(rest, &master, 4);
+  });
+}
+
+int64_t StateRanks::wrongMasters() const {
+  int64_t wrong = 0;
+  visitMasters([&](float master, std::byte* parameter, std::byte* rest) {
+    plan::MasterHalves halves = plan::splitMaster(master);
+    wrong += parameter && std::memcmp(parameter, &halves.parameter, 2) != 0;
+    if (rest && parameter)
+      wrong += std::memcmp(rest, &halves.remainder, 2) != 0;
+    else if (rest)
+      wrong += std::memcmp(rest, &master, 4) != 0;
+  });
+  return wrong;
 }
 
 void StateRanks::fill() {

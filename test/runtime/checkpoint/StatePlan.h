@@ -19,6 +19,7 @@ struct Layout {
   int tp = 1;
   bool shardState = true;
   plan::DType compute = plan::DType::f32;
+  plan::DType master = plan::DType::f32; // beside parameters in bf16
 };
 
 /// Four parameters: `embed`, which the first and the last stage hold, split by
@@ -43,8 +44,14 @@ public:
   /// are not those numbers.
   int64_t wrong(bool weightsAlone = false) const;
 
+  /// Likewise of masters of trained parameters in bf16 layouts, which bf16 does
+  /// not hold, some of them in the middle between two that it does.
+  void fillMasters();
+  int64_t wrongMasters() const;
+
 private:
   template <class Visit> void visit(const Visit& visit) const;
+  template <class Visit> void visitMasters(const Visit& visit) const;
 
   std::vector<plan::Plan> plans;
   std::vector<memory::Arena> arenas;

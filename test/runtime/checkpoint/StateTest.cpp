@@ -103,6 +103,30 @@ TEST(State, MovesBetweenAnyTwoLayouts) {
   }
 }
 
+TEST(State, HoldsMastersWholeHoweverTheyAreKept) {
+  constexpr plan::DType f32 = plan::DType::f32, u16 = plan::DType::u16;
+  const Layout narrow[] = {
+      {1, 1, 1, true, bf16, f32},  {1, 2, 2, true, bf16, u16},
+      {1, 2, 2, false, bf16, u16}, {2, 1, 4, true, bf16, f32},
+      {3, 3, 1, true, bf16, u16},
+  };
+  for (const Layout& from : narrow) {
+    TestFolder folder;
+    StateRanks source(from);
+    source.fillMasters();
+    save(source, folder.path());
+    for (const Layout& to : narrow) {
+      StateRanks target(to);
+      EXPECT_GT(target.wrongMasters(), 0) << "nothing is there before";
+      Status status = load(target, folder / name);
+      ASSERT_TRUE(status) << status.message();
+      EXPECT_EQ(target.wrongMasters(), 0)
+          << "dp " << from.dp << " tp " << from.tp << " to dp " << to.dp
+          << " tp " << to.tp;
+    }
+  }
+}
+
 TEST(State, LeavesMomentsWhereWeightsAloneAreTaken) {
   TestFolder folder;
   StateRanks source({1, 2, 1});
