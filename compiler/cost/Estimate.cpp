@@ -2,10 +2,11 @@
 //
 // Each op of a function takes the longer of its arithmetic at the device's peak
 // and its traffic at the memory's bandwidth; a collective takes what a ring
-// sends over the link. Ops follow one another; what stages send, and
-// collectives that the overlap pass has cut in two, run beside them. The step is
-// the schedule `train` of all stages side by side. Real kernels stay below the
-// roof, so the time is a bound that a good implementation approaches.
+// sends over the link. Ops follow one another; what stages send, collectives
+// that the overlap pass has cut in two, and copies to and from the host run
+// beside them. The step is the schedule `train` of all stages side by side.
+// Real kernels stay below the roof, so the time is a bound that a good
+// implementation approaches.
 
 #include "compiler/cost/Estimate.h"
 
@@ -23,6 +24,7 @@ struct Device {
   double flops = 0;         // FLOP/s in the compute type
   double bandwidth = 0;     // bytes/s
   double linkBandwidth = 0; // bytes/s, one way
+  double hostBandwidth = 0; // likewise
 };
 
 Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
@@ -40,6 +42,7 @@ Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
   }
   device.bandwidth = recipe.real("cluster.hardware.bandwidth");
   device.linkBandwidth = recipe.real("cluster.hardware.link_bandwidth");
+  device.hostBandwidth = recipe.real("cluster.hardware.host_bandwidth");
   return device;
 }
 
@@ -130,10 +133,11 @@ bool isDone(const ir::Op& op) {
 }
 
 /// Collectives that have started go one behind the other over the link, beside
-/// the other ops, up to where they have to be done.
+/// the other ops, up to where they have to be done, and copies between device
+/// and host over theirs.
 double functionSeconds(const ir::Module& stage, const ir::Function& function,
                        const Device& device) {
-  double seconds = 0, link = 0;
+  double seconds = 0, link = 0, hostLink = 0;
   std::map<ir::ValueId, double> arrivals;
   for (const ir::Op& op : function.ops) {
     if (isStart(op)) {
@@ -141,6 +145,13 @@ double functionSeconds(const ir::Module& stage, const ir::Function& function,
       arrivals[op.results[0]] = link;
     } else if (isDone(op)) {
       seconds = std::max(seconds, arrivals.at(op.operands[0]));
+    } else if (op.kind == ir::OpKind::CopyBegin) {
+      hostLink =
+          std::max(hostLink, seconds) +
+          double(ir::localBytes(stage, op.results[0])) / device.hostBandwidth;
+      arrivals[op.results[0]] = hostLink;
+    } else if (op.kind == ir::OpKind::CopyEnd) {
+      seconds = std::max(seconds, arrivals.at(op.results[0]));
     } else if (op.kind != ir::OpKind::View) {
       seconds += secondsOf(stage, op, device);
     }

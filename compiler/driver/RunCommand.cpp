@@ -114,9 +114,14 @@ std::optional<std::vector<Job>> prepare(Session& session) {
   return jobs;
 }
 
-/// What a table's `host` adds to the line of the predicted memory.
+/// What is on the host, for the line of the predicted memory.
 std::string hostText(const cost::MemoryTable& memory) {
-  return memory.host > 0 ? ", checkpoints " + formatBytes(memory.host) : "";
+  std::string text;
+  if (memory.host > 0)
+    text += ", checkpoints " + formatBytes(memory.host);
+  if (memory.offloaded > 0)
+    text += ", offloaded " + formatBytes(memory.offloaded);
+  return text;
 }
 
 /// Writes the plan and launches it; gives the exit code.
