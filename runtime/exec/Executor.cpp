@@ -141,7 +141,7 @@ Status Executor::run(int function, int microBatch) {
   const std::vector<Call>& resolved = all[size_t(microBatch) % all.size()];
   for (const Call& call : resolved) {
     if (observer)
-      observer->beginsOp(*call.op, call.inputs);
+      observer->beginsOp(*call.op, call.inputs, call.outputs);
     Status status = call.kernel ? perform(call) : communicate(call);
     if (!status)
       return status.withContext(

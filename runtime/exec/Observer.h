@@ -18,9 +18,10 @@ public:
   /// A step of a schedule begins, and is over.
   virtual void beginsStep(const plan::Step&) {}
   virtual void endsStep(const plan::Step&) {}
-  /// An op of a function begins, and is over, with the buffers that it reads
-  /// and writes.
-  virtual void beginsOp(const plan::Op&, std::span<const device::Tensor>) {}
+  /// An op of a function begins, with the buffers that it reads and those that
+  /// it writes, and is over.
+  virtual void beginsOp(const plan::Op&, std::span<const device::Tensor>,
+                        std::span<const device::Tensor>) {}
   virtual void endsOp(const plan::Op&, std::span<const device::Tensor>) {}
 };
 

@@ -9,7 +9,6 @@
 //    lowest tells it.
 // 3. No checkpoint holds such a step; the message names the last good one.
 
-#include "runtime/train/NonFinite.h"
 #include "runtime/train/Training.h"
 
 #include <cmath>
@@ -59,17 +58,23 @@ Expected<std::string> Training::causeOf(int64_t step) {
       });
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
-  if (search.hasFound()) {
-    std::string rows = trainData->origin(step, search.microBatch());
-    mine = Status::error(
-        search.opText() +
-        " was the first to make such values of finite ones, in micro-batch " +
-        std::to_string(search.microBatch()) +
-        (rows.empty() ? "" : " (" + rows + ")"));
+  for (const auto* origin : {&search.computed(), &search.collected()}) {
+    if (origin->op)
+      mine = Status::error(originText(search, *origin, step));
+    if (Status known = communicator.agree(mine); !known)
+      return known.message();
   }
-  if (Status known = communicator.agree(mine); !known)
-    return known.message();
   return badGradient();
+}
+
+std::string Training::originText(const NonFiniteSearch& search,
+                                 const NonFiniteSearch::Origin& origin,
+                                 int64_t step) const {
+  int microBatch = origin.step.microBatch;
+  std::string rows = trainData->origin(step, microBatch);
+  return search.text(origin) +
+         " was the first to make such values of finite ones, in micro-batch " +
+         std::to_string(microBatch) + (rows.empty() ? "" : " (" + rows + ")");
 }
 
 /// Of the parameters whose gradient is not finite the first. Collective.

@@ -1,6 +1,6 @@
 // The op that is looked for reads finite values and writes others: what reads
-// those is a consequence. Collectives bring what other ranks have made, and are
-// none.
+// those is a consequence. A collective may bring what another rank has made, so
+// that it is to blame only where no rank has an op that computes such values.
 
 #include "runtime/train/NonFinite.h"
 
@@ -52,19 +52,19 @@ bool isOfModel(const plan::Function& function) {
 } // namespace
 
 void NonFiniteSearch::clearResults(const exec::Executor& executor) const {
-  for (const plan::Function& function : plan.functions) {
-    if (!isOfModel(function))
-      continue;
-    for (const plan::Op& op : function.ops) {
-      if (kernels::isCollective(op.kind))
-        continue;
-      for (int number : op.outputs)
-        for (int slot = 0;
-             number >= 0 && slot < plan.buffers[size_t(number)].slots; ++slot) {
-          const exec::Tensor result = executor.tensor(number, slot);
-          std::memset(result.data, 0, size_t(result.bytes()));
-        }
-    }
+  for (const plan::Function& function : plan.functions)
+    if (isOfModel(function))
+      for (const plan::Op& op : function.ops)
+        for (int number : op.outputs)
+          clear(executor, number);
+}
+
+void NonFiniteSearch::clear(const exec::Executor& executor, int number) const {
+  if (number < 0)
+    return;
+  for (int slot = 0; slot < plan.buffers[size_t(number)].slots; ++slot) {
+    const exec::Tensor result = executor.tensor(number, slot);
+    std::memset(result.data, 0, size_t(result.bytes()));
   }
 }
 
@@ -76,23 +76,22 @@ NonFiniteSearch::badParameter(const exec::Executor& executor) const {
   return {};
 }
 
-std::string NonFiniteSearch::opText() const {
-  return "`" + found->name + "` (" + plan::opName(found->kind) + ") of `" +
-         plan.functions[size_t(where.function)].name + "`";
+std::string NonFiniteSearch::text(const Origin& origin) const {
+  return "`" + origin.op->name + "` (" + plan::opName(origin.op->kind) +
+         ") of `" + plan.functions[size_t(origin.step.function)].name + "`";
 }
 
-void NonFiniteSearch::beginsOp(const plan::Op& op,
-                               std::span<const exec::Tensor> inputs) {
-  if (!found)
-    hadFiniteInputs = !kernels::isCollective(op.kind) && areFinite(inputs);
+void NonFiniteSearch::beginsOp(const plan::Op&,
+                               std::span<const exec::Tensor> inputs,
+                               std::span<const exec::Tensor> outputs) {
+  wasFinite = areFinite(inputs) && areFinite(outputs);
 }
 
 void NonFiniteSearch::endsOp(const plan::Op& op,
                              std::span<const exec::Tensor> outputs) {
-  if (found || !hadFiniteInputs || areFinite(outputs))
-    return;
-  found = &op;
-  where = current;
+  Origin& origin = kernels::isCollective(op.kind) ? commonOrigin : ownOrigin;
+  if (!origin.op && wasFinite && !areFinite(outputs))
+    origin = {&op, current};
 }
 
 } // namespace reciperun::train

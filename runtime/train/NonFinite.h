@@ -27,25 +27,32 @@ public:
   /// empty where all are.
   std::string badParameter(const exec::Executor& executor) const;
 
-  /// Whether an op of this rank has made something that is not finite of
-  /// operands that are.
-  bool hasFound() const { return found != nullptr; }
-  /// That op: "`layers.0.q` (linear) of `forward`".
-  std::string opText() const;
-  int microBatch() const { return where.microBatch; }
+  /// An op of this rank that was the first to make something that is not finite
+  /// of what is.
+  struct Origin {
+    const plan::Op* op = nullptr; // null where there is none
+    plan::Step step;              // that ran its function
+  };
+  /// Of the ops that compute alone; and of the collectives, which may have
+  /// brought it from a rank where such an op has made it.
+  const Origin& computed() const { return ownOrigin; }
+  const Origin& collected() const { return commonOrigin; }
+  /// "`layers.0.q` (linear) of `forward`".
+  std::string text(const Origin& origin) const;
 
   void beginsStep(const plan::Step& step) override { current = step; }
-  void beginsOp(const plan::Op& op,
-                std::span<const exec::Tensor> inputs) override;
+  void beginsOp(const plan::Op& op, std::span<const exec::Tensor> inputs,
+                std::span<const exec::Tensor> outputs) override;
   void endsOp(const plan::Op& op,
               std::span<const exec::Tensor> outputs) override;
 
 private:
+  void clear(const exec::Executor& executor, int number) const;
+
   const plan::Plan& plan;
   plan::Step current;
-  bool hadFiniteInputs = true;
-  const plan::Op* found = nullptr;
-  plan::Step where;
+  bool wasFinite = true; // what the op reads, and what it adds to
+  Origin ownOrigin, commonOrigin;
 };
 
 } // namespace reciperun::train

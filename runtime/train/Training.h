@@ -22,6 +22,7 @@
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
+#include "runtime/train/NonFinite.h"
 #include "runtime/train/Phases.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/Saving.h"
@@ -105,6 +106,9 @@ private:
   void tellNews();
   Expected<std::string> complaintOf(const StepRecord& record);
   Expected<std::string> causeOf(int64_t step);
+  std::string originText(const NonFiniteSearch& search,
+                         const NonFiniteSearch::Origin& origin,
+                         int64_t step) const;
   Expected<std::string> badGradient();
   std::string spikeText(const StepRecord& record) const;
   Status giveUp(const std::string& complaint);
