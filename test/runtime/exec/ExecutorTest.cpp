@@ -119,6 +119,79 @@ TEST_F(ExecutorTest, aFailureNamesOpFunctionAndRank) {
   EXPECT_EQ(executor->run(schedule, noData).message(), "no data");
 }
 
+/// A job of two ranks, of which the other one sends what this one does, when
+/// it is waited for.
+class Echo : public comm::LocalCommunicator {
+public:
+  Expected<int> beginAllGather(int, const Tensor& in,
+                               const Tensor& out) override {
+    pending = [=] {
+      std::copy_n(in.as<float>(), in.elements(), out.as<float>());
+      std::copy_n(in.as<float>(), in.elements(),
+                  out.as<float>() + in.elements());
+    };
+    return 7;
+  }
+  Expected<int> beginExchange(int, const Tensor& in,
+                              const Tensor& out) override {
+    Tensor half = in;
+    half.shape = halfShape;
+    return beginAllGather(0, half, out);
+  }
+  Status finish(int message) override {
+    EXPECT_EQ(message, 7);
+    pending();
+    return Status::ok();
+  }
+
+  std::vector<int64_t> halfShape;
+
+private:
+  std::function<void()> pending;
+};
+
+TEST_F(ExecutorTest, aCollectiveEndsWhereItIsDone) {
+  int part = plan::addBuffer(plan, "part", DType::f32, {2});
+  int whole = plan::addBuffer(plan, "whole", DType::f32, {4});
+  int terms = plan::addBuffer(plan, "terms", DType::f32, {4});
+  int sum = plan::addBuffer(plan, "sum", DType::f32, {2});
+  auto half = [&](OpKind kind, std::vector<int> in, int out) {
+    plan::Op op = plan::makeOp(kind, "half", std::move(in), {out});
+    op.group = 0;
+    return op;
+  };
+  plan::Op gather = half(OpKind::AllGatherStart, {part}, whole);
+  plan::Op gathered = half(OpKind::AllGatherDone, {whole, part}, whole);
+  plan.functions = {{"gather", {gather, gathered}},
+                    {"scatter",
+                     {half(OpKind::ReduceScatterStart, {whole}, terms),
+                      half(OpKind::ReduceScatterDone, {terms, whole}, sum)}},
+                    {"twice", {gather, gather}},
+                    {"never", {gathered, gathered}}};
+  plan.schedules = {
+      {"train", {load(0), call(0, 0), call(1, 0), call(2, 0), call(3, 0)}}};
+  plan.mesh.axes = {{"dp", 2}};
+  plan.mesh.groups = {{"dp", {"dp"}}};
+  plan.mesh.ranks = 2;
+  make();
+  Echo echo;
+  echo.halfShape = {2};
+  auto made = Executor::make(plan, arena, echo, context);
+  ASSERT_TRUE(made);
+  float* values = made->tensor(part).as<float>();
+  values[0] = 1;
+  values[1] = 2;
+  ASSERT_TRUE(made->run(0));
+  EXPECT_EQ(made->tensor(whole).as<float>()[3], 2);
+  ASSERT_TRUE(made->run(1));
+  EXPECT_EQ(made->tensor(sum).as<float>()[0], 2);
+  EXPECT_EQ(made->tensor(sum).as<float>()[1], 4);
+  EXPECT_NE(made->run(2).message().find("is being filled already"),
+            std::string::npos);
+  EXPECT_NE(made->run(3).message().find("nothing has begun to fill"),
+            std::string::npos);
+}
+
 TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
   plan.compute = DType::bf16;
   int value = plan::addBuffer(plan, "w", DType::bf16, {4, 32});

@@ -316,6 +316,44 @@ TEST(Validate, parametersAndRegions) {
   EXPECT_REFUSED(p.regions[0].momentV = p.regions[0].param, "instead of 12");
 }
 
+TEST(Validate, regionsInParts) {
+  auto divide = [](Plan& p) { p.regions[0].param = p.holdings[0].value = -1; };
+  EXPECT_EQ(refusal(divide), "");
+  EXPECT_REFUSED(p.holdings[0].value = -1, "the value of parameter");
+  EXPECT_REFUSED(p.regions[0].param = -1, "does not hold `layer.weight`");
+  EXPECT_REFUSED(p.regions[0].part = -1, "the rank's values of region");
+  EXPECT_REFUSED(p.regions[0].starts.clear(), "1 parameters and 0 places");
+  EXPECT_REFUSED(p.regions[0].starts = {1}, "does not hold `layer.weight`");
+  EXPECT_REFUSED((divide(p), p.regions[0].starts = {-1}), "does not hold");
+}
+
+TEST(Validate, halvesOfCollectives) {
+  auto refusalOf = [](std::vector<Op> ops, DType type, int64_t elements) {
+    return refusal([&](Plan& p) {
+      int first = int(p.buffers.size());
+      addBuffer(p, "part", DType::f32, {8});
+      addBuffer(p, "whole", type, {elements});
+      for (Op& op : ops) {
+        for (auto* list : {&op.inputs, &op.outputs})
+          for (int& number : *list)
+            number += first;
+        op.group = 0;
+      }
+      p.functions[0].ops = std::move(ops);
+    });
+  };
+  std::vector<Op> gather = {makeOp(OpKind::AllGatherStart, "start", {0}, {1}),
+                            makeOp(OpKind::AllGatherDone, "done", {1, 0}, {1})};
+  std::vector<Op> scatter = {
+      makeOp(OpKind::ReduceScatterStart, "start", {1}, {1}),
+      makeOp(OpKind::ReduceScatterDone, "done", {1, 1}, {0})};
+  for (const std::vector<Op>& ops : {gather, scatter}) {
+    EXPECT_EQ(refusalOf(ops, DType::f32, 16), "");
+    EXPECT_NE(refusalOf(ops, DType::f32, 24), "");
+    EXPECT_NE(refusalOf(ops, DType::bf16, 16), "");
+  }
+}
+
 TEST(Validate, checkpoints) {
   EXPECT_REFUSED(p.checkpoint.every = -1, "numbers of checkpoints");
   EXPECT_REFUSED(p.checkpoint.everySeconds = -0.5, "numbers of checkpoints");
