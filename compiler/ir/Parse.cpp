@@ -1,6 +1,5 @@
-// Reads a module's text by recursive descent, without a separate lexer: at
-// each place the form allows few words, and a name ends where a character
-// follows that names do not hold.
+// Reads a module's text by recursive descent: at each place the form allows few
+// words.
 //
 // Values are made where they are declared (inputs, state, gradients,
 // parameters) or first defined (results of ops). Names of values that stand
@@ -8,17 +7,17 @@
 
 #include "compiler/ir/Parse.h"
 
-#include <cctype>
-#include <charconv>
+#include "compiler/ir/TextReader.h"
+
 #include <unordered_map>
 
 namespace recipec::ir {
 
 namespace {
 
-class Parser {
+class Parser : TextReader {
 public:
-  explicit Parser(std::string_view text) : text(text) {}
+  explicit Parser(std::string_view text) : TextReader(text) {}
 
   std::optional<Module> run(std::string& error) {
     header();
@@ -27,141 +26,13 @@ public:
     resolveBindings();
     resolveLora();
     if (!ok()) {
-      error = failure;
+      error = problem();
       return std::nullopt;
     }
     return std::move(module);
   }
 
 private:
-  // ---- characters and words
-
-  bool ok() const { return failure.empty(); }
-
-  void fail(std::string expected) {
-    if (!ok())
-      return;
-    int line = 1;
-    for (char c : text.substr(0, place))
-      line += c == '\n';
-    std::string_view rest = text.substr(place);
-    failure = "line " + std::to_string(line) + ": expected " + expected +
-              ", found `" + std::string(rest.substr(0, rest.find('\n'))) + "`";
-    place = text.size();
-  }
-
-  void skipSpace() {
-    while (place < text.size() &&
-           std::isspace(static_cast<unsigned char>(text[place])))
-      ++place;
-  }
-
-  bool atEnd() {
-    skipSpace();
-    return place == text.size();
-  }
-
-  char peek() {
-    skipSpace();
-    return place < text.size() ? text[place] : '\0';
-  }
-
-  bool take(char c) {
-    if (peek() != c)
-      return false;
-    ++place;
-    return true;
-  }
-
-  void expect(char c) {
-    if (!take(c))
-      fail("`" + std::string(1, c) + "`");
-  }
-
-  static bool isNameCharacter(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-  }
-
-  std::string_view peekWord() {
-    skipSpace();
-    size_t end = place;
-    while (end < text.size() && isNameCharacter(text[end]))
-      ++end;
-    return text.substr(place, end - place);
-  }
-
-  bool takeWord(std::string_view word) {
-    if (peekWord() != word)
-      return false;
-    place += word.size();
-    return true;
-  }
-
-  void expectWord(std::string_view word) {
-    if (!takeWord(word))
-      fail("`" + std::string(word) + "`");
-  }
-
-  std::string word() {
-    std::string_view found = peekWord();
-    if (found.empty())
-      fail("a name");
-    place += found.size();
-    return std::string(found);
-  }
-
-  std::string name() { return peek() == '"' ? quoted() : word(); }
-
-  std::string quoted() {
-    std::string result;
-    expect('"');
-    while (ok() && place < text.size() && text[place] != '"') {
-      char c = text[place++];
-      if (c != '\\') {
-        result += c;
-        continue;
-      }
-      if (place >= text.size())
-        break;
-      c = text[place++];
-      if (c == 'x' && place + 2 <= text.size()) {
-        unsigned code = 0;
-        std::from_chars(&text[place], &text[place] + 2, code, 16);
-        place += 2;
-        c = char(code);
-      }
-      result += c;
-    }
-    if (place >= text.size() || text[place] != '"')
-      fail("the end of a string");
-    else
-      ++place;
-    return result;
-  }
-
-  std::string_view numberText() {
-    skipSpace();
-    size_t end = place;
-    while (end < text.size() &&
-           (isNameCharacter(text[end]) || text[end] == '-' || text[end] == '+'))
-      ++end;
-    return text.substr(place, end - place);
-  }
-
-  template <class Number> Number number() {
-    std::string_view found = numberText();
-    Number value = 0;
-    auto [end, code] =
-        std::from_chars(found.data(), found.data() + found.size(), value);
-    if (code != std::errc() || end != found.data() + found.size())
-      fail("a number");
-    else
-      place += found.size();
-    return value;
-  }
-
-  int64_t integer() { return number<int64_t>(); }
-
   // ---- references and types
 
   AxisId axis() {
@@ -611,9 +482,6 @@ private:
     std::string a, b;
   };
 
-  std::string_view text;
-  size_t place = 0;
-  std::string failure;
   Module module;
   std::unordered_map<std::string, DimId> dims;
   std::unordered_map<std::string, ValueId> values;
