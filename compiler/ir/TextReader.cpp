@@ -78,6 +78,10 @@ std::string TextReader::word() {
   return std::string(found);
 }
 
+std::string TextReader::name() {
+  return peek() == '"' ? quoted() : word();
+}
+
 std::string TextReader::quoted() {
   std::string result;
   expect('"');
