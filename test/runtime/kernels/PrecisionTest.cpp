@@ -106,7 +106,8 @@ TEST(Precision, RmsNormBackward) {
 
 /// An op adds to a gradient in bf16 what it adds to one in f32, rounded once.
 void checkNarrowGradient(OpKind kind, std::vector<Array> inputs, size_t output,
-                         std::vector<int64_t> shape) {
+                         std::vector<int64_t> shape,
+                         Array* workspace = nullptr) {
   Array narrow = some(shape, 9), wide = narrow.cast(DType::f32);
   Array other(DType::bf16, inputs[0].shape()); // dx of a norm
   std::vector<Array*> in;
@@ -115,7 +116,7 @@ void checkNarrowGradient(OpKind kind, std::vector<Array> inputs, size_t output,
   for (Array* gradient : {&narrow, &wide}) {
     std::vector<Array*> out(output, &other);
     out.push_back(gradient);
-    call(kind, in, out);
+    call(kind, in, out, {}, {}, workspace);
   }
   for (int64_t i = 0; i < wide.size(); ++i)
     // Half a unit of bf16; oneDNN may add the terms of the two, of order 10, in
@@ -142,6 +143,13 @@ TEST(Precision, GradientsInBf16) {
       OpKind::RmsNormBackward,
       {some({600, 101}, 1), some({600, 101}, 2), some({101}, 3), rstd}, 1,
       {101});
+  // Two experts of 300 rows, five pieces and more each; the workspace holds
+  // what an op before has left.
+  Array counts = Array::integers({2, 1, 1}, {300, 290});
+  Array workspace = Array::random(DType::f32, {24 * 40}, 5);
+  checkNarrowGradient(OpKind::ExpertLinearWgrad,
+                      {some({2, 300, 40}, 1), some({2, 300, 24}, 2), counts}, 0,
+                      {2, 24, 40}, &workspace);
 }
 
 TEST(Precision, Rope) {

@@ -139,9 +139,10 @@ TEST(Validate, gradientsMayBeAsNarrowAsTheirOperands) {
 }
 
 TEST(Validate, narrowGradientsOfExpertsHaveAWorkspace) {
-  EXPECT_NE(refusalOfOp(OpKind::ExpertLinearWgrad, {0, 1}, {2},
+  EXPECT_NE(refusalOfOp(OpKind::ExpertLinearWgrad, {0, 1, 2}, {3},
                         {operand(DType::bf16, {2, 8, 4}),
                          operand(DType::bf16, {2, 8, 6}),
+                         operand(DType::i32, {2, 1, 1}),
                          operand(DType::bf16, {2, 6, 4})})
                 .find("needs a workspace"),
             std::string::npos);
