@@ -313,6 +313,7 @@ void Emitter::hostBuffers(plan::Stage& made) const {
   made.outputs.loss = bound("loss");
   made.outputs.normSquared = bound("norm_squared");
   made.outputs.dropped = bound("dropped");
+  made.outputs.overflow = bound("overflow");
 }
 
 void Emitter::buckets() {

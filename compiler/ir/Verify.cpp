@@ -233,6 +233,8 @@ private:
       return elementwise(op);
     case OpKind::Route:
     case OpKind::BalanceExperts:
+    case OpKind::PackRows:
+    case OpKind::UnpackRows:
     case OpKind::RouteBackward:
     case OpKind::Dispatch:
     case OpKind::DispatchBackward:

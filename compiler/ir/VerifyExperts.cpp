@@ -31,6 +31,16 @@ public:
       experts(op.operands[0], op.results[0], op.results[1]);
       counted(op.results[0], op.results[2]);
       break;
+    case OpKind::PackRows:
+      packed(op.operands[0], op.results[0]);
+      counted(op.operands[0], op.operands[1]);
+      if (op.results[1] != ValueId::none)
+        counted(op.results[0], op.results[1]);
+      break;
+    case OpKind::UnpackRows:
+      packed(op.results[0], op.operands[0]);
+      counted(op.results[0], op.operands[1]);
+      break;
     case OpKind::DispatchBackward:
       experts(op.results[0], op.operands[0], op.operands[1]);
       break;
@@ -113,6 +123,15 @@ private:
     expect(from.size() > 1 && to.size() == 3 && from[0] == to[0] &&
                from[1].split == to[1].split && to[2].split.empty(),
            "rows and their counts lie on different ranks");
+  }
+
+  /// Rows [groups, places, h] of several blocks, and those of one.
+  void packed(ValueId blocks, ValueId one) {
+    Pieces from = pieces(blocks), to = pieces(one);
+    expect(from.size() == 3 && to.size() == 3 && from[0] == to[0] &&
+               from[1].split == to[1].split && from[2] == to[2] &&
+               partial(blocks) == partial(one),
+           "rows and what is packed of them lie on different ranks");
   }
 
   /// Tokens [b, s, h] lie in rows [groups, places, h] of the same ranks.

@@ -2,7 +2,8 @@
 // 2. When it ends, the load of each router's experts is added up over the ranks
 //    that hold other samples, and its bias moves by it. All ranks that have the
 //    bias do the same.
-// 3. What was dropped is added up over these ranks and over the stages.
+// 3. What had no place is added up over the ranks that counted it, and over the
+//    stages.
 
 #include "compiler/passes/Balance.h"
 
@@ -27,11 +28,13 @@ public:
       for (size_t op = 0; op < program.functions[i].ops.size(); ++op)
         if (program.functions[i].ops[op].kind == OpKind::Route)
           balance(i, op);
-    auto dropped = program.bindings.find("dropped");
-    if (dropped == program.bindings.end())
-      return;
-    zero(dropped->second);
-    dropped->second = complete("dropped", dropped->second);
+    for (const char* role : {"dropped", "overflow"}) {
+      auto sum = program.bindings.find(role);
+      if (sum == program.bindings.end())
+        continue;
+      zero(sum->second);
+      sum->second = complete(role, sum->second);
+    }
   }
 
 private:

@@ -69,7 +69,7 @@ DimId GraphBuilder::ownDim(const recipe::Dim& dim) {
   std::string name = dim.name;
   if (name == "batch" || name == "sequence" || name == placesDim ||
       name == scoresDim || name == groupsDim || name == blocksDim ||
-      name == membersDim)
+      name == membersDim || name == packedDim)
     name = "model." + name;
   return ir::addDim(module, name, dim.size, dim.origin.range);
 }
@@ -155,7 +155,14 @@ void GraphBuilder::build(const recipe::Call& call) {
     layRows(call, op);
   followRows(op);
   tensorOf(call.result) = op.results[0];
-  module.functions[0].ops.push_back(std::move(op));
+  module.functions[0].ops.push_back(op);
+  if (op.kind == OpKind::Dispatch)
+    packRows(call, op);
+  if (hasBias(call))
+    addBias(call, op,
+            op.kind == OpKind::Linear
+                ? module[op.operands[1]].dims.size() - contracted
+                : 1);
 }
 
 void GraphBuilder::buildParameter(const recipe::Call& call) {

@@ -11,6 +11,7 @@
 #include "compiler/recipe/Format.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace recipec::passes {
 
@@ -176,6 +177,63 @@ void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
   rowsOf[op.results[0]] = choices;
 }
 
+void GraphBuilder::packRows(const recipe::Call& call, const ir::Op& dispatch) {
+  const recipe::Value& bound = recipe.at("memory.expert_rows");
+  Routing& routing = routings.at(dispatch.operands[1]);
+  const std::vector<DimId> sent = module[dispatch.results[0]].dims;
+  const std::vector<DimId> counts = module[routing.counts].dims;
+  // What the ranks of `ep` and `etp` send comes together on a rank.
+  int64_t holders = std::max<int64_t>(1, module[counts[1]].size /
+                                             (ranks("ep") * ranks("etp")));
+  int64_t whole = module[sent[1]].size;
+  double even = routing.used * double(whole);
+  double rows = bound.isNone() ? double(whole) : std::ceil(real(bound) * even);
+  // Every rank has as many.
+  int64_t places = int64_t(std::ceil(rows / double(holders))) * holders;
+  if (places >= whole)
+    return;
+  ir::Op op{};
+  op.kind = OpKind::PackRows;
+  op.layer = call.layer;
+  op.range = call.range;
+  op.name = names.make(dispatch.name + ".packed");
+  op.operands = {dispatch.results[0], routing.counts};
+  addResult(op, op.name);
+  addResult(op, names.make(dispatch.name + ".packed_counts"));
+  op.results.push_back(boundSum("overflow", {ir::constantDim(module, 2)}));
+  module[op.results[0]].dims = {
+      sent[0], ir::addDim(module, packedDim, places, bound.origin.range),
+      sent[2]};
+  module[op.results[1]].dims = {
+      counts[0], ir::addDim(module, blocksDim, holders), counts[2]};
+  module[op.results[1]].type = ir::DType::i32;
+  routing.sent = routing.counts;
+  routing.places = sent[1];
+  routing.counts = op.results[1];
+  routing.used = std::min(1.0, even / double(places));
+  followRows(op);
+  tensorOf(call.result) = op.results[0];
+  module.functions[0].ops.push_back(std::move(op));
+}
+
+void GraphBuilder::unpackRows(const Routing& routing, ir::Op& combine) {
+  if (routing.sent == ValueId::none)
+    return;
+  ValueId packed = combine.operands[0];
+  ir::Op op{};
+  op.kind = OpKind::UnpackRows;
+  op.layer = combine.layer;
+  op.range = combine.range;
+  op.name = names.make(module[packed].name + ".unpacked");
+  op.operands = {packed, routing.sent};
+  addResult(op, op.name);
+  std::vector<DimId> dims = module[packed].dims;
+  dims[1] = routing.places;
+  module[op.results[0]].dims = std::move(dims);
+  combine.operands[0] = op.results[0];
+  module.functions[0].ops.push_back(std::move(op));
+}
+
 void GraphBuilder::followRows(const ir::Op& op) {
   if (op.kind == OpKind::Combine)
     return;
@@ -259,6 +317,7 @@ bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
                       module[sent->choices].name + "`");
     return false;
   }
+  unpackRows(routing, op);
   bool isWeighted = std::get<bool>(at(call, "weighted").data);
   op.operands = {op.operands[0], routing.rows,
                  isWeighted ? routing.gates : ValueId::none};

@@ -158,18 +158,26 @@ private:
     checkOverflow(call);
   }
 
-  /// Tokens beyond an expert's capacity are dropped, or there is none.
+  /// Tokens beyond a bound are dropped, or there is none.
   void checkOverflow(const recipe::Call& call) {
     const Value *capacity = call.find("capacity"),
                 *overflow = call.find("overflow");
-    if (!capacity || !overflow || capacity->isNone() ||
-        isText(*overflow, "drop"))
+    if (!capacity || !overflow || isText(*overflow, "drop"))
       return;
-    reportOnce(call,
-               "`" + call.op + "` with `capacity` = " + describe(*capacity) +
-                   " and `overflow` = " + describe(*overflow),
-               "write `overflow = \"drop\"`, or `capacity = none`, which has "
-               "places for all tokens");
+    const Value& rows = recipe.at("memory.expert_rows");
+    std::string rule = " and `overflow` = " + describe(*overflow);
+    if (!capacity->isNone())
+      reportOnce(call,
+                 "`" + call.op + "` with `capacity` = " + describe(*capacity) +
+                     rule,
+                 "write `overflow = \"drop\"`, or `capacity = none`, which has "
+                 "places for all tokens");
+    else if (!rows.isNone())
+      reportOnce(call,
+                 "`" + call.op +
+                     "` with `memory.expert_rows` = " + describe(rows) + rule,
+                 "write `overflow = \"drop\"`, or `expert_rows = none`, which "
+                 "has places for all rows");
   }
 
   void checkFeature(const recipe::Call& call, const Feature& feature) {

@@ -66,6 +66,7 @@ inline ir::Op opFor(const ir::Op& source, ir::OpKind kind,
 /// and not `none`, but for `route`, whose choices have none.
 void differentiateRoute(Cotangents& rules, const ir::Op& op);
 void differentiateDispatch(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiatePacking(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
 void differentiateCombine(Cotangents& rules, const ir::Op& op, ir::ValueId dy);

@@ -233,6 +233,9 @@ private:
       return repeat(op, dy);
     case OpKind::Dispatch:
       return differentiateDispatch(*this, op, dy);
+    case OpKind::PackRows:
+    case OpKind::UnpackRows:
+      return differentiatePacking(*this, op, dy);
     case OpKind::ExpertLinear:
       return differentiateExpertLinear(*this, op, dy);
     case OpKind::Combine:

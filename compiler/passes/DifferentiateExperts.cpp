@@ -83,6 +83,19 @@ void differentiateCombine(Cotangents& rules, const Op& op, ValueId dy) {
   differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1], dy);
 }
 
+/// Packing and unpacking are each other's transposes.
+void differentiatePacking(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], counts = rules.read(op.operands[1]);
+  ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial);
+  bool isPack = op.kind == OpKind::PackRows;
+  std::vector<ValueId> results = {dx};
+  if (!isPack)
+    results.resize(3, ValueId::none);
+  rules.emit(opFor(op, isPack ? OpKind::UnpackRows : OpKind::PackRows,
+                   {dy, counts}, std::move(results)));
+  rules.push(x, dx, op);
+}
+
 /// x [groups, places, from...], w [experts, to..., from...].
 void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], w = op.operands[1];

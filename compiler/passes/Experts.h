@@ -19,6 +19,7 @@ namespace recipec::passes {
 inline constexpr std::string_view groupsDim = "expert_groups";
 inline constexpr std::string_view placesDim = "expert_places";
 inline constexpr std::string_view blocksDim = "expert_blocks";
+inline constexpr std::string_view packedDim = "expert_rows";
 inline constexpr std::string_view membersDim = "expert_members";
 inline constexpr std::string_view scoresDim = "expert_scores";
 
@@ -28,6 +29,9 @@ struct Routing {
   ir::ValueId gates = ir::ValueId::none;
   ir::ValueId rows = ir::ValueId::none; // none before a dispatch
   ir::ValueId counts = ir::ValueId::none;
+  ir::ValueId sent = ir::ValueId::none; // counts behind the dispatch, where
+                                        // rows are packed behind it
+  ir::DimId places = ir::DimId::none;
   ir::DimId experts = ir::DimId::none;
   int64_t choicesPerToken = 0;
   int64_t limit = 0; // tokens of a sequence that an expert takes at most

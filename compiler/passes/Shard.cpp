@@ -317,6 +317,12 @@ private:
     case OpKind::Dispatch:
       dispatch(op);
       break;
+    case OpKind::PackRows:
+      packRows(op);
+      break;
+    case OpKind::UnpackRows:
+      unpackRows(op);
+      break;
     case OpKind::ExpertLinear:
       expertLinear(op);
       break;
@@ -520,6 +526,27 @@ private:
     for (ir::DimId dim : {module[op.results[0]].dims[1], counts[1]})
       axes.everywhere[size_t(dim)] =
           parts - (groups | ir::axesOf(module, "etp"));
+  }
+
+  /// Rows are packed where they are computed with.
+  void packRows(Op& op) {
+    std::vector<AxisSet> rows = layoutOf(op.operands[0]);
+    std::vector<AxisSet> counts = layoutOf(op.operands[1]);
+    axes.everywhere[size_t(module[op.results[0]].dims[1])] = rows[1];
+    axes.everywhere[size_t(module[op.results[1]].dims[1])] = rows[1];
+    require(op, 0, rows);
+    require(op, 1, counts);
+    set(op.results[2], {{}}, rows[0] | rows[1]);
+    set(op.results[0], std::move(rows));
+    set(op.results[1], std::move(counts));
+  }
+
+  void unpackRows(Op& op) {
+    std::vector<AxisSet> rows = layoutOf(op.results[0]);
+    AxisSet sums = shardingOf(forms[size_t(op.operands[0])].front()).partial;
+    require(op, 0, rows, sums);
+    require(op, 1, layoutOf(op.operands[1]));
+    set(op.results[0], std::move(rows), sums);
   }
 
   /// x [groups, places, from...], w [experts, to..., from...].

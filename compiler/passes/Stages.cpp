@@ -254,7 +254,7 @@ private:
     ir::Module& module = stages[size_t(stage)];
     for (const auto& [role, value] : whole.bindings) {
       bool isUsed = ofStage[size_t(stage)].values.contains(value);
-      bool isSum = role == "loss" || role == "dropped";
+      bool isSum = role == "loss" || role == "dropped" || role == "overflow";
       if (!isUsed && !isSum)
         continue;
       module.bindings[role] = ownedBy(value, stage);

@@ -27,6 +27,23 @@ public:
 
   int64_t rows() const { return groups * blocks * height; }
   int64_t experts() const { return groups * members; }
+  int64_t blocksOfGroup() const { return blocks; }
+
+  struct Run {
+    int64_t first, count;
+  };
+
+  /// The rows of an expert in a block of its group. Bounded by the block, as
+  /// counts are read from a buffer.
+  Run runOf(int64_t expert, int64_t block) const {
+    const int64_t group = expert / members, member = expert % members;
+    const int32_t* own = counts + (group * blocks + block) * members;
+    int64_t before = 0;
+    for (int64_t e = 0; e < member; ++e)
+      before = std::min<int64_t>(height, before + std::max(0, own[e]));
+    const int64_t count = std::clamp<int64_t>(own[member], 0, height - before);
+    return {(group * blocks + block) * height + before, count};
+  }
 
   /// Calls body(expert, first row, rows) -> Status for each piece, expert by
   /// expert.
@@ -62,21 +79,6 @@ private:
   /// Enough rows for a product to be bound by arithmetic: a weight that is read
   /// once is used as often.
   static constexpr int64_t tallest = 64;
-
-  struct Run {
-    int64_t first, count;
-  };
-
-  /// Bounded by the block, as counts are read from a buffer.
-  Run runOf(int64_t expert, int64_t block) const {
-    const int64_t group = expert / members, member = expert % members;
-    const int32_t* own = counts + (group * blocks + block) * members;
-    int64_t before = 0;
-    for (int64_t e = 0; e < member; ++e)
-      before = std::min(height, before + std::max(0, own[e]));
-    const int64_t count = std::clamp<int64_t>(own[member], 0, height - before);
-    return {(group * blocks + block) * height + before, count};
-  }
 
   int64_t groups, blocks, members;
   int64_t height; // rows of a block

@@ -114,6 +114,7 @@ void fields(V& v, typename V::template Ref<Outputs> outputs) {
   v.optional("loss", outputs.loss, -1);
   v.optional("norm_squared", outputs.normSquared, -1);
   v.optional("dropped", outputs.dropped, -1);
+  v.optional("overflow", outputs.overflow, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {

@@ -430,7 +430,8 @@ private:
     RECIPERUN_TRY(holdsIf("output `loss`", out.loss, {DType::f64}, 1));
     RECIPERUN_TRY(
         holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1));
-    return holdsIf("output `dropped`", out.dropped, {DType::f64}, 2);
+    RECIPERUN_TRY(holdsIf("output `dropped`", out.dropped, {DType::f64}, 2));
+    return holdsIf("output `overflow`", out.overflow, {DType::f64}, 2);
   }
 
   Status bucketStep(const Bucket& bucket) const {

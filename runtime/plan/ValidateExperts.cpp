@@ -102,6 +102,23 @@ bool checkDispatch(OpCheck& c) {
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
+/// Rows `x` [g,p,h] of the blocks of `counts`, and `y` [g,q,h] of one block.
+bool checkPacked(OpCheck& c, const Buffer& x, const Buffer& y,
+                 const Buffer& counts) {
+  return c.rank(x, 3) && c.rank(y, 3) && c.is(x, real) && c.is(y, {x.dtype}) &&
+         c.shaped(y, {x.shape[0], y.shape[1], x.shape[2]}) &&
+         (x.shape[2] > 0 || c.fail("has rows without a width")) &&
+         checkCounts(c, counts, x);
+}
+
+bool checkPack(OpCheck& c) {
+  return c.arity(2, 3, 2) && checkPacked(c, c.in(0), c.out(0), c.in(1)) &&
+         (!c.hasOut(1) ||
+          (c.is(c.out(1), {DType::i32}) &&
+           c.shaped(c.out(1), {c.in(1).shape[0], 1, c.in(1).shape[2]}))) &&
+         isAbsentOrSum(c, 2, 2);
+}
+
 bool checkCombine(OpCheck& c) {
   return c.arity(3, 1, 0, {2}) && checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
@@ -154,6 +171,10 @@ bool checkExpertsOp(OpCheck& c) {
     return checkBalance(c);
   case OpKind::Dispatch:
     return checkDispatch(c);
+  case OpKind::PackRows:
+    return checkPack(c);
+  case OpKind::UnpackRows:
+    return c.arity(2, 1) && checkPacked(c, c.out(0), c.in(0), c.in(1));
   case OpKind::DispatchBackward:
     return checkExpertsBackward(c, true);
   case OpKind::Combine:

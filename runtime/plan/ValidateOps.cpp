@@ -390,6 +390,8 @@ bool checkKind(OpCheck& c) {
            c.counts(c.out(0), elementCount(c.in(0).shape));
   case OpKind::Route:
   case OpKind::BalanceExperts:
+  case OpKind::PackRows:
+  case OpKind::UnpackRows:
   case OpKind::RouteBackward:
   case OpKind::Dispatch:
   case OpKind::DispatchBackward:

@@ -117,6 +117,8 @@ Status MetricsFile::write(const StepRecord& record) {
   object["device_bytes"] = record.deviceBytes;
   if (record.droppedShare)
     object["dropped_share"] = *record.droppedShare;
+  if (record.overflowShare)
+    object["overflow_share"] = *record.overflowShare;
   if (record.validLoss)
     object["valid_loss"] = *record.validLoss;
   nlohmann::ordered_json& seconds = object["seconds"];

@@ -35,6 +35,8 @@ struct StepRecord {
   /// Of the choices of experts, those that had no place; nothing where the plan
   /// has one for each.
   std::optional<double> droppedShare;
+  /// The same of the rows that ranks were sent for their experts.
+  std::optional<double> overflowShare;
   std::optional<double> validLoss;
   /// By group of parameters, where the plan logs them.
   std::vector<GradientNorms::Norm> gradNorms;

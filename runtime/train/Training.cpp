@@ -147,6 +147,9 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   if (exec::Tensor dropped = executor->tensor(plan.outputs.dropped);
       dropped.present())
     record.droppedShare = dropped.as<double>()[1] / dropped.as<double>()[0];
+  if (exec::Tensor overflow = executor->tensor(plan.outputs.overflow);
+      overflow.present())
+    record.overflowShare = overflow.as<double>()[1] / overflow.as<double>()[0];
   if (norms) {
     auto measured = norms->measure(*executor, communicator);
     RECIPERUN_TRY(measured);

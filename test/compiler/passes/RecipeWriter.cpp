@@ -32,6 +32,7 @@ RecipeWriter::RecipeWriter() {
   set("data.sequence", int64_t(8));
   set("train.seed", int64_t(7));
   set("adapter", recipe::None{});
+  set("memory.expert_rows", recipe::None{});
   degrees(1, 1, false);
 }
 

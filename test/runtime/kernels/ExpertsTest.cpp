@@ -3,6 +3,8 @@
 
 #include "test/runtime/kernels/Harness.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace reciperun::kernels {
@@ -128,6 +130,36 @@ TEST(Experts, GradientOfCombine) {
                 tolerance);
     }
   }
+}
+
+TEST(Experts, PackingTakesRowsExpertByExpertAndBringsThemBack) {
+  // Two blocks of 4 rows of two experts; 5 of the 6 rows have a place.
+  Array x = real({1, 8, 2}, 1),
+        counts = Array::integers({1, 2, 2}, {1, 2, 2, 1});
+  Array y(DType::f64, {1, 5, 2}), packed(DType::i32, {1, 1, 2});
+  Array overflow(DType::f64, {2}), back = real({1, 8, 2}, 2);
+  call(OpKind::PackRows, {&x, &counts}, {&y, &packed, &overflow});
+  call(OpKind::UnpackRows, {&y, &counts}, {&back});
+  EXPECT_EQ(packed.get(0), 3);
+  EXPECT_EQ(packed.get(1), 2);
+  EXPECT_EQ(overflow.get(0), 6);
+  EXPECT_EQ(overflow.get(1), 1);
+  const int64_t from[] = {0, 4, 5, 1, 2};
+  for (int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(y.get(2 * i + 1), x.get(2 * from[i] + 1));
+  for (int64_t row = 0; row < 8; ++row) {
+    const bool isKept = std::find(from, from + 5, row) != from + 5;
+    EXPECT_EQ(back.get(2 * row), isKept ? x.get(2 * row) : 0);
+  }
+}
+
+TEST(Experts, PackingFillsPlacesThatAreNotTaken) {
+  Array x = real({1, 8, 2}, 1),
+        counts = Array::integers({1, 2, 2}, {1, 0, 0, 1});
+  Array y = real({1, 3, 2}, 2);
+  call(OpKind::PackRows, {&x, &counts}, {&y, nullptr, nullptr});
+  EXPECT_EQ(y.get(2), x.get(8));
+  EXPECT_EQ(y.get(4), 0);
 }
 
 /// Two experts whose rows come in two blocks of 80: a tall piece and lower
