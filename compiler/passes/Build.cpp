@@ -158,11 +158,6 @@ void GraphBuilder::build(const recipe::Call& call) {
   module.functions[0].ops.push_back(op);
   if (op.kind == OpKind::Dispatch)
     packRows(call, op);
-  if (hasBias(call))
-    addBias(call, op,
-            op.kind == OpKind::Linear
-                ? module[op.operands[1]].dims.size() - contracted
-                : 1);
 }
 
 void GraphBuilder::buildParameter(const recipe::Call& call) {
