@@ -1,10 +1,11 @@
-// 1. Cut the ops of each function into runs: a run begins where a layer does.
-// 2. Before the first op of a run that reads a parameter of a region, gather
-// the
-//    region into a temporary. The ops read views of it. As none behind the run
+// A region's run are ops one behind the other of which each belongs to one of
+// the layers that use it, or to none.
+//
+// 1. Before the first op of a run that reads a parameter of its region, gather
+//    that into a temporary. The ops read views of it. As none behind the run
 //    does, its memory is free there: the next run, and the backward pass of the
-//    same layer, gather anew.
-// 3. Before the first op of a run that adds to a gradient, zero a temporary for
+//    same layers, gather anew.
+// 2. Before the first op of a run that adds to a gradient, zero a temporary for
 //    those of the region. Behind the run they are complete: sum them over the
 //    ranks, each of which adds its part to what the micro-batches before left.
 
@@ -13,6 +14,9 @@
 #include "compiler/passes/Names.h"
 #include "compiler/passes/StoredTypes.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -35,6 +39,8 @@ public:
   void run() {
     if (members.empty())
       return;
+    for (const ir::Function& function : program.functions)
+      findLayers(function);
     for (ir::Function& function : program.functions)
       run(function);
   }
@@ -57,12 +63,23 @@ private:
     }
   }
 
+  void findLayers(const ir::Function& function) {
+    for (const Op& op : function.ops)
+      for (const auto* list : {&op.operands, &op.results})
+        for (ValueId value : *list)
+          if (auto member = members.find(value);
+              member != members.end() && op.layer >= 0)
+            layersOf[member->second.region].insert(op.layer);
+  }
+
   void run(ir::Function& function) {
     std::vector<Op> ops = std::move(function.ops);
     layer = -1;
     for (Op& op : ops) {
       if (op.layer >= 0 && op.layer != layer) {
-        endRun();
+        endRuns([&](const Whole& whole) {
+          return !layersOf[whole.region].contains(op.layer);
+        });
         layer = op.layer;
       }
       for (auto* list : {&op.operands, &op.results})
@@ -70,7 +87,7 @@ private:
           value = inPlace(value, op);
       out.push_back(std::move(op));
     }
-    endRun();
+    endRuns([](const Whole&) { return true; });
     function.ops = std::exchange(out, {});
   }
 
@@ -92,7 +109,7 @@ private:
     return views[value] = made;
   }
 
-  /// The buffer of a member's region for the rest of the run.
+  /// The buffer of a member's region for the rest of its run.
   ValueId wholeOf(const Member& member, const Op& user) {
     const ir::Region& region = *member.region;
     for (const Whole& whole : wholes)
@@ -125,12 +142,18 @@ private:
     return made;
   }
 
-  void endRun() {
+  template <class Predicate> void endRuns(const Predicate& isOver) {
     for (const Whole& whole : wholes)
-      if (whole.isGradient)
+      if (isOver(whole) && whole.isGradient)
         reduce(*whole.region, whole.value);
-    wholes.clear();
-    views.clear();
+    std::erase_if(views, [&](const auto& view) {
+      return std::any_of(wholes.begin(), wholes.end(), [&](const Whole& whole) {
+        const Member& member = members.at(view.first);
+        return whole.region == member.region &&
+               whole.isGradient == member.isGradient && isOver(whole);
+      });
+    });
+    std::erase_if(wholes, isOver);
   }
 
   void reduce(const ir::Region& region, ValueId gradient) {
@@ -180,7 +203,7 @@ private:
     return out.emplace_back(std::move(op));
   }
 
-  /// A region's temporary in the present run.
+  /// A region's temporary in its present run.
   struct Whole {
     const ir::Region* region;
     bool isGradient;
@@ -191,9 +214,10 @@ private:
   ir::DType reduction; // that gradients are summed in
   Names names;
   std::unordered_map<ValueId, Member> members;
-  int layer = -1; // of the present run, -1 before the first one of a layer
+  std::map<const ir::Region*, std::set<int>> layersOf; // that use a region
+  int layer = -1; // of the ops so far, -1 before the first one of a layer
   std::vector<Whole> wholes;
-  std::unordered_map<ValueId, ValueId> views; // by member, in this run
+  std::unordered_map<ValueId, ValueId> views; // by member, in runs that go on
   std::vector<Op> out;
 };
 

@@ -33,10 +33,6 @@ bool isNone(const Value& value, const Recipe&) {
   return value.isNone();
 }
 
-bool isAuto(const Value& value, const Recipe&) {
-  return value.isAuto();
-}
-
 bool isNotTrue(const Value& value, const Recipe&) {
   const bool* held = std::get_if<bool>(&value.data);
   return !held || !*held;
@@ -76,7 +72,6 @@ constexpr Setting settings[] = {
     {"memory.recompute_modules", isLoweredParts,
      "compute again \"attention\", \"norm\", \"activation\", \"mlp\" or "
      "\"experts\""},
-    {"comm.bucket", isAuto, "leave it out"},
 };
 
 constexpr std::string_view loweredOps[] = {

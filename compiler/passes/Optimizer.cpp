@@ -3,8 +3,10 @@
 // 1. Group trainable parameters by weight decay, by the axes that split them
 //    and by those over which their gradients are partial sums, so that one op
 //    treats a whole group alike (Region). Where ranks keep no more than parts
-//    of gradients or parameters, the groups are buckets: layer by layer, and
-//    what lies in no layer by itself; frozen parameters, too, are then grouped.
+//    of gradients or parameters, the groups are buckets: layer by layer
+//    (LayerGroups.h), and what lies in no layer by itself; frozen parameters,
+//    too, are then grouped. A group of more bytes than `comm.bucket` is several
+//    regions.
 // 2. Lay the members of a region one behind the other, each at a whole number
 //    of cache lines; pad so that the parts of the ranks that share it are equal
 //    and aligned. The state that the optimizer keeps (master copy, moments)
@@ -19,11 +21,14 @@
 
 #include "compiler/passes/Optimizer.h"
 
+#include "compiler/passes/LayerGroups.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
 #include <cassert>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,25 +49,6 @@ int64_t roundUp(int64_t number, int64_t multiple) {
 /// which is the one in the compute type.
 int64_t alignmentElements(const ir::Module& program) {
   return bufferAlignment / ir::byteSize(program.compute);
-}
-
-constexpr int noLayer = -1;
-
-/// The layer whose ops alone read each value of a Program; noLayer for what
-/// several layers, none or nothing read.
-std::vector<int> layersOfReaders(const ir::Module& program) {
-  constexpr int unread = -2;
-  std::vector<int> layers(program.values.size(), unread);
-  for (const ir::Function& function : program.functions)
-    for (const Op& op : function.ops)
-      for (ValueId operand : op.operands) {
-        if (operand == ValueId::none)
-          continue;
-        int& layer = layers[size_t(operand)];
-        layer = layer == unread || layer == op.layer ? op.layer : noLayer;
-      }
-  std::replace(layers.begin(), layers.end(), unread, noLayer);
-  return layers;
 }
 
 /// All axes that have more than one rank.
@@ -98,6 +84,7 @@ private:
   void addOptimizerState(ir::Region& region, const ir::Sharding& part);
   void addMaster(ir::Region& region, const ir::Sharding& part);
   ir::Region& regionOf(const ir::Param& param);
+  bool hasRoom(const ir::Region& region, const ir::Param& param) const;
   std::string regionName(const ir::Param& param) const;
 
   void addScalars();
@@ -127,7 +114,9 @@ private:
   AxisSet instanceAxes;
   bool hasGradientParts = false; // ranks keep no more than these
   bool hasParamParts = false;
-  std::vector<int> layers; // of the readers of each value
+  std::optional<LayerGroups> layers;  // where there are parts
+  std::optional<int64_t> bucketBytes; // of what travels together
+  std::map<std::string, std::vector<size_t>> regionsOfKind;
   std::vector<const ir::Region*> trained;
   std::vector<ValueId> reduced; // their gradients when all have been added up
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
@@ -188,21 +177,33 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
     name += ".stage" + std::to_string(stage);
   if (!hasGradientParts)
     return name;
-  int layer = layers[size_t(param.value)];
-  return name + (layer == noLayer ? "." + param.name
-                                  : ".layer" + std::to_string(layer));
+  int layer = layers->of(param.value);
+  return name + (layer == LayerGroups::none ? "." + param.name
+                                            : ".layer" + std::to_string(layer));
 }
 
+/// The last region of the parameter's kind, or a further one where that has no
+/// room for it.
 ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
   std::string name = regionName(param);
-  for (ir::Region& region : program.regions)
-    if (region.name == name)
-      return region;
+  std::vector<size_t>& all = regionsOfKind[name];
+  if (!all.empty() && hasRoom(program.regions[all.back()], param))
+    return program.regions[all.back()];
   ir::Region region;
-  region.name = std::move(name);
+  region.name =
+      all.empty() ? name : name + "." + std::to_string(all.size() + 1);
   region.shard = shardOf(param);
+  all.push_back(program.regions.size());
   program.regions.push_back(std::move(region));
   return program.regions.back();
+}
+
+bool OptimizerPass::hasRoom(const ir::Region& region,
+                            const ir::Param& param) const {
+  int64_t bytes = ir::localBytes(program, param.value);
+  for (ir::ParamId member : region.params)
+    bytes += ir::localBytes(program, program[member].value);
+  return !bucketBytes || bytes <= *bucketBytes;
 }
 
 void OptimizerPass::groupParameters() {
@@ -490,7 +491,10 @@ void OptimizerPass::run() {
   bool isShared = !(worldAxes - AxisSet(pipeline) - instanceAxes).empty();
   hasParamParts = isShared && shard == "parameters";
   hasGradientParts = hasParamParts || (isShared && shard == "gradients");
-  layers = layersOfReaders(program);
+  if (const recipe::Value& bytes = recipe.at("comm.bucket"); !bytes.isAuto())
+    bucketBytes = recipe.count("comm.bucket");
+  if (hasGradientParts)
+    layers.emplace(program, bucketBytes);
   groupParameters();
   for (const ir::Region& region : program.regions)
     if (region.gradientPart != ValueId::none)
