@@ -482,16 +482,35 @@ private:
       return wrong("it trains and has no loss or no schedule `train`");
     if (!plan.data.train)
       return wrong("it trains and has no training data");
+    RECIPERUN_TRY(source(*plan.data.train));
+    if (plan.data.valid)
+      RECIPERUN_TRY(source(*plan.data.valid));
     if (plan.data.valid && !hasSchedule("evaluate"))
       return wrong("it has validation data and no schedule `evaluate`");
     if (!isCount(train.steps) || !isCount(train.validateEvery) ||
         !isCount(train.logEvery) || train.logEvery < 1 ||
         !(train.epochs >= 0 && train.epochs <= maxSteps))
       return wrong("its numbers of steps are out of range");
+    if (!(train.spike >= 0) || !isCount(train.spikeWindow) ||
+        (train.spike > 0 && train.spikeWindow < 1))
+      return wrong("its measure of spikes is out of range");
+    if (const std::string& groups = train.logNorms;
+        !groups.empty() && groups != "layers" && groups != "parameters")
+      return wrong("it logs norms of the unknown groups `" + groups + "`");
     RECIPERUN_TRY(learningRate(train.learningRate));
     RECIPERUN_TRY(checkpoints());
     if (!product(train.steps, train.globalBatch))
       return wrong("it trains on more than 2^63 sequences");
+    return Status::ok();
+  }
+
+  Status source(const DataSource& source) const {
+    bool hasFiles = source.kind == "text" || source.kind == "token_file";
+    if (hasFiles && source.paths.empty())
+      return wrong("its source of kind `" + source.kind + "` has no files");
+    if (const std::string& type = source.type;
+        !type.empty() && type != "uint16" && type != "uint32")
+      return wrong("its token ids are of the unknown type `" + type + "`");
     return Status::ok();
   }
 

@@ -386,6 +386,16 @@ TEST(Validate, inputsAndTraining) {
   EXPECT_REFUSED(p.schedules[0].name = "run", "no schedule `train`");
   EXPECT_REFUSED(p.data.train.reset(), "no training data");
   EXPECT_REFUSED(p.data.valid = p.data.train, "no schedule `evaluate`");
+  EXPECT_REFUSED((p.data.train = DataSource{"text", "", "", "", ""}),
+                 "of kind `text` has no files");
+  EXPECT_REFUSED(
+      (p.data.train =
+           DataSource{"token_file", "", "", "", "", {"a"}, "", "int8"}),
+      "unknown type `int8`");
+  EXPECT_REFUSED((p.train.spike = 2, p.train.spikeWindow = 0),
+                 "measure of spikes");
+  EXPECT_REFUSED(p.train.spike = -1, "measure of spikes");
+  EXPECT_REFUSED(p.train.logNorms = "blocks", "unknown groups `blocks`");
   EXPECT_REFUSED(p.task = "eval", "no task `eval`");
   EXPECT_REFUSED(p.device = "tpu", "no device `tpu`");
 }
