@@ -84,7 +84,7 @@ LaunchResult launch(const std::vector<std::string>& command) {
   if (failed)
     return {1, error};
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {code != 0 && received ? 128 + received : code, 0};
+  return {code != 0 && received ? 128 + received : code, 0, received != 0};
 }
 
 } // namespace recipec::driver

@@ -10,7 +10,8 @@ namespace recipec::driver {
 
 struct LaunchResult {
   int exitCode = 0;
-  int error = 0; // errno where the program could not be started
+  int error = 0;         // errno where the program could not be started
+  bool wasAsked = false; // to end, by a signal
 };
 
 /// Runs `command` (an mpirun) to its end. SIGTERM and SIGINT reach it as

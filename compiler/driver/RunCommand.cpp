@@ -16,6 +16,7 @@
 #include "runtime/plan/PlanJson.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -44,8 +45,9 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
     command.push_back("--allow-run-as-root");
   if (unsigned(ranks) > std::thread::hardware_concurrency())
     command.push_back("--oversubscribe");
-  // Ranks share cores by themselves: reciperun divides the threads.
-  for (const char* argument : {"--bind-to", "none"})
+  // Ranks share cores by themselves: reciperun divides the threads. And they
+  // say themselves why they end; mpirun would add a page.
+  for (const char* argument : {"--bind-to", "none", "--quiet"})
     command.push_back(argument);
   for (const std::string& argument :
        {runtime.string(), std::string("train"), plan.string()})
@@ -124,6 +126,20 @@ std::string hostText(const cost::MemoryTable& memory) {
   return text;
 }
 
+/// A rank that dies cannot say so.
+void tellSignal(const Job& job, int signal, const Invocation& invocation) {
+  std::string help = "run it again: it goes on from its last checkpoint";
+  if (!job.plan.checkpoint.saves())
+    help = "run it again, with `checkpoint.every` set to go on from where it "
+           "was";
+  if (signal == SIGKILL)
+    help += "; the system kills where its memory runs out";
+  fail(invocation,
+       "a rank of `" + job.name + "` was ended by signal " +
+           std::to_string(signal) + " (" + strsignal(signal) + ")",
+       help);
+}
+
 /// Writes the plan and launches it; gives the exit code.
 int launchJob(const Job& job, const fs::path& runtime,
               const Invocation& invocation) {
@@ -146,12 +162,14 @@ int launchJob(const Job& job, const fs::path& runtime,
                  << std::flush;
   LaunchResult result =
       launch(launchCommand(runtime, job.plan.mesh.ranks, path));
-  if (result.error == 0)
-    return result.exitCode;
-  return fail(invocation,
-              std::string("cannot start `mpirun`: ") +
-                  std::strerror(result.error),
-              "install Open MPI (`openmpi-bin`)");
+  if (result.error != 0)
+    return fail(invocation,
+                std::string("cannot start `mpirun`: ") +
+                    std::strerror(result.error),
+                "install Open MPI (`openmpi-bin`)");
+  if (result.exitCode > 128 && !result.wasAsked)
+    tellSignal(job, result.exitCode - 128, invocation);
+  return result.exitCode;
 }
 
 /// Points run one after another in folders of their own; two of one folder
