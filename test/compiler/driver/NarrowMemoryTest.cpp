@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace recipec::driver {
@@ -109,6 +110,47 @@ TEST(OffloadedMemory, LeavesTheDeviceForTheHost) {
     int64_t saved = before.activations - after.activations;
     EXPECT_LE(saved, after.offloaded);
     EXPECT_GE(saved, after.offloaded - 2 * layer) << layers;
+  }
+}
+
+/// While a copy is on its way no op writes what it reads, nor names what it
+/// writes; every copy ends in its function.
+void checkCopies(const ir::Function& function) {
+  std::map<ValueId, ValueId> underway; // from, by to
+  for (const ir::Op& op : function.ops) {
+    if (op.kind == ir::OpKind::CopyEnd) {
+      ASSERT_EQ(underway.count(op.results[0]), 1u) << op.name;
+      EXPECT_EQ(underway.at(op.results[0]), op.operands[0]);
+      underway.erase(op.results[0]);
+      continue;
+    }
+    for (const auto& [to, from] : underway) {
+      EXPECT_EQ(std::count(op.operands.begin(), op.operands.end(), to), 0);
+      EXPECT_EQ(std::count(op.results.begin(), op.results.end(), to), 0);
+      EXPECT_EQ(std::count(op.results.begin(), op.results.end(), from), 0);
+    }
+    if (op.kind == ir::OpKind::CopyBegin)
+      underway.emplace(op.results[0], op.operands[0]);
+  }
+  EXPECT_TRUE(underway.empty());
+}
+
+TEST(OffloadedMemory, IsLeftAloneWhileItIsCopied) {
+  const std::vector<Sets> settings = {
+      {},
+      {"memory.recompute=\"full\""},
+      {"parallel.pp=2", "cluster.ranks=4", "model.layers=8", "parallel.vp=2"},
+      {"adapter=lora { rank = 4, dropout = 0.1 }"},
+      {"parallel.shard=\"parameters\""}};
+  for (Sets sets : settings) {
+    sets.push_back("memory.offload_layers=2");
+    auto compiled = compileInput("tiny.recipe:tiny", sets);
+    ASSERT_TRUE(compiled);
+    for (const ir::Module& stage : compiled->result.stages) {
+      EXPECT_GT(stage.hostBytes, 0);
+      for (const ir::Function& function : stage.functions)
+        checkCopies(function);
+    }
   }
 }
 
