@@ -191,8 +191,8 @@ struct Region {
   std::string name;
   std::vector<ParamId> params;
   std::vector<int64_t> starts; // of each, in elements
-  int64_t elements = 0; // local, padded to a multiple of the shards
-  AxisSet shard;        // axes that shard master and moments
+  int64_t elements = 0;        // local, padded to a multiple of the shards
+  AxisSet shard;               // axes that shard master and moments
   /// None where a rank keeps no more than its part. The members' own values
   /// then stand in no function: the bucket pass puts others in their place.
   ValueId param = ValueId::none;

@@ -7,14 +7,13 @@
 
 namespace recipec::passes {
 
-/// Fills `program.placements` (ordered by address) and `program.arenaBytes`, and
-/// their counterparts on the host.
-/// Values that no function, region, parameter or binding names get no place.
-/// Placements of the categories never overlap one another; within
-/// `activations`, two values share bytes only when their lives do not meet or
-/// one is the other written in place. An op that needs a workspace gets the
-/// attribute `workspace`, its f32 elements; the value bound as `workspace` is
-/// as large as the largest need.
+/// Fills `program.placements` (ordered by address) and `program.arenaBytes`,
+/// and their counterparts on the host. Values that no function, region,
+/// parameter or binding names get no place. Placements of the categories never
+/// overlap one another; within `activations`, two values share bytes only when
+/// their lives do not meet or one is the other written in place. An op that
+/// needs a workspace gets the attribute `workspace`, its f32 elements; the
+/// value bound as `workspace` is as large as the largest need.
 void planMemory(ir::Module& program);
 
 } // namespace recipec::passes
