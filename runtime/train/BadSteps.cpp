@@ -45,7 +45,8 @@ Expected<std::string> Training::complaintOf(const StepRecord& record) {
 Expected<std::string> Training::causeOf(int64_t step) {
   NonFiniteSearch search(plan);
   Status mine;
-  if (std::string name = search.badParameter(*executor); !name.empty())
+  if (std::string name = search.badParameter(*executor, communicator.rank());
+      !name.empty())
     mine = Status::error("the parameter `" + name +
                          "` was not finite before the step");
   if (Status known = communicator.agree(mine); !known)

@@ -4,6 +4,7 @@
 
 #include "runtime/train/NonFinite.h"
 
+#include "runtime/checkpoint/StateParts.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/kernels/Kernels.h"
 
@@ -68,11 +69,17 @@ void NonFiniteSearch::clear(const exec::Executor& executor, int number) const {
   }
 }
 
-std::string
-NonFiniteSearch::badParameter(const exec::Executor& executor) const {
-  for (const plan::Holding& holding : plan.holdings)
-    if (!isFinite(executor.tensor(holding.value)))
-      return plan.parameters[size_t(holding.parameter)].name;
+std::string NonFiniteSearch::badParameter(const exec::Executor& executor,
+                                          int rank) const {
+  for (const checkpoint::StatePart& part : checkpoint::valueParts(plan, rank)) {
+    exec::Tensor kept = executor.tensor(part.count > 0 ? part.buffer : -1);
+    const int64_t shape[] = {part.count};
+    if (kept.present())
+      kept = {kept.as<std::byte>() + part.element * plan::byteSize(kept.type),
+              kept.type, shape};
+    if (!isFinite(kept))
+      return plan.parameters[size_t(part.parameter)].name;
+  }
   return {};
 }
 

@@ -23,9 +23,9 @@ public:
   /// the run before where an op writes a part of its result alone.
   void clearResults(const exec::Executor& executor) const;
 
-  /// The first trained or frozen parameter of this rank that is not finite;
-  /// empty where all are.
-  std::string badParameter(const exec::Executor& executor) const;
+  /// The first trained or frozen parameter of which this rank keeps something
+  /// that is not finite; empty where all is.
+  std::string badParameter(const exec::Executor& executor, int rank) const;
 
   /// An op of this rank that was the first to make something that is not finite
   /// of what is.
