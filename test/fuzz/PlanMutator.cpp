@@ -237,7 +237,7 @@ private:
         "slots",       "slot_stride", "shard_axis", "shard_stride", "group",
         "micro_batch", "workspace",   "attributes", "axis",         "dim",
         "gradient",    "lora_a",      "lora_b",     "trainable",    "tokens",
-        "transfer",    "stages",      "unknown"};
+        "transfer",    "stages",      "value",      "param",        "unknown"};
     const char* name = oneOf(names);
     const Json* value = another([](const Json& n) { return n.is_primitive(); });
     Json added = value && below(2) ? *value : Json(oneOf(notableIntegers));
