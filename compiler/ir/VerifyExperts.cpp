@@ -46,6 +46,8 @@ public:
       break;
     case OpKind::Combine:
       experts(op.results[0], op.operands[0], op.operands[1]);
+      if (op.results[1] != ValueId::none)
+        expectPrefix(op.results[1], op.operands[1]);
       break;
     case OpKind::CombineBackward:
       experts(op.operands[0], op.results[0], op.operands[1]);

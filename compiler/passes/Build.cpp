@@ -338,6 +338,8 @@ void GraphBuilder::results(ir::Op& op) {
   if (op.kind == OpKind::Dispatch)
     for (const char* part : {".rows", ".counts"})
       addResult(op, names.make(op.name + part));
+  if (op.kind == OpKind::Combine)
+    takeRows(op);
 }
 
 void GraphBuilder::addResult(ir::Op& op, std::string name) {

@@ -32,13 +32,14 @@ ValueId readOptional(Cotangents& rules, ValueId value) {
   return value == ValueId::none ? value : rules.read(value);
 }
 
-/// What dispatch (`value` is x) and combine (`value` is y) have in common.
+/// What dispatch (`value` is x) and combine (`value` is y) have in common. The
+/// gradient of gates reads `factors`: the value, or what was taken of it.
 void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
-                       ValueId rows, ValueId dy) {
+                       ValueId rows, ValueId factors, ValueId dy) {
   dy = rules.complete(dy, op);
   ValueId value = op.operands[0], gates = op.operands[2];
   bool hasGates = gates != ValueId::none;
-  ValueId read = hasGates ? rules.read(value) : ValueId::none;
+  ValueId read = hasGates ? rules.read(factors) : ValueId::none;
   ValueId dvalue = rules.makeCotangent(value);
   ValueId dgates = hasGates && rules.isActive(gates)
                        ? rules.makeCotangent(gates)
@@ -76,11 +77,14 @@ void differentiateRoute(Cotangents& rules, const Op& op) {
 }
 
 void differentiateDispatch(Cotangents& rules, const Op& op, ValueId dy) {
-  differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1], dy);
+  differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1],
+                    op.operands[0], dy);
 }
 
 void differentiateCombine(Cotangents& rules, const Op& op, ValueId dy) {
-  differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1], dy);
+  ValueId taken = op.results[1];
+  differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1],
+                    taken == ValueId::none ? op.operands[0] : taken, dy);
 }
 
 /// Packing and unpacking are each other's transposes.

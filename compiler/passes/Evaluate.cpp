@@ -49,6 +49,8 @@ private:
     copy.attributes.erase("z_loss");
     if (op.kind == ir::OpKind::Route)
       copy.results[3] = copy.results[4] = ValueId::none;
+    if (op.kind == ir::OpKind::Combine)
+      copy.results[1] = ValueId::none;
     if (op.kind == ir::OpKind::PackRows)
       copy.results[2] = ValueId::none;
     for (ValueId& operand : copy.operands)

@@ -81,7 +81,8 @@ private:
       return isActivation(op);
     if (part == "mlp")
       return makesDim(program, op, "ffn");
-    return part == "experts" && makesDim(program, op, groupsDim);
+    return part == "experts" &&
+           (op.kind == OpKind::Combine || makesDim(program, op, groupsDim));
   }
 
   const ir::Module& program;

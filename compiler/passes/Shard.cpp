@@ -565,6 +565,8 @@ private:
     if (op.operands[2] != ValueId::none)
       require(op, 2, tokens);
     set(op.results[0], tokens);
+    if (op.results[1] != ValueId::none)
+      set(op.results[1], {tokens[0], tokens[1], {}, {}});
   }
 
   // ---- loss

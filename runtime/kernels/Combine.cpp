@@ -1,4 +1,5 @@
-// What experts made of each token, summed: the transpose of dispatch.
+// What experts made of each token, summed: the transpose of dispatch. The rows
+// that were taken are copied where the gradient is to read them from there.
 //
 // Backward: each row gets its token's gradient times its gate, rows that no
 // token took get 0; dgates are the products of a token's gradient and its rows.
@@ -17,6 +18,8 @@ template <> Status kernel<OpKind::Combine>(const KernelArgs& args) {
   const Tensor &gates = args.inputs[2], &out = args.outputs[0];
   const ExpertRows experts(rows, out, y);
   return withType(args, y.type, [&]<class T>(Type<T>) {
+    if (args.outputs[1].present())
+      takeFromExperts(args, experts, y.as<T>(), args.outputs[1].as<T>());
     gatherFromExperts(args, experts, y.as<T>(),
                       gates.present() ? gates.as<Math<T>>() : nullptr,
                       out.as<T>());
@@ -29,9 +32,15 @@ template <> Status kernel<OpKind::CombineBackward>(const KernelArgs& args) {
   const Tensor &dy = args.outputs[0], &dgates = args.outputs[1];
   const ExpertRows experts(rows, dout, dy);
   return withType(args, dout.type, [&]<class T>(Type<T>) {
-    if (dgates.present())
-      gradientOfGates(args, experts, dout.as<T>(), y.as<T>(),
-                      dgates.as<Math<T>>());
+    if (dgates.present() && y.shape.size() == 4)
+      gradientOfGates(
+          args, experts, dout.as<T>(), y.as<T>(),
+          [](int64_t choice) { return choice; }, dgates.as<Math<T>>());
+    else if (dgates.present())
+      gradientOfGates(
+          args, experts, dout.as<T>(), y.as<T>(),
+          [&](int64_t choice) { return experts.rowOf(choice); },
+          dgates.as<Math<T>>());
     scatterToExperts(args, experts, dout.as<T>(),
                      gates.present() ? gates.as<Math<T>>() : nullptr,
                      dy.as<T>());

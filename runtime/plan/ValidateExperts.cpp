@@ -119,8 +119,17 @@ bool checkPack(OpCheck& c) {
          isAbsentOrSum(c, 2, 2);
 }
 
+/// `taken` [b,s,k,h], of choices [b,s,k] a row of [g,p,h] each.
+bool isTaken(OpCheck& c, const Buffer& taken, const Buffer& numbers,
+             const Buffer& rows) {
+  return c.is(taken, {rows.dtype}) &&
+         c.shaped(taken, {numbers.shape[0], numbers.shape[1], numbers.shape[2],
+                          rows.shape[2]});
+}
+
 bool checkCombine(OpCheck& c) {
-  return c.arity(3, 1, 0, {2}) && checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
+  return c.arity(3, 2, 1, {2}) && checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
+         (!c.hasOut(1) || isTaken(c, c.out(1), c.in(1), c.in(0))) &&
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
@@ -134,8 +143,13 @@ bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
     return false;
   if (c.hasIn(2) != c.hasIn(3) || (c.hasOut(1) && !c.hasIn(3)))
     return c.fail("has gates without what they multiply");
-  return (!c.hasIn(3) || (checkGates(c, c.in(3), c.in(1), tokens) &&
-                          c.same(isDispatch ? tokens : rows, c.in(2)))) &&
+  auto isFactor = [&](const Buffer& factor) {
+    return !isDispatch && factor.shape.size() == 4
+               ? isTaken(c, factor, c.in(1), rows)
+               : c.same(isDispatch ? tokens : rows, factor);
+  };
+  return (!c.hasIn(3) ||
+          (checkGates(c, c.in(3), c.in(1), tokens) && isFactor(c.in(2)))) &&
          (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
 }
 

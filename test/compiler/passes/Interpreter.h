@@ -84,6 +84,7 @@ private:
                ir::ValueId to, int rank);
   void gather(ir::ValueId from, ir::ValueId rows, ir::ValueId gates,
               ir::ValueId to, int rank);
+  void take(const ir::Op& op, int rank);
   void gatesBackward(ir::ValueId tokens, ir::ValueId experts, ir::ValueId rows,
                      ir::ValueId dgates, int rank);
   template <class Body>

@@ -265,17 +265,32 @@ void Interpreter::gather(ValueId from, ValueId rows, ValueId gates, ValueId to,
           (gates == ValueId::none ? 1 : at(rank, gates)[i]);
 }
 
+/// The rows of a combine's choices, where they are asked for.
+void Interpreter::take(const Op& op, int rank) {
+  if (op.results[1] == ValueId::none)
+    return;
+  size_t width = size_t(shape(op.results[1])[3]);
+  const Array &number = at(rank, op.operands[1]),
+              &rows = at(rank, op.operands[0]);
+  Array& taken = at(rank, op.results[1]);
+  for (size_t i = 0; i < number.size(); ++i)
+    for (size_t c = 0; c < width; ++c)
+      taken[i * width + c] =
+          number[i] < 0 ? 0 : rows[size_t(number[i]) * width + c];
+}
+
 void Interpreter::gatesBackward(ValueId tokens, ValueId experts, ValueId rows,
                                 ValueId dgates, int rank) {
   if (dgates == ValueId::none)
     return;
   size_t width = size_t(shape(tokens)[2]), k = size_t(shape(rows)[2]);
   const Array& number = at(rank, rows);
+  bool isTaken = shape(experts).size() == 4; // one a choice
   for (size_t i = 0; i < number.size(); ++i) {
     double sum = 0;
     for (size_t c = 0; number[i] >= 0 && c < width; ++c)
       sum += at(rank, tokens)[i / k * width + c] *
-             at(rank, experts)[size_t(number[i]) * width + c];
+             at(rank, experts)[(isTaken ? i : size_t(number[i])) * width + c];
     at(rank, dgates)[i] = sum;
   }
 }
@@ -440,6 +455,7 @@ void Interpreter::experts(const Op& op, int rank) {
     return gather(op.operands[0], op.operands[1], op.operands[3], op.results[0],
                   rank);
   case OpKind::Combine:
+    take(op, rank);
     return gather(op.operands[0], op.operands[1], op.operands[2], op.results[0],
                   rank);
   case OpKind::CombineBackward:

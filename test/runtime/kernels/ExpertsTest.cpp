@@ -119,7 +119,7 @@ TEST(Experts, GradientOfCombine) {
           *gates = isWeighted ? &t.gates : nullptr;
     Array dy = like(y), dgates = like(t.gates);
     auto loss = [&] {
-      call(OpKind::Combine, {&y, &t.rows, gates}, {&out});
+      call(OpKind::Combine, {&y, &t.rows, gates}, {&out, nullptr});
       return dot(out, dout);
     };
     call(OpKind::CombineBackward, {&dout, &t.rows, values, gates},
@@ -160,6 +160,22 @@ TEST(Experts, PackingFillsPlacesThatAreNotTaken) {
   call(OpKind::PackRows, {&x, &counts}, {&y, nullptr, nullptr});
   EXPECT_EQ(y.get(2), x.get(8));
   EXPECT_EQ(y.get(4), 0);
+}
+
+TEST(Experts, CombineTakesRowsForTheGradientOfGates) {
+  Tokens t;
+  call(OpKind::Dispatch, {&t.x, &t.choices, nullptr},
+       {&t.y, &t.rows, &t.counts});
+  Array y = real({2, 6, 5}, 4), out = like(t.x), dout = real({2, 3, 5}, 5);
+  Array taken(DType::f64, {2, 3, 2, 5}), dy = like(y);
+  Array byRows = like(t.gates), byTaken = like(t.gates);
+  call(OpKind::Combine, {&y, &t.rows, &t.gates}, {&out, &taken});
+  call(OpKind::CombineBackward, {&dout, &t.rows, &y, &t.gates}, {&dy, &byRows});
+  call(OpKind::CombineBackward, {&dout, &t.rows, &taken, &t.gates},
+       {&dy, &byTaken});
+  for (int64_t i = 0; i < byRows.size(); ++i)
+    EXPECT_EQ(byTaken.get(i), byRows.get(i));
+  EXPECT_EQ(taken.get(3 * 5), 0); // the choice without a place
 }
 
 /// Two experts whose rows come in two blocks of 80: a tall piece and lower
