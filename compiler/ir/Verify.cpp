@@ -197,10 +197,17 @@ private:
       return linearDgrad(op);
     case OpKind::LinearWgrad:
       return linearWgrad(op);
+    case OpKind::AddBias:
+      return addBias(op);
+    case OpKind::BiasBackward:
+      return biasBackward(op);
     case OpKind::RmsNorm:
-      return rmsNorm(op);
+    case OpKind::LayerNorm:
+      return norm(op);
     case OpKind::RmsNormBackward:
-      return rmsNormBackward(op);
+    case OpKind::LayerNormBackward:
+      return normBackward(op);
+    case OpKind::PositionScale:
     case OpKind::Rope:
       expectPrefix(op, op.operands[0], op.operands[1]);
       return linearIn(op, 1);
@@ -225,10 +232,15 @@ private:
     case OpKind::AttentionBackward:
       return attentionBackward(op);
     case OpKind::Silu:
+    case OpKind::Gelu:
+    case OpKind::Relu2:
+    case OpKind::Softcap:
     case OpKind::Swiglu:
     case OpKind::Mul:
-      return elementwise(op);
     case OpKind::SiluBackward:
+    case OpKind::GeluBackward:
+    case OpKind::Relu2Backward:
+    case OpKind::SoftcapBackward:
     case OpKind::SwigluBackward:
       return elementwise(op);
     case OpKind::Route:
@@ -415,16 +427,41 @@ private:
            "the partial sum is not that of the gradient");
   }
 
-  void rmsNorm(const Op& op) {
+  /// x [lead..., to...], b [to...].
+  void addBias(const Op& op) {
+    expectSame(op, op.operands[0], op.results[0]);
+    expectWhole(op, 0, 2);
+    expectSuffix(op, op.operands[0], op.operands[1]);
+  }
+
+  void biasBackward(const Op& op) {
+    ValueId dy = op.operands[0], db = op.results[0];
+    expectSuffix(op, dy, db);
+    size_t lead = module[dy].dims.size() - module[db].dims.size();
+    gradient(op, lead, dy, partial(dy));
+  }
+
+  /// The dimensions of `shorter` are the last of `longer`, which has more.
+  void expectSuffix(const Op& op, ValueId longer, ValueId shorter) {
+    Pieces all = pieces(longer), last = pieces(shorter);
+    expect(
+        op,
+        last.size() < all.size() &&
+            std::equal(last.begin(), last.end(), all.end() - long(last.size())),
+        "trailing dimensions differ");
+  }
+
+  void norm(const Op& op) {
     expectWhole(op, 0, 2);
     Pieces x = pieces(op.operands[0]);
     expectSame(op, op.operands[0], op.results[0]);
     expect(op, x.back().split.empty(), "the normalised dimension is split");
     x.pop_back();
-    expect(op, pieces(op.results[1]) == x, "dimensions differ");
+    for (size_t i = 1; i < op.results.size(); ++i)
+      expect(op, pieces(op.results[i]) == x, "dimensions differ");
   }
 
-  void rmsNormBackward(const Op& op) {
+  void normBackward(const Op& op) {
     expectWhole(op, 0, op.operands.size());
     expectSame(op, op.operands[0], op.operands[1]);
     expectSame(op, op.operands[0], op.results[0]);

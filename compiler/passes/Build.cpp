@@ -99,12 +99,21 @@ GraphBuilder::dimsOf(const std::vector<recipe::DimId>& ids) const {
 
 ValueId GraphBuilder::param(const recipe::Call& call, std::vector<DimId> dims,
                             ir::Initializer init, bool decay, size_t hfFirst) {
+  std::vector<int64_t> shape = groupedShape(dims, hfFirst);
+  return namedParam(call, "weight", std::move(dims), std::move(init), decay,
+                    std::move(shape));
+}
+
+ValueId GraphBuilder::namedParam(const recipe::Call& call,
+                                 const std::string& part,
+                                 std::vector<DimId> dims, ir::Initializer init,
+                                 bool decay, std::vector<int64_t> hfShape) {
   ir::Param param;
-  param.name = names.make(call.name + ".weight");
+  param.name = names.make(call.name + "." + part);
   param.init = std::move(init);
   param.decay = decay;
-  param.hfName = call.hfName + ".weight";
-  param.hfShape = groupedShape(dims, hfFirst);
+  param.hfName = call.hfName + "." + part;
+  param.hfShape = std::move(hfShape);
   param.value = ir::addValue(module, {param.name,
                                       ir::ValueKind::parameter,
                                       module.compute,
@@ -131,12 +140,30 @@ std::vector<int64_t> GraphBuilder::groupedShape(const std::vector<DimId>& dims,
 
 // ---- calls
 
+namespace {
+
+/// The op that a call of the library's is: most have one of their own name.
+std::optional<OpKind> kindOf(std::string_view call) {
+  if (call == "position_embedding")
+    return OpKind::Embedding;
+  if (call == "l2norm")
+    return OpKind::RmsNorm;
+  return ir::findOp(call);
+}
+
+bool hasBias(const recipe::Call& call) {
+  const recipe::Value* bias = call.find("bias");
+  return bias && std::get<bool>(bias->data);
+}
+
+} // namespace
+
 void GraphBuilder::build(const recipe::Call& call) {
   if (call.op == "parameter")
     return buildParameter(call);
   if (call.op == "router")
     return buildRouter(call);
-  std::optional<OpKind> kind = ir::findOp(call.op);
+  std::optional<OpKind> kind = kindOf(call.op);
   assert(kind && "stdlib/ops.recipe declares an op that Ops.def lacks");
   ir::Op op{};
   op.kind = *kind;
@@ -158,6 +185,11 @@ void GraphBuilder::build(const recipe::Call& call) {
   module.functions[0].ops.push_back(op);
   if (op.kind == OpKind::Dispatch)
     packRows(call, op);
+  if (hasBias(call))
+    addBias(call, op,
+            op.kind == OpKind::Linear
+                ? module[op.operands[1]].dims.size() - contracted
+                : 1);
 }
 
 void GraphBuilder::buildParameter(const recipe::Call& call) {
@@ -172,7 +204,7 @@ void GraphBuilder::buildParameter(const recipe::Call& call) {
 
 int GraphBuilder::weightPlace(OpKind kind) {
   bool hasWeight = kind == OpKind::Embedding || kind == OpKind::Linear ||
-                   kind == OpKind::RmsNorm;
+                   kind == OpKind::RmsNorm || kind == OpKind::LayerNorm;
   return hasWeight ? 1 : -1;
 }
 
@@ -226,15 +258,28 @@ bool GraphBuilder::complete(const recipe::Call& call, ir::Op& op,
   switch (op.kind) {
   case OpKind::Linear:
     return linear(call, op, contracted);
+  case OpKind::Embedding:
+    return call.op != "position_embedding" || positions(call, op);
   case OpKind::RmsNorm:
-    op.attributes["eps"] = real(call, "eps");
-    if (op.operands.size() == 1)
-      op.operands.push_back(param(call, {module[op.operands[0]].dims.back()},
-                                  {"ones", 0.0}, decays(call, false), 0));
+  case OpKind::LayerNorm:
+    norm(call, op);
     return true;
   case OpKind::Rope:
+    op.attributes =
+        ropeAttributes(call, module[module[op.operands[0]].dims.back()].size);
     op.operands.push_back(input("positions"));
-    op.attributes = ropeAttributes(call);
+    return true;
+  case OpKind::PositionScale:
+    op.operands.push_back(input("positions"));
+    for (const char* name : {"floor", "scale"})
+      op.attributes[name] = real(call, name);
+    return true;
+  case OpKind::Gelu:
+    if (std::get<std::string>(at(call, "approximate").data) == "none")
+      op.attributes["exact"] = true;
+    return true;
+  case OpKind::Softcap:
+    op.attributes["cap"] = real(call, "cap");
     return true;
   case OpKind::Attention:
     // Those of the queries, then of the keys: sharding tells them apart.
@@ -273,6 +318,67 @@ bool GraphBuilder::linear(const recipe::Call& call, ir::Op& op,
   op.operands.push_back(param(call, std::move(dims), initializer(call),
                               decays(call, true), mapping.to.size()));
   return true;
+}
+
+void GraphBuilder::norm(const recipe::Call& call, ir::Op& op) {
+  op.attributes["eps"] = real(call, "eps");
+  if (call.op == "l2norm") {
+    op.operands.push_back(ValueId::none);
+    return;
+  }
+  bool isCentered = std::get<bool>(at(call, "centered").data);
+  if (isCentered)
+    op.attributes["centered"] = true;
+  if (op.operands.size() == 1)
+    op.operands.push_back(param(call, {module[op.operands[0]].dims.back()},
+                                {isCentered ? "zeros" : "ones", 0.0},
+                                decays(call, false), 0));
+}
+
+bool GraphBuilder::positions(const recipe::Call& call, ir::Op& op) {
+  op.operands[0] = input("positions");
+  DimId rows = module[op.operands[1]].dims.front();
+  if (module[rows].size >= extent.sequence)
+    return true;
+  DimId sequence = module[op.operands[0]].dims[1];
+  std::string size = std::to_string(module[rows].size);
+  diag::Builder report =
+      engine.report(diag::Kind::ShapeMismatch, call.range,
+                    "a sequence of " + std::to_string(extent.sequence) +
+                        " tokens has more positions than the table's `" +
+                        module[rows].name + "` = " + size);
+  if (module[rows].range.isValid())
+    report.label(module[rows].range, "the table has " + size + " rows");
+  if (module[sequence].range.isValid())
+    report.label(module[sequence].range, "the sequence is given here");
+  report.help("take sequences of at most " + size + " tokens");
+  return false;
+}
+
+/// Its own op: the product of a split contraction is a partial sum, to which
+/// the bias is added once, behind its completion.
+void GraphBuilder::addBias(const recipe::Call& call, const ir::Op& op,
+                           size_t width) {
+  std::vector<DimId> dims = module[op.results[0]].dims;
+  dims.erase(dims.begin(), dims.end() - long(width));
+  int64_t size = 1;
+  for (DimId dim : dims)
+    size *= module[dim].size;
+  ir::Op made{};
+  made.kind = OpKind::AddBias;
+  made.layer = call.layer;
+  made.range = call.range;
+  made.operands = {op.results[0],
+                   namedParam(call, "bias", std::move(dims), {"zeros", 0.0},
+                              decays(call, false), {size})};
+  made.name = names.make(op.name + ".biased");
+  addResult(made, made.name);
+  bool fits = inferDims(module, made, 0, engine);
+  assert(fits && "a bias has the dimensions of what it is added to");
+  (void)fits;
+  followRows(made);
+  tensorOf(call.result) = made.results[0];
+  module.functions[0].ops.push_back(std::move(made));
 }
 
 bool GraphBuilder::checkWeight(const recipe::Call& call, ValueId weight,
@@ -321,7 +427,7 @@ std::string GraphBuilder::nameOf(const recipe::Call& call,
   if (!call.name.empty())
     return call.name;
   if (op.kind == OpKind::Embedding)
-    return "embedding";
+    return call.op;
   size_t last = call.operands.size() - 1;
   const std::string& operand = module[op.operands[last]].name;
   if (last == 0 || weightPlace(op.kind) > 0)
@@ -331,7 +437,9 @@ std::string GraphBuilder::nameOf(const recipe::Call& call,
 
 void GraphBuilder::results(ir::Op& op) {
   addResult(op, op.name);
-  if (op.kind == OpKind::RmsNorm)
+  if (op.kind == OpKind::LayerNorm)
+    addResult(op, names.make(op.name + ".mean"));
+  if (op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm)
     addResult(op, names.make(op.name + ".rstd"));
   if (op.kind == OpKind::Attention)
     addResult(op, names.make(op.name + ".lse"));

@@ -35,14 +35,24 @@ bool decays(const recipe::Call& call, bool otherwise) {
   return decay ? *decay : otherwise;
 }
 
-std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call) {
+std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call,
+                                                    int64_t width) {
   std::map<std::string, ir::Attribute> attributes;
   attributes["theta"] = real(call, "theta");
+  double fraction = real(call, "fraction");
+  if (fraction != 1)
+    attributes["rotated"] = int64_t(std::lround(fraction * double(width)));
+  if (std::get<bool>(at(call, "interleaved").data))
+    attributes["interleaved"] = true;
   const auto* scaling = std::get_if<recipe::Record>(&at(call, "scaling").data);
   if (!scaling)
     return attributes;
-  attributes["scaling"] = std::get<std::string>(scaling->find("kind")->data);
-  for (const char* name : {"factor", "low_freq_factor", "high_freq_factor"})
+  bool isYarn = scaling->schema == "yarn";
+  attributes["scaling"] =
+      isYarn ? "yarn" : std::get<std::string>(scaling->find("kind")->data);
+  attributes["factor"] = real(*scaling->find("factor"));
+  for (const char* name : {isYarn ? "beta_fast" : "low_freq_factor",
+                           isYarn ? "beta_slow" : "high_freq_factor"})
     attributes[name] = real(*scaling->find(name));
   attributes["original_max_position"] =
       std::get<int64_t>(scaling->find("original_max_position")->data);

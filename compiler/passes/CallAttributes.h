@@ -27,8 +27,10 @@ ir::Initializer initializer(const recipe::Call& call);
 bool decays(const recipe::Call& call, bool otherwise);
 
 /// The attributes of `rope` and of `route` that a call of `rope` or `router`
-/// states.
-std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call);
+/// states: those that are not as if they were left out.
+/// Heads of `rope` are of `width`.
+std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call,
+                                                    int64_t width);
 std::map<std::string, ir::Attribute> routeAttributes(const recipe::Call& call);
 
 /// How many tokens of a sequence an expert takes: `capacity` times its even

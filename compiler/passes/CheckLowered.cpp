@@ -2,9 +2,9 @@
 //
 // 1. Settings: each line of a table names a path, which of its values are
 //    lowered, and what to write instead.
-// 2. The model: each op that is not in the list of those lowered is reported
-//    once, and so is an argument with a value that no pass reads. The place is
-//    the call where it stands beside the recipe, else the recipe's `model`.
+// 2. The model: each op in the list of those not lowered is reported once, and
+//    so is an argument with a value that no pass reads. The place is the call
+//    where it stands beside the recipe, else the recipe's `model`.
 //
 // A degree, an op or a feature that a pass learns to lower leaves these tables.
 
@@ -31,11 +31,6 @@ bool isText(const Value& value, std::string_view text) {
 
 bool isNone(const Value& value, const Recipe&) {
   return value.isNone();
-}
-
-bool isNotTrue(const Value& value, const Recipe&) {
-  const bool* held = std::get_if<bool>(&value.data);
-  return !held || !*held;
 }
 
 bool isNoEightBits(const Value& value, const Recipe&) {
@@ -74,21 +69,8 @@ constexpr Setting settings[] = {
      "\"experts\""},
 };
 
-constexpr std::string_view loweredOps[] = {
-    "parameter", "embedding", "linear",        "rmsnorm", "rope",
-    "attention", "silu",      "add",           "mul",     "scale",
-    "router",    "dispatch",  "expert_linear", "combine", "dropout",
-};
-
-bool isWhole(const Value& value, const Recipe&) {
-  const auto* whole = std::get_if<int64_t>(&value.data);
-  return whole ? *whole == 1 : std::get<double>(value.data) == 1.0;
-}
-
-bool isNoYarn(const Value& value, const Recipe&) {
-  const auto* record = std::get_if<recipe::Record>(&value.data);
-  return !record || record->schema != "yarn";
-}
+constexpr std::string_view opsNotLowered[] = {"narrow", "concat", "broadcast",
+                                              "mamba2"};
 
 /// An argument of a lowered op, and which of its values are lowered.
 struct Feature {
@@ -98,10 +80,9 @@ struct Feature {
 };
 
 constexpr Feature features[] = {
-    {"linear", "bias", isNotTrue},      {"rmsnorm", "centered", isNotTrue},
-    {"rope", "scaling", isNoYarn},      {"rope", "fraction", isWhole},
-    {"rope", "interleaved", isNotTrue}, {"attention", "window", isNone},
-    {"attention", "chunk", isNone},     {"attention", "softcap", isNone},
+    {"attention", "window", isNone},
+    {"attention", "chunk", isNone},
+    {"attention", "softcap", isNone},
 };
 
 // ---- the check
@@ -139,14 +120,12 @@ private:
   }
 
   void checkCall(const recipe::Call& call) {
-    bool isLowered = std::find(std::begin(loweredOps), std::end(loweredOps),
-                               call.op) != std::end(loweredOps);
-    if (!isLowered) {
-      reportOnce(call, "the op `" + call.op + "`",
-                 hasListedOps ? "" : opsHelp());
-      hasListedOps = true;
-      return;
-    }
+    bool isLowered = std::find(std::begin(opsNotLowered),
+                               std::end(opsNotLowered),
+                               call.op) == std::end(opsNotLowered);
+    if (!isLowered)
+      return reportOnce(call, "the op `" + call.op + "`",
+                        "choose or write a model without it");
     for (const Feature& feature : features)
       if (feature.op == call.op)
         checkFeature(call, feature);
@@ -196,24 +175,12 @@ private:
         "this version does not lower " + what);
     if (!isBesideRecipe)
       builder.note("the model calls it here", call.range);
-    if (!help.empty())
-      builder.help(std::move(help));
-  }
-
-  static std::string opsHelp() {
-    std::string text = "choose or write a model of";
-    for (size_t i = 0; i < std::size(loweredOps); ++i)
-      text += (i == 0                           ? " `"
-               : i + 1 == std::size(loweredOps) ? " and `"
-                                                : ", `") +
-              std::string(loweredOps[i]) + "`";
-    return text;
+    builder.help(std::move(help));
   }
 
   const Recipe& recipe;
   diag::Engine& engine;
   std::set<std::string> reported; // what was, of the model
-  bool hasListedOps = false;      // in a help; once is enough
 };
 
 } // namespace

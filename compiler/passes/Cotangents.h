@@ -62,6 +62,13 @@ inline ir::Op opFor(const ir::Op& source, ir::OpKind kind,
   return op;
 }
 
+/// The rules of ops of one activation; `dy` is the cotangent of the first
+/// result and not `none`.
+void differentiateUnary(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateNorm(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateRope(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateAddBias(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+
 /// The rules of mixtures of experts; `dy` is the cotangent of the first result
 /// and not `none`, but for `route`, whose choices have none.
 void differentiateRoute(Cotangents& rules, const ir::Op& op);

@@ -213,15 +213,21 @@ private:
       return embedding(op, dy);
     case OpKind::Linear:
       return linear(op, dy);
+    case OpKind::AddBias:
+      return differentiateAddBias(*this, op, dy);
     case OpKind::RmsNorm:
-      return rmsNorm(op, dy);
+    case OpKind::LayerNorm:
+      return differentiateNorm(*this, op, dy);
     case OpKind::Rope:
-      return rope(op, dy);
+      return differentiateRope(*this, op, dy);
     case OpKind::Attention:
     case OpKind::RingAttention:
       return attention(op, dy);
     case OpKind::Silu:
-      return silu(op, dy);
+    case OpKind::Gelu:
+    case OpKind::Relu2:
+    case OpKind::Softcap:
+      return differentiateUnary(*this, op, dy);
     case OpKind::Swiglu:
       return swiglu(op, dy);
     case OpKind::Mul:
@@ -229,6 +235,7 @@ private:
     case OpKind::Add:
       return add(op, dy);
     case OpKind::Scale:
+    case OpKind::PositionScale:
     case OpKind::Dropout:
       return repeat(op, dy);
     case OpKind::Dispatch:
@@ -345,31 +352,6 @@ private:
     return isOwn ? sum : ValueId::none;
   }
 
-  void rmsNorm(const Op& op, ValueId dy) {
-    ValueId x = op.operands[0], w = op.operands[1];
-    dy = complete(dy, op);
-    ValueId dx = makeCotangent(x);
-    ValueId dw = isTrained(w) ? gradientOf(w) : ValueId::none;
-    Op& made = emit(opFor(op, OpKind::RmsNormBackward,
-                          {dy, read(x), w, read(op.results[1])}, {dx, dw}));
-    made.attributes = op.attributes;
-    if (isTrained(w)) {
-      const Sharding& sharding = shardingOf(dy);
-      contribute(w, splitOf(sharding.dims, 0, sharding.dims.size() - 1));
-    }
-    if (isActive(x))
-      push(x, dx, op);
-  }
-
-  void rope(const Op& op, ValueId dy) {
-    dy = complete(dy, op);
-    ValueId dx = makeCotangent(op.operands[0]);
-    Op& made = emit(opFor(op, OpKind::Rope, {dy, read(op.operands[1])}, {dx}));
-    made.attributes = op.attributes;
-    made.attributes["inverse"] = true;
-    push(op.operands[0], dx, op);
-  }
-
   void attention(const Op& op, ValueId dy) {
     dy = complete(dy, op);
     std::vector<ValueId> operands = {dy, read(op.results[0])};
@@ -393,14 +375,6 @@ private:
     for (size_t i = 0; i < 3; ++i)
       if (isActive(op.operands[i]))
         push(op.operands[i], results[i], op);
-  }
-
-  void silu(const Op& op, ValueId dy) {
-    dy = complete(dy, op);
-    ValueId x = op.operands[0];
-    ValueId dx = makeCotangent(x);
-    emit(opFor(op, OpKind::SiluBackward, {dy, read(x)}, {dx}));
-    push(x, dx, op);
   }
 
   void swiglu(const Op& op, ValueId dy) {
@@ -557,7 +531,8 @@ private:
     scale.attributes["alpha"] = factor;
     Op weighted = op;
     weighted.operands[place] = part;
-    if (op.kind == OpKind::RmsNormBackward) {
+    if (op.kind == OpKind::RmsNormBackward ||
+        op.kind == OpKind::LayerNormBackward) {
       // The operand's own cotangent is not to be multiplied.
       weighted.results[0] =
           makeLike(part, module[part].name + ".unused", shardingOf(part));

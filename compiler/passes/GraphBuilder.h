@@ -45,6 +45,10 @@ private:
   /// dimensions: how many of the first make its first.
   ValueId param(const recipe::Call& call, std::vector<DimId> dims,
                 ir::Initializer init, bool decay, size_t hfFirst);
+  /// Makes a parameter of a call, whose name ends in `.` and `part`.
+  ValueId namedParam(const recipe::Call& call, const std::string& part,
+                     std::vector<DimId> dims, ir::Initializer init, bool decay,
+                     std::vector<int64_t> hfShape);
   std::vector<int64_t> groupedShape(const std::vector<DimId>& dims,
                                     size_t first) const;
 
@@ -65,6 +69,13 @@ private:
   /// False after reporting a weight of other dimensions.
   bool complete(const recipe::Call& call, ir::Op& op, size_t& contracted);
   bool linear(const recipe::Call& call, ir::Op& op, size_t& contracted);
+  /// The weight of a norm, where the call gives none, and what it says.
+  void norm(const recipe::Call& call, ir::Op& op);
+  /// False after reporting a table with fewer rows than a token may have
+  /// positions.
+  bool positions(const recipe::Call& call, ir::Op& op);
+  /// Adds the bias of a call to what its op made.
+  void addBias(const recipe::Call& call, const ir::Op& op, size_t width);
   /// A weight that is given has the dimensions that the call names.
   bool checkWeight(const recipe::Call& call, ValueId weight,
                    const std::vector<DimId>& dims);

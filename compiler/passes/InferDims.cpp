@@ -30,10 +30,15 @@ public:
       return embedding();
     case ir::OpKind::Linear:
       return linear();
+    case ir::OpKind::AddBias:
+      return addBias();
     case ir::OpKind::RmsNorm:
-      return rmsNorm();
+    case ir::OpKind::LayerNorm:
+      return norm();
     case ir::OpKind::Rope:
       return rope();
+    case ir::OpKind::PositionScale:
+      return positionScale();
     case ir::OpKind::Attention:
       return attention();
     case ir::OpKind::Dispatch:
@@ -47,6 +52,9 @@ public:
     case ir::OpKind::Swiglu:
       return pair();
     case ir::OpKind::Silu:
+    case ir::OpKind::Gelu:
+    case ir::OpKind::Relu2:
+    case ir::OpKind::Softcap:
     case ir::OpKind::Scale:
     case ir::OpKind::Dropout:
       set(0, dims(0));
@@ -193,16 +201,25 @@ private:
     return true;
   }
 
-  bool rmsNorm() {
+  /// x [lead..., to...], b [to...], which was made for it.
+  bool addBias() {
+    set(0, dims(0));
+    return true;
+  }
+
+  /// y like x, and what is known of each row: its mean, its deviation.
+  bool norm() {
     Dims x = dims(0);
-    if (!same(std::span(x).last(1), dims(1)))
+    bool hasWeight = op.operands[1] != ValueId::none;
+    if (hasWeight && !same(std::span(x).last(1), dims(1)))
       return differ(std::span(x).last(1), dims(1),
-                    "the weight of `rmsnorm` has the last dimension of its "
-                    "operand, here " +
+                    "the weight of " + opText() +
+                        " has the last dimension of its operand, here " +
                         describe(std::span(x).last(1)));
     set(0, x);
     x.pop_back();
-    set(1, std::move(x), ir::accumulationType(module.compute));
+    for (size_t i = 1; i < op.results.size(); ++i)
+      set(i, x, ir::accumulationType(module.compute));
     return true;
   }
 
@@ -220,11 +237,35 @@ private:
     if (!isHeads(x))
       return differ({}, x,
                     "`rope` takes [batch, sequence, heads, width of a head]");
+    auto part = op.attributes.find("rotated");
+    if (part != op.attributes.end())
+      return rotatedPart(x, std::get<int64_t>(part->second));
     if (module[x[3]].size % 2 != 0) {
       mismatch("`rope` rotates pairs, and " + sized(x[3]) + " is odd")
           .label(module[x[3]].range, "the size is given here");
       return false;
     }
+    set(0, x);
+    return true;
+  }
+
+  bool rotatedPart(const Dims& x, int64_t rotated) {
+    int64_t width = module[x[3]].size;
+    if (rotated < 2 || rotated > width || rotated % 2 != 0) {
+      mismatch("`rope` rotates pairs, and its `fraction` is " +
+               std::to_string(rotated) + " of " + sized(x[3]))
+          .label(module[x[3]].range, "the size is given here")
+          .help("choose a `fraction` of an even number of elements");
+      return false;
+    }
+    set(0, x);
+    return true;
+  }
+
+  bool positionScale() {
+    const Dims& x = dims(0);
+    if (x.size() < 2 || !same(std::span(x).first(2), tokenDims()))
+      return differ({}, x, opText() + " takes [batch, sequence, ...]");
     set(0, x);
     return true;
   }

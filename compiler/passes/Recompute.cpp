@@ -25,12 +25,13 @@ using ir::ValueId;
 using ir::ValueKind;
 
 bool isNorm(const Op& op) {
-  return op.kind == OpKind::RmsNorm;
+  return op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm;
 }
 
 bool isActivation(const Op& op) {
-  return op.kind == OpKind::Silu || op.kind == OpKind::Swiglu ||
-         op.kind == OpKind::Mul;
+  return op.kind == OpKind::Silu || op.kind == OpKind::Gelu ||
+         op.kind == OpKind::Relu2 || op.kind == OpKind::Softcap ||
+         op.kind == OpKind::Swiglu || op.kind == OpKind::Mul;
 }
 
 bool makesDim(const ir::Module& program, const Op& op, std::string_view name) {

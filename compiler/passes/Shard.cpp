@@ -243,7 +243,7 @@ private:
 
   void shard(ir::Function& function) {
     for (const Op& op : function.ops)
-      if (op.kind == OpKind::RmsNorm)
+      if (isNorm(op.kind) && op.operands[1] != ValueId::none)
         module[op.operands[1]].sharding = whole(op.operands[1]);
     std::vector<Op> ops = std::move(function.ops);
     out.clear();
@@ -291,15 +291,23 @@ private:
     case OpKind::Linear:
       linear(op);
       break;
+    case OpKind::AddBias:
+      addBias(op);
+      break;
     case OpKind::RmsNorm:
-      rmsNorm(op);
+    case OpKind::LayerNorm:
+      norm(op);
       break;
     case OpKind::Rope:
-      rope(op);
+    case OpKind::PositionScale:
+      byPosition(op);
       break;
     case OpKind::Attention:
       return attention(op);
     case OpKind::Silu:
+    case OpKind::Gelu:
+    case OpKind::Relu2:
+    case OpKind::Softcap:
     case OpKind::Swiglu:
     case OpKind::Mul:
     case OpKind::Scale:
@@ -395,18 +403,34 @@ private:
     return wanted;
   }
 
+  /// x [lead..., to...], b [to...]. The weight that made x splits `to` as it
+  /// splits the bias; where it made a partial sum, that is completed first.
+  void addBias(Op& op) {
+    std::vector<AxisSet> dims = layoutOf(op.operands[0]);
+    size_t width = module[op.operands[1]].dims.size();
+    std::vector<AxisSet> last(dims.end() - long(width), dims.end());
+    require(op, 0, dims);
+    require(op, 1, std::move(last));
+    set(op.results[0], std::move(dims));
+  }
+
+  static bool isNorm(OpKind kind) {
+    return kind == OpKind::RmsNorm || kind == OpKind::LayerNorm;
+  }
+
   /// x [..., h] lies like the residual stream, h whole.
-  void rmsNorm(Op& op) {
+  void norm(Op& op) {
     std::vector<ir::DimId> lead = module[op.operands[0]].dims;
     lead.pop_back();
     std::vector<AxisSet> dims = layoutOf(lead, true);
-    set(op.results[1], dims);
+    for (size_t i = 1; i < op.results.size(); ++i)
+      set(op.results[i], dims);
     dims.emplace_back();
     require(op, 0, dims);
     set(op.results[0], std::move(dims));
   }
 
-  void rope(Op& op) {
+  void byPosition(Op& op) {
     std::vector<AxisSet> dims = layoutOf(op.operands[0]);
     require(op, 0, dims);
     require(op, 1, {dims[0], dims[1]});

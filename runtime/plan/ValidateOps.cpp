@@ -40,39 +40,72 @@ bool checkLinear(OpCheck& c, const Buffer& narrow, const Buffer& across,
          c.counts(across, elementCount(narrow.shape) / k, n);
 }
 
-bool checkNorm(OpCheck& c) {
-  if (!c.arity(2, 2))
-    return false;
-  const Buffer &x = c.in(0), &w = c.in(1);
-  int64_t width = elementCount(w.shape);
-  return c.is(x, real) && c.is(w, {x.dtype}) && c.same(x, c.out(0)) &&
-         c.isMath(c.out(1), x) &&
-         c.divides(width, elementCount(x.shape), "the width of the norm") &&
-         c.counts(c.out(1), elementCount(x.shape) / width);
+/// One element of `bias` for each of the last ones of a token.
+bool checkBias(OpCheck& c, const Buffer& tokens, const Buffer& bias) {
+  return c.is(tokens, real) &&
+         c.divides(elementCount(bias.shape), elementCount(tokens.shape),
+                   "the width of the bias");
 }
 
-bool checkNormBackward(OpCheck& c) {
-  if (!c.arity(4, 2, 1))
+/// The last dimension of x, which is also the weight's where there is one.
+bool checkNormWidth(OpCheck& c, const Buffer& x, size_t weight) {
+  return c.is(x, real) &&
+         (!c.hasIn(weight) ||
+          (c.is(c.in(weight), {x.dtype}) && c.counts(c.in(weight), last(x))));
+}
+
+/// What is known of each row of x.
+bool checkRows(OpCheck& c, const Buffer& rows, const Buffer& x) {
+  return c.isMath(rows, x) &&
+         c.counts(rows, elementCount(x.shape) / std::max<int64_t>(1, last(x)));
+}
+
+bool checkNorm(OpCheck& c) {
+  return c.arity(2, 2, 0, {1}) && checkNormWidth(c, c.in(0), 1) &&
+         c.same(c.in(0), c.out(0)) && checkRows(c, c.out(1), c.in(0));
+}
+
+bool checkLayerNorm(OpCheck& c) {
+  return c.arity(2, 3) && checkNormWidth(c, c.in(0), 1) &&
+         c.same(c.in(0), c.out(0)) && checkRows(c, c.out(1), c.in(0)) &&
+         checkRows(c, c.out(2), c.in(0));
+}
+
+/// dy, x, w and `rows` operands that tell of each row.
+bool checkNormBackward(OpCheck& c, size_t rows) {
+  const Buffer& dy = c.in(0);
+  if (!checkNormWidth(c, dy, 2) || !c.same(dy, c.in(1)) ||
+      !c.same(dy, c.out(0)))
     return false;
-  const Buffer &dy = c.in(0), &w = c.in(2);
-  int64_t width = elementCount(w.shape);
-  return c.is(dy, real) && c.same(dy, c.in(1)) && c.is(w, {dy.dtype}) &&
-         c.divides(width, elementCount(dy.shape), "the width of the norm") &&
-         c.isMath(c.in(3), dy) &&
-         c.counts(c.in(3), elementCount(dy.shape) / width) &&
-         c.same(dy, c.out(0)) &&
-         (!c.hasOut(1) ||
-          (c.isGradient(c.out(1), dy) && c.counts(c.out(1), width)));
+  for (size_t i = 0; i < rows; ++i)
+    if (!checkRows(c, c.in(3 + i), dy))
+      return false;
+  return !c.hasOut(1) || (c.hasIn(2) && c.isGradient(c.out(1), dy) &&
+                          c.counts(c.out(1), last(dy)));
 }
 
 bool checkRope(OpCheck& c) {
   if (!c.arity(2, 1) || !c.rank(c.in(0), 4))
     return false;
   const Buffer& x = c.in(0);
+  int64_t rotated = c.op.integer("rotated");
+  if (rotated < 0 || rotated > x.shape[3])
+    return c.fail("rotates " + std::to_string(rotated) + " of " +
+                  std::to_string(x.shape[3]) + " elements");
   return c.is(x, real) && c.is(c.in(1), {DType::i32}) &&
          c.counts(c.in(1), x.shape[0] * x.shape[1]) && c.same(x, c.out(0)) &&
-         c.divides(2, x.shape[3], "rotation pairs the head's dimensions") &&
-         c.isWord("scaling", {"none", "linear", "llama3"});
+         c.divides(2, rotated ? rotated : x.shape[3],
+                   "rotation pairs the head's dimensions") &&
+         c.isWord("scaling", {"none", "linear", "llama3", "yarn"});
+}
+
+bool checkPositionScale(OpCheck& c) {
+  if (!c.arity(2, 1))
+    return false;
+  const Buffer& x = c.in(0);
+  return c.is(x, real) && c.same(x, c.out(0)) && x.shape.size() >= 2 &&
+         c.is(c.in(1), {DType::i32}) &&
+         c.counts(c.in(1), x.shape[0] * x.shape[1]);
 }
 
 /// Shapes of q [b,s,hq,d] beside k and v [b,s,hk,d].
@@ -352,12 +385,24 @@ bool checkKind(OpCheck& c) {
     return c.arity(2, 1) && c.is(c.in(0), real) &&
            c.is(c.in(1), {c.in(0).dtype}) && c.isGradient(c.out(0), c.in(0)) &&
            checkLinear(c, c.in(0), c.in(1), c.out(0));
+  case OpKind::AddBias:
+    return c.arity(2, 1) && checkBias(c, c.in(0), c.in(1)) &&
+           c.is(c.in(1), {c.in(0).dtype}) && c.same(c.in(0), c.out(0));
+  case OpKind::BiasBackward:
+    return c.arity(1, 1) && checkBias(c, c.in(0), c.out(0)) &&
+           c.isGradient(c.out(0), c.in(0));
   case OpKind::RmsNorm:
     return checkNorm(c);
   case OpKind::RmsNormBackward:
-    return checkNormBackward(c);
+    return c.arity(4, 2, 1, {2}) && checkNormBackward(c, 1);
+  case OpKind::LayerNorm:
+    return checkLayerNorm(c);
+  case OpKind::LayerNormBackward:
+    return c.arity(5, 2, 1) && checkNormBackward(c, 2);
   case OpKind::Rope:
     return checkRope(c);
+  case OpKind::PositionScale:
+    return checkPositionScale(c);
   case OpKind::Attention:
     return checkAttention(c);
   case OpKind::AttentionBackward:
@@ -369,9 +414,15 @@ bool checkKind(OpCheck& c) {
   case OpKind::AttentionCached:
     return checkAttentionCached(c);
   case OpKind::Silu:
+  case OpKind::Gelu:
+  case OpKind::Relu2:
+  case OpKind::Softcap:
   case OpKind::Scale:
     return checkElementwise(c, 1, 1);
   case OpKind::SiluBackward:
+  case OpKind::GeluBackward:
+  case OpKind::Relu2Backward:
+  case OpKind::SoftcapBackward:
   case OpKind::Swiglu:
   case OpKind::Mul:
   case OpKind::Add:

@@ -210,6 +210,66 @@ recipe::Recipe shared(RecipeWriter w) {
   return w.finish(w.linear("lm_head", x, {width}, {vocab}));
 }
 
+recipe::Value text(const char* value) {
+  return {std::string(value), {}};
+}
+
+/// What GPT and Nemotron have and Llama has not: learned positions, norms with
+/// means and biases, linears with biases on either side of split dimensions,
+/// their activations, and heads of which a part is rotated.
+recipe::Recipe gpt(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       heads = w.dim("heads", 4), width = w.dim("head_dim", 4),
+       rows = w.dim("positions", 9), ffn = w.dim("ffn", 16);
+  auto none = recipe::TensorId::none;
+  auto table = w.parameter("embed", {vocab, hidden});
+  auto places = w.parameter("places", {rows, hidden});
+  auto x = w.op("add", {w.embedding(w.tokens(), table),
+                        w.op("position_embedding", {w.tokens(), places})});
+  auto n = w.layerNorm("input_norm", x);
+  auto q = w.linear("q", n, {hidden}, {heads, width}, none, true);
+  auto k = w.linear("k", n, {hidden}, {heads, width}, none, true);
+  auto v = w.linear("v", n, {hidden}, {heads, width}, none, true);
+  auto l2 = [&](recipe::TensorId heads) {
+    return w.unary("l2norm", heads, {{"eps", {1e-5, {}}}});
+  };
+  q = w.unary("position_scale", l2(w.rope(q, 0.5)),
+              {{"floor", {3.0, {}}}, {"scale", {0.4, {}}}});
+  k = l2(w.rope(k, 1.0, true));
+  auto a = w.attention(q, k, v);
+  x = w.op("add",
+           {x, w.linear("o", a, {heads, width}, {hidden}, none, true)});
+  n = w.layerNorm("post_norm", x, false, true);
+  auto up = w.linear("up", n, {hidden}, {ffn}, none, true);
+  auto wide = w.op("add", {w.unary("gelu", up, {{"approximate", text("tanh")}}),
+                           w.unary("gelu", up, {{"approximate", text("none")}})});
+  wide = w.op("add", {wide, w.op("relu2", {up})});
+  x = w.op("add",
+           {x, w.linear("down", wide, {ffn}, {hidden}, none, true)});
+  x = w.norm("norm", x, none, true);
+  auto logits = w.linear("head", x, {hidden}, {vocab}, none, true);
+  return w.finish(w.unary("softcap", logits, {{"cap", {0.7, {}}}}));
+}
+
+recipe::Recipe gptAdapted(RecipeWriter writer) {
+  writer.lora(2, 0.25, {"q", "o", "up", "down"});
+  return gpt(std::move(writer));
+}
+
+/// A norm's weight and biases where the residual stream and heads share one.
+recipe::Recipe sharedNorm(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), heads = w.dim("heads", 4),
+       width = w.dim("head_dim", 4);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, width}));
+  auto weight = w.parameter("norm", {width});
+  x = w.layerNorm("outer", x, true, false, weight);
+  auto q = w.linear("q", x, {width}, {heads, width});
+  q = w.layerNorm("inner", q, true, false, weight);
+  x = w.op("add",
+           {x, w.linear("o", w.attention(q, q, q), {heads, width}, {width})});
+  return w.finish(w.linear("lm_head", x, {width}, {vocab}));
+}
+
 using RouterSettings = RecipeWriter::RouterSettings;
 
 /// A layer of attention and a mixture of experts, as in Mixtral.
@@ -260,6 +320,21 @@ TEST(Gradient, LoraWithoutDropout) {
 TEST(Gradient, OpsThatLlamaHasNot) {
   expectDifferences(odd);
   expectLayoutsAgree(odd);
+}
+
+TEST(Gradient, OpsOfGptAndNemotron) {
+  expectDifferences(gpt);
+  expectLayoutsAgree(gpt);
+}
+
+TEST(Gradient, AdaptersOfLinearsWithBiases) {
+  expectDifferences(gptAdapted);
+  expectLayoutsAgree(gptAdapted);
+}
+
+TEST(Gradient, ANormSharedByDifferentLayouts) {
+  expectDifferences(sharedNorm);
+  expectLayoutsAgree(sharedNorm);
 }
 
 TEST(Gradient, WeightsSharedByDifferentLayouts) {

@@ -45,6 +45,8 @@ int64_t product(const std::vector<int64_t>& shape) {
   return product(shape, 0, shape.size());
 }
 
+const double pi = std::acos(-1);
+
 double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
@@ -260,10 +262,17 @@ void Interpreter::execute(const Op& op, int rank) {
     return linearDgrad(op, rank);
   case OpKind::LinearWgrad:
     return linearWgrad(op, rank);
+  case OpKind::AddBias:
+  case OpKind::BiasBackward:
+    return bias(op, rank);
   case OpKind::RmsNorm:
-    return rmsNorm(op, rank);
+  case OpKind::LayerNorm:
+    return norm(op, rank);
   case OpKind::RmsNormBackward:
-    return rmsNormBackward(op, rank);
+  case OpKind::LayerNormBackward:
+    return normBackward(op, rank);
+  case OpKind::PositionScale:
+    return positionScale(op, rank);
   case OpKind::Rope:
     return rope(op, rank);
   case OpKind::Attention:
@@ -371,57 +380,23 @@ void Interpreter::linearWgrad(const Op& op, int rank) {
         dw[j * k + l] += alpha * dy[i * n + j] * x[i * k + l];
 }
 
-void Interpreter::rmsNorm(const Op& op, int rank) {
-  const Array &x = at(rank, op.operands[0]), &w = at(rank, op.operands[1]);
-  Array &y = at(rank, op.results[0]), &rstd = at(rank, op.results[1]);
-  size_t h = w.size();
-  for (size_t i = 0; i < x.size() / h; ++i) {
-    double sum = 0;
-    for (size_t j = 0; j < h; ++j)
-      sum += x[i * h + j] * x[i * h + j];
-    rstd[i] = 1 / std::sqrt(sum / double(h) + real(op, "eps", 0));
-    for (size_t j = 0; j < h; ++j)
-      y[i * h + j] = x[i * h + j] * rstd[i] * w[j];
-  }
-}
-
-void Interpreter::rmsNormBackward(const Op& op, int rank) {
-  const Array &dy = at(rank, op.operands[0]), &x = at(rank, op.operands[1]),
-              &w = at(rank, op.operands[2]), &rstd = at(rank, op.operands[3]);
-  Array& dx = at(rank, op.results[0]);
-  size_t h = w.size();
-  for (size_t i = 0; i < x.size() / h; ++i) {
-    double dot = 0;
-    for (size_t j = 0; j < h; ++j)
-      dot += dy[i * h + j] * w[j] * x[i * h + j];
-    for (size_t j = 0; j < h; ++j) {
-      size_t at_ = i * h + j;
-      if (op.results[1] != ValueId::none)
-        at(rank, op.results[1])[j] += dy[at_] * x[at_] * rstd[i];
-      dx[at_] = rstd[i] *
-                (dy[at_] * w[j] - x[at_] * rstd[i] * rstd[i] * dot / double(h));
-    }
-  }
-}
-
-void Interpreter::rope(const Op& op, int rank) {
-  const Array &x = at(rank, op.operands[0]),
-              &positions = at(rank, op.operands[1]);
-  Array& y = at(rank, op.results[0]);
-  Shape sizes = shape(op.operands[0]);
-  size_t d = size_t(sizes[3]), half = d / 2;
-  double sign = real(op, "inverse", 0) ? -1 : 1;
-  for (size_t i = 0; i < x.size() / d; ++i)
-    for (size_t j = 0; j < half; ++j) {
-      double angle = sign * positions[i / size_t(sizes[2])] *
-                     std::pow(real(op, "theta", 0), -double(j) / double(half));
-      double a = x[i * d + j], b = x[i * d + half + j];
-      y[i * d + j] = a * std::cos(angle) - b * std::sin(angle);
-      y[i * d + half + j] = b * std::cos(angle) + a * std::sin(angle);
-    }
-}
-
 // ---- elementwise
+
+/// The share of the normal distribution below x, as gelu takes it.
+double Interpreter::normalBelow(const Op& op, double x) const {
+  if (real(op, "exact", 0))
+    return (1 + std::erf(x / std::sqrt(2))) / 2;
+  return (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x))) / 2;
+}
+
+/// Its derivative.
+double Interpreter::normalAt(const Op& op, double x) const {
+  if (real(op, "exact", 0))
+    return std::exp(-x * x / 2) / std::sqrt(2 * pi);
+  double root = std::sqrt(2 / pi);
+  double u = root * (x + 0.044715 * x * x * x);
+  return root * (1 + 3 * 0.044715 * x * x) / (2 * std::pow(std::cosh(u), 2));
+}
 
 void Interpreter::elementwise(const Op& op, int rank) {
   size_t size = at(rank, op.results[0]).size();
@@ -449,6 +424,24 @@ void Interpreter::elementwise(const Op& op, int rank) {
       y = in(0) * s * (1 + x * (1 - s));
       break;
     }
+    case OpKind::Gelu:
+      y = in(0) * normalBelow(op, in(0));
+      break;
+    case OpKind::GeluBackward:
+      y = in(0) * (normalBelow(op, in(1)) + in(1) * normalAt(op, in(1)));
+      break;
+    case OpKind::Relu2:
+      y = in(0) > 0 ? in(0) * in(0) : 0;
+      break;
+    case OpKind::Relu2Backward:
+      y = in(1) > 0 ? 2 * in(0) * in(1) : 0;
+      break;
+    case OpKind::Softcap:
+      y = real(op, "cap", 0) * std::tanh(in(0) / real(op, "cap", 0));
+      break;
+    case OpKind::SoftcapBackward:
+      y = in(0) / std::pow(std::cosh(in(1) / real(op, "cap", 0)), 2);
+      break;
     case OpKind::Swiglu:
       y = in(0) * sigmoid(in(0)) * in(1);
       break;

@@ -52,9 +52,14 @@ private:
   void linear(const ir::Op& op, int rank);
   void linearDgrad(const ir::Op& op, int rank);
   void linearWgrad(const ir::Op& op, int rank);
-  void rmsNorm(const ir::Op& op, int rank);
-  void rmsNormBackward(const ir::Op& op, int rank);
+  void bias(const ir::Op& op, int rank);
+  double weightOf(const ir::Op& op, int rank, size_t operand, size_t element);
+  void norm(const ir::Op& op, int rank);
+  void normBackward(const ir::Op& op, int rank);
   void rope(const ir::Op& op, int rank);
+  void positionScale(const ir::Op& op, int rank);
+  double normalBelow(const ir::Op& op, double x) const;
+  double normalAt(const ir::Op& op, double x) const;
   void attention(const ir::Op& op, int rank);
   void attentionBackward(const ir::Op& op, int rank);
   void elementwise(const ir::Op& op, int rank);

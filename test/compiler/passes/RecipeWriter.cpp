@@ -121,28 +121,42 @@ recipe::TensorId RecipeWriter::embedding(TensorId tokens, TensorId table) {
 
 recipe::TensorId RecipeWriter::linear(const std::string& name, TensorId x,
                                       const Dims& from, const Dims& to,
-                                      TensorId weight) {
+                                      TensorId weight, bool hasBias) {
   recipe::Call& made = call("linear", {x, weight}, name);
   made.attributes = {{"dims", valueOf(DimsMapping{from, to})},
-                     {"bias", valueOf(false)},
+                     {"bias", valueOf(hasBias)},
                      {"init", normal()},
                      {"decay", valueOf(recipe::Auto{})}};
   return made.result;
 }
 
 recipe::TensorId RecipeWriter::norm(const std::string& name, TensorId x,
-                                    TensorId weight) {
+                                    TensorId weight, bool isCentered) {
   recipe::Call& made = call("rmsnorm", {x, weight}, name);
   made.attributes = {{"eps", valueOf(1e-5)},
-                     {"centered", valueOf(false)},
+                     {"centered", valueOf(isCentered)},
                      {"decay", valueOf(recipe::Auto{})}};
   return made.result;
 }
 
-recipe::TensorId RecipeWriter::rope(TensorId x) {
+recipe::TensorId RecipeWriter::layerNorm(const std::string& name, TensorId x,
+                                         bool hasBias, bool isCentered,
+                                         TensorId weight) {
+  recipe::Call& made = call("layernorm", {x, weight}, name);
+  made.attributes = {{"eps", valueOf(1e-5)},
+                     {"bias", valueOf(hasBias)},
+                     {"centered", valueOf(isCentered)},
+                     {"decay", valueOf(recipe::Auto{})}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::rope(TensorId x, double fraction,
+                                    bool isInterleaved) {
   recipe::Call& made = call("rope", {x});
   made.attributes = {{"theta", valueOf(10000.0)},
-                     {"scaling", valueOf(recipe::None{})}};
+                     {"scaling", valueOf(recipe::None{})},
+                     {"fraction", valueOf(fraction)},
+                     {"interleaved", valueOf(isInterleaved)}};
   return made.result;
 }
 
@@ -156,6 +170,15 @@ recipe::TensorId RecipeWriter::attention(TensorId q, TensorId k, TensorId v) {
 recipe::TensorId RecipeWriter::op(const std::string& name,
                                   const std::vector<TensorId>& operands) {
   return call(name, operands).result;
+}
+
+recipe::TensorId RecipeWriter::unary(
+    const std::string& name, TensorId x,
+    const std::vector<std::pair<std::string, Value>>& arguments) {
+  recipe::Call& made = call(name, {x});
+  for (const auto& [argument, value] : arguments)
+    made.attributes.push_back({argument, value});
+  return made.result;
 }
 
 recipe::TensorId RecipeWriter::scale(TensorId x, double alpha) {

@@ -37,13 +37,21 @@ public:
   TensorId parameter(const std::string& name, const Dims& shape);
   TensorId embedding(TensorId tokens, TensorId table);
   TensorId linear(const std::string& name, TensorId x, const Dims& from,
-                  const Dims& to, TensorId weight = TensorId::none);
+                  const Dims& to, TensorId weight = TensorId::none,
+                  bool hasBias = false);
   TensorId norm(const std::string& name, TensorId x,
-                TensorId weight = TensorId::none);
-  TensorId rope(TensorId x);
+                TensorId weight = TensorId::none, bool isCentered = false);
+  TensorId layerNorm(const std::string& name, TensorId x, bool hasBias = true,
+                     bool isCentered = false,
+                     TensorId weight = TensorId::none);
+  TensorId rope(TensorId x, double fraction = 1.0, bool isInterleaved = false);
   TensorId attention(TensorId q, TensorId k, TensorId v);
   /// `silu`, `add`, `mul`: an op without attributes.
   TensorId op(const std::string& name, const std::vector<TensorId>& operands);
+  /// An op of one activation with its arguments.
+  TensorId unary(const std::string& name, TensorId x,
+                 const std::vector<std::pair<std::string, recipe::Value>>&
+                     arguments);
   TensorId scale(TensorId x, double alpha);
   TensorId dropout(TensorId x, double p);
 

@@ -87,6 +87,102 @@ TEST(Gradient, RmsNorm) {
   EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
 }
 
+TEST(Gradient, RmsNormOfACenteredWeight) {
+  Array x = real({5, 13}, 1), w = real({13}, 2), y = like(x);
+  Array rstd(DType::f64, {5}), dy = real({5, 13}, 3);
+  Array dx = like(x), dw = like(w);
+  const Attributes attributes = {{"eps", 1e-5}, {"centered", true}};
+  auto loss = [&] {
+    call(OpKind::RmsNorm, {&x, &w}, {&y, &rstd}, attributes);
+    return dot(y, dy);
+  };
+  loss();
+  call(OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&dx, &dw}, attributes);
+  EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
+  EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
+}
+
+TEST(Gradient, RmsNormWithoutAWeight) {
+  Array x = real({5, 13}, 1), y = like(x), dy = real({5, 13}, 3);
+  Array rstd(DType::f64, {5}), dx = like(x);
+  auto loss = [&] {
+    call(OpKind::RmsNorm, {&x, nullptr}, {&y, &rstd}, {{"eps", 1e-5}});
+    return dot(y, dy);
+  };
+  loss();
+  call(OpKind::RmsNormBackward, {&dy, &x, nullptr, &rstd}, {&dx, nullptr});
+  EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
+}
+
+TEST(Gradient, LayerNorm) {
+  for (bool isCentered : {false, true}) {
+    Array x = real({2, 3, 13}, 1), w = real({13}, 2), y = like(x);
+    Array mean(DType::f64, {2, 3}), rstd = mean, dy = real({2, 3, 13}, 3);
+    Array dx = like(x), dw = like(w), alone = like(x);
+    const Attributes attributes = {{"eps", 1e-5}, {"centered", isCentered}};
+    auto loss = [&] {
+      call(OpKind::LayerNorm, {&x, &w}, {&y, &mean, &rstd}, attributes);
+      return dot(y, dy);
+    };
+    loss();
+    const std::vector<Array*> inputs = {&dy, &x, &w, &mean, &rstd};
+    call(OpKind::LayerNormBackward, inputs, {&dx, &dw}, attributes);
+    call(OpKind::LayerNormBackward, inputs, {&alone, nullptr}, attributes);
+    EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
+    EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
+    EXPECT_EQ(relativeError(alone, dx), 0);
+  }
+}
+
+TEST(Gradient, Bias) {
+  Array x = real({2, 40, 3, 4}, 1), b = real({3, 4}, 2), y = like(x);
+  const Array dy = real({2, 40, 3, 4}, 3);
+  Array from = dy, db = like(b);
+  call(OpKind::BiasBackward, {&from}, {&db});
+  auto loss = [&] {
+    call(OpKind::AddBias, {&x, &b}, {&y});
+    return dot(y, dy);
+  };
+  EXPECT_LT(relativeError(dy, centralDifferences(x, loss)), tolerance);
+  EXPECT_LT(relativeError(db, centralDifferences(b, loss)), tolerance);
+}
+
+/// The backward of an op of one operand, whose operand it reads.
+void checkUnary(OpKind forward, OpKind backward,
+                const Attributes& attributes = {}) {
+  Array x = real({3, 7}, 1), y = like(x), dy = real({3, 7}, 2), dx = like(x);
+  call(backward, {&dy, &x}, {&dx}, attributes);
+  const Array expected = centralDifferences(x, [&] {
+    call(forward, {&x}, {&y}, attributes);
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance) << plan::opName(forward);
+}
+
+TEST(Gradient, Activations) {
+  checkUnary(OpKind::Silu, OpKind::SiluBackward);
+  checkUnary(OpKind::Gelu, OpKind::GeluBackward);
+  checkUnary(OpKind::Gelu, OpKind::GeluBackward, {{"exact", true}});
+  checkUnary(OpKind::Relu2, OpKind::Relu2Backward);
+  checkUnary(OpKind::Softcap, OpKind::SoftcapBackward, {{"cap", 1.5}});
+}
+
+TEST(Gradient, PositionScaleIsItsOwnTranspose) {
+  Array x = real({2, 3, 4}, 1), y = like(x), dy = real({2, 3, 4}, 2),
+        dx = like(x);
+  Array positions = Array::integers({2, 3}, {0, 4, 17, 3, 5, 9});
+  const Attributes attributes = {{"floor", 5.0}, {"scale", 0.1}};
+  call(OpKind::PositionScale, {&dy, &positions}, {&dx}, attributes);
+  const Array expected = centralDifferences(x, [&] {
+    call(OpKind::PositionScale, {&x, &positions}, {&y}, attributes);
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance);
+  // Position 17 has passed 3 floors: 1 + 0.1 log 4.
+  EXPECT_NEAR(y.get(8) / x.get(8), 1.13862943611198906, 1e-12);
+  EXPECT_EQ(y.get(0), x.get(0));
+}
+
 TEST(Gradient, RmsNormOfAFrozenWeightGivesDxAlone) {
   Array x = real({4, 9}, 1), w = real({9}, 2), y = like(x),
         dy = real({4, 9}, 3);
@@ -101,13 +197,20 @@ TEST(Gradient, RopeIsUndoneByItsInverse) {
   Array x = real({2, 5, 3, 6}, 1), dy = real({2, 5, 3, 6}, 2);
   Array y = like(x), dx = like(x);
   Array positions = Array::integers({2, 5}, {0, 1, 2, 0, 1, 0, 1, 2, 3, 900});
-  call(OpKind::Rope, {&dy, &positions}, {&dx},
-       {{"theta", 1e4}, {"inverse", true}});
-  const Array expected = centralDifferences(x, [&] {
-    call(OpKind::Rope, {&x, &positions}, {&y}, {{"theta", 1e4}});
-    return dot(y, dy);
-  });
-  EXPECT_LT(relativeError(dx, expected), tolerance);
+  for (int64_t rotated : {6, 4, 2})
+    for (bool isInterleaved : {false, true}) {
+      Attributes attributes = {{"theta", 1e4},
+                               {"rotated", rotated},
+                               {"interleaved", isInterleaved},
+                               {"inverse", true}};
+      call(OpKind::Rope, {&dy, &positions}, {&dx}, attributes);
+      attributes.pop_back();
+      const Array expected = centralDifferences(x, [&] {
+        call(OpKind::Rope, {&x, &positions}, {&y}, attributes);
+        return dot(y, dy);
+      });
+      EXPECT_LT(relativeError(dx, expected), tolerance);
+    }
 }
 
 struct AttentionCase {
@@ -186,16 +289,6 @@ TEST(Gradient, AttentionOfSomeQueriesToAllKeys) {
   EXPECT_LT(relativeError(dq, centralDifferences(q, loss)), tolerance);
   EXPECT_LT(relativeError(dk, centralDifferences(k, loss)), tolerance);
   EXPECT_LT(relativeError(dv, centralDifferences(v, loss)), tolerance);
-}
-
-TEST(Gradient, Silu) {
-  Array x = real({3, 7}, 1), y = like(x), dy = real({3, 7}, 2), dx = like(x);
-  call(OpKind::SiluBackward, {&dy, &x}, {&dx});
-  const Array expected = centralDifferences(x, [&] {
-    call(OpKind::Silu, {&x}, {&y});
-    return dot(y, dy);
-  });
-  EXPECT_LT(relativeError(dx, expected), tolerance);
 }
 
 TEST(Gradient, Swiglu) {

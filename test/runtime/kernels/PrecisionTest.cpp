@@ -88,6 +88,33 @@ TEST(Precision, RmsNorm) {
         {{{9, 101}}, {{9}}}, {{"eps", 1e-5}});
 }
 
+TEST(Precision, LayerNorm) {
+  for (bool isCentered : {false, true})
+    check(OpKind::LayerNorm, {some({9, 101}, 1), some({101}, 2)},
+          {{{9, 101}}, {{9}, {9}}}, {{"eps", 1e-5}, {"centered", isCentered}});
+}
+
+/// The mean is a thousand deviations away, in numbers that bf16 tells apart.
+TEST(Precision, LayerNormFarFromZero) {
+  Array x(DType::f32, {1, 64}), w = some({64}, 2), y(DType::f32, {1, 64});
+  Array exact(DType::f64, {1, 64}), mean(DType::f32, {1}), rstd = mean;
+  for (int64_t i = 0; i < 64; ++i)
+    x.set(i, 1000 + double(i % 3));
+  Array wide = x.cast(DType::f64), w32 = w.cast(DType::f32),
+        w64 = w.cast(DType::f64), mean64(DType::f64, {1}), rstd64 = mean64;
+  call(OpKind::LayerNorm, {&x, &w32}, {&y, &mean, &rstd}, {{"eps", 1e-5}});
+  call(OpKind::LayerNorm, {&wide, &w64}, {&exact, &mean64, &rstd64},
+       {{"eps", 1e-5}});
+  // The mean is rounded to 6e-5, of a deviation of 0.8.
+  EXPECT_LT(relativeError(y, exact), 1e-4);
+}
+
+TEST(Precision, Bias) {
+  check(OpKind::AddBias, {some({9, 3, 7}, 1), some({3, 7}, 2)},
+        {{{9, 3, 7}}, {}});
+  check(OpKind::BiasBackward, {some({90, 3, 7}, 1)}, {{}, {{3, 7}}});
+}
+
 TEST(Precision, RmsNormBackward) {
   for (DType type : {DType::f32, DType::bf16}) {
     Array x = some({70, 101}, 1), w = some({101}, 2), dy = some({70, 101}, 3);
@@ -143,6 +170,11 @@ TEST(Precision, GradientsInBf16) {
       OpKind::RmsNormBackward,
       {some({600, 101}, 1), some({600, 101}, 2), some({101}, 3), rstd}, 1,
       {101});
+  checkNarrowGradient(
+      OpKind::LayerNormBackward,
+      {some({600, 101}, 1), some({600, 101}, 2), some({101}, 3), rstd, rstd}, 1,
+      {101});
+  checkNarrowGradient(OpKind::BiasBackward, {some({600, 101}, 1)}, 0, {101});
   // Two experts of 300 rows, five pieces and more each; the workspace holds
   // what an op before has left.
   Array counts = Array::integers({2, 1, 1}, {300, 290});
@@ -169,6 +201,17 @@ TEST(Precision, Elementwise) {
   check(OpKind::Mul, {a, b}, {{shape}, {}});
   check(OpKind::Add, {a, b}, {{shape}, {}});
   check(OpKind::Scale, {a}, {{shape}, {}}, {{"alpha", 0.3}});
+  for (bool isExact : {false, true}) {
+    check(OpKind::Gelu, {a}, {{shape}, {}}, {{"exact", isExact}});
+    check(OpKind::GeluBackward, {a, b}, {{shape}, {}}, {{"exact", isExact}});
+  }
+  check(OpKind::Relu2, {a}, {{shape}, {}});
+  check(OpKind::Relu2Backward, {a, b}, {{shape}, {}});
+  check(OpKind::Softcap, {a}, {{shape}, {}}, {{"cap", 2.0}});
+  check(OpKind::SoftcapBackward, {a, b}, {{shape}, {}}, {{"cap", 2.0}});
+  const Array positions = Array::integers({1, 3}, {0, 7, 40});
+  check(OpKind::PositionScale, {some({1, 3, 67}, 1), positions},
+        {{{1, 3, 67}}, {}}, {{"floor", 4.0}, {"scale", 0.1}});
 }
 
 TEST(Precision, SiluOfExtremes) {

@@ -47,6 +47,35 @@ TEST(Rope, Llama3ScalingIsThatOfTransformers) {
   EXPECT_NEAR(frequency(128, 63, llama3), 3.068925988914511e-07, 1e-15);
 }
 
+// DeepSeek-V3's: theta 10,000, 64 rotated elements, factor 40, 32 and 1, 4096.
+// By _compute_yarn_parameters of transformers pairs up to 10 are kept, those
+// from 23 on divided by 40; pair 16 keeps 1 - 6 / 13 of its frequency 0.01.
+TEST(Rope, YarnScalingIsThatOfTransformers) {
+  const Attributes yarn = {
+      {"theta", 10000.0}, {"scaling", std::string("yarn")},
+      {"factor", 40.0},   {"beta_fast", 32.0},
+      {"beta_slow", 1.0}, {"original_max_position", int64_t(4096)}};
+  EXPECT_NEAR(frequency(64, 10, yarn), 0.05623413251903491, 1e-15);
+  EXPECT_NEAR(frequency(64, 16, yarn), 0.0055, 1e-15);
+  EXPECT_NEAR(frequency(64, 31, yarn), 0.00013335214321633241 / 40, 1e-15);
+}
+
+TEST(Rope, TurnsAPartOfNeighbours) {
+  Array x = Array::random(DType::f64, {1, 1, 1, 6}, 1), y = x;
+  Array positions = Array::integers({1, 1}, {3});
+  call(OpKind::Rope, {&x, &positions}, {&y},
+       {{"theta", 100.0}, {"rotated", int64_t(4)}, {"interleaved", true}});
+  for (int64_t i = 0; i < 2; ++i) {
+    const double angle = 3 * std::pow(100.0, -double(i) / 2);
+    const double a = x.get(2 * i), b = x.get(2 * i + 1);
+    EXPECT_NEAR(y.get(2 * i), a * std::cos(angle) - b * std::sin(angle), 1e-12);
+    EXPECT_NEAR(y.get(2 * i + 1), b * std::cos(angle) + a * std::sin(angle),
+                1e-12);
+  }
+  for (int64_t i = 4; i < 6; ++i)
+    EXPECT_EQ(y.get(i), x.get(i));
+}
+
 TEST(Rope, TurnsFirstHalfAgainstSecondHalf) {
   Array x = Array::random(DType::f32, {1, 2, 2, 6}, 1), y = x;
   Array positions = Array::integers({1, 2}, {0, 3});
