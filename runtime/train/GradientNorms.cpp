@@ -72,10 +72,14 @@ GradientNorms::GradientNorms(const plan::Plan& plan, int rank,
       names.push_back(std::move(name));
   }
   const std::map<int, int> gradients = gradientsByMoment(plan);
-  for (const checkpoint::StatePart& part : checkpoint::writtenParts(plan, rank))
-    if (part.kind == checkpoint::StateKind::momentM)
-      parts.push_back({groupOf[size_t(part.parameter)],
-                       gradients.at(part.buffer), part.element, part.count});
+  for (const checkpoint::StatePart& part :
+       checkpoint::writtenParts(plan, rank)) {
+    auto gradient = gradients.find(part.buffer);
+    if (part.kind == checkpoint::StateKind::momentM &&
+        gradient != gradients.end())
+      parts.push_back({groupOf[size_t(part.parameter)], gradient->second,
+                       part.element, part.count});
+  }
 }
 
 Expected<std::vector<GradientNorms::Norm>>

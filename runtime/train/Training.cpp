@@ -259,9 +259,9 @@ Status Training::shareState() {
   isSpike = state[4] != 0;
   const int64_t* shared = &state[first];
   for (double& seconds : longest.phases)
-    seconds = double(*shared++) * 1e-9;
-  longest.step = double(*shared++) * 1e-9;
-  longest.saving = double(*shared) * 1e-9;
+    seconds = double(*shared++) / 1e9;
+  longest.step = double(*shared++) / 1e9;
+  longest.saving = double(*shared) / 1e9;
   return Status::ok();
 }
 
