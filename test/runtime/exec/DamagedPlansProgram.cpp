@@ -42,15 +42,18 @@ bool isRunnable(const plan::Plan& plan) {
     return !source || source->kind == "mock";
   };
   return plan.mesh.ranks == 1 && plan.device == "cpu" &&
-         plan.memory.arena <= largestArena && isMock(plan.data.train) &&
+         plan.memory.arena <= largestArena &&
+         plan.memory.offloaded <= largestArena && isMock(plan.data.train) &&
          isMock(plan.data.valid);
 }
 
-/// At least the plan's arena, and a page without any rights behind it.
-memory::Arena guardedArena(int64_t bytes) {
+/// At least the plan's arena, and a page without any rights behind it; that on
+/// the host goes without.
+memory::Arena guardedArena(int64_t bytes, int64_t hostBytes) {
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t whole = (bytes + page - 1) / page * page;
-  Expected<memory::Arena> taken = memory::Arena::allocate(whole + page);
+  Expected<memory::Arena> taken =
+      memory::Arena::allocate(whole + page, hostBytes);
   if (!taken || mprotect((*taken).base() + whole, size_t(page), PROT_NONE)) {
     std::perror("a guarded arena");
     std::_Exit(2);
@@ -83,20 +86,21 @@ Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
   const plan::Inputs& in = plan.inputs;
   set(executor.tensor(in.learningRate), 1e-3f);
   set(executor.tensor(in.step), int32_t(1));
-  set(executor.tensor(in.lossScale), (*loader).lossScale(0));
+  Expected<double> weight = (*loader).weight(0);
+  RECIPERUN_TRY(weight);
+  set(executor.tensor(in.lossScale), *weight > 0 ? float(1 / *weight) : 0.0f);
   auto tensor = [&](int number, int microBatch) {
     return executor.tensor(number, microBatch);
   };
   return executor.run(schedule, [&](int microBatch) {
-    (*loader).fill(0, microBatch,
-                   {tensor(in.tokens, microBatch).as<int32_t>(),
-                    tensor(in.labels, microBatch).as<int32_t>(),
-                    tensor(in.weights, microBatch).as<float>(),
-                    tensor(in.positions, microBatch).as<int32_t>(),
-                    tensor(in.segments, microBatch).as<int32_t>(),
-                    tensor(in.places, microBatch).as<int32_t>(),
-                    tensor(in.samples, microBatch).as<int64_t>()});
-    return Status::ok();
+    return (*loader).fill(0, microBatch,
+                          {tensor(in.tokens, microBatch).as<int32_t>(),
+                           tensor(in.labels, microBatch).as<int32_t>(),
+                           tensor(in.weights, microBatch).as<float>(),
+                           tensor(in.positions, microBatch).as<int32_t>(),
+                           tensor(in.segments, microBatch).as<int32_t>(),
+                           tensor(in.places, microBatch).as<int32_t>(),
+                           tensor(in.samples, microBatch).as<int64_t>()});
   });
 }
 
@@ -118,7 +122,7 @@ Status runBucket(const plan::Plan& plan, exec::Executor& executor,
 }
 
 Status runPlan(const plan::Plan& plan) {
-  memory::Arena arena = guardedArena(plan.memory.arena);
+  memory::Arena arena = guardedArena(plan.memory.arena, plan.memory.offloaded);
   comm::LocalCommunicator communicator;
   device::CpuContext context(1);
   Expected<exec::Executor> executor =
