@@ -34,6 +34,7 @@ private:
   bool propose(const std::vector<Settings>& candidates, diag::Builder& builder);
 
   std::vector<Settings> smallerMicroBatches() const;
+  std::vector<Settings> smallerParts() const;
   std::vector<Settings> widerTensors() const;
   std::vector<Settings> moreRanks() const;
   std::vector<Settings> shorterSequences() const;
@@ -87,6 +88,17 @@ std::vector<Settings> FitSearch::smallerMicroBatches() const {
   return candidates;
 }
 
+/// Of what the ranks that share the data have alike.
+std::vector<Settings> FitSearch::smallerParts() const {
+  int64_t alike = recipe.integer("parallel.dp") * recipe.integer("parallel.cp");
+  const std::string& shard = recipe.string("parallel.shard");
+  std::vector<Settings> candidates;
+  for (const char* more : {"gradients", "parameters"})
+    if (alike > 1 && shard != more && shard != "parameters")
+      candidates.push_back({"parallel.shard=\"" + std::string(more) + "\""});
+  return candidates;
+}
+
 std::vector<Settings> FitSearch::widerTensors() const {
   std::vector<Settings> candidates;
   int64_t most = std::min(recipe.integer("cluster.ranks"),
@@ -126,15 +138,17 @@ std::vector<Settings> FitSearch::widerTensorsAndMoreRanks() const {
 
 void FitSearch::help(diag::Builder& builder) {
   bool found = propose(smallerMicroBatches(), builder);
+  found |= propose(smallerParts(), builder);
   found |= propose(widerTensors(), builder);
   found |= propose(moreRanks(), builder);
   found |= propose(shorterSequences(), builder);
   if (!found)
     found = propose(widerTensorsAndMoreRanks(), builder);
   if (!found)
-    builder.help("no change of `batch.micro`, `parallel.tp`, `cluster.ranks` "
-                 "or `data.sequence` that was tried fits: take a smaller "
-                 "model, an adapter, or a device with more memory");
+    builder.help("no change of `batch.micro`, `parallel.shard`, "
+                 "`parallel.tp`, `cluster.ranks` or `data.sequence` that was "
+                 "tried fits: take a smaller model, an adapter, or a device "
+                 "with more memory");
 }
 
 /// The largest categories first, as `parameters 14.9 GiB`.
