@@ -170,6 +170,10 @@ Status TokenFile::checkType(const std::string& wanted) const {
 }
 
 Status TokenFile::checkSize() const {
+  if (count < 0 || count > file.size())
+    return Status::error("the token file `" + path() + "` has " +
+                         std::to_string(file.size()) + " bytes, and " + format +
+                         " speaks of " + std::to_string(count) + " ids");
   const int64_t expected = start + count * width;
   if (file.size() == expected)
     return {};

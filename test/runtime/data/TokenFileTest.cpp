@@ -101,6 +101,9 @@ TEST(TokenFileTest, failNumPy) {
             "`<i4`");
   EXPECT_EQ(failure(npy("{'descr': '<u2', 'shape': (3, 4), }")),
             "`F` has not one dimension, but the shape (3, 4)");
+  EXPECT_EQ(failure(npy("{'descr': '<u4', 'shape': (9223372036854775807,), }")),
+            "the token file `F` has 61 bytes, and NumPy's header speaks of "
+            "9223372036854775807 ids");
   EXPECT_EQ(failure(npy("{'descr': '<u2', 'shape': (3,), }") + "ab"),
             "the token file `F` has 45 bytes, and 49 are due for the 3 ids of "
             "NumPy's header");
@@ -120,6 +123,10 @@ TEST(TokenFileTest, failSizesAndTypes) {
             "the token file `" + cut.path() +
                 "` has 1026 bytes, and 1030 are due for the 3 ids of llm.c's "
                 "header");
+  const ScratchFile negative(llmcHeader(20240520, 1, -1));
+  EXPECT_EQ(TokenFile::open(negative.path(), "", 100).message(),
+            "the token file `" + negative.path() +
+                "` has 1024 bytes, and llm.c's header speaks of -1 ids");
   const ScratchFile other(llmcHeader(20240520, 1, 1) + "ab");
   EXPECT_EQ(TokenFile::open(other.path(), "uint32", 100).message(),
             "`" + other.path() +
