@@ -252,8 +252,8 @@ TEST(Validate, attributesThatKernelsKnow) {
       (addBuffer(p, "heads", DType::f32, {1, 8, 1, 2}),
        p.functions[0].ops = {makeOp(OpKind::Rope, "rope", {15 + 1, 0},
                                     {15 + 1})},
-       p.functions[0].ops[0].attributes = {{"scaling", std::string("yarn")}}),
-      "has `scaling` = `yarn`, which is not known");
+       p.functions[0].ops[0].attributes = {{"scaling", std::string("ntk")}}),
+      "has `scaling` = `ntk`, which is not known");
   EXPECT_REFUSED(
       (addBuffer(p, "samples", DType::i64, {1}),
        p.functions[0].ops = {makeOp(OpKind::Dropout, "drop", {6, 16, 0}, {6})},
