@@ -1,10 +1,9 @@
-// 1. List the gathers of parameters of each function, those of a layer
-// together.
-// 2. The first layer's start with the function, and those of the next layer
-//    behind the first one of a layer that is done. Each is done where it stood:
-//    two layers have memory at a time.
-// 3. A sum of gradients starts where it stood. It is done, and added to what
-// the
+// 1. List the gathers of parameters of each function, those that a layer has
+//    first need of together.
+// 2. The first ones start with the function, the next ones behind the first
+//    that is done of those before. Each is done where it stood: the parameters
+//    of two layers, or buckets, have memory at a time.
+// 3. A sum of gradients starts where it stood. It is done, and added to what a
 //    rank keeps, before those of the next layer start, or with the function.
 
 #include "compiler/passes/Overlap.h"
