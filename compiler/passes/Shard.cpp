@@ -12,17 +12,13 @@
 
 #include "compiler/passes/Shard.h"
 
-#include "compiler/passes/Experts.h"
-#include "compiler/passes/Names.h"
+#include "compiler/passes/Sharder.h"
 
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <optional>
 
 namespace recipec::passes {
-
-namespace {
 
 using ir::AxisId;
 using ir::AxisSet;
@@ -31,620 +27,467 @@ using ir::OpKind;
 using ir::Sharding;
 using ir::ValueId;
 
-AxisSet splitOf(const std::vector<AxisSet>& dims) {
-  AxisSet axes;
-  for (AxisSet dim : dims)
-    axes = axes | dim;
-  return axes;
+void Sharder::run() {
+  module.isProgram = true;
+  for (size_t i = 0; i < forms.size(); ++i)
+    forms[i] = {ValueId(i)};
+  for (ir::Value& value : module.values)
+    value.sharding = {layoutOf(value.dims, false), {}};
+  for (ir::Function& function : module.functions)
+    shard(function);
 }
 
-/// The layers that a value's maker and its reader belong to. What makes a value
-/// smaller is done where it is made, so that the small form goes from layer to
-/// layer and stage to stage; everything else where it is read.
-struct Ends {
-  int maker, reader;
-};
+// ---- layouts
 
-class Sharder {
-public:
-  Sharder(ir::Module& module, const Layout& layout)
-      : module(module), layout(layout), axes(resolve(module, layout)),
-        names(module), forms(module.values.size()),
-        layers(module.values.size()) {}
-
-  void run() {
-    module.isProgram = true;
-    for (size_t i = 0; i < forms.size(); ++i)
-      forms[i] = {ValueId(i)};
-    for (ir::Value& value : module.values)
-      value.sharding = {layoutOf(value.dims, false), {}};
-    for (ir::Function& function : module.functions)
-      shard(function);
-  }
-
-private:
-  // ---- layouts
-
-  /// How dimensions are split by themselves; for the residual stream also
-  /// along the axes that split none of them. An axis is used once.
-  std::vector<AxisSet> layoutOf(const std::vector<ir::DimId>& dims,
-                                bool isActivation) const {
-    std::vector<AxisSet> result(dims.size());
-    AxisSet used;
-    auto take = [&](const std::vector<AxisSet>& sets) {
-      for (size_t i = 0; i < dims.size(); ++i) {
-        AxisSet split = sets[size_t(dims[i])] - used;
-        result[i] = result[i] | split;
-        used = used | split;
-      }
-    };
-    take(axes.everywhere);
-    if (isActivation)
-      take(axes.residual);
-    return result;
-  }
-
-  std::vector<AxisSet> layoutOf(ValueId value) const {
-    return layoutOf(module[value].dims, true);
-  }
-
-  const Sharding& shardingOf(ValueId value) const {
-    return module[value].sharding;
-  }
-
-  // ---- collectives
-
-  /// What a rank sends to bring a form to a sharding, in units of the whole
-  /// value; slices are free.
-  double cost(ValueId form, const Sharding& wanted) const {
-    const Sharding& from = shardingOf(form);
-    AxisSet reduced = from.partial - wanted.partial;
-    if (!(wanted.partial - from.partial).empty())
-      return std::numeric_limits<double>::infinity();
-    double total = 0;
-    if (!(reduced & splitOf(wanted.dims)).empty())
-      total += 1; // reduce-scatter
-    if (!(reduced - splitOf(wanted.dims)).empty())
-      total += 2; // all-reduce: a reduce-scatter and an all-gather
-    AxisSet kept = splitOf(wanted.dims);
-    for (size_t i = 0; i < from.dims.size(); ++i) {
-      AxisSet left = from.dims[i] - wanted.dims[i];
-      if (!(left - kept).empty())
-        total += 1; // all-gather
-      if (AxisSet moved = left & kept; !moved.empty())
-        total += 1.0 / double(ir::sizeOf(module, moved)); // all-to-all
+std::vector<AxisSet> Sharder::layoutOf(const std::vector<ir::DimId>& dims,
+                                       bool isActivation) const {
+  std::vector<AxisSet> result(dims.size());
+  AxisSet used;
+  auto take = [&](const std::vector<AxisSet>& sets) {
+    for (size_t i = 0; i < dims.size(); ++i) {
+      AxisSet split = sets[size_t(dims[i])] - used;
+      result[i] = result[i] | split;
+      used = used | split;
     }
-    return total;
-  }
+  };
+  take(axes.everywhere);
+  if (isActivation)
+    take(axes.residual);
+  return result;
+}
 
-  /// The value in the wanted form, by way of the cheapest collective.
-  ValueId bring(ValueId value, const Sharding& wanted, const Op& reader) {
-    std::vector<ValueId>& known = forms[size_t(value)];
-    ValueId best = known.front();
-    for (ValueId form : known)
-      if (cost(form, wanted) < cost(best, wanted))
-        best = form;
-    int maker = layers[size_t(value)].value_or(reader.layer);
-    ValueId result = convert(best, wanted, {maker, reader.layer});
-    if (std::find(known.begin(), known.end(), result) == known.end())
-      known.push_back(result);
-    return result;
-  }
+std::vector<AxisSet> Sharder::layoutOf(ValueId value) const {
+  return layoutOf(module[value].dims, true);
+}
 
-  ValueId convert(ValueId form, const Sharding& wanted, Ends ends) {
-    form = reduce(form, wanted, ends);
-    form = gather(form, wanted, ends, /*isOrdered=*/true);
-    for (size_t i = 0; i < wanted.dims.size(); ++i)
-      for (size_t j = 0; j < wanted.dims.size(); ++j) {
-        AxisSet moved =
-            (shardingOf(form).dims[i] - wanted.dims[i]) & wanted.dims[j];
-        if (!moved.empty())
-          form = exchange(form, moved, int(j), int(i), ends);
-      }
-    form = gather(form, wanted, ends, /*isOrdered=*/false);
-    for (size_t i = 0; i < wanted.dims.size(); ++i) {
-      AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
-      for (size_t axis = 0; axis < module.axes.size(); ++axis)
-        if (sliced.contains(AxisId(axis)))
-          form = collective(OpKind::Slice, form, AxisSet(AxisId(axis)), int(i),
-                            ends);
+const Sharding& Sharder::shardingOf(ValueId value) const {
+  return module[value].sharding;
+}
+
+// ---- collectives
+
+double Sharder::cost(ValueId form, const Sharding& wanted) const {
+  const Sharding& from = shardingOf(form);
+  AxisSet reduced = from.partial - wanted.partial;
+  if (!(wanted.partial - from.partial).empty())
+    return std::numeric_limits<double>::infinity();
+  double total = 0;
+  if (!(reduced & splitOf(wanted.dims)).empty())
+    total += 1; // reduce-scatter
+  if (!(reduced - splitOf(wanted.dims)).empty())
+    total += 2; // all-reduce: a reduce-scatter and an all-gather
+  AxisSet kept = splitOf(wanted.dims);
+  for (size_t i = 0; i < from.dims.size(); ++i) {
+    AxisSet left = from.dims[i] - wanted.dims[i];
+    if (!(left - kept).empty())
+      total += 1; // all-gather
+    if (AxisSet moved = left & kept; !moved.empty())
+      total += 1.0 / double(ir::sizeOf(module, moved)); // all-to-all
+  }
+  return total;
+}
+
+ValueId Sharder::bring(ValueId value, const Sharding& wanted,
+                       const Op& reader) {
+  std::vector<ValueId>& known = forms[size_t(value)];
+  ValueId best = known.front();
+  for (ValueId form : known)
+    if (cost(form, wanted) < cost(best, wanted))
+      best = form;
+  int maker = layers[size_t(value)].value_or(reader.layer);
+  ValueId result = convert(best, wanted, {maker, reader.layer});
+  if (std::find(known.begin(), known.end(), result) == known.end())
+    known.push_back(result);
+  return result;
+}
+
+ValueId Sharder::convert(ValueId form, const Sharding& wanted, Ends ends) {
+  form = reduce(form, wanted, ends);
+  form = gather(form, wanted, ends, /*isOrdered=*/true);
+  for (size_t i = 0; i < wanted.dims.size(); ++i)
+    for (size_t j = 0; j < wanted.dims.size(); ++j) {
+      AxisSet moved =
+          (shardingOf(form).dims[i] - wanted.dims[i]) & wanted.dims[j];
+      if (!moved.empty())
+        form = exchange(form, moved, int(j), int(i), ends);
     }
-    return form;
+  form = gather(form, wanted, ends, /*isOrdered=*/false);
+  for (size_t i = 0; i < wanted.dims.size(); ++i) {
+    AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
+    for (size_t axis = 0; axis < module.axes.size(); ++axis)
+      if (sliced.contains(AxisId(axis)))
+        form = collective(OpKind::Slice, form, AxisSet(AxisId(axis)), int(i),
+                          ends);
   }
+  return form;
+}
 
-  /// Gathers what neither stays split nor is exchanged. The places of experts
-  /// have no order, only a way back, on which sums are scattered first and
-  /// exchanged in parts: they are gathered behind the exchange.
-  ValueId gather(ValueId form, const Sharding& wanted, Ends ends,
-                 bool isOrdered) {
-    AxisSet kept = splitOf(wanted.dims);
-    for (size_t i = 0; i < wanted.dims.size(); ++i) {
-      if (isPlaces(module[form].dims[i]) == isOrdered)
-        continue;
-      AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i] - kept;
-      if (!gathered.empty())
-        form = collective(OpKind::AllGather, form, gathered, int(i), ends);
-    }
-    return form;
+ValueId Sharder::gather(ValueId form, const Sharding& wanted, Ends ends,
+                        bool isOrdered) {
+  AxisSet kept = splitOf(wanted.dims);
+  for (size_t i = 0; i < wanted.dims.size(); ++i) {
+    if (isPlaces(module[form].dims[i]) == isOrdered)
+      continue;
+    AxisSet gathered = shardingOf(form).dims[i] - wanted.dims[i] - kept;
+    if (!gathered.empty())
+      form = collective(OpKind::AllGather, form, gathered, int(i), ends);
   }
+  return form;
+}
 
-  /// Completes partial sums: scattered along a dimension that is to be split
-  /// along the same axes, everywhere otherwise.
-  ValueId reduce(ValueId form, const Sharding& wanted, Ends ends) {
-    for (size_t i = 0; i < wanted.dims.size(); ++i) {
-      AxisSet sums = shardingOf(form).partial - wanted.partial;
-      AxisSet scattered = sums & wanted.dims[i];
-      if (!scattered.empty())
-        form = collective(OpKind::ReduceScatter, form, scattered, int(i), ends);
-    }
+ValueId Sharder::reduce(ValueId form, const Sharding& wanted, Ends ends) {
+  for (size_t i = 0; i < wanted.dims.size(); ++i) {
     AxisSet sums = shardingOf(form).partial - wanted.partial;
-    if (!sums.empty())
-      form = collective(OpKind::AllReduce, form, sums, -1, ends);
-    return form;
+    AxisSet scattered = sums & wanted.dims[i];
+    if (!scattered.empty())
+      form = collective(OpKind::ReduceScatter, form, scattered, int(i), ends);
   }
+  AxisSet sums = shardingOf(form).partial - wanted.partial;
+  if (!sums.empty())
+    form = collective(OpKind::AllReduce, form, sums, -1, ends);
+  return form;
+}
 
-  /// Moves the axes of a group from dimension `concat` to dimension `split`. In
-  /// it they are the innermost, whatever their order in the mesh, until another
-  /// exchange takes them back.
-  ValueId exchange(ValueId form, AxisSet group, int split, int concat,
-                   Ends ends) {
-    Op op = opOn(OpKind::AllToAll, form, ends.reader);
+ValueId Sharder::exchange(ValueId form, AxisSet group, int split, int concat,
+                          Ends ends) {
+  Op op = opOn(OpKind::AllToAll, form, ends.reader);
+  op.group = group;
+  op.attributes["split"] = int64_t(split);
+  op.attributes["concat"] = int64_t(concat);
+  ir::Value value = module[form];
+  std::vector<AxisSet>& dims = value.sharding.dims;
+  dims[size_t(concat)] = dims[size_t(concat)] - group;
+  dims[size_t(split)] = dims[size_t(split)] | group;
+  return emit(std::move(op), std::move(value));
+}
+
+ValueId Sharder::collective(OpKind kind, ValueId form, AxisSet group, int dim,
+                            Ends ends) {
+  bool isLarger = kind == OpKind::AllGather;
+  Op op = opOn(kind, form, isLarger ? ends.reader : ends.maker);
+  ir::Value value = module[form];
+  if (dim >= 0)
+    op.attributes["dim"] = int64_t(dim);
+  if (kind == OpKind::Slice)
+    op.attributes["axis"] = groupName(module, group);
+  else
     op.group = group;
-    op.attributes["split"] = int64_t(split);
-    op.attributes["concat"] = int64_t(concat);
-    ir::Value value = module[form];
-    std::vector<AxisSet>& dims = value.sharding.dims;
-    dims[size_t(concat)] = dims[size_t(concat)] - group;
-    dims[size_t(split)] = dims[size_t(split)] | group;
-    return emit(std::move(op), std::move(value));
+  if (kind == OpKind::AllReduce)
+    op.attributes["reduce"] = std::string("sum");
+  else if (AxisSet& split = value.sharding.dims[size_t(dim)]; isLarger)
+    split = split - group;
+  else
+    split = split | group;
+  if (kind == OpKind::AllReduce || kind == OpKind::ReduceScatter)
+    value.sharding.partial = value.sharding.partial - group;
+  return emit(std::move(op), std::move(value));
+}
+
+Op Sharder::opOn(OpKind kind, ValueId form, int layer) const {
+  Op op{};
+  op.kind = kind;
+  op.layer = layer;
+  op.range = module[form].range;
+  op.operands = {form};
+  return op;
+}
+
+ValueId Sharder::emit(Op op, ir::Value value) {
+  value.kind = ir::ValueKind::temporary;
+  value.name = names.make(join(value.name, ir::opName(op.kind)));
+  op.name = value.name;
+  op.results = {ir::addValue(module, std::move(value))};
+  out.push_back(std::move(op));
+  return out.back().results[0];
+}
+
+// ---- ops
+
+void Sharder::shard(ir::Function& function) {
+  for (const Op& op : function.ops)
+    if (isNorm(op.kind) && op.operands[1] != ValueId::none)
+      module[op.operands[1]].sharding = whole(op.operands[1]);
+  std::vector<Op> ops = std::move(function.ops);
+  out.clear();
+  out.reserve(ops.size() + ops.size() / 2);
+  for (Op& op : ops) {
+    for (ValueId result : op.results)
+      if (result != ValueId::none)
+        layers[size_t(result)] = op.layer;
+    rule(op);
   }
+  function.ops = std::move(out);
+  shareLosses(function);
+}
 
-  ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
-                     Ends ends) {
-    bool isLarger = kind == OpKind::AllGather;
-    Op op = opOn(kind, form, isLarger ? ends.reader : ends.maker);
-    ir::Value value = module[form];
-    if (dim >= 0)
-      op.attributes["dim"] = int64_t(dim);
-    if (kind == OpKind::Slice)
-      op.attributes["axis"] = groupName(module, group);
-    else
-      op.group = group;
-    if (kind == OpKind::AllReduce)
-      op.attributes["reduce"] = std::string("sum");
-    else if (AxisSet& split = value.sharding.dims[size_t(dim)]; isLarger)
-      split = split - group;
-    else
-      split = split | group;
-    if (kind == OpKind::AllReduce || kind == OpKind::ReduceScatter)
-      value.sharding.partial = value.sharding.partial - group;
-    return emit(std::move(op), std::move(value));
+void Sharder::shareLosses(ir::Function& function) {
+  for (Op& op : function.ops) {
+    if (op.kind != OpKind::Route || op.results[2] == ValueId::none)
+      continue;
+    AxisSet alike = shardingOf(op.results[2]).partial -
+                    splitOf(shardingOf(op.operands[0]).dims);
+    op.attributes["share"] = 1.0 / double(ir::sizeOf(module, alike));
   }
+}
 
-  Op opOn(OpKind kind, ValueId form, int layer) const {
-    Op op{};
-    op.kind = kind;
-    op.layer = layer;
-    op.range = module[form].range;
-    op.operands = {form};
-    return op;
+Sharding Sharder::whole(ValueId value) const {
+  return {std::vector<AxisSet>(module[value].dims.size()), {}};
+}
+
+void Sharder::set(ValueId result, std::vector<AxisSet> dims, AxisSet partial) {
+  module[result].sharding = {std::move(dims), partial};
+}
+
+void Sharder::require(Op& op, size_t operand, std::vector<AxisSet> dims,
+                      AxisSet partial) {
+  op.operands[operand] =
+      bring(op.operands[operand], {std::move(dims), partial}, op);
+}
+
+void Sharder::rule(Op& op) {
+  switch (op.kind) {
+  case OpKind::Embedding:
+    embedding(op);
+    break;
+  case OpKind::Linear:
+    linear(op);
+    break;
+  case OpKind::AddBias:
+    addBias(op);
+    break;
+  case OpKind::RmsNorm:
+  case OpKind::LayerNorm:
+    norm(op);
+    break;
+  case OpKind::Rope:
+  case OpKind::PositionScale:
+    byPosition(op);
+    break;
+  case OpKind::Attention:
+    return attention(op);
+  case OpKind::Silu:
+  case OpKind::Gelu:
+  case OpKind::Relu2:
+  case OpKind::Softcap:
+  case OpKind::Swiglu:
+  case OpKind::Mul:
+  case OpKind::Scale:
+    elementwise(op, op.operands.size());
+    break;
+  case OpKind::Dropout:
+    dropout(op);
+    break;
+  case OpKind::Add:
+    add(op);
+    break;
+  case OpKind::Route:
+    route(op);
+    break;
+  case OpKind::Dispatch:
+    dispatch(op);
+    break;
+  case OpKind::PackRows:
+    packRows(op);
+    break;
+  case OpKind::UnpackRows:
+    unpackRows(op);
+    break;
+  case OpKind::ExpertLinear:
+    expertLinear(op);
+    break;
+  case OpKind::Combine:
+    combine(op);
+    break;
+  case OpKind::SoftmaxMax:
+    return softmaxMax(op);
+  case OpKind::SoftmaxSum:
+    softmaxSum(op);
+    break;
+  case OpKind::Nll:
+    nll(op);
+    break;
+  default:
+    assert(false && "a Graph holds the ops of models alone");
   }
+  out.push_back(std::move(op));
+}
 
-  ValueId emit(Op op, ir::Value value) {
-    value.kind = ir::ValueKind::temporary;
-    value.name = names.make(join(value.name, ir::opName(op.kind)));
-    op.name = value.name;
-    op.results = {ir::addValue(module, std::move(value))};
-    out.push_back(std::move(op));
-    return out.back().results[0];
-  }
+void Sharder::embedding(Op& op) {
+  const std::vector<AxisSet>& table = shardingOf(op.operands[1]).dims;
+  std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
+  dims.push_back(table[1]);
+  if (!table[0].empty())
+    op.attributes["axis"] = groupName(module, table[0]);
+  set(op.results[0], std::move(dims), table[0]);
+}
 
-  // ---- ops
-
-  void shard(ir::Function& function) {
-    for (const Op& op : function.ops)
-      if (isNorm(op.kind) && op.operands[1] != ValueId::none)
-        module[op.operands[1]].sharding = whole(op.operands[1]);
-    std::vector<Op> ops = std::move(function.ops);
-    out.clear();
-    out.reserve(ops.size() + ops.size() / 2);
-    for (Op& op : ops) {
-      for (ValueId result : op.results)
-        if (result != ValueId::none)
-          layers[size_t(result)] = op.layer;
-      rule(op);
+void Sharder::linear(Op& op) {
+  ValueId x = op.operands[0];
+  size_t xs = module[x].dims.size(), ws = module[op.operands[1]].dims.size(),
+         ys = module[op.results[0]].dims.size();
+  size_t lead = (xs + ys - ws) / 2, to = (ys + ws - xs) / 2;
+  const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
+  Sharding best;
+  double bestCost = std::numeric_limits<double>::infinity();
+  for (ValueId form : forms[size_t(x)]) {
+    Sharding wanted = linearOperand(form, weight, lead, to);
+    double price = cost(form, wanted);
+    // Of equally cheap forms the first is the one that is split most; but a
+    // whole one is better than a partial sum, as what is computed from it
+    // needs no reduction.
+    bool isWholeInstead =
+        price == bestCost && wanted.partial.empty() && !best.partial.empty();
+    if (price < bestCost || isWholeInstead) {
+      bestCost = price;
+      best = std::move(wanted);
     }
-    function.ops = std::move(out);
-    shareLosses(function);
   }
+  op.operands[0] = bring(x, best, op);
+  std::vector<AxisSet> result(best.dims.begin(),
+                              best.dims.begin() + long(lead));
+  result.insert(result.end(), weight.begin(), weight.begin() + long(to));
+  AxisSet contracted = splitOf({weight.begin() + long(to), weight.end()});
+  set(op.results[0], std::move(result), contracted | best.partial);
+}
 
-  /// What several ranks add to the loss alike, each adds a part of.
-  void shareLosses(ir::Function& function) {
-    for (Op& op : function.ops) {
-      if (op.kind != OpKind::Route || op.results[2] == ValueId::none)
-        continue;
-      AxisSet alike = shardingOf(op.results[2]).partial -
-                      splitOf(shardingOf(op.operands[0]).dims);
-      op.attributes["share"] = 1.0 / double(ir::sizeOf(module, alike));
-    }
+Sharding Sharder::linearOperand(ValueId form,
+                                const std::vector<AxisSet>& weight, size_t lead,
+                                size_t to) const {
+  Sharding wanted = shardingOf(form);
+  AxisSet used = splitOf(weight);
+  wanted.partial = wanted.partial - used;
+  for (size_t i = 0; i < wanted.dims.size(); ++i)
+    wanted.dims[i] = i < lead ? wanted.dims[i] - used : weight[to + i - lead];
+  return wanted;
+}
+
+void Sharder::addBias(Op& op) {
+  std::vector<AxisSet> dims = layoutOf(op.operands[0]);
+  size_t width = module[op.operands[1]].dims.size();
+  std::vector<AxisSet> last(dims.end() - long(width), dims.end());
+  require(op, 0, dims);
+  require(op, 1, std::move(last));
+  set(op.results[0], std::move(dims));
+}
+
+bool Sharder::isNorm(OpKind kind) {
+  return kind == OpKind::RmsNorm || kind == OpKind::LayerNorm;
+}
+
+void Sharder::norm(Op& op) {
+  std::vector<ir::DimId> lead = module[op.operands[0]].dims;
+  lead.pop_back();
+  std::vector<AxisSet> dims = layoutOf(lead, true);
+  for (size_t i = 1; i < op.results.size(); ++i)
+    set(op.results[i], dims);
+  dims.emplace_back();
+  require(op, 0, dims);
+  set(op.results[0], std::move(dims));
+}
+
+void Sharder::byPosition(Op& op) {
+  std::vector<AxisSet> dims = layoutOf(op.operands[0]);
+  require(op, 0, dims);
+  require(op, 1, {dims[0], dims[1]});
+  set(op.results[0], std::move(dims));
+}
+
+void Sharder::attention(Op& op) {
+  std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
+  std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
+  const Exchange& exchange = layout.exchangeOf(op.layer);
+  AxisSet exchanged = q[1] & ir::axesOf(module, exchange.heads);
+  AxisSet parts = q[1] - exchanged;
+  AxisSet heads = (q[2] & k[2]) | exchanged;
+  if (exchange.isRing && !parts.empty()) {
+    op.kind = OpKind::RingAttention;
+    op.group = parts;
+    op.operands.resize(5);
   }
+  AxisSet keyParts = op.kind == OpKind::RingAttention ? parts : AxisSet();
+  require(op, 0, {q[0], parts, heads, {}});
+  for (size_t i : {1, 2})
+    require(op, i, {q[0], keyParts, heads, {}});
+  for (size_t i = 3; i < op.operands.size(); ++i)
+    require(op, i, {q[0], i < 5 ? parts : keyParts});
+  set(op.results[0], {q[0], parts, heads, {}});
+  set(op.results[1], {q[0], heads, parts});
+  out.push_back(op);
+  if (exchanged.empty())
+    return;
+  ValueId result = op.results[0];
+  forms[size_t(result)] = {convert(
+      result, {{q[0], q[1], heads - exchanged, {}}, {}}, {op.layer, op.layer})};
+}
 
-  Sharding whole(ValueId value) const {
-    return {std::vector<AxisSet>(module[value].dims.size()), {}};
-  }
+void Sharder::elementwise(Op& op, size_t count) {
+  std::vector<AxisSet> dims = layoutOf(op.results[0]);
+  for (size_t i = 0; i < count; ++i)
+    require(op, i, dims);
+  set(op.results[0], std::move(dims));
+}
 
-  void set(ValueId result, std::vector<AxisSet> dims, AxisSet partial = {}) {
-    module[result].sharding = {std::move(dims), partial};
-  }
+void Sharder::dropout(Op& op) {
+  elementwise(op, 1);
+  const std::vector<AxisSet>& dims = shardingOf(op.results[0]).dims;
+  require(op, 1, {dims[0]});
+  require(op, 2, {dims[0], dims[1]});
+  std::vector<std::string> list;
+  for (AxisSet split : shardingOf(op.results[0]).dims)
+    list.push_back(groupName(module, split));
+  op.attributes["axes"] = std::move(list);
+}
 
-  void require(Op& op, size_t operand, std::vector<AxisSet> dims,
-               AxisSet partial = {}) {
-    op.operands[operand] =
-        bring(op.operands[operand], {std::move(dims), partial}, op);
-  }
+void Sharder::add(Op& op) {
+  const std::vector<ValueId>& left = forms[size_t(op.operands[0])];
+  const std::vector<ValueId>& right = forms[size_t(op.operands[1])];
+  const Sharding& sharding = shardingOf(left.front());
+  if (left.size() > 1 || right.size() > 1 || sharding.partial.empty() ||
+      sharding != shardingOf(right.front()))
+    return elementwise(op, 2);
+  module[op.results[0]].sharding = sharding;
+}
 
-  void rule(Op& op) {
-    switch (op.kind) {
-    case OpKind::Embedding:
-      embedding(op);
-      break;
-    case OpKind::Linear:
-      linear(op);
-      break;
-    case OpKind::AddBias:
-      addBias(op);
-      break;
-    case OpKind::RmsNorm:
-    case OpKind::LayerNorm:
-      norm(op);
-      break;
-    case OpKind::Rope:
-    case OpKind::PositionScale:
-      byPosition(op);
-      break;
-    case OpKind::Attention:
-      return attention(op);
-    case OpKind::Silu:
-    case OpKind::Gelu:
-    case OpKind::Relu2:
-    case OpKind::Softcap:
-    case OpKind::Swiglu:
-    case OpKind::Mul:
-    case OpKind::Scale:
-      elementwise(op, op.operands.size());
-      break;
-    case OpKind::Dropout:
-      dropout(op);
-      break;
-    case OpKind::Add:
-      add(op);
-      break;
-    case OpKind::Route:
-      route(op);
-      break;
-    case OpKind::Dispatch:
-      dispatch(op);
-      break;
-    case OpKind::PackRows:
-      packRows(op);
-      break;
-    case OpKind::UnpackRows:
-      unpackRows(op);
-      break;
-    case OpKind::ExpertLinear:
-      expertLinear(op);
-      break;
-    case OpKind::Combine:
-      combine(op);
-      break;
-    case OpKind::SoftmaxMax:
-      return softmaxMax(op);
-    case OpKind::SoftmaxSum:
-      softmaxSum(op);
-      break;
-    case OpKind::Nll:
-      nll(op);
-      break;
-    default:
-      assert(false && "a Graph holds the ops of models alone");
-    }
-    out.push_back(std::move(op));
-  }
+// ---- loss
 
-  /// tokens [b, s], table [v, h] → [b, s, h], a sum over the table's shards.
-  void embedding(Op& op) {
-    const std::vector<AxisSet>& table = shardingOf(op.operands[1]).dims;
-    std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
-    dims.push_back(table[1]);
-    if (!table[0].empty())
-      op.attributes["axis"] = groupName(module, table[0]);
-    set(op.results[0], std::move(dims), table[0]);
-  }
+void Sharder::softmaxMax(Op& op) {
+  std::vector<AxisSet> logits = layoutOf(op.operands[0]);
+  require(op, 0, logits);
+  AxisSet vocabulary = logits.back();
+  logits.pop_back();
+  ValueId result = op.results[0];
+  set(result, std::move(logits));
+  out.push_back(op);
+  if (vocabulary.empty())
+    return;
+  ValueId all = collective(OpKind::AllReduce, result, vocabulary, -1,
+                           {op.layer, op.layer});
+  out.back().attributes["reduce"] = std::string("max");
+  forms[size_t(result)] = {all};
+}
 
-  /// x [lead..., from...], w [to..., from...] → y [lead..., to...]. The weight
-  /// stays where it is. x comes as its cheapest form with the weight's split of
-  /// `from` and none of the weight's axes elsewhere.
-  void linear(Op& op) {
-    ValueId x = op.operands[0];
-    size_t xs = module[x].dims.size(), ws = module[op.operands[1]].dims.size(),
-           ys = module[op.results[0]].dims.size();
-    size_t lead = (xs + ys - ws) / 2, to = (ys + ws - xs) / 2;
-    const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
-    Sharding best;
-    double bestCost = std::numeric_limits<double>::infinity();
-    for (ValueId form : forms[size_t(x)]) {
-      Sharding wanted = linearOperand(form, weight, lead, to);
-      double price = cost(form, wanted);
-      // Of equally cheap forms the first is the one that is split most; but a
-      // whole one is better than a partial sum, as what is computed from it
-      // needs no reduction.
-      bool isWholeInstead =
-          price == bestCost && wanted.partial.empty() && !best.partial.empty();
-      if (price < bestCost || isWholeInstead) {
-        bestCost = price;
-        best = std::move(wanted);
-      }
-    }
-    op.operands[0] = bring(x, best, op);
-    std::vector<AxisSet> result(best.dims.begin(),
-                                best.dims.begin() + long(lead));
-    result.insert(result.end(), weight.begin(), weight.begin() + long(to));
-    AxisSet contracted = splitOf({weight.begin() + long(to), weight.end()});
-    set(op.results[0], std::move(result), contracted | best.partial);
-  }
+void Sharder::softmaxSum(Op& op) {
+  std::vector<AxisSet> logits = layoutOf(op.operands[0]);
+  require(op, 0, logits);
+  AxisSet vocabulary = logits.back();
+  logits.pop_back();
+  require(op, 1, logits);
+  require(op, 2, logits);
+  if (!vocabulary.empty())
+    op.attributes["axis"] = groupName(module, vocabulary);
+  logits.emplace_back();
+  set(op.results[0], std::move(logits), vocabulary);
+}
 
-  Sharding linearOperand(ValueId form, const std::vector<AxisSet>& weight,
-                         size_t lead, size_t to) const {
-    Sharding wanted = shardingOf(form);
-    AxisSet used = splitOf(weight);
-    wanted.partial = wanted.partial - used;
-    for (size_t i = 0; i < wanted.dims.size(); ++i)
-      wanted.dims[i] = i < lead ? wanted.dims[i] - used : weight[to + i - lead];
-    return wanted;
-  }
-
-  /// x [lead..., to...], b [to...]. The weight that made x splits `to` as it
-  /// splits the bias; where it made a partial sum, that is completed first.
-  void addBias(Op& op) {
-    std::vector<AxisSet> dims = layoutOf(op.operands[0]);
-    size_t width = module[op.operands[1]].dims.size();
-    std::vector<AxisSet> last(dims.end() - long(width), dims.end());
-    require(op, 0, dims);
-    require(op, 1, std::move(last));
-    set(op.results[0], std::move(dims));
-  }
-
-  static bool isNorm(OpKind kind) {
-    return kind == OpKind::RmsNorm || kind == OpKind::LayerNorm;
-  }
-
-  /// x [..., h] lies like the residual stream, h whole.
-  void norm(Op& op) {
-    std::vector<ir::DimId> lead = module[op.operands[0]].dims;
-    lead.pop_back();
-    std::vector<AxisSet> dims = layoutOf(lead, true);
-    for (size_t i = 1; i < op.results.size(); ++i)
-      set(op.results[i], dims);
-    dims.emplace_back();
-    require(op, 0, dims);
-    set(op.results[0], std::move(dims));
-  }
-
-  void byPosition(Op& op) {
-    std::vector<AxisSet> dims = layoutOf(op.operands[0]);
-    require(op, 0, dims);
-    require(op, 1, {dims[0], dims[1]});
-    set(op.results[0], std::move(dims));
-  }
-
-  /// Heads may be split where query and key heads are split alike. Ranks that
-  /// share the sequence exchange heads for tokens along the axes that the
-  /// layout says; along the others each keeps its queries, and gets all keys
-  /// and values with their tokens, at once or in turn. The result goes back to
-  /// where the queries came from.
-  void attention(Op& op) {
-    std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
-    std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
-    const Exchange& exchange = layout.exchangeOf(op.layer);
-    AxisSet exchanged = q[1] & ir::axesOf(module, exchange.heads);
-    AxisSet parts = q[1] - exchanged;
-    AxisSet heads = (q[2] & k[2]) | exchanged;
-    if (exchange.isRing && !parts.empty()) {
-      op.kind = OpKind::RingAttention;
-      op.group = parts;
-      op.operands.resize(5);
-    }
-    AxisSet keyParts = op.kind == OpKind::RingAttention ? parts : AxisSet();
-    require(op, 0, {q[0], parts, heads, {}});
-    for (size_t i : {1, 2})
-      require(op, i, {q[0], keyParts, heads, {}});
-    for (size_t i = 3; i < op.operands.size(); ++i)
-      require(op, i, {q[0], i < 5 ? parts : keyParts});
-    set(op.results[0], {q[0], parts, heads, {}});
-    set(op.results[1], {q[0], heads, parts});
-    out.push_back(op);
-    if (exchanged.empty())
-      return;
-    ValueId result = op.results[0];
-    forms[size_t(result)] = {convert(result,
-                                     {{q[0], q[1], heads - exchanged, {}}, {}},
-                                     {op.layer, op.layer})};
-  }
-
-  void elementwise(Op& op, size_t count) {
-    std::vector<AxisSet> dims = layoutOf(op.results[0]);
-    for (size_t i = 0; i < count; ++i)
-      require(op, i, dims);
-    set(op.results[0], std::move(dims));
-  }
-
-  /// The kernel numbers elements by their place in the whole tensor, for which
-  /// it needs the axes that split it.
-  void dropout(Op& op) {
-    elementwise(op, 1);
-    const std::vector<AxisSet>& dims = shardingOf(op.results[0]).dims;
-    require(op, 1, {dims[0]});
-    require(op, 2, {dims[0], dims[1]});
-    std::vector<std::string> list;
-    for (AxisSet split : shardingOf(op.results[0]).dims)
-      list.push_back(groupName(module, split));
-    op.attributes["axes"] = std::move(list);
-  }
-
-  /// Two partial sums over the same axes are added as such, so that a linear
-  /// and its adapter pay one collective.
-  void add(Op& op) {
-    const std::vector<ValueId>& left = forms[size_t(op.operands[0])];
-    const std::vector<ValueId>& right = forms[size_t(op.operands[1])];
-    const Sharding& sharding = shardingOf(left.front());
-    if (left.size() > 1 || right.size() > 1 || sharding.partial.empty() ||
-        sharding != shardingOf(right.front()))
-      return elementwise(op, 2);
-    module[op.results[0]].sharding = sharding;
-  }
-
-  // ---- experts
-
-  /// Of rows of experts, or of the blocks that they are counted in.
-  bool isPlaces(ir::DimId dim) const {
-    std::string_view name = module[dim].name;
-    return name.starts_with(placesDim) || name.starts_with(blocksDim);
-  }
-
-  /// Choices depend on all tokens of a sequence: each rank that shares one
-  /// makes all of them.
-  void route(Op& op) {
-    AxisSet batch = layoutOf(op.operands[0])[0];
-    require(op, 0, {batch, {}, {}});
-    for (size_t tokens : {1, 3})
-      if (op.operands[tokens] != ValueId::none)
-        require(op, tokens, {batch, {}});
-    set(op.results[0], {batch, {}, {}});
-    set(op.results[1], {batch, {}, {}});
-    for (size_t sum : {3, 4})
-      if (op.results[sum] != ValueId::none)
-        set(op.results[sum], {{}}, batch);
-  }
-
-  /// Each rank lays its own tokens side by side. All ranks of a stage have
-  /// tokens of their own, those of `tp` too.
-  void dispatch(Op& op) {
-    std::vector<AxisSet> tokens = layoutOf(op.operands[0]);
-    tokens[1] = tokens[1] | (ir::axesOf(module, "tp") - splitOf(tokens));
-    for (size_t i = 0; i < 3; ++i)
-      if (op.operands[i] != ValueId::none)
-        require(op, i, {tokens[0], tokens[1], {}});
-    AxisSet parts = tokens[0] | tokens[1];
-    layPlaces(op, parts);
-    set(op.results[0], {{}, parts, {}});
-    set(op.results[1], {tokens[0], tokens[1], {}});
-    set(op.results[2], {{}, parts, {}});
-  }
-
-  /// While experts compute, each rank of `ep` has its group of them, and places
-  /// are split by what splits neither experts nor them.
-  void layPlaces(const Op& op, AxisSet parts) {
-    AxisSet groups = ir::axesOf(module, "ep");
-    const std::vector<ir::DimId>& counts = module[op.results[2]].dims;
-    axes.everywhere[size_t(counts[0])] = groups;
-    for (ir::DimId dim : {module[op.results[0]].dims[1], counts[1]})
-      axes.everywhere[size_t(dim)] =
-          parts - (groups | ir::axesOf(module, "etp"));
-  }
-
-  /// Rows are packed where they are computed with.
-  void packRows(Op& op) {
-    std::vector<AxisSet> rows = layoutOf(op.operands[0]);
-    std::vector<AxisSet> counts = layoutOf(op.operands[1]);
-    axes.everywhere[size_t(module[op.results[0]].dims[1])] = rows[1];
-    axes.everywhere[size_t(module[op.results[1]].dims[1])] = rows[1];
-    require(op, 0, rows);
-    require(op, 1, counts);
-    set(op.results[2], {{}}, rows[0] | rows[1]);
-    set(op.results[0], std::move(rows));
-    set(op.results[1], std::move(counts));
-  }
-
-  void unpackRows(Op& op) {
-    std::vector<AxisSet> rows = layoutOf(op.results[0]);
-    AxisSet sums = shardingOf(forms[size_t(op.operands[0])].front()).partial;
-    require(op, 0, rows, sums);
-    require(op, 1, layoutOf(op.operands[1]));
-    set(op.results[0], std::move(rows), sums);
-  }
-
-  /// x [groups, places, from...], w [experts, to..., from...].
-  void expertLinear(Op& op) {
-    std::vector<AxisSet> x = layoutOf(op.operands[0]);
-    require(op, 0, x);
-    require(op, 2, layoutOf(op.operands[2]));
-    set(op.results[0], layoutOf(op.results[0]),
-        splitOf({x.begin() + 2, x.end()}));
-  }
-
-  /// Rows come back to the ranks that their tokens are on.
-  void combine(Op& op) {
-    const std::vector<AxisSet> tokens = shardingOf(op.operands[1]).dims;
-    require(op, 0, {{}, tokens[0] | tokens[1], {}});
-    if (op.operands[2] != ValueId::none)
-      require(op, 2, tokens);
-    set(op.results[0], tokens);
-    if (op.results[1] != ValueId::none)
-      set(op.results[1], {tokens[0], tokens[1], {}, {}});
-  }
-
-  // ---- loss
-
-  /// The maximum over a split vocabulary is at once made that of all of it.
-  void softmaxMax(Op& op) {
-    std::vector<AxisSet> logits = layoutOf(op.operands[0]);
-    require(op, 0, logits);
-    AxisSet vocabulary = logits.back();
-    logits.pop_back();
-    ValueId result = op.results[0];
-    set(result, std::move(logits));
-    out.push_back(op);
-    if (vocabulary.empty())
-      return;
-    ValueId all = collective(OpKind::AllReduce, result, vocabulary, -1,
-                             {op.layer, op.layer});
-    out.back().attributes["reduce"] = std::string("max");
-    forms[size_t(result)] = {all};
-  }
-
-  void softmaxSum(Op& op) {
-    std::vector<AxisSet> logits = layoutOf(op.operands[0]);
-    require(op, 0, logits);
-    AxisSet vocabulary = logits.back();
-    logits.pop_back();
-    require(op, 1, logits);
-    require(op, 2, logits);
-    if (!vocabulary.empty())
-      op.attributes["axis"] = groupName(module, vocabulary);
-    logits.emplace_back();
-    set(op.results[0], std::move(logits), vocabulary);
-  }
-
-  void nll(Op& op) {
-    std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
-    std::vector<AxisSet> stats = dims;
-    stats.emplace_back();
-    op.operands[0] = forms[size_t(op.operands[0])].front();
-    require(op, 1, std::move(stats));
-    require(op, 2, dims);
-    set(op.results[0], {}, splitOf(dims));
-  }
-
-  ir::Module& module;
-  const Layout& layout;
-  DimAxes axes;
-  Names names;
-  std::vector<std::vector<ValueId>> forms; // by value of the Graph
-  std::vector<std::optional<int>> layers;  // of ops that make it; likewise
-  std::vector<Op> out;
-};
-
-} // namespace
+void Sharder::nll(Op& op) {
+  std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
+  std::vector<AxisSet> stats = dims;
+  stats.emplace_back();
+  op.operands[0] = forms[size_t(op.operands[0])].front();
+  require(op, 1, std::move(stats));
+  require(op, 2, dims);
+  set(op.results[0], {}, splitOf(dims));
+}
 
 void shard(ir::Module& module, const Layout& layout) {
   Sharder(module, layout).run();

@@ -1,0 +1,97 @@
+// How mixtures of experts lie on the mesh.
+//
+// 1. A router chooses for whole sequences; a dispatch lays each rank's own
+// tokens
+//    in rows, and a combine brings rows back to the ranks of their tokens.
+// 2. In between, each rank of `ep` has its group of the experts and each of
+// `etp`
+//    a part of each: rows go there and back by collectives, as for any operand
+//    that does not lie as it must.
+
+#include "compiler/passes/Experts.h"
+#include "compiler/passes/Sharder.h"
+
+namespace recipec::passes {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::ValueId;
+
+bool Sharder::isPlaces(ir::DimId dim) const {
+  std::string_view name = module[dim].name;
+  return name.starts_with(placesDim) || name.starts_with(blocksDim);
+}
+
+void Sharder::route(Op& op) {
+  AxisSet batch = layoutOf(op.operands[0])[0];
+  require(op, 0, {batch, {}, {}});
+  for (size_t tokens : {1, 3})
+    if (op.operands[tokens] != ValueId::none)
+      require(op, tokens, {batch, {}});
+  set(op.results[0], {batch, {}, {}});
+  set(op.results[1], {batch, {}, {}});
+  for (size_t sum : {3, 4})
+    if (op.results[sum] != ValueId::none)
+      set(op.results[sum], {{}}, batch);
+}
+
+void Sharder::dispatch(Op& op) {
+  std::vector<AxisSet> tokens = layoutOf(op.operands[0]);
+  tokens[1] = tokens[1] | (ir::axesOf(module, "tp") - splitOf(tokens));
+  for (size_t i = 0; i < 3; ++i)
+    if (op.operands[i] != ValueId::none)
+      require(op, i, {tokens[0], tokens[1], {}});
+  AxisSet parts = tokens[0] | tokens[1];
+  layPlaces(op, parts);
+  set(op.results[0], {{}, parts, {}});
+  set(op.results[1], {tokens[0], tokens[1], {}});
+  set(op.results[2], {{}, parts, {}});
+}
+
+void Sharder::layPlaces(const Op& op, AxisSet parts) {
+  AxisSet groups = ir::axesOf(module, "ep");
+  const std::vector<ir::DimId>& counts = module[op.results[2]].dims;
+  axes.everywhere[size_t(counts[0])] = groups;
+  for (ir::DimId dim : {module[op.results[0]].dims[1], counts[1]})
+    axes.everywhere[size_t(dim)] = parts - (groups | ir::axesOf(module, "etp"));
+}
+
+void Sharder::packRows(Op& op) {
+  std::vector<AxisSet> rows = layoutOf(op.operands[0]);
+  std::vector<AxisSet> counts = layoutOf(op.operands[1]);
+  axes.everywhere[size_t(module[op.results[0]].dims[1])] = rows[1];
+  axes.everywhere[size_t(module[op.results[1]].dims[1])] = rows[1];
+  require(op, 0, rows);
+  require(op, 1, counts);
+  set(op.results[2], {{}}, rows[0] | rows[1]);
+  set(op.results[0], std::move(rows));
+  set(op.results[1], std::move(counts));
+}
+
+void Sharder::unpackRows(Op& op) {
+  std::vector<AxisSet> rows = layoutOf(op.results[0]);
+  AxisSet sums = shardingOf(forms[size_t(op.operands[0])].front()).partial;
+  require(op, 0, rows, sums);
+  require(op, 1, layoutOf(op.operands[1]));
+  set(op.results[0], std::move(rows), sums);
+}
+
+void Sharder::expertLinear(Op& op) {
+  std::vector<AxisSet> x = layoutOf(op.operands[0]);
+  require(op, 0, x);
+  require(op, 2, layoutOf(op.operands[2]));
+  set(op.results[0], layoutOf(op.results[0]),
+      splitOf({x.begin() + 2, x.end()}));
+}
+
+void Sharder::combine(Op& op) {
+  const std::vector<AxisSet> tokens = shardingOf(op.operands[1]).dims;
+  require(op, 0, {{}, tokens[0] | tokens[1], {}});
+  if (op.operands[2] != ValueId::none)
+    require(op, 2, tokens);
+  set(op.results[0], tokens);
+  if (op.results[1] != ValueId::none)
+    set(op.results[1], {tokens[0], tokens[1], {}, {}});
+}
+
+} // namespace recipec::passes
