@@ -10,8 +10,8 @@ namespace recipec::passes {
 /// Adds to `begin` and `update` of a stage's Program, behind the optimizer's
 /// ops: each bias that balances experts moves against their load over the
 /// global batch (Wang et al. 2024, algorithm 1), and what had no place, at an
-/// expert or on a rank, is added up over all ranks for the bindings `dropped` and
-/// `overflow`.
+/// expert or on a rank, is added up over all ranks for the bindings `dropped`
+/// and `overflow`.
 void addBalancing(ir::Module& program);
 
 } // namespace recipec::passes

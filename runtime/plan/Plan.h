@@ -172,8 +172,8 @@ struct Outputs {
   /// f64 [2]: choices of experts in the step, over all routers that may drop
   /// some, and those that had no place.
   int dropped = -1;
-  /// f64 [2]: rows that ranks were sent for their experts, of all pack_rows, and
-  /// those that had no place.
+  /// f64 [2]: rows that ranks were sent for their experts, of all pack_rows,
+  /// and those that had no place.
   int overflow = -1;
 };
 
