@@ -4,6 +4,7 @@
 
 #include "compiler/cost/Flops.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace recipec::cost {
@@ -32,11 +33,27 @@ bool isCausal(const ir::Op& op) {
   return causal == op.attributes.end() || std::get<bool>(causal->second);
 }
 
+int64_t bound(const ir::Op& op, const char* name, int64_t keys) {
+  auto found = op.attributes.find(name);
+  return found == op.attributes.end()
+             ? keys
+             : std::min(keys, std::get<int64_t>(found->second));
+}
+
+/// How many of `keys` keys a query sees on average, wherever it stands: of its
+/// chunk, of the last of a window, half of them where attention is causal.
+double seenKeys(const ir::Op& op, int64_t keys) {
+  double all = double(bound(op, "chunk", keys));
+  if (!isCausal(op))
+    return all;
+  double window = double(bound(op, "window", int64_t(all)));
+  return window - window * (window - 1) / (2 * all);
+}
+
 /// q: [batch, queries, heads, head_dim], to `keys` keys: those of the whole
-/// sequence, whichever part of them is here. Causal queries, wherever they
-/// stand in it, see half of them on average.
-double attention(const Shape& q, int64_t keys, bool causal) {
-  double seen = causal ? double(keys + 1) / 2 : double(keys);
+/// sequence, whichever part of them is here.
+double attention(const ir::Op& op, const Shape& q, int64_t keys) {
+  double seen = seenKeys(op, keys);
   double pairs = double(q[1]) * seen;
   double products = 2; // q k^T and p v
   return products * 2 * pairs * double(q[0]) * double(q[2]) * double(q[3]);
@@ -76,12 +93,10 @@ double flops(const ir::Module& program, const ir::Op& op,
     return expertLinear(op, shapeOf);
   case OpKind::Attention:
   case OpKind::RingAttention:
-    return attention(shapeOf(op.operands[0]), keysOf(op.operands[1]),
-                     isCausal(op));
+    return attention(op, shapeOf(op.operands[0]), keysOf(op.operands[1]));
   case OpKind::AttentionBackward:
   case OpKind::RingAttentionBackward:
-    return 2 * attention(shapeOf(op.operands[2]), keysOf(op.operands[3]),
-                         isCausal(op));
+    return 2 * attention(op, shapeOf(op.operands[2]), keysOf(op.operands[3]));
   case OpKind::AttentionCached:
     return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
   default:

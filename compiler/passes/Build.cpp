@@ -282,11 +282,7 @@ bool GraphBuilder::complete(const recipe::Call& call, ir::Op& op,
     op.attributes["cap"] = real(call, "cap");
     return true;
   case OpKind::Attention:
-    // Those of the queries, then of the keys: sharding tells them apart.
-    for (const char* role : {"segments", "places", "segments", "places"})
-      op.operands.push_back(input(role));
-    attention(call, op);
-    return true;
+    return attention(call, op);
   case OpKind::Dispatch:
     return dispatch(call, op);
   case OpKind::ExpertLinear:
@@ -401,12 +397,36 @@ std::string GraphBuilder::listed(const std::vector<DimId>& dims) const {
   return text + "]";
 }
 
-void GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
+bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
+  // Chunks are counted from a document's first token. Within a document places
+  // and positions are in one order.
+  const char* places = at(call, "chunk").isNone() ? "places" : "positions";
+  // Those of the queries, then of the keys: sharding tells them apart.
+  for (const char* role : {"segments", places, "segments", places})
+    op.operands.push_back(input(role));
+  for (const char* bound : {"window", "chunk", "softcap"}) {
+    const recipe::Value& value = at(call, bound);
+    if (value.isNone())
+      continue;
+    bool isCap = std::string_view(bound) == "softcap";
+    if (!(isCap ? real(value) > 0 : real(value) >= 1)) {
+      engine.report(
+          diag::Kind::InvalidValue, call.range,
+          "`" + std::string(bound) + "` = " + recipe::formatValue(value, {}) +
+              " of `attention` is " + (isCap ? "not above 0" : "below 1"));
+      return false;
+    }
+    if (isCap)
+      op.attributes[bound] = real(value);
+    else
+      op.attributes[bound] = std::get<int64_t>(value.data);
+  }
   const recipe::Value& scale = at(call, "scale");
   int64_t width = module[module[op.operands[0]].dims.back()].size;
   op.attributes["scale"] =
       scale.isAuto() ? 1.0 / std::sqrt(double(width)) : real(scale);
   op.attributes["causal"] = std::get<bool>(at(call, "causal").data);
+  return true;
 }
 
 void GraphBuilder::dropout(const recipe::Call& call, ir::Op& op) {

@@ -2,9 +2,9 @@
 //
 // 1. Settings: each line of a table names a path, which of its values are
 //    lowered, and what to write instead.
-// 2. The model: each op in the list of those not lowered is reported once, and
-//    so is an argument with a value that no pass reads. The place is the call
-//    where it stands beside the recipe, else the recipe's `model`.
+// 2. The model: each op in the list of those not lowered is reported once. The
+//    place is the call where it stands beside the recipe, else the recipe's
+//    `model`.
 //
 // A degree, an op or a feature that a pass learns to lower leaves these tables.
 
@@ -27,10 +27,6 @@ using recipe::Value;
 bool isText(const Value& value, std::string_view text) {
   const auto* held = std::get_if<std::string>(&value.data);
   return held && *held == text;
-}
-
-bool isNone(const Value& value, const Recipe&) {
-  return value.isNone();
 }
 
 bool isNoEightBits(const Value& value, const Recipe&) {
@@ -72,19 +68,6 @@ constexpr Setting settings[] = {
 constexpr std::string_view opsNotLowered[] = {"narrow", "concat", "broadcast",
                                               "mamba2"};
 
-/// An argument of a lowered op, and which of its values are lowered.
-struct Feature {
-  std::string_view op;
-  std::string_view argument;
-  bool (*isLowered)(const Value&, const Recipe&);
-};
-
-constexpr Feature features[] = {
-    {"attention", "window", isNone},
-    {"attention", "chunk", isNone},
-    {"attention", "softcap", isNone},
-};
-
 // ---- the check
 
 class Check {
@@ -120,15 +103,12 @@ private:
   }
 
   void checkCall(const recipe::Call& call) {
-    bool isLowered = std::find(std::begin(opsNotLowered),
-                               std::end(opsNotLowered),
-                               call.op) == std::end(opsNotLowered);
+    bool isLowered =
+        std::find(std::begin(opsNotLowered), std::end(opsNotLowered),
+                  call.op) == std::end(opsNotLowered);
     if (!isLowered)
       return reportOnce(call, "the op `" + call.op + "`",
                         "choose or write a model without it");
-    for (const Feature& feature : features)
-      if (feature.op == call.op)
-        checkFeature(call, feature);
     checkOverflow(call);
   }
 
@@ -152,16 +132,6 @@ private:
                      "` with `memory.expert_rows` = " + describe(rows) + rule,
                  "write `overflow = \"drop\"`, or `expert_rows = none`, which "
                  "has places for all rows");
-  }
-
-  void checkFeature(const recipe::Call& call, const Feature& feature) {
-    const Value* value = call.find(feature.argument);
-    if (!value || feature.isLowered(*value, recipe))
-      return;
-    std::string argument = "`" + std::string(feature.argument) + "`";
-    reportOnce(
-        call, "`" + call.op + "` with " + argument + " = " + describe(*value),
-        "choose a model whose `" + call.op + "` goes without " + argument);
   }
 
   void reportOnce(const recipe::Call& call, const std::string& what,

@@ -80,7 +80,8 @@ private:
   bool checkWeight(const recipe::Call& call, ValueId weight,
                    const std::vector<DimId>& dims);
   std::string listed(const std::vector<DimId>& dims) const;
-  void attention(const recipe::Call& call, ir::Op& op);
+  /// False after reporting a bound that lets a token see nothing.
+  bool attention(const recipe::Call& call, ir::Op& op);
   void dropout(const recipe::Call& call, ir::Op& op);
 
   // ---- experts

@@ -16,6 +16,7 @@
 #include "runtime/kernels/AttentionBlock.h"
 #include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
+#include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
 
 #include <algorithm>
@@ -127,7 +128,7 @@ private:
     const Visibility visibility(
         tokensOf(queries.segments, queries.places, sequence * sizes.queries),
         range, tokensOf(keys.segments, keys.places, sequence * sizes.keys),
-        sizes.causal);
+        sizes.mask);
     Operands::across(queryRow(queries.q.as<T>(), sequence, head, range.begin),
                      sizes.heads * sizes.width, range.count, sizes.width,
                      s.queries);
@@ -142,9 +143,12 @@ private:
       if (visible == Visible::none)
         continue;
       score(sequence, head, seen, s);
+      if (sizes.softcap)
+        cap(seen, s.scores);
       if (visible == Visible::some)
         visibility.hide(seen, -std::numeric_limits<M>::infinity(), s.scores);
-      running.absorb(seen.count, M(sizes.scale), s.scores);
+      running.absorb(seen.count, sizes.softcap ? M(1) : M(sizes.scale),
+                     s.scores);
       accumulate(sequence, head, range, seen, running, s);
     }
     store(sequence, head, range, running, s);
@@ -170,6 +174,14 @@ private:
     Operands::product(seen.count, tileQueries, sizes.width,
                       Strided<Word>{s.keys, Operands::words(sizes.width), 1},
                       s.queries, tileQueries, s.scores, tileQueries);
+  }
+
+  /// scores = softcap tanh(scale scores / softcap).
+  void cap(TileRange seen, M* scores) const {
+    const M most = M(sizes.softcap), inner = M(sizes.scale) / most;
+#pragma omp simd
+    for (int64_t i = 0; i < seen.count * tileQueries; ++i)
+      scores[i] = most * hyperbolicTangent(inner * scores[i]);
   }
 
   /// out = out * rescale + weights times values.

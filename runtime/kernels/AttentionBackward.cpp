@@ -17,6 +17,7 @@
 #include "runtime/kernels/AttentionBlock.h"
 #include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
+#include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ private:
     M *dq, *sum;        // [64, padded]
     M *weights, *slope; // [keys, queries]: P and dS
     M *delta, *lse;     // [queries]
+    M* bend;            // [keys, queries]: the slope of a softcap, if any
     Word *queriesAcross, *outwardAcross, *queries, *outward; // the last right
     Word *keysLeft, *valuesLeft, *keys;                      // the last right
     Word* operand;                                           // P or dS as A
@@ -70,10 +72,11 @@ private:
   Scratch scratchOf(int thread) const {
     const int64_t tile = tileQueries * padded;
     const int64_t square = tileKeys * tileQueries;
-    M* at = context.scratch<M>(thread,
-                               size_t(9 * tile + 3 * square + 2 * tileQueries));
+    const int64_t squareCount = sizes.softcap ? 4 : 3;
+    M* at = context.scratch<M>(
+        thread, size_t(9 * tile + squareCount * square + 2 * tileQueries));
     M* squares = at + 2 * tile;
-    M* rows = squares + 2 * square;
+    M* rows = squares + (squareCount - 1) * square;
     Word* words = reinterpret_cast<Word*>(rows + 2 * tileQueries);
     return {at,
             at + tile,
@@ -81,6 +84,7 @@ private:
             squares + square,
             rows,
             rows + tileQueries,
+            squares + 2 * square,
             words,
             words + tile,
             words + 2 * tile,
@@ -109,7 +113,7 @@ private:
     const Visibility visibility(
         tokensOf(queries.segments, queries.places, sequence * sizes.queries),
         range, tokensOf(keys.segments, keys.places, sequence * sizes.keys),
-        sizes.causal);
+        sizes.mask);
     loadQueries(sequence, queryHead, range, s);
     std::fill_n(s.dq, tileQueries * padded, M(0));
     for (int64_t j = 0; j < sizes.keyTiles(); ++j) {
@@ -183,7 +187,9 @@ private:
   /// which the zeros of their `outward` and queries cancel.
   void weigh(TileRange seen, const Scratch& s) {
     multiplyAcross(s.keysLeft, s.queriesAcross, seen, s.weights);
-    const M scale = M(sizes.scale);
+    if (sizes.softcap)
+      cap(seen, s);
+    const M scale = sizes.softcap ? M(1) : M(sizes.scale);
     for (int64_t k = 0; k < seen.count; ++k) {
       M* row = s.weights + k * tileQueries;
 #pragma omp simd
@@ -202,6 +208,22 @@ private:
 #pragma omp simd
       for (int64_t q = 0; q < tileQueries; ++q)
         row[q] = scale * weight[q] * (row[q] - s.delta[q]);
+    }
+    if (!sizes.softcap)
+      return;
+#pragma omp simd
+    for (int64_t i = 0; i < seen.count * tileQueries; ++i)
+      s.slope[i] *= s.bend[i];
+  }
+
+  /// weights = softcap tanh(scale weights / softcap), and bend its derivative.
+  void cap(TileRange seen, const Scratch& s) const {
+    const M most = M(sizes.softcap), inner = M(sizes.scale) / most;
+#pragma omp simd
+    for (int64_t i = 0; i < seen.count * tileQueries; ++i) {
+      const M t = hyperbolicTangent(inner * s.weights[i]);
+      s.weights[i] = most * t;
+      s.bend[i] = M(1) - t * t;
     }
   }
 

@@ -3,12 +3,14 @@
 //
 // 1. Write the new keys and values into the cache at their positions.
 // 2. For each new token and query head, run a softmax over the positions up to
-//    the token's own, 64 at a time (Milakov & Gimelshein 2018): scores, raised
-//    maximum, rescaled sum and output.
+//    the token's own that it sees, 64 at a time (Milakov & Gimelshein 2018):
+//    scores, raised maximum, rescaled sum and output.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/AttentionTiles.h"
 #include "runtime/kernels/Exponential.h"
+#include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
 
@@ -24,7 +26,7 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-constexpr int64_t chunk = 64;
+constexpr int64_t block = 64;
 
 template <class T> class Cached {
   using M = Math<T>;
@@ -36,7 +38,8 @@ public:
         width(args.inputs[0].shape[3]),
         positions(args.inputs[3].as<int32_t>(),
                   args.inputs[3].as<int32_t>() + tokens),
-        scale(M(args.op.real("scale"))) {
+        scale(M(args.op.real("scale"))), softcap(M(args.op.real("softcap"))),
+        mask(args.op) {
     if (scale == 0)
       scale = M(1) / std::sqrt(M(width));
   }
@@ -84,11 +87,12 @@ private:
     std::fill_n(sum, width, M(0));
     M maximum = std::numeric_limits<M>::lowest() / 2;
     M total = 0;
-    for (int64_t first = 0; first < seen; first += chunk) {
-      const int64_t count = std::min(chunk, seen - first);
-      M weights[chunk];
+    for (int64_t first = firstSeen(positions[token]); first < seen;
+         first += block) {
+      const int64_t count = std::min(block, seen - first);
+      M weights[block];
       for (int64_t i = 0; i < count; ++i)
-        weights[i] = scale * dot(q, keys + (first + i) * row);
+        weights[i] = capped(scale * dot(q, keys + (first + i) * row));
       const M raised =
           std::max(maximum, *std::max_element(weights, weights + count));
       const M rescale = exponential(maximum - raised);
@@ -106,6 +110,20 @@ private:
 #pragma omp simd
     for (int64_t d = 0; d < width; ++d)
       out[d] = T(sum[d] / total);
+  }
+
+  /// The first position that a token sees: of its window, of its chunk.
+  int64_t firstSeen(int64_t position) const {
+    int64_t first = 0;
+    if (mask.window)
+      first = std::max(first, position + 1 - mask.window);
+    if (mask.chunk)
+      first = std::max(first, position / mask.chunk * mask.chunk);
+    return first;
+  }
+
+  M capped(M score) const {
+    return softcap ? softcap * hyperbolicTangent(score / softcap) : score;
   }
 
   M dot(const T* a, const T* b) const {
@@ -127,6 +145,8 @@ private:
   /// A copy: a plan may lay the cache over them.
   const std::vector<int32_t> positions;
   M scale;
+  const M softcap; // 0: none
+  const AttentionMask mask;
 };
 
 } // namespace

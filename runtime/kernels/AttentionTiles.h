@@ -46,17 +46,49 @@ struct AttentionKeys {
   device::Tensor k, v, segments, places;
 };
 
+/// Which tokens of its document a token sees, by their places: those before it
+/// where attention is causal, of the last `window` alone, of its own `chunk`
+/// alone. Places are then counted from a document's first token.
+struct AttentionMask {
+  bool causal;
+  int64_t window, chunk; // 0: all
+
+  explicit AttentionMask(const plan::Op& op)
+      : causal(op.flag("causal", true)), window(op.integer("window")),
+        chunk(op.integer("chunk")) {}
+
+  /// The places of the queries that see a key: from `first` on, before `last`.
+  /// Neither falls where the key's place rises.
+  int32_t first(int32_t key) const {
+    if (causal)
+      return key;
+    return chunk ? int32_t(key / chunk * chunk) : anyPlace::min();
+  }
+  int32_t last(int32_t key) const {
+    int64_t end = anyPlace::max();
+    if (window)
+      end = std::min(end, key + window);
+    if (chunk)
+      end = std::min(end, (key / chunk + 1) * chunk);
+    return int32_t(end);
+  }
+
+private:
+  using anyPlace = std::numeric_limits<int32_t>;
+};
+
 /// Sizes of an attention, from its operands' shapes.
 struct AttentionSizes {
   int64_t batch, queries, keys, heads, keyHeads, width;
   double scale;
-  bool causal;
+  double softcap; // 0: none
+  AttentionMask mask;
 
   AttentionSizes(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k)
       : batch(q.shape[0]), queries(q.shape[1]), keys(k.shape[1]),
         heads(q.shape[2]), keyHeads(k.shape[2]), width(q.shape[3]),
-        scale(op.real("scale")), causal(op.flag("causal", true)) {
+        scale(op.real("scale")), softcap(op.real("softcap")), mask(op) {
     if (scale == 0)
       scale = 1 / std::sqrt(double(width));
   }
@@ -84,14 +116,14 @@ inline TileRange tileRange(int64_t tile, int64_t size, int64_t tokens) {
 
 enum class Visible { none, some, all };
 
-/// Which keys a tile of queries sees: those of a query's own segment, at or
-/// before its place where attention is causal. A negative segment is padding,
-/// which sees nothing and is not seen.
+/// Which keys a tile of queries sees: those of a query's own segment that the
+/// mask lets it see. A negative segment is padding, which sees nothing and is
+/// not seen.
 class Visibility {
 public:
-  Visibility(Tokens queries, TileRange tile, Tokens keys, bool causal)
+  Visibility(Tokens queries, TileRange tile, Tokens keys, AttentionMask mask)
       : queries{queries.segments + tile.begin, queries.places + tile.begin},
-        count(tile.count), keys(keys), causal(causal),
+        count(tile.count), keys(keys), mask(mask),
         own(boundsOf(queries, tile)) {}
 
   /// By the ranges of segments and places alone, so that it costs little.
@@ -99,7 +131,8 @@ public:
     if (own.highSegment < 0)
       return Visible::none;
     const Bounds other = boundsOf(keys, tile);
-    if (causal && other.lowPlace > own.highPlace)
+    if (own.highPlace < mask.first(other.lowPlace) ||
+        own.lowPlace >= mask.last(other.highPlace))
       return Visible::none;
     if (own.lowSegment > other.highSegment ||
         other.lowSegment > own.highSegment)
@@ -107,8 +140,9 @@ public:
     const bool oneSegment = own.lowSegment >= 0 &&
                             own.lowSegment == other.highSegment &&
                             other.lowSegment == own.highSegment;
-    const bool allBefore = !causal || other.highPlace <= own.lowPlace;
-    return oneSegment && allBefore ? Visible::all : Visible::some;
+    const bool isWhole = own.lowPlace >= mask.first(other.highPlace) &&
+                         own.highPlace < mask.last(other.lowPlace);
+    return oneSegment && isWhole ? Visible::all : Visible::some;
   }
 
   /// Puts `hidden` where key (row of `scores`) and query (column) do not see
@@ -116,8 +150,8 @@ public:
   template <class M> void hide(TileRange tile, M hidden, M* scores) const {
     for (int64_t k = 0; k < tile.count; ++k) {
       const int32_t segment = keys.segments[tile.begin + k];
-      const int32_t first = causal ? keys.places[tile.begin + k]
-                                   : std::numeric_limits<int32_t>::min();
+      const int32_t place = keys.places[tile.begin + k];
+      const int32_t first = mask.first(place), last = mask.last(place);
       M* row = scores + k * tileQueries;
       if (segment < 0) {
         std::fill_n(row, count, hidden);
@@ -125,8 +159,9 @@ public:
       }
 #pragma omp simd
       for (int64_t q = 0; q < count; ++q) {
-        const bool isSeen =
-            (queries.segments[q] == segment) & (queries.places[q] >= first);
+        const bool isSeen = (queries.segments[q] == segment) &
+                            (queries.places[q] >= first) &
+                            (queries.places[q] < last);
         row[q] = isSeen ? row[q] : hidden;
       }
     }
@@ -157,7 +192,7 @@ private:
   Tokens queries; // of the tile
   int64_t count;
   Tokens keys;
-  bool causal;
+  AttentionMask mask;
   Bounds own;
 };
 

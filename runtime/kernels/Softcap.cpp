@@ -2,9 +2,8 @@
 // 2); its gradient dx = dy (1 - tanh(x / c)^2).
 
 #include "runtime/kernels/Elementwise.h"
+#include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
-
-#include <cmath>
 
 namespace reciperun::kernels {
 
@@ -16,7 +15,7 @@ template <> Status kernel<OpKind::Softcap>(const KernelArgs& args) {
     using M = Math<T>;
     const M cap = M(args.op.real("cap"));
     mapElements<T>(args, args.inputs[0], args.outputs[0],
-                   [cap](M x) { return cap * std::tanh(x / cap); });
+                   [cap](M x) { return cap * hyperbolicTangent(x / cap); });
   });
 }
 
@@ -26,7 +25,7 @@ template <> Status kernel<OpKind::SoftcapBackward>(const KernelArgs& args) {
     const M cap = M(args.op.real("cap"));
     mapElements<T>(args, args.inputs[0], args.inputs[1], args.outputs[0],
                    [cap](M dy, M x) {
-                     const M t = std::tanh(x / cap);
+                     const M t = hyperbolicTangent(x / cap);
                      return dy * (M(1) - t * t);
                    });
   });

@@ -108,9 +108,13 @@ bool checkPositionScale(OpCheck& c) {
          c.counts(c.in(1), x.shape[0] * x.shape[1]);
 }
 
-/// Shapes of q [b,s,hq,d] beside k and v [b,s,hk,d].
 /// q [b,s,hq,d], k and v [b,t,hk,d].
 bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
+  for (const char* bound : {"window", "chunk"})
+    if (c.op.integer(bound) < 0)
+      return c.fail("has `" + std::string(bound) + "` below 0");
+  if (!(c.op.real("softcap") >= 0))
+    return c.fail("has `softcap` below 0");
   return c.rank(q, 4) && c.rank(k, 4) && c.is(q, real) && c.same(k, v) &&
          c.is(k, {q.dtype}) &&
          c.shaped(k, {q.shape[0], k.shape[1], k.shape[2], q.shape[3]}) &&

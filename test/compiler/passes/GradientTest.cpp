@@ -237,15 +237,14 @@ recipe::Recipe gpt(RecipeWriter w) {
               {{"floor", {3.0, {}}}, {"scale", {0.4, {}}}});
   k = l2(w.rope(k, 1.0, true));
   auto a = w.attention(q, k, v);
-  x = w.op("add",
-           {x, w.linear("o", a, {heads, width}, {hidden}, none, true)});
+  x = w.op("add", {x, w.linear("o", a, {heads, width}, {hidden}, none, true)});
   n = w.layerNorm("post_norm", x, false, true);
   auto up = w.linear("up", n, {hidden}, {ffn}, none, true);
-  auto wide = w.op("add", {w.unary("gelu", up, {{"approximate", text("tanh")}}),
-                           w.unary("gelu", up, {{"approximate", text("none")}})});
+  auto wide =
+      w.op("add", {w.unary("gelu", up, {{"approximate", text("tanh")}}),
+                   w.unary("gelu", up, {{"approximate", text("none")}})});
   wide = w.op("add", {wide, w.op("relu2", {up})});
-  x = w.op("add",
-           {x, w.linear("down", wide, {ffn}, {hidden}, none, true)});
+  x = w.op("add", {x, w.linear("down", wide, {ffn}, {hidden}, none, true)});
   x = w.norm("norm", x, none, true);
   auto logits = w.linear("head", x, {hidden}, {vocab}, none, true);
   return w.finish(w.unary("softcap", logits, {{"cap", {0.7, {}}}}));
@@ -254,6 +253,25 @@ recipe::Recipe gpt(RecipeWriter w) {
 recipe::Recipe gptAdapted(RecipeWriter writer) {
   writer.lora(2, 0.25, {"q", "o", "up", "down"});
   return gpt(std::move(writer));
+}
+
+/// Attention that sees a window, a chunk and capped scores.
+recipe::Recipe bounded(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       heads = w.dim("heads", 4), width = w.dim("head_dim", 4);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  const RecipeWriter::AttentionBounds bounds[] = {
+      {.window = 2}, {.chunk = 3, .softcap = 0.05}};
+  for (size_t i = 0; i < 2; ++i) {
+    std::string layer = std::to_string(i);
+    auto n = w.norm("norm" + layer, x);
+    auto q = w.rope(w.linear("q" + layer, n, {hidden}, {heads, width}));
+    auto k = w.rope(w.linear("k" + layer, n, {hidden}, {heads, width}));
+    auto v = w.linear("v" + layer, n, {hidden}, {heads, width});
+    auto a = w.attention(q, k, v, bounds[i]);
+    x = w.op("add", {x, w.linear("o" + layer, a, {heads, width}, {hidden})});
+  }
+  return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
 }
 
 /// A norm's weight and biases where the residual stream and heads share one.
@@ -330,6 +348,11 @@ TEST(Gradient, OpsOfGptAndNemotron) {
 TEST(Gradient, AdaptersOfLinearsWithBiases) {
   expectDifferences(gptAdapted);
   expectLayoutsAgree(gptAdapted);
+}
+
+TEST(Gradient, AttentionWithinBounds) {
+  expectDifferences(bounded);
+  expectLayoutsAgree(bounded);
 }
 
 TEST(Gradient, ANormSharedByDifferentLayouts) {

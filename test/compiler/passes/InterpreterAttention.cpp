@@ -28,6 +28,21 @@ struct Tokens {
   const Array &querySegments, &queryPlaces, &keySegments, &keyPlaces;
 };
 
+/// What of a document a token sees, and how a product becomes a score; 0: no
+/// bound.
+struct Bounds {
+  double window, chunk, scale, softcap;
+
+  double score(double product) const {
+    double s = scale * product;
+    return softcap > 0 ? softcap * std::tanh(s / softcap) : s;
+  }
+  double slope(double product) const {
+    double t = softcap > 0 ? std::tanh(scale * product / softcap) : 0;
+    return scale * (1 - t * t);
+  }
+};
+
 double dot(const Array& a, size_t at, const Array& b, size_t bt, size_t d) {
   double sum = 0;
   for (size_t j = 0; j < d; ++j)
@@ -39,8 +54,15 @@ using Pair = std::function<void(size_t i, size_t h, size_t t, size_t u)>;
 
 /// Every query t and key u that attend to one another.
 void forPairs(const AttentionShape& a, const Tokens& tokens,
-              const Pair& visit) {
+              const Bounds& bounds, const Pair& visit) {
   auto attends = [&](size_t query, size_t key) {
+    double distance = tokens.queryPlaces[query] - tokens.keyPlaces[key];
+    if (bounds.window > 0 && distance >= bounds.window)
+      return false;
+    if (bounds.chunk > 0 &&
+        std::floor(tokens.queryPlaces[query] / bounds.chunk) !=
+            std::floor(tokens.keyPlaces[key] / bounds.chunk))
+      return false;
     return tokens.querySegments[query] >= 0 &&
            tokens.querySegments[query] == tokens.keySegments[key] &&
            tokens.keyPlaces[key] <= tokens.queryPlaces[query];
@@ -69,18 +91,19 @@ void Interpreter::attention(const Op& op, int rank) {
                       at(rank, op.operands[5]), at(rank, op.operands[6])};
   AttentionShape a =
       attentionShape(shape(op.operands[0]), shape(op.operands[1]));
-  double scale = real(op, "scale", 0);
+  const Bounds bounds{real(op, "window", 0), real(op, "chunk", 0),
+                      real(op, "scale", 0), real(op, "softcap", 0)};
   std::fill(o.begin(), o.end(), 0.0);
   std::fill(lse.begin(), lse.end(), 0.0);
   auto score = [&](size_t i, size_t h, size_t t, size_t u) {
-    return scale * dot(q, a.q(i, t, h), k, a.k(i, u, h), a.d);
+    return bounds.score(dot(q, a.q(i, t, h), k, a.k(i, u, h), a.d));
   };
-  forPairs(a, tokens, [&](size_t i, size_t h, size_t t, size_t u) {
+  forPairs(a, tokens, bounds, [&](size_t i, size_t h, size_t t, size_t u) {
     lse[(i * a.hq + h) * a.s + t] += std::exp(score(i, h, t, u));
   });
   for (double& each : lse)
     each = std::log(each);
-  forPairs(a, tokens, [&](size_t i, size_t h, size_t t, size_t u) {
+  forPairs(a, tokens, bounds, [&](size_t i, size_t h, size_t t, size_t u) {
     double p = std::exp(score(i, h, t, u) - lse[(i * a.hq + h) * a.s + t]);
     for (size_t j = 0; j < a.d; ++j)
       o[a.q(i, t, h) + j] += p * v[a.k(i, u, h) + j];
@@ -99,12 +122,14 @@ void Interpreter::attentionBackward(const Op& op, int rank) {
                       at(rank, op.operands[8]), at(rank, op.operands[9])};
   AttentionShape a =
       attentionShape(shape(op.operands[2]), shape(op.operands[3]));
-  double scale = real(op, "scale", 0);
-  forPairs(a, tokens, [&](size_t i, size_t h, size_t t, size_t u) {
+  const Bounds bounds{real(op, "window", 0), real(op, "chunk", 0),
+                      real(op, "scale", 0), real(op, "softcap", 0)};
+  forPairs(a, tokens, bounds, [&](size_t i, size_t h, size_t t, size_t u) {
     size_t x = a.q(i, t, h), y = a.k(i, u, h);
-    double p =
-        std::exp(scale * dot(q, x, k, y, a.d) - lse[(i * a.hq + h) * a.s + t]);
-    double ds = scale * p * (dot(dout, x, v, y, a.d) - dot(dout, x, o, x, a.d));
+    double product = dot(q, x, k, y, a.d);
+    double p = std::exp(bounds.score(product) - lse[(i * a.hq + h) * a.s + t]);
+    double ds = bounds.slope(product) * p *
+                (dot(dout, x, v, y, a.d) - dot(dout, x, o, x, a.d));
     for (size_t j = 0; j < a.d; ++j) {
       dv[y + j] += p * dout[x + j];
       dq[x + j] += ds * k[y + j];

@@ -160,10 +160,17 @@ recipe::TensorId RecipeWriter::rope(TensorId x, double fraction,
   return made.result;
 }
 
-recipe::TensorId RecipeWriter::attention(TensorId q, TensorId k, TensorId v) {
+recipe::TensorId RecipeWriter::attention(TensorId q, TensorId k, TensorId v,
+                                         const AttentionBounds& bounds) {
+  auto boundOf = [](auto bound) {
+    return bound > 0 ? valueOf(bound) : valueOf(recipe::None{});
+  };
   recipe::Call& made = call("attention", {q, k, v});
   made.attributes = {{"causal", valueOf(true)},
-                     {"scale", valueOf(recipe::Auto{})}};
+                     {"scale", valueOf(recipe::Auto{})},
+                     {"window", boundOf(bounds.window)},
+                     {"chunk", boundOf(bounds.chunk)},
+                     {"softcap", boundOf(bounds.softcap)}};
   return made.result;
 }
 

@@ -42,16 +42,25 @@ public:
   TensorId norm(const std::string& name, TensorId x,
                 TensorId weight = TensorId::none, bool isCentered = false);
   TensorId layerNorm(const std::string& name, TensorId x, bool hasBias = true,
-                     bool isCentered = false,
-                     TensorId weight = TensorId::none);
+                     bool isCentered = false, TensorId weight = TensorId::none);
   TensorId rope(TensorId x, double fraction = 1.0, bool isInterleaved = false);
-  TensorId attention(TensorId q, TensorId k, TensorId v);
+  /// A bound of 0 stands for none.
+  struct AttentionBounds {
+    int64_t window = 0;
+    int64_t chunk = 0;
+    double softcap = 0;
+  };
+  TensorId attention(TensorId q, TensorId k, TensorId v) {
+    return attention(q, k, v, AttentionBounds());
+  }
+  TensorId attention(TensorId q, TensorId k, TensorId v,
+                     const AttentionBounds& bounds);
   /// `silu`, `add`, `mul`: an op without attributes.
   TensorId op(const std::string& name, const std::vector<TensorId>& operands);
   /// An op of one activation with its arguments.
-  TensorId unary(const std::string& name, TensorId x,
-                 const std::vector<std::pair<std::string, recipe::Value>>&
-                     arguments);
+  TensorId
+  unary(const std::string& name, TensorId x,
+        const std::vector<std::pair<std::string, recipe::Value>>& arguments);
   TensorId scale(TensorId x, double alpha);
   TensorId dropout(TensorId x, double p);
 

@@ -22,7 +22,13 @@ struct Problem {
   bool causal = true;
   double scale = 0; // 0: the default
   std::vector<int64_t> segments;
+  int64_t window = 0, chunk = 0; // 0: none
+  double softcap = 0;
 
+  bool sees(int64_t i, int64_t j) const {
+    return !(causal && j > i) && (window == 0 || i - j < window) &&
+           (chunk == 0 || i / chunk == j / chunk);
+  }
   std::vector<int64_t> queryShape() const {
     return {batch, sequence, heads, width};
   }
@@ -30,7 +36,11 @@ struct Problem {
     return {batch, sequence, keyHeads, width};
   }
   Attributes attributes() const {
-    return {{"causal", causal}, {"scale", scale}};
+    return {{"causal", causal},
+            {"scale", scale},
+            {"window", window},
+            {"chunk", chunk},
+            {"softcap", softcap}};
   }
 };
 
@@ -63,16 +73,22 @@ Results plainAttention(const Problem& p, const Array& q, const Array& k,
         const int64_t own = p.segments[size_t(b * p.sequence + i)];
         if (own < 0)
           continue;
-        std::vector<double> weight(size_t(p.sequence), 0.0);
+        std::vector<double> weight(size_t(p.sequence), 0.0),
+            bend(size_t(p.sequence), 1.0);
         double sum = 0;
         for (int64_t j = 0; j < p.sequence; ++j) {
-          if (p.segments[size_t(b * p.sequence + j)] != own ||
-              (p.causal && j > i))
+          if (p.segments[size_t(b * p.sequence + j)] != own || !p.sees(i, j))
             continue;
           double score = 0;
           for (int64_t d = 0; d < p.width; ++d)
             score += q.get(queryAt(b, i, h, d)) * k.get(keyAt(b, j, h, d));
-          weight[size_t(j)] = std::exp(scale * score);
+          score *= scale;
+          if (p.softcap) {
+            const double t = std::tanh(score / p.softcap);
+            score = p.softcap * t;
+            bend[size_t(j)] = 1 - t * t;
+          }
+          weight[size_t(j)] = std::exp(score);
           sum += weight[size_t(j)];
         }
         r.lse.set((b * p.heads + h) * p.sequence + i, std::log(sum));
@@ -90,8 +106,8 @@ Results plainAttention(const Problem& p, const Array& q, const Array& k,
           inner += weight[size_t(j)] * slope[size_t(j)];
         }
         for (int64_t j = 0; j < p.sequence; ++j) {
-          const double s =
-              scale * weight[size_t(j)] * (slope[size_t(j)] - inner);
+          const double s = scale * bend[size_t(j)] * weight[size_t(j)] *
+                           (slope[size_t(j)] - inner);
           for (int64_t d = 0; d < p.width; ++d) {
             add(r.dq, queryAt(b, i, h, d), s * k.get(keyAt(b, j, h, d)));
             add(r.dk, keyAt(b, j, h, d), s * q.get(queryAt(b, i, h, d)));
@@ -192,6 +208,25 @@ TEST(Attention, GroupedPackedAndPadded) {
 
 TEST(Attention, PackedNotCausal) {
   checkAll({1, 140, 2, 2, 16, false, 0, documents(140, {64, 60})});
+}
+
+TEST(Attention, OfAWindow) {
+  for (int64_t window : {2, 5, 64, 100, 500})
+    checkAll({1, 150, 2, 1, 16, true, 0, oneSegment(150), window});
+  checkAll({1, 140, 2, 1, 16, true, 0, documents(140, {30, 1, 70, 20}), 20});
+  checkAll({1, 140, 2, 1, 16, false, 0, documents(140, {64, 60}), 9});
+}
+
+TEST(Attention, OfAChunk) {
+  for (int64_t chunk : {2, 7, 64, 100, 500})
+    checkAll({1, 150, 2, 1, 16, true, 0, oneSegment(150), 0, chunk});
+  checkAll({1, 150, 2, 1, 16, false, 0, oneSegment(150), 0, 40});
+}
+
+TEST(Attention, OfCappedScores) {
+  checkAll({1, 150, 4, 2, 16, true, 1, oneSegment(150), 0, 0, 3});
+  checkAll(
+      {1, 140, 2, 1, 16, true, 1, documents(140, {30, 1, 70, 20}), 20, 0, 1.5});
 }
 
 TEST(Attention, PaddingAloneGivesZeros) {
@@ -409,8 +444,10 @@ Array rows(const Array& from, int64_t first, int64_t count) {
   return result;
 }
 
-void checkCached(DType type, double tolerance) {
-  const Problem p{1, 100, 4, 2, 16, true, 0, oneSegment(100)};
+void checkCached(DType type, double tolerance, int64_t window = 0,
+                 int64_t chunk = 0, double softcap = 0) {
+  const Problem p{1,      100,   4,      2, 16, true, 0, oneSegment(100),
+                  window, chunk, softcap};
   Array q = Array::random(type, p.queryShape(), 1);
   Array k = Array::random(type, p.keyShape(), 2);
   Array v = Array::random(type, p.keyShape(), 3);
@@ -434,6 +471,14 @@ void checkCached(DType type, double tolerance) {
     for (int64_t i = used * 64; i < out.size(); ++i)
       EXPECT_EQ(out.get(i), 0);
     done += used;
+  }
+}
+
+TEST(AttentionCached, AgreesWithinBounds) {
+  for (int64_t bound : {1, 13, 80}) {
+    checkCached(DType::f64, 1e-12, bound);
+    checkCached(DType::f64, 1e-12, 0, bound);
+    checkCached(DType::f32, 1e-5, 0, bound, 0.5);
   }
 }
 
