@@ -36,6 +36,15 @@ inline AxisSet splitOf(const Pieces& pieces) {
   return axes;
 }
 
+/// Some of the pieces, from number `from` on; none where there are fewer.
+inline Pieces part(const Pieces& all, size_t from, size_t count) {
+  if (from + count > all.size())
+    return {};
+  return Pieces(all.begin() + long(from), all.begin() + long(from + count));
+}
+
+/// What is wrong with an op of attention (VerifyAttention.cpp).
+std::vector<std::string> findInAttention(const Module& module, const Op& op);
 /// What is wrong with an op of mixtures of experts (VerifyExperts.cpp).
 std::vector<std::string> findInExperts(const Module& module, const Op& op);
 

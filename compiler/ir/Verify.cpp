@@ -219,18 +219,13 @@ private:
       expectSameType(op, op.operands[0], op.operands[1]);
       return linearIn(op, 2);
     case OpKind::Attention:
-      return attention(op);
     case OpKind::AttentionCached:
-      expectWhole(op, 0, op.operands.size());
-      expectSame(op, op.operands[0], op.results[0]);
-      expectSame(op, op.operands[1], op.operands[2]);
-      return expectPrefix(op, op.operands[0], op.operands[3]);
-    case OpKind::RingAttention:
-      return ringAttention(op, 0, 3);
-    case OpKind::RingAttentionBackward:
-      return ringAttention(op, 2, 6);
     case OpKind::AttentionBackward:
-      return attentionBackward(op);
+    case OpKind::RingAttention:
+    case OpKind::RingAttentionBackward:
+      for (const std::string& finding : findInAttention(module, op))
+        find(op, finding);
+      return;
     case OpKind::Silu:
     case OpKind::Gelu:
     case OpKind::Relu2:
@@ -370,12 +365,6 @@ private:
     return {(xs + ys - ws) / 2, (ys + ws - xs) / 2, (xs + ws - ys) / 2};
   }
 
-  static Pieces part(const Pieces& all, size_t from, size_t count) {
-    if (from + count > all.size())
-      return {};
-    return Pieces(all.begin() + long(from), all.begin() + long(from + count));
-  }
-
   void product(const Op& op, ValueId x, ValueId w, ValueId y) {
     Product sizes = productOf(x, w, y);
     Pieces xs = pieces(x), ws = pieces(w), ys = pieces(y);
@@ -466,63 +455,6 @@ private:
     expectSame(op, op.operands[0], op.operands[1]);
     expectSame(op, op.operands[0], op.results[0]);
     gradient(op, 0, op.operands[0], {});
-  }
-
-  void attention(const Op& op) {
-    expectWhole(op, 0, op.operands.size());
-    expectSame(op, op.operands[0], op.results[0]);
-    expectSame(op, op.operands[1], op.operands[2]);
-    attentionTokens(op, op.operands[0], op.operands[1], 3);
-    Pieces q = pieces(op.operands[0]), k = pieces(op.operands[1]);
-    expect(op,
-           q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[3] == k[3] &&
-               q[2].split == k[2].split,
-           "dimensions differ");
-    if (q.size() == 4 && k.size() == 4)
-      expect(op, k[1].split.empty() && q[3].split.empty(),
-             "a dimension that attention mixes is split");
-  }
-
-  /// Segments and places from operand `first` on: of queries, then of keys.
-  void attentionTokens(const Op& op, ValueId q, ValueId k, size_t first) {
-    for (size_t i = 0; i < 4; ++i)
-      expectPrefix(op, i < 2 ? q : k, op.operands[first + i]);
-  }
-
-  void attentionBackward(const Op& op) {
-    expectWhole(op, 0, op.operands.size());
-    expectSame(op, op.operands[0], op.operands[2]);
-    attentionTokens(op, op.operands[2], op.operands[3], 6);
-    Pieces q = pieces(op.operands[2]), k = pieces(op.operands[3]);
-    AxisSet parts = splitOf(part(q, 1, 1)) - splitOf(part(k, 1, 1));
-    for (size_t i = 0; i < 3; ++i) {
-      expect(op, pieces(op.operands[2 + i]) == pieces(op.results[i]),
-             "dimensions differ");
-      // Each rank's queries give their part of what keys and values get.
-      expect(op, partial(op.results[i]) == (i == 0 ? AxisSet() : parts),
-             "the partial sum is not that of the queries");
-    }
-  }
-
-  /// q, k and v from operand `first` on, segments and places from `tokens` on.
-  void ringAttention(const Op& op, size_t first, size_t tokens) {
-    expectWhole(op, 0, op.operands.size());
-    ValueId query = op.operands[first], key = op.operands[first + 1];
-    Pieces q = pieces(query), k = pieces(key);
-    expectSame(op, key, op.operands[first + 2]);
-    for (size_t i : {tokens, tokens + 1})
-      expectPrefix(op, query, op.operands[i]);
-    expect(op,
-           q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[1] == k[1] &&
-               q[3] == k[3] && q[2].split == k[2].split,
-           "dimensions differ");
-    expect(op, q.size() == 4 && q[1].split == op.group && q[3].split.empty(),
-           "the group does not split what goes round");
-    expectSame(op, query, op.results[0]);
-    for (size_t i = 1; op.kind == OpKind::RingAttentionBackward && i < 3; ++i)
-      expectSame(op, key, op.results[i]);
-    for (ValueId result : op.results)
-      expect(op, partial(result).empty(), "the result is a partial sum");
   }
 
   void loss(const Op& op) {

@@ -334,13 +334,14 @@ void GraphBuilder::norm(const recipe::Call& call, ir::Op& op) {
 bool GraphBuilder::positions(const recipe::Call& call, ir::Op& op) {
   op.operands[0] = input("positions");
   DimId rows = module[op.operands[1]].dims.front();
-  if (module[rows].size >= extent.sequence)
+  int64_t tokens = recipe.count("data.sequence"); // of a cache, too
+  if (module[rows].size >= tokens)
     return true;
   DimId sequence = module[op.operands[0]].dims[1];
   std::string size = std::to_string(module[rows].size);
   diag::Builder report =
       engine.report(diag::Kind::ShapeMismatch, call.range,
-                    "a sequence of " + std::to_string(extent.sequence) +
+                    "a sequence of " + std::to_string(tokens) +
                         " tokens has more positions than the table's `" +
                         module[rows].name + "` = " + size);
   if (module[rows].range.isValid())

@@ -1,0 +1,132 @@
+// The verifier's rules for attention; see Verify.h.
+
+#include "compiler/ir/Pieces.h"
+
+#include <algorithm>
+
+namespace recipec::ir {
+
+namespace {
+
+class AttentionVerifier {
+public:
+  AttentionVerifier(const Module& module, const Op& op)
+      : module(module), op(op) {}
+
+  std::vector<std::string> run() {
+    expectWhole();
+    switch (op.kind) {
+    case OpKind::Attention:
+      attention();
+      break;
+    case OpKind::AttentionBackward:
+      backward();
+      break;
+    case OpKind::AttentionCached:
+      expectSame(op.operands[0], op.results[0]);
+      expectSame(op.operands[1], op.operands[2]);
+      expectPrefix(op.operands[0], op.operands[3]);
+      break;
+    case OpKind::RingAttention:
+      ring(0, 3);
+      break;
+    case OpKind::RingAttentionBackward:
+      ring(2, 6);
+      break;
+    default:
+      expect(false, "the op is no attention");
+    }
+    return std::move(findings);
+  }
+
+private:
+  Pieces pieces(ValueId id) const { return piecesOf(module, id); }
+  AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
+
+  void expect(bool condition, const char* text) {
+    if (!condition)
+      findings.emplace_back(text);
+  }
+
+  void expectSame(ValueId left, ValueId right) {
+    expect(pieces(left) == pieces(right), "dimensions differ");
+  }
+
+  void expectWhole() {
+    for (ValueId operand : op.operands)
+      expect(partial(operand).empty(),
+             "a partial sum goes into an op that is not linear");
+  }
+
+  /// The dimensions of `shorter` are the first of `longer`.
+  void expectPrefix(ValueId longer, ValueId shorter) {
+    Pieces all = pieces(longer), first = pieces(shorter);
+    expect(first.size() <= all.size() &&
+               std::equal(first.begin(), first.end(), all.begin()),
+           "leading dimensions differ");
+  }
+
+  void attention() {
+    expectSame(op.operands[0], op.results[0]);
+    expectSame(op.operands[1], op.operands[2]);
+    tokens(op.operands[0], op.operands[1], 3);
+    Pieces q = pieces(op.operands[0]), k = pieces(op.operands[1]);
+    expect(q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[3] == k[3] &&
+               q[2].split == k[2].split,
+           "dimensions differ");
+    if (q.size() == 4 && k.size() == 4)
+      expect(k[1].split.empty() && q[3].split.empty(),
+             "a dimension that attention mixes is split");
+  }
+
+  /// Segments and places from operand `first` on: of queries, then of keys.
+  void tokens(ValueId q, ValueId k, size_t first) {
+    for (size_t i = 0; i < 4; ++i)
+      expectPrefix(i < 2 ? q : k, op.operands[first + i]);
+  }
+
+  void backward() {
+    expectSame(op.operands[0], op.operands[2]);
+    tokens(op.operands[2], op.operands[3], 6);
+    Pieces q = pieces(op.operands[2]), k = pieces(op.operands[3]);
+    AxisSet parts = splitOf(part(q, 1, 1)) - splitOf(part(k, 1, 1));
+    for (size_t i = 0; i < 3; ++i) {
+      expect(pieces(op.operands[2 + i]) == pieces(op.results[i]),
+             "dimensions differ");
+      // Each rank's queries give their part of what keys and values get.
+      expect(partial(op.results[i]) == (i == 0 ? AxisSet() : parts),
+             "the partial sum is not that of the queries");
+    }
+  }
+
+  /// q, k and v from operand `first` on, segments and places from `second` on.
+  void ring(size_t first, size_t second) {
+    ValueId query = op.operands[first], key = op.operands[first + 1];
+    Pieces q = pieces(query), k = pieces(key);
+    expectSame(key, op.operands[first + 2]);
+    for (size_t i : {second, second + 1})
+      expectPrefix(query, op.operands[i]);
+    expect(q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[1] == k[1] &&
+               q[3] == k[3] && q[2].split == k[2].split,
+           "dimensions differ");
+    expect(q.size() == 4 && q[1].split == op.group && q[3].split.empty(),
+           "the group does not split what goes round");
+    expectSame(query, op.results[0]);
+    for (size_t i = 1; op.kind == OpKind::RingAttentionBackward && i < 3; ++i)
+      expectSame(key, op.results[i]);
+    for (ValueId result : op.results)
+      expect(partial(result).empty(), "the result is a partial sum");
+  }
+
+  const Module& module;
+  const Op& op;
+  std::vector<std::string> findings;
+};
+
+} // namespace
+
+std::vector<std::string> findInAttention(const Module& module, const Op& op) {
+  return AttentionVerifier(module, op).run();
+}
+
+} // namespace recipec::ir
