@@ -101,8 +101,8 @@ private:
   /// Of a dispatch's rows as many as the recipe has places for.
   void packRows(const recipe::Call& call, const ir::Op& dispatch);
   void unpackRows(const Routing& routing, ir::Op& combine);
-  /// The second result of a combine: the rows that it took, which are fewer than
-  /// those that ranks may exchange. The gradient of gates reads them.
+  /// The second result of a combine: the rows that it took, which are fewer
+  /// than those that ranks may exchange. The gradient of gates reads them.
   void takeRows(ir::Op& combine);
   int64_t ranks(std::string_view degree) const;
   /// Notes that what is made of rows of experts are such rows.
