@@ -1,7 +1,7 @@
 // Divisibility; see CheckDivisibility.h.
 //
 // 1. For each degree list the dimensions that it splits and that some value
-// has.
+//    has.
 // 2. Where it does not divide one or more of them, report the first at the
 //    degree in the user's text; the others and the origins of the sizes are
 //    notes, the degrees that divide all of them are the help.

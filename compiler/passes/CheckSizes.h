@@ -11,8 +11,9 @@
 namespace recipec::passes {
 
 /// Before anything is built: `cluster.ranks` and `batch.accumulation` are below
-/// a million, far above any cluster and step, and the model has at most 25,000
-/// ops, a thousand layers and more, which still compile in seconds.
+/// a million, far above any cluster and step, the model has at most 25,000 ops,
+/// a thousand layers and more, which still compile in seconds, and several
+/// chunks share out the layers that it has.
 void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine);
 
 /// All values of a Graph together stay below 2^56 bytes (64 PiB), so that no

@@ -1,7 +1,6 @@
 // 1. Every degree covers a span of the ranks of a stage, which are numbered
-// from
-//    the innermost: `tp` those from 1 to tp, `cp` from tp to tp * cp, and so
-//    on; the degrees of the experts cover the same ranks in their own way.
+//    from the innermost: `tp` those from 1 to tp, `cp` from tp to tp * cp, and
+//    so on; the degrees of the experts cover the same ranks in their own way.
 // 2. The ends of all spans cut the ranks into axes. An axis is named after the
 //    outer degree (`tp`, `cp`, `dp`) that it is a factor of.
 // 3. A degree is the axes that lie within its span.

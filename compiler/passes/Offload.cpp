@@ -1,7 +1,6 @@
 // For each chunk:
 // 1. Choose: the values that `forward` saves in one of the chunk's first
-// layers,
-//    and that `backward` reads and does not write.
+//    layers, and that `backward` reads and does not write.
 // 2. In `forward`, begin to copy a value to the host behind the op that writes
 //    it last. The copy ends where the next layer but one begins, so that it has
 //    a layer's time; until then the device's bytes stay its own.

@@ -1,16 +1,16 @@
 // 1. Find the ops of `forward` that may run again: all of a layer, or those of
 //    the selected parts, in the layers that the recipe names.
 // 2. Walk `backward`. Where an op reads a saved value that such an op made,
-// that
-//    op runs again just before, and before it, in the order of `forward`, those
-//    that make what it reads; each once. What they read of ops that do not run
-//    again is saved.
+//    that op runs again just before, and before it, in the order of `forward`,
+//    those that make what it reads; each once. What they read of ops that do
+//    not run again is saved.
 // 3. A saved value that `backward` no longer reads is a temporary.
 
 #include "compiler/passes/Recompute.h"
 
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
+#include "compiler/passes/Stages.h"
 
 #include <algorithm>
 #include <cassert>
@@ -46,9 +46,8 @@ public:
   Selection(const ir::Module& program, const recipe::Recipe& recipe)
       : program(program), mode(recipe.string("memory.recompute")) {
     int64_t most = recipe.integer("memory.recompute_layers");
-    for (const recipe::Value& count :
-         std::get<recipe::List>(recipe.at("parallel.chunk_layers").data))
-      for (int64_t i = 0; i < std::get<int64_t>(count.data); ++i)
+    for (int64_t layers : layersOfChunks(recipe))
+      for (int64_t i = 0; i < layers; ++i)
         isInLayer.push_back(i < most);
     for (const recipe::Value& part :
          std::get<recipe::List>(recipe.at("memory.recompute_modules").data))

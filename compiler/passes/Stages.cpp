@@ -1,10 +1,9 @@
 // 1. Every op of `forward`, `backward` and `evaluate` gets a chunk of the model
 //    by its layer; what has no layer goes with its neighbours.
 // 2. The ops are taken in order and written into their chunk's function. A
-// value
-//    has a copy in each chunk that names it: a parameter, an input or a state
-//    is the stage's own; what only depends on inputs is computed again; all
-//    else is received from the chunk that wrote it last, once a chunk.
+//    value has a copy in each chunk that names it: a parameter, an input or a
+//    state is the stage's own; what only depends on inputs is computed again;
+//    all else is received from the chunk that wrote it last, once a chunk.
 // 3. A value that an op writes in place stays one value in its chunk, whoever
 //    made it before.
 
@@ -70,14 +69,6 @@ private:
   std::vector<int> chunkOfLayer;
   int last = 0;
 };
-
-std::vector<int64_t> layersOfChunks(const recipe::Recipe& recipe) {
-  std::vector<int64_t> layers;
-  for (const recipe::Value& count :
-       std::get<recipe::List>(recipe.at("parallel.chunk_layers").data))
-    layers.push_back(std::get<int64_t>(count.data));
-  return layers;
-}
 
 class Splitter {
 public:
@@ -339,6 +330,19 @@ private:
 
 std::string chunkFunction(const std::string& name, int chunk, int chunks) {
   return chunks == 1 ? name : name + "." + std::to_string(chunk);
+}
+
+std::vector<int64_t> layersOfChunks(const recipe::Recipe& recipe) {
+  std::vector<int64_t> layers;
+  for (const recipe::Value& count :
+       std::get<recipe::List>(recipe.at("parallel.chunk_layers").data))
+    layers.push_back(std::get<int64_t>(count.data));
+  if (layers.size() > 1)
+    return layers;
+  layers = {0};
+  for (const recipe::Call& call : recipe.model.calls)
+    layers[0] = std::max<int64_t>(layers[0], call.layer + 1);
+  return layers;
 }
 
 std::vector<ir::Module> splitStages(ir::Module whole,

@@ -14,6 +14,10 @@ namespace recipec::passes {
 /// `forward`, or `forward.1` of the second of a stage's several chunks.
 std::string chunkFunction(const std::string& name, int chunk, int chunks);
 
+/// Layers of each of the model's chunks, in its order; a single one has all
+/// that `forward` runs, whether or not the model says how many these are.
+std::vector<int64_t> layersOfChunks(const recipe::Recipe& recipe);
+
 /// One Program a stage, of the layers that `parallel.chunk_layers` gives to its
 /// chunks: chunk i of the model is chunk i / pp of stage i % pp. What stands
 /// before the first layer joins the first chunk, what stands behind the last

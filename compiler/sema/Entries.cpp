@@ -2,7 +2,7 @@
 // and `[key]` make.
 //
 // 1. Functions and `let`s of the braces are bound; a `let` sees those before
-// it.
+//    it.
 // 2. Keys are found in the order of writing: sources, conditions and computed
 //    keys are evaluated at once, values when they are read.
 // 3. A key that is given twice is reported with both places.
