@@ -48,6 +48,9 @@ std::vector<std::string> findInAttention(const Module& module, const Op& op);
 /// What is wrong with an op of mixtures of experts (VerifyExperts.cpp).
 std::vector<std::string> findInExperts(const Module& module, const Op& op);
 
+/// What is wrong with an op that puts rows apart or together (VerifyParts.cpp).
+std::vector<std::string> findInParts(const Module& module, const Op& op);
+
 } // namespace recipec::ir
 
 #endif // RECIPEC_IR_PIECES_H

@@ -238,6 +238,14 @@ private:
     case OpKind::SoftcapBackward:
     case OpKind::SwigluBackward:
       return elementwise(op);
+    case OpKind::Narrow:
+    case OpKind::Pad:
+    case OpKind::Concat:
+    case OpKind::Broadcast:
+    case OpKind::BroadcastBackward:
+      for (const std::string& finding : findInParts(module, op))
+        find(op, finding);
+      return;
     case OpKind::Route:
     case OpKind::BalanceExperts:
     case OpKind::PackRows:

@@ -43,6 +43,10 @@ public:
   const ir::Sharding& shardingOf(ir::ValueId value) const {
     return module[value].sharding;
   }
+  /// The size of the last dimension.
+  int64_t widthOf(ir::ValueId value) const {
+    return module[module[value].dims.back()].size;
+  }
 
 protected:
   ir::Module& module;
@@ -68,6 +72,12 @@ void differentiateUnary(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateNorm(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateRope(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateAddBias(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+
+/// The rules of ops that put rows apart and together; likewise.
+void differentiateNarrow(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateConcat(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateBroadcast(Cotangents& rules, const ir::Op& op,
+                            ir::ValueId dy);
 
 /// The rules of mixtures of experts; `dy` is the cotangent of the first result
 /// and not `none`, but for `route`, whose choices have none.

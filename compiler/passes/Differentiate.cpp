@@ -238,6 +238,12 @@ private:
     case OpKind::PositionScale:
     case OpKind::Dropout:
       return repeat(op, dy);
+    case OpKind::Narrow:
+      return differentiateNarrow(*this, op, dy);
+    case OpKind::Concat:
+      return differentiateConcat(*this, op, dy);
+    case OpKind::Broadcast:
+      return differentiateBroadcast(*this, op, dy);
     case OpKind::Dispatch:
       return differentiateDispatch(*this, op, dy);
     case OpKind::PackRows:

@@ -80,9 +80,19 @@ private:
   bool checkWeight(const recipe::Call& call, ValueId weight,
                    const std::vector<DimId>& dims);
   std::string listed(const std::vector<DimId>& dims) const;
+  /// False after reporting values of another width than their keys.
+  bool checkWidths(const recipe::Call& call, const ir::Op& op);
   /// False after reporting a bound that lets a token see nothing.
   bool attention(const recipe::Call& call, ir::Op& op);
   void dropout(const recipe::Call& call, ir::Op& op);
+  /// Gives the result of an op the dimensions that its call names, where it
+  /// names them. False after reporting some that do not fit.
+  bool nameDims(const recipe::Call& call, ir::Op& op);
+  bool narrow(const recipe::Call& call, ir::Op& op);
+  bool concat(const recipe::Call& call, ir::Op& op);
+  void broadcast(const recipe::Call& call, ir::Op& op);
+  /// `` `heads` = 32 ``
+  std::string sized(DimId dim) const;
 
   // ---- experts
 

@@ -263,6 +263,13 @@ void Sharder::rule(Op& op) {
   case OpKind::PositionScale:
     byPosition(op);
     break;
+  case OpKind::Narrow:
+  case OpKind::Concat:
+    ofRows(op);
+    break;
+  case OpKind::Broadcast:
+    broadcast(op);
+    break;
   case OpKind::Attention:
     return attention(op);
   case OpKind::Silu:
@@ -390,6 +397,23 @@ void Sharder::byPosition(Op& op) {
   require(op, 0, dims);
   require(op, 1, {dims[0], dims[1]});
   set(op.results[0], std::move(dims));
+}
+
+void Sharder::ofRows(Op& op) {
+  std::vector<ir::DimId> lead = module[op.results[0]].dims;
+  lead.pop_back();
+  std::vector<AxisSet> dims = layoutOf(lead, true);
+  dims.emplace_back();
+  for (size_t i = 0; i < op.operands.size(); ++i)
+    require(op, i, dims);
+  set(op.results[0], std::move(dims));
+}
+
+void Sharder::broadcast(Op& op) {
+  std::vector<AxisSet> dims = layoutOf(op.results[0]);
+  set(op.results[0], dims);
+  dims.erase(dims.end() - 2);
+  require(op, 0, std::move(dims));
 }
 
 void Sharder::attention(Op& op) {

@@ -104,6 +104,10 @@ private:
   /// x [..., h] lies like the residual stream, h whole.
   void norm(Op& op);
   void byPosition(Op& op);
+  /// narrow, concat: rows are whole.
+  void ofRows(Op& op);
+  /// x [..., n] → y [..., over, n]: each rank makes the copies that it needs.
+  void broadcast(Op& op);
   /// Heads may be split where query and key heads are split alike. Ranks that
   /// share the sequence exchange heads for tokens along the axes that the
   /// layout says; along the others each keeps its queries, and gets all keys

@@ -215,6 +215,47 @@ bool checkElementwise(OpCheck& c, size_t inputs, size_t outputs) {
   return true;
 }
 
+/// `part` are the elements from `begin` on of each row of `wide`.
+bool checkPartOfRows(OpCheck& c, const Buffer& wide, const Buffer& part) {
+  const int64_t whole = last(wide), width = last(part);
+  const int64_t begin = c.op.integer("begin");
+  if (begin < 0 || width > whole || begin > whole - width)
+    return c.fail("takes " + std::to_string(width) + " elements from " +
+                  std::to_string(begin) + " on in rows of " +
+                  std::to_string(whole));
+  return c.is(wide, real) && c.is(part, {wide.dtype}) &&
+         c.divides(whole, elementCount(wide.shape), "the width of a row") &&
+         c.counts(part, elementCount(wide.shape) / whole, width);
+}
+
+bool checkConcat(OpCheck& c) {
+  if (!c.arity(2, 1) || !c.is(c.out(0), real))
+    return false;
+  const int64_t width = last(c.out(0));
+  if (width - last(c.in(0)) != last(c.in(1)))
+    return c.fail("makes rows of " + std::to_string(width) + " of " +
+                  std::to_string(last(c.in(0))) + " and " +
+                  std::to_string(last(c.in(1))));
+  if (!c.divides(width, elementCount(c.out(0).shape), "the width of a row"))
+    return false;
+  const int64_t rows = elementCount(c.out(0).shape) / width;
+  for (size_t i = 0; i < 2; ++i)
+    if (!c.is(c.in(i), {c.out(0).dtype}) ||
+        !c.counts(c.in(i), rows, last(c.in(i))))
+      return false;
+  return true;
+}
+
+/// `many` is `once` with a dimension more before the last.
+bool checkBroadcast(OpCheck& c, const Buffer& once, const Buffer& many) {
+  std::vector<int64_t> shape = many.shape;
+  if (shape.size() < 2)
+    return c.fail("wants copies of rows in `" + many.name + "`, which is " +
+                  shapeText(many));
+  shape.erase(shape.end() - 2);
+  return c.is(once, real) && c.is(many, {once.dtype}) && c.shaped(once, shape);
+}
+
 bool checkDropout(OpCheck& c) {
   if (!c.arity(3, 1) || !c.same(c.in(0), c.out(0)))
     return false;
@@ -433,6 +474,16 @@ bool checkKind(OpCheck& c) {
     return checkElementwise(c, 2, 1);
   case OpKind::SwigluBackward:
     return checkElementwise(c, 3, 2);
+  case OpKind::Narrow:
+    return c.arity(1, 1) && checkPartOfRows(c, c.in(0), c.out(0));
+  case OpKind::Pad:
+    return c.arity(1, 1) && checkPartOfRows(c, c.out(0), c.in(0));
+  case OpKind::Concat:
+    return checkConcat(c);
+  case OpKind::Broadcast:
+    return c.arity(1, 1) && checkBroadcast(c, c.in(0), c.out(0));
+  case OpKind::BroadcastBackward:
+    return c.arity(1, 1) && checkBroadcast(c, c.out(0), c.in(0));
   case OpKind::Dropout:
     return checkDropout(c);
   case OpKind::CopyBegin:

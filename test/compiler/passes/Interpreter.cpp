@@ -275,6 +275,12 @@ void Interpreter::execute(const Op& op, int rank) {
     return positionScale(op, rank);
   case OpKind::Rope:
     return rope(op, rank);
+  case OpKind::Narrow:
+  case OpKind::Pad:
+  case OpKind::Concat:
+  case OpKind::Broadcast:
+  case OpKind::BroadcastBackward:
+    return parts(op, rank);
   case OpKind::Attention:
     return attention(op, rank);
   case OpKind::AttentionBackward:

@@ -58,6 +58,8 @@ private:
   void normBackward(const ir::Op& op, int rank);
   void rope(const ir::Op& op, int rank);
   void positionScale(const ir::Op& op, int rank);
+  /// narrow, pad, concat, broadcast: rows put apart and together.
+  void parts(const ir::Op& op, int rank);
   double normalBelow(const ir::Op& op, double x) const;
   double normalAt(const ir::Op& op, double x) const;
   void attention(const ir::Op& op, int rank);

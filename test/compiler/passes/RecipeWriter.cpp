@@ -188,6 +188,26 @@ recipe::TensorId RecipeWriter::unary(
   return made.result;
 }
 
+recipe::TensorId RecipeWriter::narrow(TensorId x, DimId from, DimId to,
+                                      int64_t begin) {
+  recipe::Call& made = call("narrow", {x});
+  made.attributes = {{"dims", valueOf(DimsMapping{{from}, {to}})},
+                     {"begin", valueOf(begin)}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::concat(TensorId a, TensorId b, DimId to) {
+  recipe::Call& made = call("concat", {a, b});
+  made.attributes = {{"to", valueOf(DimValue{to})}};
+  return made.result;
+}
+
+recipe::TensorId RecipeWriter::broadcast(TensorId x, DimId over) {
+  recipe::Call& made = call("broadcast", {x});
+  made.attributes = {{"over", valueOf(DimValue{over})}};
+  return made.result;
+}
+
 recipe::TensorId RecipeWriter::scale(TensorId x, double alpha) {
   recipe::Call& made = call("scale", {x});
   made.attributes = {{"alpha", valueOf(alpha)}};

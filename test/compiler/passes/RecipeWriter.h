@@ -61,6 +61,9 @@ public:
   TensorId
   unary(const std::string& name, TensorId x,
         const std::vector<std::pair<std::string, recipe::Value>>& arguments);
+  TensorId narrow(TensorId x, DimId from, DimId to, int64_t begin = 0);
+  TensorId concat(TensorId a, TensorId b, DimId to);
+  TensorId broadcast(TensorId x, DimId over);
   TensorId scale(TensorId x, double alpha);
   TensorId dropout(TensorId x, double p);
 

@@ -167,6 +167,27 @@ TEST(Gradient, Activations) {
   checkUnary(OpKind::Softcap, OpKind::SoftcapBackward, {{"cap", 1.5}});
 }
 
+/// The backward of an op of one operand, which reads nothing but the gradient.
+void checkLinear(OpKind forward, OpKind backward, std::vector<int64_t> from,
+                 std::vector<int64_t> to, const Attributes& attributes = {}) {
+  Array x = real(from, 1), y(DType::f64, to), dy = real(to, 2), dx = like(x);
+  call(backward, {&dy}, {&dx}, attributes);
+  const Array expected = centralDifferences(x, [&] {
+    call(forward, {&x}, {&y}, attributes);
+    return dot(y, dy);
+  });
+  EXPECT_LT(relativeError(dx, expected), tolerance) << plan::opName(forward);
+}
+
+TEST(Gradient, RowsApartAndTogether) {
+  checkLinear(OpKind::Narrow, OpKind::Pad, {2, 3, 7}, {2, 3, 4},
+              {{"begin", int64_t(2)}});
+  checkLinear(OpKind::Pad, OpKind::Narrow, {2, 3, 4}, {2, 3, 7},
+              {{"begin", int64_t(2)}});
+  checkLinear(OpKind::Broadcast, OpKind::BroadcastBackward, {2, 3, 4},
+              {2, 3, 5, 4});
+}
+
 TEST(Gradient, PositionScaleIsItsOwnTranspose) {
   Array x = real({2, 3, 4}, 1), y = like(x), dy = real({2, 3, 4}, 2),
         dx = like(x);

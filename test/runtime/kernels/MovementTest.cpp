@@ -1,4 +1,5 @@
-// Ops that move numbers without computing: zero, cast, slice, embedding shards.
+// Ops that move numbers without computing: zero, cast, slice, parts of rows,
+// embedding shards.
 
 #include "test/runtime/kernels/Harness.h"
 
@@ -56,6 +57,48 @@ TEST(Slice, TakesTheRanksPart) {
          {{"dim", int64_t(1)}, {"axis", std::string("tp")}}, {mesh, rank, 2});
     for (int64_t i = 0; i < y.size(); ++i)
       EXPECT_EQ(y.get(i), x.get(i / 10 * 20 + rank % 2 * 10 + i % 10));
+  }
+}
+
+const DType allTypes[] = {DType::bf16, DType::f32, DType::f64};
+
+TEST(Rows, ComeApartAndTogetherAgain) {
+  for (DType type : allTypes) {
+    Array x = Array::random(type, {5, 20, 9}, 1), y = x;
+    Array left(type, {5, 20, 4}), right(type, {5, 20, 5});
+    call(OpKind::Narrow, {&x}, {&left}, {{"begin", int64_t(0)}});
+    call(OpKind::Narrow, {&x}, {&right}, {{"begin", int64_t(4)}});
+    for (int64_t i = 0; i < right.size(); ++i)
+      EXPECT_EQ(right.get(i), x.get(i / 5 * 9 + 4 + i % 5));
+    call(OpKind::Zero, {}, {&y});
+    call(OpKind::Concat, {&left, &right}, {&y});
+    EXPECT_EQ(relativeError(y, x), 0);
+  }
+}
+
+TEST(Rows, ArePaddedWithZeros) {
+  for (DType type : allTypes) {
+    Array x = Array::random(type, {40, 3}, 1);
+    Array y = Array::random(type, {40, 7}, 2); // what was there before
+    call(OpKind::Pad, {&x}, {&y}, {{"begin", int64_t(2)}});
+    for (int64_t i = 0; i < y.size(); ++i) {
+      int64_t column = i % 7 - 2;
+      EXPECT_EQ(y.get(i),
+                column >= 0 && column < 3 ? x.get(i / 7 * 3 + column) : 0);
+    }
+  }
+}
+
+TEST(Rows, AreCopiedAndSummed) {
+  for (DType type : allTypes) {
+    Array x = Array::random(type, {40, 3}, 1), y(type, {40, 4, 3}), sum = x;
+    call(OpKind::Broadcast, {&x}, {&y});
+    for (int64_t i = 0; i < y.size(); ++i)
+      EXPECT_EQ(y.get(i), x.get(i / 12 * 3 + i % 3));
+    // Four times a number is one of the same type.
+    call(OpKind::BroadcastBackward, {&y}, {&sum});
+    for (int64_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(sum.get(i), 4 * x.get(i));
   }
 }
 

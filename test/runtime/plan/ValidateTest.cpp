@@ -262,6 +262,46 @@ TEST(Validate, attributesThatKernelsKnow) {
       "has 1 `axes` for 3 dimensions");
 }
 
+TEST(Validate, partsOfRows) {
+  auto refusalWith = [](OpKind kind, std::vector<std::vector<int64_t>> shapes,
+                        int64_t begin = 0) {
+    return refusal([&](Plan& p) {
+      std::vector<int> operands;
+      for (std::vector<int64_t>& shape : shapes)
+        operands.push_back(
+            addBuffer(p, "operand", DType::f32, std::move(shape)));
+      int result = operands.back();
+      operands.pop_back();
+      p.functions[0].ops = {makeOp(kind, "op", operands, {result})};
+      p.functions[0].ops[0].attributes = {{"begin", begin}};
+    });
+  };
+  using Shapes = std::vector<std::vector<int64_t>>;
+  auto expectRefused = [&](OpKind kind, Shapes shapes, int64_t begin,
+                           const char* words) {
+    std::string message = refusalWith(kind, std::move(shapes), begin);
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  EXPECT_EQ(refusalWith(OpKind::Narrow, {{2, 7}, {2, 3}}, 4), "");
+  EXPECT_EQ(refusalWith(OpKind::Pad, {{2, 3}, {2, 7}}, 4), "");
+  EXPECT_EQ(refusalWith(OpKind::Concat, {{2, 3}, {2, 4}, {2, 7}}), "");
+  EXPECT_EQ(refusalWith(OpKind::Broadcast, {{2, 3}, {2, 5, 3}}), "");
+  EXPECT_EQ(refusalWith(OpKind::BroadcastBackward, {{2, 5, 3}, {2, 3}}), "");
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (int64_t begin : {int64_t(-1), int64_t(5), most}) {
+    expectRefused(OpKind::Narrow, {{2, 7}, {2, 3}}, begin, "in rows of 7");
+    expectRefused(OpKind::Pad, {{2, 3}, {2, 7}}, begin, "in rows of 7");
+  }
+  expectRefused(OpKind::Narrow, {{2, 7}, {3, 3}}, 4, "wants 6 elements");
+  expectRefused(OpKind::Concat, {{2, 3}, {2, 3}, {2, 7}}, 0, "makes rows of 7");
+  expectRefused(OpKind::Concat, {{2, 3}, {3, 4}, {2, 7}}, 0,
+                "wants 8 elements");
+  expectRefused(OpKind::Broadcast, {{2, 3}, {3, 2, 3}}, 0, "wants [3, 3]");
+  expectRefused(OpKind::Broadcast, {{3}, {3}}, 0, "wants copies of rows");
+  expectRefused(OpKind::BroadcastBackward, {{2, 5, 3}, {2, 5}}, 0,
+                "wants [2, 3]");
+}
+
 TEST(Validate, keysThatGoRound) {
   // Over the two ranks of `tp`, of 8 tokens and one head of width 2.
   auto ring = [](Plan& p, int64_t room) {

@@ -1,0 +1,38 @@
+// Rows put apart and together, element by element.
+
+#include "test/compiler/passes/Interpreter.h"
+
+namespace recipec::test {
+
+using ir::Op;
+using ir::OpKind;
+
+void Interpreter::parts(const Op& op, int rank) {
+  const Array& x = at(rank, op.operands[0]);
+  Array& y = at(rank, op.results[0]);
+  size_t from = size_t(shape(op.operands[0]).back()),
+         to = size_t(shape(op.results[0]).back());
+  size_t begin = size_t(real(op, "begin", 0));
+  for (size_t i = 0; i < y.size(); ++i) {
+    size_t row = i / to, column = i % to;
+    if (op.kind == OpKind::Narrow)
+      y[i] = x[row * from + begin + column];
+    else if (op.kind == OpKind::Pad)
+      y[i] = column >= begin && column < begin + from
+                 ? x[row * from + column - begin]
+                 : 0;
+    else if (op.kind == OpKind::Concat)
+      y[i] = column < from
+                 ? x[row * from + column]
+                 : at(rank, op.operands[1])[row * (to - from) + column - from];
+    else if (op.kind == OpKind::Broadcast)
+      y[i] = x[row / (y.size() / x.size()) * to + column];
+    else
+      y[i] = 0;
+  }
+  if (op.kind == OpKind::BroadcastBackward)
+    for (size_t i = 0; i < x.size(); ++i)
+      y[i / to / (x.size() / y.size()) * to + i % to] += x[i];
+}
+
+} // namespace recipec::test
