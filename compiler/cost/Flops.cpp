@@ -55,8 +55,11 @@ double seenKeys(const ir::Op& op, int64_t keys) {
 double attention(const ir::Op& op, const Shape& q, int64_t keys) {
   double seen = seenKeys(op, keys);
   double pairs = double(q[1]) * seen;
-  double products = 2; // q k^T and p v
-  return products * 2 * pairs * double(q[0]) * double(q[2]) * double(q[3]);
+  // q k^T and p v; zeros behind narrower values are none of the model's.
+  auto width = op.attributes.find("value_width");
+  double values = double(
+      width == op.attributes.end() ? q[3] : std::get<int64_t>(width->second));
+  return 2 * pairs * double(q[0]) * double(q[2]) * (double(q[3]) + values);
 }
 
 /// q: [1, tokens, heads, head_dim], cache: [capacity, kv_heads, head_dim].

@@ -19,7 +19,6 @@
 #include "compiler/passes/Inputs.h"
 #include "compiler/recipe/Format.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -186,6 +185,8 @@ void GraphBuilder::build(const recipe::Call& call) {
   module.functions[0].ops.push_back(op);
   if (op.kind == OpKind::Dispatch)
     packRows(call, op);
+  if (op.kind == OpKind::Attention)
+    cutValues(call, op);
   if (hasBias(call))
     addBias(call, op,
             op.kind == OpKind::Linear
@@ -399,26 +400,8 @@ std::string GraphBuilder::listed(const std::vector<DimId>& dims) const {
   return text + "]";
 }
 
-bool GraphBuilder::checkWidths(const recipe::Call& call, const ir::Op& op) {
-  const std::vector<DimId>&k = module[op.operands[1]].dims,
-        &v = module[op.operands[2]].dims;
-  if (module[k.back()].size == module[v.back()].size ||
-      !std::equal(k.begin(), k.end() - 1, v.begin(), v.end() - 1))
-    return true; // or differ in more, which is another mistake
-  bool isBesideRecipe = call.range.source == recipe.range.source;
-  diag::Builder report = engine.report(
-      diag::Kind::NotLowered,
-      isBesideRecipe ? call.range : recipe.at("model").origin.range,
-      "this version does not lower `attention` with keys of " +
-          sized(k.back()) + " and values of " + sized(v.back()));
-  if (!isBesideRecipe)
-    report.note("the model calls it here", call.range);
-  report.help("choose or write a model with values as wide as its keys");
-  return false;
-}
-
 bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
-  if (!checkWidths(call, op))
+  if (!padValues(call, op))
     return false;
   // Chunks are counted from a document's first token. Within a document places
   // and positions are in one order.

@@ -1,14 +1,18 @@
 // Ops of a Graph that put rows apart and together: their results have
-// dimensions that the call names.
+// dimensions that the call names. So does attention whose values are narrower
+// than its keys: they are as wide with zeros behind them, of which zeros come.
 
 #include "compiler/passes/CallAttributes.h"
 #include "compiler/passes/GraphBuilder.h"
 #include "compiler/passes/InferDims.h"
 
+#include <algorithm>
+
 namespace recipec::passes {
 
 using ir::DimId;
 using ir::OpKind;
+using ir::ValueId;
 
 bool GraphBuilder::nameDims(const recipe::Call& call, ir::Op& op) {
   switch (op.kind) {
@@ -92,6 +96,66 @@ void GraphBuilder::broadcast(const recipe::Call& call, ir::Op& op) {
   dims.insert(dims.end() - 1,
               dimOf(std::get<recipe::DimValue>(at(call, "over").data).dim));
   module[op.results[0]].dims = std::move(dims);
+}
+
+// ---- values of attention
+
+bool GraphBuilder::padValues(const recipe::Call& call, ir::Op& op) {
+  ValueId value = op.operands[2];
+  std::vector<DimId> k = module[op.operands[1]].dims, v = module[value].dims;
+  int64_t width = module[v.back()].size;
+  if (module[k.back()].size == width ||
+      !std::equal(k.begin(), k.end() - 1, v.begin(), v.end() - 1))
+    return true; // or differ in more, which is another mistake
+  if (module[k.back()].size < width) {
+    reportWider(call, k.back(), v.back());
+    return false;
+  }
+  ir::Op pad{};
+  pad.kind = OpKind::Pad;
+  pad.layer = call.layer;
+  pad.range = call.range;
+  pad.name = names.make(module[value].name + ".padded");
+  pad.operands = {value};
+  pad.attributes["begin"] = int64_t(0);
+  addResult(pad, pad.name);
+  module[pad.results[0]].dims = std::move(k);
+  op.operands[2] = pad.results[0];
+  op.attributes["value_width"] = width;
+  module.functions[0].ops.push_back(std::move(pad));
+  return true;
+}
+
+void GraphBuilder::reportWider(const recipe::Call& call, DimId key,
+                               DimId value) {
+  bool isBesideRecipe = call.range.source == recipe.range.source;
+  diag::Builder report = engine.report(
+      diag::Kind::NotLowered,
+      isBesideRecipe ? call.range : recipe.at("model").origin.range,
+      "this version does not lower `attention` with keys of " + sized(key) +
+          " and values of " + sized(value));
+  if (!isBesideRecipe)
+    report.note("the model calls it here", call.range);
+  report.help("choose or write a model with values as wide as its keys, or "
+              "narrower");
+}
+
+void GraphBuilder::cutValues(const recipe::Call& call, const ir::Op& op) {
+  if (!op.attributes.contains("value_width"))
+    return;
+  ir::Op cut{};
+  cut.kind = OpKind::Narrow;
+  cut.layer = call.layer;
+  cut.range = call.range;
+  cut.name = names.make(op.name + ".cut");
+  cut.operands = {op.results[0]};
+  cut.attributes["begin"] = int64_t(0);
+  addResult(cut, cut.name);
+  std::vector<DimId> dims = module[op.results[0]].dims;
+  dims.back() = module[tensorOf(call.operands[2])].dims.back();
+  module[cut.results[0]].dims = std::move(dims);
+  tensorOf(call.result) = cut.results[0];
+  module.functions[0].ops.push_back(std::move(cut));
 }
 
 } // namespace recipec::passes

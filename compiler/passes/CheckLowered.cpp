@@ -7,8 +7,8 @@
 //    `model`.
 //
 // A degree, an op or a feature that a pass learns to lower leaves these tables.
-// Attention whose values have another width than its keys is told by its
-// dimensions, and reported where they are known (Build.cpp).
+// Attention whose values are wider than its keys is told by its dimensions, and
+// reported where they are known (BuildParts.cpp).
 
 #include "compiler/passes/CheckLowered.h"
 

@@ -75,6 +75,7 @@ void differentiateAddBias(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 
 /// The rules of ops that put rows apart and together; likewise.
 void differentiateNarrow(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiatePad(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateConcat(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateBroadcast(Cotangents& rules, const ir::Op& op,
                             ir::ValueId dy);

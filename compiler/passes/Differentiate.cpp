@@ -11,7 +11,7 @@
 // 4. Cotangents are summed in place where no other value shares them, or by
 //    the matrix product that makes the second.
 // 5. What the rules read of `forward` becomes `saved`; what costs little to
-//    make again (a gathered or dropped copy) is made again instead.
+//    make again (a gathered, dropped or padded copy) is made again instead.
 // 6. Gradients add up in the parameters' own values. What they are partial sums
 //    over is left in their sharding; the optimizer pass completes them.
 //
@@ -132,7 +132,8 @@ private:
     if (module[value].kind != ValueKind::temporary)
       return value;
     const Op& maker = forward.ops[size_t(makers[size_t(value)])];
-    if (maker.kind != OpKind::AllGather && maker.kind != OpKind::Dropout) {
+    if (maker.kind != OpKind::AllGather && maker.kind != OpKind::Dropout &&
+        maker.kind != OpKind::Pad) {
       module[value].kind = ValueKind::saved;
       return value;
     }
@@ -240,6 +241,8 @@ private:
       return repeat(op, dy);
     case OpKind::Narrow:
       return differentiateNarrow(*this, op, dy);
+    case OpKind::Pad:
+      return differentiatePad(*this, op, dy);
     case OpKind::Concat:
       return differentiateConcat(*this, op, dy);
     case OpKind::Broadcast:

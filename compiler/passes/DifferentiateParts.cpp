@@ -19,6 +19,14 @@ void differentiateNarrow(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(op.operands[0], dx, op);
 }
 
+void differentiatePad(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId dx =
+      rules.makeCotangent(op.operands[0], rules.shardingOf(dy).partial);
+  Op& made = rules.emit(opFor(op, OpKind::Narrow, {dy}, {dx}));
+  made.attributes = op.attributes;
+  rules.push(op.operands[0], dx, op);
+}
+
 void differentiateConcat(Cotangents& rules, const Op& op, ValueId dy) {
   int64_t begin = 0;
   for (ValueId x : op.operands) {

@@ -80,8 +80,12 @@ private:
   bool checkWeight(const recipe::Call& call, ValueId weight,
                    const std::vector<DimId>& dims);
   std::string listed(const std::vector<DimId>& dims) const;
-  /// False after reporting values of another width than their keys.
-  bool checkWidths(const recipe::Call& call, const ir::Op& op);
+  /// Values narrower than their keys get zeros behind them. False after
+  /// reporting wider ones.
+  bool padValues(const recipe::Call& call, ir::Op& op);
+  void reportWider(const recipe::Call& call, DimId key, DimId value);
+  /// Takes what came of those zeros off what attention made.
+  void cutValues(const recipe::Call& call, const ir::Op& op);
   /// False after reporting a bound that lets a token see nothing.
   bool attention(const recipe::Call& call, ir::Op& op);
   void dropout(const recipe::Call& call, ir::Op& op);

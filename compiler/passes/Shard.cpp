@@ -264,6 +264,7 @@ void Sharder::rule(Op& op) {
     byPosition(op);
     break;
   case OpKind::Narrow:
+  case OpKind::Pad:
   case OpKind::Concat:
     ofRows(op);
     break;

@@ -104,7 +104,7 @@ private:
   /// x [..., h] lies like the residual stream, h whole.
   void norm(Op& op);
   void byPosition(Op& op);
-  /// narrow, concat: rows are whole.
+  /// narrow, pad, concat: rows are whole.
   void ofRows(Op& op);
   /// x [..., n] → y [..., over, n]: each rank makes the copies that it needs.
   void broadcast(Op& op);

@@ -275,14 +275,15 @@ recipe::Recipe bounded(RecipeWriter w) {
 }
 
 /// Queries, keys and values put apart and together as in DeepSeek-V3: a part of
-/// each has a position, and the keys' is shared by all heads.
+/// each has a position, the keys' is shared by all heads, and values are
+/// narrower than keys.
 recipe::Recipe latent(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
        heads = w.dim("heads", 4), width = w.dim("head_dim", 5),
        plain = w.dim("nope_dim", 3), turned = w.dim("rope_dim", 2),
        rank = w.dim("kv_rank", 4), pressed = w.dim("pressed_dim", 6),
-       both = w.dim("kv_dim", 8), ffn = w.dim("ffn", 8),
-       pair = w.dim("gate_up_dim", 16);
+       both = w.dim("kv_dim", 7), valueWidth = w.dim("v_dim", 4),
+       ffn = w.dim("ffn", 8), pair = w.dim("gate_up_dim", 16);
   auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
   auto q = w.linear("q", x, {hidden}, {heads, width});
   q = w.concat(w.narrow(q, width, plain), w.rope(w.narrow(q, width, turned, 3)),
@@ -292,9 +293,9 @@ recipe::Recipe latent(RecipeWriter w) {
   auto kv = w.linear("kv", c, {rank}, {heads, both});
   auto shared = w.broadcast(w.narrow(p, pressed, turned, 4), heads);
   auto k = w.concat(w.narrow(kv, both, plain), w.rope(shared), width);
-  auto v = w.narrow(kv, both, width, 3);
-  x = w.op("add",
-           {x, w.linear("o", w.attention(q, k, v), {heads, width}, {hidden})});
+  auto v = w.narrow(kv, both, valueWidth, 3);
+  x = w.op("add", {x, w.linear("o", w.attention(q, k, v), {heads, valueWidth},
+                               {hidden})});
   // Parts of a row that are split where they are multiplied.
   auto wide = w.linear("gate_up", x, {hidden}, {pair});
   wide = w.op("mul", {w.op("silu", {w.narrow(wide, pair, ffn)}),
