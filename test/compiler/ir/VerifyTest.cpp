@@ -110,6 +110,29 @@ TEST(Verify, PartialSums) {
               "not that of the gradient");
 }
 
+TEST(Verify, PartsOfRows) {
+  auto before = [](const std::string& op) { return op + "\n  %up = linear"; };
+  const std::string lead = " : f32[batch/dp, sequence, ";
+  const std::string padded = "%p = pad %g {begin = 16}" + lead + "ffn]";
+  const std::string copied = "%b = broadcast %g" + lead + "ffn/tp, hidden]\n  ";
+  const std::string summed = "%c = broadcast_backward %b" + lead + "hidden]";
+  for (const std::string& op :
+       {padded, "%j = concat %g, %g" + lead + "ffn]", copied + summed + " +tp"})
+    EXPECT_EQ(findingsWith("%up = linear", before(op)),
+              std::vector<std::string>());
+  auto expectDamage = [&](const std::string& op, const std::string& finding) {
+    expectFound("%up = linear", before(op), finding);
+  };
+  expectDamage("%p = pad %g {begin = 17}" + lead + "ffn]",
+               "the part does not lie in its row");
+  expectDamage("%p = pad %g {begin = 0}" + lead + "ffn/tp]", "a row is split");
+  expectDamage("%j = concat %g, %g" + lead + "hidden]",
+               "the widths do not add up");
+  expectDamage(copied + summed, "partial sums differ");
+  expectDamage("%b = broadcast %g" + lead + "ffn/tp, ffn]",
+               "dimensions differ");
+}
+
 TEST(Verify, Collectives) {
   expectFound("all_reduce %down over tp", "all_reduce %down over dp",
               "no sum over the group");
