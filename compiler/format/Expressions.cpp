@@ -5,6 +5,7 @@
 #include "compiler/ast/Operators.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::format {
 
@@ -20,7 +21,8 @@ std::string Writer::literal(const ast::Expr& expr) const {
   return std::string(text.substr(begin, end - begin + 1));
 }
 
-/// Byte and time units follow their number directly, counts after a space.
+/// Byte and time units follow their number directly, counts after a space; so
+/// does every unit behind a multiplier, with which it would make another word.
 static std::string quantity(std::string_view text,
                             const ast::QuantityLiteral& node) {
   static constexpr std::string_view counts[] = {"step",   "steps", "epoch",
@@ -30,7 +32,8 @@ static std::string quantity(std::string_view text,
     number.pop_back();
   bool isCount = std::find(std::begin(counts), std::end(counts),
                            node.unit.text) != std::end(counts);
-  return number + (isCount ? " " : "") + node.unit.text;
+  bool isMultiplied = std::isalpha(static_cast<unsigned char>(number.back()));
+  return number + (isCount || isMultiplied ? " " : "") + node.unit.text;
 }
 
 std::string Writer::flat(ast::TypeId id) {
