@@ -1,17 +1,15 @@
 // The verifier's rules for attention; see Verify.h.
 
-#include "compiler/ir/Pieces.h"
-
-#include <algorithm>
+#include "compiler/ir/OpVerifier.h"
 
 namespace recipec::ir {
 
 namespace {
 
-class AttentionVerifier {
+class AttentionVerifier : OpVerifier {
 public:
   AttentionVerifier(const Module& module, const Op& op)
-      : module(module), op(op) {}
+      : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
     expectWhole();
@@ -40,32 +38,6 @@ public:
   }
 
 private:
-  Pieces pieces(ValueId id) const { return piecesOf(module, id); }
-  AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
-
-  void expect(bool condition, const char* text) {
-    if (!condition)
-      findings.emplace_back(text);
-  }
-
-  void expectSame(ValueId left, ValueId right) {
-    expect(pieces(left) == pieces(right), "dimensions differ");
-  }
-
-  void expectWhole() {
-    for (ValueId operand : op.operands)
-      expect(partial(operand).empty(),
-             "a partial sum goes into an op that is not linear");
-  }
-
-  /// The dimensions of `shorter` are the first of `longer`.
-  void expectPrefix(ValueId longer, ValueId shorter) {
-    Pieces all = pieces(longer), first = pieces(shorter);
-    expect(first.size() <= all.size() &&
-               std::equal(first.begin(), first.end(), all.begin()),
-           "leading dimensions differ");
-  }
-
   void attention() {
     expectSame(op.operands[0], op.results[0]);
     expectSame(op.operands[1], op.operands[2]);
@@ -117,10 +89,6 @@ private:
     for (ValueId result : op.results)
       expect(partial(result).empty(), "the result is a partial sum");
   }
-
-  const Module& module;
-  const Op& op;
-  std::vector<std::string> findings;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // The verifier's rules for mixtures of experts; see Verify.h.
 
-#include "compiler/ir/Pieces.h"
+#include "compiler/ir/OpVerifier.h"
 
 #include <algorithm>
 
@@ -8,10 +8,10 @@ namespace recipec::ir {
 
 namespace {
 
-class ExpertsVerifier {
+class ExpertsVerifier : OpVerifier {
 public:
   ExpertsVerifier(const Module& module, const Op& op)
-      : module(module), op(op) {}
+      : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
     switch (op.kind) {
@@ -70,34 +70,6 @@ public:
   }
 
 private:
-  Pieces pieces(ValueId id) const { return piecesOf(module, id); }
-  AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
-
-  void expect(bool condition, const char* text) {
-    if (!condition)
-      findings.emplace_back(text);
-  }
-
-  void expectSame(ValueId left, ValueId right) {
-    if (left != ValueId::none && right != ValueId::none)
-      expect(pieces(left) == pieces(right), "dimensions differ");
-  }
-
-  void expectWhole() {
-    for (ValueId operand : op.operands)
-      if (operand != ValueId::none)
-        expect(partial(operand).empty(),
-               "a partial sum goes into an op that is not linear");
-  }
-
-  /// The dimensions of `shorter` are the first of `longer`.
-  void expectPrefix(ValueId longer, ValueId shorter) {
-    Pieces all = pieces(longer), first = pieces(shorter);
-    expect(first.size() <= all.size() &&
-               std::equal(first.begin(), first.end(), all.begin()),
-           "leading dimensions differ");
-  }
-
   /// Choices are made of whole sequences.
   void route() {
     expectWhole();
@@ -186,10 +158,6 @@ private:
     expect((partial(op.results[0]) & needed) == needed,
            "the partial sum is not that of the gradient");
   }
-
-  const Module& module;
-  const Op& op;
-  std::vector<std::string> findings;
 };
 
 } // namespace

@@ -2,14 +2,14 @@
 // change of a shape is whole on every rank, everything else is the operand's.
 // All are linear, so that a partial sum of what they read is one of the result.
 
-#include "compiler/ir/Pieces.h"
+#include "compiler/ir/OpVerifier.h"
 
 namespace recipec::ir {
 namespace {
 
-class Parts {
+class Parts : OpVerifier {
 public:
-  Parts(const Module& module, const Op& op) : module(module), op(op) {}
+  Parts(const Module& module, const Op& op) : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
     bool isBack = op.kind == OpKind::BroadcastBackward;
@@ -22,13 +22,6 @@ public:
   }
 
 private:
-  void expect(bool condition, const char* text) {
-    if (!condition)
-      findings.emplace_back(text);
-  }
-
-  AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
-
   /// narrow, pad, concat: rows that differ in width alone.
   void rows() {
     ValueId y = op.results[0];
@@ -84,10 +77,6 @@ private:
     expect(partial(x) == (isBack ? partial(y) | over : partial(y)),
            "partial sums differ");
   }
-
-  const Module& module;
-  const Op& op;
-  std::vector<std::string> findings;
 };
 
 } // namespace

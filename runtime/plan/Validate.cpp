@@ -21,14 +21,6 @@
 namespace reciperun::plan {
 namespace {
 
-std::string quoted(const std::string& name) {
-  return "`" + name + "`";
-}
-
-Status wrong(const std::string& what) {
-  return Status::error("the plan is damaged: " + what);
-}
-
 /// a * b, or nothing where that leaves 64 bits. Neither is negative.
 std::optional<int64_t> product(int64_t a, int64_t b) {
   int64_t result = 0;
@@ -71,16 +63,16 @@ public:
 private:
   Status head() {
     if (plan.major != majorVersion || plan.minor > minorVersion)
-      return wrong("version " + std::to_string(plan.major) + "." +
-                   std::to_string(plan.minor) + " is not known here");
+      return damaged("version " + std::to_string(plan.major) + "." +
+                     std::to_string(plan.minor) + " is not known here");
     if (plan.task != "pretrain" && plan.task != "sft" &&
         plan.task != "generate")
-      return wrong("there is no task " + quoted(plan.task));
+      return damaged("there is no task " + quoted(plan.task));
     if (plan.device != "cpu" && plan.device != "cuda")
-      return wrong("there is no device " + quoted(plan.device));
+      return damaged("there is no device " + quoted(plan.device));
     if (plan.compute != DType::f64 && plan.compute != DType::f32 &&
         plan.compute != DType::bf16)
-      return wrong("it computes in integers");
+      return damaged("it computes in integers");
     return Status::ok();
   }
 
@@ -89,21 +81,21 @@ private:
     int64_t ranks = 1;
     for (const Axis& axis : plan.mesh.axes) {
       if (axis.name.empty() || !names.insert(axis.name).second)
-        return wrong("the mesh has two axes " + quoted(axis.name));
+        return damaged("the mesh has two axes " + quoted(axis.name));
       if (axis.size < 1 || axis.size > maxRanks)
-        return wrong("axis " + quoted(axis.name) + " has size " +
-                     std::to_string(axis.size));
+        return damaged("axis " + quoted(axis.name) + " has size " +
+                       std::to_string(axis.size));
       ranks = std::min(ranks * axis.size, maxRanks + 1);
     }
     if (ranks != plan.mesh.ranks)
-      return wrong("the axes of the mesh make " + std::to_string(ranks) +
-                   " ranks and the plan says " +
-                   std::to_string(plan.mesh.ranks));
+      return damaged("the axes of the mesh make " + std::to_string(ranks) +
+                     " ranks and the plan says " +
+                     std::to_string(plan.mesh.ranks));
     for (const Group& group : plan.mesh.groups)
       for (const std::string& axis : group.axes)
         if (!names.count(axis))
-          return wrong("group " + quoted(group.name) + " spans " +
-                       quoted(axis) + ", which is no axis");
+          return damaged("group " + quoted(group.name) + " spans " +
+                         quoted(axis) + ", which is no axis");
     return Status::ok();
   }
 
@@ -114,11 +106,11 @@ private:
           memory.activations, memory.workspace, memory.library, memory.host,
           memory.offloaded, memory.arena, memory.total, memory.capacity})
       if (bytes < 0)
-        return wrong("the memory table has a negative entry");
+        return damaged("the memory table has a negative entry");
     if (memory.total < memory.arena)
-      return wrong("the arena has " + std::to_string(memory.arena) +
-                   " bytes, more than the total of " +
-                   std::to_string(memory.total));
+      return damaged("the arena has " + std::to_string(memory.arena) +
+                     " bytes, more than the total of " +
+                     std::to_string(memory.total));
     return Status::ok();
   }
 
@@ -146,27 +138,27 @@ private:
     std::string who = "buffer " + quoted(buffer.name);
     if (std::any_of(buffer.shape.begin(), buffer.shape.end(),
                     [](int64_t dimension) { return dimension < 1; }))
-      return wrong(who + " has a dimension below 1");
+      return damaged(who + " has a dimension below 1");
     if (buffer.slots < 1 || (buffer.slots > 1 && buffer.slotStride <= 0))
-      return wrong(who + " has " + std::to_string(buffer.slots) + " slots, " +
-                   std::to_string(buffer.slotStride) + " bytes apart");
+      return damaged(who + " has " + std::to_string(buffer.slots) + " slots, " +
+                     std::to_string(buffer.slotStride) + " bytes apart");
     if (buffer.offset < 0 || buffer.slotStride < 0 || buffer.shardStride < 0)
-      return wrong(who + " has a negative offset or stride");
+      return damaged(who + " has a negative offset or stride");
     if (!buffer.shardAxis.empty() && !hasExtent(plan.mesh, buffer.shardAxis))
-      return wrong(who + " is split along " + quoted(buffer.shardAxis) +
-                   ", which is no axis");
+      return damaged(who + " is split along " + quoted(buffer.shardAxis) +
+                     ", which is no axis");
     int64_t size = byteSize(buffer.dtype);
     if (buffer.offset % alignment != 0 || buffer.slotStride % size != 0 ||
         buffer.shardStride % size != 0)
-      return wrong(who + " is not aligned: offset " +
-                   std::to_string(buffer.offset) + " is no multiple of " +
-                   std::to_string(alignment));
+      return damaged(who + " is not aligned: offset " +
+                     std::to_string(buffer.offset) + " is no multiple of " +
+                     std::to_string(alignment));
     std::optional<int64_t> last = end(buffer);
     int64_t arena = buffer.host ? stage.memory.offloaded : stage.memory.arena;
     if (!last || *last > arena)
-      return wrong(who + " ends at byte " +
-                   (last ? std::to_string(*last) : "2^63") +
-                   " of an arena of " + std::to_string(arena));
+      return damaged(who + " ends at byte " +
+                     (last ? std::to_string(*last) : "2^63") +
+                     " of an arena of " + std::to_string(arena));
     return Status::ok();
   }
 
@@ -175,9 +167,9 @@ private:
       const Op& op = function.ops[i];
       Status status = validateOp(plan, stage, op);
       if (!status)
-        return wrong("function " + quoted(function.name) + ", op " +
-                     std::to_string(i) + " " + quoted(op.name) + " (" +
-                     opName(op.kind) + ") " + status.message());
+        return damaged("function " + quoted(function.name) + ", op " +
+                       std::to_string(i) + " " + quoted(op.name) + " (" +
+                       opName(op.kind) + ") " + status.message());
     }
     return Status::ok();
   }
@@ -191,18 +183,19 @@ private:
     for (const Step& step : schedule.steps) {
       std::string who = "schedule " + quoted(schedule.name);
       if (step.kind == Step::Kind::run && !isFunction(step.function))
-        return wrong(who + " runs function " + std::to_string(step.function) +
-                     " of " + std::to_string(stage.functions.size()));
+        return damaged(who + " runs function " + std::to_string(step.function) +
+                       " of " + std::to_string(stage.functions.size()));
       if (step.microBatch < 0 || step.microBatch >= microBatches)
-        return wrong(who + " names micro-batch " +
-                     std::to_string(step.microBatch) + " of " +
-                     std::to_string(microBatches));
+        return damaged(who + " names micro-batch " +
+                       std::to_string(step.microBatch) + " of " +
+                       std::to_string(microBatches));
       bool isRun = step.kind == Step::Kind::run;
       bool isLoad = step.kind == Step::Kind::load;
       if (!isRun && !isLoad &&
           (step.transfer < 0 || step.transfer >= int(stage.transfers.size())))
-        return wrong(who + " names transfer " + std::to_string(step.transfer) +
-                     " of " + std::to_string(stage.transfers.size()));
+        return damaged(who + " names transfer " +
+                       std::to_string(step.transfer) + " of " +
+                       std::to_string(stage.transfers.size()));
     }
     return Status::ok();
   }
@@ -211,18 +204,18 @@ private:
   Status holds(const std::string& who, int number, const std::set<DType>& types,
                int64_t elements) const {
     if (number < 0 || number >= int(stage.buffers.size()))
-      return wrong(who + " is buffer " + std::to_string(number) + " of " +
-                   std::to_string(stage.buffers.size()));
+      return damaged(who + " is buffer " + std::to_string(number) + " of " +
+                     std::to_string(stage.buffers.size()));
     const Buffer& buffer = stage.buffers[number];
     if (!types.count(buffer.dtype))
-      return wrong(who + " is " + quoted(buffer.name) + ", of another type");
+      return damaged(who + " is " + quoted(buffer.name) + ", of another type");
     if (buffer.host)
-      return wrong(who + " is " + quoted(buffer.name) +
-                   ", which waits on the host");
+      return damaged(who + " is " + quoted(buffer.name) +
+                     ", which waits on the host");
     if (elements >= 0 && elementCount(buffer.shape) != elements)
-      return wrong(who + " is " + quoted(buffer.name) + " with " +
-                   std::to_string(elementCount(buffer.shape)) +
-                   " elements instead of " + std::to_string(elements));
+      return damaged(who + " is " + quoted(buffer.name) + " with " +
+                     std::to_string(elementCount(buffer.shape)) +
+                     " elements instead of " + std::to_string(elements));
     return Status::ok();
   }
   Status holdsIf(const std::string& who, int number,
@@ -234,23 +227,23 @@ private:
     std::string who = "parameter " + quoted(parameter.name);
     const std::string& init = parameter.init.kind;
     if (init != "normal" && init != "zeros" && init != "ones")
-      return wrong(who + " is initialised by " + quoted(init) +
-                   ", which is not known");
+      return damaged(who + " is initialised by " + quoted(init) +
+                     ", which is not known");
     if (parameter.shardAxes.size() != parameter.globalShape.size())
-      return wrong(who + " has " + std::to_string(parameter.shardAxes.size()) +
-                   " shard axes for " +
-                   std::to_string(parameter.globalShape.size()) +
-                   " dimensions");
+      return damaged(
+          who + " has " + std::to_string(parameter.shardAxes.size()) +
+          " shard axes for " + std::to_string(parameter.globalShape.size()) +
+          " dimensions");
     int64_t whole = 1;
     for (size_t i = 0; i < parameter.globalShape.size(); ++i) {
       int64_t size = axisSize(plan.mesh, parameter.shardAxes[i]);
       int64_t dimension = parameter.globalShape[i];
       if (dimension < 1 || dimension % size != 0)
-        return wrong(who + " has dimension " + std::to_string(dimension) +
-                     " over " + std::to_string(size) + " ranks");
+        return damaged(who + " has dimension " + std::to_string(dimension) +
+                       " over " + std::to_string(size) + " ranks");
       std::optional<int64_t> wider = product(whole, dimension);
       if (!wider)
-        return wrong(who + " has more than 2^63 elements");
+        return damaged(who + " has more than 2^63 elements");
       whole = *wider;
     }
     bool hasExperts = isByExpert(parameter) && !parameter.globalShape.empty();
@@ -259,22 +252,22 @@ private:
       std::optional<int64_t> wider =
           dimension < 1 ? std::nullopt : product(external, dimension);
       if (!wider)
-        return wrong(who + " has an external shape out of range");
+        return damaged(who + " has an external shape out of range");
       external = *wider;
     }
     if (!parameter.hfName.empty() && external != whole)
-      return wrong(who + " has " + std::to_string(whole) +
-                   " elements here and " + std::to_string(external) +
-                   " in its external shape");
+      return damaged(who + " has " + std::to_string(whole) +
+                     " elements here and " + std::to_string(external) +
+                     " in its external shape");
     return Status::ok();
   }
 
   Status parameterBlock(const Holding& holding) const {
     if (holding.parameter < 0 ||
         holding.parameter >= int(plan.parameters.size()))
-      return wrong("a stage holds parameter " +
-                   std::to_string(holding.parameter) + " of " +
-                   std::to_string(plan.parameters.size()));
+      return damaged("a stage holds parameter " +
+                     std::to_string(holding.parameter) + " of " +
+                     std::to_string(plan.parameters.size()));
     const Parameter& parameter = plan.parameters[size_t(holding.parameter)];
     std::string who = "parameter " + quoted(parameter.name);
     int64_t local = blockElements(parameter, plan.mesh);
@@ -298,15 +291,15 @@ private:
   Status message(const Transfer& transfer) const {
     std::string who = "transfer " + std::to_string(transfer.channel);
     if (transfer.buffer < 0 || transfer.buffer >= int(stage.buffers.size()))
-      return wrong(who + " is buffer " + std::to_string(transfer.buffer) +
-                   " of " + std::to_string(stage.buffers.size()));
+      return damaged(who + " is buffer " + std::to_string(transfer.buffer) +
+                     " of " + std::to_string(stage.buffers.size()));
     if (transfer.channel < 0 || transfer.channel >= maxChannels)
-      return wrong(who + " is no channel");
+      return damaged(who + " is no channel");
     if (stage.buffers[size_t(transfer.buffer)].host)
-      return wrong(who + " is of a buffer that waits on the host");
+      return damaged(who + " is of a buffer that waits on the host");
     if (transfer.peer < 0 || transfer.peer >= axisSize(plan.mesh, "pp"))
-      return wrong(who + " is with stage " + std::to_string(transfer.peer) +
-                   " of " + std::to_string(axisSize(plan.mesh, "pp")));
+      return damaged(who + " is with stage " + std::to_string(transfer.peer) +
+                     " of " + std::to_string(axisSize(plan.mesh, "pp")));
     return Status::ok();
   }
 
@@ -317,8 +310,8 @@ private:
       return Status::ok();
     for (int number : {parameter.loraA, parameter.loraB})
       if (number < 0 || number >= int(plan.parameters.size()))
-        return wrong(who + " names parameter " + std::to_string(number) +
-                     " of " + std::to_string(plan.parameters.size()));
+        return damaged(who + " names parameter " + std::to_string(number) +
+                       " of " + std::to_string(plan.parameters.size()));
     const std::vector<int64_t>& a =
         plan.parameters[parameter.loraA].globalShape;
     const std::vector<int64_t>& b =
@@ -327,8 +320,9 @@ private:
     bool areFactors = rank > 0 && !b.empty() && b.back() == rank &&
                       product(elementCount(a) / rank, elementCount(b) / rank) ==
                           elementCount(parameter.globalShape);
-    return areFactors ? Status::ok()
-                      : wrong(who + " is not of the shape of its LoRA factors");
+    return areFactors
+               ? Status::ok()
+               : damaged(who + " is not of the shape of its LoRA factors");
   }
 
   /// Of gradients and moments.
@@ -347,12 +341,12 @@ private:
   Status regionRun(const Region& region) const {
     std::string who = "region " + quoted(region.name);
     if (!region.shardAxis.empty() && !hasExtent(plan.mesh, region.shardAxis))
-      return wrong(who + " is split along " + quoted(region.shardAxis) +
-                   ", which is no axis");
+      return damaged(who + " is split along " + quoted(region.shardAxis) +
+                     ", which is no axis");
     int64_t shards = axisSize(plan.mesh, region.shardAxis);
     if (region.elements < 1 || region.elements % shards != 0)
-      return wrong(who + " has " + std::to_string(region.elements) +
-                   " elements over " + std::to_string(shards) + " ranks");
+      return damaged(who + " has " + std::to_string(region.elements) +
+                     " elements over " + std::to_string(shards) + " ranks");
     RECIPERUN_TRY(holdsIf("the values of " + who, region.param, {plan.compute},
                           region.elements));
     RECIPERUN_TRY(holds("the rank's values of " + who, region.part,
@@ -363,9 +357,9 @@ private:
       RECIPERUN_TRY(holdsIf("a moment of " + who, moment, storedTypes(),
                             region.elements / shards));
     if (region.starts.size() != region.parameters.size())
-      return wrong(who + " has " + std::to_string(region.parameters.size()) +
-                   " parameters and " + std::to_string(region.starts.size()) +
-                   " places of some");
+      return damaged(who + " has " + std::to_string(region.parameters.size()) +
+                     " parameters and " + std::to_string(region.starts.size()) +
+                     " places of some");
     for (size_t i = 0; i < region.parameters.size(); ++i)
       RECIPERUN_TRY(member(region, i));
     return Status::ok();
@@ -376,14 +370,14 @@ private:
     std::string who = "region " + quoted(region.name);
     int number = region.parameters[index];
     if (number < 0 || number >= int(plan.parameters.size()))
-      return wrong(who + " names parameter " + std::to_string(number) + " of " +
-                   std::to_string(plan.parameters.size()));
+      return damaged(who + " names parameter " + std::to_string(number) +
+                     " of " + std::to_string(plan.parameters.size()));
     auto holding = std::find_if(
         stage.holdings.begin(), stage.holdings.end(),
         [&](const Holding& each) { return each.parameter == number; });
     if (holding == stage.holdings.end())
-      return wrong(who + " has parameter " + std::to_string(number) +
-                   ", which its stage does not hold");
+      return damaged(who + " has parameter " + std::to_string(number) +
+                     ", which its stage does not hold");
     const Parameter& parameter = plan.parameters[size_t(number)];
     int64_t start = region.starts[index];
     int64_t room = region.elements - blockElements(parameter, plan.mesh);
@@ -395,7 +389,7 @@ private:
                  placeOf(holding->value) ==
                      placeOf(region.param) + start * byteSize(plan.compute);
     return hasPlace ? Status::ok()
-                    : wrong(who + " does not hold " + quoted(parameter.name));
+                    : damaged(who + " does not hold " + quoted(parameter.name));
   }
 
   int64_t placeOf(int buffer) const {
@@ -408,12 +402,12 @@ private:
     std::optional<int64_t> whole =
         product(rows, std::max<int64_t>(0, plan.data.sequence));
     if (!whole)
-      return wrong("a micro-batch has more than 2^63 tokens");
+      return damaged("a micro-batch has more than 2^63 tokens");
     int64_t parts = axisSize(plan.mesh, "cp");
     if (parts > 1 && plan.data.sequence % (2 * parts) != 0)
-      return wrong("a sequence of " + std::to_string(plan.data.sequence) +
-                   " tokens does not divide into two pieces for each of " +
-                   std::to_string(parts) + " ranks");
+      return damaged("a sequence of " + std::to_string(plan.data.sequence) +
+                     " tokens does not divide into two pieces for each of " +
+                     std::to_string(parts) + " ranks");
     int64_t places = *whole / parts;
     const std::set<DType> i32 = {DType::i32}, f32 = {DType::f32};
     RECIPERUN_TRY(holdsIf("input `tokens`", in.tokens, i32, places));
@@ -437,7 +431,7 @@ private:
   Status bucketStep(const Bucket& bucket) const {
     std::string who = "bucket of " + std::to_string(bucket.tokens) + " tokens";
     if (bucket.tokens < 1 || !isFunction(bucket.function))
-      return wrong(who + " runs function " + std::to_string(bucket.function));
+      return damaged(who + " runs function " + std::to_string(bucket.function));
     RECIPERUN_TRY(holds("`tokens` of " + who, bucket.inputs.tokens,
                         {DType::i32}, bucket.tokens));
     RECIPERUN_TRY(holds("`positions` of " + who, bucket.inputs.positions,
@@ -447,10 +441,10 @@ private:
     const Buffer& logits = stage.buffers[bucket.logits];
     if (logits.shape.empty() || product(bucket.tokens, logits.shape.back()) !=
                                     elementCount(logits.shape))
-      return wrong(who + " has logits for another number of tokens");
+      return damaged(who + " has logits for another number of tokens");
     if (plan.cacheTokens < 1 || plan.cacheTokens > maxSteps)
-      return wrong("it has a cache of " + std::to_string(plan.cacheTokens) +
-                   " tokens");
+      return damaged("it has a cache of " + std::to_string(plan.cacheTokens) +
+                     " tokens");
     return Status::ok();
   }
 
@@ -471,46 +465,46 @@ private:
     const Train& train = plan.train;
     if (train.microBatch < 1 || train.accumulation < 1 ||
         train.globalBatch < 1 || plan.data.sequence < 1)
-      return wrong("its batch sizes are not positive");
+      return damaged("its batch sizes are not positive");
     std::optional<int64_t> perRank =
         product(train.microBatch, train.accumulation);
     if (!perRank ||
         product(*perRank, axisSize(plan.mesh, "dp")) != train.globalBatch)
-      return wrong("global batch " + std::to_string(train.globalBatch) +
-                   " is not micro-batch * accumulation * `dp`");
+      return damaged("global batch " + std::to_string(train.globalBatch) +
+                     " is not micro-batch * accumulation * `dp`");
     if (stage.outputs.loss < 0 || !hasSchedule("train"))
-      return wrong("it trains and has no loss or no schedule `train`");
+      return damaged("it trains and has no loss or no schedule `train`");
     if (!plan.data.train)
-      return wrong("it trains and has no training data");
+      return damaged("it trains and has no training data");
     RECIPERUN_TRY(source(*plan.data.train));
     if (plan.data.valid)
       RECIPERUN_TRY(source(*plan.data.valid));
     if (plan.data.valid && !hasSchedule("evaluate"))
-      return wrong("it has validation data and no schedule `evaluate`");
+      return damaged("it has validation data and no schedule `evaluate`");
     if (!isCount(train.steps) || !isCount(train.validateEvery) ||
         !isCount(train.logEvery) || train.logEvery < 1 ||
         !(train.epochs >= 0 && train.epochs <= maxSteps))
-      return wrong("its numbers of steps are out of range");
+      return damaged("its numbers of steps are out of range");
     if (!(train.spike >= 0) || !isCount(train.spikeWindow) ||
         (train.spike > 0 && train.spikeWindow < 1))
-      return wrong("its measure of spikes is out of range");
+      return damaged("its measure of spikes is out of range");
     if (const std::string& groups = train.logNorms;
         !groups.empty() && groups != "layers" && groups != "parameters")
-      return wrong("it logs norms of the unknown groups `" + groups + "`");
+      return damaged("it logs norms of the unknown groups `" + groups + "`");
     RECIPERUN_TRY(learningRate(train.learningRate));
     RECIPERUN_TRY(checkpoints());
     if (!product(train.steps, train.globalBatch))
-      return wrong("it trains on more than 2^63 sequences");
+      return damaged("it trains on more than 2^63 sequences");
     return Status::ok();
   }
 
   Status source(const DataSource& source) const {
     bool hasFiles = source.kind == "text" || source.kind == "token_file";
     if (hasFiles && source.paths.empty())
-      return wrong("its source of kind `" + source.kind + "` has no files");
+      return damaged("its source of kind `" + source.kind + "` has no files");
     if (const std::string& type = source.type;
         !type.empty() && type != "uint16" && type != "uint32")
-      return wrong("its token ids are of the unknown type `" + type + "`");
+      return damaged("its token ids are of the unknown type `" + type + "`");
     return Status::ok();
   }
 
@@ -518,11 +512,11 @@ private:
     const Checkpoint& saved = plan.checkpoint;
     if (!isCount(saved.every) || !(saved.everySeconds >= 0) ||
         !isCount(saved.keepTop) || !isCount(saved.keepLast))
-      return wrong("its numbers of checkpoints are out of range");
+      return damaged("its numbers of checkpoints are out of range");
     if (saved.saves() && (saved.directory.empty() || saved.keepLast < 1))
-      return wrong("it saves checkpoints and keeps none");
+      return damaged("it saves checkpoints and keeps none");
     if (saved.keepTop > 0 && !plan.data.valid)
-      return wrong("it keeps the best checkpoints and validates none");
+      return damaged("it keeps the best checkpoints and validates none");
     return Status::ok();
   }
 
@@ -535,15 +529,15 @@ private:
              std::end(names);
     };
     if (!isOneOf(rate.kind, kinds))
-      return wrong("its learning rate is of no known kind, " +
-                   quoted(rate.kind));
+      return damaged("its learning rate is of no known kind, " +
+                     quoted(rate.kind));
     if (rate.kind == "wsd" && !isOneOf(rate.shape, shapes))
-      return wrong("its learning rate decays in no known shape, " +
-                   quoted(rate.shape));
+      return damaged("its learning rate decays in no known shape, " +
+                     quoted(rate.shape));
     auto isFraction = [](double part) { return part >= 0 && part <= 1; };
     if (!isCount(rate.warmup) || !isCount(rate.decay) ||
         !isFraction(rate.warmupFraction) || !isFraction(rate.decayFraction))
-      return wrong("the lengths of its learning rate are out of range");
+      return damaged("the lengths of its learning rate are out of range");
     return Status::ok();
   }
 
@@ -559,44 +553,23 @@ private:
   const Stage& stage;
 };
 
-/// The other side of a transfer, and null where no stage has it.
-const Transfer* counterpart(const Plan& plan, int stage,
-                            const Transfer& transfer) {
-  for (const Transfer& other : plan.stages[size_t(transfer.peer)].transfers)
-    if (other.channel == transfer.channel && other.kind != transfer.kind &&
-        other.peer == stage)
-      return &other;
-  return nullptr;
-}
-
-/// What one stage sends another receives, in the same shape.
-Status validateTransfers(const Plan& plan) {
-  for (size_t i = 0; i < plan.stages.size(); ++i)
-    for (const Transfer& transfer : plan.stages[i].transfers) {
-      const Transfer* other = counterpart(plan, int(i), transfer);
-      if (!other)
-        return wrong("transfer " + std::to_string(transfer.channel) +
-                     " of stage " + std::to_string(i) + " has no other side");
-      const Buffer& here = plan.stages[i].buffers[size_t(transfer.buffer)];
-      const Buffer& there =
-          plan.stages[size_t(transfer.peer)].buffers[size_t(other->buffer)];
-      if (here.dtype != there.dtype || here.shape != there.shape)
-        return wrong("transfer " + std::to_string(transfer.channel) +
-                     " is of " + quoted(here.name) + " and of " +
-                     quoted(there.name) + ", which differ");
-    }
-  return Status::ok();
-}
-
 } // namespace
+
+std::string quoted(const std::string& name) {
+  return "`" + name + "`";
+}
+
+Status damaged(const std::string& what) {
+  return Status::error("the plan is damaged: " + what);
+}
 
 Status validate(const Plan& plan) {
   if (plan.stages.empty())
     return Validation(plan, plan).run();
   if (int64_t(plan.stages.size()) != axisSize(plan.mesh, "pp"))
-    return wrong("it has " + std::to_string(plan.stages.size()) +
-                 " stages for " + std::to_string(axisSize(plan.mesh, "pp")) +
-                 " along `pp`");
+    return damaged("it has " + std::to_string(plan.stages.size()) +
+                   " stages for " + std::to_string(axisSize(plan.mesh, "pp")) +
+                   " along `pp`");
   for (const Stage& stage : plan.stages)
     RECIPERUN_TRY(Validation(plan, stage).run());
   return validateTransfers(plan);

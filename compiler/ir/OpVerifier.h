@@ -1,0 +1,55 @@
+// What the verifiers of single ops share; see Verify.h.
+
+#ifndef RECIPEC_IR_OPVERIFIER_H
+#define RECIPEC_IR_OPVERIFIER_H
+
+#include "compiler/ir/Pieces.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace recipec::ir {
+
+/// An op, and what has been found wrong with it. Where an operand or a result
+/// may be left out, nothing is asked of it.
+class OpVerifier {
+protected:
+  OpVerifier(const Module& module, const Op& op) : module(module), op(op) {}
+
+  Pieces pieces(ValueId id) const { return piecesOf(module, id); }
+  AxisSet partial(ValueId id) const { return module[id].sharding.partial; }
+
+  void expect(bool condition, const char* text) {
+    if (!condition)
+      findings.emplace_back(text);
+  }
+
+  void expectSame(ValueId left, ValueId right) {
+    if (left != ValueId::none && right != ValueId::none)
+      expect(pieces(left) == pieces(right), "dimensions differ");
+  }
+
+  void expectWhole() {
+    for (ValueId operand : op.operands)
+      if (operand != ValueId::none)
+        expect(partial(operand).empty(),
+               "a partial sum goes into an op that is not linear");
+  }
+
+  /// The dimensions of `shorter` are the first of `longer`.
+  void expectPrefix(ValueId longer, ValueId shorter) {
+    Pieces all = pieces(longer), first = pieces(shorter);
+    expect(first.size() <= all.size() &&
+               std::equal(first.begin(), first.end(), all.begin()),
+           "leading dimensions differ");
+  }
+
+  const Module& module;
+  const Op& op;
+  std::vector<std::string> findings;
+};
+
+} // namespace recipec::ir
+
+#endif // RECIPEC_IR_OPVERIFIER_H
