@@ -176,6 +176,11 @@ struct Param {
   bool balances = false;
   std::string hfName;
   std::vector<int64_t> hfShape;
+  /// It is rows [hfFirst, hfFirst + hfShape[0]) of a Hugging Face tensor of
+  /// hfRows rows, whose others are other parameters; 0 rows where the tensor is
+  /// the parameter's alone.
+  int64_t hfFirst = 0;
+  int64_t hfRows = 0;
   ParamId loraA = ParamId::none; // of the matrix that is adapted
   ParamId loraB = ParamId::none;
   double loraScale = 0;
