@@ -1,5 +1,6 @@
 // y = w (x - m) r, row by row (Ba et al. 2016, eq. 4), with the mean m of a row
-// and r = 1 / sqrt(its variance + eps). A centered weight is stored less 1.
+// and r = 1 / sqrt(its variance + eps). A centered weight is stored less 1; one
+// of several rows has one for each row of a token.
 //
 // Backward, with n = (x - m) r and h the row's length:
 //   dx = r (w dy - mean(w dy) - n mean(w dy n))
@@ -8,6 +9,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowSums.h"
 #include "runtime/kernels/Types.h"
 
@@ -74,21 +76,22 @@ template <class M> M firstOf(const KernelArgs& args) {
 
 template <class T> void forward(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-  const int64_t width = w.elements();
+  const NormRows rows(x, w);
   const double eps = args.op.real("eps");
   const auto first = firstOf<Math<T>>(args);
   auto* means = args.outputs[1].as<Math<T>>();
   auto* rstds = args.outputs[2].as<Math<T>>();
-  device::parallelFor(args.context.threads(), x.elements() / width, 1,
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end; ++i) {
-                          const auto row = forwardRow<T>(
-                              width, eps, first, x.as<T>() + i * width,
-                              w.as<T>(), y.as<T>() + i * width);
-                          means[i] = row.mean;
-                          rstds[i] = row.rstd;
-                        }
-                      });
+  device::parallelFor(
+      args.context.threads(), rows.tokens, 1, [&](int64_t begin, int64_t end) {
+        rows.of(begin, end, [&](int64_t row, int64_t j) {
+          const int64_t at = row * rows.width;
+          const auto kept =
+              forwardRow<T>(rows.width, eps, first, x.as<T>() + at,
+                            w.as<T>() + j, y.as<T>() + at);
+          means[row] = kept.mean;
+          rstds[row] = kept.rstd;
+        });
+      });
 }
 
 template <class T> void backward(const KernelArgs& args) {
@@ -96,15 +99,19 @@ template <class T> void backward(const KernelArgs& args) {
   const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2];
   const M *means = args.inputs[3].as<M>(), *rstds = args.inputs[4].as<M>();
   const Tensor &dx = args.outputs[0], &dw = args.outputs[1];
-  const int64_t width = w.elements();
+  const NormRows rows(x, w);
+  const int64_t size = rows.perToken * rows.width;
   const M first = firstOf<M>(args);
   M* partial =
-      dw.present() ? args.context.scratch<M>(0, rowPieces * width) : nullptr;
-  forRows(x.elements() / width, width, partial, args.context.threads(),
-          [&](int64_t i, M* sum) {
-            backwardRow<T>(width, first, dy.as<T>() + i * width,
-                           x.as<T>() + i * width, w.as<T>(),
-                           {means[i], rstds[i]}, dx.as<T>() + i * width, sum);
+      dw.present() ? args.context.scratch<M>(0, rowPieces * size) : nullptr;
+  forRows(rows.tokens, size, partial, args.context.threads(),
+          [&](int64_t token, M* sum) {
+            rows.of(token, token + 1, [&](int64_t row, int64_t j) {
+              const int64_t at = row * rows.width;
+              backwardRow<T>(rows.width, first, dy.as<T>() + at, x.as<T>() + at,
+                             w.as<T>() + j, {means[row], rstds[row]},
+                             dx.as<T>() + at, sum ? sum + j : nullptr);
+            });
           });
   if (partial)
     addPieces(args, partial, dw);

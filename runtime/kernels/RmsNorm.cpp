@@ -1,5 +1,6 @@
 // y = w x / sqrt(mean(x^2) + eps), row by row (Zhang & Sennrich 2019, eq. 4). A
-// weight that is not there is 1, a centered one is stored less 1.
+// weight that is not there is 1, a centered one is stored less 1; one of
+// several rows has one for each row of a token.
 //
 // Backward, with r = 1 / sqrt(mean(x^2) + eps) kept from the forward and h the
 // row's length:
@@ -9,6 +10,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowSums.h"
 #include "runtime/kernels/Types.h"
 
@@ -21,17 +23,20 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-/// The weight of each element, in Math<T>.
+/// The weight of each element, in Math<T>; `from` is that of a later row.
 template <class T> struct Stored {
   const T* w;
   Math<T> operator()(int64_t j) const { return Math<T>(w[j]); }
+  Stored from(int64_t j) const { return {w + j}; }
 };
 template <class T> struct Centered {
   const T* w;
   Math<T> operator()(int64_t j) const { return Math<T>(1) + Math<T>(w[j]); }
+  Centered from(int64_t j) const { return {w + j}; }
 };
 template <class T> struct Ones {
   Math<T> operator()(int64_t) const { return Math<T>(1); }
+  Ones from(int64_t) const { return {}; }
 };
 
 template <class T, class Body>
@@ -82,13 +87,15 @@ template <class T, class Weight>
 void forward(const KernelArgs& args, Weight w) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   auto* rstd = args.outputs[1].as<Math<T>>();
-  const int64_t width = x.shape.back();
+  const NormRows rows(x, args.inputs[1]);
   const double eps = args.op.real("eps");
-  device::parallelFor(args.context.threads(), x.elements() / width, 1,
+  device::parallelFor(args.context.threads(), rows.tokens, 1,
                       [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end; ++i)
-                          forwardRow(width, eps, x.as<T>() + i * width, w,
-                                     y.as<T>() + i * width, rstd[i]);
+                        rows.of(begin, end, [&](int64_t row, int64_t j) {
+                          const int64_t first = row * rows.width;
+                          forwardRow(rows.width, eps, x.as<T>() + first,
+                                     w.from(j), y.as<T>() + first, rstd[row]);
+                        });
                       });
 }
 
@@ -98,13 +105,18 @@ void backward(const KernelArgs& args, Weight w) {
   const Tensor &dy = args.inputs[0], &x = args.inputs[1];
   const M* rstd = args.inputs[3].as<M>();
   const Tensor &dx = args.outputs[0], &dw = args.outputs[1];
-  const int64_t width = x.shape.back();
+  const NormRows rows(x, args.inputs[2]);
+  const int64_t size = rows.perToken * rows.width;
   M* partial =
-      dw.present() ? args.context.scratch<M>(0, rowPieces * width) : nullptr;
-  forRows(x.elements() / width, width, partial, args.context.threads(),
-          [&](int64_t i, M* sum) {
-            backwardRow(width, dy.as<T>() + i * width, x.as<T>() + i * width, w,
-                        rstd[i], dx.as<T>() + i * width, sum);
+      dw.present() ? args.context.scratch<M>(0, rowPieces * size) : nullptr;
+  forRows(rows.tokens, size, partial, args.context.threads(),
+          [&](int64_t token, M* sum) {
+            rows.of(token, token + 1, [&](int64_t row, int64_t j) {
+              const int64_t first = row * rows.width;
+              backwardRow(rows.width, dy.as<T>() + first, x.as<T>() + first,
+                          w.from(j), rstd[row], dx.as<T>() + first,
+                          sum ? sum + j : nullptr);
+            });
           });
   if (partial)
     addPieces(args, partial, dw);

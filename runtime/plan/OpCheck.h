@@ -179,6 +179,8 @@ inline const Types wide = {DType::f64, DType::f32};
 
 /// The checks of the ops of mixtures of experts (ValidateExperts.cpp).
 bool checkExpertsOp(OpCheck& c);
+/// Those of state space layers (ValidateStateSpace.cpp).
+bool checkStateSpaceOp(OpCheck& c);
 
 } // namespace reciperun::plan
 

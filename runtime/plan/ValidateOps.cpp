@@ -47,11 +47,22 @@ bool checkBias(OpCheck& c, const Buffer& tokens, const Buffer& bias) {
                    "the width of the bias");
 }
 
-/// The last dimension of x, which is also the weight's where there is one.
+/// As many elements as the last dimensions of x, one of them or more.
+bool coversRows(OpCheck& c, const Buffer& weight, const Buffer& x) {
+  const int64_t elements = elementCount(weight.shape);
+  int64_t covered = 1;
+  for (size_t i = x.shape.size(); i > 0; --i)
+    if (covered *= x.shape[i - 1]; covered == elements)
+      return true;
+  return c.fail("wants the last dimensions of " + shapeText(x) + " in `" +
+                weight.name + "`, which is " + shapeText(weight));
+}
+
+/// A weight, where there is one, for one or more rows of x.
 bool checkNormWidth(OpCheck& c, const Buffer& x, size_t weight) {
   return c.is(x, real) &&
          (!c.hasIn(weight) ||
-          (c.is(c.in(weight), {x.dtype}) && c.counts(c.in(weight), last(x))));
+          (c.is(c.in(weight), {x.dtype}) && coversRows(c, c.in(weight), x)));
 }
 
 /// What is known of each row of x.
@@ -81,7 +92,7 @@ bool checkNormBackward(OpCheck& c, size_t rows) {
     if (!checkRows(c, c.in(3 + i), dy))
       return false;
   return !c.hasOut(1) || (c.hasIn(2) && c.isGradient(c.out(1), dy) &&
-                          c.counts(c.out(1), last(dy)));
+                          c.counts(c.out(1), elementCount(c.in(2).shape)));
 }
 
 bool checkRope(OpCheck& c) {
@@ -494,6 +505,11 @@ bool checkKind(OpCheck& c) {
   case OpKind::Cast:
     return c.arity(1, 1) && c.is(c.in(0), real) && c.is(c.out(0), real) &&
            c.counts(c.out(0), elementCount(c.in(0).shape));
+  case OpKind::CausalConv:
+  case OpKind::CausalConvBackward:
+  case OpKind::StateScan:
+  case OpKind::StateScanBackward:
+    return checkStateSpaceOp(c);
   case OpKind::Route:
   case OpKind::BalanceExperts:
   case OpKind::PackRows:

@@ -134,6 +134,46 @@ TEST(Gradient, LayerNorm) {
   }
 }
 
+/// A weight with a row for each of a token's three is three weights.
+TEST(Gradient, NormsOfWeightsOfSeveralRows) {
+  for (bool isCentered : {false, true})
+    for (bool isLayerNorm : {false, true}) {
+      Array x = real({2, 5, 3, 13}, 1), w = real({3, 13}, 2), y = like(x);
+      Array mean(DType::f64, {2, 5, 3}),
+          rstd = mean, dx = like(x), dw = like(w), dy = real({2, 5, 3, 13}, 3);
+      const Attributes attributes = {{"eps", 1e-5}, {"centered", isCentered}};
+      auto forward = [&](Array& from, Array& weight, Array& to) {
+        if (isLayerNorm)
+          call(OpKind::LayerNorm, {&from, &weight}, {&to, &mean, &rstd},
+               attributes);
+        else
+          call(OpKind::RmsNorm, {&from, &weight}, {&to, &rstd}, attributes);
+      };
+      for (int64_t row = 0; row < 3; ++row) {
+        Array own(DType::f64, {13}), all = like(x);
+        for (int64_t j = 0; j < 13; ++j)
+          own.set(j, w.get(row * 13 + j));
+        forward(x, own, all);
+        forward(x, w, y);
+        for (int64_t i = row * 13; i < x.size(); i += 3 * 13)
+          for (int64_t j = i; j < i + 13; ++j)
+            EXPECT_EQ(y.get(j), all.get(j));
+      }
+      if (isLayerNorm)
+        call(OpKind::LayerNormBackward, {&dy, &x, &w, &mean, &rstd}, {&dx, &dw},
+             attributes);
+      else
+        call(OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&dx, &dw},
+             attributes);
+      auto loss = [&] {
+        forward(x, w, y);
+        return dot(y, dy);
+      };
+      EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
+      EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
+    }
+}
+
 TEST(Gradient, Bias) {
   Array x = real({2, 40, 3, 4}, 1), b = real({3, 4}, 2), y = like(x);
   const Array dy = real({2, 40, 3, 4}, 3);

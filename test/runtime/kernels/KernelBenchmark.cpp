@@ -55,6 +55,32 @@ public:
          {&dq, &dk, &dv}, {}, &workspace);
   }
 
+  /// Channels of `heads` heads in one group, with 128 numbers of state each.
+  void stateSpace() {
+    constexpr int64_t state = 128, chunk = 128, taps = 4;
+    Array x = some({batch, sequence, 1, hidden}), y = x, dx = x;
+    Array dt = some({batch, sequence, 1, heads}), ddt = dt;
+    Array b = some({batch, sequence, 1, state}), c = b, db = b, dc = b;
+    Array p = some({1, heads}), sum(sums(), {1, heads});
+    Array w = some({1, hidden, taps}), dw(sums(), {1, hidden, taps});
+    Array segments(DType::i32, {batch, sequence});
+    Array states(sums(), {batch, 1, sequence / chunk, hidden, state});
+    const double bytes = double(x.tensor().bytes());
+    time("causal_conv", 0, 2 * bytes, OpKind::CausalConv, {&x, &w, &segments},
+         {&y});
+    time("causal_conv_backward", 0, 5 * bytes, OpKind::CausalConvBackward,
+         {&y, &x, &w, &segments}, {&dx, &dw});
+    // Of each number of state: decay, input and output; as much again and their
+    // gradients.
+    const double flops = 5.0 * batch * sequence * hidden * state;
+    time("state_scan", flops, 0, OpKind::StateScan,
+         {&x, &dt, &b, &c, &p, &p, &p, &segments}, {&y, &states},
+         {{"chunk", chunk}});
+    time("state_scan_backward", 14.0 / 5 * flops, 0, OpKind::StateScanBackward,
+         {&y, &x, &dt, &b, &c, &p, &p, &p, &segments, &states},
+         {&dx, &ddt, &db, &dc, &sum, &sum, &sum}, {{"chunk", chunk}});
+  }
+
   void rows() {
     Array x = some({batch, sequence, hidden}), y = x, dy = x,
           w = some({hidden});
@@ -189,6 +215,7 @@ void run(const char* title, DType type, int threads, const std::string& only) {
   Benchmark benchmark(type, threads, only);
   benchmark.products();
   benchmark.attention();
+  benchmark.stateSpace();
   benchmark.rows();
   benchmark.feedForward();
   benchmark.loss();

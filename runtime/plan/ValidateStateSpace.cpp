@@ -1,0 +1,93 @@
+// The ops of state space layers: convolutions along the sequence, and the scan
+// of states. See ValidateOps.cpp.
+
+#include "runtime/plan/OpCheck.h"
+
+namespace reciperun::plan {
+namespace {
+
+/// x [b,s,g,c], w [g,c,k] and the segments of the tokens.
+bool checkConv(OpCheck& c, const Buffer& x, const Buffer& w,
+               const Buffer& segments) {
+  return c.is(x, real) && c.rank(x, 4) && c.is(w, {x.dtype}) && c.rank(w, 3) &&
+         c.shaped(w, {x.shape[2], x.shape[3], w.shape[2]}) &&
+         c.is(segments, {DType::i32}) &&
+         c.counts(segments, x.shape[0], x.shape[1]);
+}
+
+bool checkConvBackward(OpCheck& c) {
+  if (!c.arity(4, 2, 2) || !checkConv(c, c.in(1), c.in(2), c.in(3)) ||
+      !c.same(c.in(1), c.in(0)))
+    return false;
+  return (!c.hasOut(0) || c.same(c.in(1), c.out(0))) &&
+         (!c.hasOut(1) || (c.isGradient(c.out(1), c.in(1)) &&
+                           c.shaped(c.out(1), c.in(2).shape)));
+}
+
+/// From input `first` on: x [b,s,g,c], dt [b,s,g,h], b and c [b,s,g,n], a_log,
+/// d and dt_bias [g,h], segments; `states` [b,g,chunks,c,n].
+bool checkScanned(OpCheck& c, size_t first, const Buffer& states) {
+  const Buffer &x = c.in(first), &dt = c.in(first + 1), &b = c.in(first + 2);
+  if (!c.is(x, real) || !c.rank(x, 4) || !c.rank(dt, 4) || !c.rank(b, 4))
+    return false;
+  const int64_t sequences = x.shape[0], tokens = x.shape[1];
+  const int64_t groups = x.shape[2], channels = x.shape[3];
+  const int64_t heads = dt.shape[3], state = b.shape[3];
+  const int64_t chunk = c.op.integer("chunk");
+  if (chunk < 1)
+    return c.fail("scans in chunks of " + std::to_string(chunk) + " tokens");
+  for (size_t i = 1; i < 7; ++i)
+    if (!c.is(c.in(first + i), {x.dtype}))
+      return false;
+  for (size_t i : {4, 5, 6})
+    if (!c.shaped(c.in(first + i), {groups, heads}))
+      return false;
+  const Buffer& segments = c.in(first + 7);
+  return c.shaped(dt, {sequences, tokens, groups, heads}) &&
+         c.shaped(b, {sequences, tokens, groups, state}) &&
+         c.shaped(c.in(first + 3), b.shape) &&
+         c.divides(heads, channels, "the heads of a group and its channels") &&
+         c.is(segments, {DType::i32}) &&
+         c.counts(segments, sequences, tokens) && c.isMath(states, x) &&
+         c.shaped(states, {sequences, groups, (tokens - 1) / chunk + 1,
+                           channels, state});
+}
+
+bool checkScan(OpCheck& c) {
+  return c.arity(8, 2) && checkScanned(c, 0, c.out(1)) &&
+         c.same(c.in(0), c.out(0));
+}
+
+bool checkScanBackward(OpCheck& c) {
+  if (!c.arity(10, 7, 3) || !checkScanned(c, 1, c.in(9)) ||
+      !c.same(c.in(1), c.in(0)))
+    return false;
+  for (size_t i = 0; i < 4; ++i)
+    if (!c.same(c.in(1 + i), c.out(i)))
+      return false;
+  for (size_t i = 4; i < 7; ++i)
+    if (c.hasOut(i) &&
+        !(c.isGradient(c.out(i), c.in(1)) && c.shaped(c.out(i), c.in(5).shape)))
+      return false;
+  return true;
+}
+
+} // namespace
+
+bool checkStateSpaceOp(OpCheck& c) {
+  switch (c.op.kind) {
+  case OpKind::CausalConv:
+    return c.arity(3, 1) && checkConv(c, c.in(0), c.in(1), c.in(2)) &&
+           c.same(c.in(0), c.out(0));
+  case OpKind::CausalConvBackward:
+    return checkConvBackward(c);
+  case OpKind::StateScan:
+    return checkScan(c);
+  case OpKind::StateScanBackward:
+    return checkScanBackward(c);
+  default:
+    return c.fail("is no op of state spaces");
+  }
+}
+
+} // namespace reciperun::plan
