@@ -159,7 +159,10 @@ struct Function {
 };
 
 struct Initializer {
-  std::string kind; // `normal`, `zeros`, `ones`
+  /// `normal`, `uniform`, `zeros`, `ones`; `decay_rates` and `time_steps` of a
+  /// state space: runtime/kernels/Initialize.h says what they draw.
+  std::string kind;
+  /// The standard deviation of `normal`, the bound of `uniform`.
   double scale = 0;
 };
 

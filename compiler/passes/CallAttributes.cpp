@@ -26,8 +26,10 @@ double real(const recipe::Call& call, std::string_view name) {
 
 ir::Initializer initializer(const recipe::Call& call) {
   const auto& record = std::get<recipe::Record>(at(call, "init").data);
-  const recipe::Value* std = record.find("std");
-  return {record.schema, std ? real(*std) : 0.0};
+  for (const char* field : {"std", "bound"})
+    if (const recipe::Value* scale = record.find(field))
+      return {record.schema, real(*scale)};
+  return {record.schema, 0};
 }
 
 bool decays(const recipe::Call& call, bool otherwise) {

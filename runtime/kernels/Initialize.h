@@ -16,9 +16,14 @@ namespace reciperun::kernels {
 /// that keeps only a part of the shard (a sharded master copy) asks for that
 /// part; the whole shard is first = 0.
 ///
-/// `normal` is scale * N(0, 1) by Box-Muller in float from Philox4x32-10, keyed
-/// by the seed and the parameter's name, counted by the element's number in the
-/// global shape: neither the mesh nor the type changes a value but by rounding.
+/// `normal` is scale * N(0, 1) by Box-Muller, `uniform` U(-scale, scale). The
+/// other two start a state space (Dao and Gu 2024, their Mamba2 module):
+/// `decay_rates` are log U(1, 16), what A is minus the exponential of, and
+/// `time_steps` the numbers whose softplus is exp U(log 0.001, log 0.1).
+///
+/// All are drawn in float from Philox4x32-10, keyed by the seed and the
+/// parameter's name, counted by the element's number in the global shape:
+/// neither the mesh nor the type changes a value but by rounding.
 void initialize(const plan::Parameter& parameter, int64_t seed,
                 const plan::Mesh& mesh, int rank, int64_t first,
                 device::Tensor values, int threads);

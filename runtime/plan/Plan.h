@@ -189,8 +189,18 @@ struct Bucket {
 // ---- parameters ------------------------------------------------------------
 
 struct Initializer {
-  std::string kind; // `normal`, `zeros`, `ones`
-  double scale = 0; // the standard deviation of `normal`
+  /// `normal`, `uniform`, `zeros`, `ones`, `decay_rates`, `time_steps`:
+  /// runtime/kernels/Initialize.h says what they draw.
+  std::string kind;
+  /// The standard deviation of `normal`, the bound of `uniform`.
+  double scale = 0;
+};
+
+/// Where a parameter begins in a tensor of Hugging Face's, and how many rows
+/// the tensor has.
+struct HfRows {
+  int64_t first = 0;
+  int64_t of = 0;
 };
 
 /// One tensor of the model. Its shard is the block of the global shape at the

@@ -226,7 +226,10 @@ private:
   Status parameterShape(const Parameter& parameter) const {
     std::string who = "parameter " + quoted(parameter.name);
     const std::string& init = parameter.init.kind;
-    if (init != "normal" && init != "zeros" && init != "ones")
+    constexpr std::string_view initializers[] = {
+        "normal", "uniform", "zeros", "ones", "decay_rates", "time_steps"};
+    if (std::find(std::begin(initializers), std::end(initializers), init) ==
+        std::end(initializers))
       return damaged(who + " is initialised by " + quoted(init) +
                      ", which is not known");
     if (parameter.shardAxes.size() != parameter.globalShape.size())

@@ -5,6 +5,7 @@
 
 #include "test/runtime/kernels/Harness.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -47,6 +48,51 @@ TEST(Initialize, HasTheMomentsOfTheNormalDistribution) {
   EXPECT_NEAR(fourth / n, 3, 5 * std::sqrt(96.0) / root);
 }
 
+plan::Parameter drawnAs(const char* kind, double scale = 0) {
+  plan::Parameter parameter = matrix("w", {1000, 300}, {"", ""});
+  parameter.init = {kind, scale};
+  return parameter;
+}
+
+/// Values that `toUnit` makes U(0, 1) of: by their mean, 1/2, their mean
+/// square, 1/3, and their ends.
+template <class F> void expectUniform(const Array& values, const F& toUnit) {
+  double sum = 0, squares = 0, least = 1, most = 0;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const double x = toUnit(values.get(i));
+    sum += x;
+    squares += x * x;
+    least = std::min(least, x);
+    most = std::max(most, x);
+  }
+  // Five standard errors: sqrt(1/12) and sqrt(4/45) over the root of 300,000.
+  const double n = double(values.size()), root = std::sqrt(n);
+  EXPECT_NEAR(sum / n, 1.0 / 2, 5 * std::sqrt(1.0 / 12) / root);
+  EXPECT_NEAR(squares / n, 1.0 / 3, 5 * std::sqrt(4.0 / 45) / root);
+  // Rounding of the values and of `toUnit` is below 1e-6; an end is missed by
+  // 1e-4 once in 10^13 times.
+  EXPECT_NEAR(least, 0, 1e-4);
+  EXPECT_NEAR(most, 1, 1e-4);
+  EXPECT_GE(least, -1e-6);
+  EXPECT_LE(most, 1 + 1e-6);
+}
+
+TEST(Initialize, UniformNumbersFillTheirBounds) {
+  expectUniform(whole(drawnAs("uniform", 0.5), 3),
+                [](double x) { return x + 0.5; });
+}
+
+TEST(Initialize, DecayRatesAreLogarithmsOfUniformNumbers) {
+  expectUniform(whole(drawnAs("decay_rates"), 3),
+                [](double x) { return (std::exp(x) - 1) / 15; });
+}
+
+TEST(Initialize, TheSoftplusOfTimeStepsHasUniformLogarithms) {
+  expectUniform(whole(drawnAs("time_steps"), 3), [](double x) {
+    return std::log(std::log1p(std::exp(x)) / 0.001) / std::log(100.0);
+  });
+}
+
 TEST(Initialize, DependsOnSeedAndName) {
   const auto shape = std::vector<int64_t>{4, 4};
   const Array base = whole(matrix("a", shape, {"", ""}), 1);
@@ -56,8 +102,9 @@ TEST(Initialize, DependsOnSeedAndName) {
 }
 
 /// Shards of a [6,10] parameter on 2 ranks hold the whole's numbers.
-void checkShards(size_t dim) {
+void checkShards(size_t dim, const char* kind) {
   plan::Parameter parameter = matrix("w", {6, 10}, {"", ""});
+  parameter.init.kind = kind;
   const Array all = whole(parameter, 5);
   parameter.shardAxes[dim] = "tp";
   const plan::Mesh mesh{{{"dp", 1}, {"tp", 2}}, {}, 2};
@@ -74,11 +121,16 @@ void checkShards(size_t dim) {
   }
 }
 
+constexpr const char* drawnKinds[] = {"normal", "uniform", "decay_rates",
+                                      "time_steps"};
+
 TEST(Initialize, ShardsOfRowsHoldTheWholesNumbers) {
-  checkShards(0);
+  for (const char* kind : drawnKinds)
+    checkShards(0, kind);
 }
 TEST(Initialize, ShardsOfColumnsHoldTheWholesNumbers) {
-  checkShards(1);
+  for (const char* kind : drawnKinds)
+    checkShards(1, kind);
 }
 
 TEST(Initialize, APartOfAShardIsAskedForByItsFirstElement) {

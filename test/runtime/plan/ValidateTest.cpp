@@ -346,7 +346,7 @@ TEST(Validate, parametersAndRegions) {
   EXPECT_REFUSED(p.holdings[0].gradient = 6, "instead of 24");
   EXPECT_REFUSED((p.parameters[0].hfShape = {12, 5}), "external shape");
   EXPECT_REFUSED(p.parameters[0].loraA = 1, "names parameter 1 of 1");
-  EXPECT_REFUSED(p.parameters[0].init.kind = "uniform", "not known");
+  EXPECT_REFUSED(p.parameters[0].init.kind = "gaussian", "not known");
   EXPECT_REFUSED(p.parameters[0].loraA = 0, "names parameter -1 of 1");
   EXPECT_REFUSED((p.parameters[0].loraA = p.parameters[0].loraB = 0),
                  "LoRA factors");
