@@ -159,6 +159,8 @@ plan::Parameter Emitter::parameter(const ir::Module& module,
     made.type = planType(value.type);
   made.hfName = param.hfName;
   made.hfShape = param.hfShape;
+  if (param.hfRows > 0)
+    made.hfRows = plan::HfRows{param.hfFirst, param.hfRows};
   made.loraScale = param.loraScale;
   return made;
 }

@@ -223,6 +223,11 @@ private:
       if (peek() != ']')
         expect(',');
     }
+    if (takeWord("from")) {
+      param.hfFirst = integer();
+      expectWord("of");
+      param.hfRows = integer();
+    }
     module.params.push_back(std::move(param));
   }
 

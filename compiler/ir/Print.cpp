@@ -218,8 +218,18 @@ private:
       out += "\n    hf ";
       quoted(param.hfName);
       shape(param.hfShape);
+      hfRows(param);
       out += '\n';
     }
+  }
+
+  void hfRows(const Param& param) {
+    if (param.hfRows == 0)
+      return;
+    out += " from ";
+    number(param.hfFirst);
+    out += " of ";
+    number(param.hfRows);
   }
 
   void paramFlags(const Param& param) {

@@ -92,6 +92,11 @@ private:
         find("parameter `" + param.name + "` has no value");
       if (!param.trainable && param.gradient != ValueId::none)
         find("frozen parameter `" + param.name + "` has a gradient");
+      if (param.hfRows > 0 && (param.hfShape.empty() || param.hfFirst < 0 ||
+                               param.hfFirst > param.hfRows - param.hfShape[0]))
+        find("parameter `" + param.name + "` begins at row " +
+             std::to_string(param.hfFirst) + " of the " +
+             std::to_string(param.hfRows) + " of its tensor elsewhere");
     }
     for (const auto& [role, value] : module.bindings)
       if (value == ValueId::none || !inRange(value))

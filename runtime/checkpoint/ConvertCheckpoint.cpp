@@ -3,11 +3,12 @@
 
 #include "runtime/checkpoint/Convert.h"
 
-#include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/HuggingFaceExport.h"
+#include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/StateReader.h"
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/TensorRows.h"
 
 namespace reciperun::checkpoint {
 namespace {
@@ -49,6 +50,7 @@ plan::Parameter parameterOf(const SavedParameter& saved) {
   parameter.shardAxes.resize(saved.shape.size());
   parameter.hfName = saved.hfName;
   parameter.hfShape = saved.hfShape;
+  parameter.hfRows = saved.hfRows;
   parameter.type = saved.type;
   parameter.adapter = saved.adapter;
   parameter.loraA = saved.loraA;
@@ -77,7 +79,8 @@ plan::Plan planOf(const StateReader& reader) {
   return plan;
 }
 
-/// Every parameter has tensors there that hold as many elements.
+/// Every parameter has tensors there that hold as many elements, or rows of one
+/// whose others are parameters, too.
 Status checkNames(const plan::Plan& plan) {
   for (const plan::Parameter& parameter : plan.parameters) {
     int64_t tensors = int64_t(tensorNames(parameter).size());
@@ -87,7 +90,7 @@ Status checkNames(const plan::Plan& plan) {
       return Status::error("the recipe's model gives `" + parameter.name +
                            "` no name and shape at Hugging Face");
   }
-  return Status::ok();
+  return checkTensorRows(plan.parameters);
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 #include "runtime/checkpoint/GradientDump.h"
 
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/ShardGather.h"
 #include "runtime/plan/Mesh.h"
 
@@ -17,7 +17,7 @@ std::vector<int> withGradient(const plan::Plan& plan) {
   for (size_t i = 0; i < plan.parameters.size(); ++i)
     if (plan.parameters[i].gradient >= 0)
       numbers.push_back(int(i));
-  return numbers;
+  return inFileOrder(plan, numbers);
 }
 
 std::vector<TensorSpec> specsOf(const plan::Plan& plan,
@@ -26,8 +26,8 @@ std::vector<TensorSpec> specsOf(const plan::Plan& plan,
   for (int number : numbers) {
     const plan::Parameter& parameter = plan.parameters[size_t(number)];
     plan::DType type = plan.buffers[size_t(parameter.gradient)].dtype;
-    specs.push_back({parameter.hfName, std::string(safetensorsName(type)),
-                     parameter.hfShape});
+    for (TensorSpec& spec : tensorSpecs(parameter, safetensorsName(type)))
+      specs.push_back(std::move(spec));
   }
   return specs;
 }

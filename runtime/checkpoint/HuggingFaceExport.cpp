@@ -6,9 +6,9 @@
 #include "runtime/checkpoint/HuggingFaceExport.h"
 
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/LoraMerge.h"
 #include "runtime/checkpoint/ModelFiles.h"
+#include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/ShardGather.h"
 #include "runtime/checkpoint/TokenizerFiles.h"
 #include "runtime/plan/ExpertNames.h"
@@ -41,6 +41,7 @@ private:
   std::vector<TensorSpec> specsOf(const std::vector<int>& parameters) const;
   Status append(ModelWriter& writer, int number,
                 std::span<const std::byte> piece) const;
+  /// Of the model's or the adapter's parameters, in the order of the file.
   std::vector<int> numbers(bool adapter) const;
   bool isRoot() const { return communicator.rank() == 0; }
   Status onRoot(Status (Exporter::*step)() const);
@@ -57,7 +58,7 @@ std::vector<int> Exporter::numbers(bool adapter) const {
   for (size_t i = 0; i < plan.parameters.size(); ++i)
     if (plan.parameters[i].adapter == adapter)
       numbers.push_back(int(i));
-  return numbers;
+  return inFileOrder(plan, numbers);
 }
 
 std::vector<TensorSpec>
@@ -65,10 +66,9 @@ Exporter::specsOf(const std::vector<int>& parameters) const {
   std::vector<TensorSpec> specs;
   for (int number : parameters) {
     const plan::Parameter& parameter = plan.parameters[size_t(number)];
-    for (std::string& name : tensorNames(parameter))
-      specs.push_back({std::move(name),
-                       std::string(safetensorsName(typeOf(plan, parameter))),
-                       parameter.hfShape});
+    for (TensorSpec& spec :
+         tensorSpecs(parameter, safetensorsName(typeOf(plan, parameter))))
+      specs.push_back(std::move(spec));
   }
   return specs;
 }

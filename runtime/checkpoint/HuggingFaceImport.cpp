@@ -5,12 +5,11 @@
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ModelFiles.h"
-#include "runtime/checkpoint/ShardLayout.h"
+#include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/StateParts.h"
-#include "runtime/plan/Mesh.h"
+#include "runtime/plan/TensorRows.h"
 
 #include <nlohmann/json.hpp>
 
@@ -44,9 +43,10 @@ bool isTied(const std::string& text) {
 
 Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
   std::vector<std::string> missing;
+  std::set<std::string> seen; // a tensor may be several parameters
   for (const plan::Parameter& parameter : plan.parameters)
     for (const std::string& name : tensorNames(parameter))
-      if (!parameter.adapter && !model.find(name))
+      if (!parameter.adapter && !model.find(name) && seen.insert(name).second)
         missing.push_back(name);
   if (missing.empty())
     return Status::ok();
@@ -77,10 +77,11 @@ Status checkTensor(const plan::Parameter& parameter, const std::string& name,
                    const ModelFiles::Place& place) {
   std::string tensor =
       "`" + place.file->path().string() + "`: tensor `" + name + "`";
-  if (place.tensor->shape != parameter.hfShape)
+  std::vector<int64_t> expected = plan::tensorShape(parameter);
+  if (place.tensor->shape != expected)
     return Status::error(tensor + " has shape " +
                          shapeText(place.tensor->shape) + ", expected " +
-                         shapeText(parameter.hfShape));
+                         shapeText(expected));
   if (!findElementType(place.tensor->dtype))
     return Status::error(tensor + " has dtype `" + place.tensor->dtype +
                          "`, expected `F32`, `BF16`, `F16` or `F64`");
@@ -158,7 +159,7 @@ Status ShardReader::storeWindow(int number, ElementType from,
 
 Status ShardReader::load(int number, const TensorPart& part,
                          const ModelFiles::Place& place) {
-  ShardLayout layout(part.tensor, plan.mesh, rank);
+  const ShardLayout& layout = part.block;
   ElementType from = *findElementType(place.tensor->dtype);
   // Both buffers must hold a window, whichever type is the wider.
   plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);

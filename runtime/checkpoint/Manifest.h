@@ -50,7 +50,8 @@ struct SavedParameter {
   std::vector<int64_t> shape;
   std::string hfName;
   std::vector<int64_t> hfShape;
-  std::optional<plan::DType> type; // where it is not SavedModel::compute
+  std::optional<plan::HfRows> hfRows; // as plan::Parameter has them
+  std::optional<plan::DType> type;    // where it is not SavedModel::compute
   bool adapter = false;
   int loraA = -1; // of Manifest::parameters
   int loraB = -1;

@@ -61,6 +61,9 @@ Json jsonOf(const SavedParameter& parameter) {
                {"shape", parameter.shape},
                {"hf_name", parameter.hfName},
                {"hf_shape", parameter.hfShape}};
+  if (parameter.hfRows)
+    json["hf_rows"] = {{"first", parameter.hfRows->first},
+                       {"of", parameter.hfRows->of}};
   if (parameter.type)
     json["dtype"] = safetensorsName(*parameter.type);
   if (parameter.adapter)
@@ -260,6 +263,12 @@ private:
     made.shape = shape(json, path, "shape");
     made.hfName = text(json, path, "hf_name");
     made.hfShape = shape(json, path, "hf_shape");
+    if (json.is_object() && json.contains("hf_rows")) {
+      const Json& rows = json["hf_rows"];
+      std::string at = pathOf(path, "hf_rows");
+      made.hfRows =
+          plan::HfRows{number(rows, at, "first", 0), number(rows, at, "of", 1)};
+    }
     if (json.is_object() && json.contains("dtype"))
       made.type = computeType(json, path, "dtype");
     made.adapter = json.is_object() && json.value("adapter", Json()) == true;

@@ -52,6 +52,7 @@ SavedParameter savedParameter(const plan::Parameter& parameter) {
   saved.shape = parameter.globalShape;
   saved.hfName = parameter.hfName;
   saved.hfShape = parameter.hfShape;
+  saved.hfRows = parameter.hfRows;
   saved.type = parameter.type;
   saved.adapter = parameter.adapter;
   saved.loraA = parameter.loraA;

@@ -33,6 +33,12 @@ ShardLayout ShardLayout::whole(const std::vector<int64_t>& shape) {
   return ShardLayout(std::move(dims));
 }
 
+ShardLayout ShardLayout::behind(int64_t elements) const {
+  ShardLayout moved = *this;
+  moved.origin += elements;
+  return moved;
+}
+
 void ShardLayout::measure() {
   if (dims.empty())
     dims.emplace_back();
@@ -62,11 +68,12 @@ ShardLayout::Piece ShardLayout::pieceAt(int64_t local) const {
     number /= dims[i].local;
     stride *= dims[i].global;
   }
-  return {local, global, run - within};
+  return {local, origin + global, run - within};
 }
 
 std::optional<ShardLayout::Piece> ShardLayout::find(int64_t global) const {
-  int64_t left = global, local = 0, stride = 1;
+  int64_t left = global - origin, local = 0, stride = 1;
+  assert(left >= 0 && "an element of the tensor");
   for (size_t i = dims.size(); i-- > 0;) {
     int64_t index = left % dims[i].global - dims[i].first;
     if (index < 0 || index >= dims[i].local)

@@ -32,6 +32,10 @@ public:
   explicit ShardLayout(std::vector<Dim> dims);
   /// The whole tensor as its one block.
   static ShardLayout whole(const std::vector<int64_t>& shape);
+  /// The same block of a tensor that is itself a run of a longer one, behind so
+  /// many elements of it; places in the tensor then count from the start of the
+  /// longer one.
+  ShardLayout behind(int64_t elements) const;
 
   const std::vector<Dim>& dimensions() const { return dims; }
   /// Of the block.
@@ -60,6 +64,7 @@ private:
   size_t innermost = 0; // the last dimension that is split, or 0
   int64_t run = 1;
   int64_t count = 1;
+  int64_t origin = 0; // where the tensor begins in a longer one
 };
 
 /// The ranks that hold the distinct blocks of a parameter, in rising order:

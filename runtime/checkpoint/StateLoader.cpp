@@ -4,16 +4,18 @@
 
 #include "runtime/checkpoint/StateLoader.h"
 
-#include "runtime/checkpoint/ExpertTensors.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/checkpoint/ModelConfig.h"
+#include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/plan/MasterHalves.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -25,8 +27,9 @@ class Names {
 public:
   explicit Names(const Manifest& manifest) {
     for (size_t i = 0; i < manifest.parameters.size(); ++i) {
-      byName.emplace(manifest.parameters[i].name, int(i));
-      byHfName.emplace(manifest.parameters[i].hfName, int(i));
+      const SavedParameter& saved = manifest.parameters[i];
+      byName.emplace(saved.name, int(i));
+      byTensor.emplace(rowsOf(saved), int(i));
     }
   }
 
@@ -36,17 +39,30 @@ public:
   }
   /// A checkpoint that was converted knows a parameter by Hugging Face's name.
   int findTensor(const std::string& hfName) const {
-    return hfName.empty() ? -1 : find(byHfName, hfName);
+    return hfName.empty() ? -1 : find(byTensor, {hfName, 0, 0});
+  }
+  /// The same rows of the same tensor under another name, -1 too where the
+  /// parameter is a tensor by itself.
+  int findRows(const plan::Parameter& parameter) const {
+    return parameter.hfRows ? find(byTensor, rowsOf(parameter)) : -1;
   }
 
 private:
-  static int find(const std::map<std::string, int>& numbers,
-                  const std::string& name) {
-    auto found = numbers.find(name);
+  /// The tensor, the first row and the tensor's rows; 0 for all of a tensor.
+  using Rows = std::tuple<std::string, int64_t, int64_t>;
+  template <class P> static Rows rowsOf(const P& parameter) {
+    plan::HfRows rows = parameter.hfRows.value_or(plan::HfRows());
+    return {parameter.hfName, rows.first, rows.of};
+  }
+
+  template <class Key>
+  static int find(const std::map<Key, int>& numbers, const Key& key) {
+    auto found = numbers.find(key);
     return found == numbers.end() ? -1 : found->second;
   }
 
-  std::map<std::string, int> byName, byHfName;
+  std::map<std::string, int> byName;
+  std::map<Rows, int> byTensor;
 };
 
 Status differs(const SavedParameter& saved, const std::vector<int64_t>& there,
@@ -54,6 +70,16 @@ Status differs(const SavedParameter& saved, const std::vector<int64_t>& there,
   return Status::error(place + " is of another model: `" + saved.name +
                        "` has shape " + shapeText(there) + " there, and " +
                        shapeText(wanted) + " in the recipe's model");
+}
+
+/// A parameter of a checkpoint under Hugging Face's name holds the elements
+/// that the plan's model has under it, in `shape` there.
+Status checkTensor(const SavedParameter& saved,
+                   const std::vector<int64_t>& shape,
+                   const std::string& place) {
+  bool isSame = saved.hfShape == shape &&
+                plan::elementCount(saved.shape) == plan::elementCount(shape);
+  return isSame ? Status::ok() : differs(saved, saved.hfShape, shape, place);
 }
 
 /// Notes in `used` what the parameter is in the manifest; nothing is noted
@@ -68,16 +94,18 @@ Status checkParameter(const plan::Parameter& parameter,
                ? Status::ok()
                : differs(saved, saved.shape, parameter.globalShape, place);
   }
+  if (int number = names.findRows(parameter); number >= 0) {
+    used.insert(number);
+    return checkTensor(manifest.parameters[size_t(number)], parameter.hfShape,
+                       place);
+  }
   for (const std::string& name : tensorNames(parameter)) {
     int number = names.findTensor(name);
     if (number < 0)
       return Status::error(place + " is of another model: it lacks `" +
                            parameter.name + "` of the recipe's model");
-    const SavedParameter& saved = manifest.parameters[size_t(number)];
-    if (saved.hfShape != parameter.hfShape ||
-        plan::elementCount(saved.shape) !=
-            plan::elementCount(parameter.hfShape))
-      return differs(saved, saved.hfShape, parameter.hfShape, place);
+    RECIPERUN_TRY(checkTensor(manifest.parameters[size_t(number)],
+                              plan::tensorShape(parameter), place));
     used.insert(number);
   }
   return Status::ok();
@@ -115,14 +143,16 @@ public:
     if (part.count == 0)
       return Status::ok();
     const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];
-    if (int saved = names.find(parameter); saved >= 0)
-      return loadFrom(saved, ShardLayout(parameter, plan.mesh, rank), 0, part);
+    int whole = names.find(parameter);
+    if (whole < 0)
+      whole = names.findRows(parameter);
+    if (whole >= 0)
+      return loadFrom(whole, ShardLayout(parameter, plan.mesh, rank), 0, part);
     for (const TensorPart& each : tensorParts(parameter, plan.mesh, rank)) {
       int saved = names.findTensor(each.name);
       if (saved < 0) // an adapter that keeps its first values: see checkModel
         continue;
-      ShardLayout block(each.tensor, plan.mesh, rank);
-      RECIPERUN_TRY(loadFrom(saved, block, each.begin, part));
+      RECIPERUN_TRY(loadFrom(saved, each.block, each.begin, part));
     }
     return Status::ok();
   }

@@ -224,6 +224,9 @@ struct Parameter {
   /// (row-major), so that shapes may differ in how dimensions are grouped.
   std::string hfName;
   std::vector<int64_t> hfShape;
+  /// Set where the tensor has other parameters before or behind this one, along
+  /// its dimension 0, and `hfShape` is a part of it: see TensorRows.h.
+  std::optional<HfRows> hfRows;
   /// For a matrix that LoRA adapts: y = W x + loraScale B A x.
   int loraA = -1; // parameter numbers
   int loraB = -1;

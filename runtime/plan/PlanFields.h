@@ -130,6 +130,11 @@ void fields(V& v, typename V::template Ref<Initializer> init) {
   v.optional("scale", init.scale, 0.0);
 }
 
+template <class V> void fields(V& v, typename V::template Ref<HfRows> rows) {
+  v.field("first", rows.first);
+  v.field("of", rows.of);
+}
+
 template <class V>
 void fields(V& v, typename V::template Ref<Parameter> parameter) {
   v.field("name", parameter.name);
@@ -141,6 +146,7 @@ void fields(V& v, typename V::template Ref<Parameter> parameter) {
   v.optional("dtype", parameter.type, std::optional<DType>());
   v.field("hf_name", parameter.hfName);
   v.field("hf_shape", parameter.hfShape);
+  v.optional("hf_rows", parameter.hfRows, std::optional<HfRows>());
   v.optional("lora_a", parameter.loraA, -1);
   v.optional("lora_b", parameter.loraB, -1);
   v.optional("lora_scale", parameter.loraScale, 0.0);

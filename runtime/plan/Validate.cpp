@@ -13,6 +13,7 @@
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Parts.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
 #include <limits>
@@ -225,9 +226,9 @@ private:
 
   Status parameterShape(const Parameter& parameter) const {
     std::string who = "parameter " + quoted(parameter.name);
-    const std::string& init = parameter.init.kind;
     constexpr std::string_view initializers[] = {
         "normal", "uniform", "zeros", "ones", "decay_rates", "time_steps"};
+    const std::string& init = parameter.init.kind;
     if (std::find(std::begin(initializers), std::end(initializers), init) ==
         std::end(initializers))
       return damaged(who + " is initialised by " + quoted(init) +
@@ -567,6 +568,8 @@ Status damaged(const std::string& what) {
 }
 
 Status validate(const Plan& plan) {
+  if (Status rows = checkTensorRows(plan.parameters); !rows)
+    return damaged(rows.message());
   if (plan.stages.empty())
     return Validation(plan, plan).run();
   if (int64_t(plan.stages.size()) != axisSize(plan.mesh, "pp"))

@@ -28,6 +28,8 @@ param @a : bf16[hidden, hidden] init zeros 0.0 frozen no_decay adapter
     hf "a" [64]
 param @b : bf16[hidden, hidden] init ones 0.0 frozen
     hf "" []
+param @c : bf16[hidden, hidden] init time_steps 0.0
+    hf "fused" [64, 64] from 16 of 96
 bind logits = %y
 bind tokens = %tokens
 region decay elements 32 shard dp param @region gradient %grad.w master @region m %loss v %loss param_part @region gradient_part %grad.w {

@@ -147,6 +147,14 @@ TEST(Verify, Collectives) {
   expectFound("slice %y {axis", "slice %down {axis", "is sliced");
 }
 
+TEST(Verify, RowsElsewhere) {
+  EXPECT_EQ(findingsWith("[32, 16]", "[32, 16] from 8 of 40"),
+            std::vector<std::string>());
+  expectFound("[32, 16]", "[32, 16] from 9 of 40",
+              "`embed.weight` begins at row 9 of the 40");
+  expectFound("[32, 16]", "[32, 16] from -1 of 40", "begins at row -1");
+}
+
 TEST(Verify, References) {
   std::string error;
   Module module = *parse(sound, error);

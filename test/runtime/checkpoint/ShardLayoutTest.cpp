@@ -37,6 +37,19 @@ std::vector<int64_t> blockOf(const plan::Parameter& parameter, int parts,
   return numbers;
 }
 
+TEST(ShardLayout, OfARunOfALongerTensorCountsFromThatOnesStart) {
+  ShardLayout block({{4, 2, 2}, {6, 3, 0}}), behind = block.behind(100);
+  EXPECT_EQ(behind.elements(), block.elements());
+  for (int64_t local = 0; local < block.elements(); ++local) {
+    ShardLayout::Piece piece = block.pieceAt(local);
+    ShardLayout::Piece moved = behind.pieceAt(local);
+    EXPECT_EQ(moved.global, 100 + piece.global);
+    EXPECT_EQ(moved.count, piece.count);
+    EXPECT_EQ(behind.find(moved.global)->local, local);
+  }
+  EXPECT_FALSE(behind.find(100));
+}
+
 TEST(ShardLayout, AgreesWithCounting) {
   const std::vector<std::vector<std::string>> splits = {
       {"", "", ""}, {"tp", "", ""}, {"", "tp", ""}, {"", "", "tp"}};
