@@ -323,10 +323,12 @@ TEST(StateScan, DocumentsDoNotMeet) {
   const Outputs before = scan(p, clean, DType::f64, 3);
   const Gradients gradients = gradientsOf(p, clean, dy, DType::f64, 3);
   Inputs broken = clean;
-  for (int64_t j = 0; j < 2 * 4; ++j) // tokens 4 to 7
-    broken.arrays[0].set(2 * 4 + j, std::numeric_limits<double>::infinity());
+  Array brokenDy = dy;
+  for (int64_t j = 2 * 4; j < 2 * 8; ++j) // tokens 4 to 7
+    for (Array* array : {&broken.arrays[0], &brokenDy})
+      array->set(j, std::numeric_limits<double>::infinity());
   const Outputs after = scan(p, broken, DType::f64, 3);
-  const Gradients others = gradientsOf(p, broken, dy, DType::f64, 3);
+  const Gradients others = gradientsOf(p, broken, brokenDy, DType::f64, 3);
   auto expectSame = [](const Array& a, const Array& b) {
     const int64_t width = a.size() / 9;
     for (int64_t t : {0, 3, 8})
