@@ -284,6 +284,30 @@ TEST(Exchange, DumpsGradientsUnderTheirNames) {
   EXPECT_EQ(q, patterns().substr(96, 96));
 }
 
+TEST(Exchange, DumpsGradientsOfEachExpert) {
+  TestFolder folder;
+  writeModel(folder);
+  plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
+  runRanks(2, [&](comm::Communicator& communicator) {
+    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    ArenaParameters access(plan, communicator.rank(), arena.data());
+    ASSERT_TRUE(
+        loadHuggingFace(plan, communicator.rank(), folder / "in", access));
+    plan::Plan experts = plan;
+    experts.parameters[1].hfName = "experts.{expert}.weight";
+    experts.parameters[1].hfShape = {2, 6};
+    ASSERT_TRUE(dumpGradients(experts, access, communicator, folder / "g"));
+  });
+  auto file = SafetensorsFile::open(folder / "g");
+  ASSERT_TRUE(file) << file.message();
+  const StoredTensor* last = file->find("experts.3.weight");
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->shape, (std::vector<int64_t>{2, 6}));
+  std::string bytes(24, 0);
+  ASSERT_TRUE(file->read(*last, 0, std::as_writable_bytes(std::span(bytes))));
+  EXPECT_EQ(bytes, patterns().substr(96 + 72, 24));
+}
+
 // ---- refusals
 // -------------------------------------------------------------------
 
