@@ -100,7 +100,9 @@ bool runsAgain(const ir::Function& function, const ir::Op& op) {
   return function.name.starts_with("backward") &&
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::Attention ||
           op.kind == ir::OpKind::RingAttention ||
-          op.kind == ir::OpKind::ExpertLinear);
+          op.kind == ir::OpKind::ExpertLinear ||
+          op.kind == ir::OpKind::CausalConv ||
+          op.kind == ir::OpKind::StateScan);
 }
 
 /// FLOPs of the whole job in one step: those of every run of a function, which

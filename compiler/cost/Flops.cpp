@@ -79,6 +79,18 @@ double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
          double(weight[0]);
 }
 
+/// x [b,s,groups,channels], b [b,s,groups,state]: each token decays each
+/// element of its channels' states, adds a product to it and multiplies it into
+/// y.
+double stateScan(const Shape& x, const Shape& b) {
+  return 5 * elements(x) * double(b[3]);
+}
+
+/// w [groups,channels,kernel].
+double causalConv(const Shape& x, const Shape& w) {
+  return 2 * elements(x) * double(w[2]);
+}
+
 template <class ShapeOf>
 double flops(const ir::Module& program, const ir::Op& op,
              const ShapeOf& shapeOf) {
@@ -102,6 +114,17 @@ double flops(const ir::Module& program, const ir::Op& op,
     return 2 * attention(op, shapeOf(op.operands[2]), keysOf(op.operands[3]));
   case OpKind::AttentionCached:
     return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
+  case OpKind::CausalConv:
+    return causalConv(shapeOf(op.operands[0]), shapeOf(op.operands[1]));
+  case OpKind::CausalConvBackward: // of x, of w, or of both
+    return double(op.results.size() -
+                  size_t(std::count(op.results.begin(), op.results.end(),
+                                    ValueId::none))) *
+           causalConv(shapeOf(op.operands[1]), shapeOf(op.operands[2]));
+  case OpKind::StateScan:
+    return stateScan(shapeOf(op.operands[0]), shapeOf(op.operands[2]));
+  case OpKind::StateScanBackward:
+    return 2 * stateScan(shapeOf(op.operands[1]), shapeOf(op.operands[3]));
   default:
     return 0;
   }

@@ -190,11 +190,13 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
 }
 
 /// The JSON of the plan that answers from the exported model; none with
-/// diagnostics, empty where nothing is exported.
+/// diagnostics, empty where nothing is exported or no plan can answer.
 std::optional<std::string> generationPlan(Session& session,
                                           diag::Engine& engine,
                                           const Compilation& training) {
-  if (generates(training.recipe) || training.recipe.at("export.hf").isNone())
+  const recipe::Recipe& recipe = training.recipe;
+  if (generates(recipe) || recipe.at("export.hf").isNone() ||
+      !passes::lowersGeneration(recipe))
     return std::string();
   std::vector<sema::Override> changes;
   for (const char* setting : generationSettings)

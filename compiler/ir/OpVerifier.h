@@ -45,6 +45,23 @@ protected:
            "leading dimensions differ");
   }
 
+  /// The dimensions of `shorter` are the last of `longer`, which has more.
+  void expectSuffix(ValueId longer, ValueId shorter) {
+    Pieces all = pieces(longer), last = pieces(shorter);
+    expect(
+        last.size() < all.size() &&
+            std::equal(last.begin(), last.end(), all.end() - long(last.size())),
+        "trailing dimensions differ");
+  }
+
+  /// A gradient adds up what the first `lead` dimensions of `x` hold: it is a
+  /// partial sum over what splits those, and over what `x` is one over.
+  void expectSumOver(ValueId gradient, ValueId x, size_t lead) {
+    AxisSet needed = splitOf(part(pieces(x), 0, lead)) | partial(x);
+    expect((partial(gradient) & needed) == needed,
+           "the partial sum is not that of the gradient");
+  }
+
   const Module& module;
   const Op& op;
   std::vector<std::string> findings;

@@ -45,11 +45,14 @@ inline Pieces part(const Pieces& all, size_t from, size_t count) {
 
 /// What is wrong with an op of attention (VerifyAttention.cpp).
 std::vector<std::string> findInAttention(const Module& module, const Op& op);
+/// What is wrong with a bias or a norm (VerifyNorms.cpp).
+std::vector<std::string> findInNorms(const Module& module, const Op& op);
 /// What is wrong with an op of mixtures of experts (VerifyExperts.cpp).
 std::vector<std::string> findInExperts(const Module& module, const Op& op);
-
 /// What is wrong with an op that puts rows apart or together (VerifyParts.cpp).
 std::vector<std::string> findInParts(const Module& module, const Op& op);
+/// What is wrong with an op of state spaces (VerifyStateSpace.cpp).
+std::vector<std::string> findInStateSpace(const Module& module, const Op& op);
 
 } // namespace recipec::ir
 

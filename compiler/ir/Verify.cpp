@@ -203,15 +203,14 @@ private:
     case OpKind::LinearWgrad:
       return linearWgrad(op);
     case OpKind::AddBias:
-      return addBias(op);
     case OpKind::BiasBackward:
-      return biasBackward(op);
     case OpKind::RmsNorm:
     case OpKind::LayerNorm:
-      return norm(op);
     case OpKind::RmsNormBackward:
     case OpKind::LayerNormBackward:
-      return normBackward(op);
+      for (const std::string& finding : findInNorms(module, op))
+        find(op, finding);
+      return;
     case OpKind::PositionScale:
     case OpKind::Rope:
       expectPrefix(op, op.operands[0], op.operands[1]);
@@ -264,6 +263,13 @@ private:
     case OpKind::ExpertLinearDgrad:
     case OpKind::ExpertLinearWgrad:
       for (const std::string& finding : findInExperts(module, op))
+        find(op, finding);
+      return;
+    case OpKind::CausalConv:
+    case OpKind::CausalConvBackward:
+    case OpKind::StateScan:
+    case OpKind::StateScanBackward:
+      for (const std::string& finding : findInStateSpace(module, op))
         find(op, finding);
       return;
     case OpKind::Cast:
@@ -427,47 +433,6 @@ private:
     AxisSet needed = summed | operands;
     expect(op, (partial(result) & needed) == needed,
            "the partial sum is not that of the gradient");
-  }
-
-  /// x [lead..., to...], b [to...].
-  void addBias(const Op& op) {
-    expectSame(op, op.operands[0], op.results[0]);
-    expectWhole(op, 0, 2);
-    expectSuffix(op, op.operands[0], op.operands[1]);
-  }
-
-  void biasBackward(const Op& op) {
-    ValueId dy = op.operands[0], db = op.results[0];
-    expectSuffix(op, dy, db);
-    size_t lead = module[dy].dims.size() - module[db].dims.size();
-    gradient(op, lead, dy, partial(dy));
-  }
-
-  /// The dimensions of `shorter` are the last of `longer`, which has more.
-  void expectSuffix(const Op& op, ValueId longer, ValueId shorter) {
-    Pieces all = pieces(longer), last = pieces(shorter);
-    expect(
-        op,
-        last.size() < all.size() &&
-            std::equal(last.begin(), last.end(), all.end() - long(last.size())),
-        "trailing dimensions differ");
-  }
-
-  void norm(const Op& op) {
-    expectWhole(op, 0, 2);
-    Pieces x = pieces(op.operands[0]);
-    expectSame(op, op.operands[0], op.results[0]);
-    expect(op, x.back().split.empty(), "the normalised dimension is split");
-    x.pop_back();
-    for (size_t i = 1; i < op.results.size(); ++i)
-      expect(op, pieces(op.results[i]) == x, "dimensions differ");
-  }
-
-  void normBackward(const Op& op) {
-    expectWhole(op, 0, op.operands.size());
-    expectSame(op, op.operands[0], op.operands[1]);
-    expectSame(op, op.operands[0], op.results[0]);
-    gradient(op, 0, op.operands[0], {});
   }
 
   void loss(const Op& op) {

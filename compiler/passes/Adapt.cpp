@@ -2,7 +2,8 @@
 //
 // 1. Freeze every parameter.
 // 2. Look the targets up among the linears that made their weight, by the last
-//    part of their names.
+//    part of their names. Linears of which one tensor of Hugging Face holds
+//    several are none of them: an adapter there is one of the whole tensor.
 // 3. For each: the linear's result becomes `<name>.base`; behind it stand
 //    dropout, `lora_a` (to the rank), `lora_b` (from the rank, times alpha /
 //    rank) and an add that makes what the linear made, so that readers stay as
@@ -72,37 +73,71 @@ private:
            module[op.operands[1]].name == op.name + ".weight";
   }
 
+  /// Whether its weight is some of the rows of a tensor of Hugging Face.
+  bool isPart(const Op& linear) const {
+    return module[paramOf.at(linear.operands[1])].hfRows > 0;
+  }
+
   bool isTarget(const Op& op) const {
-    return isNamedLinear(op) && targets.contains(lastPart(op.name));
+    return isNamedLinear(op) && !isPart(op) &&
+           targets.contains(lastPart(op.name));
   }
 
   bool findTargets() {
     std::set<std::string, std::less<>> linears;
     for (const Op& op : module.functions[0].ops)
-      if (isNamedLinear(op))
+      if (isNamedLinear(op) && !isPart(op))
         linears.emplace(lastPart(op.name));
     for (const recipe::Value& target :
          std::get<recipe::List>(recipe.at("adapter.targets").data)) {
       const auto& name = std::get<std::string>(target.data);
       if (linears.contains(name))
         targets.insert(name);
+      else if (const Op* part = findPart(name))
+        reportPart(target, *part, {linears.begin(), linears.end()});
       else
         unknown(target, name, {linears.begin(), linears.end()});
     }
     return !engine.hasErrors();
   }
 
+  /// A linear that makes a part of what a tensor `name` makes, or is a part of
+  /// that name.
+  const Op* findPart(const std::string& name) const {
+    for (const Op& op : module.functions[0].ops)
+      if (isNamedLinear(op) && isPart(op) &&
+          (lastPart(op.name) == name || lastPart(scopeOf(op.name)) == name))
+        return &op;
+    return nullptr;
+  }
+
+  void reportPart(const recipe::Value& target, const Op& part,
+                  const std::vector<std::string>& candidates) {
+    std::string tensor(lastPart(scopeOf(part.name)));
+    engine
+        .report(diag::Kind::NotLowered, target.origin.range,
+                "this version does not lower an adapter of `" + tensor +
+                    "`, which is one matrix of a checkpoint and several "
+                    "linear ops of the model")
+        .note("the linear ops are made here", part.range)
+        .note("linear ops that can be adapted are " + listed(candidates));
+  }
+
   void unknown(const recipe::Value& target, const std::string& name,
                const std::vector<std::string>& candidates) {
-    std::string list;
-    for (const std::string& candidate : candidates)
-      list += (list.empty() ? "`" : ", `") + candidate + "`";
     diag::Builder report =
         engine.report(diag::Kind::UnknownName, target.origin.range,
                       "no linear op of the model is called `" + name + "`");
-    report.note("the linear ops are " + list);
+    report.note("the linear ops are " + listed(candidates));
     if (auto near = diag::didYouMean(name, candidates))
       report.help("did you mean `" + *near + "`?");
+  }
+
+  static std::string listed(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names)
+      list += (list.empty() ? "`" : ", `") + name + "`";
+    return list;
   }
 
   // ---- the rewrite

@@ -163,6 +163,8 @@ void GraphBuilder::build(const recipe::Call& call) {
     return buildParameter(call);
   if (call.op == "router")
     return buildRouter(call);
+  if (call.op == "mamba2")
+    return buildStateSpace(call);
   std::optional<OpKind> kind = kindOf(call.op);
   assert(kind && "stdlib/ops.recipe declares an op that Ops.def lacks");
   ir::Op op{};
@@ -473,6 +475,8 @@ void GraphBuilder::results(ir::Op& op) {
       addResult(op, names.make(op.name + part));
   if (op.kind == OpKind::Combine)
     takeRows(op);
+  if (op.kind == OpKind::StateScan)
+    addResult(op, names.make(op.name + ".states"));
 }
 
 void GraphBuilder::addResult(ir::Op& op, std::string name) {

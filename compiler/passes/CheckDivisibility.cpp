@@ -8,6 +8,8 @@
 
 #include "compiler/passes/CheckDivisibility.h"
 
+#include "compiler/passes/StateSpace.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -61,8 +63,12 @@ private:
     return "`" + degree + "` = " + std::to_string(size(degree));
   }
 
+  /// By the name in the user's text, which may call groups as it likes.
   std::string sized(DimId dim) const {
-    return "`" + graph[dim].name + "` = " + std::to_string(graph[dim].size);
+    const auto& [name, size, range] = graph[dim];
+    if (name.starts_with(mambaGroupsDim))
+      return "`groups` = " + std::to_string(size) + " of `mamba2`";
+    return "`" + name + "` = " + std::to_string(size);
   }
 
   bool divides(const std::string& degree, DimId dim) const {

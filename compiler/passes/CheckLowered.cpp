@@ -2,11 +2,11 @@
 //
 // 1. Settings: each line of a table names a path, which of its values are
 //    lowered, and what to write instead.
-// 2. The model: each op in the list of those not lowered is reported once. The
-//    place is the call where it stands beside the recipe, else the recipe's
-//    `model`.
+// 2. The model: what a call of an op asks for and the passes do not know is
+//    reported once. The place is the setting that asks for it, the call where
+//    it stands beside the recipe, else the recipe's `model`.
 //
-// A degree, an op or a feature that a pass learns to lower leaves these tables.
+// A degree, an op or a feature that a pass learns to lower leaves this file.
 // Attention whose values are wider than its keys is told by its dimensions, and
 // reported where they are known (BuildParts.cpp).
 
@@ -67,7 +67,10 @@ constexpr Setting settings[] = {
      "\"experts\""},
 };
 
-constexpr std::string_view opsNotLowered[] = {"mamba2"};
+/// Generation keeps the keys and values of attention, and no other states.
+bool hasStates(const recipe::Call& call) {
+  return call.op == "mamba2";
+}
 
 // ---- the check
 
@@ -100,16 +103,31 @@ private:
         .report(diag::Kind::NotLowered, value.origin.range,
                 "this version does not lower `" + std::string(setting.path) +
                     "` = " + describe(value))
+  /// A state goes through a sequence from its first token to its last.
+  void checkStates(const recipe::Call& call) {
+    std::string op = "`" + call.op + "`";
+    const Value& ranks = recipe.at("parallel.cp");
+    if (std::get<int64_t>(ranks.data) > 1)
+      reportOnce(call, rangeOf("parallel.cp"),
+                 op + " with `cp` = " + describe(ranks),
+                 "set `cp` to 1; `tp` splits the groups of " + op);
+    const Value& prompts = recipe.at("train.prompts");
+    bool isAsked = !std::get<recipe::List>(prompts.data).empty();
+    std::string help = "generate with a program that reads the folder of "
+                       "`export.hf`";
+    if (recipe.string("task") == "generate")
+      reportOnce(call, "generation with " + op, help);
+    else if (isAsked)
+      reportOnce(call, rangeOf("train.prompts"), "generation with " + op,
+                 "leave `train.prompts` out; " + help);
+  }
+
         .help(std::string(setting.help));
   }
 
   void checkCall(const recipe::Call& call) {
-    bool isLowered =
-        std::find(std::begin(opsNotLowered), std::end(opsNotLowered),
-                  call.op) == std::end(opsNotLowered);
-    if (!isLowered)
-      return reportOnce(call, "the op `" + call.op + "`",
-                        "choose or write a model without it");
+    if (hasStates(call))
+      checkStates(call);
     checkOverflow(call);
   }
 
@@ -128,6 +146,14 @@ private:
                  "write `overflow = \"drop\"`, or `capacity = none`, which has "
                  "places for all tokens");
     else if (!rows.isNone())
+    bool isBesideRecipe = call.range.source == recipe.range.source;
+    reportOnce(call, isBesideRecipe ? call.range : rangeOf("model"), what,
+               std::move(help));
+  }
+
+  /// At a setting that asks for it.
+  void reportOnce(const recipe::Call& call, SourceRange range,
+                  const std::string& what, std::string help) {
       reportOnce(call,
                  "`" + call.op +
                      "` with `memory.expert_rows` = " + describe(rows) + rule,
@@ -137,20 +163,26 @@ private:
 
   void reportOnce(const recipe::Call& call, const std::string& what,
                   std::string help) {
+  SourceRange rangeOf(std::string_view path) const {
+    return recipe.at(path).origin.range;
+  }
+
     if (!reported.insert(what).second)
       return;
-    bool isBesideRecipe = call.range.source == recipe.range.source;
-    auto builder = engine.report(
-        diag::Kind::NotLowered,
-        isBesideRecipe ? call.range : recipe.at("model").origin.range,
-        "this version does not lower " + what);
-    if (!isBesideRecipe)
+    auto builder = engine.report(diag::Kind::NotLowered, range,
+                                 "this version does not lower " + what);
+    if (range != call.range)
       builder.note("the model calls it here", call.range);
     builder.help(std::move(help));
   }
 
   const Recipe& recipe;
   diag::Engine& engine;
+bool lowersGeneration(const Recipe& recipe) {
+  return std::none_of(recipe.model.calls.begin(), recipe.model.calls.end(),
+                      hasStates);
+}
+
   std::set<std::string> reported; // what was, of the model
 };
 

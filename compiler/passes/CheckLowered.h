@@ -13,6 +13,9 @@ namespace recipec::passes {
 /// built and the rest of the recipe checked on it.
 bool checkLowered(const recipe::Recipe& recipe, diag::Engine& engine);
 
+/// Whether a plan can be made that generates from the model.
+bool lowersGeneration(const recipe::Recipe& recipe);
+
 } // namespace recipec::passes
 
 #endif // RECIPEC_PASSES_CHECKLOWERED_H

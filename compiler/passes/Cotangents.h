@@ -89,6 +89,12 @@ void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
 void differentiateCombine(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 
+/// The rules of state spaces; likewise.
+void differentiateCausalConv(Cotangents& rules, const ir::Op& op,
+                             ir::ValueId dy);
+void differentiateStateScan(Cotangents& rules, const ir::Op& op,
+                            ir::ValueId dy);
+
 } // namespace recipec::passes
 
 #endif // RECIPEC_PASSES_COTANGENTS_H

@@ -256,6 +256,10 @@ private:
       return differentiateExpertLinear(*this, op, dy);
     case OpKind::Combine:
       return differentiateCombine(*this, op, dy);
+    case OpKind::CausalConv:
+      return differentiateCausalConv(*this, op, dy);
+    case OpKind::StateScan:
+      return differentiateStateScan(*this, op, dy);
     case OpKind::AllReduce:
       return push(op.operands[0], complete(dy, op), op);
     case OpKind::AllGather:
@@ -524,7 +528,10 @@ private:
   }
 
   /// Appends an op whose contribution to a gradient is multiplied by `factor`.
+  /// Parameters of state spaces are those of one op: none comes here.
   void weigh(Op op, double factor, std::vector<Op>& target) {
+    assert(op.kind != OpKind::CausalConvBackward &&
+           op.kind != OpKind::StateScanBackward && "a weight is shared");
     if (op.kind == OpKind::LinearWgrad ||
         op.kind == OpKind::ExpertLinearWgrad) {
       auto [alpha, isNew] = op.attributes.emplace("alpha", factor);

@@ -69,7 +69,8 @@ void differentiateNorm(Cotangents& rules, const Op& op, ValueId dy) {
                        {dx, isTrained ? rules.gradientOf(w) : ValueId::none}));
   made.attributes = op.attributes;
   if (isTrained)
-    rules.contribute(w, splitOfTokens(rules.shardingOf(dy), 1));
+    rules.contribute(w, splitOfTokens(rules.shardingOf(dy),
+                                      rules.shardingOf(w).dims.size()));
   if (rules.isActive(x))
     rules.push(x, dx, op);
 }

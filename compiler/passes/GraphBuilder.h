@@ -1,6 +1,7 @@
 // What a Graph is built with: the calls of a traced model turned into ops, one
-// by one. Build.cpp has the algorithm and the dense ops, BuildExperts.cpp those
-// of mixtures of experts.
+// by one. Build.cpp has the algorithm and the dense ops, BuildParts.cpp those
+// that put rows apart and together, BuildExperts.cpp those of mixtures of
+// experts and BuildStateSpace.cpp those of state spaces.
 
 #ifndef RECIPEC_PASSES_GRAPHBUILDER_H
 #define RECIPEC_PASSES_GRAPHBUILDER_H
@@ -126,6 +127,12 @@ private:
   Routing* routingOfRows(const recipe::Call& call, const ir::Op& op);
   bool expertLinear(const recipe::Call& call, ir::Op& op, size_t& contracted);
   bool combine(const recipe::Call& call, ir::Op& op);
+
+  // ---- state spaces
+
+  class StateSpace;
+  /// The ops that a mixer of the library is made of.
+  void buildStateSpace(const recipe::Call& call);
 
   // ---- names and results
 

@@ -7,6 +7,7 @@
 #include "compiler/passes/InferDims.h"
 
 #include "compiler/passes/Names.h"
+#include "compiler/passes/StateSpace.h"
 
 #include <algorithm>
 #include <span>
@@ -57,7 +58,11 @@ public:
     case ir::OpKind::Softcap:
     case ir::OpKind::Scale:
     case ir::OpKind::Dropout:
+    case ir::OpKind::CausalConv:
       set(0, dims(0));
+      return true;
+    case ir::OpKind::StateScan:
+      stateScan();
       return true;
     case ir::OpKind::SoftmaxMax:
     case ir::OpKind::SoftmaxSum:
@@ -207,15 +212,20 @@ private:
     return true;
   }
 
-  /// y like x, and what is known of each row: its mean, its deviation.
+  /// y like x, and what is known of each row: its mean, its deviation. A weight
+  /// of several dimensions tells rows of one token apart.
   bool norm() {
     Dims x = dims(0);
-    bool hasWeight = op.operands[1] != ValueId::none;
-    if (hasWeight && !same(std::span(x).last(1), dims(1)))
-      return differ(std::span(x).last(1), dims(1),
+    size_t width = op.operands[1] == ValueId::none
+                       ? 0
+                       : std::max<size_t>(1, dims(1).size());
+    size_t most = x.size() - std::min<size_t>(x.size(), 2);
+    std::span<const DimId> last = std::span(x).last(std::min(width, most));
+    if (width > 0 && !same(last, dims(1)))
+      return differ(last, dims(1),
                     "the weight of " + opText() +
-                        " has the last dimension of its operand, here " +
-                        describe(std::span(x).last(1)));
+                        " has the last dimensions of its operand, here " +
+                        describe(last));
     set(0, x);
     x.pop_back();
     for (size_t i = 1; i < op.results.size(); ++i)
@@ -343,6 +353,19 @@ private:
       return differ({}, y, "`combine` takes rows of one width");
     set(0, {tokenDims()[0], tokenDims()[1], y[2]});
     return true;
+  }
+
+  /// x [b, s, groups, channels], b [b, s, groups, state]: y like x, and the
+  /// states [b, groups, chunks, channels, state].
+  void stateScan() {
+    const Dims x = dims(0);
+    int64_t chunk = std::get<int64_t>(op.attributes.at("chunk"));
+    int64_t chunks = (module[x[1]].size + chunk - 1) / chunk;
+    set(0, x);
+    set(1,
+        {x[0], x[2], ir::addDim(module, mambaChunksDim, chunks), x[3],
+         dims(2)[3]},
+        ir::accumulationType(module.compute));
   }
 
   bool loss() {

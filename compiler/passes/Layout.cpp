@@ -48,9 +48,10 @@ std::vector<Exchange> exchangesOf(const recipe::Value& value) {
 
 Layout layoutOf(const recipe::Recipe& recipe) {
   Layout layout;
-  layout.dims = {{"batch", "dp"},       {"sequence", "cp"}, {"experts", "ep"},
-                 {"expert_ffn", "etp"}, {"heads", "tp"},    {"kv_heads", "tp"},
-                 {"ffn", "tp"},         {"vocab", "tp"}};
+  layout.dims = {
+      {"batch", "dp"},       {"sequence", "cp"}, {"experts", "ep"},
+      {"expert_ffn", "etp"}, {"heads", "tp"},    {"kv_heads", "tp"},
+      {"ffn", "tp"},         {"vocab", "tp"},    {"mamba_groups", "tp"}};
   const recipe::Value& sequence = recipe.at("parallel.sequence");
   bool isParallel = sequence.isAuto() ? recipe.integer("parallel.tp") > 1
                                       : std::get<bool>(sequence.data);

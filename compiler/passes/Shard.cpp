@@ -1,7 +1,8 @@
 // Graph → Program by named dimensions.
 //
 // 1. Parameters and inputs are split as the layout says of their dimensions;
-//    the weight of a norm is whole, as a norm reads a whole dimension.
+//    the weight of a norm lies as what it is applied to, its last dimension
+//    whole, as a norm reads all of it.
 // 2. Ops are taken in order. Each has a rule that says how its operands must
 //    lie and how its results then do. An op that contracts a split dimension
 //    makes a partial sum, which stays one for as long as readers are linear.
@@ -206,7 +207,7 @@ ValueId Sharder::emit(Op op, ir::Value value) {
 void Sharder::shard(ir::Function& function) {
   for (const Op& op : function.ops)
     if (isNorm(op.kind) && op.operands[1] != ValueId::none)
-      module[op.operands[1]].sharding = whole(op.operands[1]);
+      module[op.operands[1]].sharding = ofNorm(op);
   std::vector<Op> ops = std::move(function.ops);
   out.clear();
   out.reserve(ops.size() + ops.size() / 2);
@@ -230,8 +231,10 @@ void Sharder::shareLosses(ir::Function& function) {
   }
 }
 
-Sharding Sharder::whole(ValueId value) const {
-  return {std::vector<AxisSet>(module[value].dims.size()), {}};
+Sharding Sharder::ofNorm(const Op& op) const {
+  std::vector<AxisSet> dims = ofRows(op.operands[0]);
+  size_t width = module[op.operands[1]].dims.size();
+  return {{dims.end() - long(width), dims.end()}, {}};
 }
 
 void Sharder::set(ValueId result, std::vector<AxisSet> dims, AxisSet partial) {
@@ -266,7 +269,7 @@ void Sharder::rule(Op& op) {
   case OpKind::Narrow:
   case OpKind::Pad:
   case OpKind::Concat:
-    ofRows(op);
+    partsOfRows(op);
     break;
   case OpKind::Broadcast:
     broadcast(op);
@@ -305,6 +308,12 @@ void Sharder::rule(Op& op) {
     break;
   case OpKind::Combine:
     combine(op);
+    break;
+  case OpKind::CausalConv:
+    causalConv(op);
+    break;
+  case OpKind::StateScan:
+    stateScan(op);
     break;
   case OpKind::SoftmaxMax:
     return softmaxMax(op);
@@ -382,15 +391,21 @@ bool Sharder::isNorm(OpKind kind) {
   return kind == OpKind::RmsNorm || kind == OpKind::LayerNorm;
 }
 
-void Sharder::norm(Op& op) {
-  std::vector<ir::DimId> lead = module[op.operands[0]].dims;
+std::vector<AxisSet> Sharder::ofRows(ValueId x) const {
+  std::vector<ir::DimId> lead = module[x].dims;
   lead.pop_back();
   std::vector<AxisSet> dims = layoutOf(lead, true);
+  dims.emplace_back();
+  return dims;
+}
+
+void Sharder::norm(Op& op) {
+  std::vector<AxisSet> dims = ofRows(op.operands[0]);
+  require(op, 0, dims);
+  set(op.results[0], dims);
+  dims.pop_back();
   for (size_t i = 1; i < op.results.size(); ++i)
     set(op.results[i], dims);
-  dims.emplace_back();
-  require(op, 0, dims);
-  set(op.results[0], std::move(dims));
 }
 
 void Sharder::byPosition(Op& op) {
@@ -400,11 +415,8 @@ void Sharder::byPosition(Op& op) {
   set(op.results[0], std::move(dims));
 }
 
-void Sharder::ofRows(Op& op) {
-  std::vector<ir::DimId> lead = module[op.results[0]].dims;
-  lead.pop_back();
-  std::vector<AxisSet> dims = layoutOf(lead, true);
-  dims.emplace_back();
+void Sharder::partsOfRows(Op& op) {
+  std::vector<AxisSet> dims = ofRows(op.results[0]);
   for (size_t i = 0; i < op.operands.size(); ++i)
     require(op, i, dims);
   set(op.results[0], std::move(dims));

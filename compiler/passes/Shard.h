@@ -24,7 +24,7 @@ struct Exchange {
 /// Which degrees split which dimensions.
 struct Layout {
   /// Dimension name → degree, wherever the dimension occurs: `batch` → dp,
-  /// `sequence` → cp, `heads`, `kv_heads`, `ffn`, `vocab` → tp.
+  /// `sequence` → cp, `heads`, `kv_heads`, `mamba_groups`, `ffn`, `vocab` → tp.
   std::vector<std::pair<std::string, std::string>> dims;
   /// The same for the residual stream alone, that is for activations that no
   /// entry of `dims` splits along its axes: `sequence` → tp under sequence

@@ -1,6 +1,6 @@
 // What a Program is made with: values get shardings op by op, and collectives
 // between them. Shard.cpp has the algorithm and the dense ops, ShardExperts.cpp
-// those of mixtures of experts.
+// those of mixtures of experts, ShardStateSpace.cpp those of state spaces.
 
 #ifndef RECIPEC_PASSES_SHARDER_H
 #define RECIPEC_PASSES_SHARDER_H
@@ -84,7 +84,8 @@ private:
   void shard(ir::Function& function);
   /// What several ranks add to the loss alike, each adds a part of.
   void shareLosses(ir::Function& function);
-  Sharding whole(ValueId value) const;
+  /// That of a norm's weight, which has the last dimensions of its operand.
+  Sharding ofNorm(const Op& op) const;
   void set(ValueId result, std::vector<AxisSet> dims, AxisSet partial = {});
   void require(Op& op, size_t operand, std::vector<AxisSet> dims,
                AxisSet partial = {});
@@ -101,11 +102,12 @@ private:
   /// splits the bias; where it made a partial sum, that is completed first.
   void addBias(Op& op);
   static bool isNorm(OpKind kind);
-  /// x [..., h] lies like the residual stream, h whole.
+  /// How x [..., h] lies: like the residual stream, h whole.
+  std::vector<AxisSet> ofRows(ValueId x) const;
   void norm(Op& op);
   void byPosition(Op& op);
   /// narrow, pad, concat: rows are whole.
-  void ofRows(Op& op);
+  void partsOfRows(Op& op);
   /// x [..., n] → y [..., over, n]: each rank makes the copies that it needs.
   void broadcast(Op& op);
   /// Heads may be split where query and key heads are split alike. Ranks that
@@ -142,6 +144,14 @@ private:
   void expertLinear(Op& op);
   /// Rows come back to the ranks that their tokens are on.
   void combine(Op& op);
+
+  // ---- state spaces
+
+  /// How x [b, s, groups, channels] lies where a token depends on those before
+  /// it: the sequence is whole.
+  std::vector<AxisSet> ofSequences(ValueId x) const;
+  void causalConv(Op& op);
+  void stateScan(Op& op);
 
   // ---- loss
 

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace recipec::passes {
 namespace {
 
@@ -83,6 +85,94 @@ TEST(Build, ParametersHaveHuggingFaceNamesAndShapes) {
   EXPECT_EQ(norm.hfShape, std::vector<int64_t>{16});
   EXPECT_EQ(norm.init.kind, "ones");
   EXPECT_FALSE(norm.decay);
+}
+
+/// Embedded tokens through a mixer of 6 heads of 2 in 3 groups.
+ir::Module builtMixer() {
+  RecipeWriter w;
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 16);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  RecipeWriter::Mamba mixer{w.dim("heads", 6), w.dim("head_dim", 2),
+                            w.dim("groups", 3), w.dim("state", 5)};
+  x = w.mamba2("mixer", x, hidden, mixer);
+  return built(w.finish(w.linear("lm_head", x, {hidden}, {vocab})));
+}
+
+TEST(Build, AMixerIsSplitByGroups) {
+  ir::Module module = builtMixer();
+  const std::pair<const char*, const char*> types[] = {
+      {"in_proj.z.weight", "f32[mamba_groups, mamba_channels, hidden]"},
+      {"in_proj.b.weight", "f32[mamba_groups, mamba_state, hidden]"},
+      {"in_proj.dt.weight", "f32[mamba_groups, mamba_group_heads, hidden]"},
+      {"conv1d.c.weight", "f32[mamba_groups, mamba_state, mamba_kernel]"},
+      {"conv1d.c.bias", "f32[mamba_groups, mamba_state]"},
+      {"A_log", "f32[mamba_groups, mamba_group_heads]"},
+      {"norm.weight", "f32[mamba_groups, mamba_channels]"},
+      {"out_proj.weight", "f32[hidden, mamba_groups, mamba_channels]"}};
+  for (const auto& [name, type] : types)
+    EXPECT_EQ(ir::printType(
+                  module, paramOf(module, "mixer." + std::string(name)).value),
+              type);
+  for (const ir::Op& op : module.functions[0].ops)
+    if (op.kind == ir::OpKind::StateScan) {
+      EXPECT_EQ(ir::printType(module, op.results[1]),
+                "f32[batch, mamba_groups, mamba_chunks, mamba_channels, "
+                "mamba_state]");
+      EXPECT_EQ(ir::localShape(module, op.results[1]),
+                (std::vector<int64_t>{2, 3, 3, 4, 5}));
+    }
+}
+
+/// Hugging Face's in_proj has z, (x, B, C) and dt, its conv1d (x, B, C): here
+/// of 12, 12, 15, 15 and 6 rows.
+TEST(Build, AMixersParametersAreRowsOfHuggingFacesTensors) {
+  ir::Module module = builtMixer();
+  struct Rows {
+    const char *name, *tensor;
+    std::vector<int64_t> shape;
+    int64_t first, of;
+  };
+  const Rows expected[] = {
+      {"in_proj.z.weight", "in_proj.weight", {12, 16}, 0, 60},
+      {"in_proj.x.weight", "in_proj.weight", {12, 16}, 12, 60},
+      {"in_proj.b.weight", "in_proj.weight", {15, 16}, 24, 60},
+      {"in_proj.c.weight", "in_proj.weight", {15, 16}, 39, 60},
+      {"in_proj.dt.weight", "in_proj.weight", {6, 16}, 54, 60},
+      {"conv1d.x.weight", "conv1d.weight", {12, 1, 3}, 0, 42},
+      {"conv1d.b.weight", "conv1d.weight", {15, 1, 3}, 12, 42},
+      {"conv1d.c.weight", "conv1d.weight", {15, 1, 3}, 27, 42},
+      {"conv1d.x.bias", "conv1d.bias", {12}, 0, 42},
+      {"conv1d.b.bias", "conv1d.bias", {15}, 12, 42},
+      {"conv1d.c.bias", "conv1d.bias", {15}, 27, 42},
+      {"dt_bias", "dt_bias", {6}, 0, 0},
+      {"A_log", "A_log", {6}, 0, 0},
+      {"D", "D", {6}, 0, 0},
+      {"norm.weight", "norm.weight", {12}, 0, 0},
+      {"out_proj.weight", "out_proj.weight", {16, 12}, 0, 0}};
+  for (const Rows& rows : expected) {
+    const ir::Param& param = paramOf(module, "mixer." + std::string(rows.name));
+    EXPECT_EQ(param.hfName, "hf.mixer." + std::string(rows.tensor));
+    EXPECT_EQ(param.hfShape, rows.shape) << param.name;
+    EXPECT_EQ(param.hfFirst, rows.first) << param.name;
+    EXPECT_EQ(param.hfRows, rows.of) << param.name;
+  }
+  EXPECT_EQ(module.params.size(), 2 + std::size(expected));
+}
+
+TEST(Build, AMixersParametersStartAsInItsPaper) {
+  ir::Module module = builtMixer();
+  const std::pair<const char*, const char*> kinds[] = {
+      {"in_proj.dt.weight", "normal"}, {"conv1d.b.weight", "uniform"},
+      {"conv1d.b.bias", "uniform"},    {"A_log", "decay_rates"},
+      {"dt_bias", "time_steps"},       {"D", "ones"},
+      {"norm.weight", "ones"},         {"out_proj.weight", "normal"}};
+  for (const auto& [name, kind] : kinds) {
+    const ir::Param& param = paramOf(module, "mixer." + std::string(name));
+    EXPECT_EQ(param.init.kind, kind) << name;
+    EXPECT_EQ(param.decay, std::string_view(kind) == "normal") << name;
+  }
+  EXPECT_DOUBLE_EQ(paramOf(module, "mixer.conv1d.x.bias").init.scale,
+                   1 / std::sqrt(3.0));
 }
 
 TEST(Build, ATiedTableIsOneParameter) {
@@ -204,6 +294,16 @@ TEST(BuildFails, OddWidthOfAHead) {
               return w.linear("lm_head", q, {heads, width}, {vocab});
             }),
             Messages{"`rope` rotates pairs, and `head_dim` = 5 is odd"});
+}
+
+TEST(BuildFails, AWeightWiderThanANormsOperand) {
+  EXPECT_EQ(messagesOf([](auto& w, auto x, auto hidden, auto vocab) {
+              auto weight = w.parameter("scale", {vocab, hidden});
+              return w.norm("", x, weight);
+            }),
+            Messages{"the weight of `rmsnorm` has the last dimensions of its "
+                     "operand, here [`hidden` = 16], and not [`vocab` = 32, "
+                     "`hidden` = 16]"});
 }
 
 TEST(BuildFails, AParameterWhereDataIsDue) {

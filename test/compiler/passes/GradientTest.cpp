@@ -346,6 +346,43 @@ recipe::Recipe mixtral(RecipeWriter w, const RouterSettings& settings,
   return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
 }
 
+/// A layer of Mamba-2, one of attention, and another mixer whose sequences are
+/// of several chunks and whose groups have one head each.
+recipe::Recipe hybrid(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       heads = w.dim("heads", 4), width = w.dim("head_dim", 2),
+       mambaHeads = w.dim("mamba_heads", 8), groups = w.dim("mamba_groups", 4),
+       state = w.dim("state", 3);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  x = w.op("add", {x, w.mamba2("0.mixer", w.norm("0.norm", x), hidden,
+                               {mambaHeads, width, groups, state})});
+  auto q = w.linear("1.q", w.norm("1.norm", x), {hidden}, {heads, width});
+  x = w.op("add", {x, w.linear("1.o", w.attention(q, q, q), {heads, width},
+                               {hidden})});
+  x = w.op("add", {x, w.mamba2("2.mixer", x, hidden,
+                               {groups, width, groups, width, 9, 16})});
+  return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
+}
+
+recipe::Recipe hybridAdapted(RecipeWriter writer) {
+  writer.lora(2, 0.25, {"q", "out_proj"});
+  return hybrid(std::move(writer));
+}
+
+/// A norm of heads with a weight for each of them.
+recipe::Recipe normOfHeads(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), heads = w.dim("heads", 4),
+       width = w.dim("head_dim", 4);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, width}));
+  auto weight = w.parameter("norm", {heads, width});
+  auto q = w.linear("q", x, {width}, {heads, width});
+  auto k = w.layerNorm("k_norm", q, false, true, weight);
+  q = w.norm("", q, weight);
+  x = w.op("add",
+           {x, w.linear("o", w.attention(q, k, q), {heads, width}, {width})});
+  return w.finish(w.linear("lm_head", x, {width}, {vocab}));
+}
+
 TEST(Gradient, Llama) {
   expectDifferences(plain);
   expectLayoutsAgree(plain);
@@ -389,6 +426,21 @@ TEST(Gradient, AttentionWithinBounds) {
 TEST(Gradient, RowsApartAndTogether) {
   expectDifferences(latent);
   expectLayoutsAgree(latent);
+}
+
+TEST(Gradient, StateSpaces) {
+  expectDifferences(hybrid);
+  expectLayoutsAgree(hybrid);
+}
+
+TEST(Gradient, AdaptersBesideStateSpaces) {
+  expectDifferences(hybridAdapted);
+  expectLayoutsAgree(hybridAdapted);
+}
+
+TEST(Gradient, ANormWithAWeightForEachHead) {
+  expectDifferences(normOfHeads);
+  expectLayoutsAgree(normOfHeads);
 }
 
 TEST(Gradient, ANormSharedByDifferentLayouts) {

@@ -295,6 +295,12 @@ void Interpreter::execute(const Op& op, int rank) {
   case OpKind::ExpertLinearDgrad:
   case OpKind::ExpertLinearWgrad:
     return experts(op, rank);
+  case OpKind::CausalConv:
+  case OpKind::CausalConvBackward:
+    return causalConv(op, rank);
+  case OpKind::StateScan:
+  case OpKind::StateScanBackward:
+    return stateScan(op, rank);
   case OpKind::Dropout:
     return dropout(op, rank);
   case OpKind::SoftmaxMax:

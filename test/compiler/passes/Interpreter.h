@@ -99,6 +99,19 @@ private:
                       Body body);
   void expertLinear(const ir::Op& op, int rank);
 
+  // ---- state spaces
+  struct Head;
+  struct Decay;
+  void causalConv(const ir::Op& op, int rank);
+  /// Operands are counted from number `first`, that of x.
+  Decay decayAt(const ir::Op& op, int rank, size_t first, const Head& head,
+                size_t t);
+  void advance(const ir::Op& op, int rank, size_t first, const Head& head,
+               size_t t, Array& state);
+  void scan(const ir::Op& op, int rank, Head head);
+  void scanBackward(const ir::Op& op, int rank, Head head);
+  void stateScan(const ir::Op& op, int rank);
+
   const ir::Module& program;
   bool overflow = false;
   int ranks = 1;

@@ -24,13 +24,14 @@ void Interpreter::bias(const Op& op, int rank) {
   }
 }
 
-/// The weight of a norm, 1 where there is none.
+/// The weight of a norm at an element of its operand, 1 where there is none.
 double Interpreter::weightOf(const Op& op, int rank, size_t operand,
                              size_t element) {
   ValueId w = op.operands[operand];
   if (w == ValueId::none)
     return 1;
-  return at(rank, w)[element] + real(op, "centered", 0);
+  const Array& weight = at(rank, w);
+  return weight[element % weight.size()] + real(op, "centered", 0);
 }
 
 /// rmsnorm is layernorm with a mean of 0.
@@ -49,7 +50,8 @@ void Interpreter::norm(const Op& op, int rank) {
       sum += (x[i * h + j] - mean) * (x[i * h + j] - mean);
     rstd[i] = 1 / std::sqrt(sum / double(h) + real(op, "eps", 0));
     for (size_t j = 0; j < h; ++j)
-      y[i * h + j] = (x[i * h + j] - mean) * rstd[i] * weightOf(op, rank, 1, j);
+      y[i * h + j] =
+          (x[i * h + j] - mean) * rstd[i] * weightOf(op, rank, 1, i * h + j);
   }
 }
 
@@ -64,15 +66,18 @@ void Interpreter::normBackward(const Op& op, int rank) {
     auto normal = [&](size_t j) { return (x[i * h + j] - mean) * rstd[i]; };
     double dot = 0, sum = 0;
     for (size_t j = 0; j < h; ++j) {
-      double pull = dy[i * h + j] * weightOf(op, rank, 2, j);
+      double pull = dy[i * h + j] * weightOf(op, rank, 2, i * h + j);
       dot += pull * normal(j);
       sum += isCentred ? pull : 0;
     }
     for (size_t j = 0; j < h; ++j) {
-      if (op.results[1] != ValueId::none)
-        at(rank, op.results[1])[j] += dy[i * h + j] * normal(j);
-      dx[i * h + j] = rstd[i] * (dy[i * h + j] * weightOf(op, rank, 2, j) -
-                                 (normal(j) * dot + sum) / double(h));
+      if (op.results[1] != ValueId::none) {
+        Array& dw = at(rank, op.results[1]);
+        dw[(i * h + j) % dw.size()] += dy[i * h + j] * normal(j);
+      }
+      dx[i * h + j] =
+          rstd[i] * (dy[i * h + j] * weightOf(op, rank, 2, i * h + j) -
+                     (normal(j) * dot + sum) / double(h));
     }
   }
   at(rank, op.results[0]) = std::move(dx);

@@ -271,6 +271,21 @@ recipe::TensorId RecipeWriter::combine(TensorId x, TensorId routing,
   return made.result;
 }
 
+recipe::TensorId RecipeWriter::mamba2(const std::string& name, TensorId x,
+                                      DimId from, const Mamba& mixer) {
+  recipe::Call& made = call("mamba2", {x}, name);
+  made.attributes = {
+      {"dims", valueOf(DimsMapping{{from}, {mixer.heads, mixer.headDim}})},
+      {"groups", valueOf(DimValue{mixer.groups})},
+      {"state", valueOf(DimValue{mixer.state})},
+      {"kernel", valueOf(mixer.kernel)},
+      {"chunk", valueOf(mixer.chunk)},
+      {"eps", valueOf(1e-5)},
+      {"init", normal()},
+      {"decay", valueOf(recipe::Auto{})}};
+  return made.result;
+}
+
 recipe::Recipe RecipeWriter::finish(TensorId output) {
   result.model.output = output;
   return std::move(result);

@@ -82,6 +82,14 @@ public:
                         DimId to, DimId experts, bool stacked = false);
   TensorId combine(TensorId x, TensorId routing, bool weighted = true);
 
+  struct Mamba {
+    DimId heads, headDim, groups, state;
+    int64_t kernel = 3;
+    int64_t chunk = 3;
+  };
+  TensorId mamba2(const std::string& name, TensorId x, DimId from,
+                  const Mamba& mixer);
+
   /// Calls from here on belong to a layer; -1 for none.
   void layer(int number) { currentLayer = number; }
   recipe::Recipe finish(TensorId output);

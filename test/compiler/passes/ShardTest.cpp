@@ -138,6 +138,31 @@ TEST(Shard, DropoutKnowsTheAxesOfItsOperand) {
   EXPECT_EQ(axes, (std::vector<List>{{"dp", "tp", ""}, {"dp", "", "tp", ""}}));
 }
 
+// As a layer of attention does: the sequence is gathered once for all linears
+// of the projection, and scattered behind the last one.
+TEST(Shard, AMixerPaysOneGatherAndOneScatter) {
+  RecipeWriter w = degrees(2, 2, true);
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 16);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  RecipeWriter::Mamba mixer{w.dim("mamba_heads", 6), w.dim("mamba_width", 2),
+                            w.dim("groups", 2), w.dim("state", 5)};
+  x = w.op("add", {x, w.mamba2("mixer", w.norm("norm", x), hidden, mixer)});
+  recipe::Recipe recipe = w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
+  diag::Engine engine;
+  ir::Module module = build(recipe, trainingExtent(recipe), engine);
+  shard(module, layoutOf(recipe));
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  EXPECT_EQ(collectives(module),
+            (List{"reduce_scatter embedding", "all_gather norm",
+                  "reduce_scatter mixer.out_proj", "all_gather mixer.add",
+                  "all_reduce loss.max", "all_reduce loss.stats"}));
+  EXPECT_EQ(typeOf(module, "mixer.scan.states"),
+            "f32[batch/dp, mamba_groups/tp, mamba_chunks, mamba_channels, "
+            "mamba_state]");
+  EXPECT_EQ(typeOf(module, "mixer.norm.weight"),
+            "f32[mamba_groups/tp, mamba_channels]");
+}
+
 TEST(Shard, ProgramsPrintAndParse) {
   RecipeWriter writer = degrees(2, 2, true);
   writer.lora(2, 0.1, {"q", "o"});
