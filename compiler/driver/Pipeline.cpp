@@ -23,6 +23,7 @@
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/PlanMemory.h"
 #include "compiler/passes/Recompute.h"
+#include "compiler/passes/RecomputeParts.h"
 #include "compiler/passes/Schedule.h"
 #include "compiler/passes/Shard.h"
 #include "compiler/passes/Stages.h"
@@ -237,6 +238,9 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
   if (hasFailed())
     return std::nullopt;
   verify(graph, "build");
+  passes::checkRecompute(graph, recipe, engine);
+  if (hasFailed())
+    return std::nullopt;
   passes::adapt(graph, recipe, engine);
   if (hasFailed())
     return std::nullopt;

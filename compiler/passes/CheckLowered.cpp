@@ -35,12 +35,6 @@ bool isNoEightBits(const Value& value, const Recipe&) {
   return !isText(value, "fp8");
 }
 
-bool isLoweredParts(const Value& value, const Recipe&) {
-  const auto& parts = std::get<recipe::List>(value.data);
-  return std::none_of(parts.begin(), parts.end(),
-                      [](const Value& part) { return isText(part, "mla_up"); });
-}
-
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   return !record || record->schema != "blend";
@@ -62,9 +56,6 @@ constexpr Setting settings[] = {
     {"data.valid", isReadSource, sourcesHelp},
     {"precision.compute", isNoEightBits, "write `compute = \"bf16\"`"},
     {"precision.moments", isNoEightBits, "write `moments = \"bf16\"`"},
-    {"memory.recompute_modules", isLoweredParts,
-     "compute again \"attention\", \"norm\", \"activation\", \"mlp\" or "
-     "\"experts\""},
 };
 
 /// Generation keeps the keys and values of attention, and no other states.
@@ -103,6 +94,15 @@ private:
         .report(diag::Kind::NotLowered, value.origin.range,
                 "this version does not lower `" + std::string(setting.path) +
                     "` = " + describe(value))
+        .help(std::string(setting.help));
+  }
+
+  void checkCall(const recipe::Call& call) {
+    if (hasStates(call))
+      checkStates(call);
+    checkOverflow(call);
+  }
+
   /// A state goes through a sequence from its first token to its last.
   void checkStates(const recipe::Call& call) {
     std::string op = "`" + call.op + "`";
@@ -122,15 +122,6 @@ private:
                  "leave `train.prompts` out; " + help);
   }
 
-        .help(std::string(setting.help));
-  }
-
-  void checkCall(const recipe::Call& call) {
-    if (hasStates(call))
-      checkStates(call);
-    checkOverflow(call);
-  }
-
   /// Tokens beyond a bound are dropped, or there is none.
   void checkOverflow(const recipe::Call& call) {
     const Value *capacity = call.find("capacity"),
@@ -146,14 +137,6 @@ private:
                  "write `overflow = \"drop\"`, or `capacity = none`, which has "
                  "places for all tokens");
     else if (!rows.isNone())
-    bool isBesideRecipe = call.range.source == recipe.range.source;
-    reportOnce(call, isBesideRecipe ? call.range : rangeOf("model"), what,
-               std::move(help));
-  }
-
-  /// At a setting that asks for it.
-  void reportOnce(const recipe::Call& call, SourceRange range,
-                  const std::string& what, std::string help) {
       reportOnce(call,
                  "`" + call.op +
                      "` with `memory.expert_rows` = " + describe(rows) + rule,
@@ -163,10 +146,14 @@ private:
 
   void reportOnce(const recipe::Call& call, const std::string& what,
                   std::string help) {
-  SourceRange rangeOf(std::string_view path) const {
-    return recipe.at(path).origin.range;
+    bool isBesideRecipe = call.range.source == recipe.range.source;
+    reportOnce(call, isBesideRecipe ? call.range : rangeOf("model"), what,
+               std::move(help));
   }
 
+  /// At a setting that asks for it.
+  void reportOnce(const recipe::Call& call, SourceRange range,
+                  const std::string& what, std::string help) {
     if (!reported.insert(what).second)
       return;
     auto builder = engine.report(diag::Kind::NotLowered, range,
@@ -176,13 +163,12 @@ private:
     builder.help(std::move(help));
   }
 
+  SourceRange rangeOf(std::string_view path) const {
+    return recipe.at(path).origin.range;
+  }
+
   const Recipe& recipe;
   diag::Engine& engine;
-bool lowersGeneration(const Recipe& recipe) {
-  return std::none_of(recipe.model.calls.begin(), recipe.model.calls.end(),
-                      hasStates);
-}
-
   std::set<std::string> reported; // what was, of the model
 };
 
@@ -190,6 +176,11 @@ bool lowersGeneration(const Recipe& recipe) {
 
 bool checkLowered(const Recipe& recipe, diag::Engine& engine) {
   return Check(recipe, engine).run();
+}
+
+bool lowersGeneration(const Recipe& recipe) {
+  return std::none_of(recipe.model.calls.begin(), recipe.model.calls.end(),
+                      hasStates);
 }
 
 } // namespace recipec::passes

@@ -8,8 +8,8 @@
 
 #include "compiler/passes/Recompute.h"
 
-#include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
+#include "compiler/passes/RecomputeParts.h"
 #include "compiler/passes/Stages.h"
 
 #include <algorithm>
@@ -24,81 +24,61 @@ using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
 
-bool isNorm(const Op& op) {
-  return op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm;
-}
-
-bool isActivation(const Op& op) {
-  return op.kind == OpKind::Silu || op.kind == OpKind::Gelu ||
-         op.kind == OpKind::Relu2 || op.kind == OpKind::Softcap ||
-         op.kind == OpKind::Swiglu || op.kind == OpKind::Mul;
-}
-
-bool makesDim(const ir::Module& program, const Op& op, std::string_view name) {
-  const std::vector<ir::DimId>& dims = program[op.results[0]].dims;
-  return std::any_of(dims.begin(), dims.end(),
-                     [&](ir::DimId dim) { return program[dim].name == name; });
-}
-
-/// Which ops run again.
+/// Which ops of `forward` run again.
 class Selection {
 public:
   Selection(const ir::Module& program, const recipe::Recipe& recipe)
-      : program(program), mode(recipe.string("memory.recompute")) {
+      : program(program) {
+    selectLayers(recipe);
+    const std::vector<Op>& ops = ir::findFunction(program, "forward")->ops;
+    selected.assign(ops.size(), recipe.string("memory.recompute") == "full");
+    for (const recipe::Value& part :
+         std::get<recipe::List>(recipe.at("memory.recompute_modules").data)) {
+      std::vector<bool> more =
+          opsOfPart(program, std::get<std::string>(part.data));
+      for (size_t i = 0; i < ops.size(); ++i)
+        selected[i] = selected[i] || more[i];
+    }
+    for (size_t i = 0; i < ops.size(); ++i)
+      selected[i] = selected[i] && mayRunAgain(ops[i]);
+  }
+
+  /// Takes the number of an op.
+  bool contains(size_t op) const { return selected[op]; }
+
+private:
+  void selectLayers(const recipe::Recipe& recipe) {
     int64_t most = recipe.integer("memory.recompute_layers");
     for (int64_t layers : layersOfChunks(recipe))
       for (int64_t i = 0; i < layers; ++i)
         isInLayer.push_back(i < most);
-    for (const recipe::Value& part :
-         std::get<recipe::List>(recipe.at("memory.recompute_modules").data))
-      parts.push_back(std::get<std::string>(part.data));
   }
 
-  bool contains(const Op& op) const {
-    if (op.layer < 0 || !isInLayer[size_t(op.layer)] || addsToState(op))
-      return false;
-    return mode == "full" ||
-           std::any_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return isPart(op, part); });
-  }
-
-private:
   /// Routing adds to the loss, which it must do once.
-  bool addsToState(const Op& op) const {
-    return std::any_of(op.results.begin(), op.results.end(),
-                       [&](ValueId result) {
-                         return result != ValueId::none &&
-                                program[result].kind == ir::ValueKind::state;
-                       });
-  }
-
-  bool isPart(const Op& op, const std::string& part) const {
-    if (part == "attention")
-      return op.kind == OpKind::Attention || op.kind == OpKind::RingAttention;
-    if (part == "norm")
-      return isNorm(op);
-    if (part == "activation")
-      return isActivation(op);
-    if (part == "mlp")
-      return makesDim(program, op, "ffn");
-    return part == "experts" &&
-           (op.kind == OpKind::Combine || makesDim(program, op, groupsDim));
+  bool mayRunAgain(const Op& op) const {
+    if (op.layer < 0 || !isInLayer[size_t(op.layer)])
+      return false;
+    return std::none_of(op.results.begin(), op.results.end(),
+                        [&](ValueId result) {
+                          return result != ValueId::none &&
+                                 program[result].kind == ValueKind::state;
+                        });
   }
 
   const ir::Module& program;
-  std::string mode;
   std::vector<bool> isInLayer; // by layer of the model
-  std::vector<std::string> parts;
+  std::vector<bool> selected;
 };
 
 class Recomputation {
 public:
   Recomputation(ir::Module& program, const recipe::Recipe& recipe)
       : program(program), names(program), selection(program, recipe) {
-    for (const Op& op : ir::findFunction(program, "forward")->ops)
-      for (ValueId result : op.results)
+    const std::vector<Op>& ops = ir::findFunction(program, "forward")->ops;
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (ValueId result : ops[i].results)
         if (result != ValueId::none)
-          makers[result] = &op;
+          makers[result] = i;
   }
 
   void run() {
@@ -122,12 +102,13 @@ private:
       return value;
     if (auto known = copies.find(value); known != copies.end())
       return known->second;
-    bool isWithin = maker->second->layer == reader.layer;
-    if (!isWithin || !selection.contains(*maker->second)) {
+    const Op& source = ir::findFunction(program, "forward")->ops[maker->second];
+    bool isWithin = source.layer == reader.layer;
+    if (!isWithin || !selection.contains(maker->second)) {
       program[value].kind = ValueKind::saved;
       return value;
     }
-    runAgain(*maker->second);
+    runAgain(source);
     return copies.at(value);
   }
 
@@ -168,7 +149,7 @@ private:
   ir::Module& program;
   Names names;
   Selection selection;
-  std::unordered_map<ValueId, const Op*> makers; // ops of `forward`
+  std::unordered_map<ValueId, size_t> makers; // ops of `forward`
   std::unordered_map<ValueId, ValueId> copies;
   std::vector<Op> out;
 };
