@@ -55,6 +55,8 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   const std::vector<DimId> lead = {module[logits].dims[0],
                                    module[logits].dims[1]};
   routing.choicesPerToken = std::get<int64_t>(at(call, "top_k").data);
+  if (!canChoose(call, routing))
+    return;
   int64_t sequence = module[lead[1]].size;
   // A model that answers drops nothing: which tokens stand beside which is
   // another matter there.
@@ -94,6 +96,36 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   tensorOf(call.result) = routing.choices;
   routings.emplace(routing.choices, std::move(routing));
   module.functions[0].ops.push_back(std::move(op));
+}
+
+bool GraphBuilder::canChoose(const recipe::Call& call, const Routing& routing) {
+  int64_t experts = module[routing.experts].size;
+  int64_t groups = std::get<int64_t>(at(call, "groups").data);
+  int64_t kept = std::get<int64_t>(at(call, "top_groups").data);
+  int64_t most = 64; // groups of which a kernel keeps a list
+  auto fail = [&](const char* argument, const std::string& why) {
+    engine
+        .report(diag::Kind::InvalidValue, at(call, argument).origin.range,
+                "`" + std::string(argument) +
+                    "` = " + recipe::formatValue(at(call, argument), {}) +
+                    " of `router` " + why)
+        .label(module[routing.experts].range, sized(routing.experts));
+    return false;
+  };
+  if (groups < 1 || groups > most)
+    return fail("groups", "is not from 1 to " + std::to_string(most));
+  if (experts % groups != 0)
+    return fail("groups", "does not divide " + sized(routing.experts));
+  if (kept < 1 || kept > groups)
+    return fail("top_groups",
+                "is not from 1 to `groups` = " + std::to_string(groups));
+  if (routing.choicesPerToken < 1)
+    return fail("top_k", "is below 1");
+  int64_t choices = experts / groups * kept;
+  if (routing.choicesPerToken > choices)
+    return fail("top_k", "is more than the " + std::to_string(choices) +
+                             " experts that a token may choose from");
+  return true;
 }
 
 ValueId GraphBuilder::correction(const recipe::Call& call, DimId scores) {

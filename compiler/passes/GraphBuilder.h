@@ -105,6 +105,8 @@ private:
   /// A linear to the scores of the experts, and the routing by them.
   void buildRouter(const recipe::Call& call);
   void route(const recipe::Call& call, ValueId logits, Routing routing);
+  /// False after reporting that there are not as many experts to choose from.
+  bool canChoose(const recipe::Call& call, const Routing& routing);
   /// The bias that balances experts, a parameter that no gradient moves.
   ValueId correction(const recipe::Call& call, DimId scores);
   /// What a router tells of a training step.
