@@ -12,8 +12,8 @@
 #include "compiler/passes/GraphBuilder.h"
 #include "compiler/passes/InferDims.h"
 #include "compiler/passes/StateSpace.h"
-#include "compiler/recipe/Format.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
