@@ -432,7 +432,7 @@ prints it and `recipec explain FILE PATH` explains its values, but no plan can
 be made of it yet. Every setting and every op of the model that is in the way
 is reported at once. For
 
-    parallel { pp = 4 }
+    precision { compute = "fp8" }
 
 the help says what this version takes instead: change the value to that.)";
   case Kind::ShapeMismatch:

@@ -23,6 +23,14 @@ using ir::DimId;
 using ir::OpKind;
 using ir::ValueId;
 
+namespace {
+
+/// A thread of the backward keeps the states of a chunk, and a convolution the
+/// taps of a channel, beside the plan's buffers.
+constexpr int64_t longestChunk = 1024, longestTaps = 64;
+
+} // namespace
+
 /// One call of `mamba2`.
 class GraphBuilder::StateSpace {
 public:
@@ -33,8 +41,9 @@ public:
 
   /// False after reporting what does not fit.
   bool check() {
-    return checkOperand() && checkHeads() && checkCount("kernel") &&
-           checkCount("chunk");
+    return checkOperand() && checkHeads() &&
+           checkCount("kernel", longestTaps) &&
+           checkCount("chunk", longestChunk);
   }
 
   ValueId build();
@@ -56,7 +65,7 @@ private:
 
   bool checkOperand();
   bool checkHeads();
-  bool checkCount(const char* argument);
+  bool checkCount(const char* argument, int64_t most);
   const recipe::Dim& dimNamed(recipe::DimId id) const {
     return graph.recipe.model.dims[size_t(id)];
   }
@@ -153,13 +162,13 @@ bool GraphBuilder::StateSpace::checkHeads() {
   return false;
 }
 
-bool GraphBuilder::StateSpace::checkCount(const char* argument) {
-  if (count(argument) >= 1)
+bool GraphBuilder::StateSpace::checkCount(const char* argument, int64_t most) {
+  if (count(argument) >= 1 && count(argument) <= most)
     return true;
-  graph.engine.report(diag::Kind::InvalidValue, at(call, argument).origin.range,
-                      "`" + std::string(argument) +
-                          "` = " + std::to_string(count(argument)) +
-                          " of `mamba2` is below 1");
+  graph.engine.report(
+      diag::Kind::InvalidValue, at(call, argument).origin.range,
+      "`" + std::string(argument) + "` = " + std::to_string(count(argument)) +
+          " of `mamba2` is not from 1 to " + std::to_string(most));
   return false;
 }
 
