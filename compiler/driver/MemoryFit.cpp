@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace recipec::driver {
 namespace {
@@ -81,10 +82,15 @@ bool FitSearch::propose(const std::vector<Settings>& candidates,
 }
 
 std::vector<Settings> FitSearch::smallerMicroBatches() const {
+  const int64_t micro = recipe.integer("batch.micro");
+  std::set<int64_t, std::greater<>> divisors;
+  for (int64_t small = 1; small <= micro / small; ++small)
+    if (micro % small == 0)
+      divisors.insert({small, micro / small});
+  divisors.erase(micro);
   std::vector<Settings> candidates;
-  for (int64_t micro = recipe.integer("batch.micro") - 1; micro >= 1; --micro)
-    if (recipe.integer("batch.micro") % micro == 0)
-      candidates.push_back({setting("batch.micro", micro)});
+  for (int64_t divisor : divisors)
+    candidates.push_back({setting("batch.micro", divisor)});
   return candidates;
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/passes/Balance.h"
 #include "compiler/passes/Bucket.h"
 #include "compiler/passes/Build.h"
+#include "compiler/passes/CheckCalls.h"
 #include "compiler/passes/CheckDivisibility.h"
 #include "compiler/passes/CheckLowered.h"
 #include "compiler/passes/CheckSizes.h"
@@ -94,8 +95,10 @@ void verifySchedules(const std::vector<ir::Module>& stages) {
   }
 }
 
+/// Not all of it after an error.
 std::vector<ir::Module> lowerTraining(ir::Module program,
-                                      const recipe::Recipe& recipe) {
+                                      const recipe::Recipe& recipe,
+                                      diag::Engine& engine) {
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::differentiate(program);
@@ -107,7 +110,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   passes::accumulate(program);
   verify(program, "accumulate");
   std::vector<ir::Module> stages =
-      passes::splitStages(std::move(program), recipe);
+      passes::splitStages(std::move(program), recipe, engine);
+  if (engine.hasErrors())
+    return stages;
   verify(stages, "split stages");
   for (ir::Module& stage : stages)
     passes::addOptimizer(stage, recipe);
@@ -229,6 +234,7 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
   int unlowered = engine.errors();
   auto hasFailed = [&] { return engine.errors() > unlowered; };
   passes::checkCounts(recipe, engine);
+  passes::checkCalls(recipe, engine);
   checkRanks(recipe, engine);
   if (!isModelLowered || hasFailed())
     return std::nullopt;
@@ -262,7 +268,7 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
     lowerGeneration(program, recipe, engine);
     stages.push_back(std::move(program));
   } else {
-    stages = lowerTraining(std::move(program), recipe);
+    stages = lowerTraining(std::move(program), recipe, engine);
   }
   if (engine.hasErrors())
     return std::nullopt;

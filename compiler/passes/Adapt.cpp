@@ -47,7 +47,7 @@ public:
     std::vector<Op> before = std::move(forward.ops);
     forward.ops.clear();
     for (Op& op : before) {
-      if (isTarget(op))
+      if (isTarget(op) && takesTokens(op))
         adapt(op);
       else
         forward.ops.push_back(std::move(op));
@@ -81,6 +81,25 @@ private:
   bool isTarget(const Op& op) const {
     return isNamedLinear(op) && !isPart(op) &&
            targets.contains(lastPart(op.name));
+  }
+
+  /// Whether dropout before an adapter has tokens to drop elements of; what has
+  /// none is reported.
+  bool takesTokens(const Op& linear) {
+    const std::vector<ir::DimId>& x = module[linear.operands[0]].dims;
+    const std::vector<ir::DimId>& tokens =
+        module[module.bindings.at("tokens")].dims;
+    if (dropout == 0 || (x.size() >= tokens.size() &&
+                         std::equal(tokens.begin(), tokens.end(), x.begin())))
+      return true;
+    engine
+        .report(diag::Kind::InvalidValue,
+                recipe.at("adapter.dropout").origin.range,
+                "`dropout` drops elements of tokens, and `" + linear.name +
+                    "` takes rows of experts")
+        .note("the linear op is made here", linear.range)
+        .help("set `dropout` to 0");
+    return false;
   }
 
   bool findTargets() {

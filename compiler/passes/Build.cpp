@@ -32,8 +32,9 @@ ir::Module GraphBuilder::run() {
   header();
   dims();
   tensors.assign(size_t(recipe.model.tensorCount), ValueId::none);
+  for (std::string_view role : inputRoles())
+    names.make(std::string(role)); // no op of the model takes it
   tensorOf(recipe.model.tokens) = input("tokens");
-  names.make("tokens");
   for (const recipe::Call& call : recipe.model.calls)
     build(call);
   output();
@@ -75,7 +76,6 @@ DimId GraphBuilder::ownDim(const recipe::Dim& dim) {
 }
 
 ValueId GraphBuilder::input(std::string_view role) {
-  names.make(std::string(role)); // no op of the model takes it
   return obtainInput(module, role);
 }
 
@@ -159,6 +159,8 @@ bool hasBias(const recipe::Call& call) {
 } // namespace
 
 void GraphBuilder::build(const recipe::Call& call) {
+  if (!checkExternalName(call))
+    return;
   if (call.op == "parameter")
     return buildParameter(call);
   if (call.op == "router")
@@ -389,8 +391,8 @@ bool GraphBuilder::checkWeight(const recipe::Call& call, ValueId weight,
   engine
       .report(diag::Kind::ShapeMismatch, call.range,
               "the weight `" + module[weight].name + "` has dimensions " +
-                  listed(module[weight].dims) + ", and this `linear` takes " +
-                  listed(dims))
+                  listed(module[weight].dims) + ", and this `" + call.op +
+                  "` takes " + listed(dims))
       .note("the weight is made here", module[weight].range);
   return false;
 }
@@ -415,15 +417,7 @@ bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
     const recipe::Value& value = at(call, bound);
     if (value.isNone())
       continue;
-    bool isCap = std::string_view(bound) == "softcap";
-    if (!(isCap ? real(value) > 0 : real(value) >= 1)) {
-      engine.report(
-          diag::Kind::InvalidValue, call.range,
-          "`" + std::string(bound) + "` = " + recipe::formatValue(value, {}) +
-              " of `attention` is " + (isCap ? "not above 0" : "below 1"));
-      return false;
-    }
-    if (isCap)
+    if (std::string_view(bound) == "softcap")
       op.attributes[bound] = real(value);
     else
       op.attributes[bound] = std::get<int64_t>(value.data);

@@ -31,23 +31,67 @@ void GraphBuilder::buildRouter(const recipe::Call& call) {
   if (!operands(call, linear))
     return;
   const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
+  if (mapping.to.size() != 1) {
+    engine.report(diag::Kind::ShapeMismatch, call.range,
+                  "`router` makes a score for each expert, and its `dims` "
+                  "make " +
+                      listed(dimsOf(mapping.to)));
+    return;
+  }
   Routing routing;
   routing.experts = dimOf(mapping.to[0]);
-  const ir::Dim& experts = module[routing.experts];
-  std::vector<DimId> dims = {
-      ir::addDim(module, scoresDim, experts.size, experts.range)};
+  std::vector<DimId> dims = {routing.experts};
   for (recipe::DimId dim : mapping.from)
     dims.push_back(dimOf(dim));
-  if (linear.operands.size() == 1)
+  if (linear.operands.size() == 1) {
+    const ir::Dim experts = module[routing.experts];
+    dims[0] = ir::addDim(module, scoresDim, experts.size, experts.range);
     linear.operands.push_back(
         param(call, std::move(dims), initializer(call), decays(call, true), 1));
+  } else if (!checkWeight(call, linear.operands[1], dims)) {
+    return;
+  }
   linear.name = names.make(call.name);
   addResult(linear, linear.name);
-  if (!inferDims(module, linear, mapping.from.size(), engine))
+  if (!inferDims(module, linear, mapping.from.size(), engine) ||
+      !isOfTokens(call, linear.results[0]))
     return;
   ValueId logits = linear.results[0];
   module.functions[0].ops.push_back(std::move(linear));
   route(call, logits, std::move(routing));
+}
+
+bool GraphBuilder::isOfTokens(const recipe::Call& call, ValueId logits) {
+  const std::vector<DimId>& dims = module[logits].dims;
+  const std::vector<DimId>& tokens = module[module.bindings.at("tokens")].dims;
+  if (dims.size() == 3 &&
+      std::equal(tokens.begin(), tokens.end(), dims.begin()))
+    return true;
+  std::vector<DimId> lead(dims.begin(), dims.end() - 1);
+  engine.report(diag::Kind::ShapeMismatch, call.range,
+                "`router` chooses for each token of " + listed(tokens) +
+                    ", and not of " + listed(lead));
+  return false;
+}
+
+/// Whether a call's weight is a tensor for each expert at Hugging Face.
+static bool isByExpert(const recipe::Call& call) {
+  return call.hfName.find("{expert}") != std::string::npos;
+}
+
+bool GraphBuilder::checkExternalName(const recipe::Call& call) {
+  bool makesParameter = call.find("decay") != nullptr;
+  if (!makesParameter || !isByExpert(call) ||
+      (call.op == "expert_linear" && !std::get<bool>(at(call, "stacked").data)))
+    return true;
+  engine
+      .report(diag::Kind::InvalidValue, call.range,
+              "`" + call.hfName +
+                  "` stands for a tensor of each expert, and "
+                  "this `" +
+                  call.op + "` makes one of all")
+      .help("leave `\\{expert}` out of `hf`");
+  return false;
 }
 
 void GraphBuilder::route(const recipe::Call& call, ValueId logits,
@@ -77,7 +121,10 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   addResult(op, op.name);
   addResult(op, names.make(call.name + ".gates"));
   op.results.resize(5, ValueId::none);
+  // Every rank has all scores, those of a weight that is given, too.
   DimId scores = module[logits].dims[2];
+  if (const ir::Dim experts = module[scores]; scores == routing.experts)
+    scores = ir::addDim(module, scoresDim, experts.size, experts.range);
   if (std::get<bool>(at(call, "correction").data))
     op.operands[2] = correction(call, scores);
   if (extent.loss) {
@@ -219,7 +266,9 @@ void GraphBuilder::packRows(const recipe::Call& call, const ir::Op& dispatch) {
                                              (ranks("ep") * ranks("etp")));
   int64_t whole = module[sent[1]].size;
   double even = routing.used * double(whole);
-  double rows = bound.isNone() ? double(whole) : std::ceil(real(bound) * even);
+  double rows = bound.isNone()
+                    ? double(whole)
+                    : std::min(double(whole), std::ceil(real(bound) * even));
   // Every rank has as many.
   int64_t places = int64_t(std::ceil(rows / double(holders))) * holders;
   if (places >= whole)
@@ -320,10 +369,10 @@ bool GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
   op.operands.push_back(routing->counts);
   ir::Param& weight = module.params.back();
   weight.hfShape = std::move(hfShape);
-  if (!isStacked)
-    return true;
-  weight.hfShape.insert(weight.hfShape.begin(), module[experts].size);
-  weight.hfName = call.hfName; // a tensor of its own, not of a module
+  if (!isByExpert(call))
+    weight.hfShape.insert(weight.hfShape.begin(), module[experts].size);
+  if (isStacked)
+    weight.hfName = call.hfName; // a tensor of its own, not of a module
   return true;
 }
 

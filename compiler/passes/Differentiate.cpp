@@ -11,7 +11,8 @@
 // 4. Cotangents are summed in place where no other value shares them, or by
 //    the matrix product that makes the second.
 // 5. What the rules read of `forward` becomes `saved`; what costs little to
-//    make again (a gathered, dropped or padded copy) is made again instead.
+//    make again (a gathered, dropped or padded copy) is made again instead,
+//    where its layer reads it: another may be another stage's.
 // 6. Gradients add up in the parameters' own values. What they are partial sums
 //    over is left in their sharding; the optimizer pass completes them.
 //
@@ -27,6 +28,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <unordered_map>
 
 namespace recipec::passes {
@@ -59,8 +61,12 @@ public:
   void run() {
     addGradients();
     findActive();
-    for (size_t i = forward.ops.size(); i-- > 0;)
+    for (size_t i = forward.ops.size(); i-- > 0 && forward.ops[i].layer < 0;)
+      places[i] = std::numeric_limits<int>::max(); // behind all layers
+    for (size_t i = forward.ops.size(); i-- > 0;) {
+      place = places[i];
       differentiate(forward.ops[i]);
+    }
     balanceContributions();
     ir::obtainFunction(module, "backward").ops = std::move(backward);
   }
@@ -84,8 +90,10 @@ private:
   }
 
   void findActive() {
+    int layer = -1;
     for (size_t i = 0; i < forward.ops.size(); ++i) {
       const Op& op = forward.ops[i];
+      places.push_back(layer = std::max(layer, op.layer));
       bool reached = false;
       for (ValueId operand : op.operands) {
         if (operand == ValueId::none)
@@ -131,9 +139,11 @@ private:
   ValueId read(ValueId value) override {
     if (module[value].kind != ValueKind::temporary)
       return value;
-    const Op& maker = forward.ops[size_t(makers[size_t(value)])];
-    if (maker.kind != OpKind::AllGather && maker.kind != OpKind::Dropout &&
-        maker.kind != OpKind::Pad) {
+    const size_t number = size_t(makers[size_t(value)]);
+    const Op& maker = forward.ops[number];
+    bool isCheap = maker.kind == OpKind::AllGather ||
+                   maker.kind == OpKind::Dropout || maker.kind == OpKind::Pad;
+    if (!isCheap || places[number] != place) {
       module[value].kind = ValueKind::saved;
       return value;
     }
@@ -286,8 +296,8 @@ private:
     ValueId stats = read(nll.operands[1]), max = read(nll.operands[0]);
     ValueId dlogits = isReadByLossAlone ? read(logits) : makeCotangent(logits);
     Op& op = emit(opFor(nll, OpKind::CrossEntropyBackward,
-                        {read(logits), max, stats, sum.operands[2],
-                         nll.operands[2], nll.operands[3]},
+                        {read(logits), max, stats, read(sum.operands[2]),
+                         read(nll.operands[2]), nll.operands[3]},
                         {dlogits}));
     op.attributes = sum.attributes; // the axis of the vocabulary
     push(logits, dlogits, nll);
@@ -570,6 +580,8 @@ private:
   std::vector<int> makers;
   std::vector<int> readers;
   std::vector<ValueId> cotangents;
+  std::vector<int> places; // layers that ops of `forward` go with
+  int place = -1;          // that of the op whose turn it is
   /// By cotangent: of how many values of `forward` it still is one.
   std::unordered_map<ValueId, int> owners;
   std::unordered_map<ValueId, ValueId> copies;

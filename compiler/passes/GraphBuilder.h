@@ -87,7 +87,7 @@ private:
   void reportWider(const recipe::Call& call, DimId key, DimId value);
   /// Takes what came of those zeros off what attention made.
   void cutValues(const recipe::Call& call, const ir::Op& op);
-  /// False after reporting a bound that lets a token see nothing.
+  /// False after reporting values that are too wide.
   bool attention(const recipe::Call& call, ir::Op& op);
   void dropout(const recipe::Call& call, ir::Op& op);
   /// Gives the result of an op the dimensions that its call names, where it
@@ -104,6 +104,11 @@ private:
   static bool isRoutingPlace(OpKind kind, int place);
   /// A linear to the scores of the experts, and the routing by them.
   void buildRouter(const recipe::Call& call);
+  /// False after reporting scores of something else than tokens.
+  bool isOfTokens(const recipe::Call& call, ValueId logits);
+  /// False after reporting a name at Hugging Face with a place for the number
+  /// of an expert that is not due there, or without one that is.
+  bool checkExternalName(const recipe::Call& call);
   void route(const recipe::Call& call, ValueId logits, Routing routing);
   /// False after reporting that there are not as many experts to choose from.
   bool canChoose(const recipe::Call& call, const Routing& routing);

@@ -39,7 +39,8 @@ public:
     case ir::OpKind::Rope:
       return rope();
     case ir::OpKind::PositionScale:
-      return positionScale();
+    case ir::OpKind::Dropout:
+      return byToken();
     case ir::OpKind::Attention:
       return attention();
     case ir::OpKind::Dispatch:
@@ -57,7 +58,6 @@ public:
     case ir::OpKind::Relu2:
     case ir::OpKind::Softcap:
     case ir::OpKind::Scale:
-    case ir::OpKind::Dropout:
     case ir::OpKind::CausalConv:
       set(0, dims(0));
       return true;
@@ -272,7 +272,8 @@ private:
     return true;
   }
 
-  bool positionScale() {
+  /// What becomes of an element depends on its token, too.
+  bool byToken() {
     const Dims& x = dims(0);
     if (x.size() < 2 || !same(std::span(x).first(2), tokenDims()))
       return differ({}, x, opText() + " takes [batch, sequence, ...]");

@@ -27,6 +27,13 @@ constexpr std::array<Input, 8> inputs = {{
 
 } // namespace
 
+std::vector<std::string_view> inputRoles() {
+  std::vector<std::string_view> roles;
+  for (const Input& input : inputs)
+    roles.push_back(input.role);
+  return roles;
+}
+
 ir::ValueId obtainInput(ir::Module& module, std::string_view role) {
   auto bound = module.bindings.find(std::string(role));
   if (bound != module.bindings.end())

@@ -6,8 +6,12 @@
 #include "compiler/ir/Ir.h"
 
 #include <string_view>
+#include <vector>
 
 namespace recipec::passes {
+
+/// The names of all of them, which no other value of a module takes.
+std::vector<std::string_view> inputRoles();
 
 /// The value of an input by its role, made and bound on the first call:
 /// `tokens`, `labels`, `positions`, `segments`, `places` i32 [batch, sequence],

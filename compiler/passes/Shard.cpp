@@ -205,9 +205,12 @@ ValueId Sharder::emit(Op op, ir::Value value) {
 // ---- ops
 
 void Sharder::shard(ir::Function& function) {
-  for (const Op& op : function.ops)
+  for (const Op& op : function.ops) {
     if (isNorm(op.kind) && op.operands[1] != ValueId::none)
       module[op.operands[1]].sharding = ofNorm(op);
+    if (op.kind == OpKind::ExpertLinear)
+      module[op.operands[1]].sharding = ofExperts(op);
+  }
   std::vector<Op> ops = std::move(function.ops);
   out.clear();
   out.reserve(ops.size() + ops.size() / 2);

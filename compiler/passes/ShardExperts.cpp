@@ -11,10 +11,13 @@
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Sharder.h"
 
+#include <algorithm>
+
 namespace recipec::passes {
 
 using ir::AxisSet;
 using ir::Op;
+using ir::Sharding;
 using ir::ValueId;
 
 bool Sharder::isPlaces(ir::DimId dim) const {
@@ -76,12 +79,31 @@ void Sharder::unpackRows(Op& op) {
   set(op.results[0], std::move(rows), sums);
 }
 
+Sharding Sharder::ofExperts(const Op& op) const {
+  AxisSet within = ir::axesOf(module, "ep") | ir::axesOf(module, "etp");
+  Sharding sharding = shardingOf(op.operands[1]);
+  for (AxisSet& split : sharding.dims)
+    split = split & within;
+  return sharding;
+}
+
 void Sharder::expertLinear(Op& op) {
+  const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
   std::vector<AxisSet> x = layoutOf(op.operands[0]);
-  require(op, 0, x);
+  size_t from = x.size() - 2, to = weight.size() - 1 - from;
+  bool isStacked = std::get<bool>(op.attributes.at("stacked"));
+  auto part = [&](size_t first, size_t count) {
+    auto begin = weight.begin() + 1 + long(first);
+    return std::vector<AxisSet>(begin, begin + long(count));
+  };
+  std::vector<AxisSet> inner = part(isStacked ? 0 : to, from);
+  std::vector<AxisSet> outer = part(isStacked ? from : 0, to);
+  std::vector<AxisSet> y = {x[0], x[1]};
+  y.insert(y.end(), outer.begin(), outer.end());
+  std::copy(inner.begin(), inner.end(), x.begin() + 2);
+  require(op, 0, std::move(x));
   require(op, 2, layoutOf(op.operands[2]));
-  set(op.results[0], layoutOf(op.results[0]),
-      splitOf({x.begin() + 2, x.end()}));
+  set(op.results[0], std::move(y), splitOf(inner));
 }
 
 void Sharder::combine(Op& op) {

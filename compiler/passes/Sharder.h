@@ -86,6 +86,9 @@ private:
   void shareLosses(ir::Function& function);
   /// That of a norm's weight, which has the last dimensions of its operand.
   Sharding ofNorm(const Op& op) const;
+  /// Ranks share out the weights of experts by `ep` and `etp` alone, whatever
+  /// else splits their dimensions in other layers.
+  Sharding ofExperts(const Op& op) const;
   void set(ValueId result, std::vector<AxisSet> dims, AxisSet partial = {});
   void require(Op& op, size_t operand, std::vector<AxisSet> dims,
                AxisSet partial = {});

@@ -72,8 +72,10 @@ private:
 
 class Splitter {
 public:
-  Splitter(const ir::Module& whole, const recipe::Recipe& recipe)
-      : whole(whole), chunkMap(layersOfChunks(recipe)),
+  Splitter(const ir::Module& whole, const recipe::Recipe& recipe,
+           diag::Engine& engine)
+      : whole(whole), recipe(recipe), engine(engine),
+        chunkMap(layersOfChunks(recipe)),
         chunks(int(layersOfChunks(recipe).size())),
         pipeline(ir::findAxis(whole, "pp")), stageCount(whole[pipeline].size),
         stages(size_t(stageCount)), ofStage(size_t(stageCount)),
@@ -87,6 +89,7 @@ public:
     split("evaluate", false);
     for (int stage = 0; stage < stageCount; ++stage)
       finish(stage);
+    reportIdle();
     shareParams();
     return std::move(stages);
   }
@@ -209,8 +212,8 @@ private:
 
   ValueId receive(ValueId value, int chunk) {
     int from = lastChunk.at(value);
-    assert(stageOf(from) != stageOf(chunk) &&
-           "chunks of a stage are not neighbours");
+    if (stageOf(from) == stageOf(chunk))
+      reportStay(value, from, chunk);
     ir::Module& sender = moduleOf(from);
     ValueId sent = copies[size_t(from)].at(value);
     sender[sent].kind = sender[sent].kind == ValueKind::received
@@ -226,6 +229,24 @@ private:
         {Transfer::Kind::receive, copy, stageOf(from), channels, name(chunk)});
     ++channels;
     return copies[size_t(chunk)][value] = copy;
+  }
+
+  /// A stage has slots for what it sends and receives, and none for what one of
+  /// its chunks leaves for another.
+  void reportStay(ValueId value, int from, int chunk) {
+    if (engine.hasErrors())
+      return; // others have the same cause
+    int first = std::min(from, chunk), second = std::max(from, chunk);
+    engine
+        .report(diag::Kind::NotLowered, recipe.at("parallel.vp").origin.range,
+                "this version does not lower `vp` = " +
+                    std::to_string(chunks / stageCount) +
+                    " with a model whose chunk " + std::to_string(second) +
+                    " reads what chunk " + std::to_string(first) +
+                    " of the same stage makes")
+        .note("that is made here", whole[value].range)
+        .help("set `vp` to 1, or let a layer read what the one before it makes "
+              "alone");
   }
 
   /// A stage's own copy of what lives between functions.
@@ -288,6 +309,10 @@ private:
     bool isUsed = false;
     for (const Stage& each : ofStage)
       isUsed = isUsed || each.values.contains(param.value);
+    bool isTrained =
+        param.gradient != ValueId::none && own.values.contains(param.gradient);
+    if (isTrained && !own.values.contains(param.value))
+      reportAside(param);
     if (!own.values.contains(param.value) && (isUsed || stage > 0))
       return;
     ir::Param copy = param;
@@ -296,6 +321,37 @@ private:
       copy.gradient = ownedBy(param.gradient, stage);
     own.params.emplace(id, ParamId(stages[size_t(stage)].params.size()));
     stages[size_t(stage)].params.push_back(std::move(copy));
+  }
+
+  /// A stage has something to do.
+  void reportIdle() {
+    auto computes = [](const ir::Function& function) {
+      return function.name.starts_with("forward") && !function.ops.empty();
+    };
+    for (int stage = 0; stage < stageCount && !engine.hasErrors(); ++stage) {
+      const std::vector<ir::Function>& all = stages[size_t(stage)].functions;
+      if (std::any_of(all.begin(), all.end(), computes))
+        continue;
+      engine
+          .report(diag::Kind::InvalidValue,
+                  recipe.at("parallel.pp").origin.range,
+                  "stage " + std::to_string(stage) + " of `pp` = " +
+                      std::to_string(stageCount) + " has nothing to compute")
+          .help("lower `pp`, or let `parallel.layers` give the stage a layer");
+    }
+  }
+
+  /// Only layers tell the stages of a backward pass apart.
+  void reportAside(const ir::Param& param) {
+    if (!engine.hasErrors())
+      engine
+          .report(diag::Kind::NotLowered, recipe.at("parallel.pp").origin.range,
+                  "this version does not lower `pp` = " +
+                      std::to_string(stageCount) +
+                      " with a model that returns nothing that its layers make")
+          .note("the parameter `" + param.name + "` is trained beside them",
+                whole[param.value].range)
+          .help("set `pp` to 1, or let `forward` return what layers make");
   }
 
   void shareParams() {
@@ -313,6 +369,8 @@ private:
   }
 
   const ir::Module& whole;
+  const recipe::Recipe& recipe;
+  diag::Engine& engine;
   ChunkMap chunkMap;
   int chunks; // of the model
   ir::AxisId pipeline;
@@ -346,12 +404,13 @@ std::vector<int64_t> layersOfChunks(const recipe::Recipe& recipe) {
 }
 
 std::vector<ir::Module> splitStages(ir::Module whole,
-                                    const recipe::Recipe& recipe) {
+                                    const recipe::Recipe& recipe,
+                                    diag::Engine& engine) {
   std::vector<ir::Module> stages;
   if (recipe.integer("parallel.pp") == 1)
     stages.push_back(std::move(whole));
   else
-    stages = Splitter(whole, recipe).run();
+    stages = Splitter(whole, recipe, engine).run();
   return stages;
 }
 

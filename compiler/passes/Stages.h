@@ -3,6 +3,7 @@
 #ifndef RECIPEC_PASSES_STAGES_H
 #define RECIPEC_PASSES_STAGES_H
 
+#include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
@@ -24,9 +25,12 @@ std::vector<int64_t> layersOfChunks(const recipe::Recipe& recipe);
 /// one the last. Each has the functions `forward`, `backward` and `evaluate` of
 /// each of its chunks, the parameters and gradients that they use, and a
 /// transfer for every value that another stage makes or reads. The loss is a
-/// partial sum over `pp`. One stage gets the Program as it is.
+/// partial sum over `pp`. One stage gets the Program as it is. Reports a value
+/// that goes from one chunk of a stage to another of it, of which there are
+/// none where each layer reads what the one before it makes.
 std::vector<ir::Module> splitStages(ir::Module whole,
-                                    const recipe::Recipe& recipe);
+                                    const recipe::Recipe& recipe,
+                                    diag::Engine& engine);
 
 } // namespace recipec::passes
 
