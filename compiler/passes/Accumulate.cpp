@@ -4,7 +4,8 @@
 //    functions, and note the op that wrote it last in this function.
 // 2. At an add of a and b, where b is a linear's, a is made before it, and each
 //    is written and read once: the op that makes a makes the sum's buffer, the
-//    linear adds to it, the add goes.
+//    linear adds to it, the add goes. A sum of which that is so has two ops
+//    that write it, and a further add of it stays.
 
 #include "compiler/passes/Accumulate.h"
 
@@ -71,6 +72,7 @@ private:
           result = add.results[0];
       linear.results[0] = add.results[0];
       linear.attributes["accumulate"] = true;
+      uses[size_t(add.results[0])] += 2; // by the linear, beside its maker
       return true;
     }
     return false;
