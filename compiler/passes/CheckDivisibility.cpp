@@ -11,7 +11,9 @@
 #include "compiler/passes/StateSpace.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace recipec::passes {
 
@@ -40,6 +42,8 @@ public:
       checkExchange();
     if (!engine.hasErrors() && layout.residual.empty())
       checkDispatch();
+    if (!engine.hasErrors() && size("etp") > 1)
+      checkExperts();
   }
 
 private:
@@ -175,6 +179,32 @@ private:
         .label(graph[sequence].range, sized(sequence) + " is given here")
         .note("each rank sends its own part of a sequence to the experts")
         .help("make `data.sequence` a multiple of " + std::to_string(parts));
+  }
+
+  /// Ranks of `etp` have parts of each expert: of one of its weights at least.
+  void checkExperts() {
+    std::vector<DimId> split = splitBy("etp", layout.dims);
+    std::map<int, const ir::Op*> whole; // the first of a layer's experts
+    std::set<int> shared;               // layers that `etp` splits
+    for (const ir::Op& op : graph.functions[0].ops) {
+      if (op.kind != ir::OpKind::ExpertLinear)
+        continue;
+      whole.emplace(op.layer, &op);
+      for (DimId dim : graph[op.operands[1]].dims)
+        if (std::find(split.begin(), split.end(), dim) != split.end())
+          shared.insert(op.layer);
+    }
+    for (const auto& [layer, op] : whole) {
+      if (shared.contains(layer))
+        continue;
+      engine
+          .report(diag::Kind::InvalidValue, range("etp"),
+                  sized("etp") + " splits no dimension of the experts' `" +
+                      graph[op->operands[1]].name + "`")
+          .note("the weight is made here", op->range)
+          .help("call a dimension of it `expert_ffn`, or set `etp` to 1");
+      return;
+    }
   }
 
   /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes.
