@@ -126,19 +126,20 @@ void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine) {
   checkLayers(recipe, engine);
   if (checkRun(recipe, engine))
     checkSequences(recipe, engine);
-  constexpr int64_t most = 1'000'000;
+  constexpr int64_t mostRanks = 1'000'000;
   int64_t ranks = recipe.integer("cluster.ranks");
-  if (ranks > most)
+  if (ranks > mostRanks)
     engine.report(diag::Kind::InvalidValue,
                   recipe.at("cluster.ranks").origin.range,
-                  "a plan has at most " + std::to_string(most) +
+                  "a plan has at most " + std::to_string(mostRanks) +
                       " ranks, not " + std::to_string(ranks));
+  constexpr int64_t mostSteps = 100'000; // a plan lists them
   int64_t steps = recipe.integer("batch.accumulation");
-  if (steps > most)
+  if (steps > mostSteps)
     engine
         .report(diag::Kind::InvalidValue,
                 recipe.at("batch.global").origin.range,
-                "a step has at most " + std::to_string(most) +
+                "a step has at most " + std::to_string(mostSteps) +
                     " micro-batches on a rank, and `batch.accumulation` is " +
                     std::to_string(steps))
         .help("lower `batch.global`, or raise `batch.micro`");
