@@ -60,8 +60,11 @@ private:
         .ops.push_back(made(OpKind::Zero, program[value].name, {}, {value}));
   }
 
+  // Names are taken by value: those of the program's values move when it gets
+  // one more.
+
   /// The sum over all ranks that have a part of it.
-  ValueId complete(const std::string& name, ValueId part) {
+  ValueId complete(std::string name, ValueId part) {
     ir::AxisSet group = program[part].sharding.partial;
     if (ir::groupName(program, group).empty())
       return part;
@@ -76,11 +79,11 @@ private:
     return result;
   }
 
-  Op made(OpKind kind, const std::string& name, std::vector<ValueId> operands,
+  Op made(OpKind kind, std::string name, std::vector<ValueId> operands,
           std::vector<ValueId> results) const {
     Op op{};
     op.kind = kind;
-    op.name = name;
+    op.name = std::move(name);
     op.operands = std::move(operands);
     op.results = std::move(results);
     op.range = program[op.results[0]].range;
