@@ -60,7 +60,7 @@ function(recipec_cuda_library folder)
   target_compile_options(
     ${target}
     PRIVATE
-      "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-Wall,-Wextra,-Werror=return-type>"
+      "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-Wall,-Wextra,-Werror=return-type,-Wno-unknown-pragmas>"
   )
   target_link_libraries(${target} PUBLIC ${links} CUDA::cudart_static)
 endfunction()

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cassert>
 #include <string>
+#include <type_traits>
 
 namespace reciperun::kernels {
 
@@ -21,29 +22,38 @@ inline constexpr int64_t ceilDivide(int64_t count, int64_t by) {
   return (count + by - 1) / by;
 }
 
+inline bool isDeviceType(plan::DType type) {
+  return type == plan::DType::f32 || type == plan::DType::bf16;
+}
+
+/// What is said of an operand of another type.
+inline Status noDeviceType(const device::CudaKernelArgs& args) {
+  return Status::error(std::string("`") + plan::opName(args.op.kind) +
+                       "` computes in f32 and bf16 on GPUs, and an operand is "
+                       "of another type");
+}
+
+/// Calls body(DeviceType<T>()) for a type that has been checked.
+template <class Body> auto withStoredType(plan::DType type, Body&& body) {
+  assert(isDeviceType(type) && "the plan's types have been checked");
+  if (type == plan::DType::bf16)
+    return body(DeviceType<bfloat16>());
+  return body(DeviceType<float>());
+}
+
 /// Calls body(DeviceType<T>()), which launches kernels, for the type `type`;
-/// tells of the launches.
+/// tells of the launches, or what `body` tells.
 template <class Body>
 Status withDeviceType(const device::CudaKernelArgs& args, plan::DType type,
                       Body&& body) {
-  if (type == plan::DType::f32)
-    body(DeviceType<float>());
-  else if (type == plan::DType::bf16)
-    body(DeviceType<bfloat16>());
-  else
-    return Status::error(std::string("`") + plan::opName(args.op.kind) +
-                         "` computes in f32 and bf16 on GPUs, and its operand "
-                         "is of another type");
-  return device::launchStatus();
-}
-
-/// The same for a type that numbers are stored in, once that has been checked.
-template <class Body> void withStoredType(plan::DType type, Body&& body) {
-  assert((type == plan::DType::f32 || type == plan::DType::bf16) &&
-         "the plan's types have been checked");
-  if (type == plan::DType::bf16)
-    return body(DeviceType<bfloat16>());
-  body(DeviceType<float>());
+  if (!isDeviceType(type))
+    return noDeviceType(args);
+  if constexpr (std::is_void_v<decltype(body(DeviceType<float>()))>) {
+    withStoredType(type, body);
+    return device::launchStatus();
+  } else {
+    return withStoredType(type, body);
+  }
 }
 
 } // namespace reciperun::kernels
