@@ -55,11 +55,10 @@ std::string meshText(const plan::Mesh& mesh) {
 
 } // namespace
 
-Training::Training(const plan::Plan& plan, comm::Communicator& communicator,
-                   int threads, Options options)
-    : plan(plan), communicator(communicator), context(threads),
-      options(std::move(options)), spikes(plan.train),
-      clock(plan, this->communicator) {
+Training::Training(const plan::Plan& plan, Rank& rank, Options options)
+    : plan(plan), device(*rank.device), threads(rank.threads),
+      communicator(*rank.communicator, device), options(std::move(options)),
+      spikes(plan.train), clock(plan, device, communicator) {
   if (!plan.train.logNorms.empty())
     norms.emplace(plan, communicator.rank(), plan.train.logNorms);
 }
@@ -170,18 +169,18 @@ Expected<data::Loader> Training::openLoader(data::DataSet set,
 
 Status Training::takeMemory() {
   Expected<memory::Arena> taken =
-      memory::Arena::allocate(plan.memory.arena, plan.memory.offloaded);
+      device.allocate(plan.memory.arena, plan.memory.offloaded);
   if (!taken)
     return taken.status();
   arena = std::move(*taken);
   Expected<exec::Executor> made =
-      exec::Executor::make(plan, arena, communicator, context);
+      exec::Executor::make(plan, arena, communicator, device);
   if (!made)
     return made.status();
   executor.emplace(std::move(*made));
   if (!plan.checkpoint.saves())
     return Status::ok();
-  saving.emplace(plan, communicator, arena);
+  saving.emplace(plan, communicator, device, arena);
   return saving->open(*checkpoints);
 }
 
@@ -189,16 +188,16 @@ Status Training::takeMemory() {
 /// loaded keeps.
 Status Training::fillState() {
   int rank = communicator.rank();
-  exec::initializeParameters(plan, *executor, rank, context.threads());
+  RECIPERUN_TRY(exec::initializeParameters(plan, *executor, rank, threads));
   if (!start.source && !plan.exchange.weights.empty()) {
-    checkpoint::ArenaParameters access(plan, rank, arena.base());
+    checkpoint::ArenaParameters access(plan, rank, arena.base(), device);
     RECIPERUN_TRY(
         checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights, access));
   }
-  exec::fillMasters(plan, *executor);
+  RECIPERUN_TRY(exec::fillMasters(plan, *executor, rank));
   if (!start.source)
     return Status::ok();
-  checkpoint::ArenaBuffers buffers(plan, rank, arena);
+  checkpoint::ArenaBuffers buffers(plan, rank, arena, device);
   return checkpoint::loadState(plan, rank, *start.source, start.take, buffers);
 }
 
@@ -218,8 +217,7 @@ std::string Training::weightsText() const {
 void Training::announce() {
   progress.emplace(options.style, trainData->steps(), start.step, plan.train);
   progress->line(plan.name + ": " + plan.task + " on " + meshText(plan.mesh) +
-                 " on " + plan.device + ", " +
-                 std::to_string(context.threads()) + " threads a rank");
+                 " on " + plan.device + ", " + device.name() + " a rank");
   int64_t parameters = 0, trainable = 0;
   for (const plan::Parameter& parameter : plan.parameters) {
     int64_t count = plan::elementCount(parameter.globalShape);

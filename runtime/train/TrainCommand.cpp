@@ -91,10 +91,10 @@ Status stoppedBy(const Outcome& outcome) {
 
 int train(comm::MpiSession& session, const plan::Plan& plan,
           const Options& options) {
-  Expected<Rank> rank = joinRanks(session, plan.mesh);
+  Expected<Rank> rank = joinRanks(session, plan);
   if (!rank)
     return failTogether(session, rank.status());
-  Training training(plan, *rank->communicator, rank->threads, options);
+  Training training(plan, *rank, options);
   if (Status status = training.prepare(); !status)
     return failTogether(session, status);
   Expected<Outcome> outcome = training.run();

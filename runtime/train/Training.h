@@ -17,13 +17,14 @@
 #include "runtime/comm/TimedCommunicator.h"
 #include "runtime/data/Loader.h"
 #include "runtime/data/Tokenizer.h"
-#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/NonFinite.h"
 #include "runtime/train/Phases.h"
+#include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/Saving.h"
 #include "runtime/train/SpikeWatch.h"
@@ -57,8 +58,7 @@ struct Outcome {
 class Training {
 public:
   /// All arguments outlive the object.
-  Training(const plan::Plan& plan, comm::Communicator& communicator,
-           int threads, Options options);
+  Training(const plan::Plan& plan, Rank& rank, Options options);
 
   /// Makes the folder of the run, takes the memory, reads data and weights.
   /// Fails on all ranks with one message.
@@ -113,14 +113,19 @@ private:
   std::string spikeText(const StepRecord& record) const;
   Status giveUp(const std::string& complaint);
   Status shareState();
+  Expected<StepRecord> readOutputs();
+  Expected<double> readOutput(int buffer, int64_t index = 0);
+  Expected<std::optional<double>> shareOf(int buffer);
+  int64_t takenBytes() const;
   Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
   bool isRoot() const { return communicator.rank() == 0; }
 
   const plan::Plan& plan;
+  device::Device& device;
+  int threads; // of the host
   comm::TimedCommunicator communicator;
-  device::CpuContext context;
   Options options;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
