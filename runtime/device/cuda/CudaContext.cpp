@@ -30,6 +30,8 @@ Status CudaContext::open(int device) {
                      cudaStreamNonBlocking);
   RECIPERUN_TRY(hostCopies.open());
   RECIPERUN_CUDA_TRY(cudaMalloc, &scratchData, size_t(cudaScratchBytes));
+  matrixProducts.setPlace(
+      {compute, scratchData, size_t(cudaScratchBytes), described.name});
   return Status::ok();
 }
 

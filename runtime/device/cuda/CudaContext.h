@@ -1,6 +1,6 @@
 // What a GPU rank keeps between kernels: its device, the stream that the plan's
-// ops are enqueued on, the streams of copies to and from the host, and a
-// scratch buffer.
+// ops are enqueued on, the streams of copies to and from the host, a scratch
+// buffer, and what the libraries of matrix products and of attention know.
 //
 // Kernels follow one another on one stream, so that one scratch serves all of
 // them. It is outside the arena and counted in the plan's `library` bytes.
@@ -8,7 +8,9 @@
 #ifndef RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
 #define RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
 
+#include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/device/cuda/CudaCopies.h"
+#include "runtime/device/cuda/MatrixProducts.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
@@ -19,8 +21,9 @@
 
 namespace reciperun::device {
 
-/// Bytes of the scratch: sums of the pieces that reductions are cut into.
-inline constexpr int64_t cudaScratchBytes = int64_t(16) << 20;
+/// Bytes of the scratch: sums of the pieces that reductions are cut into, and
+/// the workspace of cuBLASLt, which suggests 32 MiB for Hopper.
+inline constexpr int64_t cudaScratchBytes = int64_t(32) << 20;
 
 class CudaContext {
 public:
@@ -39,6 +42,8 @@ public:
   /// Where kernels are enqueued; they run in that order.
   cudaStream_t stream() const { return compute; }
   CudaCopies& copies() { return hostCopies; }
+  MatrixProducts& products() { return matrixProducts; }
+  AttentionPlans& attentionPlans() { return attentions; }
 
   /// How many elements of T the scratch holds.
   template <class T> static constexpr int64_t scratchCapacity() {
@@ -60,6 +65,8 @@ private:
   cudaStream_t compute = nullptr;
   CudaCopies hostCopies;
   void* scratchData = nullptr;
+  MatrixProducts matrixProducts;
+  AttentionPlans attentions;
 };
 
 } // namespace reciperun::device

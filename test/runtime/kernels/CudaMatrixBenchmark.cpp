@@ -1,0 +1,246 @@
+// How fast matrix products and attention are on this GPU, in TFLOP/s: the
+// products of an 8B model at 8192 tokens, with the algorithm that cuBLASLt
+// suggests first and with the one that was fastest; attention by our kernels
+// and by cuDNN. Not a test; run it by hand. A product counts 2 m n k, attention
+// the products of the causal half: 2 forward, 5 backward.
+
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/LinearProducts.h"
+#include "test/runtime/kernels/CudaMatrixCalls.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <unistd.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+/// A tensor of the device, of normal numbers.
+class Filled {
+public:
+  Filled(DType type, std::vector<int64_t> dims)
+      : shape(std::move(dims)), type(type),
+        bytes(plan::elementCount(shape) * plan::byteSize(type)) {
+    fill();
+  }
+  static Filled integers(std::vector<int64_t> dims,
+                         const std::vector<int32_t>& values) {
+    Filled made(DType::i32, std::move(dims));
+    cudaMemcpy(made.bytes.data(), values.data(), values.size() * 4,
+               cudaMemcpyHostToDevice);
+    return made;
+  }
+  device::Tensor view() const { return {bytes.data(), type, shape}; }
+
+private:
+  void fill() {
+    constexpr int64_t count = 1 << 20;
+    std::mt19937 generator(1);
+    std::normal_distribution<float> normal;
+    std::vector<char> host(size_t(count * plan::byteSize(type)));
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = normal(generator);
+      if (type == DType::bf16)
+        reinterpret_cast<device::bf16*>(host.data())[i] = device::bf16(value);
+      else
+        reinterpret_cast<float*>(host.data())[i] = value;
+    }
+    const int64_t all = view().bytes();
+    for (int64_t done = 0; done < all; done += int64_t(host.size()))
+      cudaMemcpy(static_cast<char*>(bytes.data()) + done, host.data(),
+                 size_t(std::min(int64_t(host.size()), all - done)),
+                 cudaMemcpyHostToDevice);
+  }
+
+  std::vector<int64_t> shape;
+  DType type;
+  DeviceBytes bytes;
+};
+
+class Bench {
+public:
+  explicit Bench(device::CudaContext& gpu) : gpu(gpu) {
+    cudaEventCreate(&begin);
+    cudaEventCreate(&end);
+  }
+
+  /// The mean of several runs, in ms; 0 after a message.
+  double time(OpKind kind, const std::vector<device::Tensor>& in,
+              const std::vector<device::Tensor>& out,
+              const Attributes& attributes = {}, device::Tensor workspace = {},
+              int runs = 20) {
+    plan::Op op;
+    op.kind = kind;
+    op.name = plan::opName(kind);
+    op.attributes = attributes;
+    const device::CudaKernelArgs args{op, in, out, workspace, mesh, 0, gpu};
+    auto once = [&] {
+      const Status status = findCudaKernel(kind)(args);
+      if (!status)
+        std::printf("%s: %s\n", op.name.c_str(), status.message().c_str());
+      return status.isOk();
+    };
+    if (isPreparing) {
+      const Status status = prepareProduct(args);
+      if (!status)
+        std::printf("%s\n", status.message().c_str());
+    }
+    for (int i = 0; i < 3; ++i)
+      if (!once())
+        return 0;
+    cudaEventRecord(begin, gpu.stream());
+    for (int i = 0; i < runs; ++i)
+      once();
+    cudaEventRecord(end, gpu.stream());
+    cudaEventSynchronize(end);
+    float time = 0;
+    cudaEventElapsedTime(&time, begin, end);
+    if (const cudaError_t code = cudaGetLastError(); code != cudaSuccess)
+      std::printf("%s: %s\n", op.name.c_str(), cudaGetErrorString(code));
+    return time / runs;
+  }
+
+  void products(int64_t n, int64_t k) {
+    constexpr int64_t m = 8192;
+    const Filled x(DType::bf16, {m, k}), w(DType::bf16, {n, k}),
+        y(DType::bf16, {m, n}), dw(DType::f32, {n, k});
+    const double flops = 2.0 * double(m) * double(n) * double(k);
+    std::printf("N %6lld K %6lld", (long long)(n), (long long)(k));
+    for (bool chosen : {false, true}) {
+      isPreparing = chosen;
+      const double forward =
+          time(OpKind::Linear, {x.view(), w.view()}, {y.view()});
+      const double dgrad =
+          time(OpKind::LinearDgrad, {y.view(), w.view()}, {x.view()});
+      const double wgrad =
+          time(OpKind::LinearWgrad, {x.view(), y.view()}, {dw.view()});
+      std::printf("   %s %6.1f dgrad %6.1f wgrad %6.1f",
+                  chosen ? "chosen" : "first", flops / forward * 1e-9,
+                  flops / dgrad * 1e-9, flops / wgrad * 1e-9);
+    }
+    isPreparing = false;
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+
+  void experts(int64_t experts, int64_t height, int64_t n, int64_t k) {
+    const Filled x(DType::bf16, {1, height, k}),
+        w(DType::bf16, {experts, n, k}), y(DType::bf16, {1, height, n}),
+        dw(DType::f32, {experts, n, k});
+    const Filled counts = Filled::integers(
+        {1, 1, experts},
+        std::vector<int32_t>(size_t(experts), int32_t(height / experts)));
+    const double flops = 2.0 * double(height) * double(n) * double(k);
+    const device::Tensor c = counts.view();
+    std::printf(
+        "%lld experts, %lld rows, N %lld K %lld: %6.1f dgrad %6.1f wgrad "
+        "%6.1f\n",
+        (long long)(experts), (long long)(height), (long long)(n),
+        (long long)(k),
+        flops * 1e-9 /
+            time(OpKind::ExpertLinear, {x.view(), w.view(), c}, {y.view()}),
+        flops * 1e-9 /
+            time(OpKind::ExpertLinearDgrad, {y.view(), w.view(), c},
+                 {x.view()}),
+        flops * 1e-9 /
+            time(OpKind::ExpertLinearWgrad, {x.view(), y.view(), c},
+                 {dw.view()}));
+    std::fflush(stdout);
+  }
+
+  void attention(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d) {
+    const Filled q(DType::bf16, {b, s, h, d}), k(DType::bf16, {b, s, hk, d}),
+        v(DType::bf16, {b, s, hk, d}), out(DType::bf16, {b, s, h, d}),
+        dout(DType::bf16, {b, s, h, d}), dq(DType::bf16, {b, s, h, d}),
+        dk(DType::bf16, {b, s, hk, d}), dv(DType::bf16, {b, s, hk, d}),
+        lse(DType::f32, {b, h, s});
+    std::vector<int32_t> numbers;
+    for (int64_t i = 0; i < b * s; ++i)
+      numbers.push_back(int32_t(i % s));
+    const Filled places = Filled::integers({b, s}, numbers);
+    const Filled segments =
+        Filled::integers({b, s}, std::vector<int32_t>(size_t(b * s), 0));
+    const std::vector<device::Tensor> tokens = {segments.view(), places.view(),
+                                                segments.view(), places.view()};
+    std::vector<device::Tensor> forward = {q.view(), k.view(), v.view()};
+    std::vector<device::Tensor> backward = {
+        dout.view(), out.view(), q.view(), k.view(), v.view(), lse.view()};
+    forward.insert(forward.end(), tokens.begin(), tokens.end());
+    backward.insert(backward.end(), tokens.begin(), tokens.end());
+    const double flops =
+        2.0 * double(b) * double(h) * double(s) * double(s) * double(d);
+    auto both = [&](const char* name, const Attributes& attributes,
+                    int64_t bytes) {
+      const Filled room(DType::f32, {bytes / 4 + 64});
+      const double ahead = time(OpKind::Attention, forward,
+                                {out.view(), lse.view()}, attributes);
+      const double back =
+          time(OpKind::AttentionBackward, backward,
+               {dq.view(), dk.view(), dv.view()}, attributes, room.view());
+      std::printf("B%lld S%lld H%lld/%lld D%lld %-16s forward %7.3f ms %6.1f, "
+                  "backward %7.3f ms %6.1f, workspace %.1f MiB\n",
+                  (long long)(b), (long long)(s), (long long)(h),
+                  (long long)(hk), (long long)(d), name, ahead,
+                  flops / ahead * 1e-9, back, 2.5 * flops / back * 1e-9,
+                  double(bytes) / (1 << 20));
+      std::fflush(stdout);
+    };
+    both("ours", {}, 2 * b * s * hk * d * 4);
+    if (d > 128)
+      return; // none of cuDNN's, see AttentionLibrary.h
+    for (bool isDeterministic : {false, true}) {
+      device::AttentionPlans& plans = gpu.attentionPlans();
+      const int64_t bytes =
+          plans.backwardBytes({b, s, h, hk, d, float(1 / std::sqrt(double(d))),
+                               true, isDeterministic});
+      if (bytes < 0) {
+        std::printf("no cuDNN: %s\n", plans.notice().c_str());
+        continue;
+      }
+      both(isDeterministic ? "cuDNN in order" : "cuDNN",
+           {{"documents", false}, {"deterministic", isDeterministic}}, bytes);
+    }
+  }
+
+private:
+  device::CudaContext& gpu;
+  const plan::Mesh mesh;
+  cudaEvent_t begin = nullptr, end = nullptr;
+  bool isPreparing = false;
+};
+
+} // namespace
+} // namespace reciperun::kernels
+
+int main() {
+  using namespace reciperun;
+  std::string cause;
+  device::CudaContext* gpu = kernels::testGpu(&cause);
+  if (!gpu) {
+    std::printf("%s\n", cause.c_str());
+    return 1;
+  }
+  gpu->products().setFile({});
+  kernels::Bench bench(*gpu);
+  std::printf("%s, TFLOP/s, M 8192, bf16\n", gpu->properties().name);
+  bench.attention(1, 8192, 32, 8, 128);
+  for (auto [n, k] : {std::pair<int64_t, int64_t>{4096, 4096},
+                      {6144, 4096},
+                      {28672, 4096},
+                      {4096, 14336},
+                      {128256, 4096},
+                      {8192, 8192},
+                      {2048, 2048},
+                      {16384, 2048}})
+    bench.products(n, k);
+  bench.experts(8, 16384, 4096, 2048);
+  bench.experts(64, 32768, 1408, 2048);
+  bench.attention(4, 4096, 32, 8, 64);
+  bench.attention(1, 4096, 16, 16, 256);
+  return 0;
+}
