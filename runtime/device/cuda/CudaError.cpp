@@ -19,8 +19,8 @@ const char* wayOut(cudaError_t code) {
   case cudaErrorInsufficientDriver:
   case cudaErrorSystemDriverMismatch:
   case cudaErrorCompatNotSupportedOnDevice:
-    return "the driver is too old for this program: `nvidia-smi` shows which "
-           "CUDA version it is for";
+    return "there is no driver, or one that is too old for this program: "
+           "`nvidia-smi` shows which version of CUDA it is for";
   case cudaErrorSystemNotReady:
     return "the driver is not ready: on hosts with NVSwitch "
            "`nvidia-fabricmanager` must run";
