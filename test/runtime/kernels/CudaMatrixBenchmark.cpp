@@ -217,6 +217,14 @@ private:
 } // namespace
 } // namespace reciperun::kernels
 
+/// What the context and the libraries hold of the device between the stages.
+static void tellMemory(const char* when) {
+  size_t free = 0, all = 0;
+  cudaMemGetInfo(&free, &all);
+  std::printf("%s: %.1f MiB of the device are in use\n", when,
+              double(all - free) / (1 << 20));
+}
+
 int main() {
   using namespace reciperun;
   std::string cause;
@@ -228,7 +236,9 @@ int main() {
   gpu->products().setFile({});
   kernels::Bench bench(*gpu);
   std::printf("%s, TFLOP/s, M 8192, bf16\n", gpu->properties().name);
+  tellMemory("context and scratch");
   bench.attention(1, 8192, 32, 8, 128);
+  tellMemory("with cuDNN");
   for (auto [n, k] : {std::pair<int64_t, int64_t>{4096, 4096},
                       {6144, 4096},
                       {28672, 4096},
@@ -238,6 +248,7 @@ int main() {
                       {2048, 2048},
                       {16384, 2048}})
     bench.products(n, k);
+  tellMemory("with cuBLASLt");
   bench.experts(8, 16384, 4096, 2048);
   bench.experts(64, 32768, 1408, 2048);
   bench.attention(4, 4096, 32, 8, 64);

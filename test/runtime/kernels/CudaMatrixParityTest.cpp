@@ -6,9 +6,9 @@
 //   f32   1e-5   sums of some hundred terms, rounded at 6e-8, and exponentials
 //                of scores of size 10
 //   bf16  2^-8   a product is summed in f32 and rounded once: 2^-9
-//         2^-6   attention rounds its weights to 2^-9, and its output
-//         2^-5   its gradients take from do v a delta that nearly cancels, of
-//                an output rounded to 2^-9
+//         2^-7   attention rounds its weights to 2^-9, and its output
+//         2^-6   its gradients take from do v a delta that nearly cancels, of
+//                an output rounded to 2^-9; and round P and dS
 //   A gradient in f32 of bf16 operands is a sum of exact products: 1e-5.
 
 #include "runtime/device/cuda/ProductChoices.h"
@@ -383,10 +383,10 @@ AttentionResults onGpu(const AttentionCase& c, DType type,
 
 void compare(const std::string& what, const AttentionResults& got,
              const AttentionResults& wanted, DType type) {
-  const double forward = type == DType::f32 ? 1e-5 : 0x1p-6;
-  const double backward = type == DType::f32 ? 2e-5 : 0x1p-5;
+  const double forward = type == DType::f32 ? 1e-5 : 0x1p-7;
+  const double backward = type == DType::f32 ? 2e-5 : 0x1p-6;
   expectClose(what + " out", got.out, wanted.out, forward);
-  expectClose(what + " lse", got.lse, wanted.lse, forward);
+  expectClose(what + " lse", got.lse, wanted.lse, 1e-5); // always in f32
   expectClose(what + " dq", got.dq, wanted.dq, backward);
   expectClose(what + " dk", got.dk, wanted.dk, backward);
   expectClose(what + " dv", got.dv, wanted.dv, backward);
@@ -398,7 +398,7 @@ void checkAttention(const AttentionCase& c) {
 }
 
 TEST_F(CudaAttention, OfOneDocument) {
-  checkAttention(plainCase("two tokens", 1, 2, 1, 1, 64));
+  checkAttention(plainCase("few tokens", 1, 9, 4, 4, 64));
   checkAttention(plainCase("causal", 2, 150, 4, 2, 64));
   checkAttention(plainCase("whole tiles", 1, 256, 2, 2, 128));
   checkAttention(
