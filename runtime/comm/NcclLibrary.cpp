@@ -2,10 +2,10 @@
 
 #include "runtime/comm/NcclLibrary.h"
 
+#include "runtime/device/cuda/SharedLibrary.h"
+
 #include <cstdlib>
 #include <string>
-
-#include <dlfcn.h>
 
 namespace reciperun::comm {
 namespace {
@@ -19,35 +19,23 @@ std::string versionText(int version) {
          std::to_string(version % 100);
 }
 
-Status missing(const std::string& reason) {
-  return Status::error("a plan of several GPUs needs NCCL, `" +
-                       std::string(file) + "`: " + reason +
-                       "; install NCCL 2.18 or later, or see "
-                       "`LD_LIBRARY_PATH`");
-}
-
-template <class Function>
-Status find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function ? Status::ok()
-                  : missing("it has no `" + std::string(name) + "`");
-}
-
 } // namespace
 
 Expected<NcclLibrary> NcclLibrary::open() {
   // NVLink's multicast is a resource of the whole host that a program which
   // ends badly may leave in disorder for all others.
   setenv("NCCL_NVLS_ENABLE", "0", /*overwrite=*/1);
-  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return missing(dlerror());
+  device::SharedLibrary library;
+  RECIPERUN_TRY(library.open(
+      file, "NCCL 2.18 or later, which a plan of several GPUs needs"));
   NcclLibrary nccl;
-#define FIND(name) RECIPERUN_TRY(find(library, "nccl" #name, nccl.name))
+#define FIND(name) RECIPERUN_TRY(library.find("nccl" #name, nccl.name))
   FIND(GetVersion);
   int version = 0;
   if (nccl.GetVersion(&version) != ncclSuccess || version < oldest)
-    return missing("it is of version " + versionText(version));
+    return Status::error("`" + std::string(file) + "` is NCCL " +
+                         versionText(version) + ", and " + versionText(oldest) +
+                         " or later is needed");
   FIND(GetErrorString);
   FIND(GetLastError);
   FIND(GetUniqueId);

@@ -87,7 +87,9 @@ Status Executor::checkDevice(const plan::Op& op) const {
         "or with `\"a2a\"`");
   if (kernels::isCollective(op.kind) || runner.hasKernel(op.kind))
     return Status::ok();
-  return Status::error(name + " has no kernel on this device");
+  return Status::error(name + " has no kernel on `" + plan.device +
+                       "` yet; compile the recipe with `--set "
+                       "cluster.hardware=cpu`");
 }
 
 Tensor Executor::tensor(int number, int microBatch) const {

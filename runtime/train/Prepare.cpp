@@ -65,6 +65,7 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
 
 Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
+  RECIPERUN_TRY(communicator.agree(checkAnswers()));
   RECIPERUN_TRY(communicator.agree(openData()));
   RECIPERUN_TRY(communicator.agree(openCheckpoints()));
   Expected<Start> found =
@@ -97,6 +98,24 @@ Status Training::makeDirectory() {
                          "` (`train.dir`): " + failure.message());
   return plan.exchange.hf.empty() ? Status::ok()
                                   : checkpoint::checkWritable(plan.exchange.hf);
+}
+
+/// Whether prompts can be answered when the training has ended: the exported
+/// model's plan is for the same kind of device.
+Status Training::checkAnswers() const {
+  if (plan.train.prompts.empty() || plan.generation.empty())
+    return Status::ok();
+  Expected<plan::Plan> answering = plan::fromJson(plan.generation);
+  RECIPERUN_TRY(answering);
+  const plan::Plan stage = plan::select(*std::move(answering), 0);
+  for (const plan::Function& function : stage.functions)
+    for (const plan::Op& op : function.ops)
+      if (!device.hasKernel(op.kind))
+        return Status::error("`train.prompts` cannot be answered on `" +
+                             plan.device + "` yet: op `" + op.name + "` (" +
+                             plan::opName(op.kind) +
+                             ") has no kernel there; leave them out");
+  return Status::ok();
 }
 
 /// Rank 0 alone reads what is there.

@@ -83,6 +83,7 @@ public:
 
 private:
   Status makeDirectory();
+  Status checkAnswers() const;
   Status openCheckpoints();
   Status takeMemory();
   Status openData();

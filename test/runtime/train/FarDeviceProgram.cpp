@@ -4,7 +4,7 @@
 //
 // The device is a CPU rank's, but its arena has no rights except within its own
 // calls: code of the host's that reads or writes a buffer in place, as it may
-// not on a GPU, ends the process.
+// not on a GPU, ends the process. It lacks attention to a cache.
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
@@ -25,7 +25,7 @@ class FarDevice final : public device::Device {
 public:
   std::string name() const override { return "a far device"; }
   bool hasKernel(plan::OpKind kind) const override {
-    return inner.hasKernel(kind);
+    return kind != plan::OpKind::AttentionCached && inner.hasKernel(kind);
   }
   Status run(const device::OpCall& call) override {
     const Open open(*this);
