@@ -81,11 +81,15 @@ bool isSameBits(Array& a, Array& b) {
 
 DeviceArray::DeviceArray(Array& array, int64_t shift) : view(array.tensor()) {
   const auto bytes = size_t(view.bytes());
-  check(cudaMalloc(&allocation, bytes + size_t(shift) + 1), "cudaMalloc");
-  view.data = static_cast<std::byte*>(allocation) + shift;
+  const auto before = size_t(shift * plan::byteSize(view.type));
+  check(cudaMalloc(&allocation, bytes + before + 1), "cudaMalloc");
+  view.data = static_cast<std::byte*>(allocation) + before;
   check(
       cudaMemcpy(view.data, array.tensor().data, bytes, cudaMemcpyHostToDevice),
       "copy to the GPU");
+  // A copy from memory that is not pinned may return before its bytes are
+  // there, and the context's stream does not wait for it.
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 DeviceArray::~DeviceArray() {
@@ -108,7 +112,7 @@ std::string describe(const ParityCase& of) {
   for (const auto& [name, value] : of.attributes)
     text += " " + name + "=" + std::visit(AttributeText(), value);
   if (of.shift)
-    text += " shifted by " + std::to_string(of.shift);
+    text += " shifted by " + std::to_string(of.shift) + " elements";
   return text;
 }
 
@@ -118,8 +122,12 @@ void CudaParityTest::SetUp() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0)
     GTEST_SKIP() << "no GPU here: its kernels are not compared";
-  if (context)
+  if (context) {
+    const Status status = context->wait();
+    ASSERT_TRUE(status.isOk())
+        << "an earlier test has lost the GPU: " << status.message();
     return;
+  }
   auto made = device::CudaContext::make(0);
   ASSERT_TRUE(bool(made)) << made.message();
   context = std::move(*made);
@@ -162,6 +170,8 @@ void CudaParityTest::runOnGpu(const ParityCase& of) {
 
 void CudaParityTest::compare(const ParityCase& of,
                              std::vector<Tolerance> tolerances) {
+  if (HasFatalFailure())
+    return; // the GPU is lost, and what else it says is noise
   Copies gpu(of), again(of);
   ASSERT_NO_FATAL_FAILURE(runOnGpu(*gpu));
   ASSERT_NO_FATAL_FAILURE(runOnGpu(*again));

@@ -19,7 +19,7 @@ namespace reciperun::kernels {
 /// Memory of the GPU with the contents of an array.
 class DeviceArray {
 public:
-  /// `shift` bytes behind an address that is a multiple of 256.
+  /// `shift` elements behind an address that is a multiple of 256.
   DeviceArray(Array& array, int64_t shift);
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
@@ -48,7 +48,8 @@ struct ParityCase {
   std::vector<Array*> outputs;
   Attributes attributes = {};
   Place place = {};
-  /// Bytes that all buffers are shifted by, so that none is aligned.
+  /// Elements that each buffer is shifted by: a buffer may begin at any
+  /// multiple of its element's size, and of no more than that.
   int64_t shift = 0;
 };
 

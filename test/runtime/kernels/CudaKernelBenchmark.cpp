@@ -307,6 +307,7 @@ private:
   /// The seconds of a call on the GPU: the best of several rounds.
   template <class Call> double seconds(Call call) {
     constexpr int rounds = 6, calls = 8;
+    cudaDeviceSynchronize(); // operands are there
     cudaEvent_t begin, end;
     cudaEventCreate(&begin);
     cudaEventCreate(&end);
