@@ -153,6 +153,8 @@ protected:
     Bytes found(size_t(elements * size));
     Status read = device->download(found, pair.gpu.base());
     ASSERT_TRUE(read) << what << ": " << read.message();
+    if (std::memcmp(found.data(), pair.host.data(), found.size()) == 0)
+      return;
     for (int64_t i = 0; i < elements; ++i) {
       const std::byte *a = pair.host.data() + i * size,
                       *b = found.data() + i * size;
@@ -235,7 +237,7 @@ TEST_F(Nccl, doesWhatMpiDoes) {
             gatherAndScatter(type, group, {rows, 6, 36}, dim, sharing);
   // More than the buffers hold at a time.
   for (bool sharing : {false, true})
-    gatherAndScatter(DType::f32, 2, {300, 3, 40'000}, 1, sharing);
+    gatherAndScatter(DType::f32, 2, {300, 1, 30'000}, 1, sharing);
 
   for (int group : {0, 1, 2})
     for (auto [split, concat] :
