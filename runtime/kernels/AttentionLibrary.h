@@ -9,6 +9,7 @@
 
 #include "runtime/device/Tensor.h"
 #include "runtime/device/cuda/AttentionPlans.h"
+#include "runtime/plan/AttentionWorkspace.h"
 
 #include <cmath>
 #include <optional>
@@ -19,19 +20,24 @@ namespace reciperun::kernels {
 inline std::optional<device::AttentionPlans::Shape>
 libraryAttention(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k) {
-  const int64_t width = q.shape[3];
-  if (op.flag("documents", true) || q.type != plan::DType::bf16 ||
-      op.integer("window") || op.integer("chunk") || op.real("softcap") != 0 ||
-      q.shape[1] != k.shape[1] || width % 8 != 0 || width > 128)
+  plan::AttentionSizes sizes;
+  sizes.type = q.type;
+  sizes.queries = q.shape[1];
+  sizes.keys = k.shape[1];
+  sizes.width = q.shape[3];
+  sizes.hasDocuments = op.flag("documents", true);
+  sizes.isBounded =
+      op.integer("window") || op.integer("chunk") || op.real("softcap") != 0;
+  if (!plan::isForLibrary(sizes))
     return std::nullopt;
   const double scale = op.real("scale");
   return device::AttentionPlans::Shape{
       q.shape[0],
-      q.shape[1],
+      sizes.queries,
       q.shape[2],
       k.shape[2],
-      width,
-      float(scale != 0 ? scale : 1 / std::sqrt(double(width))),
+      sizes.width,
+      float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width))),
       op.flag("causal", true),
       op.flag("deterministic", true)};
 }
