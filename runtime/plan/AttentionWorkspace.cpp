@@ -14,6 +14,10 @@
 namespace reciperun::plan {
 namespace {
 
+/// Scores in order take memory with the square of the sequence. What is beyond
+/// is left to our own kernels, which are slower and take none of it.
+constexpr int64_t mostLibraryBytes = int64_t(5) << 30;
+
 constexpr int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -42,7 +46,9 @@ int64_t attentionWorkspace(const AttentionSizes& sizes) {
     return 0;
   const int64_t ours =
       2 * sizes.batch * sizes.keys * sizes.keyHeads * sizes.width;
-  return isForLibrary(sizes) ? std::max(ours, libraryBytes(sizes) / 4) : ours;
+  if (!isForLibrary(sizes) || libraryBytes(sizes) > mostLibraryBytes)
+    return ours;
+  return std::max(ours, libraryBytes(sizes) / 4);
 }
 
 } // namespace reciperun::plan
