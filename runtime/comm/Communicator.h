@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace reciperun::comm {
 
@@ -100,6 +101,10 @@ public:
   /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
   /// ok.
   virtual Status agree(const Status& mine) = 0;
+
+  /// Names the op of the plan that the next calls are for, in messages about
+  /// them; empty for none. The name outlives them.
+  virtual void startsOp(std::string_view) {}
 
   /// Maximum over all ranks of a number of the host's.
   Expected<int64_t> maximum(int64_t mine);

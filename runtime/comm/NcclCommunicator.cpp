@@ -88,44 +88,61 @@ Status NcclCommunicator::copy(const Circle& circle, const void* from, void* to,
   return Status::ok();
 }
 
-Status NcclCommunicator::allReduce(int group, const Tensor& in,
-                                   const Tensor& out, Reduction reduction) {
+/// Enqueues what `body` enqueues for a group.
+template <class Body>
+Status NcclCommunicator::collect(const char* what, int group,
+                                 const Body& body) {
   Expected<const Circle*> found = circle(groups, group);
   RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  if (circle.ranks == 1)
-    return copy(circle, in.data, out.data, in.bytes());
-  NCCL_TRY(circle, AllReduce, in.data, out.data, size_t(in.elements()),
-           ncclType(in.type), reduction == Reduction::sum ? ncclSum : ncclMax,
-           circle.comm, circle.stream);
-  return Status::ok();
+  RECIPERUN_TRY(body(**found));
+  return watched(what, **found);
+}
+
+/// Has the watch know what was enqueued last.
+Status NcclCommunicator::watched(const char* what, const Circle& circle) {
+  if (!circle.comm)
+    return Status::ok();
+  const std::string purpose =
+      op.empty() ? "" : " for op `" + std::string(op) + "`";
+  return watch.note(circle.stream, what + purpose + " by " + circle.name);
+}
+
+Status NcclCommunicator::allReduce(int group, const Tensor& in,
+                                   const Tensor& out, Reduction reduction) {
+  return collect("all-reduce", group, [&](const Circle& circle) -> Status {
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    NCCL_TRY(circle, AllReduce, in.data, out.data, size_t(in.elements()),
+             ncclType(in.type), reduction == Reduction::sum ? ncclSum : ncclMax,
+             circle.comm, circle.stream);
+    return Status::ok();
+  });
 }
 
 // ---- all-gather
 
 Status NcclCommunicator::allGather(int group, const Tensor& in,
                                    const Tensor& out, int dim) {
-  Expected<const Circle*> found = circle(groups, group);
-  RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
-  if (circle.ranks == 1)
-    return copy(circle, in.data, out.data, in.bytes());
-  const Blocks blocks =
-      Blocks::of(in.shape, dim, circle.ranks, plan::byteSize(in.type));
-  const bool isOverlapping = overlap(in, out);
-  if (blocks.contiguous()) {
-    std::byte* own = writableBytes(out) + circle.rank * in.bytes();
-    if (isOverlapping)
-      RECIPERUN_TRY(copy(circle, in.data, own, in.bytes()));
-    NCCL_TRY(circle, AllGather, isOverlapping ? own : in.data, out.data,
-             size_t(in.elements()), ncclType(in.type), circle.comm,
-             circle.stream);
-    return Status::ok();
-  }
-  return blocks.rows <= fewRows && !isOverlapping
-             ? gatherRows(circle, blocks, in, out)
-             : gatherPieces(circle, blocks, in, out);
+  return collect("all-gather", group, [&](const Circle& circle) -> Status {
+    assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    const Blocks blocks =
+        Blocks::of(in.shape, dim, circle.ranks, plan::byteSize(in.type));
+    const bool isOverlapping = overlap(in, out);
+    if (blocks.contiguous()) {
+      std::byte* own = writableBytes(out) + circle.rank * in.bytes();
+      if (isOverlapping)
+        RECIPERUN_TRY(copy(circle, in.data, own, in.bytes()));
+      NCCL_TRY(circle, AllGather, isOverlapping ? own : in.data, out.data,
+               size_t(in.elements()), ncclType(in.type), circle.comm,
+               circle.stream);
+      return Status::ok();
+    }
+    return blocks.rows <= fewRows && !isOverlapping
+               ? gatherRows(circle, blocks, in, out)
+               : gatherPieces(circle, blocks, in, out);
+  });
 }
 
 Status NcclCommunicator::gatherRows(const Circle& circle, const Blocks& blocks,
@@ -161,19 +178,18 @@ Status NcclCommunicator::gatherPieces(const Circle& circle,
 
 Status NcclCommunicator::reduceScatter(int group, const Tensor& in,
                                        const Tensor& out, int dim) {
-  Expected<const Circle*> found = circle(groups, group);
-  RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
-  if (circle.ranks == 1)
-    return copy(circle, in.data, out.data, in.bytes());
-  const Blocks blocks =
-      Blocks::of(out.shape, dim, circle.ranks, plan::byteSize(in.type));
-  if (blocks.contiguous())
-    return scatterContiguous(circle, in, out);
-  return blocks.rows <= fewRows && !overlap(in, out)
-             ? scatterRows(circle, blocks, in, out)
-             : scatterPieces(circle, blocks, in, out);
+  return collect("reduce-scatter", group, [&](const Circle& circle) -> Status {
+    assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    const Blocks blocks =
+        Blocks::of(out.shape, dim, circle.ranks, plan::byteSize(in.type));
+    if (blocks.contiguous())
+      return scatterContiguous(circle, in, out);
+    return blocks.rows <= fewRows && !overlap(in, out)
+               ? scatterRows(circle, blocks, in, out)
+               : scatterPieces(circle, blocks, in, out);
+  });
 }
 
 /// A sum may take the place of this rank's own part of what is summed, and of
@@ -221,32 +237,31 @@ Status NcclCommunicator::scatterPieces(const Circle& circle,
 
 Status NcclCommunicator::allToAll(int group, const Tensor& in,
                                   const Tensor& out, int split, int concat) {
-  Expected<const Circle*> found = circle(groups, group);
-  RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  assert(in.bytes() == out.bytes() && in.type == out.type);
-  if (circle.ranks == 1)
-    return copy(circle, in.data, out.data, in.bytes());
-  const int64_t size = plan::byteSize(in.type);
-  std::vector<int64_t> message(in.shape.begin(), in.shape.end());
-  message[size_t(split)] /= circle.ranks;
-  const Blocks from = Blocks::of(message, split, circle.ranks, size);
-  const Blocks to = Blocks::of(message, concat, circle.ranks, size);
-  if (from.contiguous() && to.contiguous())
-    return exchange(circle, bytesOf(in), writableBytes(out),
-                    in.bytes() / circle.ranks);
-  const int64_t most = pieceElements(circle, size);
-  const int64_t elements = from.partElements();
-  for (int64_t begin = 0; begin < elements; begin += most) {
-    const int64_t end = std::min(begin + most, elements);
-    RECIPERUN_TRY(
-        packParts(from, bytesOf(in), begin, end, sendBuffer, circle.stream));
-    RECIPERUN_TRY(
-        exchange(circle, sendBuffer, receiveBuffer, (end - begin) * size));
-    RECIPERUN_TRY(unpackParts(to, receiveBuffer, begin, end, writableBytes(out),
-                              circle.stream));
-  }
-  return Status::ok();
+  return collect("all-to-all", group, [&](const Circle& circle) -> Status {
+    assert(in.bytes() == out.bytes() && in.type == out.type);
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    const int64_t size = plan::byteSize(in.type);
+    std::vector<int64_t> message(in.shape.begin(), in.shape.end());
+    message[size_t(split)] /= circle.ranks;
+    const Blocks from = Blocks::of(message, split, circle.ranks, size);
+    const Blocks to = Blocks::of(message, concat, circle.ranks, size);
+    if (from.contiguous() && to.contiguous())
+      return exchange(circle, bytesOf(in), writableBytes(out),
+                      in.bytes() / circle.ranks);
+    const int64_t most = pieceElements(circle, size);
+    const int64_t elements = from.partElements();
+    for (int64_t begin = 0; begin < elements; begin += most) {
+      const int64_t end = std::min(begin + most, elements);
+      RECIPERUN_TRY(
+          packParts(from, bytesOf(in), begin, end, sendBuffer, circle.stream));
+      RECIPERUN_TRY(
+          exchange(circle, sendBuffer, receiveBuffer, (end - begin) * size));
+      RECIPERUN_TRY(unpackParts(to, receiveBuffer, begin, end,
+                                writableBytes(out), circle.stream));
+    }
+    return Status::ok();
+  });
 }
 
 /// Sends so many bytes to each rank of the circle and receives as many.
@@ -271,7 +286,7 @@ Status NcclCommunicator::follow(cudaStream_t stream) {
   return Status::ok();
 }
 
-Expected<int> NcclCommunicator::keep(cudaStream_t stream) {
+Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
   auto free = std::find_if(messages.begin(), messages.end(),
                            [](const Message& each) { return each.isFree; });
   if (free == messages.end()) {
@@ -280,8 +295,9 @@ Expected<int> NcclCommunicator::keep(cudaStream_t stream) {
                        cudaEventDisableTiming);
     free = messages.insert(messages.end(), {event, true});
   }
-  RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, stream);
+  RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, circle.stream);
   free->isFree = false;
+  RECIPERUN_TRY(watched(what, circle));
   return int(free - messages.begin());
 }
 
@@ -299,7 +315,7 @@ Expected<int> NcclCommunicator::beginSend(int to, int channel,
   constexpr int receiver = 1;
   NCCL_TRY(link, Send, bytes.data(), bytes.size(), ncclInt8, receiver,
            link.comm, link.stream);
-  return keep(link.stream);
+  return keep("a message sent", link);
 }
 
 Expected<int> NcclCommunicator::beginReceive(int from, int channel,
@@ -309,7 +325,7 @@ Expected<int> NcclCommunicator::beginReceive(int from, int channel,
   constexpr int sender = 0;
   NCCL_TRY(link, Recv, bytes.data(), bytes.size(), ncclInt8, sender, link.comm,
            link.stream);
-  return keep(link.stream);
+  return keep("a message received", link);
 }
 
 Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
@@ -323,7 +339,7 @@ Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
   else
     NCCL_TRY(circle, AllGather, in.data, out.data, size_t(in.elements()),
              ncclType(in.type), circle.comm, circle.stream);
-  return keep(circle.stream);
+  return keep("all-gather", circle);
 }
 
 Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
@@ -337,7 +353,7 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
   else
     RECIPERUN_TRY(exchange(circle, bytesOf(in), writableBytes(out),
                            in.bytes() / circle.ranks));
-  return keep(circle.stream);
+  return keep("reduce-scatter", circle);
 }
 
 Status NcclCommunicator::addTerms(const Tensor& terms, const Tensor& out) {

@@ -4,7 +4,10 @@
 // runs beside kernels (beginAllGather, beginExchange), which has a stream of
 // its own, too; so has every channel between two stages, since NCCL knows no
 // tags: messages of a pair of ranks arrive in the order of their communicator.
-// Communicators are made once, from the plan, in one order on all ranks.
+// Communicators are made once, from the plan, in one order on all ranks, and
+// channels carry a byte then: the first message of a pair sets up its
+// connection, for which the host waits until the other side calls, too. Ranks
+// that both send first would wait for each other in the midst of a schedule.
 
 #ifndef RECIPERUN_COMM_NCCLCOMMUNICATOR_H
 #define RECIPERUN_COMM_NCCLCOMMUNICATOR_H
@@ -12,11 +15,14 @@
 #include "runtime/comm/Blocks.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/NcclLibrary.h"
+#include "runtime/comm/NcclWatch.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/plan/Plan.h"
 
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +65,7 @@ public:
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
   Status addTerms(const Tensor& terms, const Tensor& out) override;
+  void startsOp(std::string_view name) override { op = name; }
   Status check() override;
   Status agree(const Status& mine) override;
 
@@ -69,6 +76,7 @@ private:
     int rank = 0;
     int ranks = 1;
     cudaStream_t stream = nullptr;
+    std::string name; // ``group `tp` of ranks 0 and 2``
   };
   /// By rank of the other side and channel.
   using Links = std::map<std::pair<int, int>, Circle>;
@@ -85,12 +93,16 @@ private:
   Status connectGroups(const plan::Plan& plan);
   Status connectChannels(const plan::Plan& plan);
   Status takeBuffers();
-  Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream);
+  Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream,
+                         std::string name, ncclConfig_t* config = nullptr);
+  Status greet(const Circle& link);
   Expected<cudaStream_t> newStream();
   Expected<const Circle*> circle(const std::map<int, Circle>& circles,
                                  int group) const;
 
   static int64_t pieceElements(const Circle& circle, int64_t elementBytes);
+  template <class Body>
+  Status collect(const char* what, int group, const Body& body);
   Status copy(const Circle& circle, const void* from, void* to, int64_t bytes);
   Status gatherRows(const Circle& circle, const Blocks& blocks,
                     const Tensor& in, const Tensor& out);
@@ -107,8 +119,9 @@ private:
 
   /// Has a stream wait for the kernels that were enqueued so far.
   Status follow(cudaStream_t stream);
-  /// The number of what has been enqueued on a stream.
-  Expected<int> keep(cudaStream_t stream);
+  /// The number of what has been enqueued beside kernels.
+  Expected<int> keep(const char* what, const Circle& circle);
+  Status watched(const char* what, const Circle& circle);
 
   std::unique_ptr<Communicator> processes;
   device::CudaContext& context;
@@ -119,9 +132,11 @@ private:
   std::map<int, Circle> background; // those of what runs beside kernels
   Links sending, receiving;
   std::vector<Message> messages;
+  std::string_view op; // of the plan, which what is called now is for
   cudaEvent_t enqueued = nullptr;
   std::byte* sendBuffer = nullptr;
   std::byte* receiveBuffer = nullptr;
+  NcclWatch watch;
 };
 
 } // namespace reciperun::comm

@@ -2,8 +2,8 @@
 // all ranks connect; 2. the world is split into the groups that the plan's ops
 // name;
 // 3. and into those that run beside kernels; 4. and into the pairs of ranks
-// that exchange messages, channel by channel. All ranks go through the same
-// list, as each split is a collective of the world's.
+// that exchange messages, channel by channel, which exchange the first one. All
+// ranks go through the same list, as each split is a collective of the world's.
 
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
@@ -14,12 +14,18 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace reciperun::comm {
 namespace {
 
 using plan::OpKind;
+
+/// Multiprocessors that a message may take: it waits there for the other side,
+/// and several wait at a time while kernels compute.
+constexpr int messageBlocks = 8;
 
 /// What a plan's ops want of their groups.
 struct Uses {
@@ -62,6 +68,14 @@ Uses usesOf(const plan::Plan& plan) {
         uses.groups.insert(group);
   }
   return uses;
+}
+
+/// ``group `tp` of ranks 0, 2``.
+std::string nameOf(const plan::Group& group, const std::vector<int>& members) {
+  std::string text = "group `" + group.name + "` of ranks ";
+  for (size_t i = 0; i < members.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(members[i]);
+  return text;
 }
 
 /// A channel from a stage to another.
@@ -118,6 +132,8 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
   }
   RECIPERUN_TRY(connectGroups(plan));
   RECIPERUN_TRY(connectChannels(plan));
+  if (ranks() > 1)
+    watch.start(rank(), context.device(), NcclWatch::limitOfEnvironment());
   return ranks() > 1 && usesOf(plan).packs ? takeBuffers() : Status::ok();
 }
 
@@ -144,8 +160,8 @@ Status NcclCommunicator::connectGroups(const plan::Plan& plan) {
                      std::map<int, Circle>& circles) -> Status {
     for (int number : numbers) {
       const plan::Group& group = plan.mesh.groups[size_t(number)];
-      Expected<Circle> circle =
-          split(plan::groupMembers(plan.mesh, group, rank()), stream);
+      const auto members = plan::groupMembers(plan.mesh, group, rank());
+      Expected<Circle> circle = split(members, stream, nameOf(group, members));
       RECIPERUN_TRY(circle.status().withContext("group `" + group.name + "`"));
       circles.emplace(number, *circle);
     }
@@ -162,25 +178,51 @@ Status NcclCommunicator::connectGroups(const plan::Plan& plan) {
 /// Of a pair the sender is the first.
 Status NcclCommunicator::connectChannels(const plan::Plan& plan) {
   const int own = plan::coordinate(plan.mesh, rank(), "pp");
+  ncclConfig_t few = NCCL_CONFIG_INITIALIZER;
+  few.maxCTAs = messageBlocks;
   for (const auto& [channel, from, to] : channelsOf(plan)) {
     std::vector<int> pair;
     if (own == from || own == to)
       pair = {plan::rankInStage(plan.mesh, rank(), from),
               plan::rankInStage(plan.mesh, rank(), to)};
     cudaStream_t stream = nullptr;
+    std::string name;
     if (!pair.empty()) {
       Expected<cudaStream_t> made = newStream();
       RECIPERUN_TRY(made);
       stream = *made;
+      name = "rank " + std::to_string(pair[0]) + " to rank " +
+             std::to_string(pair[1]) + " on channel " + std::to_string(channel);
     }
-    Expected<Circle> circle = split(pair, stream);
+    Expected<Circle> circle = split(pair, stream, name, &few);
     RECIPERUN_TRY(circle);
+    if (circle->comm)
+      RECIPERUN_TRY(greet(*circle).withContext("the channel of " + name));
     if (own == from)
       sending[{pair[1], channel}] = *circle;
     if (own == to)
       receiving[{pair[0], channel}] = *circle;
   }
   return Status::ok();
+}
+
+/// Sends a byte over a link, or receives it.
+Status NcclCommunicator::greet(const Circle& link) {
+  constexpr int sender = 0, receiver = 1;
+  void* byte = nullptr;
+  RECIPERUN_CUDA_TRY(cudaMalloc, &byte, 1);
+  Status said = link.rank == sender
+                    ? nccl.check(nccl.Send(byte, 1, ncclInt8, receiver,
+                                           link.comm, link.stream),
+                                 "ncclSend", link.comm)
+                    : nccl.check(nccl.Recv(byte, 1, ncclInt8, sender, link.comm,
+                                           link.stream),
+                                 "ncclRecv", link.comm);
+  if (said)
+    said = device::cudaStatus(cudaStreamSynchronize(link.stream),
+                              "cudaStreamSynchronize");
+  cudaFree(byte);
+  return said;
 }
 
 Status NcclCommunicator::takeBuffers() {
@@ -192,8 +234,10 @@ Status NcclCommunicator::takeBuffers() {
 /// A communicator of the members, in their order; every rank calls this, with
 /// the members of its own, or none. Instances are told apart by their first.
 Expected<NcclCommunicator::Circle>
-NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream) {
+NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
+                        std::string name, ncclConfig_t* config) {
   Circle circle;
+  circle.name = std::move(name);
   circle.stream = stream;
   circle.ranks = std::max(1, int(members.size()));
   const auto own = std::find(members.begin(), members.end(), rank());
@@ -203,7 +247,7 @@ NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream) {
   const bool isAlone = members.size() < 2;
   const int color = isAlone ? NCCL_SPLIT_NOCOLOR : members.front();
   Status made = nccl.check(
-      nccl.CommSplit(comms.front(), color, circle.rank, &circle.comm, nullptr),
+      nccl.CommSplit(comms.front(), color, circle.rank, &circle.comm, config),
       "ncclCommSplit", comms.front());
   if (circle.comm)
     comms.push_back(circle.comm);

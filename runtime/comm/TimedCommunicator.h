@@ -55,6 +55,7 @@ public:
   Status addTerms(const Tensor& terms, const Tensor& out) override {
     return inner.addTerms(terms, out);
   }
+  void startsOp(std::string_view name) override { inner.startsOp(name); }
   Status check() override { return inner.check(); }
   Status agree(const Status& mine) override { return inner.agree(mine); }
 

@@ -132,6 +132,7 @@ Status Executor::transfer(const plan::Step& step) {
   std::span<std::byte> bytes(buffer.as<std::byte>(), size_t(buffer.bytes()));
   int peer = plan::rankInStage(plan.mesh, communicator.rank(), described.peer);
   RECIPERUN_TRY(finish(step.transfer, step.microBatch));
+  communicator.startsOp({});
   Expected<int> message =
       described.kind == plan::Transfer::Kind::send
           ? communicator.beginSend(peer, described.channel, bytes)
@@ -220,6 +221,7 @@ Status Executor::communicate(const Call& call) {
   const plan::Op& op = *call.op;
   const Tensor &in = call.inputs[0], &out = call.outputs[0];
   int dim = static_cast<int>(op.integer("dim"));
+  communicator.startsOp(op.name);
   switch (op.kind) {
   case plan::OpKind::AllReduce:
     return communicator.allReduce(op.group, in, out,

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 
@@ -98,6 +99,8 @@ protected:
     if (Status all = session()->agree(opened.status()); !all)
       GTEST_SKIP() << all.message();
     device = *std::move(opened);
+    rank = session()->rank();
+    tell("connects");
     plan = testPlan();
     auto host = session()->connect(plan.mesh);
     ASSERT_TRUE(host) << host.message();
@@ -105,7 +108,6 @@ protected:
         NcclCommunicator::make(plan, *std::move(host), device->context());
     ASSERT_TRUE(made) << made.message();
     nccl = *std::move(made);
-    rank = session()->rank();
   }
 
   int sizeOf(int group) const {
@@ -210,14 +212,26 @@ protected:
                "reduce-scatter, " + what);
   }
 
+  /// Where a rank is, for the log of a run that hangs.
+  void tell(const std::string& what) const {
+    std::fprintf(stderr, "rank %d: %s\n", rank, what.c_str());
+  }
+
+  void testAllReduce();
+  void testGatherAndScatter();
+  void testAllToAll();
+  void testBesideKernels();
+  void testSwap(int64_t elements);
+  void testPipeline(int64_t elements);
+
   plan::Plan plan;
   std::unique_ptr<device::CudaDevice> device;
   std::unique_ptr<Communicator> nccl;
   int rank = 0;
 };
 
-// One test makes one set of communicators: each takes seconds.
-TEST_F(Nccl, doesWhatMpiDoes) {
+void Nccl::testAllReduce() {
+  tell("all-reduces");
   for (DType type :
        {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i64})
     for (int group : {0, 1, 2})
@@ -229,6 +243,10 @@ TEST_F(Nccl, doesWhatMpiDoes) {
         ASSERT_TRUE(nccl->allReduce(group, gpu, gpu, reduction));
         expectSame(in, type, 5003, toleranceOf(type, group), "all-reduce");
       }
+}
+
+void Nccl::testGatherAndScatter() {
+  tell("gathers and scatters");
   for (DType type : {DType::f32, DType::bf16})
     for (int group : {0, 1, 2})
       for (bool sharing : {false, true})
@@ -238,7 +256,10 @@ TEST_F(Nccl, doesWhatMpiDoes) {
   // More than the buffers hold at a time.
   for (bool sharing : {false, true})
     gatherAndScatter(DType::f32, 2, {300, 1, 30'000}, 1, sharing);
+}
 
+void Nccl::testAllToAll() {
+  tell("exchanges all to all");
   for (int group : {0, 1, 2})
     for (auto [split, concat] :
          {std::pair(0, 0), std::pair(2, 1), std::pair(1, 2), std::pair(0, 1)}) {
@@ -261,7 +282,10 @@ TEST_F(Nccl, doesWhatMpiDoes) {
                  "all-to-all from " + std::to_string(split) + " to " +
                      std::to_string(concat));
     }
+}
 
+void Nccl::testBesideKernels() {
+  tell("gathers beside kernels");
   for (int group : {0, 1, 2}) {
     const int64_t ranks = sizeOf(group), part = 5000;
     const Shape few = {part}, all = {part * ranks};
@@ -289,25 +313,94 @@ TEST_F(Nccl, doesWhatMpiDoes) {
     expectSame(out, DType::f32, part * ranks, 0, "all-gather beside kernels");
     expectSame(sum, DType::f32, part, 0, "exchange beside kernels");
   }
+}
 
-  if (session()->ranks() > 1) {
-    // Large enough that a sender waits for its receiver.
-    const int64_t elements = 10'000'000;
-    const int stage = plan::coordinate(plan.mesh, rank, "pp");
-    const int peer = plan::rankInStage(plan.mesh, rank, 1 - stage);
-    Pair out = filled(DType::f32, elements), in = filled(DType::f32, elements);
-    auto swap = [&](Communicator& links, std::byte* from, std::byte* to) {
-      const size_t bytes = size_t(elements) * 4;
-      Expected<int> going = links.beginSend(peer, stage, {from, bytes});
-      Expected<int> coming = links.beginReceive(peer, 1 - stage, {to, bytes});
-      ASSERT_TRUE(going && coming) << going.message() << coming.message();
-      ASSERT_TRUE(links.finish(*going));
-      ASSERT_TRUE(links.finish(*coming));
+/// Both stages send before they receive.
+void Nccl::testSwap(int64_t elements) {
+  tell("swaps " + std::to_string(elements) + " elements");
+  const int stage = plan::coordinate(plan.mesh, rank, "pp");
+  const int peer = plan::rankInStage(plan.mesh, rank, 1 - stage);
+  Pair out = filled(DType::f32, elements), in = filled(DType::f32, elements);
+  auto swap = [&](Communicator& links, std::byte* from, std::byte* to) {
+    const size_t bytes = size_t(elements) * 4;
+    Expected<int> going = links.beginSend(peer, stage, {from, bytes});
+    Expected<int> coming = links.beginReceive(peer, 1 - stage, {to, bytes});
+    ASSERT_TRUE(going && coming) << going.message() << coming.message();
+    ASSERT_TRUE(links.finish(*going));
+    ASSERT_TRUE(links.finish(*coming));
+  };
+  swap(nccl->host(), out.host.data(), in.host.data());
+  swap(*nccl, out.gpu.base(), in.gpu.base());
+  expectSame(in, DType::f32, elements, 0, "messages between stages");
+}
+
+/// The first stage runs ahead of the second by one message, which has begun to
+/// receive it when it sends what the first stage waits for.
+void Nccl::testPipeline(int64_t elements) {
+  tell("pipelines " + std::to_string(elements) + " elements");
+  constexpr int rounds = 6;
+  const int stage = plan::coordinate(plan.mesh, rank, "pp");
+  const int peer = plan::rankInStage(plan.mesh, rank, 1 - stage);
+  const int64_t half = elements * 4;
+  Pair slots = filled(DType::f32, 2 * elements);
+  auto first = [&](Communicator& links, std::byte* at) {
+    std::vector<int> sent, received;
+    auto begin = [&](int round) {
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> going = links.beginSend(peer, 0, slot);
+      ASSERT_TRUE(going) << going.message();
+      sent.push_back(*going);
     };
-    swap(nccl->host(), out.host.data(), in.host.data());
-    swap(*nccl, out.gpu.base(), in.gpu.base());
-    expectSame(in, DType::f32, elements, 0, "messages between stages");
-  }
+    begin(0);
+    for (int round = 0; round < rounds; ++round) {
+      if (round + 1 < rounds)
+        begin(round + 1);
+      ASSERT_TRUE(links.finish(sent[size_t(round)]));
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> coming = links.beginReceive(peer, 1, slot);
+      ASSERT_TRUE(coming) << coming.message();
+      ASSERT_TRUE(links.finish(*coming));
+    }
+  };
+  auto second = [&](Communicator& links, std::byte* at) {
+    auto begin = [&](int round) {
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> coming = links.beginReceive(peer, 0, slot);
+      EXPECT_TRUE(coming) << coming.message();
+      return coming ? *coming : 0;
+    };
+    int coming = begin(0);
+    for (int round = 0; round < rounds; ++round) {
+      ASSERT_TRUE(links.finish(coming));
+      if (round + 1 < rounds)
+        coming = begin(round + 1);
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> going = links.beginSend(peer, 1, slot);
+      ASSERT_TRUE(going) << going.message();
+      ASSERT_TRUE(links.finish(*going));
+    }
+  };
+  auto both = [&](Communicator& links, std::byte* at) {
+    stage == 0 ? first(links, at) : second(links, at);
+  };
+  both(nccl->host(), slots.host.data());
+  both(*nccl, slots.gpu.base());
+  expectSame(slots, DType::f32, 2 * elements, 0, "a pipeline's messages");
+}
+
+// One test makes one set of communicators: each takes seconds.
+TEST_F(Nccl, doesWhatMpiDoes) {
+  testAllReduce();
+  testGatherAndScatter();
+  testAllToAll();
+  testBesideKernels();
+  // A sender of the larger ones waits for its receiver.
+  if (session()->ranks() > 1)
+    for (int64_t elements : {1000, 10'000'000}) {
+      testSwap(elements);
+      testPipeline(elements);
+    }
+  tell("is done");
   EXPECT_TRUE(nccl->check());
 }
 
