@@ -9,9 +9,11 @@
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/plan/Mesh.h"
 #endif
 
 #include <cassert>
+#include <cstdlib>
 #include <utility>
 
 namespace reciperun::exec {
@@ -21,12 +23,21 @@ using Links = std::unique_ptr<comm::Communicator>;
 
 #ifdef RECIPERUN_CUDA
 
+/// A kernel that is loaded when it is first launched may wait for all that the
+/// GPU does. In a pipeline that is a message, too, which waits for another
+/// stage, which may wait for the kernel. Read when the driver is first called.
+void loadKernelsAtStart() {
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+}
+
 Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
                                                   int place) {
   if (plan.compute == plan::DType::f64)
     return Status::error("the plan computes in f64, which GPUs are not "
                          "programmed for; compile the recipe with `--set "
                          "cluster.hardware=cpu`");
+  if (plan::axisSize(plan.mesh, "pp") > 1)
+    loadKernelsAtStart();
   auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel);
   RECIPERUN_TRY(opened);
   return std::unique_ptr<device::Device>(*std::move(opened));
