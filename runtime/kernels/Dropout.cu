@@ -116,18 +116,19 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
          const T* x, T* y) {
   constexpr int mostRows = RowTiles::blockThreads * rowsPerThread;
   __shared__ uint64_t sample[mostRows], first[mostRows];
+  const int64_t width = tiles.columns * n, at = tiles.column() * n;
+  // Under way while the rows' numbers are computed.
+  Vector<T, n> parts[rowsPerThread];
+#pragma unroll
+  for (int u = 0; u < rowsPerThread; ++u)
+    if (tiles.row(u) < tiles.rows && at < width)
+      parts[u] = Vector<T, n>::load(x + tiles.row(u) * width + at);
   tiles.forRowsOfBlock([&](int64_t row, int number) {
     sample[number] = rows.sampleOf(row);
     first[number] = rows.firstOf(row);
   });
-  const int64_t width = tiles.columns * n, at = tiles.column() * n;
   if (at >= width)
     return;
-  Vector<T, n> parts[rowsPerThread];
-#pragma unroll
-  for (int u = 0; u < rowsPerThread; ++u)
-    if (tiles.row(u) < tiles.rows)
-      parts[u] = Vector<T, n>::load(x + tiles.row(u) * width + at);
 #pragma unroll
   for (int u = 0; u < rowsPerThread; ++u) {
     if (tiles.row(u) >= tiles.rows)

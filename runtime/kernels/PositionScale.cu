@@ -28,17 +28,18 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
     scaleRows(RowTiles tiles, Rule rule, const int32_t* positions, const T* x,
               T* y) {
   __shared__ float factors[RowTiles::blockThreads * rowsPerThread];
-  tiles.forRowsOfBlock([&](int64_t row, int number) {
-    factors[number] = rule.factor(positions[row]);
-  });
   const int64_t width = tiles.columns * n, at = tiles.column() * n;
-  if (at >= width)
-    return;
+  // Under way while the factors are computed.
   Vector<T, n> parts[rowsPerThread];
 #pragma unroll
   for (int u = 0; u < rowsPerThread; ++u)
-    if (tiles.row(u) < tiles.rows)
+    if (tiles.row(u) < tiles.rows && at < width)
       parts[u] = Vector<T, n>::load(x + tiles.row(u) * width + at);
+  tiles.forRowsOfBlock([&](int64_t row, int number) {
+    factors[number] = rule.factor(positions[row]);
+  });
+  if (at >= width)
+    return;
 #pragma unroll
   for (int u = 0; u < rowsPerThread; ++u) {
     if (tiles.row(u) >= tiles.rows)

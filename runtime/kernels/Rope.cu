@@ -74,6 +74,21 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
     turn(RowTiles tiles, const __grid_constant__ Rotation by,
          const int32_t* positions, const T* x, T* y) {
   extern __shared__ float angles[]; // [tokens of the block, 2, half]
+  const int groups = by.half / n;
+  const int head = int(tiles.column()) / groups;
+  const int first = int(tiles.column()) % groups * n;
+  const int at = head * by.width + (by.isInterleaved ? 2 * first : first);
+  const int apart = by.isInterleaved ? n : by.half;
+  const bool isInside = tiles.column() < tiles.columns;
+  // Under way while the angles are computed.
+  Vector<T, n> parts[perThread][2];
+#pragma unroll
+  for (int u = 0; u < perThread; ++u)
+    if (tiles.row(u) < tiles.rows && isInside) {
+      const T* from = x + tiles.row(u) * by.tokenLength() + at;
+      parts[u][0] = Vector<T, n>::load(from);
+      parts[u][1] = Vector<T, n>::load(from + apart);
+    }
   const int64_t left = tiles.rows - tiles.firstRow();
   const int tokens = int(min(left, int64_t(blockDim.y) * perThread));
   const int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
@@ -87,21 +102,8 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
     angles[(2 * token + 1) * by.half + pair] = by.sign * sine;
   }
   __syncthreads();
-  if (tiles.column() >= tiles.columns)
+  if (!isInside)
     return;
-  const int groups = by.half / n;
-  const int head = int(tiles.column()) / groups;
-  const int first = int(tiles.column()) % groups * n;
-  const int at = head * by.width + (by.isInterleaved ? 2 * first : first);
-  const int apart = by.isInterleaved ? n : by.half;
-  Vector<T, n> parts[perThread][2];
-#pragma unroll
-  for (int u = 0; u < perThread; ++u)
-    if (tiles.row(u) < tiles.rows) {
-      const T* from = x + tiles.row(u) * by.tokenLength() + at;
-      parts[u][0] = Vector<T, n>::load(from);
-      parts[u][1] = Vector<T, n>::load(from + apart);
-    }
 #pragma unroll
   for (int u = 0; u < perThread; ++u) {
     if (tiles.row(u) >= tiles.rows)

@@ -1,15 +1,9 @@
 // The GPU's kernels against their CPU twins: shapes with ragged edges, f32 and
 // bf16, aligned to vectors or not, and each of them twice for the same bits.
-//
-// Why tolerances are what they are. Both devices compute in float and round
-// what they store, so that in bf16 two results that agree to a few units of
-// float may lie on both sides of a rounding boundary: one unit of bf16, at most
-// 2^-7 of the number. In f32 they differ by the order of sums, by contracted
-// products, and by e^x, which a GPU has right to (2 + |x|) 2^-23. Where terms
-// cancel, the error is one of the terms: a part of the tensor's largest number.
+// CudaOperands.h says why tolerances are what they are.
 
 #include "runtime/plan/MasterHalves.h"
-#include "test/runtime/kernels/CudaHarness.h"
+#include "test/runtime/kernels/CudaOperands.h"
 
 #include <algorithm>
 #include <bit>
@@ -23,43 +17,6 @@ namespace {
 
 using plan::DType;
 using plan::OpKind;
-
-constexpr Tolerance exact{};
-constexpr DType types[] = {DType::f32, DType::bf16};
-
-/// `inF32`, or one unit of bf16 for results that are rounded to it.
-Tolerance tolerance(DType type, Tolerance inF32) {
-  if (type != DType::bf16)
-    return inF32;
-  return {std::max(0x1p-7, inF32.relative), inF32.ofLargest};
-}
-
-/// A few roundings.
-constexpr Tolerance fewUnits{0x1p-21, 0};
-/// Functions of e^x for |x| up to about 30, and their differences.
-constexpr Tolerance exponentials{0x1p-17, 0x1p-20};
-/// Sums of up to some 10^4 terms, in different orders.
-constexpr Tolerance sums{0x1p-18, 0x1p-18};
-
-Array numbers(DType type, std::vector<int64_t> shape, unsigned seed,
-              double scale = 1) {
-  return Array::random(type, std::move(shape), seed, scale);
-}
-
-Array below(int64_t bound, std::vector<int64_t> shape, unsigned seed,
-            DType type = DType::i32) {
-  Array result(type, std::move(shape));
-  std::mt19937 generator(seed);
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.set(i, double(generator() % uint64_t(bound)));
-  return result;
-}
-
-Array one(DType type, double value) {
-  Array result(type, {1});
-  result.set(0, value);
-  return result;
-}
 
 plan::Mesh meshOf(const char* axis, int size) {
   plan::Mesh mesh;
@@ -267,6 +224,26 @@ TEST_F(CudaRows, NormsTakeBuffersThatAreNotAligned) {
   }
 }
 
+TEST_F(CudaRows, NormsOfSoManyRowsThatSlotsAreFilledAgain) {
+  const std::pair<DType, std::vector<int64_t>> cases[] = {
+      {DType::bf16, {1800, 4096}}, {DType::f32, {700, 8192}}};
+  for (const auto& [type, shape] : cases) {
+    const int64_t rows = shape[0], width = shape[1];
+    Array x = numbers(type, shape, 1), dy = numbers(type, shape, 2), y = x;
+    Array w = numbers(type, {width}, 3), dw(DType::f32, {width});
+    Array mean(DType::f32, {rows}), rstd(DType::f32, {rows});
+    const Attributes eps = {{"eps", 1e-5}};
+    const Tolerance normed = tolerance(type, sums);
+    compare({OpKind::RmsNorm, {&x, &w}, {&y, &rstd}, eps}, {normed, sums});
+    compare({OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&y, &dw}},
+            {normed, sums});
+    compare({OpKind::LayerNorm, {&x, &w}, {&y, &mean, &rstd}, eps},
+            {normed, sums, sums});
+    compare({OpKind::LayerNormBackward, {&dy, &x, &w, &mean, &rstd}, {&y, &dw}},
+            {normed, sums});
+  }
+}
+
 TEST_F(CudaRows, NormsRefuseRowsThatNoBlockHolds) {
   Array x(DType::f32, {1, 16385}), w(DType::f32, {16385}), y = x;
   Array rstd(DType::f32, {1});
@@ -432,17 +409,17 @@ TEST_F(CudaTables, EmbeddingBackward) {
   for (DType type : types)
     for (DType gradient : {DType::f32, type})
       for (int64_t width : {1, 7, 64, 1000, 4096})
-        for (int64_t vocabulary : {2, 60, 3000}) {
+        for (int64_t vocabulary : {2, 4, 60, 3000}) {
           Array tokens = below(vocabulary, {1, 333}, 1);
           Array dy = numbers(type, {1, 333, width}, 2);
           Array dtable = numbers(gradient, {vocabulary / 2, width}, 3);
-          // A row's sum is taken in the order of the tokens on both.
+          // The CPU adds one token after another to what is there.
           compare({OpKind::EmbeddingBackward,
                    {&tokens, &dy},
                    {&dtable},
                    {{"axis", std::string("tp")}},
                    {meshOf("tp", 2), 1}},
-                  {exact});
+                  {tolerance(gradient, sums)});
         }
 }
 
