@@ -90,6 +90,7 @@ public:
     rows();
     positions();
     embedding();
+    experts();
     loss();
     optimizer();
   }
@@ -249,6 +250,53 @@ private:
          OpKind::EmbeddingBackward, {ids, y}, {table});
     time("embedding_backward half padding", bytes, OpKind::EmbeddingBackward,
          {half2, y}, {wide});
+  }
+
+  /// A layer of 64 experts, of which a token takes 8.
+  void experts() {
+    constexpr int64_t kinds = 64, taken = 8, size = 2048;
+    Memory memory;
+    std::mt19937 generator(1);
+    std::vector<int32_t> numbers(tokens * taken);
+    for (int32_t& number : numbers)
+      number = int32_t(generator() % kinds);
+    Tensor flat = memory.of(DType::i32, numbers),
+           choices = memory.some(DType::i32, {1, tokens, taken}),
+           chosen = memory.some(DType::i32, {1, tokens, taken}),
+           rows = memory.some(DType::i32, {1, tokens, taken});
+    cudaMemcpy(choices.data, flat.data, size_t(flat.bytes()),
+               cudaMemcpyDeviceToDevice);
+    Tensor logits = memory.some(half, {1, tokens, kinds}),
+           dlogits = memory.some(half, {1, tokens, kinds}),
+           segments = memory.of(DType::i32, std::vector<int32_t>(tokens)),
+           weights = memory.of(full, std::vector<float>(tokens, 1.0f)),
+           scale = memory.of<float>(full, {1.0f}),
+           gates = memory.some(full, {1, tokens, taken}),
+           dgates = memory.some(full, {1, tokens, taken}),
+           sum = memory.of<double>(DType::f64, {0.0}),
+           load = memory.some(DType::f64, {kinds});
+    const Attributes rule = {{"aux_loss", 0.01}};
+    const double routed = double(logits.bytes() + 2 * gates.bytes());
+    time("route", routed, OpKind::Route, {logits, segments, {}, weights, scale},
+         {chosen, gates, sum, load, {}}, rule);
+    time("route_backward", routed + double(logits.bytes()),
+         OpKind::RouteBackward,
+         {dgates, logits, segments, choices, weights, scale}, {dlogits}, rule);
+    Tensor x = memory.some(half, {1, tokens, size}),
+           y = memory.some(half, {1, tokens * taken, size}),
+           packed = memory.some(half, {1, tokens * taken, size}),
+           counts = memory.some(DType::i32, {1, 1, kinds});
+    const double wide = double(y.bytes()), narrow = double(x.bytes());
+    time("dispatch", wide + narrow, OpKind::Dispatch, {x, choices, {}},
+         {y, rows, counts});
+    time("dispatch_backward", wide + narrow, OpKind::DispatchBackward,
+         {y, rows, {}, {}}, {x, {}});
+    time("combine", wide + narrow, OpKind::Combine, {y, rows, gates}, {x, {}});
+    time("combine_backward", 2 * wide + narrow, OpKind::CombineBackward,
+         {x, rows, y, gates}, {packed, dgates});
+    time("pack_rows", 2 * wide, OpKind::PackRows, {y, counts},
+         {packed, {}, {}});
+    time("unpack_rows", 2 * wide, OpKind::UnpackRows, {packed, counts}, {y});
   }
 
   void loss() {
