@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace reciperun::device {
 
@@ -47,6 +48,11 @@ public:
 
   /// Whether it can run ops of that kind.
   virtual bool hasKernel(plan::OpKind kind) const = 0;
+  /// Gets ready for ops that it has kernels for, before the first step: chooses
+  /// among algorithms, compiles. True where what their buffers hold is lost.
+  virtual Expected<bool> prepare(std::span<const OpCall>) { return false; }
+  /// What a user should know of it, such as a library that is not there.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// Runs an op that it has a kernel for.
   virtual Status run(const OpCall& call) = 0;
   /// Whether all that was given to it is done, or else the first failure of it

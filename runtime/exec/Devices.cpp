@@ -9,6 +9,7 @@
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/CudaPreparation.h"
 #include "runtime/plan/Mesh.h"
 #endif
 
@@ -38,7 +39,8 @@ Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
                          "cluster.hardware=cpu`");
   if (plan::axisSize(plan.mesh, "pp") > 1)
     loadKernelsAtStart();
-  auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel);
+  auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel,
+                                         &kernels::prepareCudaKernel);
   RECIPERUN_TRY(opened);
   return std::unique_ptr<device::Device>(*std::move(opened));
 }

@@ -101,6 +101,18 @@ Tensor Executor::tensor(int number, int microBatch) const {
           buffer.dtype, buffer.shape};
 }
 
+Status Executor::prepare() {
+  std::vector<device::OpCall> all;
+  for (const auto& function : calls)
+    for (const std::vector<Call>& resolved : function)
+      for (const Call& call : resolved)
+        if (!call.isCollective)
+          all.push_back(described(call));
+  Expected<bool> isSpoiled = runner.prepare(all);
+  RECIPERUN_TRY(isSpoiled);
+  return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
+}
+
 const plan::Schedule* Executor::findSchedule(std::string_view name) const {
   for (const plan::Schedule& schedule : plan.schedules)
     if (schedule.name == name)
@@ -175,9 +187,13 @@ Status Executor::run(int function, int microBatch) {
   return Status::ok();
 }
 
+device::OpCall Executor::described(const Call& call) const {
+  return {*call.op,       call.inputs, call.outputs,
+          call.workspace, plan.mesh,   communicator.rank()};
+}
+
 Status Executor::perform(const Call& call) {
-  return runner.run({*call.op, call.inputs, call.outputs, call.workspace,
-                     plan.mesh, communicator.rank()});
+  return runner.run(described(call));
 }
 
 /// Of a collective that computes on the host.

@@ -41,6 +41,10 @@ public:
                                  comm::Communicator& communicator,
                                  device::Device& device);
 
+  /// Has the device get ready for all ops, before the first step and before
+  /// the arena holds anything: it is zeroed afterwards.
+  Status prepare();
+
   /// Runs all steps of a schedule, `load` where the schedule says so. A failure
   /// names function, op and rank.
   Status run(const plan::Schedule& schedule, const Load& load);
@@ -84,6 +88,7 @@ private:
   Status transfer(const plan::Step& step);
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
+  device::OpCall described(const Call& call) const;
   Status perform(const Call& call);
   device::KernelArgs arguments(const Call& call) const;
   Status communicate(const Call& call);

@@ -2,6 +2,7 @@
 // products. The sizes follow from the operands' elements, see Linear.cpp.
 
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/MatrixProducts.h"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/LinearProducts.h"
@@ -9,6 +10,8 @@
 #include <cassert>
 #include <cmath>
 #include <optional>
+
+#include <cuda_bf16.h>
 
 namespace reciperun::kernels {
 namespace {
@@ -98,6 +101,30 @@ std::optional<Product> anyProduct(const CudaKernelArgs& args) {
   }
 }
 
+/// Numbers between -1 and 1 without a pattern (the finalizer of MurmurHash3),
+/// to measure on.
+template <class T> __global__ void makeNoise(T* out, int64_t count) {
+  const int64_t step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += step) {
+    uint32_t bits = uint32_t(i) * 0x9e3779b9u;
+    bits = (bits ^ bits >> 16) * 0x85ebca6bu;
+    bits = (bits ^ bits >> 13) * 0xc2b2ae35u;
+    out[i] = T(float(int32_t(bits ^ bits >> 16)) * 0x1p-31f);
+  }
+}
+
+Status fillWithNoise(const Tensor& tensor, cudaStream_t stream) {
+  constexpr unsigned blocks = 1024, threads = 256;
+  if (tensor.type == plan::DType::bf16)
+    makeNoise<<<blocks, threads, 0, stream>>>(tensor.as<__nv_bfloat16>(),
+                                              tensor.elements());
+  else
+    makeNoise<<<blocks, threads, 0, stream>>>(tensor.as<float>(),
+                                              tensor.elements());
+  return device::launchStatus();
+}
+
 } // namespace
 
 template <> Status cudaKernel<OpKind::Linear>(const CudaKernelArgs& args) {
@@ -116,6 +143,8 @@ Status prepareProduct(const CudaKernelArgs& args) {
   const std::optional<Product> product = anyProduct(args);
   if (!product)
     return Status::ok();
+  for (const Tensor& operand : {args.inputs[0], args.inputs[1]})
+    RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
   return args.context.products()
       .prepare(product->shape, product->operands)
       .withContext("op `" + args.op.name + "`");

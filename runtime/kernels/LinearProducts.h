@@ -9,7 +9,7 @@
 namespace reciperun::kernels {
 
 /// Chooses the algorithm of a `linear`, `linear_dgrad` or `linear_wgrad` on its
-/// own operands; any other op is none of its concern. What the output holds is
+/// own operands; any other op is none of its concern. What operands hold is
 /// lost, and the device is waited for.
 Status prepareProduct(const device::CudaKernelArgs& args);
 

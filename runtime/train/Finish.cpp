@@ -35,6 +35,8 @@ std::string memoryText(const plan::MemoryTable& planned, int64_t largest,
 } // namespace
 
 Status Training::finish() {
+  if (opTimes && isRoot())
+    progress->line(opTimes->table());
   const std::string& directory = plan.exchange.hf;
   if (!directory.empty()) {
     checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base(),

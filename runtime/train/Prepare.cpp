@@ -59,6 +59,8 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
     : plan(plan), device(*rank.device), threads(rank.threads),
       communicator(*rank.communicator, device), options(std::move(options)),
       spikes(plan.train), clock(plan, device, communicator) {
+  if (this->options.timesOps)
+    opTimes.emplace(device, clock);
   if (!plan.train.logNorms.empty())
     norms.emplace(plan, communicator.rank(), plan.train.logNorms);
 }
@@ -77,6 +79,7 @@ Status Training::prepare() {
     resumed = start.source->path().string();
   RECIPERUN_TRY(communicator.agree(openFiles()));
   RECIPERUN_TRY(communicator.agree(takeMemory()));
+  RECIPERUN_TRY(prepareKernels());
   if (isRoot())
     announce();
   RECIPERUN_TRY(communicator.agree(fillState()));
@@ -203,6 +206,14 @@ Status Training::takeMemory() {
   return saving->open(*checkpoints);
 }
 
+/// Rank 0 first: the others find what it has chosen, so that all of them
+/// compute alike.
+Status Training::prepareKernels() {
+  RECIPERUN_TRY(
+      communicator.agree(isRoot() ? executor->prepare() : Status::ok()));
+  return communicator.agree(isRoot() ? Status::ok() : executor->prepare());
+}
+
 /// Every parameter has its initial value first, which an adapter that is not
 /// loaded keeps.
 Status Training::fillState() {
@@ -258,6 +269,8 @@ void Training::announce() {
   for (const std::string& note : checkpoints->notes())
     progress->line("note: " + note);
   for (const std::string& note : start.notes)
+    progress->line("note: " + note);
+  for (const std::string& note : device.notes())
     progress->line("note: " + note);
   progress->line("memory: " + bytesText(plan.memory.total) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +

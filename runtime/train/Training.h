@@ -23,6 +23,7 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/NonFinite.h"
+#include "runtime/train/OpTimes.h"
 #include "runtime/train/Phases.h"
 #include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
@@ -39,6 +40,7 @@ namespace reciperun::train {
 struct Options {
   Style style = Style::automatic;
   std::string gradients; // file for the first step's gradients; empty: none
+  bool timesOps = false; // tell how long ops of each kind take
 };
 
 /// What a model is worth on the validation data.
@@ -86,6 +88,7 @@ private:
   Status checkAnswers() const;
   Status openCheckpoints();
   Status takeMemory();
+  Status prepareKernels();
   Status openData();
   Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
   Status openTokenizer();
@@ -141,6 +144,7 @@ private:
   std::optional<GradientNorms> norms; // where the plan logs them
   SpikeWatch spikes;                  // of rank 0, which all go by
   PhaseClock clock;
+  std::optional<OpTimes> opTimes;  // where they are asked for
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
   std::string resumed;             // the checkpoint that this run goes on from

@@ -4,6 +4,7 @@
 
 #include "runtime/device/cuda/CudaError.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
@@ -77,7 +78,8 @@ Expected<memory::Arena> allocatePinned(int64_t bytes) {
 } // namespace
 
 Expected<std::unique_ptr<CudaDevice>>
-CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind)) {
+CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
+                 CudaPreparation prepareKernel) {
   separateStreams();
   Expected<int> visible = visibleGpus();
   RECIPERUN_TRY(visible);
@@ -86,6 +88,7 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind)) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(*std::move(context)));
   for (size_t kind = 0; kind < device->kernels.size(); ++kind)
     device->kernels[kind] = findKernel(plan::OpKind(kind));
+  device->prepareKernel = prepareKernel;
   RECIPERUN_TRY(device->copies.open());
   return device;
 }
@@ -106,9 +109,33 @@ bool CudaDevice::hasKernel(plan::OpKind kind) const {
 
 Status CudaDevice::run(const OpCall& call) {
   assert(hasKernel(call.op.kind) && "an op that the device can run");
-  return kernels[size_t(call.op.kind)]({call.op, call.inputs, call.outputs,
-                                        call.workspace, call.mesh, call.rank,
-                                        *gpu});
+  return kernels[size_t(call.op.kind)](arguments(call));
+}
+
+CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {
+  return {call.op,   call.inputs, call.outputs, call.workspace,
+          call.mesh, call.rank,   *gpu};
+}
+
+Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls) {
+  if (!prepareKernel)
+    return false;
+  for (const OpCall& call : calls) {
+    const Expected<std::string> told = prepareKernel(arguments(call));
+    RECIPERUN_TRY(told);
+    note(*told);
+  }
+  note(gpu->products().notice());
+  note(gpu->attentionPlans().notice());
+  // What cannot be kept is chosen again by the next run.
+  note(gpu->products().save().message());
+  return true;
+}
+
+/// Adds what is not known yet.
+void CudaDevice::note(const std::string& text) {
+  if (!text.empty() && std::find(told.begin(), told.end(), text) == told.end())
+    told.push_back(text);
 }
 
 Expected<bool> CudaDevice::isIdle() {

@@ -15,13 +15,18 @@
 
 namespace reciperun::device {
 
+/// Gets ready for an op, on its buffers; what comes back is for the user, empty
+/// where all is well.
+using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
+
 class CudaDevice final : public Device {
 public:
   /// The GPU of the rank that is number `place` on its host: the visible ones
   /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
-  /// there is none.
+  /// there is none; `prepareKernel` gets ready for one.
   static Expected<std::unique_ptr<CudaDevice>>
-  open(int place, CudaKernel (*findKernel)(plan::OpKind));
+  open(int place, CudaKernel (*findKernel)(plan::OpKind),
+       CudaPreparation prepareKernel = nullptr);
   ~CudaDevice() override;
 
   CudaContext& context() { return *gpu; }
@@ -30,6 +35,8 @@ public:
   std::string identity() const override;
 
   bool hasKernel(plan::OpKind kind) const override;
+  Expected<bool> prepare(std::span<const OpCall> calls) override;
+  std::vector<std::string> notes() const override { return told; }
   Status run(const OpCall& call) override;
   Expected<bool> isIdle() override;
 
@@ -49,9 +56,13 @@ public:
 private:
   explicit CudaDevice(std::unique_ptr<CudaContext> context)
       : gpu(std::move(context)) {}
+  CudaKernelArgs arguments(const OpCall& call) const;
+  void note(const std::string& text);
 
   std::unique_ptr<CudaContext> gpu;
   std::array<CudaKernel, plan::opKinds> kernels = {};
+  CudaPreparation prepareKernel = nullptr;
+  std::vector<std::string> told; // see notes
   StagedCopies copies;
   std::vector<cudaEvent_t> events; // of marks, to be used again
   int marks = 0;

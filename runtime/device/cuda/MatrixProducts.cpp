@@ -18,7 +18,9 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -86,6 +88,44 @@ std::string describe(const Shape& shape) {
   return "a matrix product of " + std::to_string(shape.m) + " x " +
          std::to_string(shape.k) + " by " + std::to_string(shape.k) + " x " +
          std::to_string(shape.n) + " in " + typeName(shape.input);
+}
+
+/// Two events, between which a stream's work is timed.
+class Stopwatch {
+public:
+  ~Stopwatch() {
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+  }
+
+  Status open() {
+    RECIPERUN_CUDA_TRY(cudaEventCreate, &begin);
+    RECIPERUN_CUDA_TRY(cudaEventCreate, &end);
+    return Status::ok();
+  }
+  bool start(cudaStream_t stream) const {
+    return cudaEventRecord(begin, stream) == cudaSuccess;
+  }
+  /// The ms since the start, when the work is done.
+  std::optional<float> stop(cudaStream_t stream) const {
+    float time = 0;
+    if (cudaEventRecord(end, stream) != cudaSuccess ||
+        cudaEventSynchronize(end) != cudaSuccess ||
+        cudaEventElapsedTime(&time, begin, end) != cudaSuccess)
+      return std::nullopt;
+    return time;
+  }
+
+private:
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+/// Of few numbers; what has none is never the least.
+double median(std::vector<double> values) {
+  if (values.empty())
+    return std::numeric_limits<double>::infinity();
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
 /// The largest power of two, up to 256, that divides all addresses.
@@ -287,49 +327,63 @@ struct MatrixProducts::Library {
     return algorithm;
   }
 
-  /// The time that an algorithm takes, in ms; none where it cannot run.
+  /// The time that several products take, in ms; none where the algorithm
+  /// cannot run.
   std::optional<float> measure(const Product& product, const Shape& shape,
                                const Operands& operands,
                                const cublasLtMatmulAlgo_t& algorithm,
-                               cudaEvent_t begin, cudaEvent_t end) const {
-    constexpr int repetitions = 4;
-    auto once = [&] {
-      return enqueue(product, shape, 1, operands, algorithm).isOk();
-    };
-    if (!once() || cudaEventRecord(begin, place.stream) != cudaSuccess)
+                               const Stopwatch& watch, int repetitions) const {
+    if (!watch.start(place.stream))
       return std::nullopt;
     for (int i = 0; i < repetitions; ++i)
-      if (!once())
+      if (!enqueue(product, shape, 1, operands, algorithm))
         return std::nullopt;
-    float time = 0;
-    if (cudaEventRecord(end, place.stream) != cudaSuccess ||
-        cudaEventSynchronize(end) != cudaSuccess ||
-        cudaEventElapsedTime(&time, begin, end) != cudaSuccess)
-      return std::nullopt;
-    return time / repetitions;
+    return watch.stop(place.stream);
   }
 
+  /// Clocks sink while a GPU computes, so that times are compared within a
+  /// round: algorithms take turns, and what counts is an algorithm's time as a
+  /// part of the first one's, in the median of the rounds. Another than the
+  /// first has to be clearly faster, so that runs rarely differ.
   Status chooseByTime(Product& product, const Shape& shape,
                       const Operands& operands, uint32_t alignment) const {
+    constexpr int rounds = 5;
+    constexpr float enough = 1.0f, most = 16; // ms of a turn, repetitions
+    constexpr double clearly = 0.985;
     auto suggested = suggest(product, shape, alignment);
     RECIPERUN_TRY(suggested);
-    cudaEvent_t begin = nullptr, end = nullptr;
-    RECIPERUN_CUDA_TRY(cudaEventCreate, &begin);
-    RECIPERUN_CUDA_TRY(cudaEventCreate, &end);
-    std::optional<float> best;
-    for (const cublasLtMatmulAlgo_t& algorithm : *suggested) {
-      const auto time =
-          measure(product, shape, operands, algorithm, begin, end);
-      if (!time || (best && *time >= *best))
-        continue;
-      best = time;
-      product.algorithm = algorithm;
-    }
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    if (!best)
+    Stopwatch watch;
+    RECIPERUN_TRY(watch.open());
+    auto timed = [&](size_t i, int repetitions) {
+      return measure(product, shape, operands, (*suggested)[i], watch,
+                     repetitions);
+    };
+    // Loads the kernels, and sorts out those that do not run.
+    std::vector<size_t> running;
+    for (size_t i = 0; i < suggested->size(); ++i)
+      if (timed(i, 1))
+        running.push_back(i);
+    if (running.empty())
       return Status::error("none of cuBLASLt's algorithms runs for " +
                            describe(shape));
+    const float once = timed(running[0], 1).value_or(enough);
+    const int repetitions =
+        int(std::clamp(enough / std::max(once, 1e-3f), 1.0f, most));
+    std::vector<std::vector<double>> ratios(running.size());
+    for (int round = 0; round < rounds; ++round) {
+      const float first = timed(running[0], repetitions).value_or(0);
+      for (size_t i = 1; i < running.size(); ++i)
+        if (const auto time = timed(running[i], repetitions); time && first > 0)
+          ratios[i].push_back(double(*time) / first);
+    }
+    size_t best = 0;
+    double least = clearly;
+    for (size_t i = 1; i < running.size(); ++i)
+      if (const double ratio = median(ratios[i]); ratio < least) {
+        least = ratio;
+        best = i;
+      }
+    product.algorithm = (*suggested)[running[best]];
     return Status::ok();
   }
 
