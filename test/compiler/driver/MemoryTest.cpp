@@ -204,8 +204,8 @@ void checkRegions(const ir::Module& program) {
     EXPECT_EQ(region.elements % ir::sizeOf(program, region.shard), 0);
     if (region.param != ValueId::none)
       checkMember(region.paramPart, region.param, 0);
-    bool isKept = program[region.gradientPart].kind == ir::ValueKind::gradient;
-    if (region.gradient != ValueId::none && isKept)
+    if (region.gradient != ValueId::none &&
+        program[region.gradientPart].kind == ir::ValueKind::gradient)
       checkMember(region.gradientPart, region.gradient, 0);
   }
 }
