@@ -2,6 +2,7 @@
 
 #include "compiler/cost/Workspace.h"
 
+#include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/RingWorkspace.h"
 
 namespace recipec::cost {
@@ -32,6 +33,31 @@ int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
   return plan::ringWorkspace(sizes, isBackward).elements();
 }
 
+bool flagOf(const ir::Op& op, const char* name, bool otherwise) {
+  const auto found = op.attributes.find(name);
+  return found == op.attributes.end() ? otherwise
+                                      : std::get<bool>(found->second);
+}
+
+plan::AttentionSizes attentionSizes(const ir::Module& program,
+                                    const ir::Op& op) {
+  const std::vector<int64_t> q = ir::localShape(program, op.operands[2]),
+                             k = ir::localShape(program, op.operands[3]);
+  plan::AttentionSizes sizes;
+  sizes.type = planType(program[op.operands[2]].type);
+  sizes.batch = q[0];
+  sizes.queries = q[1];
+  sizes.heads = q[2];
+  sizes.width = q[3];
+  sizes.keys = k[1];
+  sizes.keyHeads = k[2];
+  sizes.hasDocuments = flagOf(op, "documents", true);
+  sizes.isDeterministic = flagOf(op, "deterministic", true);
+  for (const char* bound : {"window", "chunk", "softcap"})
+    sizes.isBounded |= op.attributes.contains(bound);
+  return sizes;
+}
+
 } // namespace
 
 int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
@@ -39,11 +65,8 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
     return ringElements(program, op, 0, false);
   if (op.kind == ir::OpKind::RingAttentionBackward)
     return ringElements(program, op, 2, true);
-  // dk and dv of grouped heads are summed in f32.
-  if (op.kind == ir::OpKind::AttentionBackward &&
-      program.compute == ir::DType::bf16)
-    return ir::localElements(program, op.results[1]) +
-           ir::localElements(program, op.results[2]);
+  if (op.kind == ir::OpKind::AttentionBackward)
+    return plan::attentionWorkspace(attentionSizes(program, op));
   // An expert's gradient is summed in f32 before it is added to a narrower one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&
       program[op.results[0]].type == ir::DType::bf16)

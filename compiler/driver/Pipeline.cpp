@@ -16,6 +16,7 @@
 #include "compiler/passes/CheckLowered.h"
 #include "compiler/passes/CheckSizes.h"
 #include "compiler/passes/Differentiate.h"
+#include "compiler/passes/Documents.h"
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Generate.h"
@@ -99,6 +100,8 @@ void verifySchedules(const std::vector<ir::Module>& stages) {
 std::vector<ir::Module> lowerTraining(ir::Module program,
                                       const recipe::Recipe& recipe,
                                       diag::Engine& engine) {
+  passes::markDocuments(program, recipe);
+  verify(program, "documents");
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::differentiate(program);

@@ -2,22 +2,24 @@
 
 #include "runtime/exec/Executor.h"
 
-#include "runtime/comm/Reduce.h"
+#include "runtime/device/KernelTable.h"
 #include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/plan/Mesh.h"
 
 #include <cassert>
+#include <chrono>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 namespace reciperun::exec {
 
 Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   comm::Communicator& communicator,
-                                  device::CpuContext& context) {
+                                  device::Device& device) {
   assert(arena.bytes() >= plan.memory.arena && "the arena is the plan's");
-  Executor executor(plan, arena, communicator, context);
+  Executor executor(plan, arena, communicator, device);
   executor.calls.resize(plan.functions.size());
   for (const plan::Schedule& schedule : plan.schedules)
     for (const plan::Step& step : schedule.steps)
@@ -58,18 +60,36 @@ int Executor::period(const plan::Function& function) const {
 
 Expected<Executor::Call> Executor::resolve(const plan::Op& op,
                                            int microBatch) const {
-  Call call{&op, nullptr, {}, {}, tensor(op.workspace, microBatch)};
+  RECIPERUN_TRY(checkDevice(op));
+  Call call{&op,
+            kernels::isCollective(op.kind),
+            {},
+            {},
+            tensor(op.workspace, microBatch)};
   for (int number : op.inputs)
     call.inputs.push_back(tensor(number, microBatch));
   for (int number : op.outputs)
     call.outputs.push_back(tensor(number, microBatch));
-  if (kernels::isCollective(op.kind))
-    return call;
-  call.kernel = kernels::findKernel(op.kind);
-  if (!call.kernel)
-    return Status::error("op `" + op.name + "` (" + plan::opName(op.kind) +
-                         ") has no kernel on this device");
   return call;
+}
+
+/// Whether the device can run the op, or take part in it.
+Status Executor::checkDevice(const plan::Op& op) const {
+  const std::string name =
+      "op `" + op.name + "` (" + plan::opName(op.kind) + ")";
+  const bool isRing = op.kind == plan::OpKind::RingAttention ||
+                      op.kind == plan::OpKind::RingAttentionBackward;
+  if (isRing && !runner.cpuContext())
+    return Status::error(
+        name + " over `" + plan.mesh.groups[size_t(op.group)].name +
+        "` is not there yet on `" + plan.device +
+        "`; compile the recipe with `--set 'parallel.cp_comm=\"all_gather\"'` "
+        "or with `\"a2a\"`");
+  if (kernels::isCollective(op.kind) || runner.hasKernel(op.kind))
+    return Status::ok();
+  return Status::error(name + " has no kernel on `" + plan.device +
+                       "` yet; compile the recipe with `--set "
+                       "cluster.hardware=cpu`");
 }
 
 Tensor Executor::tensor(int number, int microBatch) const {
@@ -79,6 +99,18 @@ Tensor Executor::tensor(int number, int microBatch) const {
   return {arena.address(buffer, microBatch % buffer.slots, plan.mesh,
                         communicator.rank()),
           buffer.dtype, buffer.shape};
+}
+
+Status Executor::prepare() {
+  std::vector<device::OpCall> all;
+  for (const auto& function : calls)
+    for (const std::vector<Call>& resolved : function)
+      for (const Call& call : resolved)
+        if (!call.isCollective)
+          all.push_back(described(call));
+  Expected<bool> isSpoiled = runner.prepare(all);
+  RECIPERUN_TRY(isSpoiled);
+  return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
 }
 
 const plan::Schedule* Executor::findSchedule(std::string_view name) const {
@@ -112,6 +144,7 @@ Status Executor::transfer(const plan::Step& step) {
   std::span<std::byte> bytes(buffer.as<std::byte>(), size_t(buffer.bytes()));
   int peer = plan::rankInStage(plan.mesh, communicator.rank(), described.peer);
   RECIPERUN_TRY(finish(step.transfer, step.microBatch));
+  communicator.startsOp({});
   Expected<int> message =
       described.kind == plan::Transfer::Kind::send
           ? communicator.beginSend(peer, described.channel, bytes)
@@ -142,7 +175,7 @@ Status Executor::run(int function, int microBatch) {
   for (const Call& call : resolved) {
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
-    Status status = call.kernel ? perform(call) : communicate(call);
+    Status status = call.isCollective ? communicate(call) : perform(call);
     if (!status)
       return status.withContext(
           "op `" + call.op->name + "` (" + plan::opName(call.op->kind) +
@@ -154,13 +187,33 @@ Status Executor::run(int function, int microBatch) {
   return Status::ok();
 }
 
-Status Executor::perform(const Call& call) {
-  return call.kernel(arguments(call));
+device::OpCall Executor::described(const Call& call) const {
+  return {*call.op,       call.inputs, call.outputs,
+          call.workspace, plan.mesh,   communicator.rank()};
 }
 
+Status Executor::perform(const Call& call) {
+  return runner.run(described(call));
+}
+
+/// Of a collective that computes on the host.
 device::KernelArgs Executor::arguments(const Call& call) const {
-  return {*call.op,  call.inputs,         call.outputs, call.workspace,
-          plan.mesh, communicator.rank(), context};
+  return {*call.op,  call.inputs,         call.outputs,        call.workspace,
+          plan.mesh, communicator.rank(), *runner.cpuContext()};
+}
+
+Status Executor::wait() {
+  constexpr std::chrono::microseconds pause(20);
+  while (true) {
+    Expected<bool> isIdle = runner.isIdle();
+    if (!isIdle)
+      return isIdle.status().withContext("the device of rank " +
+                                         std::to_string(communicator.rank()));
+    if (*isIdle)
+      return Status::ok();
+    RECIPERUN_TRY(communicator.check());
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 /// Notes what began by the buffer that it fills.
@@ -184,6 +237,7 @@ Status Executor::communicate(const Call& call) {
   const plan::Op& op = *call.op;
   const Tensor &in = call.inputs[0], &out = call.outputs[0];
   int dim = static_cast<int>(op.integer("dim"));
+  communicator.startsOp(op.name);
   switch (op.kind) {
   case plan::OpKind::AllReduce:
     return communicator.allReduce(op.group, in, out,
@@ -202,10 +256,7 @@ Status Executor::communicate(const Call& call) {
     return finishStarted(op);
   case plan::OpKind::ReduceScatterDone:
     RECIPERUN_TRY(finishStarted(op));
-    comm::reduceInRankOrder(in.type, comm::Reduction::sum, in.as<std::byte>(),
-                            out.bytes(), int(in.elements() / out.elements()),
-                            out.elements(), out.as<std::byte>());
-    return Status::ok();
+    return communicator.addTerms(in, out);
   case plan::OpKind::RingAttention:
     return ringAttention(arguments(call), communicator);
   case plan::OpKind::RingAttentionBackward:

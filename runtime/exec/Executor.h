@@ -4,12 +4,13 @@
 //    its buffers, once for every combination of their slots that occurs.
 // 2. run: a loop over those. What is run, on which data and in which order is
 //    the plan's; there is no policy here.
+// 3. wait: until the device has done what it was given.
 
 #ifndef RECIPERUN_EXEC_EXECUTOR_H
 #define RECIPERUN_EXEC_EXECUTOR_H
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/device/KernelTable.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
@@ -20,6 +21,10 @@
 #include <string_view>
 #include <vector>
 
+namespace reciperun::device {
+struct KernelArgs;
+}
+
 namespace reciperun::exec {
 
 using device::Tensor;
@@ -29,11 +34,16 @@ public:
   /// Fills the input buffers of a micro-batch.
   using Load = std::function<Status(int microBatch)>;
 
-  /// All arguments outlive the executor; the plan has been validated and the
-  /// arena has its size. Fails where an op has no kernel on this device.
+  /// All arguments outlive the executor; the plan has been validated, the arena
+  /// is the device's and has the plan's size. Fails where the device cannot run
+  /// an op.
   static Expected<Executor> make(const plan::Plan& plan, memory::Arena& arena,
                                  comm::Communicator& communicator,
-                                 device::CpuContext& context);
+                                 device::Device& device);
+
+  /// Has the device get ready for all ops, before the first step and before
+  /// the arena holds anything: it is zeroed afterwards.
+  Status prepare();
 
   /// Runs all steps of a schedule, `load` where the schedule says so. A failure
   /// names function, op and rank.
@@ -42,8 +52,16 @@ public:
   /// Runs one function on the buffers of a micro-batch.
   Status run(int function, int microBatch = 0);
 
-  /// A buffer of this rank for a micro-batch; no data for the number -1.
+  /// Waits until the device has done all that it was given. Fails where some of
+  /// it has, or another rank has gone.
+  Status wait();
+
+  /// A buffer of this rank for a micro-batch, in the device's memory; no data
+  /// for the number -1. HostCopy.h reads and writes what the host cannot
+  /// address.
   Tensor tensor(int buffer, int microBatch = 0) const;
+
+  device::Device& device() const { return runner; }
 
   /// The schedule of that name, null where the plan has none.
   const plan::Schedule* findSchedule(std::string_view name) const;
@@ -55,21 +73,22 @@ public:
 private:
   struct Call {
     const plan::Op* op;
-    device::Kernel kernel; // null for a collective
+    bool isCollective = false;
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;
     Tensor workspace;
   };
 
   Executor(const plan::Plan& plan, memory::Arena& arena,
-           comm::Communicator& communicator, device::CpuContext& context)
-      : plan(plan), arena(arena), communicator(communicator), context(context) {
-  }
+           comm::Communicator& communicator, device::Device& device)
+      : plan(plan), arena(arena), communicator(communicator), runner(device) {}
   Status resolve(int function);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int period(const plan::Function& function) const;
   Status transfer(const plan::Step& step);
   Status finish(int transfer, int microBatch);
+  Status checkDevice(const plan::Op& op) const;
+  device::OpCall described(const Call& call) const;
   Status perform(const Call& call);
   device::KernelArgs arguments(const Call& call) const;
   Status communicate(const Call& call);
@@ -79,7 +98,7 @@ private:
   const plan::Plan& plan;
   memory::Arena& arena;
   comm::Communicator& communicator;
-  device::CpuContext& context;
+  device::Device& runner;
   Observer* observer = nullptr;
   /// By function, then by the micro-batch modulo the function's period; empty
   /// where nothing runs the function.

@@ -7,6 +7,7 @@
 #ifndef RECIPERUN_PLAN_PLAN_H
 #define RECIPERUN_PLAN_PLAN_H
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -98,6 +99,11 @@ enum class OpKind {
 #include "runtime/plan/Ops.def"
 };
 const char* opName(OpKind kind);
+/// How many kinds of ops there are.
+inline constexpr size_t opKinds = 0
+#define OP(Enumerator, name) +1
+#include "runtime/plan/Ops.def"
+    ;
 
 using AttributeValue =
     std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;

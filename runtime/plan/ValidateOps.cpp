@@ -5,6 +5,7 @@
 // elements, y has m*n. What passes here cannot reach beyond its buffers.
 // Comments of Ops.def are the specification.
 
+#include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/RingWorkspace.h"
@@ -157,6 +158,32 @@ bool checkAttention(OpCheck& c) {
          checkLse(c, c.out(1), q);
 }
 
+AttentionSizes attentionSizes(const OpCheck& c, const Buffer& q,
+                              const Buffer& k) {
+  AttentionSizes sizes;
+  sizes.type = q.dtype;
+  sizes.batch = q.shape[0];
+  sizes.queries = q.shape[1];
+  sizes.heads = q.shape[2];
+  sizes.width = q.shape[3];
+  sizes.keys = k.shape[1];
+  sizes.keyHeads = k.shape[2];
+  sizes.hasDocuments = c.op.flag("documents", true);
+  sizes.isBounded = c.op.integer("window") || c.op.integer("chunk") ||
+                    c.op.real("softcap") != 0;
+  sizes.isDeterministic = c.op.flag("deterministic", true);
+  return sizes;
+}
+
+/// Above it sizes of workspaces might pass 2^63.
+bool isMeasurable(OpCheck& c, const Buffer& q) {
+  return double(q.shape[0]) * double(q.shape[2]) *
+                 std::max(double(q.shape[1]), 128.0) *
+                 std::max({double(q.shape[1]), double(q.shape[3]), 128.0}) <
+             0x1p56 ||
+         c.fail("attends with more than 2^56 scores");
+}
+
 bool checkAttentionBackward(OpCheck& c) {
   if (!c.arity(10, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
     return false;
@@ -164,7 +191,9 @@ bool checkAttentionBackward(OpCheck& c) {
   return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
          checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
          c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
-         (q.dtype != DType::bf16 || c.workspace(2 * elementCount(k.shape)));
+         (q.dtype != DType::bf16 ||
+          (isMeasurable(c, q) &&
+           c.workspace(attentionWorkspace(attentionSizes(c, q, k)))));
 }
 
 /// The rank's own queries and keys, and room for the keys of others.

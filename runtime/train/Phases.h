@@ -4,11 +4,11 @@
 #define RECIPERUN_TRAIN_PHASES_H
 
 #include "runtime/comm/TimedCommunicator.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/plan/Plan.h"
 
 #include <array>
-#include <chrono>
 #include <vector>
 
 namespace reciperun::train {
@@ -37,31 +37,39 @@ struct StepTimes {
   double saving = 0;
 };
 
-/// Follows one step after the other.
+/// Follows one step after the other, by marks of the device: it waits for
+/// nothing.
 class PhaseClock : public exec::Observer {
 public:
   /// The arguments outlive the object.
-  PhaseClock(const plan::Plan& plan,
-             const comm::TimedCommunicator& communicator);
+  PhaseClock(const plan::Plan& plan, device::Device& device,
+             comm::TimedCommunicator& communicator);
 
   /// A step of the training begins.
   void start();
   /// What has passed since the last call belongs to the phase, as far as it
   /// was not communication.
   void mark(Phase phase);
-  /// The step is over.
-  PhaseSeconds stop();
+  /// The step is given to the device in whole.
+  void stop();
+  /// Of the step that was stopped last, when the device is idle.
+  PhaseSeconds seconds() const;
 
   void endsStep(const plan::Step& step) override;
 
 private:
-  using Clock = std::chrono::steady_clock;
+  /// The end of some time that belongs to a phase.
+  struct Mark {
+    Phase phase = Phase::other;
+    int number = 0;         // of the device's mark
+    size_t collectives = 0; // that the communicator had timed by then
+  };
 
-  const comm::TimedCommunicator& communicator;
+  device::Device& device;
+  comm::TimedCommunicator& communicator;
   std::vector<Phase> functions; // of the plan
-  PhaseSeconds seconds = {};
-  Clock::time_point last;
-  double communicated = 0; // in all until `last`
+  int begin = 0;                // the device's mark
+  std::vector<Mark> marks;
 };
 
 } // namespace reciperun::train

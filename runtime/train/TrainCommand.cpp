@@ -32,7 +32,10 @@ constexpr const char* helpText =
     "                         terminal\n"
     "  --dump-gradients=FILE  write the first step's gradients to a "
     "safetensors\n"
-    "                         file, for comparison with other programs\n";
+    "                         file, for comparison with other programs\n"
+    "  --op-times             tell at the end how long ops of each kind take "
+    "a\n"
+    "                         step, on rank 0\n";
 
 struct CommandLine {
   std::string planPath;
@@ -60,6 +63,8 @@ Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
       if (!style)
         return style.status();
       line.options.style = *style;
+    } else if (argument == "--op-times") {
+      line.options.timesOps = true;
     } else if (argument.starts_with(gradients)) {
       line.options.gradients = argument.substr(gradients.size());
     } else if (argument.starts_with("-")) {
@@ -91,10 +96,10 @@ Status stoppedBy(const Outcome& outcome) {
 
 int train(comm::MpiSession& session, const plan::Plan& plan,
           const Options& options) {
-  Expected<Rank> rank = joinRanks(session, plan.mesh);
+  Expected<Rank> rank = joinRanks(session, plan);
   if (!rank)
     return failTogether(session, rank.status());
-  Training training(plan, *rank->communicator, rank->threads, options);
+  Training training(plan, *rank, options);
   if (Status status = training.prepare(); !status)
     return failTogether(session, status);
   Expected<Outcome> outcome = training.run();

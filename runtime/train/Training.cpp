@@ -1,7 +1,8 @@
 // The loop, and what ends a run.
 //
 // A step: 1. host inputs: learning rate, step number, loss scale;
-//         2. the schedule `train`, which loads its micro-batches;
+//         2. the schedule `train`, which loads its micro-batches; the device
+//            is waited for once, when it has been given all of it;
 //         3. loss and gradient norm are read and must be finite: see
 //            BadSteps.cpp;
 //         4. ranks share signals, peaks and times in one small all-reduce, so
@@ -12,6 +13,7 @@
 
 #include "runtime/train/Training.h"
 
+#include "runtime/device/HostCopy.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/Schedule.h"
@@ -24,11 +26,6 @@
 
 namespace reciperun::train {
 namespace {
-
-template <class T> void set(const exec::Tensor& tensor, T value) {
-  if (tensor.present())
-    *tensor.as<T>() = value;
-}
 
 /// What each place that counts weighs in the loss, their mean.
 float lossScale(double weight) {
@@ -125,42 +122,76 @@ bool Training::savesAfter(int64_t step) const {
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {
+  // The first steps load kernels.
+  constexpr int64_t unlike = 3;
+  OpTimes* const kinds =
+      opTimes && step >= start.step + unlike ? &*opTimes : nullptr;
   clock.start();
   RECIPERUN_TRY(setInputs(step));
   clock.mark(Phase::data);
-  executor->setObserver(&clock);
+  executor->setObserver(kinds ? static_cast<exec::Observer*>(kinds) : &clock);
   Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
         return load(*trainData, step, microBatch);
       });
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
-  times.phases = clock.stop();
+  clock.stop();
+  RECIPERUN_TRY(executor->wait());
+  if (kinds)
+    kinds->takeStep();
+  times.phases = clock.seconds();
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
-  StepRecord record;
-  record.step = step + 1;
-  record.epoch = trainData->epochsBefore(step + 1);
-  record.loss = *executor->tensor(plan.outputs.loss).as<double>();
-  if (exec::Tensor norm = executor->tensor(plan.outputs.normSquared);
-      norm.present())
-    record.gradNorm = std::sqrt(*norm.as<double>());
-  if (exec::Tensor dropped = executor->tensor(plan.outputs.dropped);
-      dropped.present())
-    record.droppedShare = dropped.as<double>()[1] / dropped.as<double>()[0];
-  if (exec::Tensor overflow = executor->tensor(plan.outputs.overflow);
-      overflow.present())
-    record.overflowShare = overflow.as<double>()[1] / overflow.as<double>()[0];
+  Expected<StepRecord> record = readOutputs();
+  RECIPERUN_TRY(record);
+  record->step = step + 1;
+  record->epoch = trainData->epochsBefore(step + 1);
   if (norms) {
     auto measured = norms->measure(*executor, communicator);
     RECIPERUN_TRY(measured);
-    record.gradNorms = std::move(*measured);
+    record->gradNorms = std::move(*measured);
   }
-  record.learningRate =
+  record->learningRate =
       learningRate(plan.train.learningRate, step, trainData->steps());
-  record.samples = trainData->samplesBefore(step + 1);
+  record->samples = trainData->samplesBefore(step + 1);
   if (isRoot())
-    usualLoss = spikes.take(record.loss);
+    usualLoss = spikes.take(record->loss);
   return record;
+}
+
+/// What the step has left in buffers.
+Expected<StepRecord> Training::readOutputs() {
+  StepRecord record;
+  Expected<double> loss = readOutput(plan.outputs.loss);
+  RECIPERUN_TRY(loss);
+  record.loss = *loss;
+  if (plan.outputs.normSquared >= 0) {
+    Expected<double> squares = readOutput(plan.outputs.normSquared);
+    RECIPERUN_TRY(squares);
+    record.gradNorm = std::sqrt(*squares);
+  }
+  auto dropped = shareOf(plan.outputs.dropped);
+  RECIPERUN_TRY(dropped);
+  record.droppedShare = *dropped;
+  auto overflow = shareOf(plan.outputs.overflow);
+  RECIPERUN_TRY(overflow);
+  record.overflowShare = *overflow;
+  return record;
+}
+
+Expected<double> Training::readOutput(int buffer, int64_t index) {
+  return device::readElement<double>(device, executor->tensor(buffer), index);
+}
+
+/// The second of two counts as a share of the first; nothing of no buffer.
+Expected<std::optional<double>> Training::shareOf(int buffer) {
+  if (buffer < 0)
+    return std::optional<double>();
+  Expected<double> all = readOutput(buffer, 0);
+  RECIPERUN_TRY(all);
+  Expected<double> part = readOutput(buffer, 1);
+  RECIPERUN_TRY(part);
+  return std::optional<double>(*part / *all);
 }
 
 /// What a step wants beside its micro-batches.
@@ -169,10 +200,12 @@ Status Training::setInputs(int64_t step) {
   double rate = learningRate(plan.train.learningRate, step, trainData->steps());
   Expected<double> weight = trainData->weight(step);
   RECIPERUN_TRY(weight);
-  set(executor->tensor(in.learningRate), float(rate));
-  set(executor->tensor(in.step), int32_t(step + 1));
-  set(executor->tensor(in.lossScale), lossScale(*weight));
-  return Status::ok();
+  auto set = [&](int buffer, auto value) {
+    return device::writeElement(device, executor->tensor(buffer), value);
+  };
+  RECIPERUN_TRY(set(in.learningRate, float(rate)));
+  RECIPERUN_TRY(set(in.step, int32_t(step + 1)));
+  return set(in.lossScale, lossScale(*weight));
 }
 
 /// What only all ranks together know.
@@ -191,14 +224,22 @@ void Training::addTimes(StepRecord& record) const {
 Status Training::load(const data::Loader& loader, int64_t step,
                       int microBatch) {
   const plan::Inputs& in = plan.inputs;
-  return loader.fill(step, microBatch,
-                     {executor->tensor(in.tokens, microBatch).as<int32_t>(),
-                      executor->tensor(in.labels, microBatch).as<int32_t>(),
-                      executor->tensor(in.weights, microBatch).as<float>(),
-                      executor->tensor(in.positions, microBatch).as<int32_t>(),
-                      executor->tensor(in.segments, microBatch).as<int32_t>(),
-                      executor->tensor(in.places, microBatch).as<int32_t>(),
-                      executor->tensor(in.samples, microBatch).as<int64_t>()});
+  auto open = [&](int buffer) {
+    return device::HostCopy(device, executor->tensor(buffer, microBatch));
+  };
+  device::HostCopy tokens = open(in.tokens), labels = open(in.labels),
+                   weights = open(in.weights), positions = open(in.positions),
+                   segments = open(in.segments), places = open(in.places),
+                   samples = open(in.samples);
+  RECIPERUN_TRY(loader.fill(step, microBatch,
+                            {tokens.as<int32_t>(), labels.as<int32_t>(),
+                             weights.as<float>(), positions.as<int32_t>(),
+                             segments.as<int32_t>(), places.as<int32_t>(),
+                             samples.as<int64_t>()}));
+  for (device::HostCopy* input :
+       {&tokens, &labels, &weights, &positions, &segments, &places, &samples})
+    RECIPERUN_TRY(input->store());
+  return Status::ok();
 }
 
 bool Training::validatesAfter(int64_t step) const {
@@ -219,12 +260,16 @@ Expected<std::optional<Validation>> Training::validate() {
   for (int64_t batch = 0; batch < validData->steps(); ++batch) {
     Expected<double> weight = validData->weight(batch);
     RECIPERUN_TRY(weight);
-    set(executor->tensor(plan.inputs.lossScale), lossScale(*weight));
+    RECIPERUN_TRY(device::writeElement(
+        device, executor->tensor(plan.inputs.lossScale), lossScale(*weight)));
     RECIPERUN_TRY(
         executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
           return load(*validData, batch, microBatch);
         }));
-    sum.loss += *executor->tensor(plan.outputs.loss).as<double>() * *weight;
+    RECIPERUN_TRY(executor->wait());
+    Expected<double> loss = readOutput(plan.outputs.loss);
+    RECIPERUN_TRY(loss);
+    sum.loss += *loss * *weight;
     sum.weight += *weight;
     RECIPERUN_TRY(shareState());
     if (signal)
@@ -242,7 +287,7 @@ Expected<std::optional<Validation>> Training::validate() {
 /// far they are with a checkpoint, and what rank 0 thinks of the loss.
 Status Training::shareState() {
   Saving::Report mine = saving ? saving->report() : Saving::Report();
-  std::vector<int64_t> state = {stopSignal(), peakBytes(), mine.progress,
+  std::vector<int64_t> state = {stopSignal(), takenBytes(), mine.progress,
                                 mine.timeIsUp, usualLoss.has_value()};
   const size_t first = state.size();
   auto add = [&](double seconds) { state.push_back(int64_t(seconds * 1e9)); };
@@ -251,8 +296,8 @@ Status Training::shareState() {
   add(times.saving);
   const int64_t shape[] = {int64_t(state.size())};
   exec::Tensor view{state.data(), plan::DType::i64, shape};
-  RECIPERUN_TRY(
-      communicator.allReduce(comm::world, view, view, comm::Reduction::max));
+  RECIPERUN_TRY(communicator.host().allReduce(comm::world, view, view,
+                                              comm::Reduction::max));
   signal = int(state[0]);
   peak = state[1];
   reports = {state[2], state[3]};

@@ -17,13 +17,15 @@
 #include "runtime/comm/TimedCommunicator.h"
 #include "runtime/data/Loader.h"
 #include "runtime/data/Tokenizer.h"
-#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/NonFinite.h"
+#include "runtime/train/OpTimes.h"
 #include "runtime/train/Phases.h"
+#include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/Saving.h"
 #include "runtime/train/SpikeWatch.h"
@@ -38,6 +40,7 @@ namespace reciperun::train {
 struct Options {
   Style style = Style::automatic;
   std::string gradients; // file for the first step's gradients; empty: none
+  bool timesOps = false; // tell how long ops of each kind take
 };
 
 /// What a model is worth on the validation data.
@@ -57,8 +60,7 @@ struct Outcome {
 class Training {
 public:
   /// All arguments outlive the object.
-  Training(const plan::Plan& plan, comm::Communicator& communicator,
-           int threads, Options options);
+  Training(const plan::Plan& plan, Rank& rank, Options options);
 
   /// Makes the folder of the run, takes the memory, reads data and weights.
   /// Fails on all ranks with one message.
@@ -83,8 +85,10 @@ public:
 
 private:
   Status makeDirectory();
+  Status checkAnswers() const;
   Status openCheckpoints();
   Status takeMemory();
+  Status prepareKernels();
   Status openData();
   Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
   Status openTokenizer();
@@ -113,14 +117,19 @@ private:
   std::string spikeText(const StepRecord& record) const;
   Status giveUp(const std::string& complaint);
   Status shareState();
+  Expected<StepRecord> readOutputs();
+  Expected<double> readOutput(int buffer, int64_t index = 0);
+  Expected<std::optional<double>> shareOf(int buffer);
+  int64_t takenBytes() const;
   Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
   bool isRoot() const { return communicator.rank() == 0; }
 
   const plan::Plan& plan;
+  device::Device& device;
+  int threads; // of the host
   comm::TimedCommunicator communicator;
-  device::CpuContext context;
   Options options;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
@@ -135,6 +144,7 @@ private:
   std::optional<GradientNorms> norms; // where the plan logs them
   SpikeWatch spikes;                  // of rank 0, which all go by
   PhaseClock clock;
+  std::optional<OpTimes> opTimes;  // where they are asked for
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
   std::string resumed;             // the checkpoint that this run goes on from

@@ -1,0 +1,60 @@
+// A GPU that waits too long ends its process, and one that does not goes on.
+
+#include "runtime/comm/NcclWatch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace reciperun::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A watch, and a stream that is busy for a while, as with a message whose
+/// other side does not come.
+class BusyStream {
+public:
+  BusyStream() { cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking); }
+  ~BusyStream() { cudaStreamDestroy(stream); }
+
+  void run(std::chrono::milliseconds busy, std::chrono::milliseconds limit) {
+    NcclWatch watch;
+    watch.start(/*rank=*/3, /*device=*/0, limit);
+    cudaLaunchHostFunc(
+        stream,
+        [](void* time) {
+          std::this_thread::sleep_for(
+              *static_cast<std::chrono::milliseconds*>(time));
+        },
+        &busy);
+    EXPECT_TRUE(watch.note(stream, "a message received by rank 3"));
+    cudaStreamSynchronize(stream);
+  }
+
+private:
+  cudaStream_t stream = nullptr;
+};
+
+bool hasGpu() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+TEST(NcclWatchTest, endsWhatWaitsTooLong) {
+  if (!hasGpu())
+    GTEST_SKIP() << "no GPU";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(BusyStream().run(20s, 1s), testing::ExitedWithCode(1),
+              "rank 3: error: has waited for 1 s for a message received");
+}
+
+TEST(NcclWatchTest, letsOthersGoOn) {
+  if (!hasGpu())
+    GTEST_SKIP() << "no GPU";
+  BusyStream().run(2s, 10s);
+}
+
+} // namespace
+} // namespace reciperun::comm
