@@ -1,8 +1,10 @@
-// Weights of a norm in registers, and the sums of their gradients.
+// Weights of a norm in registers, and the sums of their gradients. A block has
+// the weight of its row of a token (RowFeeds.cuh).
 
 #ifndef RECIPERUN_KERNELS_NORMWEIGHTS_CUH
 #define RECIPERUN_KERNELS_NORMWEIGHTS_CUH
 
+#include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowParts.cuh"
 
 namespace reciperun::kernels {
@@ -24,7 +26,9 @@ NormWeight<T> normWeight(const device::CudaKernelArgs& args,
 template <class T, int vectors, bool whole> class WeightPart {
 public:
   __device__ WeightPart(NormWeight<T> weight, int width) : first(weight.first) {
-    part.load(weight.data, weight.data ? width : 0);
+    const bool isThere = weight.data;
+    part.load(isThere ? weight.data + int64_t(blockIdx.y) * width : nullptr,
+              isThere ? width : 0);
   }
   __device__ float operator()(int v, int e) const {
     return first + part.parts[v][e];
@@ -69,13 +73,15 @@ inline size_t blockSumBytes(const RowBlock& block, int64_t width) {
 }
 
 /// So many blocks of this many threads a multiprocessor that its registers are
-/// taken, when each keeps rows and sums of columns in them.
+/// taken, when each keeps rows and sums of columns in them; for each row of a
+/// token.
 inline int64_t blocksOfSums(const device::CudaKernelArgs& args,
-                            const RowBlock& block, int64_t rows) {
+                            const RowBlock& block, const NormRows& rows) {
   const int64_t threads = int64_t(block.threads.x) * block.threads.y;
   const int64_t resident = std::max<int64_t>(1, 512 / threads);
-  return std::min(block.blocks(rows),
-                  resident * args.context.multiprocessors());
+  return std::min(
+      block.blocks(rows.tokens),
+      ceilDivide(resident * args.context.multiprocessors(), rows.perToken));
 }
 
 } // namespace reciperun::kernels

@@ -54,14 +54,14 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
       continue;
     const float rstd = 1.0f / sqrtf(squares[0] / float(width) + a.eps);
     if (threadIdx.x == 0)
-      a.rstd[row] = rstd;
+      a.rstd[a.x.place(row)] = rstd;
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
       float y[Part::n];
 #pragma unroll
       for (int e = 0; e < Part::n; ++e)
         y[e] = x[0].parts[v][e] * rstd * weight(v, e);
-      Part::store(a.y + row * width, width, v, y);
+      Part::store(a.y + a.x.place(row) * width, width, v, y);
     }
   }
 }
@@ -71,7 +71,7 @@ template <class T> struct Backward {
   NormWeight<T> weight;
   const float* rstd;
   T* dx;
-  float* partial; // [blocks, width], or null
+  float* partial; // [blocks, perToken, width], or null
 };
 
 template <class T, int vectors, int mostThreads, bool whole, class Rows>
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(mostThreads,
     rows.take(row, step, parts);
     const Part &slope = parts[0], &input = parts[1];
     const bool isInside = row < a.of.rows;
-    const float rstd = isInside ? a.rstd[row] : 0;
+    const float rstd = isInside ? a.rstd[a.of.place(row)] : 0;
     float product[1] = {0};
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
@@ -114,77 +114,79 @@ __global__ void __launch_bounds__(mostThreads,
       for (int e = 0; e < Part::n; ++e)
         dx[e] =
             rstd * weight(v, e) * slope.parts[v][e] - input.parts[v][e] * pull;
-      Part::store(a.dx + row * a.of.width, isInside ? a.of.width : 0, v, dx);
+      Part::store(a.dx + a.of.place(row) * a.of.width,
+                  isInside ? a.of.width : 0, v, dx);
     }
   }
   if (a.partial)
     storeBlockSums<Part>(dw, reinterpret_cast<float*>(rowRoom()), a.of.width,
-                         a.partial + int64_t(blockIdx.x) * a.of.width);
+                         a.partial + a.of.place(blockIdx.x) * a.of.width);
 }
 
 template <class T> Status runForward(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
-  const int64_t width = x.shape.back(), rows = x.elements() / width;
-  Forward<T> operands{{{x.as<T>()}, rows, int(width)},
+  const NormRows rows(x, w);
+  Forward<T> operands{{{x.as<T>()}, rows.tokens, int(rows.width)},
                       float(args.op.real("eps")),
                       normWeight<T>(args, w),
                       y.as<T>(),
                       args.outputs[1].as<float>()};
   return withRowBlock<T>(
-      width, areAligned(16, x.data, w.data, y.data),
+      rows.width, areAligned(16, x.data, w.data, y.data),
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
         using Part = RowPart<T, vectors.value, whole.value>;
         const cudaStream_t stream = args.context.stream();
-        const RingShape ring = ringOf<T, 1>(args, block, rows, width, 1024);
+        const RingShape ring = ringOf<T, 1>(args, block, rows, 1024);
         if constexpr (mayBeRing(vectors.value, most.value, whole.value)) {
           if (ring.slots > 0) {
             operands.x.slots = ring.slots;
             launchRing(forward<T, vectors.value, most.value, whole.value,
                                RingRows<T, Part, 1>>,
-                       ring, block, stream, operands);
+                       ring, block, rows, stream, operands);
             return;
           }
         }
         forward<T, vectors.value, most.value, whole.value,
                 LoadedRows<T, Part, 1, false>>
-            <<<unsigned(block.blocks(rows)), block.threads, 0, stream>>>(
-                operands);
+            <<<rowGrid(block.blocks(rows.tokens), rows), block.threads, 0,
+               stream>>>(operands);
       });
 }
 
 template <class T> Status runBackward(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2],
                &dx = args.outputs[0], &dw = args.outputs[1];
-  const int64_t width = x.shape.back(), rows = x.elements() / width;
-  Backward<T> operands{{{dy.as<T>(), x.as<T>()}, rows, int(width)},
+  const NormRows rows(x, w);
+  const int64_t weightSize = rows.perToken * rows.width;
+  Backward<T> operands{{{dy.as<T>(), x.as<T>()}, rows.tokens, int(rows.width)},
                        normWeight<T>(args, w),
                        args.inputs[3].as<float>(),
                        dx.as<T>(),
                        dw.present() ? args.context.scratch<float>() : nullptr};
   return withRowBlock<T>(
-      width, areAligned(16, dy.data, x.data, w.data, dx.data),
+      rows.width, areAligned(16, dy.data, x.data, w.data, dx.data),
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
         using Part = RowPart<T, vectors.value, whole.value>;
         const cudaStream_t stream = args.context.stream();
-        int64_t blocks = rowPieces(blocksOfSums(args, block, rows), width);
-        RingShape ring = ringOf<T, 2>(args, block, rows, width,
-                                      vectors.value > 2 ? 512 : 1024);
+        int64_t blocks = rowPieces(blocksOfSums(args, block, rows), weightSize);
+        RingShape ring =
+            ringOf<T, 2>(args, block, rows, vectors.value > 2 ? 512 : 1024);
         bool isRing = false;
         if constexpr (mayBeRing(vectors.value, most.value, whole.value)) {
           if (ring.slots > 0) {
             isRing = true;
-            blocks = ring.blocks = rowPieces(ring.blocks, width);
+            blocks = ring.blocks = rowPieces(ring.blocks, weightSize);
             operands.of.slots = ring.slots;
             launchRing(backward<T, vectors.value, most.value, whole.value,
                                 RingRows<T, Part, 2>>,
-                       ring, block, stream, operands);
+                       ring, block, rows, stream, operands);
           }
         }
         if (!isRing)
           backward<T, vectors.value, most.value, whole.value,
                    LoadedRows<T, Part, 2, true>>
-              <<<unsigned(blocks), block.threads, blockSumBytes(block, width),
-                 stream>>>(operands);
+              <<<rowGrid(blocks, rows), block.threads,
+                 blockSumBytes(block, rows.width), stream>>>(operands);
         if (dw.present())
           addPieces(args, blocks, operands.partial, dw);
       });

@@ -1,14 +1,16 @@
 // How the rows of a kernel's operands come into its threads' registers: norms.
 //
-// A block takes every gridDim.x-th row (or group of rows, one for each
-// threadIdx.y). Wide rows go through a ring of slots in shared memory, which
-// the bulk copy engine keeps full: many bytes are under way, whatever the
-// threads do. Others are loaded directly.
+// A token has gridDim.y rows, and a block takes that of blockIdx.y of every
+// gridDim.x-th token (or of several, one for each threadIdx.y). Wide rows go
+// through a ring of slots in shared memory, which the bulk copy engine keeps
+// full: many bytes are under way, whatever the threads do. Others are loaded
+// directly.
 
 #ifndef RECIPERUN_KERNELS_ROWFEEDS_CUH
 #define RECIPERUN_KERNELS_ROWFEEDS_CUH
 
 #include "runtime/kernels/BulkCopies.cuh"
+#include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowParts.cuh"
 
 namespace reciperun::kernels {
@@ -16,9 +18,14 @@ namespace reciperun::kernels {
 /// The tensors that a kernel reads rows of, all of one shape.
 template <class T, int operands> struct RowOperands {
   const T* from[operands];
-  int64_t rows;
+  int64_t rows; // that a column of blocks shares: one of each token
   int width;
   int slots = 0; // of the ring
+
+  /// Which of all rows a block's row is.
+  __device__ static int64_t place(int64_t row) {
+    return row * gridDim.y + blockIdx.y;
+  }
 };
 
 /// The dynamic shared memory of kernels that take rows.
@@ -56,7 +63,7 @@ private:
     const int width = row < of.rows ? of.width : 0;
 #pragma unroll
     for (int i = 0; i < operands; ++i)
-      parts[i].load(of.from[i] + row * of.width, width);
+      parts[i].load(of.from[i] + of.place(row) * of.width, width);
   }
 
   const RowOperands<T, operands>& of;
@@ -114,7 +121,8 @@ private:
     full[slot].expect(bytes * operands);
 #pragma unroll
     for (int i = 0; i < operands; ++i)
-      full[slot].copy(place(slot, i), of.from[i] + row * of.width, bytes);
+      full[slot].copy(place(slot, i), of.from[i] + of.place(row) * of.width,
+                      bytes);
   }
 
   const RowOperands<T, operands>& of;
@@ -127,13 +135,13 @@ private:
 /// A ring for blocks of rows of `slotBytes`; `slots` is 0 where none fits.
 struct RingShape {
   int slots = 0;
-  int64_t blocks = 0;
+  int64_t blocks = 0; // of each row of a token
   size_t bytes = 0;
 
   RingShape() = default;
   /// With about `threadsWanted` threads a multiprocessor.
   RingShape(const device::CudaKernelArgs& args, const RowBlock& block,
-            int64_t rows, int64_t slotBytes, int threadsWanted) {
+            const NormRows& rows, int64_t slotBytes, int threadsWanted) {
     const auto& gpu = args.context.properties();
     const int64_t reserved = int64_t(gpu.reservedSharedMemPerBlock) + 1024;
     int64_t resident = std::max(1, threadsWanted / int(block.threads.x));
@@ -144,7 +152,9 @@ struct RingShape {
         continue;
       slots = int(std::min<int64_t>(mostRingSlots, room / slotBytes));
       bytes = size_t(slots * slotBytes);
-      blocks = std::min(rows, resident * args.context.multiprocessors());
+      blocks = std::min(
+          rows.tokens,
+          ceilDivide(resident * args.context.multiprocessors(), rows.perToken));
       return;
     }
   }
@@ -163,23 +173,28 @@ constexpr bool mayBeRing(int vectors, int mostThreads, bool whole) {
 /// The ring for rows of T of so many operands; none for blocks of several rows.
 template <class T, int operands>
 RingShape ringOf(const device::CudaKernelArgs& args, const RowBlock& block,
-                 int64_t rows, int64_t width, int threadsWanted) {
+                 const NormRows& rows, int threadsWanted) {
   if (block.threads.y > 1)
     return {};
-  return RingShape(args, block, rows, operands * width * int64_t(sizeof(T)),
-                   threadsWanted);
+  return RingShape(args, block, rows,
+                   operands * rows.width * int64_t(sizeof(T)), threadsWanted);
+}
+
+/// So many blocks for each row of a token.
+inline dim3 rowGrid(int64_t blocks, const NormRows& rows) {
+  return dim3(unsigned(blocks), unsigned(rows.perToken));
 }
 
 /// Launches a kernel over RingRows.
 template <class Operands>
 void launchRing(void (*kernel)(Operands), const RingShape& ring,
-                const RowBlock& block, cudaStream_t stream,
-                const Operands& operands) {
+                const RowBlock& block, const NormRows& rows,
+                cudaStream_t stream, const Operands& operands) {
   // A refusal shows in the launch's own error.
   cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                        cudaFuncAttributeMaxDynamicSharedMemorySize,
                        int(ring.bytes));
-  kernel<<<unsigned(ring.blocks), block.threads, ring.bytes, stream>>>(
+  kernel<<<rowGrid(ring.blocks, rows), block.threads, ring.bytes, stream>>>(
       operands);
 }
 

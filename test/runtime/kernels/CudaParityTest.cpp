@@ -224,6 +224,35 @@ TEST_F(CudaRows, NormsTakeBuffersThatAreNotAligned) {
   }
 }
 
+TEST_F(CudaRows, WeightsOfSeveralRows) {
+  // Of rows that share a block, of those that have one and go through a ring,
+  // and of such that are not of whole vectors.
+  const std::vector<int64_t> shapes[] = {
+      {300, 8, 64}, {3, 5, 2, 17}, {70, 4, 2048}, {900, 3, 4096}, {9, 2, 1001}};
+  for (DType type : types)
+    for (const auto& shape : shapes)
+      for (bool centered : {false, true}) {
+        const std::vector<int64_t> ofToken(shape.end() - 2, shape.end());
+        const std::vector<int64_t> ofRow(shape.begin(), shape.end() - 1);
+        Array x = numbers(type, shape, 1), dy = numbers(type, shape, 2), y = x;
+        Array w = numbers(type, ofToken, 3), dw = numbers(type, ofToken, 4);
+        Array mean(DType::f32, ofRow), rstd(DType::f32, ofRow);
+        const Attributes how = {{"eps", 1e-5}, {"centered", centered}};
+        const Tolerance normed = tolerance(type, sums);
+        const Tolerance gradient = gradientTolerance(type);
+        compare({OpKind::RmsNorm, {&x, &w}, {&y, &rstd}, how}, {normed, sums});
+        compare({OpKind::RmsNormBackward, {&dy, &x, &w, &rstd}, {&y, &dw}, how},
+                {normed, gradient});
+        compare({OpKind::LayerNorm, {&x, &w}, {&y, &mean, &rstd}, how},
+                {normed, sums, sums});
+        compare({OpKind::LayerNormBackward,
+                 {&dy, &x, &w, &mean, &rstd},
+                 {&y, &dw},
+                 how},
+                {normed, gradient});
+      }
+}
+
 TEST_F(CudaRows, NormsOfSoManyRowsThatSlotsAreFilledAgain) {
   const std::pair<DType, std::vector<int64_t>> cases[] = {
       {DType::bf16, {1800, 4096}}, {DType::f32, {700, 8192}}};
