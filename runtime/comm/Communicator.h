@@ -29,6 +29,12 @@ using device::Tensor;
 
 enum class Reduction { sum, max };
 
+/// What goes to the next rank of a ring, and room for what comes from the one
+/// before, of one size.
+struct Shift {
+  Tensor out, in;
+};
+
 /// The group of all ranks.
 inline constexpr int world = -1;
 
@@ -90,6 +96,12 @@ public:
   virtual Expected<int> beginExchange(int group, const Tensor& in,
                                       const Tensor& out) = 0;
 
+  /// Begins to give tensors to the next rank of the group, the last's to the
+  /// first, and to take the like from the one before. The buffers do not overlap
+  /// and stay as they are until finish() of the number that comes back.
+  virtual Expected<int> beginShift(int group,
+                                   std::span<const Shift> shifts) = 0;
+
   /// out = the sum of what beginExchange has brought, in the order of the
   /// ranks.
   virtual Status addTerms(const Tensor& terms, const Tensor& out);
@@ -105,6 +117,14 @@ public:
   /// Names the op of the plan that the next calls are for, in messages about
   /// them; empty for none. The name outlives them.
   virtual void startsOp(std::string_view) {}
+
+  /// The device records its work from now on (Device::beginRecording): what is
+  /// called is recorded, too. What begins meanwhile is finished meanwhile.
+  virtual void beginsRecording() {}
+  /// The number of what has been recorded since, from 0.
+  virtual int endsRecording() { return 0; }
+  /// The device has been given what was recorded under the number.
+  virtual Status launched(int /*recording*/) { return Status::ok(); }
 
   /// Maximum over all ranks of a number of the host's.
   Expected<int64_t> maximum(int64_t mine);

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,34 @@ struct OpCall {
   Tensor workspace; // absent where the op needs none
   const plan::Mesh& mesh;
   int rank = 0;
+};
+
+/// A run of a parameter's first values: element i of `values`, which is flat, is
+/// element `first + i` of the rank's shard (kernels/Initialize.h).
+struct FirstValues {
+  const plan::Parameter& parameter;
+  int64_t seed = 0;
+  const plan::Mesh& mesh;
+  int rank = 0;
+  int64_t first = 0;
+  Tensor values;
+};
+
+/// Work that a device has recorded, to be given to it as one as often as wanted.
+/// The device, and all that the work uses, outlive it.
+class Recording {
+public:
+  virtual ~Recording() = default;
+  virtual Status launch() = 0;
+};
+
+/// What a device did in a profile: a kernel, a copy.
+struct Activity {
+  std::string name;
+  std::string range; // the innermost one that it was given in; or empty
+  int lane = 0;      // those of a lane follow one another
+  double begin = 0;  // seconds since beginProfile
+  double end = 0;
 };
 
 class Device {
@@ -55,6 +84,8 @@ public:
   virtual std::vector<std::string> notes() const { return {}; }
   /// Runs an op that it has a kernel for.
   virtual Status run(const OpCall& call) = 0;
+  /// Draws first values, where it can: false where the host has to.
+  virtual Expected<bool> draw(const FirstValues&) { return false; }
   /// Whether all that was given to it is done, or else the first failure of it
   /// that is not known yet. Does not wait.
   virtual Expected<bool> isIdle() = 0;
@@ -77,14 +108,43 @@ public:
   /// the host's.
   virtual int64_t takenBytes() const = 0;
 
+  // ---- recordings
+
+  /// Whether it can record work: ops, copies within an arena, marks.
+  virtual bool records() const { return false; }
+  /// From now on takes work down instead of doing it.
+  virtual Status beginRecording() {
+    return Status::error("the device records nothing");
+  }
+  /// Ends that, also where it fails, since something could not be recorded.
+  virtual Expected<std::unique_ptr<Recording>> endRecording() {
+    return Status::error("the device records nothing");
+  }
+
   // ---- time
 
   /// Notes when all that was given before is done; the mark's number, from 0.
+  /// One that is recorded has a number of its own for good, and the time of the
+  /// recording's last launch.
   virtual int mark() = 0;
   /// The seconds between two marks of a device that is idle.
   virtual double seconds(int from, int to) const = 0;
-  /// Forgets all marks; numbers begin anew.
+  /// Forgets all marks but recorded ones; numbers begin anew.
   virtual void forgetMarks() = 0;
+
+  // ---- profiles
+
+  /// Names what is given to it until the endRange that belongs to it, for
+  /// profilers. Ranges lie in one another.
+  virtual void beginRange(const std::string&) {}
+  virtual void endRange() {}
+  /// Waits until the device is idle, tells profilers that follow the process to
+  /// look from here on, and begins to note activities where it can.
+  virtual Status beginProfile() { return Status::ok(); }
+  /// Ends that, of a device that is idle; what was noted, in no certain order.
+  virtual Expected<std::vector<Activity>> endProfile() {
+    return std::vector<Activity>();
+  }
 
   /// What code needs that computes on the host and in place; null where the
   /// host cannot.
