@@ -39,6 +39,9 @@ ncclDataType_t ncclType(plan::DType type) {
     return ncclInt64;
   case plan::DType::u16:
     return ncclFloat16; // moved, never added
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
+    return ncclUint8; // likewise
   }
   return ncclFloat32;
 }
@@ -354,6 +357,31 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
     RECIPERUN_TRY(exchange(circle, bytesOf(in), writableBytes(out),
                            in.bytes() / circle.ranks));
   return keep("reduce-scatter", circle);
+}
+
+Expected<int> NcclCommunicator::beginShift(int group,
+                                           std::span<const Shift> shifts) {
+  Expected<const Circle*> found = circle(background, group);
+  RECIPERUN_TRY(found);
+  const Circle& circle = **found;
+  RECIPERUN_TRY(follow(circle.stream));
+  if (circle.ranks == 1) {
+    for (const Shift& shift : shifts)
+      RECIPERUN_TRY(
+          copy(circle, shift.out.data, shift.in.data, shift.in.bytes()));
+    return keep("a turn of a ring", circle);
+  }
+  const int next = (circle.rank + 1) % circle.ranks;
+  const int before = (circle.rank + circle.ranks - 1) % circle.ranks;
+  NCCL_TRY(circle, GroupStart);
+  for (const Shift& shift : shifts) {
+    NCCL_TRY(circle, Send, shift.out.data, size_t(shift.out.bytes()), ncclInt8,
+             next, circle.comm, circle.stream);
+    NCCL_TRY(circle, Recv, shift.in.data, size_t(shift.in.bytes()), ncclInt8,
+             before, circle.comm, circle.stream);
+  }
+  NCCL_TRY(circle, GroupEnd);
+  return keep("a turn of a ring", circle);
 }
 
 Status NcclCommunicator::addTerms(const Tensor& terms, const Tensor& out) {

@@ -64,6 +64,7 @@ public:
                                const Tensor& out) override;
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
+  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status addTerms(const Tensor& terms, const Tensor& out) override;
   void startsOp(std::string_view name) override { op = name; }
   Status check() override;

@@ -35,7 +35,9 @@ struct Uses {
 };
 
 bool isBackground(OpKind kind) {
-  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart;
+  return kind == OpKind::AllGatherStart ||
+         kind == OpKind::ReduceScatterStart ||
+         kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
 }
 
 void add(Uses& uses, const plan::Op& op) {

@@ -66,6 +66,11 @@ Expected<int> TimedCommunicator::beginExchange(int group, const Tensor& in,
   return timed([&] { return inner.beginExchange(group, in, out); });
 }
 
+Expected<int> TimedCommunicator::beginShift(int group,
+                                            std::span<const Shift> shifts) {
+  return timed([&] { return inner.beginShift(group, shifts); });
+}
+
 Status TimedCommunicator::finish(int message) {
   return timed([&] { return inner.finish(message); });
 }

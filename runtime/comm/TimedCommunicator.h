@@ -52,6 +52,7 @@ public:
                                const Tensor& out) override;
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
+  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status addTerms(const Tensor& terms, const Tensor& out) override {
     return inner.addTerms(terms, out);
   }

@@ -77,14 +77,6 @@ Expected<Executor::Call> Executor::resolve(const plan::Op& op,
 Status Executor::checkDevice(const plan::Op& op) const {
   const std::string name =
       "op `" + op.name + "` (" + plan::opName(op.kind) + ")";
-  const bool isRing = op.kind == plan::OpKind::RingAttention ||
-                      op.kind == plan::OpKind::RingAttentionBackward;
-  if (isRing && !runner.cpuContext())
-    return Status::error(
-        name + " over `" + plan.mesh.groups[size_t(op.group)].name +
-        "` is not there yet on `" + plan.device +
-        "`; compile the recipe with `--set 'parallel.cp_comm=\"all_gather\"'` "
-        "or with `\"a2a\"`");
   if (kernels::isCollective(op.kind) || runner.hasKernel(op.kind))
     return Status::ok();
   return Status::error(name + " has no kernel on `" + plan.device +
@@ -196,12 +188,6 @@ Status Executor::perform(const Call& call) {
   return runner.run(described(call));
 }
 
-/// Of a collective that computes on the host.
-device::KernelArgs Executor::arguments(const Call& call) const {
-  return {*call.op,  call.inputs,         call.outputs,        call.workspace,
-          plan.mesh, communicator.rank(), *runner.cpuContext()};
-}
-
 Status Executor::wait() {
   constexpr std::chrono::microseconds pause(20);
   while (true) {
@@ -258,9 +244,9 @@ Status Executor::communicate(const Call& call) {
     RECIPERUN_TRY(finishStarted(op));
     return communicator.addTerms(in, out);
   case plan::OpKind::RingAttention:
-    return ringAttention(arguments(call), communicator);
+    return ringAttention(described(call), communicator, runner);
   case plan::OpKind::RingAttentionBackward:
-    return ringAttentionBackward(arguments(call), communicator);
+    return ringAttentionBackward(described(call), communicator, runner);
   case plan::OpKind::AllToAll:
     return communicator.allToAll(op.group, in, out,
                                  static_cast<int>(op.integer("split")),

@@ -21,10 +21,6 @@
 #include <string_view>
 #include <vector>
 
-namespace reciperun::device {
-struct KernelArgs;
-}
-
 namespace reciperun::exec {
 
 using device::Tensor;
@@ -90,7 +86,6 @@ private:
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;
   Status perform(const Call& call);
-  device::KernelArgs arguments(const Call& call) const;
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);
   Status finishStarted(const plan::Op& op);

@@ -38,7 +38,7 @@ struct AttentionShape {
 };
 
 /// Where a query sees nothing, the running maximum: finite, so that the
-/// difference of two is never NaN. As kernels/AttentionBlock.h.
+/// difference of two is never NaN.
 inline constexpr float nothingSeenYet = -1.7e38f;
 
 inline constexpr float log2OfE = 1.44269504088896340736f;

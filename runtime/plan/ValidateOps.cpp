@@ -496,6 +496,10 @@ bool checkKind(OpCheck& c) {
     return checkRingAttention(c);
   case OpKind::RingAttentionBackward:
     return checkRingAttentionBackward(c);
+  case OpKind::AttentionBlock:
+  case OpKind::AttentionBlocksEnd:
+  case OpKind::AttentionBlockBackward:
+    return c.fail("is a part of ring attention, which no plan holds by itself");
   case OpKind::AttentionCached:
     return checkAttentionCached(c);
   case OpKind::Silu:

@@ -5,6 +5,7 @@
 // and keeps an early and a late piece of it, as the loader deals them out.
 
 #include "runtime/comm/MpiSession.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/RingAttention.h"
 #include "runtime/plan/RingWorkspace.h"
 #include "test/runtime/kernels/Harness.h"
@@ -101,7 +102,8 @@ protected:
     communicator = std::move(*made);
   }
 
-  using Run = Status (*)(const device::KernelArgs&, comm::Communicator&);
+  using Run = Status (*)(const device::OpCall&, comm::Communicator&,
+                         device::Device&);
 
   void call(Run run, bool isBackward, std::vector<Array*> inputs,
             std::vector<Array*> outputs) {
@@ -118,10 +120,10 @@ protected:
       in.push_back(array->tensor());
     for (Array* array : outputs)
       out.push_back(array->tensor());
-    device::CpuContext context(1);
-    const Status status =
-        run({op, in, out, room.tensor(), mesh, session()->rank(), context},
-            *communicator);
+    device::CpuDevice device(1, &kernels::findKernel);
+    const Status status = run({op, in, out, room.tensor(), mesh,
+                               session()->rank()},
+                              *communicator, device);
     ASSERT_TRUE(status) << status.message();
   }
 
