@@ -1,9 +1,9 @@
 // Collectives of GPUs by NCCL, each ordered with the device's stream.
 //
-// A group of the plan has a communicator of its own, and another one for what
-// runs beside kernels (beginAllGather, beginExchange), which has a stream of
-// its own, too; so has every channel between two stages, since NCCL knows no
-// tags: messages of a pair of ranks arrive in the order of their communicator.
+// Groups of the same ranks share a communicator, and another one for what runs
+// beside kernels (beginAllGather, beginExchange), which has a stream of its
+// own, too. So has every channel between two stages, since NCCL knows no tags:
+// messages of a pair of ranks arrive in the order of their communicator.
 // Communicators are made once, from the plan, in one order on all ranks, and
 // channels carry a byte then: the first message of a pair sets up its
 // connection, for which the host waits until the other side calls, too. Ranks
@@ -96,6 +96,8 @@ private:
   Status takeBuffers();
   Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream,
                          std::string name, ncclConfig_t* config = nullptr);
+  bool isWorld(const std::vector<int>& members) const;
+  Circle whole(cudaStream_t stream) const;
   Status greet(const Circle& link);
   Expected<cudaStream_t> newStream();
   Expected<const Circle*> circle(const std::map<int, Circle>& circles,

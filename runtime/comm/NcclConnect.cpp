@@ -1,9 +1,14 @@
-// Making NCCL's communicators: 1. rank 0 draws an id and tells it by MPI, and
-// all ranks connect; 2. the world is split into the groups that the plan's ops
-// name;
-// 3. and into those that run beside kernels; 4. and into the pairs of ranks
-// that exchange messages, channel by channel, which exchange the first one. All
-// ranks go through the same list, as each split is a collective of the world's.
+// Making NCCL's communicators:
+//
+//   1. rank 0 draws an id and tells it by MPI, and all ranks connect;
+//   2. the world is split into the groups that the plan's ops name, unless one
+//      is of all ranks, or of those of another group;
+//   3. and into those that run beside kernels;
+//   4. and into the pairs of ranks that exchange messages, channel by channel,
+//      which exchange the first one.
+//
+// All ranks go through the same list, as each split is a collective of the
+// world's. What they take of a device is in compiler/cost/Connections.cpp.
 
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
@@ -35,8 +40,7 @@ struct Uses {
 };
 
 bool isBackground(OpKind kind) {
-  return kind == OpKind::AllGatherStart ||
-         kind == OpKind::ReduceScatterStart ||
+  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
          kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
 }
 
@@ -70,6 +74,18 @@ Uses usesOf(const plan::Plan& plan) {
         uses.groups.insert(group);
   }
   return uses;
+}
+
+/// The axes of more than one rank, and the stages, that a group spans: groups
+/// of one extent have the same members.
+using Extent = std::pair<std::vector<std::string>, std::vector<int>>;
+
+Extent extentOf(const plan::Mesh& mesh, const plan::Group& group) {
+  Extent extent{{}, group.stages};
+  for (const std::string& axis : group.axes)
+    if (plan::axisSize(mesh, axis) > 1)
+      extent.first.push_back(axis);
+  return extent;
 }
 
 /// ``group `tp` of ranks 0, 2``.
@@ -160,12 +176,21 @@ Status NcclCommunicator::connectGroups(const plan::Plan& plan) {
   const Uses uses = usesOf(plan);
   auto connect = [&](const std::set<int>& numbers, cudaStream_t stream,
                      std::map<int, Circle>& circles) -> Status {
+    std::map<Extent, Circle> known;
     for (int number : numbers) {
       const plan::Group& group = plan.mesh.groups[size_t(number)];
       const auto members = plan::groupMembers(plan.mesh, group, rank());
-      Expected<Circle> circle = split(members, stream, nameOf(group, members));
-      RECIPERUN_TRY(circle.status().withContext("group `" + group.name + "`"));
-      circles.emplace(number, *circle);
+      const std::string name = nameOf(group, members);
+      auto [circle, isNew] = known.try_emplace(extentOf(plan.mesh, group));
+      if (isNew) {
+        Expected<Circle> made = stream == context.stream() && isWorld(members)
+                                    ? whole(stream)
+                                    : split(members, stream, name);
+        RECIPERUN_TRY(made.status().withContext("group `" + group.name + "`"));
+        circle->second = *made;
+      }
+      circle->second.name = name;
+      circles.emplace(number, circle->second);
     }
     return Status::ok();
   };
@@ -231,6 +256,15 @@ Status NcclCommunicator::takeBuffers() {
   RECIPERUN_CUDA_TRY(cudaMalloc, &sendBuffer, size_t(bufferBytes));
   RECIPERUN_CUDA_TRY(cudaMalloc, &receiveBuffer, size_t(bufferBytes));
   return Status::ok();
+}
+
+bool NcclCommunicator::isWorld(const std::vector<int>& members) const {
+  return ranks() > 1 && int(members.size()) == ranks();
+}
+
+/// The communicator of all ranks.
+NcclCommunicator::Circle NcclCommunicator::whole(cudaStream_t stream) const {
+  return {comms.front(), rank(), ranks(), stream, ""};
 }
 
 /// A communicator of the members, in their order; every rank calls this, with
