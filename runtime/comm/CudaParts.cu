@@ -197,6 +197,9 @@ Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
   case plan::DType::u16:
     launchAdd<uint16_t>(terms, count, elements, out, stream);
     break;
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
+    return Status::error("numbers of 8 bits are moved, and never added");
   }
   return device::launchStatus();
 }

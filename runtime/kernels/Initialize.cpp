@@ -174,6 +174,8 @@ void initialize(const plan::Parameter& parameter, int64_t seed,
   case plan::DType::i32:
   case plan::DType::i64:
   case plan::DType::u16:
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
     break;
   }
   assert(false && "a parameter is of floating point");
