@@ -97,8 +97,8 @@ public:
                                       const Tensor& out) = 0;
 
   /// Begins to give tensors to the next rank of the group, the last's to the
-  /// first, and to take the like from the one before. The buffers do not overlap
-  /// and stay as they are until finish() of the number that comes back.
+  /// first, and to take the like from the one before. The buffers do not
+  /// overlap and stay as they are until finish() of the number that comes back.
   virtual Expected<int> beginShift(int group,
                                    std::span<const Shift> shifts) = 0;
 

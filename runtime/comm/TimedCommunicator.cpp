@@ -5,12 +5,18 @@
 namespace reciperun::comm {
 
 template <class Call> auto TimedCommunicator::timed(const Call& call) {
-  if (!isTiming)
+  if (!isTiming && !isRecording)
     return call();
   const int begin = device.mark();
   auto result = call();
-  spent.push_back({begin, device.mark()});
+  std::vector<Interval>& intervals = isRecording ? recorded.back() : spent;
+  intervals.push_back({begin, device.mark()});
   return result;
+}
+
+/// Of what goes on beside a GPU's kernels the beginning holds nothing up.
+template <class Call> auto TimedCommunicator::timedBegin(const Call& call) {
+  return device.isHost() ? timed(call) : call();
 }
 
 void TimedCommunicator::startTiming() {
@@ -48,27 +54,46 @@ Status TimedCommunicator::receive(int from, std::span<std::byte> bytes) {
 
 Expected<int> TimedCommunicator::beginSend(int to, int channel,
                                            std::span<const std::byte> bytes) {
-  return timed([&] { return inner.beginSend(to, channel, bytes); });
+  return timedBegin([&] { return inner.beginSend(to, channel, bytes); });
 }
 
 Expected<int> TimedCommunicator::beginReceive(int from, int channel,
                                               std::span<std::byte> bytes) {
-  return timed([&] { return inner.beginReceive(from, channel, bytes); });
+  return timedBegin([&] { return inner.beginReceive(from, channel, bytes); });
 }
 
 Expected<int> TimedCommunicator::beginAllGather(int group, const Tensor& in,
                                                 const Tensor& out) {
-  return timed([&] { return inner.beginAllGather(group, in, out); });
+  return timedBegin([&] { return inner.beginAllGather(group, in, out); });
 }
 
 Expected<int> TimedCommunicator::beginExchange(int group, const Tensor& in,
                                                const Tensor& out) {
-  return timed([&] { return inner.beginExchange(group, in, out); });
+  return timedBegin([&] { return inner.beginExchange(group, in, out); });
 }
 
 Expected<int> TimedCommunicator::beginShift(int group,
                                             std::span<const Shift> shifts) {
   return timed([&] { return inner.beginShift(group, shifts); });
+}
+
+void TimedCommunicator::beginsRecording() {
+  isRecording = true;
+  recorded.emplace_back();
+  inner.beginsRecording();
+}
+
+int TimedCommunicator::endsRecording() {
+  isRecording = false;
+  inner.endsRecording(); // counts as this does
+  return int(recorded.size()) - 1;
+}
+
+Status TimedCommunicator::launched(int recording) {
+  const std::vector<Interval>& intervals = recorded[size_t(recording)];
+  if (isTiming)
+    spent.insert(spent.end(), intervals.begin(), intervals.end());
+  return inner.launched(recording);
 }
 
 Status TimedCommunicator::finish(int message) {

@@ -11,7 +11,8 @@
 namespace reciperun::comm {
 
 /// Hands all calls on. The time counts between marks of the device before a
-/// call and behind it: with waiting for other ranks, packing and adding up.
+/// call and behind it: with waiting for other ranks, packing and adding up. Of
+/// what is recorded it is that of the last launch, for each of them.
 class TimedCommunicator : public Communicator {
 public:
   /// The arguments outlive the object.
@@ -57,16 +58,22 @@ public:
     return inner.addTerms(terms, out);
   }
   void startsOp(std::string_view name) override { inner.startsOp(name); }
+  void beginsRecording() override;
+  int endsRecording() override;
+  Status launched(int recording) override;
   Status check() override { return inner.check(); }
   Status agree(const Status& mine) override { return inner.agree(mine); }
 
 private:
   template <class Call> auto timed(const Call& call);
+  template <class Call> auto timedBegin(const Call& call);
 
   Communicator& inner;
   device::Device& device;
   bool isTiming = false;
+  bool isRecording = false;
   std::vector<Interval> spent;
+  std::vector<std::vector<Interval>> recorded; // by recording
 };
 
 } // namespace reciperun::comm

@@ -35,8 +35,8 @@ struct OpCall {
   int rank = 0;
 };
 
-/// A run of a parameter's first values: element i of `values`, which is flat, is
-/// element `first + i` of the rank's shard (kernels/Initialize.h).
+/// A run of a parameter's first values: element i of `values`, which is flat,
+/// is element `first + i` of the rank's shard (kernels/Initialize.h).
 struct FirstValues {
   const plan::Parameter& parameter;
   int64_t seed = 0;
@@ -46,8 +46,8 @@ struct FirstValues {
   Tensor values;
 };
 
-/// Work that a device has recorded, to be given to it as one as often as wanted.
-/// The device, and all that the work uses, outlive it.
+/// Work that a device has recorded, to be given to it as one as often as
+/// wanted. The device, and all that the work uses, outlive it.
 class Recording {
 public:
   virtual ~Recording() = default;

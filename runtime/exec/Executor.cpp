@@ -2,7 +2,6 @@
 
 #include "runtime/exec/Executor.h"
 
-#include "runtime/device/KernelTable.h"
 #include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/plan/Mesh.h"
@@ -14,13 +13,52 @@
 #include <utility>
 
 namespace reciperun::exec {
+namespace {
+
+using plan::OpKind;
+
+/// `` `layers.0.q` (linear)``.
+std::string textOf(const plan::Op& op) {
+  return "`" + op.name + "` (" + plan::opName(op.kind) + ")";
+}
+
+/// Whether an op begins what another one ends.
+bool begins(OpKind kind) {
+  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
+         kind == OpKind::CopyBegin;
+}
+bool ends(OpKind kind) {
+  return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone ||
+         kind == OpKind::CopyEnd;
+}
+
+/// The buffer that what an op ends has filled.
+int filledBy(const plan::Op& op) {
+  return op.kind == OpKind::CopyEnd ? op.outputs[0] : op.inputs[0];
+}
+
+/// An op of the function that begins what no later one of it ends, or ends what
+/// no earlier one has begun; null where there is none.
+const plan::Op* halfOf(const plan::Function& function) {
+  std::map<int, const plan::Op*> open; // by the buffer that is filled
+  for (const plan::Op& op : function.ops) {
+    if (begins(op.kind))
+      open[op.outputs[0]] = &op;
+    if (ends(op.kind) && open.erase(filledBy(op)) == 0)
+      return &op;
+  }
+  return open.empty() ? nullptr : open.begin()->second;
+}
+
+} // namespace
 
 Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   comm::Communicator& communicator,
                                   device::Device& device) {
   assert(arena.bytes() >= plan.memory.arena && "the arena is the plan's");
   Executor executor(plan, arena, communicator, device);
-  executor.calls.resize(plan.functions.size());
+  executor.functions.resize(plan.functions.size());
+  executor.isRecordable.resize(plan.functions.size(), device.records());
   for (const plan::Schedule& schedule : plan.schedules)
     for (const plan::Step& step : schedule.steps)
       if (step.kind == plan::Step::Kind::run)
@@ -31,7 +69,7 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
 }
 
 Status Executor::resolve(int function) {
-  std::vector<std::vector<Call>>& resolved = calls[size_t(function)];
+  std::vector<Resolved>& resolved = functions[size_t(function)];
   if (!resolved.empty())
     return Status::ok();
   const plan::Function& described = plan.functions[size_t(function)];
@@ -41,8 +79,11 @@ Status Executor::resolve(int function) {
       Expected<Call> call = resolve(op, int(i));
       if (!call)
         return call.status();
-      resolved[i].push_back(std::move(*call));
+      resolved[i].calls.push_back(std::move(*call));
     }
+  if (const plan::Op* open = halfOf(described); open && device().records())
+    giveUpRecording(function, "op " + textOf(*open) +
+                                  " has its other half in another function");
   return Status::ok();
 }
 
@@ -75,8 +116,7 @@ Expected<Executor::Call> Executor::resolve(const plan::Op& op,
 
 /// Whether the device can run the op, or take part in it.
 Status Executor::checkDevice(const plan::Op& op) const {
-  const std::string name =
-      "op `" + op.name + "` (" + plan::opName(op.kind) + ")";
+  const std::string name = "op " + textOf(op);
   if (kernels::isCollective(op.kind) || runner.hasKernel(op.kind))
     return Status::ok();
   return Status::error(name + " has no kernel on `" + plan.device +
@@ -95,9 +135,9 @@ Tensor Executor::tensor(int number, int microBatch) const {
 
 Status Executor::prepare() {
   std::vector<device::OpCall> all;
-  for (const auto& function : calls)
-    for (const std::vector<Call>& resolved : function)
-      for (const Call& call : resolved)
+  for (const auto& function : functions)
+    for (const Resolved& resolved : function)
+      for (const Call& call : resolved.calls)
         if (!call.isCollective)
           all.push_back(described(call));
   Expected<bool> isSpoiled = runner.prepare(all);
@@ -161,22 +201,75 @@ Status Executor::finish(int transfer, int microBatch) {
 }
 
 Status Executor::run(int function, int microBatch) {
-  const std::vector<std::vector<Call>>& all = calls[size_t(function)];
+  std::vector<Resolved>& all = functions[size_t(function)];
   assert(!all.empty() && "a function that no schedule runs");
-  const std::vector<Call>& resolved = all[size_t(microBatch) % all.size()];
-  for (const Call& call : resolved) {
+  Resolved& resolved = all[size_t(microBatch) % all.size()];
+  if (isRecorded(function, resolved)) {
+    RECIPERUN_TRY(record(function, resolved));
+    if (resolved.recording)
+      return launch(function, resolved);
+  }
+  resolved.hasRun = true;
+  return runOps(function, resolved);
+}
+
+Status Executor::runOps(int function, const Resolved& resolved) {
+  for (const Call& call : resolved.calls) {
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
     Status status = call.isCollective ? communicate(call) : perform(call);
     if (!status)
-      return status.withContext(
-          "op `" + call.op->name + "` (" + plan::opName(call.op->kind) +
-          ") of `" + plan.functions[size_t(function)].name + "` on rank " +
-          std::to_string(communicator.rank()));
+      return status.withContext("op " + textOf(*call.op) + " of `" +
+                                plan.functions[size_t(function)].name +
+                                "` on rank " +
+                                std::to_string(communicator.rank()));
     if (observer)
       observer->endsOp(*call.op, call.outputs);
   }
   return Status::ok();
+}
+
+// ---- recordings
+
+/// Whether the function is to be given to the device as one. The first time it
+/// is not: libraries load kernels and connect ranks then.
+bool Executor::isRecorded(int function, const Resolved& resolved) const {
+  const bool isFollowed = observer && observer->followsOps();
+  return isRecordable[size_t(function)] && resolved.hasRun && !isFollowed;
+}
+
+/// Records the function, where it is not yet. Nothing comes of it where some op
+/// cannot be recorded, which is noted.
+Status Executor::record(int function, Resolved& resolved) {
+  if (resolved.recording)
+    return Status::ok();
+  const std::map<int, int> before = started;
+  RECIPERUN_TRY(runner.beginRecording());
+  communicator.beginsRecording();
+  const Status ran = runOps(function, resolved);
+  resolved.collectives = communicator.endsRecording();
+  auto recording = runner.endRecording();
+  if (ran && recording) {
+    resolved.recording = *std::move(recording);
+    return Status::ok();
+  }
+  started = before;
+  giveUpRecording(function, ran ? recording.message() : ran.message());
+  return Status::ok();
+}
+
+Status Executor::launch(int function, Resolved& resolved) {
+  Status status = resolved.recording->launch();
+  if (status)
+    status = communicator.launched(resolved.collectives);
+  return status.withContext("`" + plan.functions[size_t(function)].name +
+                            "` on rank " + std::to_string(communicator.rank()));
+}
+
+void Executor::giveUpRecording(int function, const std::string& why) {
+  isRecordable[size_t(function)] = false;
+  notes.push_back("`" + plan.functions[size_t(function)].name +
+                  "` is not launched as one graph, but op by op: " + why);
 }
 
 device::OpCall Executor::described(const Call& call) const {

@@ -4,7 +4,10 @@
 //    its buffers, once for every combination of their slots that occurs.
 // 2. run: a loop over those. What is run, on which data and in which order is
 //    the plan's; there is no policy here.
-// 3. wait: until the device has done what it was given.
+// 3. A device that records work is given a function op by op once, which gets
+//    it ready; the next time it records the ops, and from then on it is given
+//    the recording as one. Loads and messages between stages stay outside.
+// 4. wait: until the device has done what it was given.
 
 #ifndef RECIPERUN_EXEC_EXECUTOR_H
 #define RECIPERUN_EXEC_EXECUTOR_H
@@ -18,7 +21,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reciperun::exec {
@@ -59,6 +65,10 @@ public:
 
   device::Device& device() const { return runner; }
 
+  /// What a user should know of the work since the last call: which functions
+  /// cannot be recorded, and why.
+  std::vector<std::string> takeNotes() { return std::exchange(notes, {}); }
+
   /// The schedule of that name, null where the plan has none.
   const plan::Schedule* findSchedule(std::string_view name) const;
 
@@ -75,12 +85,25 @@ private:
     Tensor workspace;
   };
 
+  /// A function on the buffers of some slots.
+  struct Resolved {
+    std::vector<Call> calls;
+    bool hasRun = false;
+    std::unique_ptr<device::Recording> recording; // once it was made
+    int collectives = 0; // the communicator's number of it
+  };
+
   Executor(const plan::Plan& plan, memory::Arena& arena,
            comm::Communicator& communicator, device::Device& device)
       : plan(plan), arena(arena), communicator(communicator), runner(device) {}
   Status resolve(int function);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int period(const plan::Function& function) const;
+  Status runOps(int function, const Resolved& resolved);
+  bool isRecorded(int function, const Resolved& resolved) const;
+  Status record(int function, Resolved& resolved);
+  Status launch(int function, Resolved& resolved);
+  void giveUpRecording(int function, const std::string& why);
   Status transfer(const plan::Step& step);
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
@@ -97,7 +120,9 @@ private:
   Observer* observer = nullptr;
   /// By function, then by the micro-batch modulo the function's period; empty
   /// where nothing runs the function.
-  std::vector<std::vector<std::vector<Call>>> calls;
+  std::vector<std::vector<Resolved>> functions;
+  std::vector<bool> isRecordable; // by function
+  std::vector<std::string> notes; // see takeNotes
   /// By transfer and slot, the communicator's number of what is under way.
   std::map<std::pair<int, int>, int> underway;
   /// The same of collectives, by the buffer that is being filled.

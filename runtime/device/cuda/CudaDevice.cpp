@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/CudaRecording.h"
 
 #include <algorithm>
 #include <cassert>
@@ -64,6 +65,9 @@ Expected<int> visibleGpus() {
   return count;
 }
 
+/// The number of the first mark that is recorded; a step has fewer others.
+constexpr int firstRecorded = 1 << 30;
+
 Expected<memory::Arena> allocatePinned(int64_t bytes) {
   void* data = nullptr;
   Status taken =
@@ -79,7 +83,7 @@ Expected<memory::Arena> allocatePinned(int64_t bytes) {
 
 Expected<std::unique_ptr<CudaDevice>>
 CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
-                 CudaPreparation prepareKernel) {
+                 CudaPreparation prepareKernel, CudaDraw drawValues) {
   separateStreams();
   Expected<int> visible = visibleGpus();
   RECIPERUN_TRY(visible);
@@ -89,13 +93,15 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   for (size_t kind = 0; kind < device->kernels.size(); ++kind)
     device->kernels[kind] = findKernel(plan::OpKind(kind));
   device->prepareKernel = prepareKernel;
+  device->drawValues = drawValues;
   RECIPERUN_TRY(device->copies.open());
   return device;
 }
 
 CudaDevice::~CudaDevice() {
-  for (cudaEvent_t event : events)
-    cudaEventDestroy(event);
+  for (const auto* made : {&events, &recordedEvents})
+    for (cudaEvent_t event : *made)
+      cudaEventDestroy(event);
 }
 
 std::string CudaDevice::identity() const {
@@ -136,6 +142,10 @@ Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls) {
 void CudaDevice::note(const std::string& text) {
   if (!text.empty() && std::find(told.begin(), told.end(), text) == told.end())
     told.push_back(text);
+}
+
+Expected<bool> CudaDevice::draw(const FirstValues& values) {
+  return drawValues ? drawValues(values, *gpu) : Expected<bool>(false);
 }
 
 Expected<bool> CudaDevice::isIdle() {
@@ -192,27 +202,49 @@ int64_t CudaDevice::takenBytes() const {
   return int64_t(total - free);
 }
 
+Status CudaDevice::beginRecording() {
+  RECIPERUN_TRY(CudaRecording::begin(gpu->stream()));
+  isRecording = true;
+  return Status::ok();
+}
+
+Expected<std::unique_ptr<Recording>> CudaDevice::endRecording() {
+  isRecording = false;
+  return CudaRecording::end(gpu->stream());
+}
+
 int CudaDevice::mark() {
-  auto record = [&]() -> Status {
-    RECIPERUN_TRY(failedMark);
-    if (size_t(marks) == events.size()) {
-      cudaEvent_t event = nullptr;
-      RECIPERUN_CUDA_TRY(cudaEventCreate, &event);
-      events.push_back(event);
-    }
-    RECIPERUN_CUDA_TRY(cudaEventRecord, events[size_t(marks)], gpu->stream());
-    return Status::ok();
-  };
-  if (Status status = record(); !status)
+  const int number = isRecording ? int(recordedEvents.size()) : marks++;
+  if (Status status = record(number); !status)
     failedMark = status;
-  return marks++;
+  return isRecording ? firstRecorded + number : number;
+}
+
+/// Enqueues the event of a mark, which is made where there is none yet.
+Status CudaDevice::record(int number) {
+  RECIPERUN_TRY(failedMark);
+  std::vector<cudaEvent_t>& made = isRecording ? recordedEvents : events;
+  if (size_t(number) == made.size()) {
+    cudaEvent_t event = nullptr;
+    RECIPERUN_CUDA_TRY(cudaEventCreate, &event);
+    made.push_back(event);
+  }
+  // One that is recorded notes the time anew in each launch.
+  RECIPERUN_CUDA_TRY(
+      cudaEventRecordWithFlags, made[size_t(number)], gpu->stream(),
+      isRecording ? cudaEventRecordExternal : cudaEventRecordDefault);
+  return Status::ok();
+}
+
+cudaEvent_t CudaDevice::eventOf(int mark) const {
+  return mark < firstRecorded ? events[size_t(mark)]
+                              : recordedEvents[size_t(mark - firstRecorded)];
 }
 
 double CudaDevice::seconds(int from, int to) const {
   float milliseconds = 0;
   if (failedMark)
-    cudaEventElapsedTime(&milliseconds, events[size_t(from)],
-                         events[size_t(to)]);
+    cudaEventElapsedTime(&milliseconds, eventOf(from), eventOf(to));
   return double(milliseconds) / 1000;
 }
 

@@ -19,14 +19,18 @@ namespace reciperun::device {
 /// where all is well.
 using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
 
+/// Enqueues to draw first values. False where it cannot draw such.
+using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
+
 class CudaDevice final : public Device {
 public:
   /// The GPU of the rank that is number `place` on its host: the visible ones
   /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
-  /// there is none; `prepareKernel` gets ready for one.
+  /// there is none; `prepareKernel` gets ready for one; `drawValues` draws what
+  /// parameters begin with.
   static Expected<std::unique_ptr<CudaDevice>>
   open(int place, CudaKernel (*findKernel)(plan::OpKind),
-       CudaPreparation prepareKernel = nullptr);
+       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr);
   ~CudaDevice() override;
 
   CudaContext& context() { return *gpu; }
@@ -38,6 +42,7 @@ public:
   Expected<bool> prepare(std::span<const OpCall> calls) override;
   std::vector<std::string> notes() const override { return told; }
   Status run(const OpCall& call) override;
+  Expected<bool> draw(const FirstValues& values) override;
   Expected<bool> isIdle() override;
 
   /// Fails where others hold so much of the GPU's memory that there is not
@@ -49,6 +54,10 @@ public:
   Status clear(void* data, int64_t bytes) override;
   int64_t takenBytes() const override;
 
+  bool records() const override { return true; }
+  Status beginRecording() override;
+  Expected<std::unique_ptr<Recording>> endRecording() override;
+
   int mark() override;
   double seconds(int from, int to) const override;
   void forgetMarks() override { marks = 0; }
@@ -57,16 +66,21 @@ private:
   explicit CudaDevice(std::unique_ptr<CudaContext> context)
       : gpu(std::move(context)) {}
   CudaKernelArgs arguments(const OpCall& call) const;
+  Status record(int number);
+  cudaEvent_t eventOf(int mark) const;
   void note(const std::string& text);
 
   std::unique_ptr<CudaContext> gpu;
   std::array<CudaKernel, plan::opKinds> kernels = {};
   CudaPreparation prepareKernel = nullptr;
+  CudaDraw drawValues = nullptr;
   std::vector<std::string> told; // see notes
   StagedCopies copies;
   std::vector<cudaEvent_t> events; // of marks, to be used again
   int marks = 0;
-  Status failedMark; // told by isIdle
+  bool isRecording = false;
+  std::vector<cudaEvent_t> recordedEvents; // of marks, see eventOf
+  Status failedMark;                       // told by isIdle
 };
 
 } // namespace reciperun::device
