@@ -92,6 +92,50 @@ __global__ void __launch_bounds__(rowThreads)
   }
 }
 
+/// The largest number so far and the sum of exponentials of what is below it
+/// (Milakov & Gimelshein 2018, arXiv 1805.02867, algorithm 3).
+struct Softmax {
+  float m = -INFINITY;
+  float sum = 0;
+
+  /// `level` is at least m. The sum of nothing stays 0, what is no number
+  /// stays so.
+  __device__ float sumBelow(float level) const {
+    return sum == 0 ? 0 : sum * fastExponential(m - level);
+  }
+};
+
+template <class T, int n>
+__global__ void __launch_bounds__(rowThreads)
+    softmaxStats(Vocabulary vocabulary, const T* logits, const int32_t* labels,
+                 float* m, float* stats) {
+  __shared__ float room[2][32];
+  const T* row = logits + blockIdx.x * vocabulary.width;
+  Softmax mine;
+  forVectors<n>(row, vocabulary.width, [&](int64_t, const Vector<T, n>& part) {
+    float most = mine.m;
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      most = fmaxf(most, part[e]);
+    mine.sum = mine.sumBelow(most);
+    mine.m = most;
+    const float level = most == -INFINITY ? 0 : most;
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      mine.sum += fastExponential(part[e] - level);
+  });
+  float most[1] = {mine.m};
+  acrossRow(most, room[0], Larger(), -INFINITY);
+  float sum[1] = {mine.sumBelow(most[0])};
+  sumAcrossRow(sum, room[1]);
+  if (threadIdx.x == 0) {
+    const int64_t label = vocabulary.entryOf(labels[blockIdx.x]);
+    m[blockIdx.x] = most[0];
+    stats[2 * blockIdx.x] = sum[0];
+    stats[2 * blockIdx.x + 1] = label < 0 ? 0 : float(row[label]);
+  }
+}
+
 /// One block: the terms are few.
 __global__ void __launch_bounds__(1024)
     sumLosses(int64_t rows, const float* m, const float* stats,
@@ -188,6 +232,21 @@ template <> Status cudaKernel<OpKind::SoftmaxSum>(const CudaKernelArgs& args) {
             <<<unsigned(rows), rowThreads, 0, args.context.stream()>>>(
                 vocabulary, logits.as<T>(), m.as<float>(),
                 args.inputs[2].as<int32_t>(), args.outputs[0].as<float>());
+      });
+}
+
+template <>
+Status cudaKernel<OpKind::SoftmaxStats>(const CudaKernelArgs& args) {
+  const Tensor &logits = args.inputs[0], &m = args.outputs[0];
+  const int64_t rows = m.elements();
+  const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
+  return withVectors(
+      args, logits, vocabulary.width, nullptr,
+      [&]<class T>(DeviceType<T>, auto n) {
+        softmaxStats<T, n.value>
+            <<<unsigned(rows), rowThreads, 0, args.context.stream()>>>(
+                vocabulary, logits.as<T>(), args.inputs[1].as<int32_t>(),
+                m.as<float>(), args.outputs[1].as<float>());
       });
 }
 

@@ -44,6 +44,10 @@ Expected<std::string> prepareCudaKernel(const CudaKernelArgs& args) {
   case plan::OpKind::Linear:
   case plan::OpKind::LinearDgrad:
   case plan::OpKind::LinearWgrad:
+  case plan::OpKind::LinearAdd:
+  case plan::OpKind::LinearJoint:
+  case plan::OpKind::LinearJointDgrad:
+  case plan::OpKind::LinearJointWgrad:
     RECIPERUN_TRY(prepareProduct(args));
     return std::string();
   case plan::OpKind::Attention:

@@ -9,7 +9,7 @@
 
 #include <cassert>
 #include <cmath>
-#include <optional>
+#include <vector>
 
 #include <cuda_bf16.h>
 
@@ -42,63 +42,95 @@ LinearSizes sizesOf(const Tensor& x, const Tensor& w, const Tensor& y) {
 struct Product {
   MatrixProducts::Shape shape;
   MatrixProducts::Operands operands;
+  // What the product is made of, for those who measure it.
+  Tensor a, b;
 };
 
-Product productOf(const CudaKernelArgs& args, LinearSizes sizes,
-                  const Tensor& a, const Tensor& b) {
-  const Tensor& c = args.outputs[0];
+Product productOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
+                  const Tensor& c, bool isAdded) {
   Product product;
   product.shape.m = sizes.tokens;
   product.shape.n = sizes.out;
   product.shape.k = sizes.in;
   product.shape.input = a.type;
   product.shape.output = c.type;
-  product.shape.accumulate = args.op.flag("accumulate");
+  product.shape.accumulate = isAdded;
   product.operands = {a.data, b.data, c.data};
+  product.a = a;
+  product.b = b;
   return product;
 }
 
 /// y [t,n] = x [t,k] w [n,k]^T.
-Product linear(const CudaKernelArgs& args) {
-  const Tensor &x = args.inputs[0], &w = args.inputs[1];
-  Product product = productOf(args, sizesOf(x, w, args.outputs[0]), x, w);
+Product forward(const Tensor& x, const Tensor& w, const Tensor& y,
+                bool isAdded) {
+  Product product = productOf(sizesOf(x, w, y), x, w, y, isAdded);
   product.shape.transposeB = true;
   return product;
 }
 
 /// dx [t,k] = dy [t,n] w [n,k].
-Product linearDgrad(const CudaKernelArgs& args) {
-  const Tensor &dy = args.inputs[0], &w = args.inputs[1];
-  const LinearSizes sizes = sizesOf(args.outputs[0], w, dy);
-  return productOf(args, {sizes.tokens, sizes.in, sizes.out}, dy, w);
+Product backward(const Tensor& dy, const Tensor& w, const Tensor& dx,
+                 bool isAdded) {
+  const LinearSizes sizes = sizesOf(dx, w, dy);
+  return productOf({sizes.tokens, sizes.in, sizes.out}, dy, w, dx, isAdded);
 }
 
 /// dw [n,k] += dy [t,n]^T x [t,k].
-Product linearWgrad(const CudaKernelArgs& args) {
-  const Tensor &x = args.inputs[0], &dy = args.inputs[1];
-  const LinearSizes sizes = sizesOf(x, args.outputs[0], dy);
-  Product product = productOf(args, {sizes.out, sizes.in, sizes.tokens}, dy, x);
+Product ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw) {
+  const LinearSizes sizes = sizesOf(x, dw, dy);
+  Product product =
+      productOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, true);
   product.shape.transposeA = true;
-  product.shape.accumulate = true;
   return product;
 }
 
-Status run(const CudaKernelArgs& args, const Product& product) {
-  return args.context.products().run(
-      product.shape, float(args.op.real("alpha", 1)), product.operands);
-}
+constexpr size_t jointProducts = 3; // the last of which may be absent
 
-std::optional<Product> anyProduct(const CudaKernelArgs& args) {
+/// The products that an op is, in their order; none of another op.
+std::vector<Product> productsOf(const CudaKernelArgs& args) {
+  const auto& in = args.inputs;
+  const auto& out = args.outputs;
+  const bool isAdded = args.op.flag("accumulate");
+  std::vector<Product> products;
   switch (args.op.kind) {
   case OpKind::Linear:
-    return linear(args);
+    return {forward(in[0], in[1], out[0], isAdded)};
   case OpKind::LinearDgrad:
-    return linearDgrad(args);
+    return {backward(in[0], in[1], out[0], isAdded)};
   case OpKind::LinearWgrad:
-    return linearWgrad(args);
+    return {ofWeight(in[0], in[1], out[0])};
+  case OpKind::LinearAdd:
+    products = {forward(in[0], in[1], out[0], true)};
+    products[0].operands.base = in[2].data;
+    return products;
+  case OpKind::LinearJoint:
+    for (size_t i = 0; i < jointProducts; ++i)
+      if (out[i].present())
+        products.push_back(forward(in[0], in[1 + i], out[i], false));
+    return products;
+  case OpKind::LinearJointDgrad:
+    for (size_t i = 0; i < jointProducts; ++i)
+      if (in[i].present())
+        products.push_back(backward(in[i], in[jointProducts + i], out[0],
+                                    isAdded || !products.empty()));
+    return products;
+  case OpKind::LinearJointWgrad:
+    for (size_t i = 0; i < jointProducts; ++i)
+      if (out[i].present())
+        products.push_back(ofWeight(in[0], in[1 + i], out[i]));
+    return products;
   default:
-    return std::nullopt;
+    return {};
   }
+}
+
+Status run(const CudaKernelArgs& args) {
+  const float alpha = float(args.op.real("alpha", 1));
+  for (const Product& product : productsOf(args))
+    RECIPERUN_TRY(
+        args.context.products().run(product.shape, alpha, product.operands));
+  return Status::ok();
 }
 
 /// Numbers between -1 and 1 without a pattern (the finalizer of MurmurHash3),
@@ -128,26 +160,44 @@ Status fillWithNoise(const Tensor& tensor, cudaStream_t stream) {
 } // namespace
 
 template <> Status cudaKernel<OpKind::Linear>(const CudaKernelArgs& args) {
-  return run(args, linear(args));
+  return run(args);
 }
 
 template <> Status cudaKernel<OpKind::LinearDgrad>(const CudaKernelArgs& args) {
-  return run(args, linearDgrad(args));
+  return run(args);
 }
 
 template <> Status cudaKernel<OpKind::LinearWgrad>(const CudaKernelArgs& args) {
-  return run(args, linearWgrad(args));
+  return run(args);
+}
+
+template <> Status cudaKernel<OpKind::LinearAdd>(const CudaKernelArgs& args) {
+  return run(args);
+}
+
+template <> Status cudaKernel<OpKind::LinearJoint>(const CudaKernelArgs& args) {
+  return run(args);
+}
+
+template <>
+Status cudaKernel<OpKind::LinearJointDgrad>(const CudaKernelArgs& args) {
+  return run(args);
+}
+
+template <>
+Status cudaKernel<OpKind::LinearJointWgrad>(const CudaKernelArgs& args) {
+  return run(args);
 }
 
 Status prepareProduct(const CudaKernelArgs& args) {
-  const std::optional<Product> product = anyProduct(args);
-  if (!product)
-    return Status::ok();
-  for (const Tensor& operand : {args.inputs[0], args.inputs[1]})
-    RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
-  return args.context.products()
-      .prepare(product->shape, product->operands)
-      .withContext("op `" + args.op.name + "`");
+  for (const Product& product : productsOf(args)) {
+    for (const Tensor& operand : {product.a, product.b})
+      RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
+    RECIPERUN_TRY(args.context.products()
+                      .prepare(product.shape, product.operands)
+                      .withContext("op `" + args.op.name + "`"));
+  }
+  return Status::ok();
 }
 
 } // namespace reciperun::kernels

@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
 }
 
 template <class T> struct Backward {
-  RowOperands<T, 2> of; // dy and x
+  RowOperands<T, 3> of; // dy, x, and dx where it is added to
   NormWeight<T> weight;
   const float* rstd;
   T* dx;
@@ -89,9 +89,9 @@ __global__ void __launch_bounds__(mostThreads,
   // All threads of a block go round as often.
   for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.of.rows;
        first += step, row += step) {
-    Part parts[2];
+    Part parts[3];
     rows.take(row, step, parts);
-    const Part &slope = parts[0], &input = parts[1];
+    const Part &slope = parts[0], &input = parts[1], &before = parts[2];
     const bool isInside = row < a.of.rows;
     const float rstd = isInside ? a.rstd[a.of.place(row)] : 0;
     float product[1] = {0};
@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(mostThreads,
       float dx[Part::n];
 #pragma unroll
       for (int e = 0; e < Part::n; ++e)
-        dx[e] =
-            rstd * weight(v, e) * slope.parts[v][e] - input.parts[v][e] * pull;
+        dx[e] = before.parts[v][e] + (rstd * weight(v, e) * slope.parts[v][e] -
+                                      input.parts[v][e] * pull);
       Part::store(a.dx + a.of.place(row) * a.of.width,
                   isInside ? a.of.width : 0, v, dx);
     }
@@ -136,7 +136,7 @@ template <class T> Status runForward(const CudaKernelArgs& args) {
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
         using Part = RowPart<T, vectors.value, whole.value>;
         const cudaStream_t stream = args.context.stream();
-        const RingShape ring = ringOf<T, 1>(args, block, rows, 1024);
+        const RingShape ring = ringOf<T>(args, block, rows, 1, 1024);
         if constexpr (mayBeRing(vectors.value, most.value, whole.value)) {
           if (ring.slots > 0) {
             operands.x.slots = ring.slots;
@@ -158,11 +158,13 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
                &dx = args.outputs[0], &dw = args.outputs[1];
   const NormRows rows(x, w);
   const int64_t weightSize = rows.perToken * rows.width;
-  Backward<T> operands{{{dy.as<T>(), x.as<T>()}, rows.tokens, int(rows.width)},
-                       normWeight<T>(args, w),
-                       args.inputs[3].as<float>(),
-                       dx.as<T>(),
-                       dw.present() ? args.context.scratch<float>() : nullptr};
+  const int read = args.op.flag("accumulate") ? 3 : 2;
+  Backward<T> operands{
+      {{dy.as<T>(), x.as<T>(), dx.as<T>()}, rows.tokens, int(rows.width), read},
+      normWeight<T>(args, w),
+      args.inputs[3].as<float>(),
+      dx.as<T>(),
+      dw.present() ? args.context.scratch<float>() : nullptr};
   return withRowBlock<T>(
       rows.width, areAligned(16, dy.data, x.data, w.data, dx.data),
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
@@ -170,7 +172,7 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
         const cudaStream_t stream = args.context.stream();
         int64_t blocks = rowPieces(blocksOfSums(args, block, rows), weightSize);
         RingShape ring =
-            ringOf<T, 2>(args, block, rows, vectors.value > 2 ? 512 : 1024);
+            ringOf<T>(args, block, rows, read, vectors.value > 2 ? 512 : 1024);
         bool isRing = false;
         if constexpr (mayBeRing(vectors.value, most.value, whole.value)) {
           if (ring.slots > 0) {
@@ -178,13 +180,13 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
             blocks = ring.blocks = rowPieces(ring.blocks, weightSize);
             operands.of.slots = ring.slots;
             launchRing(backward<T, vectors.value, most.value, whole.value,
-                                RingRows<T, Part, 2>>,
+                                RingRows<T, Part, 3>>,
                        ring, block, rows, stream, operands);
           }
         }
         if (!isRing)
           backward<T, vectors.value, most.value, whole.value,
-                   LoadedRows<T, Part, 2, true>>
+                   LoadedRows<T, Part, 3, true>>
               <<<rowGrid(blocks, rows), block.threads,
                  blockSumBytes(block, rows.width), stream>>>(operands);
         if (dw.present())

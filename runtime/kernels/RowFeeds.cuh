@@ -15,12 +15,18 @@
 
 namespace reciperun::kernels {
 
-/// The tensors that a kernel reads rows of, all of one shape.
+/// The tensors that a kernel reads rows of, all of one shape; of those behind
+/// the first `count` all elements are 0.
 template <class T, int operands> struct RowOperands {
   const T* from[operands];
   int64_t rows; // that a column of blocks shares: one of each token
   int width;
+  int count = operands;
   int slots = 0; // of the ring
+
+  __device__ bool has(int operand) const {
+    return operand == 0 || operand < count;
+  }
 
   /// Which of all rows a block's row is.
   __device__ static int64_t place(int64_t row) {
@@ -63,7 +69,8 @@ private:
     const int width = row < of.rows ? of.width : 0;
 #pragma unroll
     for (int i = 0; i < operands; ++i)
-      parts[i].load(of.from[i] + of.place(row) * of.width, width);
+      parts[i].load(of.from[i] + of.place(row) * of.width,
+                    of.has(i) ? width : 0);
   }
 
   const RowOperands<T, operands>& of;
@@ -94,7 +101,8 @@ public:
     full[slot].wait(turn);
 #pragma unroll
     for (int i = 0; i < operands; ++i)
-      parts[i].load(reinterpret_cast<const T*>(place(slot, i)), of.width);
+      parts[i].load(reinterpret_cast<const T*>(place(slot, i)),
+                    of.has(i) ? of.width : 0);
   }
 
   /// Has the row's slot filled again: behind a barrier of the block that
@@ -113,16 +121,17 @@ private:
     return ofSlots;
   }
   __device__ std::byte* place(int slot, int operand) const {
-    return rowRoom() + (slot * operands + operand) * int64_t(bytes);
+    return rowRoom() + (slot * of.count + operand) * int64_t(bytes);
   }
   __device__ void fill(int slot, int64_t row) {
     if (threadIdx.x != 0 || row >= of.rows)
       return;
-    full[slot].expect(bytes * operands);
+    full[slot].expect(bytes * of.count);
 #pragma unroll
     for (int i = 0; i < operands; ++i)
-      full[slot].copy(place(slot, i), of.from[i] + of.place(row) * of.width,
-                      bytes);
+      if (of.has(i))
+        full[slot].copy(place(slot, i), of.from[i] + of.place(row) * of.width,
+                        bytes);
   }
 
   const RowOperands<T, operands>& of;
@@ -171,9 +180,9 @@ constexpr bool mayBeRing(int vectors, int mostThreads, bool whole) {
 }
 
 /// The ring for rows of T of so many operands; none for blocks of several rows.
-template <class T, int operands>
+template <class T>
 RingShape ringOf(const device::CudaKernelArgs& args, const RowBlock& block,
-                 const NormRows& rows, int threadsWanted) {
+                 const NormRows& rows, int operands, int threadsWanted) {
   if (block.threads.y > 1)
     return {};
   return RingShape(args, block, rows,

@@ -132,7 +132,8 @@ double median(std::vector<double> values) {
 uint32_t alignmentOf(const Operands& operands) {
   const uintptr_t all = reinterpret_cast<uintptr_t>(operands.a) |
                         reinterpret_cast<uintptr_t>(operands.b) |
-                        reinterpret_cast<uintptr_t>(operands.c) | 256;
+                        reinterpret_cast<uintptr_t>(operands.c) |
+                        reinterpret_cast<uintptr_t>(operands.base) | 256;
   return uint32_t(1) << std::countr_zero(all);
 }
 
@@ -269,9 +270,10 @@ struct MatrixProducts::Library {
                  const Operands& operands,
                  const cublasLtMatmulAlgo_t& algorithm) const {
     const float beta = shape.accumulate ? 1.0f : 0.0f;
+    const void* base = operands.base ? operands.base : operands.c;
     return checked(call.matmul(handle, product.desc, &alpha, operands.b,
                                product.first, operands.a, product.second, &beta,
-                               operands.c, product.out, operands.c, product.out,
+                               base, product.out, operands.c, product.out,
                                &algorithm, place.workspace, place.bytes,
                                place.stream),
                    describe(shape));
@@ -434,11 +436,14 @@ Status MatrixProducts::run(const Shape& shape, float alpha,
   if (shape.m == 0 || shape.n == 0)
     return Status::ok();
   if (shape.k == 0) { // which the library does not describe
+    const size_t bytes =
+        size_t(shape.m * shape.n * plan::byteSize(shape.output));
     if (!shape.accumulate)
-      RECIPERUN_CUDA_TRY(
-          cudaMemsetAsync, operands.c, 0,
-          size_t(shape.m * shape.n * plan::byteSize(shape.output)),
-          library->place.stream);
+      RECIPERUN_CUDA_TRY(cudaMemsetAsync, operands.c, 0, bytes,
+                         library->place.stream);
+    else if (operands.base)
+      RECIPERUN_CUDA_TRY(cudaMemcpyAsync, operands.c, operands.base, bytes,
+                         cudaMemcpyDeviceToDevice, library->place.stream);
     return Status::ok();
   }
   const auto product = library->find(shape, alignmentOf(operands));

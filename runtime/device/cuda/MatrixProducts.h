@@ -36,10 +36,12 @@ public:
     auto operator<=>(const Shape&) const = default;
   };
 
-  /// Addresses of the device.
+  /// Addresses of the device. Where a product is added, it may be to what lies
+  /// elsewhere than C: `base`.
   struct Operands {
     const void *a, *b;
     void* c;
+    const void* base = nullptr; // C itself
   };
 
   /// Where products run: a stream, and a workspace that belongs to what is
