@@ -120,7 +120,7 @@ public:
 
   /// The device records its work from now on (Device::beginRecording): what is
   /// called is recorded, too. What begins meanwhile is finished meanwhile.
-  virtual void beginsRecording() {}
+  virtual Status beginsRecording() { return Status::ok(); }
   /// The number of what has been recorded since, from 0.
   virtual int endsRecording() { return 0; }
   /// The device has been given what was recorded under the number.

@@ -160,6 +160,10 @@ void launchAdd(const std::byte* terms, int count, int64_t elements,
     launchAdd<T, 1>(terms, count, elements, out, stream);
 }
 
+__global__ void set(volatile uint32_t* words, uint32_t value) {
+  words[threadIdx.x] = value;
+}
+
 } // namespace
 
 Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
@@ -201,6 +205,12 @@ Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
   case plan::DType::f8e5m2:
     return Status::error("numbers of 8 bits are moved, and never added");
   }
+  return device::launchStatus();
+}
+
+Status setWords(uint32_t* words, int count, uint32_t value,
+                cudaStream_t stream) {
+  set<<<1, unsigned(count), 0, stream>>>(words, value);
   return device::launchStatus();
 }
 

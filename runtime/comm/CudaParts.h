@@ -31,6 +31,11 @@ Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
 Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
                        int64_t elements, std::byte* out, cudaStream_t stream);
 
+/// Sets `count` words, at most 32, of the host's pinned memory, for the host to
+/// see how far a stream is.
+Status setWords(uint32_t* words, int count, uint32_t value,
+                cudaStream_t stream);
+
 } // namespace reciperun::comm
 
 #endif // RECIPERUN_COMM_CUDAPARTS_H

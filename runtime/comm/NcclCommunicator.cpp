@@ -390,6 +390,16 @@ Status NcclCommunicator::addTerms(const Tensor& terms, const Tensor& out) {
                          writableBytes(out), context.stream());
 }
 
+// ---- recordings
+
+Status NcclCommunicator::beginsRecording() {
+  return watch.beginRecording(context.stream());
+}
+
+Status NcclCommunicator::launched(int recording) {
+  return watch.noteLaunch(context.stream(), recording);
+}
+
 // ---- between processes
 
 Status NcclCommunicator::send(int to, std::span<const std::byte> bytes) {

@@ -67,6 +67,9 @@ public:
   Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status addTerms(const Tensor& terms, const Tensor& out) override;
   void startsOp(std::string_view name) override { op = name; }
+  Status beginsRecording() override;
+  int endsRecording() override { return watch.endRecording(); }
+  Status launched(int recording) override;
   Status check() override;
   Status agree(const Status& mine) override;
 

@@ -151,7 +151,8 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
   RECIPERUN_TRY(connectGroups(plan));
   RECIPERUN_TRY(connectChannels(plan));
   if (ranks() > 1)
-    watch.start(rank(), context.device(), NcclWatch::limitOfEnvironment());
+    RECIPERUN_TRY(
+        watch.start(rank(), context.device(), NcclWatch::limitOfEnvironment()));
   return ranks() > 1 && usesOf(plan).packs ? takeBuffers() : Status::ok();
 }
 

@@ -77,10 +77,10 @@ Expected<int> TimedCommunicator::beginShift(int group,
   return timed([&] { return inner.beginShift(group, shifts); });
 }
 
-void TimedCommunicator::beginsRecording() {
+Status TimedCommunicator::beginsRecording() {
   isRecording = true;
   recorded.emplace_back();
-  inner.beginsRecording();
+  return inner.beginsRecording();
 }
 
 int TimedCommunicator::endsRecording() {

@@ -58,7 +58,7 @@ public:
     return inner.addTerms(terms, out);
   }
   void startsOp(std::string_view name) override { inner.startsOp(name); }
-  void beginsRecording() override;
+  Status beginsRecording() override;
   int endsRecording() override;
   Status launched(int recording) override;
   Status check() override { return inner.check(); }

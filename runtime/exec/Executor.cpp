@@ -245,8 +245,9 @@ Status Executor::record(int function, Resolved& resolved) {
     return Status::ok();
   const std::map<int, int> before = started;
   RECIPERUN_TRY(runner.beginRecording());
-  communicator.beginsRecording();
-  const Status ran = runOps(function, resolved);
+  Status ran = communicator.beginsRecording();
+  if (ran)
+    ran = runOps(function, resolved);
   resolved.collectives = communicator.endsRecording();
   auto recording = runner.endRecording();
   if (ran && recording) {

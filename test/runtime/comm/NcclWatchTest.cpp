@@ -21,19 +21,47 @@ public:
 
   void run(std::chrono::milliseconds busy, std::chrono::milliseconds limit) {
     NcclWatch watch;
-    watch.start(/*rank=*/3, /*device=*/0, limit);
+    EXPECT_TRUE(watch.start(/*rank=*/3, /*device=*/0, limit));
+    sleep(busy);
+    EXPECT_TRUE(watch.note(stream, "a message received by rank 3"));
+    cudaStreamSynchronize(stream);
+  }
+
+  /// The same in a graph, which is launched twice: between two collectives.
+  void runGraph(std::chrono::milliseconds busy,
+                std::chrono::milliseconds limit) {
+    NcclWatch watch;
+    EXPECT_TRUE(watch.start(/*rank=*/3, /*device=*/0, limit));
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    EXPECT_TRUE(watch.beginRecording(stream));
+    EXPECT_TRUE(watch.note(stream, "an all-reduce"));
+    sleep(busy);
+    EXPECT_TRUE(watch.note(stream, "an all-gather"));
+    EXPECT_EQ(watch.endRecording(), 0);
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    cudaGraphExec_t executable = nullptr;
+    ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    for (int launch = 0; launch < 2; ++launch) {
+      ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+      EXPECT_TRUE(watch.noteLaunch(stream, 0));
+      cudaStreamSynchronize(stream);
+    }
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+
+private:
+  void sleep(std::chrono::milliseconds& time) {
     cudaLaunchHostFunc(
         stream,
         [](void* time) {
           std::this_thread::sleep_for(
               *static_cast<std::chrono::milliseconds*>(time));
         },
-        &busy);
-    EXPECT_TRUE(watch.note(stream, "a message received by rank 3"));
-    cudaStreamSynchronize(stream);
+        &time);
   }
 
-private:
   cudaStream_t stream = nullptr;
 };
 
@@ -54,6 +82,15 @@ TEST(NcclWatchTest, letsOthersGoOn) {
   if (!hasGpu())
     GTEST_SKIP() << "no GPU";
   BusyStream().run(2s, 10s);
+  BusyStream().runGraph(1s, 10s);
+}
+
+TEST(NcclWatchTest, namesWhatAGraphWaitsFor) {
+  if (!hasGpu())
+    GTEST_SKIP() << "no GPU";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(BusyStream().runGraph(20s, 1s), testing::ExitedWithCode(1),
+              "rank 3: error: has waited for 1 s for an all-gather");
 }
 
 } // namespace
