@@ -8,6 +8,7 @@
 #ifdef RECIPERUN_CUDA
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/kernels/CudaInitialize.h"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaPreparation.h"
 #include "runtime/plan/Mesh.h"
@@ -40,7 +41,8 @@ Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
   if (plan::axisSize(plan.mesh, "pp") > 1)
     loadKernelsAtStart();
   auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel,
-                                         &kernels::prepareCudaKernel);
+                                         &kernels::prepareCudaKernel,
+                                         &kernels::drawFirstValues);
   RECIPERUN_TRY(opened);
   return std::unique_ptr<device::Device>(*std::move(opened));
 }

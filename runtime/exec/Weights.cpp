@@ -30,7 +30,8 @@ Status fillMaster(const plan::Plan& plan, device::Device& device,
       {widen, {&values, 1}, {&master, 1}, Tensor(), plan.mesh, rank});
 }
 
-/// Draws first values on the host, into the buffers of one rank.
+/// Draws first values into the buffers of one rank: on its device, or else on
+/// the host.
 class Draw {
 public:
   Draw(const plan::Plan& plan, const Executor& executor, int rank, int threads)
@@ -59,6 +60,11 @@ private:
   /// Elements of the rank's shard of a parameter, from `first` on.
   Status draw(const plan::Parameter& parameter, int64_t first,
               const Tensor& values) {
+    Expected<bool> isDrawn = executor.device().draw(
+        {parameter, plan.train.seed, plan.mesh, rank, first, values});
+    RECIPERUN_TRY(isDrawn);
+    if (*isDrawn)
+      return Status::ok();
     return device::writePieces(
         executor.device(), values, [&](const Tensor& piece, int64_t before) {
           kernels::initialize(parameter, plan.train.seed, plan.mesh, rank,

@@ -9,7 +9,7 @@ namespace reciperun::exec {
 
 /// Gives all that this rank keeps of parameters its first values, as the plan's
 /// initialisers say. Weights that are loaded afterwards replace them. They are
-/// drawn on `threads` threads of the host.
+/// drawn by the device, or on `threads` threads of the host.
 Status initializeParameters(const plan::Plan& plan, const Executor& executor,
                             int rank, int threads);
 
