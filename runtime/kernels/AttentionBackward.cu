@@ -3,6 +3,7 @@
 //   1. delta = sum(do o), a warp a row;
 //   2. dk and dv, a block a tile of keys;
 //   3. dq, a block a tile of queries.
+// Of a block of keys the gradients are added to those of other blocks.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/AttentionBackwardBf16.cuh"
@@ -92,17 +93,26 @@ Status gradientsBf16(const AttentionShape& shape, const BackwardData& data,
                 data);
 }
 
+/// The operands of a backward and of a block's, which are alike.
 Status backwardBf16(const AttentionShape& shape, const CudaKernelArgs& args,
-                    float* delta) {
+                    float* delta, bool addsToSums) {
   const auto& in = args.inputs;
   RECIPERUN_TRY(findDeltas<Bf16>(shape, args, delta));
-  BackwardData data{in[2].as<Bf16>(),           in[3].as<Bf16>(),
-                    in[4].as<Bf16>(),           in[0].as<Bf16>(),
-                    in[5].as<float>(),          delta,
-                    args.outputs[0].as<Bf16>(), args.outputs[1].as<Bf16>(),
-                    args.outputs[2].as<Bf16>(), false};
+  BackwardData data{in[2].as<Bf16>(),
+                    in[3].as<Bf16>(),
+                    in[4].as<Bf16>(),
+                    in[0].as<Bf16>(),
+                    in[5].as<float>(),
+                    delta,
+                    args.outputs[0].data,
+                    args.outputs[1].data,
+                    args.outputs[2].data,
+                    false,
+                    addsToSums};
   data.isAligned = areRowsAligned(shape, data.q, data.k, data.v, data.dout,
-                                  data.dq, data.dk, data.dv);
+                                  args.outputs[0].as<Bf16>(),
+                                  args.outputs[1].as<Bf16>(),
+                                  args.outputs[2].as<Bf16>());
   return withPaddedWidth(shape.width, [&](auto width) {
     return gradientsBf16<decltype(width)::value>(shape, data,
                                                  args.context.stream());
@@ -110,15 +120,19 @@ Status backwardBf16(const AttentionShape& shape, const CudaKernelArgs& args,
 }
 
 Status backwardF32(const AttentionShape& shape, const CudaKernelArgs& args,
-                   float* delta) {
+                   float* delta, bool addsToSums) {
   const auto& in = args.inputs;
   RECIPERUN_TRY(findDeltas<float>(shape, args, delta));
-  const PlainBackwardData data{
-      in[2].as<float>(),           in[3].as<float>(),
-      in[4].as<float>(),           in[0].as<float>(),
-      in[5].as<float>(),           delta,
-      args.outputs[0].as<float>(), args.outputs[1].as<float>(),
-      args.outputs[2].as<float>()};
+  const PlainBackwardData data{in[2].as<float>(),
+                               in[3].as<float>(),
+                               in[4].as<float>(),
+                               in[0].as<float>(),
+                               in[5].as<float>(),
+                               delta,
+                               args.outputs[0].as<float>(),
+                               args.outputs[1].as<float>(),
+                               args.outputs[2].as<float>(),
+                               addsToSums};
   const int bytes = plain::gradientBytes(shape.width);
   const cudaStream_t stream = args.context.stream();
   return withPaddedWidth(shape.width, [&](auto width) {
@@ -132,6 +146,18 @@ Status backwardF32(const AttentionShape& shape, const CudaKernelArgs& args,
         gridOf(plain::tilesOf(shape.queries.count), shape.heads, shape.batch),
         plain::threads, bytes, stream, shape, data);
   });
+}
+
+/// By our own kernels.
+Status backward(AttentionShape shape, const CudaKernelArgs& args,
+                bool addsToSums) {
+  RECIPERUN_TRY(checkAttention(shape));
+  RECIPERUN_TRY(findBounds(shape, args.context));
+  const Expected<float*> delta = roomForDeltas(shape, args);
+  RECIPERUN_TRY(delta);
+  if (args.inputs[2].type == DType::bf16)
+    return backwardBf16(shape, args, *delta, addsToSums);
+  return backwardF32(shape, args, *delta, addsToSums);
 }
 
 /// By cuDNN, if it can and has the room.
@@ -157,19 +183,26 @@ std::optional<Status> byLibrary(const CudaKernelArgs& args) {
 template <>
 Status cudaKernel<plan::OpKind::AttentionBackward>(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
-  AttentionShape shape = attentionShape(
+  const AttentionShape shape = attentionShape(
       args.op, {in[2], in[3], in[4], in[6], in[7], in[8], in[9]});
   if (shape.queries.count == 0 || shape.batch == 0)
     return Status::ok();
   if (auto status = byLibrary(args))
     return *status;
-  RECIPERUN_TRY(checkAttention(shape));
-  RECIPERUN_TRY(findBounds(shape, args.context));
-  const Expected<float*> delta = roomForDeltas(shape, args);
-  RECIPERUN_TRY(delta);
-  if (in[2].type == DType::bf16)
-    return backwardBf16(shape, args, *delta);
-  return backwardF32(shape, args, *delta);
+  return backward(shape, args, /*addsToSums=*/false);
+}
+
+template <>
+Status
+cudaKernel<plan::OpKind::AttentionBlockBackward>(const CudaKernelArgs& args) {
+  const auto& in = args.inputs;
+  if (!isDeviceType(in[2].type))
+    return noDeviceType(args);
+  const AttentionShape shape = attentionShape(
+      args.op, {in[2], in[3], in[4], in[6], in[7], in[8], in[9]});
+  if (shape.queries.count == 0 || shape.batch == 0)
+    return Status::ok();
+  return backward(shape, args, /*addsToSums=*/true);
 }
 
 } // namespace reciperun::kernels

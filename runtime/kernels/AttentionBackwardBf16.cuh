@@ -25,12 +25,14 @@
 
 namespace reciperun::kernels::cuda {
 
-/// What a backward reads and writes: as Ops.def lays them, delta like lse.
+/// What a backward reads and writes: as Ops.def lays them, delta like lse. The
+/// gradients are bf16, or, of a block of keys, f32 and added to.
 struct BackwardData {
   const Bf16 *q, *k, *v, *dout;
   const float *lse, *delta;
-  Bf16 *dq, *dk, *dv;
+  void *dq, *dk, *dv;
   bool isAligned; // all rows of heads, to 16 bytes
+  bool addsToSums = false;
 };
 
 /// What the gradients need to know of a query: its lse in powers of two.
@@ -316,19 +318,34 @@ private:
         continue;
       if constexpr (ofKeys) {
         const int64_t at = shape.keyAt(sequence, head, row);
-        storeRow(data.dk + at, ofScores, half);
-        storeRow(data.dv + at, ofWeights, half);
+        storeRow(data.dk, at, ofScores, half);
+        storeRow(data.dv, at, ofWeights, half);
       } else {
-        storeRow(data.dq + shape.queryAt(sequence, head, row), ofScores, half);
+        storeRow(data.dq, shape.queryAt(sequence, head, row), ofScores, half);
       }
     }
   }
-  __device__ __forceinline__ void
-  storeRow(Bf16* row, const float (&sums)[sumTiles][4], int half) const {
+  __device__ __forceinline__ void storeRow(void* gradient, int64_t at,
+                                           const float (&sums)[sumTiles][4],
+                                           int half) const {
+    if (data.addsToSums) {
+      addRow(static_cast<float*>(gradient) + at, sums, half);
+      return;
+    }
+    Bf16* const row = static_cast<Bf16*>(gradient) + at;
 #pragma unroll
     for (int n = 0; n < sumTiles; ++n)
       storePair(row, begin + n * 8 + lane % 4 * 2, shape.width, data.isAligned,
                 sums[n][2 * half], sums[n][2 * half + 1]);
+  }
+  __device__ __forceinline__ void
+  addRow(float* row, const float (&sums)[sumTiles][4], int half) const {
+#pragma unroll
+    for (int n = 0; n < sumTiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        if (const int column = begin + columnOf(n, i); column < shape.width)
+          row[column] += sums[n][2 * half + i];
   }
 
   /// The token of this lane's row, and its column in a tile.

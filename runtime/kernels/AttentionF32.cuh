@@ -8,7 +8,7 @@
 #ifndef RECIPERUN_KERNELS_ATTENTIONF32_CUH
 #define RECIPERUN_KERNELS_ATTENTIONF32_CUH
 
-#include "runtime/kernels/AttentionShape.cuh"
+#include "runtime/kernels/AttentionForward.cuh"
 
 namespace reciperun::kernels::cuda {
 
@@ -110,7 +110,7 @@ __host__ __device__ inline int tilesOf(int count) {
 template <int pieces>
 __global__ __launch_bounds__(plain::threads) void attentionForwardF32(
     const __grid_constant__ AttentionShape shape, const float* q,
-    const float* k, const float* v, float* out, float* lse) {
+    const float* k, const float* v, float* out, float* lse, KeyBlock block) {
   using namespace plain;
   extern __shared__ float floats[];
   const Rows own{floats, shape.width};
@@ -166,25 +166,40 @@ __global__ __launch_bounds__(plain::threads) void attentionForwardF32(
     __syncthreads();
     add(sums, weights, valueRows);
   }
+#pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const float all = overLanes(sum[r], true);
     const int query = first + at.y + r * lanes;
-    if (query >= queries.count)
+    const bool isThere = query < queries.count;
+    const int64_t state = shape.rowAt(sequence, head, isThere ? query : 0);
+    const float before =
+        isThere && block == KeyBlock::later ? lse[state] : nothingSeenYet;
+    const float all = overLanes(sum[r], true);
+    __syncwarp(); // all lanes of a row have read its lse
+    const bool sawNothing = all == 0;
+    if (!isThere || (sawNothing && block == KeyBlock::later))
       continue;
-    if (at.x == 0)
-      lse[shape.rowAt(sequence, head, query)] =
-          all == 0 ? 0.0f : maximum[r] + logf(all);
+    const Merge merge(before, sawNothing ? nothingSeenYet
+                                         : maximum[r] + logf(all));
+    if (at.x == 0) {
+      const float nothing = block == KeyBlock::whole ? 0.0f : nothingSeenYet;
+      lse[state] = sawNothing ? nothing : merge.lse;
+    }
+    const float factor = sawNothing ? 0.0f : merge.own / all;
     float* const row = out + shape.queryAt(sequence, head, query);
 #pragma unroll
     for (int p = 0; p < pieces; ++p)
-      if (at.x + p * lanes < shape.width)
-        row[at.x + p * lanes] = all == 0 ? 0.0f : sums[r][p] / all;
+      if (const int d = at.x + p * lanes; d < shape.width) {
+        const float kept =
+            block == KeyBlock::later ? merge.before * row[d] : 0.0f;
+        row[d] = kept + factor * sums[r][p];
+      }
   }
 }
 
 struct PlainBackwardData {
   const float *q, *k, *v, *dout, *lse, *delta;
   float *dq, *dk, *dv;
+  bool addsToSums = false; // of a block of keys: gradients are added to
 };
 
 /// dk and dv of a tile of keys, or dq of a tile of queries.
@@ -218,6 +233,10 @@ __global__ __launch_bounds__(plain::threads) void attentionGradientF32(
     const int64_t begin = shape.keyAt(sequence, keyHead, from);
     to[0].fill(data.k + begin, keyStride, keys.count - from);
     to[1].fill(data.v + begin, keyStride, keys.count - from);
+  };
+
+  auto put = [&](float& to, float value) {
+    to = data.addsToSums ? to + value : value;
   };
 
   if (ofKeys)
@@ -265,6 +284,7 @@ __global__ __launch_bounds__(plain::threads) void attentionGradientF32(
     if (ofKeys)
       add(ofWeights, weights, others[1]);
   }
+#pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = first + at.y + r * lanes;
     if (row >= (ofKeys ? keys : queries).count)
@@ -276,9 +296,9 @@ __global__ __launch_bounds__(plain::threads) void attentionGradientF32(
       const int d = at.x + p * lanes;
       if (d >= width)
         continue;
-      (ofKeys ? data.dk : data.dq)[begin + d] = ofScores[r][p];
+      put((ofKeys ? data.dk : data.dq)[begin + d], ofScores[r][p]);
       if (ofKeys)
-        data.dv[begin + d] = ofWeights[r][p];
+        put(data.dv[begin + d], ofWeights[r][p]);
     }
   }
 }

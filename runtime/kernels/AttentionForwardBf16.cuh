@@ -8,7 +8,8 @@
 //      where the ranges of the tiles do not say that all is seen;
 //   3. while the next keys come in: carry on the softmax; out += weights
 //   values;
-//   4. out / sum, and lse = maximum + log(sum).
+//   4. out / sum, and lse = maximum + log(sum); or, where the keys are a block
+//      of several, both merged with those of the blocks before.
 // Tiles that see nothing of one another are passed over (AttentionMask.cuh).
 
 #ifndef RECIPERUN_KERNELS_ATTENTIONFORWARDBF16_CUH
@@ -19,12 +20,15 @@
 
 namespace reciperun::kernels::cuda {
 
-/// What a forward reads and writes: q, k, v, out as Ops.def lays them.
+/// What a forward reads and writes: q, k, v, out as Ops.def lays them. Given a
+/// block of the keys, it carries `sum` and lse on in place of out.
 struct ForwardData {
   const Bf16 *q, *k, *v;
   Bf16* out;
   float* lse;
   bool isAligned; // all rows of heads, to 16 bytes
+  float* sum = nullptr;
+  bool isFirst = false; // of the blocks
 };
 
 /// One block's part. `width` is the head's, padded to a multiple of 64; wide
@@ -238,10 +242,16 @@ private:
     for (int s = 0; s < strips; ++s)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const float all = sumOfRow(sum[s][half]);
         const int query = queryOf(s, half);
+        const float before = lseBefore(query);
+        const float all = sumOfRow(sum[s][half]);
+        __syncwarp(); // all lanes of a row have read its lse
         if (query >= queries.count)
           continue;
+        if (data.sum) {
+          carryOn(s, half, before, all);
+          continue;
+        }
         const bool sawNothing = all == 0;
         const float factor = sawNothing ? 0.0f : 1.0f / all;
         if (lane % 4 == 0)
@@ -253,6 +263,39 @@ private:
           storePair(row, n * 8 + lane % 4 * 2, shape.width, data.isAligned,
                     out[s][n][2 * half] * factor,
                     out[s][n][2 * half + 1] * factor);
+      }
+  }
+
+  __device__ float lseBefore(int query) const {
+    if (!data.sum || data.isFirst || query >= queries.count)
+      return nothingSeenYet;
+    return data.lse[shape.rowAt(sequence, head, query)];
+  }
+
+  /// Adds a row to what earlier blocks have given.
+  __device__ __forceinline__ void carryOn(int s, int half, float before,
+                                          float all) const {
+    const int query = queryOf(s, half);
+    const bool sawNothing = all == 0;
+    if (sawNothing && !data.isFirst)
+      return;
+    const float own = sawNothing ? nothingSeenYet
+                                 : (maximum[s][half] + log2f(all)) * logOf2;
+    const Merge merge(before, own);
+    const float factor = sawNothing ? 0.0f : merge.own / all;
+    if (lane % 4 == 0)
+      data.lse[shape.rowAt(sequence, head, query)] =
+          sawNothing ? nothingSeenYet : merge.lse;
+    float* const row = data.sum + shape.queryAt(sequence, head, query);
+#pragma unroll
+    for (int n = 0; n < outColumns; ++n)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int column = n * 8 + lane % 4 * 2 + i;
+        if (column >= shape.width)
+          continue;
+        const float kept = data.isFirst ? 0.0f : merge.before * row[column];
+        row[column] = kept + factor * out[s][n][2 * half + i];
       }
   }
 

@@ -11,6 +11,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 
@@ -73,10 +74,14 @@ static __global__ void boundTiles(const __grid_constant__ TokenSide side,
     bounds[int64_t(blockIdx.y) * side.tiles() + tile] = found;
 }
 
-/// Finds the ranges of both sides' tiles, in the context's scratch.
-inline Status findBounds(AttentionShape& shape, device::CudaContext& context) {
-  TokenBounds* at = context.scratch<TokenBounds>();
-  int64_t room = context.scratchCapacity<TokenBounds>();
+/// Finds the ranges of both sides' tiles, in the context's scratch behind
+/// `taken` bytes.
+inline Status findBounds(AttentionShape& shape, device::CudaContext& context,
+                         int64_t taken = 0) {
+  auto* at =
+      reinterpret_cast<TokenBounds*>(context.scratch<std::byte>() + taken);
+  int64_t room =
+      (device::cudaScratchBytes - taken) / int64_t(sizeof(TokenBounds));
   for (TokenSide* side : {&shape.queries, &shape.keys}) {
     const int64_t count = int64_t(shape.batch) * side->tiles();
     if (count > room)

@@ -37,9 +37,9 @@ struct AttentionShape {
   }
 };
 
-/// Where a query sees nothing, the running maximum: finite, so that the
-/// difference of two is never NaN.
-inline constexpr float nothingSeenYet = -1.7e38f;
+/// Where a query sees nothing, the running maximum, and its lse between blocks:
+/// finite, so that the difference of two is never NaN.
+inline constexpr float nothingSeenYet = -0x1.fffffep+126f;
 
 inline constexpr float log2OfE = 1.44269504088896340736f;
 inline constexpr float logOf2 = 0.69314718055994530942f;
@@ -77,6 +77,22 @@ struct ScoreRule {
       return 1.0f;
     const float t = score / most;
     return 1.0f - t * t;
+  }
+};
+
+/// What a block of keys and those before it are to the softmax of all of them:
+/// their outputs, each normalised, count by `before` and `own`.
+struct Merge {
+  float before, own, lse;
+
+  __device__ Merge(float lseBefore, float lseOwn) {
+    const float most = fmaxf(lseBefore, lseOwn);
+    before = expf(lseBefore - most);
+    own = expf(lseOwn - most);
+    const float sum = before + own;
+    before /= sum;
+    own /= sum;
+    lse = most + logf(sum);
   }
 };
 
