@@ -1,10 +1,12 @@
-// Where the time of steps goes by kinds of ops, for who makes them faster.
+// Where the time of steps goes by kinds of ops, for who makes them faster, and
+// how long the host takes for a step.
 
 #ifndef RECIPERUN_TRAIN_OPTIMES_H
 #define RECIPERUN_TRAIN_OPTIMES_H
 
 #include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
+#include "runtime/train/Phases.h"
 
 #include <map>
 #include <string>
@@ -21,6 +23,8 @@ public:
 
   /// The step's ops have been done.
   void takeStep();
+  /// A step of which no op was followed.
+  void takeUsual(const StepTimes& times);
   /// A line a kind, of products a name in a layer; longest first: ms a step,
   /// share, number of ops.
   std::string table() const;
@@ -39,11 +43,15 @@ private:
     int number;
   };
 
+  std::string usualText() const;
+
   device::Device& device;
   exec::Observer& inner;
   std::vector<Mark> marks;
   std::map<std::string, Sum> sums; // by what a line says
   int64_t steps = 0;
+  StepTimes usual; // of all such steps
+  int64_t usualSteps = 0;
 };
 
 } // namespace reciperun::train

@@ -33,6 +33,9 @@ using PhaseSeconds = std::array<double, phaseNames.size()>;
 struct StepTimes {
   PhaseSeconds phases = {};
   double step = 0; // the sum of them, on a rank
+  /// What the host did for the step, and behind the one before, while it did
+  /// not wait for the device.
+  double host = 0;
   /// How long the ranks were held up by checkpoints since the step before.
   double saving = 0;
 };
@@ -55,6 +58,7 @@ public:
   /// Of the step that was stopped last, when the device is idle.
   PhaseSeconds seconds() const;
 
+  bool followsOps() const override { return false; }
   void endsStep(const plan::Step& step) override;
 
 private:

@@ -58,7 +58,8 @@ std::string meshText(const plan::Mesh& mesh) {
 Training::Training(const plan::Plan& plan, Rank& rank, Options options)
     : plan(plan), device(*rank.device), threads(rank.threads),
       communicator(*rank.communicator, device), options(std::move(options)),
-      spikes(plan.train), clock(plan, device, communicator) {
+      spikes(plan.train), startTimes(rank.times),
+      clock(plan, device, communicator) {
   if (this->options.timesOps)
     opTimes.emplace(device, clock);
   if (!plan.train.logNorms.empty())
@@ -78,12 +79,16 @@ Status Training::prepare() {
   if (start.resumes())
     resumed = start.source->path().string();
   RECIPERUN_TRY(communicator.agree(openFiles()));
+  startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
+  startTimes.mark("memory");
   RECIPERUN_TRY(prepareKernels());
+  startTimes.mark("kernels");
   if (isRoot())
     announce();
   RECIPERUN_TRY(communicator.agree(fillState()));
   start.source.reset();
+  startTimes.mark("weights");
   return Status::ok();
 }
 

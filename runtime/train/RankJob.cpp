@@ -77,18 +77,21 @@ Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan) {
   RECIPERUN_TRY(session.agree(threads.status()));
   Rank rank;
   rank.threads = *threads;
+  rank.times.mark("program, MPI and plan");
   Expected<int> place = session.placeOnHost();
   RECIPERUN_TRY(session.agree(place.status()));
   auto device = exec::openDevice(plan, *place, rank.threads);
   RECIPERUN_TRY(session.agree(device.status()));
   rank.device = *std::move(device);
   RECIPERUN_TRY(checkOwnDevice(session, *rank.device));
+  rank.times.mark("device");
   auto communicator = session.connect(plan.mesh);
   RECIPERUN_TRY(session.agree(communicator.status()));
   communicator =
       exec::connectDevices(plan, *std::move(communicator), *rank.device);
   RECIPERUN_TRY(session.agree(communicator.status()));
   rank.communicator = *std::move(communicator);
+  rank.times.mark("connections");
   return rank;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/comm/MpiSession.h"
 #include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/StartTimes.h"
 
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ struct Rank {
   int threads = 1; // of the host
   std::unique_ptr<device::Device> device;
   std::unique_ptr<comm::Communicator> communicator;
+  StartTimes times; // of the start, up to where the ranks are connected
 };
 /// Opens the devices that the plan is for and connects them. Collective; fails
 /// on all ranks with one message.

@@ -33,9 +33,11 @@ constexpr const char* helpText =
     "  --dump-gradients=FILE  write the first step's gradients to a "
     "safetensors\n"
     "                         file, for comparison with other programs\n"
-    "  --op-times             tell at the end how long ops of each kind take "
-    "a\n"
-    "                         step, on rank 0\n";
+    "  --op-times             tell how long the parts of the start took, and "
+    "at\n"
+    "                         the end how long ops of each kind take a step, "
+    "of\n"
+    "                         every fourth one, on rank 0\n";
 
 struct CommandLine {
   std::string planPath;

@@ -34,6 +34,9 @@ float lossScale(double weight) {
 
 using Clock = std::chrono::steady_clock;
 
+/// The first steps of a run load kernels, and record them.
+constexpr int64_t unlike = 3;
+
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -54,7 +57,11 @@ Expected<Outcome> Training::run() {
 }
 
 Expected<Outcome> Training::runSteps() {
+  // What weights that no step changes are turned into.
+  if (const plan::Schedule* once = executor->findSchedule("prepare"))
+    RECIPERUN_TRY(executor->run(*once, [](int) { return Status::ok(); }));
   RECIPERUN_TRY(shareState());
+  hostClock.start();
   int64_t step = start.step;
   for (; step < trainData->steps() && !signal; ++step) {
     Expected<StepRecord> record = trainStep(step);
@@ -69,12 +76,13 @@ Expected<Outcome> Training::runSteps() {
     RECIPERUN_TRY(shareState());
     addTimes(*record);
     bool isOver = isSpike && plan.train.spikeStops;
-    if (!signal && !isOver && validatesAfter(step)) {
-      Expected<std::optional<Validation>> validation = validate();
+    if (!signal && !isOver) {
+      Expected<std::optional<Validation>> validation = validateAfter(step);
       RECIPERUN_TRY(validation);
       if (*validation)
         record->validLoss = (*validation)->loss;
     }
+    tellNotes();
     if (isRoot()) {
       RECIPERUN_TRY(metrics->write(*record));
       progress->step(*record);
@@ -85,8 +93,10 @@ Expected<Outcome> Training::runSteps() {
       return Outcome{
           0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
     auto begin = Clock::now();
+    hostClock.stop();
     if (Status failure = saveAfter(*record); !failure)
       return Outcome{0, step + 1, failure, {}};
+    hostClock.start();
     times.saving = secondsSince(begin);
   }
   return Outcome{
@@ -121,15 +131,20 @@ bool Training::savesAfter(int64_t step) const {
                     saving->isDue(step + 1, reports));
 }
 
+/// Of some steps each op is followed, where that is asked for; the first ones
+/// load and record kernels.
+exec::Observer& Training::observerOf(int64_t step) {
+  constexpr int64_t every = 4;
+  const bool isFollowed = opTimes && (step - start.step) % every == every - 1;
+  return isFollowed ? static_cast<exec::Observer&>(*opTimes) : clock;
+}
+
 Expected<StepRecord> Training::trainStep(int64_t step) {
-  // The first steps load kernels.
-  constexpr int64_t unlike = 3;
-  OpTimes* const kinds =
-      opTimes && step >= start.step + unlike ? &*opTimes : nullptr;
+  exec::Observer& observer = observerOf(step);
   clock.start();
   RECIPERUN_TRY(setInputs(step));
   clock.mark(Phase::data);
-  executor->setObserver(kinds ? static_cast<exec::Observer*>(kinds) : &clock);
+  executor->setObserver(&observer);
   Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
         return load(*trainData, step, microBatch);
@@ -137,9 +152,9 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
   clock.stop();
+  hostClock.stop();
   RECIPERUN_TRY(executor->wait());
-  if (kinds)
-    kinds->takeStep();
+  hostClock.start();
   times.phases = clock.seconds();
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
   Expected<StepRecord> record = readOutputs();
@@ -156,6 +171,15 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   record->samples = trainData->samplesBefore(step + 1);
   if (isRoot())
     usualLoss = spikes.take(record->loss);
+  times.host = hostClock.take();
+  if (&observer != &clock)
+    opTimes->takeStep();
+  else if (opTimes && step >= start.step + unlike)
+    opTimes->takeUsual(times);
+  if (opTimes && isRoot() && step == start.step) {
+    startTimes.mark("first step");
+    progress->line(startTimes.text());
+  }
   return record;
 }
 
@@ -211,6 +235,8 @@ Status Training::setInputs(int64_t step) {
 /// What only all ranks together know.
 void Training::addTimes(StepRecord& record) const {
   record.times = longest;
+  if (!device.isHost())
+    record.hostSeconds = longest.host;
   record.deviceBytes = peak;
   record.tokensPerSecond =
       double(plan.train.globalBatch * plan.data.sequence) / longest.step;
@@ -240,6 +266,23 @@ Status Training::load(const data::Loader& loader, int64_t step,
        {&tokens, &labels, &weights, &positions, &segments, &places, &samples})
     RECIPERUN_TRY(input->store());
   return Status::ok();
+}
+
+/// Nothing where it is not due. No part of a step's time.
+Expected<std::optional<Validation>> Training::validateAfter(int64_t step) {
+  if (!validatesAfter(step))
+    return std::optional<Validation>();
+  hostClock.stop();
+  Expected<std::optional<Validation>> validation = validate();
+  hostClock.start();
+  return validation;
+}
+
+/// What is known of the work since the last call.
+void Training::tellNotes() {
+  for (const std::string& note : executor->takeNotes())
+    if (isRoot())
+      progress->line("note: " + note);
 }
 
 bool Training::validatesAfter(int64_t step) const {
@@ -293,6 +336,7 @@ Status Training::shareState() {
   auto add = [&](double seconds) { state.push_back(int64_t(seconds * 1e9)); };
   std::for_each(times.phases.begin(), times.phases.end(), add);
   add(times.step);
+  add(times.host);
   add(times.saving);
   const int64_t shape[] = {int64_t(state.size())};
   exec::Tensor view{state.data(), plan::DType::i64, shape};
@@ -306,6 +350,7 @@ Status Training::shareState() {
   for (double& seconds : longest.phases)
     seconds = double(*shared++) / 1e9;
   longest.step = double(*shared++) / 1e9;
+  longest.host = double(*shared++) / 1e9;
   longest.saving = double(*shared) / 1e9;
   return Status::ok();
 }

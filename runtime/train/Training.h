@@ -22,6 +22,7 @@
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
+#include "runtime/train/HostClock.h"
 #include "runtime/train/NonFinite.h"
 #include "runtime/train/OpTimes.h"
 #include "runtime/train/Phases.h"
@@ -99,7 +100,10 @@ private:
   std::string weightsText() const;
 
   Status load(const data::Loader& loader, int64_t step, int microBatch);
+  exec::Observer& observerOf(int64_t step);
   Expected<StepRecord> trainStep(int64_t step);
+  Expected<std::optional<Validation>> validateAfter(int64_t step);
+  void tellNotes();
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;
   Expected<std::optional<Validation>> validate();
@@ -143,7 +147,9 @@ private:
   std::optional<Progress> progress;   // on rank 0
   std::optional<GradientNorms> norms; // where the plan logs them
   SpikeWatch spikes;                  // of rank 0, which all go by
+  StartTimes startTimes;
   PhaseClock clock;
+  HostClock hostClock;
   std::optional<OpTimes> opTimes;  // where they are asked for
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks

@@ -4,7 +4,8 @@
 //
 // The device is a CPU rank's, but its arena has no rights except within its own
 // calls: code of the host's that reads or writes a buffer in place, as it may
-// not on a GPU, ends the process. It lacks attention to a cache.
+// not on a GPU, ends the process. It records ops, and lacks attention to a
+// cache.
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace reciperun;
 
@@ -28,9 +30,24 @@ public:
     return kind != plan::OpKind::AttentionCached && inner.hasKernel(kind);
   }
   Status run(const device::OpCall& call) override {
+    if (recorded) {
+      recorded->calls.push_back(call);
+      return Status::ok();
+    }
     const Open open(*this);
     return inner.run(call);
   }
+  bool records() const override { return true; }
+  Status beginRecording() override {
+    recorded = std::make_unique<Calls>(*this);
+    return Status::ok();
+  }
+  Expected<std::unique_ptr<device::Recording>> endRecording() override {
+    return std::unique_ptr<device::Recording>(std::move(recorded));
+  }
+  /// Of recordings.
+  int launches() const { return launched; }
+
   Expected<bool> isIdle() override { return ++asked % 3 == 0; }
 
   Expected<memory::Arena> allocate(int64_t bytes, int64_t hostBytes) override {
@@ -64,6 +81,19 @@ public:
   void forgetMarks() override { inner.forgetMarks(); }
 
 private:
+  /// The ops of a recording.
+  struct Calls final : device::Recording {
+    explicit Calls(FarDevice& device) : device(device) {}
+    Status launch() override {
+      ++device.launched;
+      for (const device::OpCall& call : calls)
+        RECIPERUN_TRY(device.run(call));
+      return Status::ok();
+    }
+    FarDevice& device;
+    std::vector<device::OpCall> calls;
+  };
+
   /// Gives the rights for as long as it lives.
   struct Open {
     explicit Open(FarDevice& device) : device(device) {
@@ -84,6 +114,8 @@ private:
   std::byte* base = nullptr;
   size_t size = 0;
   int asked = 0;
+  std::unique_ptr<Calls> recorded; // while it records
+  int launched = 0;
 };
 
 Status carryOut(const plan::Plan& plan) {
@@ -95,6 +127,8 @@ Status carryOut(const plan::Plan& plan) {
   Expected<train::Outcome> outcome = training.run();
   RECIPERUN_TRY(outcome);
   RECIPERUN_TRY(outcome->failure);
+  std::printf("%d launches of recordings\n",
+              static_cast<FarDevice&>(*rank.device).launches());
   return training.finish();
 }
 
