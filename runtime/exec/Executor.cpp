@@ -32,6 +32,20 @@ bool ends(OpKind kind) {
          kind == OpKind::CopyEnd;
 }
 
+/// Names what is given to the device as long as it lives.
+class Range {
+public:
+  Range(device::Device& device, const std::string& name) : device(device) {
+    device.beginRange(name);
+  }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+  ~Range() { device.endRange(); }
+
+private:
+  device::Device& device;
+};
+
 /// The buffer that what an op ends has filled.
 int filledBy(const plan::Op& op) {
   return op.kind == OpKind::CopyEnd ? op.outputs[0] : op.inputs[0];
@@ -204,6 +218,7 @@ Status Executor::run(int function, int microBatch) {
   std::vector<Resolved>& all = functions[size_t(function)];
   assert(!all.empty() && "a function that no schedule runs");
   Resolved& resolved = all[size_t(microBatch) % all.size()];
+  const Range range(runner, plan.functions[size_t(function)].name);
   if (isRecorded(function, resolved)) {
     RECIPERUN_TRY(record(function, resolved));
     if (resolved.recording)
@@ -217,7 +232,7 @@ Status Executor::runOps(int function, const Resolved& resolved) {
   for (const Call& call : resolved.calls) {
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
-    Status status = call.isCollective ? communicate(call) : perform(call);
+    Status status = give(call);
     if (!status)
       return status.withContext("op " + textOf(*call.op) + " of `" +
                                 plan.functions[size_t(function)].name +
@@ -276,6 +291,11 @@ void Executor::giveUpRecording(int function, const std::string& why) {
 device::OpCall Executor::described(const Call& call) const {
   return {*call.op,       call.inputs, call.outputs,
           call.workspace, plan.mesh,   communicator.rank()};
+}
+
+Status Executor::give(const Call& call) {
+  const Range range(runner, call.op->name);
+  return call.isCollective ? communicate(call) : perform(call);
 }
 
 Status Executor::perform(const Call& call) {

@@ -108,6 +108,7 @@ private:
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;
+  Status give(const Call& call);
   Status perform(const Call& call);
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);

@@ -5,10 +5,14 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
 
+#include <cuda_profiler_api.h>
+#include <nvtx3/nvToolsExt.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace reciperun::device {
 namespace {
@@ -246,6 +250,33 @@ double CudaDevice::seconds(int from, int to) const {
   if (failedMark)
     cudaEventElapsedTime(&milliseconds, eventOf(from), eventOf(to));
   return double(milliseconds) / 1000;
+}
+
+void CudaDevice::beginRange(const std::string& name) {
+  nvtxRangePushA(name.c_str());
+  if (profile)
+    profile->push(name);
+}
+
+void CudaDevice::endRange() {
+  nvtxRangePop();
+  if (profile)
+    profile->pop();
+}
+
+Status CudaDevice::beginProfile() {
+  RECIPERUN_TRY(gpu->wait());
+  RECIPERUN_CUDA_TRY(cudaProfilerStart);
+  auto begun = CudaProfile::begin();
+  RECIPERUN_TRY(begun);
+  profile = *std::move(begun);
+  return Status::ok();
+}
+
+Expected<std::vector<Activity>> CudaDevice::endProfile() {
+  RECIPERUN_CUDA_TRY(cudaProfilerStop);
+  const std::unique_ptr<CudaProfile> ended = std::move(profile);
+  return ended ? ended->end() : std::vector<Activity>();
 }
 
 } // namespace reciperun::device

@@ -7,6 +7,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/cuda/CudaProfile.h"
 #include "runtime/device/cuda/StagedCopies.h"
 
 #include <array>
@@ -62,6 +63,14 @@ public:
   double seconds(int from, int to) const override;
   void forgetMarks() override { marks = 0; }
 
+  /// As ranges of NVTX, too.
+  void beginRange(const std::string& name) override;
+  void endRange() override;
+  /// Fails where activities cannot be noted; profilers have been told all the
+  /// same.
+  Status beginProfile() override;
+  Expected<std::vector<Activity>> endProfile() override;
+
 private:
   explicit CudaDevice(std::unique_ptr<CudaContext> context)
       : gpu(std::move(context)) {}
@@ -81,6 +90,7 @@ private:
   bool isRecording = false;
   std::vector<cudaEvent_t> recordedEvents; // of marks, see eventOf
   Status failedMark;                       // told by isIdle
+  std::unique_ptr<CudaProfile> profile;    // while activities are noted
 };
 
 } // namespace reciperun::device
