@@ -37,7 +37,14 @@ constexpr const char* helpText =
     "at\n"
     "                         the end how long ops of each kind take a step, "
     "of\n"
-    "                         every fourth one, on rank 0\n";
+    "                         every fourth one, on rank 0\n"
+    "  --profile=FIRST:LAST:RANKS\n"
+    "                         write a trace of these steps for Chrome and\n"
+    "                         Perfetto into `profile` of the run's folder, "
+    "and\n"
+    "                         have nsys and ncu look at them; RANKS is `0,3` "
+    "or\n"
+    "                         `all`\n";
 
 struct CommandLine {
   std::string planPath;
@@ -58,13 +65,22 @@ Expected<Style> parseStyle(const std::string& name) {
 Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
   const std::string progress = "--progress=";
   const std::string gradients = "--dump-gradients=";
+  const std::string profile = "--profile";
   CommandLine line;
-  for (const std::string& argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
     if (argument.starts_with(progress)) {
       Expected<Style> style = parseStyle(argument.substr(progress.size()));
       if (!style)
         return style.status();
       line.options.style = *style;
+    } else if (argument.starts_with(profile + "=") ||
+               (argument == profile && i + 1 < arguments.size())) {
+      Expected<ProfileRange> range = ProfileRange::parse(
+          argument == profile ? arguments[++i]
+                              : argument.substr(profile.size() + 1));
+      RECIPERUN_TRY(range);
+      line.options.profile = *std::move(range);
     } else if (argument == "--op-times") {
       line.options.timesOps = true;
     } else if (argument.starts_with(gradients)) {

@@ -22,6 +22,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <numeric>
 
 namespace reciperun::train {
@@ -136,12 +138,18 @@ bool Training::savesAfter(int64_t step) const {
 exec::Observer& Training::observerOf(int64_t step) {
   constexpr int64_t every = 4;
   const bool isFollowed = opTimes && (step - start.step) % every == every - 1;
+  if (trace)
+    return *trace;
   return isFollowed ? static_cast<exec::Observer&>(*opTimes) : clock;
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {
+  if (step + 1 == options.profile.first)
+    RECIPERUN_TRY(beginTrace());
   exec::Observer& observer = observerOf(step);
   clock.start();
+  if (trace)
+    trace->startStep(step + 1);
   RECIPERUN_TRY(setInputs(step));
   clock.mark(Phase::data);
   executor->setObserver(&observer);
@@ -172,15 +180,45 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   if (isRoot())
     usualLoss = spikes.take(record->loss);
   times.host = hostClock.take();
-  if (&observer != &clock)
+  if (trace)
+    trace->takeStep();
+  else if (&observer != &clock)
     opTimes->takeStep();
   else if (opTimes && step >= start.step + unlike)
     opTimes->takeUsual(times);
+  if (trace && step + 1 == std::min(options.profile.last, trainData->steps()))
+    RECIPERUN_TRY(endTrace());
   if (opTimes && isRoot() && step == start.step) {
     startTimes.mark("first step");
     progress->line(startTimes.text());
   }
   return record;
+}
+
+Status Training::beginTrace() {
+  if (!options.profile.takes(communicator.rank()))
+    return Status::ok();
+  trace.emplace(plan, device, clock);
+  const std::string note = trace->begin();
+  if (isRoot() && !note.empty())
+    progress->line("note: " + note);
+  return Status::ok();
+}
+
+Status Training::endTrace() {
+  char name[32];
+  std::snprintf(name, sizeof name, "rank-%05d.json", communicator.rank());
+  const std::filesystem::path folder =
+      std::filesystem::path(plan.train.directory) / "profile";
+  std::error_code code; // told when the file cannot be written
+  std::filesystem::create_directories(folder, code);
+  Status written = trace->write(folder / name, communicator.rank());
+  trace.reset();
+  if (isRoot() && written)
+    progress->line("traces of steps " + std::to_string(options.profile.first) +
+                   " to " + std::to_string(options.profile.last) + " in `" +
+                   folder.string() + "`");
+  return written;
 }
 
 /// What the step has left in buffers.

@@ -31,6 +31,7 @@
 #include "runtime/train/Saving.h"
 #include "runtime/train/SpikeWatch.h"
 #include "runtime/train/Start.h"
+#include "runtime/train/Trace.h"
 
 #include <memory>
 #include <optional>
@@ -42,6 +43,7 @@ struct Options {
   Style style = Style::automatic;
   std::string gradients; // file for the first step's gradients; empty: none
   bool timesOps = false; // tell how long ops of each kind take
+  ProfileRange profile;  // steps to write a trace of
 };
 
 /// What a model is worth on the validation data.
@@ -104,6 +106,8 @@ private:
   Expected<StepRecord> trainStep(int64_t step);
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
+  Status beginTrace();
+  Status endTrace();
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;
   Expected<std::optional<Validation>> validate();
@@ -151,6 +155,7 @@ private:
   PhaseClock clock;
   HostClock hostClock;
   std::optional<OpTimes> opTimes;  // where they are asked for
+  std::optional<Trace> trace;      // while steps are profiled
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
   std::string resumed;             // the checkpoint that this run goes on from
