@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/NearbyCores.h"
 
 #include <string>
 
@@ -25,6 +26,7 @@ Status CudaContext::open(int device) {
                          std::to_string(described.major) + "." +
                          std::to_string(described.minor) +
                          ", and this program is built for 9.0 (H100, H200)");
+  moveNear(described); // before the driver starts threads
   RECIPERUN_CUDA_TRY(cudaSetDevice, device);
   RECIPERUN_CUDA_TRY(cudaStreamCreateWithFlags, &compute,
                      cudaStreamNonBlocking);

@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 
 #include "runtime/device/HostCopy.h"
+#include "runtime/device/cuda/NearbyCores.h"
 
 #include <gtest/gtest.h>
 
@@ -93,6 +94,99 @@ TEST_F(CudaDeviceTest, marksTellTheTime) {
     EXPECT_GE(gpu->seconds(begin, end), 0.015);
     EXPECT_LT(gpu->seconds(begin, end), 1);
     gpu->forgetMarks();
+  }
+}
+
+TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
+  auto arena = gpu->allocate(int64_t(1) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  const int64_t shape[] = {arena->bytes() / 4};
+  const Tensor all{arena->base(), plan::DType::i32, shape};
+  std::unique_ptr<Recording> recording;
+  int begin = 0, end = 0;
+  {
+    ASSERT_TRUE(gpu->beginRecording());
+    begin = gpu->mark();
+    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes() / 2));
+    end = gpu->mark();
+    auto recorded = gpu->endRecording();
+    ASSERT_TRUE(recorded) << recorded.message();
+    recording = *std::move(recorded);
+  }
+  for (int launch = 0; launch < 3; ++launch) {
+    const std::vector<std::byte> ones(size_t(arena->bytes()), std::byte(1));
+    ASSERT_TRUE(gpu->upload(arena->base(), ones));
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all), 0x01010101);
+    ASSERT_TRUE(recording->launch());
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all), 0);
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all, shape[0] - 1), 0x01010101);
+    wait();
+    EXPECT_GT(gpu->seconds(begin, end), 0);
+    EXPECT_LT(gpu->seconds(begin, end), 0.1);
+    gpu->forgetMarks(); // those are there for good
+  }
+}
+
+TEST_F(CudaDeviceTest, whatCannotBeRecordedChangesNothing) {
+  auto arena = gpu->allocate(1024, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  cudaStream_t other = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  ASSERT_TRUE(gpu->beginRecording());
+  // What another stream begins, nothing waits for.
+  ASSERT_EQ(cudaEventRecord(event, gpu->context().stream()), cudaSuccess);
+  ASSERT_EQ(cudaStreamWaitEvent(other, event, 0), cudaSuccess);
+  ASSERT_EQ(cudaMemsetAsync(arena->base(), 1, 4, other), cudaSuccess);
+  auto recorded = gpu->endRecording();
+  ASSERT_FALSE(recorded);
+  EXPECT_NE(recorded.message().find("cudaStreamEndCapture"), std::string::npos)
+      << recorded.message();
+  const int64_t shape[] = {1};
+  const Tensor word{arena->base(), plan::DType::i32, shape};
+  EXPECT_EQ(*readElement<int32_t>(*gpu, word), 0);
+  const int mark = gpu->mark();
+  wait();
+  EXPECT_EQ(mark, 0);
+  cudaEventDestroy(event);
+  cudaStreamDestroy(other);
+}
+
+TEST_F(CudaDeviceTest, aProfileSaysWhatWasDone) {
+  auto arena = gpu->allocate(int64_t(64) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  const Status begun = gpu->beginProfile();
+  if (!begun)
+    GTEST_SKIP() << begun.message();
+  gpu->beginRange("outer");
+  gpu->beginRange("inner");
+  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  gpu->endRange();
+  gpu->endRange();
+  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  wait();
+  auto done = gpu->endProfile();
+  ASSERT_TRUE(done) << done.message();
+  ASSERT_EQ(done->size(), 2u);
+  EXPECT_EQ(done->front().range, "inner");
+  EXPECT_EQ(done->back().range, "");
+  for (const Activity& activity : *done) {
+    EXPECT_EQ(activity.name, "clear");
+    EXPECT_GT(activity.begin, 0);
+    EXPECT_GT(activity.end, activity.begin);
+    EXPECT_LT(activity.end, 10);
+  }
+}
+
+TEST(NearbyCores, areListedAsTheSystemDoes) {
+  const cpu_set_t cores = parseCoreList("0-2,5,8-9");
+  EXPECT_EQ(CPU_COUNT(&cores), 6);
+  for (size_t core : {0, 1, 2, 5, 8, 9})
+    EXPECT_TRUE(CPU_ISSET(core, &cores));
+  for (const char* list : {"", "none", "-1", "100000-100001"}) {
+    const cpu_set_t none = parseCoreList(list);
+    EXPECT_EQ(CPU_COUNT(&none), 0) << list;
   }
 }
 
