@@ -34,10 +34,11 @@ private:
     if (!lead || *lead < 1 || *lead >= int64_t(all.size()))
       return expect(false, "neither rows nor columns may be missing");
     expect(q != ValueId::none || qt != ValueId::none, "nothing is made");
+    bool hasOneScale = !op.attributes.contains("blocks");
     matrix(q, op.results[1], all);
     Pieces turned = part(all, size_t(*lead), all.size() - size_t(*lead));
     turned.insert(turned.end(), all.begin(), all.begin() + long(*lead));
-    matrix(qt, op.results[3], turned);
+    matrix(qt, op.results[hasOneScale ? 1 : 3], turned);
     expect(op.operands[1] == op.results[4], "the history is another");
   }
 
@@ -67,9 +68,8 @@ private:
                summed == part(bs, to, k),
            "dimensions differ");
     AxisSet sums = splitOf(summed) | partial(a) | partial(b);
-    expect(module[y].kind == ValueKind::gradient
-               ? (partial(y) & sums) == sums
-               : partial(y) == sums,
+    expect(module[y].kind == ValueKind::gradient ? (partial(y) & sums) == sums
+                                                 : partial(y) == sums,
            "the partial sum is not that of the contraction");
   }
 };

@@ -54,8 +54,12 @@ private:
         isInLayer.push_back(i < most);
   }
 
-  /// Routing adds to the loss, which it must do once.
+  /// Routing adds to the loss, which it must do once, and a scale may remember
+  /// what it has been made of. Weights in 8 bits are there.
   bool mayRunAgain(const Op& op) const {
+    if (op.kind == OpKind::Quantize &&
+        program[op.operands[0]].kind == ValueKind::parameter)
+      return false;
     if (op.layer < 0 || !isInLayer[size_t(op.layer)])
       return false;
     return std::none_of(op.results.begin(), op.results.end(),

@@ -214,6 +214,15 @@ private:
   int loaded = -1;
 };
 
+/// What happens once, when the weights are there.
+void addPrepare(ir::Module& stage) {
+  if (!ir::findFunction(stage, "prepare"))
+    return;
+  ScheduleBuilder prepare(stage, "prepare");
+  prepare.run("prepare");
+  prepare.finish();
+}
+
 void addTrain(ir::Module& stage, const std::vector<Pass>& order, int chunks) {
   ScheduleBuilder train(stage, "train");
   train.run("begin");
@@ -255,6 +264,7 @@ void addSchedules(std::vector<ir::Module>& stages,
   for (ir::Module& stage : stages) {
     std::vector<Pass> order = pipelineOrder(pipeline, stage.stage);
     Slots(stage, order, pipeline.chunks).run();
+    addPrepare(stage);
     addTrain(stage, order, pipeline.chunks);
     addEvaluate(stage, pipeline.chunks);
   }

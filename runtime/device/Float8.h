@@ -20,9 +20,7 @@ template <int mantissa, int bias, uint8_t largestBits> struct Float8 {
   uint8_t bits = 0;
 
   /// 448 or 57344.
-  static constexpr float largest() {
-    return decode(largestBits);
-  }
+  static constexpr float largest() { return decode(largestBits); }
 
   Float8() = default;
   explicit Float8(float value) : bits(encode(value)) {}
@@ -62,7 +60,7 @@ private:
     const uint32_t rest = word & 0x7fffffff;
     const uint8_t sign = uint8_t(word >> 31 << 7);
     if (rest > 0x7f800000)
-      return sign | 0x7f;
+      return 0x7f;
     const float magnitude = std::bit_cast<float>(rest);
     if (magnitude < power(1 - bias)) { // multiples of the smallest number
       const float sum =

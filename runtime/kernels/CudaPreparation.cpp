@@ -50,6 +50,9 @@ Expected<std::string> prepareCudaKernel(const CudaKernelArgs& args) {
   case plan::OpKind::LinearJointWgrad:
     RECIPERUN_TRY(prepareProduct(args));
     return std::string();
+  case plan::OpKind::ScaledProduct:
+    RECIPERUN_TRY(prepareScaledProduct(args));
+    return std::string();
   case plan::OpKind::Attention:
     prepareAttention(args);
     return std::string();

@@ -13,6 +13,9 @@ namespace reciperun::kernels {
 /// its concern. What operands hold is lost, and the device is waited for.
 Status prepareProduct(const device::CudaKernelArgs& args);
 
+/// The same for a `scaled_product`.
+Status prepareScaledProduct(const device::CudaKernelArgs& args);
+
 } // namespace reciperun::kernels
 
 #endif // RECIPERUN_KERNELS_LINEARPRODUCTS_H

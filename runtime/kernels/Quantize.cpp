@@ -107,9 +107,7 @@ private:
   void wholeTensor() {
     const float most = mostOfAll();
     const float scale = scaleOf(fromHistory(most));
-    for (const Tensor& tensor : {operands.scale, operands.qtScale})
-      if (tensor.present())
-        *tensor.as<float>() = scale;
+    *operands.scale.as<float>() = scale;
     forBlocks(blockWidth, blockWidth,
               [&](const Block& block, int64_t, int64_t) {
                 round(block, scale, q(), qt());

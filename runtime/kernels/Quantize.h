@@ -34,11 +34,15 @@ struct QuantizeOperands {
   int64_t rows, columns;
 
   template <class Args> static QuantizeOperands of(const Args& args) {
-    QuantizeOperands made{args.inputs[0],  args.outputs[0],
-                          args.outputs[1], args.outputs[2],
-                          args.outputs[3], args.outputs[4],
+    QuantizeOperands made{args.inputs[0],
+                          args.outputs[0],
+                          args.outputs[1],
+                          args.outputs[2],
+                          args.outputs[3],
+                          args.outputs[4],
                           blocksOf(args.op, "blocks"),
-                          0,               0};
+                          0,
+                          0};
     const bool isTurned = !made.q.present();
     const device::Tensor& any = isTurned ? made.qt : made.q;
     made.rows = any.shape[isTurned];

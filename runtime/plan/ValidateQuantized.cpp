@@ -1,5 +1,5 @@
-// Checks of the ops that make matrices of 8 bits and multiply them: a matrix has
-// two dimensions, and its scales as many as Ops.def says.
+// Checks of the ops that make matrices of 8 bits and multiply them: a matrix
+// has two dimensions, and its scales as many as Ops.def says.
 
 #include "runtime/plan/OpCheck.h"
 
@@ -31,21 +31,26 @@ bool checkMatrix(OpCheck& c, const Buffer& q, const Buffer& scale,
   return c.counts(scale, 1);
 }
 
+/// A result of the size of x, and its scales.
+bool checkMade(OpCheck& c, size_t matrix, size_t scale,
+               const std::string& blocks) {
+  if (!c.hasOut(scale))
+    return c.fail("makes a matrix without a scale");
+  return checkMatrix(c, c.out(matrix), c.out(scale), blocks) &&
+         c.counts(c.out(matrix), elementCount(c.in(0).shape));
+}
+
 bool checkQuantize(OpCheck& c) {
   if (!c.arity(2, 5, 5, {1}) || !isBlocks(c, "blocks"))
     return false;
   const std::string& blocks = c.op.string("blocks");
-  const Buffer& x = c.in(0);
-  if (!c.is(x, {DType::f32, DType::bf16}))
+  if (!c.is(c.in(0), {DType::f32, DType::bf16}))
     return false;
   if (!c.hasOut(0) && !c.hasOut(2))
     return c.fail("makes nothing");
+  const bool hasOneScale = blocks.empty() || blocks == "tensor";
   for (size_t i : {0, 2})
-    if (c.hasOut(i) &&
-        (!c.hasOut(i + 1)
-             ? !c.fail("makes a matrix without a scale")
-             : !checkMatrix(c, c.out(i), c.out(i + 1), blocks) ||
-                   !c.counts(c.out(i), elementCount(x.shape))))
+    if (c.hasOut(i) && !checkMade(c, i, hasOneScale ? 1 : i + 1, blocks))
       return false;
   if (c.hasOut(0) && c.hasOut(2) &&
       !c.shaped(c.out(2), {c.out(0).shape[1], c.out(0).shape[0]}))
@@ -53,8 +58,7 @@ bool checkQuantize(OpCheck& c) {
   if (c.op.inputs[1] != c.op.outputs[4])
     return c.fail("takes one history and writes another");
   return !c.hasIn(1) || (c.is(c.in(1), {DType::f32}) && c.rank(c.in(1), 1) &&
-                         (blocks.empty() || blocks == "tensor" ||
-                          c.fail("has a history of blocks")));
+                         (hasOneScale || c.fail("has a history of blocks")));
 }
 
 bool checkProduct(OpCheck& c) {

@@ -32,6 +32,7 @@ namespace {
 using plan::DType;
 using Shape = MatrixProducts::Shape;
 using Operands = MatrixProducts::Operands;
+using Scales = MatrixProducts::Scales;
 
 constexpr int candidates = 8;
 
@@ -75,19 +76,62 @@ struct Functions {
   }
 };
 
-cudaDataType_t libraryType(DType type) {
-  assert((type == DType::f32 || type == DType::bf16) && "no product of a type");
-  return type == DType::f32 ? CUDA_R_32F : CUDA_R_16BF;
+struct TypeInfo {
+  cudaDataType_t type;
+  const char* name;
+};
+
+TypeInfo infoOf(DType type) {
+  switch (type) {
+  case DType::f32:
+    return {CUDA_R_32F, "f32"};
+  case DType::f8e4m3:
+    return {CUDA_R_8F_E4M3, "f8e4m3"};
+  case DType::f8e5m2:
+    return {CUDA_R_8F_E5M2, "f8e5m2"};
+  default:
+    assert(type == DType::bf16 && "no product of a type");
+    return {CUDA_R_16BF, "bf16"};
+  }
 }
 
 const char* typeName(DType type) {
-  return type == DType::f32 ? "f32" : "bf16";
+  return infoOf(type).name;
+}
+
+DType typeOfB(const Shape& shape) {
+  return shape.inputB.value_or(shape.input);
+}
+
+bool isScaled(const Shape& shape) {
+  return shape.scalesA != Scales::none;
+}
+
+cublasLtMatmulMatrixScale_t libraryScales(Scales scales) {
+  return scales == Scales::rows ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+         : scales == Scales::squares
+             ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
+             : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+}
+
+const char* scalesName(Scales scales) {
+  return scales == Scales::rows      ? "rows"
+         : scales == Scales::squares ? "squares"
+                                     : "tensor";
+}
+
+std::string typesText(const Shape& shape) {
+  std::string text = typeName(shape.input);
+  if (isScaled(shape))
+    text = text + " by " + typeName(typeOfB(shape)) + ", scaled by " +
+           scalesName(shape.scalesA) + " and " + scalesName(shape.scalesB);
+  return text + (shape.isFast ? ", fast" : "");
 }
 
 std::string describe(const Shape& shape) {
   return "a matrix product of " + std::to_string(shape.m) + " x " +
          std::to_string(shape.k) + " by " + std::to_string(shape.k) + " x " +
-         std::to_string(shape.n) + " in " + typeName(shape.input);
+         std::to_string(shape.n) + " in " + typesText(shape);
 }
 
 /// Two events, between which a stream's work is timed.
@@ -196,10 +240,38 @@ struct MatrixProducts::Library {
 
   Status makeLayout(cublasLtMatrixLayout_t& layout, DType type, int64_t rows,
                     int64_t columns) const {
-    return checked(call.layoutCreate(&layout, libraryType(type),
+    return checked(call.layoutCreate(&layout, infoOf(type).type,
                                      uint64_t(columns), uint64_t(rows),
                                      columns),
                    "a matrix");
+  }
+
+  template <class T>
+  Status set(const Product& product, cublasLtMatmulDescAttributes_t which,
+             T value) const {
+    return checked(call.descSet(product.desc, which, &value, sizeof value),
+                   "a product");
+  }
+
+  Status describeScales(const Product& product, const Shape& shape) const {
+    auto mode = [](Scales scales) { return int32_t(libraryScales(scales)); };
+    RECIPERUN_TRY(
+        set(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode(shape.scalesB)));
+    RECIPERUN_TRY(
+        set(product, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode(shape.scalesA)));
+    return set(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+               int8_t(shape.isFast ? 1 : 0));
+  }
+
+  /// Where the scales are: read when the product is enqueued.
+  Status setScales(const Product& product, const Shape& shape,
+                   const Operands& operands) const {
+    if (!isScaled(shape))
+      return Status::ok();
+    RECIPERUN_TRY(set(product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                      static_cast<const void*>(operands.scaleB)));
+    return set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+               static_cast<const void*>(operands.scaleA));
   }
 
   Status make(Product& product, const Shape& shape) const {
@@ -219,8 +291,10 @@ struct MatrixProducts::Library {
       return isTransposed ? makeLayout(made, type, columns, rows)
                           : makeLayout(made, type, rows, columns);
     };
-    RECIPERUN_TRY(
-        layout(product.first, shape.input, shape.k, shape.n, shape.transposeB));
+    if (isScaled(shape))
+      RECIPERUN_TRY(describeScales(product, shape));
+    RECIPERUN_TRY(layout(product.first, typeOfB(shape), shape.k, shape.n,
+                         shape.transposeB));
     RECIPERUN_TRY(layout(product.second, shape.input, shape.m, shape.k,
                          shape.transposeA));
     return layout(product.out, shape.output, shape.m, shape.n, false);
@@ -271,6 +345,7 @@ struct MatrixProducts::Library {
                  const cublasLtMatmulAlgo_t& algorithm) const {
     const float beta = shape.accumulate ? 1.0f : 0.0f;
     const void* base = operands.base ? operands.base : operands.c;
+    RECIPERUN_TRY(setScales(product, shape, operands));
     return checked(call.matmul(handle, product.desc, &alpha, operands.b,
                                product.first, operands.a, product.second, &beta,
                                base, product.out, operands.c, product.out,
@@ -280,7 +355,8 @@ struct MatrixProducts::Library {
   }
 
   /// The product of a shape with the algorithm that is suggested first.
-  Expected<Product*> find(const Shape& shape, uint32_t alignment) {
+  Expected<Product*> find(const Shape& shape, const Operands& operands) {
+    const uint32_t alignment = alignmentOf(operands);
     const Key key{shape, alignment};
     const auto known = products.find(key);
     if (known != products.end())
@@ -289,6 +365,7 @@ struct MatrixProducts::Library {
     Product product;
     auto choose = [&]() -> Status {
       RECIPERUN_TRY(make(product, shape));
+      RECIPERUN_TRY(setScales(product, shape, operands));
       auto suggested = suggest(product, shape, alignment);
       RECIPERUN_TRY(suggested);
       product.algorithm = suggested->front();
@@ -306,7 +383,7 @@ struct MatrixProducts::Library {
            " | " + std::to_string(shape.m) + " " + std::to_string(shape.n) +
            " " + std::to_string(shape.k) + " " +
            (shape.transposeA ? "t" : "n") + (shape.transposeB ? "t" : "n") +
-           " " + typeName(shape.input) + " " + typeName(shape.output) +
+           " " + typesText(shape) + " " + typeName(shape.output) +
            (shape.accumulate ? " added" : " set") + " aligned " +
            std::to_string(alignment);
   }
@@ -391,7 +468,7 @@ struct MatrixProducts::Library {
 
   Status prepare(const Shape& shape, const Operands& operands) {
     const uint32_t alignment = alignmentOf(operands);
-    const Expected<Product*> found = find(shape, alignment);
+    const Expected<Product*> found = find(shape, operands);
     RECIPERUN_TRY(found);
     Product& product = **found;
     if (product.isMeasured)
@@ -446,7 +523,7 @@ Status MatrixProducts::run(const Shape& shape, float alpha,
                          cudaMemcpyDeviceToDevice, library->place.stream);
     return Status::ok();
   }
-  const auto product = library->find(shape, alignmentOf(operands));
+  const auto product = library->find(shape, operands);
   RECIPERUN_TRY(product);
   return library->enqueue(**product, shape, alpha, operands,
                           (*product)->algorithm);

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <cuda_runtime_api.h>
@@ -26,6 +27,9 @@ namespace reciperun::device {
 
 class MatrixProducts {
 public:
+  /// What of a matrix in 8 bits has a scale: see `quantize` in Ops.def.
+  enum class Scales { none, tensor, rows, squares };
+
   struct Shape {
     int64_t m = 0, n = 0, k = 0;
     bool transposeA = false;                // A is stored [k,m], else [m,k]
@@ -33,6 +37,10 @@ public:
     plan::DType input = plan::DType::bf16;  // of A and B
     plan::DType output = plan::DType::bf16; // of C [m,n]
     bool accumulate = false;
+    // In 8 bits A is [m,k] and B [n,k], which the hardware multiplies alone.
+    std::optional<plan::DType> inputB = std::nullopt; // where it is another
+    Scales scalesA = Scales::none, scalesB = Scales::none;
+    bool isFast = false; // sums of 8 bits may be kept in fewer bits
     auto operator<=>(const Shape&) const = default;
   };
 
@@ -42,6 +50,7 @@ public:
     const void *a, *b;
     void* c;
     const void* base = nullptr; // C itself
+    const float *scaleA = nullptr, *scaleB = nullptr;
   };
 
   /// Where products run: a stream, and a workspace that belongs to what is
@@ -69,7 +78,8 @@ public:
   Status save();
 
   /// Enqueues a product. Types: f32 -> f32, multiplied in full precision;
-  /// bf16 -> bf16 or f32. Sums are kept in f32. Fails where cuBLASLt does.
+  /// bf16 -> bf16 or f32; f8e4m3 and f8e5m2, but not both f8e5m2 -> bf16 or
+  /// f32. Sums are kept in f32. Fails where cuBLASLt does.
   Status run(const Shape& shape, float alpha, const Operands& operands);
 
   /// What a user should know once, such as that the file is ignored and why;
