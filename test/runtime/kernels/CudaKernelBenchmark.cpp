@@ -30,7 +30,7 @@ using plan::DType;
 using plan::OpKind;
 
 constexpr int64_t tokens = 8192, hidden = 4096, ffn = 14336, width = 128;
-constexpr int64_t heads = 32, keyHeads = 8, vocabulary = 128256;
+constexpr int64_t heads = 32, keyHeads = 8, vocabulary = 128256, rank = 32;
 
 using Attributes = std::vector<std::pair<std::string, plan::AttributeValue>>;
 
@@ -87,6 +87,7 @@ public:
     std::printf("bf16, copy %.0f GB/s\n", ceiling * 1e-9);
     elementwise();
     norms();
+    adapters();
     rows();
     positions();
     embedding();
@@ -172,6 +173,47 @@ private:
          {dy, x, w, rstd}, {y, dw});
     time("rmsnorm_backward frozen" + what, 3 * bytes, OpKind::RmsNormBackward,
          {dy, x, w, rstd}, {y, Tensor()});
+    time("rmsnorm_backward added" + what, 4 * bytes, OpKind::RmsNormBackward,
+         {dy, x, w, rstd}, {y, dw}, {{"accumulate", true}});
+    time("rmsnorm_backward frozen added" + what, 4 * bytes,
+         OpKind::RmsNormBackward, {dy, x, w, rstd}, {y, Tensor()},
+         {{"accumulate", true}});
+  }
+
+  /// The adapters of q, k and v: one by one, and together. Bytes are those of
+  /// what has to be read and written once.
+  void adapters() {
+    Memory memory;
+    Tensor x = memory.some(half, {tokens, hidden}),
+           dx = memory.some(half, {tokens, hidden});
+    std::vector<Tensor> w, t, dw;
+    for (int i = 0; i < 3; ++i) {
+      w.push_back(memory.some(half, {rank, hidden}));
+      t.push_back(memory.some(half, {tokens, rank}));
+      dw.push_back(memory.some(full, {rank, hidden}));
+    }
+    const double bytes = double(x.bytes() + t[0].bytes() + w[0].bytes());
+    const double joint =
+        double(x.bytes() + 3 * t[0].bytes() + 3 * w[0].bytes());
+    time("adapter", bytes, OpKind::Linear, {x, w[0]}, {t[0]});
+    time("adapter dgrad", bytes, OpKind::LinearDgrad, {t[0], w[0]}, {dx});
+    time("adapter dgrad added", bytes + double(x.bytes()), OpKind::LinearDgrad,
+         {t[0], w[0]}, {dx}, {{"accumulate", true}});
+    time("adapter wgrad", bytes, OpKind::LinearWgrad, {x, t[0]}, {dw[0]});
+    time("adapters", joint, OpKind::LinearJoint, {x, w[0], w[1], w[2]},
+         {t[0], t[1], t[2]});
+    time("adapters dgrad", joint, OpKind::LinearJointDgrad,
+         {t[0], t[1], t[2], w[0], w[1], w[2]}, {dx});
+    time("adapters wgrad", joint, OpKind::LinearJointWgrad,
+         {x, t[0], t[1], t[2]}, {dw[0], dw[1], dw[2]});
+    // The other half of an adapter, [hidden, rank], beside a frozen product.
+    Tensor b = memory.some(half, {hidden, rank}),
+           db = memory.some(full, {hidden, rank});
+    time("adapter b", bytes, OpKind::Linear, {t[0], b}, {dx});
+    time("adapter b and a sum", bytes + double(x.bytes()), OpKind::LinearAdd,
+         {t[0], b, x}, {dx});
+    time("adapter b dgrad", bytes, OpKind::LinearDgrad, {x, b}, {t[0]});
+    time("adapter b wgrad", bytes, OpKind::LinearWgrad, {t[0], x}, {db});
   }
 
   void rows() {
@@ -315,6 +357,8 @@ private:
     time("softmax_max", bytes, OpKind::SoftmaxMax, {logits}, {m});
     time("softmax_sum", bytes, OpKind::SoftmaxSum, {logits, m, labels},
          {stats});
+    time("softmax_stats", bytes, OpKind::SoftmaxStats, {logits, labels},
+         {m, stats});
     time("nll", 16.0 * tokens, OpKind::Nll, {m, stats, weights, scale}, {sum});
     time("cross_entropy_backward", 2 * bytes, OpKind::CrossEntropyBackward,
          {logits, m, stats, labels, weights, scale}, {dlogits});
