@@ -386,16 +386,14 @@ Expected<int> MpiCommunicator::beginShift(int group,
     const auto bytes = size_t(shift.in.bytes());
     for (size_t at = 0; at < bytes; at += messageBytes) {
       const int count = int(std::min(messageBytes, bytes - at));
-      RECIPERUN_TRY(
-          check(MPI_Irecv(writableBytes(shift.in) + at, count, MPI_BYTE, before,
-                          0, circle.comm,
-                          &requests.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Irecv"));
-      RECIPERUN_TRY(
-          check(MPI_Isend(bytesOf(shift.out) + at, count, MPI_BYTE, next, 0,
-                          circle.comm,
-                          &requests.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Isend"));
+      RECIPERUN_TRY(check(MPI_Irecv(writableBytes(shift.in) + at, count,
+                                    MPI_BYTE, before, 0, circle.comm,
+                                    &requests.emplace_back(MPI_REQUEST_NULL)),
+                          "MPI_Irecv"));
+      RECIPERUN_TRY(check(MPI_Isend(bytesOf(shift.out) + at, count, MPI_BYTE,
+                                    next, 0, circle.comm,
+                                    &requests.emplace_back(MPI_REQUEST_NULL)),
+                          "MPI_Isend"));
     }
   }
   return keep(std::move(requests));

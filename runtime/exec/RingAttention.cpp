@@ -142,8 +142,12 @@ public:
   Status run(OpKind kind, std::initializer_list<Tensor> in,
              std::initializer_list<Tensor> out) {
     op.kind = kind;
-    return device.run({op, {in.begin(), in.size()}, {out.begin(), out.size()},
-                       Tensor(), call.mesh, call.rank});
+    return device.run({op,
+                       {in.begin(), in.size()},
+                       {out.begin(), out.size()},
+                       Tensor(),
+                       call.mesh,
+                       call.rank});
   }
 
   /// Whether a block has none before it.
@@ -237,10 +241,10 @@ Status ringAttention(const OpCall& call, comm::Communicator& communicator,
     if (step + 1 < ring.ranks())
       RECIPERUN_TRY(ring.begin(keys, next));
     blocks.setFirst(step == 0);
-    RECIPERUN_TRY(blocks.run(OpKind::AttentionBlock,
-                             {in[0], keys.k, keys.v, in[3], in[4],
-                              keys.segments, keys.places},
-                             {sum, lse}));
+    RECIPERUN_TRY(blocks.run(
+        OpKind::AttentionBlock,
+        {in[0], keys.k, keys.v, in[3], in[4], keys.segments, keys.places},
+        {sum, lse}));
     RECIPERUN_TRY(ring.finish());
     keys = next;
   }

@@ -14,8 +14,8 @@
 
 namespace reciperun::exec {
 
-/// The op `ring_attention`. All ranks of its group call it, with the device that
-/// computes.
+/// The op `ring_attention`. All ranks of its group call it, with the device
+/// that computes.
 Status ringAttention(const device::OpCall& call,
                      comm::Communicator& communicator, device::Device& device);
 

@@ -30,8 +30,8 @@ using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
 
-/// The lse of a query that has seen no key in the blocks so far: finite, so that
-/// the difference of two is never NaN.
+/// The lse of a query that has seen no key in the blocks so far: finite, so
+/// that the difference of two is never NaN.
 template <class M>
 constexpr M nothingSeen = std::numeric_limits<M>::lowest() / 2;
 

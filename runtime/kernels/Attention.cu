@@ -1,6 +1,6 @@
 // Attention on a GPU: cuDNN where the plan says that rows hold no documents and
-// cuDNN has a kernel, otherwise our own, which know all that Ops.def allows, and
-// take the keys block by block, too.
+// cuDNN has a kernel, otherwise our own, which know all that Ops.def allows,
+// and take the keys block by block, too.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/AttentionF32.cuh"

@@ -109,10 +109,9 @@ Status backwardBf16(const AttentionShape& shape, const CudaKernelArgs& args,
                     args.outputs[2].data,
                     false,
                     addsToSums};
-  data.isAligned = areRowsAligned(shape, data.q, data.k, data.v, data.dout,
-                                  args.outputs[0].as<Bf16>(),
-                                  args.outputs[1].as<Bf16>(),
-                                  args.outputs[2].as<Bf16>());
+  data.isAligned = areRowsAligned(
+      shape, data.q, data.k, data.v, data.dout, args.outputs[0].as<Bf16>(),
+      args.outputs[1].as<Bf16>(), args.outputs[2].as<Bf16>());
   return withPaddedWidth(shape.width, [&](auto width) {
     return gradientsBf16<decltype(width)::value>(shape, data,
                                                  args.context.stream());
@@ -123,16 +122,12 @@ Status backwardF32(const AttentionShape& shape, const CudaKernelArgs& args,
                    float* delta, bool addsToSums) {
   const auto& in = args.inputs;
   RECIPERUN_TRY(findDeltas<float>(shape, args, delta));
-  const PlainBackwardData data{in[2].as<float>(),
-                               in[3].as<float>(),
-                               in[4].as<float>(),
-                               in[0].as<float>(),
-                               in[5].as<float>(),
-                               delta,
-                               args.outputs[0].as<float>(),
-                               args.outputs[1].as<float>(),
-                               args.outputs[2].as<float>(),
-                               addsToSums};
+  const PlainBackwardData data{
+      in[2].as<float>(),           in[3].as<float>(),
+      in[4].as<float>(),           in[0].as<float>(),
+      in[5].as<float>(),           delta,
+      args.outputs[0].as<float>(), args.outputs[1].as<float>(),
+      args.outputs[2].as<float>(), addsToSums};
   const int bytes = plain::gradientBytes(shape.width);
   const cudaStream_t stream = args.context.stream();
   return withPaddedWidth(shape.width, [&](auto width) {

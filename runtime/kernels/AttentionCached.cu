@@ -4,8 +4,8 @@
 // 1. Write the new keys and values into the cache at their positions.
 // 2. Many tokens: attention's own kernels, whose keys are the cache, in order.
 //    Few: the positions are cut into pieces, by the cache's size alone. A warp
-//    takes a head of a token and a piece, 32 positions at a time: a lane has the
-//    score of a position, then a part of the width of the sum of values.
+//    takes a head of a token and a piece, 32 positions at a time: a lane has
+//    the score of a position, then a part of the width of the sum of values.
 // 3. Of few: a warp puts the pieces of a head together, in their order.
 
 #include "runtime/kernels/AttentionForward.cuh"
@@ -50,8 +50,8 @@ struct Cached {
 
 // ---- step 1
 
-/// A block takes a token. What the CPU refuses, a position outside of the cache,
-/// ends the process's work on the GPU.
+/// A block takes a token. What the CPU refuses, a position outside of the
+/// cache, ends the process's work on the GPU.
 template <class T>
 __global__ void remember(Cached sizes, int64_t row, const T* k, const T* v,
                          T* keys, T* values) {
@@ -110,12 +110,11 @@ Status attendMany(const Cached& sizes, const CudaKernelArgs& args) {
   shape.queries = {segments, sizes.positions, nullptr, sizes.tokens};
   shape.keys = {keySegments, keyPlaces, nullptr, int(sizes.capacity)};
   const auto& out = args.outputs;
-  return attentionForward(shape,
-                          {args.inputs[0].data, out[1].data, out[2].data,
-                           out[0].data, lse, out[0].type == DType::bf16,
-                           KeyBlock::whole},
-                          args.context,
-                          device::cudaScratchBytes - room.leftBytes());
+  return attentionForward(
+      shape,
+      {args.inputs[0].data, out[1].data, out[2].data, out[0].data, lse,
+       out[0].type == DType::bf16, KeyBlock::whole},
+      args.context, device::cudaScratchBytes - room.leftBytes());
 }
 
 // ---- few tokens
@@ -165,10 +164,10 @@ __global__ __launch_bounds__(lanes* warps) void attendPieces(
   const int token = int(blockIdx.z), position = sizes.positions[token];
   if (head >= sizes.heads || position < 0)
     return;
-  const int64_t first = max(sizes.firstSeen(position),
-                            int64_t(blockIdx.x) * pieces.length);
-  const int64_t end = min(int64_t(position) + 1,
-                          (int64_t(blockIdx.x) + 1) * pieces.length);
+  const int64_t first =
+      max(sizes.firstSeen(position), int64_t(blockIdx.x) * pieces.length);
+  const int64_t end =
+      min(int64_t(position) + 1, (int64_t(blockIdx.x) + 1) * pieces.length);
   const int64_t row = int64_t(token) * sizes.heads + head;
   float* const query = rows[threadIdx.y];
   for (int d = lane; d < width; d += lanes)
@@ -244,15 +243,17 @@ Status attendFew(const Cached& sizes, const CudaKernelArgs& args) {
   Pieces pieces;
   pieces.length = std::max(
       shortestPiece,
-      ceilDivide(ceilDivide(sizes.capacity, std::max<int64_t>(1, most)), lanes) *
+      ceilDivide(ceilDivide(sizes.capacity, std::max<int64_t>(1, most)),
+                 lanes) *
           lanes);
   pieces.count = int(ceilDivide(sizes.capacity, pieces.length));
   Scratch room(args.context);
   pieces.limits = room.take<float>(rows * pieces.count * 2);
   pieces.sums = room.take<float>(rows * pieces.count * sizes.width);
   if (room.leftBytes() < 0)
-    return Status::error("attention_cached on GPUs has no room for the sums of " +
-                         std::to_string(rows) + " heads");
+    return Status::error(
+        "attention_cached on GPUs has no room for the sums of " +
+        std::to_string(rows) + " heads");
   const T* const q = args.inputs[0].as<T>();
   const T* const keys = args.outputs[1].as<T>();
   const T* const values = args.outputs[2].as<T>();

@@ -178,8 +178,8 @@ __global__ __launch_bounds__(plain::threads) void attentionForwardF32(
     const bool sawNothing = all == 0;
     if (!isThere || (sawNothing && block == KeyBlock::later))
       continue;
-    const Merge merge(before, sawNothing ? nothingSeenYet
-                                         : maximum[r] + logf(all));
+    const Merge merge(before,
+                      sawNothing ? nothingSeenYet : maximum[r] + logf(all));
     if (at.x == 0) {
       const float nothing = block == KeyBlock::whole ? 0.0f : nothingSeenYet;
       lse[state] = sawNothing ? nothing : merge.lse;

@@ -1,5 +1,5 @@
-// The forward of attention by our own kernels, for the ops that it is a part of;
-// Attention.cu has it.
+// The forward of attention by our own kernels, for the ops that it is a part
+// of; Attention.cu has it.
 
 #ifndef RECIPERUN_KERNELS_ATTENTIONFORWARD_CUH
 #define RECIPERUN_KERNELS_ATTENTIONFORWARD_CUH
@@ -14,8 +14,8 @@ namespace reciperun::kernels::cuda {
 /// and lse are carried on (Ops.def, attention_block).
 enum class KeyBlock { whole, first, later };
 
-/// q, k, v as Ops.def lays them, in bf16 or f32; out likewise, in f32 where keys
-/// are blocks.
+/// q, k, v as Ops.def lays them, in bf16 or f32; out likewise, in f32 where
+/// keys are blocks.
 struct ForwardRows {
   const void *q, *k, *v;
   void* out;

@@ -279,8 +279,8 @@ private:
     const bool sawNothing = all == 0;
     if (sawNothing && !data.isFirst)
       return;
-    const float own = sawNothing ? nothingSeenYet
-                                 : (maximum[s][half] + log2f(all)) * logOf2;
+    const float own =
+        sawNothing ? nothingSeenYet : (maximum[s][half] + log2f(all)) * logOf2;
     const Merge merge(before, own);
     const float factor = sawNothing ? 0.0f : merge.own / all;
     if (lane % 4 == 0)

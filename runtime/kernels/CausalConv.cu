@@ -47,12 +47,13 @@ __device__ inline int reachOf(const int32_t* segments, int64_t tokens,
   return count;
 }
 
-/// Block (tile of tokens, chunk of channels, sequence): to_t = the sum over i of
-/// w[k-1-i] from_{t + side i}.
+/// Block (tile of tokens, chunk of channels, sequence): to_t = the sum over i
+/// of w[k-1-i] from_{t + side i}.
 template <int n, class T>
-__global__ __launch_bounds__(threads) void convolve(
-    Sizes sizes, int side, const T* w, const int32_t* segments, const T* from,
-    T* to) {
+__global__ __launch_bounds__(threads) void convolve(Sizes sizes, int side,
+                                                    const T* w,
+                                                    const int32_t* segments,
+                                                    const T* from, T* to) {
   extern __shared__ float weights[]; // [taps, lanes * n], by distance
   const int taps = int(sizes.taps);
   const int64_t first = int64_t(blockIdx.y) * (lanes * n);
@@ -87,9 +88,10 @@ __global__ __launch_bounds__(threads) void convolve(
 /// Block (piece of all tokens, chunk of channels, some taps): partial
 /// [pieces, channels, taps] of dw.
 template <int n, class T>
-__global__ __launch_bounds__(threads) void correlate(
-    Sizes sizes, const int32_t* segments, const T* dy, const T* x,
-    float* partial) {
+__global__ __launch_bounds__(threads) void correlate(Sizes sizes,
+                                                     const int32_t* segments,
+                                                     const T* dy, const T* x,
+                                                     float* partial) {
   __shared__ float sums[warps][tapsAtOnce][lanes * n];
   const int64_t rows = sizes.sequences * sizes.tokens;
   const int64_t begin = rows * blockIdx.x / gridDim.x;
@@ -99,8 +101,8 @@ __global__ __launch_bounds__(threads) void correlate(
   const int64_t nearest = int64_t(blockIdx.z) * tapsAtOnce;
   const int64_t furthest = min(nearest + tapsAtOnce, sizes.taps) - 1;
   float sum[tapsAtOnce][n] = {};
-  for (int64_t row = begin + threadIdx.y;
-       row < end && channel < sizes.channels; row += warps) {
+  for (int64_t row = begin + threadIdx.y; row < end && channel < sizes.channels;
+       row += warps) {
     const int64_t base = row / sizes.tokens * sizes.tokens;
     const int reach =
         reachOf(segments + base, sizes.tokens, row - base, -1, furthest);
@@ -174,8 +176,8 @@ void launchCorrelation(const CudaKernelArgs& args, const Sizes& sizes,
     constexpr int n = decltype(length)::value;
     const int64_t chunks = ceilDivide(sizes.channels, lanes * n);
     const int64_t parts = ceilDivide(sizes.taps, tapsAtOnce);
-    const int64_t wanted = ceilDivide(
-        int64_t(4) * args.context.multiprocessors(), chunks * parts);
+    const int64_t wanted =
+        ceilDivide(int64_t(4) * args.context.multiprocessors(), chunks * parts);
     const int64_t pieces = rowPieces(
         std::min(wanted, ceilDivide(sizes.sequences * sizes.tokens, warps)),
         sizes.channels * sizes.taps);
@@ -196,10 +198,10 @@ Status checkTaps(const Sizes& sizes) {
                          std::to_string(sizes.taps));
   if (sizes.channels * sizes.taps >
       device::CudaContext::scratchCapacity<float>())
-    return Status::error("causal_conv on GPUs takes up to " +
-                         std::to_string(
-                             device::CudaContext::scratchCapacity<float>()) +
-                         " weights");
+    return Status::error(
+        "causal_conv on GPUs takes up to " +
+        std::to_string(device::CudaContext::scratchCapacity<float>()) +
+        " weights");
   return Status::ok();
 }
 

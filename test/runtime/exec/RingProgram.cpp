@@ -121,9 +121,9 @@ protected:
     for (Array* array : outputs)
       out.push_back(array->tensor());
     device::CpuDevice device(1, &kernels::findKernel);
-    const Status status = run({op, in, out, room.tensor(), mesh,
-                               session()->rank()},
-                              *communicator, device);
+    const Status status =
+        run({op, in, out, room.tensor(), mesh, session()->rank()},
+            *communicator, device);
     ASSERT_TRUE(status) << status.message();
   }
 
