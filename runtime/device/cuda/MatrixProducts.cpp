@@ -3,7 +3,7 @@
 // The library counts columns first, and a row-major matrix is the transpose of
 // a column-major one: C^T = op(B)^T op(A)^T, so that B goes first, as it lies.
 //   1. describe the product and its three matrices;
-//   2. ask for up to 8 algorithms that keep to the workspace and never add
+//   2. ask for up to 32 algorithms that keep to the workspace and never add
 //      partial sums in a narrower type than f32;
 //   3. choose: by the file, by time, or the first;
 //   4. enqueue.
@@ -18,6 +18,7 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -34,7 +35,8 @@ using Shape = MatrixProducts::Shape;
 using Operands = MatrixProducts::Operands;
 using Scales = MatrixProducts::Scales;
 
-constexpr int candidates = 8;
+constexpr int candidates = 32;  // of a product
+constexpr size_t finalists = 6; // that are timed again and again
 
 /// The functions of the library that we call.
 struct Functions {
@@ -420,6 +422,29 @@ struct MatrixProducts::Library {
     return watch.stop(place.stream);
   }
 
+  /// The suggestions that run, by number: the first of them, and those of the
+  /// others that a single turn does not show to be much slower than the
+  /// fastest.
+  std::vector<size_t>
+  select(size_t count,
+         const std::function<std::optional<float>(size_t)>& time) const {
+    constexpr float much = 1.15f;
+    std::vector<std::pair<float, size_t>> times;
+    for (size_t i = 0; i < count; ++i)
+      if (time(i)) // loads the kernel
+        if (const auto taken = time(i))
+          times.emplace_back(*taken, i);
+    if (times.empty())
+      return {};
+    std::vector<size_t> selected = {times[0].second};
+    std::ranges::sort(times);
+    for (const auto& [taken, i] : times)
+      if (i != selected[0] && selected.size() < finalists &&
+          taken <= much * times[0].first)
+        selected.push_back(i);
+    return selected;
+  }
+
   /// Clocks sink while a GPU computes, so that times are compared within a
   /// round: algorithms take turns, and what counts is an algorithm's time as a
   /// part of the first one's, in the median of the rounds. Another than the
@@ -427,7 +452,7 @@ struct MatrixProducts::Library {
   Status chooseByTime(Product& product, const Shape& shape,
                       const Operands& operands, uint32_t alignment) const {
     constexpr int rounds = 5;
-    constexpr float enough = 1.0f, most = 16; // ms of a turn, repetitions
+    constexpr float enough = 2.0f, most = 32; // ms of a turn, repetitions
     constexpr double clearly = 0.985;
     auto suggested = suggest(product, shape, alignment);
     RECIPERUN_TRY(suggested);
@@ -437,11 +462,8 @@ struct MatrixProducts::Library {
       return measure(product, shape, operands, (*suggested)[i], watch,
                      repetitions);
     };
-    // Loads the kernels, and sorts out those that do not run.
-    std::vector<size_t> running;
-    for (size_t i = 0; i < suggested->size(); ++i)
-      if (timed(i, 1))
-        running.push_back(i);
+    const std::vector<size_t> running =
+        select(suggested->size(), [&](size_t i) { return timed(i, 1); });
     if (running.empty())
       return Status::error("none of cuBLASLt's algorithms runs for " +
                            describe(shape));
