@@ -30,7 +30,9 @@ Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream) {
 }
 
 Status CudaRecording::open(cudaGraph_t graph) {
-  RECIPERUN_CUDA_TRY(cudaGraphInstantiate, &executable, graph, 0);
+  // What was enqueued on a stream of higher priority keeps it.
+  RECIPERUN_CUDA_TRY(cudaGraphInstantiate, &executable, graph,
+                     cudaGraphInstantiateFlagUseNodePriority);
   RECIPERUN_CUDA_TRY(cudaGraphUpload, executable, stream);
   return Status::ok();
 }
