@@ -55,7 +55,7 @@ void OpTimes::takeUsual(const StepTimes& times) {
   ++usualSteps;
 }
 
-/// `; of 8 others a step took 251.3 ms and the host 0.9 ms of it (0.4 %)`.
+/// `; of 8 others one took 251.300 ms, and the host 0.900 ms (0.36 %)`.
 std::string OpTimes::usualText() const {
   if (usualSteps == 0)
     return {};
