@@ -1,14 +1,18 @@
-// y = alpha x w^T and its gradients on a GPU, through the context's matrix
-// products. The sizes follow from the operands' elements, see Linear.cpp.
+// y = alpha x w^T and its gradients on a GPU: by our own kernels where one of
+// the three matrices is much wider than the others, else through the context's
+// matrix products. The sizes follow from the operands' elements, see
+// Linear.cpp.
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/MatrixProducts.h"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/LinearProducts.h"
+#include "runtime/kernels/ThinProducts.h"
 
 #include <cassert>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include <cuda_bf16.h>
@@ -125,7 +129,82 @@ std::vector<Product> productsOf(const CudaKernelArgs& args) {
   }
 }
 
+// ---- thin products
+
+using ThinKernel = Status (*)(const CudaKernelArgs&, const ThinProducts&);
+
+/// Products that our own kernels make.
+struct ThinOp {
+  ThinKernel kernel;
+  ThinProducts products;
+};
+
+/// A product by itself is thin in its weight's rows, or across, in its columns.
+bool isThinAcross(const Tensor& w) {
+  return w.shape.front() > w.shape.back();
+}
+
+/// The products as they would be, whether or not there are kernels for them.
+std::optional<ThinOp> asThin(const CudaKernelArgs& args) {
+  const auto& in = args.inputs;
+  const auto& out = args.outputs;
+  const bool isAdded = args.op.flag("accumulate");
+  const void* const base = isAdded ? out[0].data : nullptr;
+  switch (args.op.kind) {
+  case OpKind::Linear:
+    if (isThinAcross(in[1]))
+      return ThinOp{makeWide, {out[0], {{in[0], in[1]}}, true, base}};
+    if (isAdded)
+      return std::nullopt;
+    return ThinOp{makeThin, {in[0], {{out[0], in[1]}}}};
+  case OpKind::LinearAdd:
+    if (!isThinAcross(in[1]))
+      return std::nullopt;
+    return ThinOp{makeWide, {out[0], {{in[0], in[1]}}, true, in[2].data}};
+  case OpKind::LinearDgrad:
+    if (!isThinAcross(in[1]))
+      return ThinOp{makeWide, {out[0], {{in[0], in[1]}}, false, base}};
+    if (isAdded)
+      return std::nullopt;
+    return ThinOp{makeThin, {in[0], {{out[0], in[1]}}, true}};
+  case OpKind::LinearWgrad:
+    if (isThinAcross(out[0]))
+      return ThinOp{addToMatrices, {in[1], {{in[0], out[0]}}, true}};
+    return ThinOp{addToMatrices, {in[0], {{in[1], out[0]}}}};
+  case OpKind::LinearJoint:
+  case OpKind::LinearJointDgrad:
+  case OpKind::LinearJointWgrad:
+    break;
+  default:
+    return std::nullopt;
+  }
+  const bool isDgrad = args.op.kind == OpKind::LinearJointDgrad;
+  const bool isWgrad = args.op.kind == OpKind::LinearJointWgrad;
+  ThinOp joint{isDgrad   ? makeWide
+               : isWgrad ? addToMatrices
+                         : makeThin,
+               {isDgrad ? out[0] : in[0], {}, false, base}};
+  for (size_t i = 0; i < jointProducts; ++i) {
+    const Tensor& thin = isDgrad ? in[i] : isWgrad ? in[1 + i] : out[i];
+    const Tensor& matrix = isDgrad   ? in[jointProducts + i]
+                           : isWgrad ? out[i]
+                                     : in[1 + i];
+    if (thin.present())
+      joint.products.parts.push_back({thin, matrix});
+  }
+  return joint;
+}
+
+std::optional<ThinOp> thinOp(const CudaKernelArgs& args) {
+  std::optional<ThinOp> thin = asThin(args);
+  if (thin && !areThin(thin->products))
+    thin.reset();
+  return thin;
+}
+
 Status run(const CudaKernelArgs& args) {
+  if (const std::optional<ThinOp> thin = thinOp(args))
+    return thin->kernel(args, thin->products);
   const float alpha = float(args.op.real("alpha", 1));
   for (const Product& product : productsOf(args))
     RECIPERUN_TRY(
@@ -190,6 +269,8 @@ Status cudaKernel<OpKind::LinearJointWgrad>(const CudaKernelArgs& args) {
 }
 
 Status prepareProduct(const CudaKernelArgs& args) {
+  if (thinOp(args))
+    return Status::ok();
   for (const Product& product : productsOf(args)) {
     for (const Tensor& operand : {product.a, product.b})
       RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));

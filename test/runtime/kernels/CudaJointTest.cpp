@@ -28,6 +28,8 @@ TEST_F(CudaJoint, LinearAdd) {
                                      {37, 19, 53},
                                      {1, 8, 8},
                                      {200, 4096, 32},
+                                     {300, 4096, 32},
+                                     {515, 1024, 64},
                                      {33, 130, 1}}) {
         Array x = numbers(type, {tokens, in}, 1),
               w = numbers(type, {out, in}, 2),
@@ -40,20 +42,49 @@ TEST_F(CudaJoint, LinearAdd) {
       }
 }
 
+/// One operand is thin: in the rows of the weight, or in its columns.
+TEST_F(CudaJoint, ThinProducts) {
+  for (auto [tokens, out, in] : {std::array<int64_t, 3>{300, 32, 4096},
+                                 {1000, 8, 512},
+                                 {257, 64, 2048},
+                                 {4096, 32, 1024},
+                                 {300, 4096, 32},
+                                 {1000, 512, 8},
+                                 {777, 1024, 64},
+                                 {256, 640, 40},
+                                 {4096, 1024, 32}})
+    for (bool isAdded : {false, true}) {
+      constexpr DType half = DType::bf16;
+      Array x = numbers(half, {tokens, in}, 1), w = numbers(half, {out, in}, 2),
+            dy = numbers(half, {tokens, out}, 3);
+      Array y = numbers(half, {tokens, out}, 4),
+            dx = numbers(half, {tokens, in}, 5),
+            dw = numbers(isAdded ? half : DType::f32, {out, in}, 6);
+      const Attributes how = {{"alpha", 0.5}, {"accumulate", isAdded}};
+      compare({OpKind::Linear, {&x, &w}, {&y}, how},
+              {productTolerance(half, 2)});
+      compare({OpKind::LinearDgrad, {&dy, &w}, {&dx}, how},
+              {productTolerance(half, 2)});
+      compare({OpKind::LinearWgrad, {&x, &dy}, {&dw}, {{"alpha", 0.5}}},
+              {productTolerance(dw.dtype(), 2)});
+    }
+}
+
 struct JointCase {
   int64_t tokens, in;
   std::vector<int64_t> out;
   int64_t shift = 0;
 };
 
-/// Narrow ones that are read together, and others.
+/// Thin ones, which our own kernels make, and others.
 const JointCase jointCases[] = {
-    {256, 512, {32, 32, 32}},   {1000, 2048, {32, 32}},
+    {256, 512, {32, 16, 8}},    {1000, 2048, {32, 32}},
     {515, 1032, {8, 16, 64}},   {64, 4096, {64, 64, 64}},
     {37, 19, {3, 5, 7}},        {128, 256, {96, 32, 32}},
-    {1024, 4096, {16, 32, 16}}, {200, 512, {32, 32, 32}, 1},
+    {1024, 4096, {16, 32, 16}}, {300, 2048, {32, 32, 32}, 1},
     {2048, 4096, {32, 32, 32}}, {1, 512, {4, 4}},
-    {129, 520, {40, 24, 1}},
+    {259, 1024, {40, 24, 8}},   {300, 4096, {64, 64}},
+    {321, 640, {8, 8}},
 };
 
 std::vector<Array> arrays(DType type, const JointCase& of, bool areWeights,
