@@ -221,6 +221,7 @@ protected:
   void testGatherAndScatter();
   void testAllToAll();
   void testBesideKernels();
+  void testShift();
   void testSwap(int64_t elements);
   void testPipeline(int64_t elements);
 
@@ -315,6 +316,32 @@ void Nccl::testBesideKernels() {
   }
 }
 
+void Nccl::testShift() {
+  tell("shifts");
+  for (int group : {0, 1, 2}) {
+    const int64_t many = 70'001;
+    const Shape all = {many}, few = {3};
+    Pair out = filled(DType::bf16, many), in = filled(DType::bf16, many);
+    Pair own = filled(DType::i32, 3), theirs = filled(DType::i32, 3);
+    auto shift = [&](Communicator& links, auto at) {
+      const Shift shifts[] = {
+          {at(out, DType::bf16, all), at(in, DType::bf16, all)},
+          {at(own, DType::i32, few), at(theirs, DType::i32, few)}};
+      Expected<int> begun = links.beginShift(group, shifts);
+      ASSERT_TRUE(begun) << begun.message();
+      ASSERT_TRUE(links.finish(*begun));
+    };
+    shift(nccl->host(), [&](Pair& pair, DType type, const Shape& shape) {
+      return onHost(pair, type, shape);
+    });
+    shift(*nccl, [&](Pair& pair, DType type, const Shape& shape) {
+      return onGpu(pair, type, shape);
+    });
+    expectSame(in, DType::bf16, many, 0, "a shift of many elements");
+    expectSame(theirs, DType::i32, 3, 0, "a shift of few elements");
+  }
+}
+
 /// Both stages send before they receive.
 void Nccl::testSwap(int64_t elements) {
   tell("swaps " + std::to_string(elements) + " elements");
@@ -394,6 +421,7 @@ TEST_F(Nccl, doesWhatMpiDoes) {
   testGatherAndScatter();
   testAllToAll();
   testBesideKernels();
+  testShift();
   // A sender of the larger ones waits for its receiver.
   if (session()->ranks() > 1)
     for (int64_t elements : {1000, 10'000'000}) {
