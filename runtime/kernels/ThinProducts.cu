@@ -235,10 +235,14 @@ __global__ void __launch_bounds__(threads)
   constexpr int rows = isAcross ? span : groups * group;
   Tiles tiles;
   const auto thinTile = tiles.take<tileWidth<groups>>(side);
-  const Tile<span> sumTiles[2] = {tiles.take<span>(side),
-                                  tiles.take<span>(side)};
-  const Tile<width> matrixTiles[2] = {tiles.take<width>(rows),
-                                      tiles.take<width>(rows)};
+  const Tile<span> sumTiles = tiles.take<span>(side * 2);
+  const Tile<width> matrixTiles = tiles.take<width>(rows * 2);
+  auto sumTile = [&](int turn) {
+    return Tile<span>{sumTiles.data + turn * side * span};
+  };
+  auto matrixTile = [&](int turn) {
+    return Tile<width>{matrixTiles.data + turn * rows * width};
+  };
   const int64_t token = int64_t(blockIdx.x) * side, all = shape.wide / span;
   const int64_t begin = all * blockIdx.y / gridDim.y,
                 end = all * (blockIdx.y + 1) / gridDim.y;
@@ -246,11 +250,11 @@ __global__ void __launch_bounds__(threads)
     if (at < end) {
       const int turn = int(at - begin) % 2;
       if constexpr (isAcross)
-        fillAcross<span>(matrixTiles[turn], shape, at * span);
+        fillAcross<span>(matrixTile(turn), shape, at * span);
       else
-        fillMatrices<groups>(matrixTiles[turn], shape, at * span);
+        fillMatrices<groups>(matrixTile(turn), shape, at * span);
       if (base)
-        fillWide(sumTiles[turn], shape, base, token, shape.tokens, at * span);
+        fillWide(sumTile(turn), shape, base, token, shape.tokens, at * span);
     }
     cuda::commitCopies();
   };
@@ -264,7 +268,7 @@ __global__ void __launch_bounds__(threads)
     cuda::waitForCopies<1>();
     __syncthreads();
     const int turn = int(at - begin) % 2;
-    const cuda::Operands<width> right(matrixTiles[turn], lane);
+    const cuda::Operands<width> right(matrixTile(turn), lane);
     float sums[2][8][4] = {};
 #pragma unroll
     for (int k = 0; k < groups * group; k += group) {
@@ -287,7 +291,7 @@ __global__ void __launch_bounds__(threads)
       }
     }
     // Each thread adds what it has to the tile, which then leaves by rows.
-    const Tile<span> tile = sumTiles[turn];
+    const Tile<span> tile = sumTile(turn);
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
