@@ -63,14 +63,17 @@ void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
     rows[size_t(op.results[2])] = all - lead;
 }
 
-/// Of the gradient that a product of two such matrices adds to.
-void findRowsOfGradient(const ir::Module& program, const ir::Op& op,
-                        std::vector<size_t>& rows) {
+/// Of two such matrices, which may be copies, and of the gradient that their
+/// product is added to.
+void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
+                      std::vector<size_t>& rows) {
   ValueId a = op.operands[0], b = op.operands[1], y = op.results[0];
+  size_t as = program[a].dims.size(), bs = program[b].dims.size(),
+         ys = program[y].dims.size();
+  rows[size_t(a)] = (as + ys - bs) / 2;
+  rows[size_t(b)] = (bs + ys - as) / 2;
   if (program[y].kind == ir::ValueKind::gradient)
-    rows[size_t(y)] = (program[a].dims.size() + program[y].dims.size() -
-                       program[b].dims.size()) /
-                      2;
+    rows[size_t(y)] = rows[size_t(a)];
 }
 
 /// Dimensions that make n, by value; 0 for what is no matrix of a product.
@@ -81,7 +84,7 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
       if (op.kind == OpKind::Quantize)
         findRowsOfNarrow(program, op, rows);
       if (op.kind == OpKind::ScaledProduct)
-        findRowsOfGradient(program, op, rows);
+        findRowsOfScaled(program, op, rows);
       for (const Product& product : productsOf(op)) {
         if (product.w == ValueId::none)
           continue;
