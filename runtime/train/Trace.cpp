@@ -93,7 +93,8 @@ void Trace::startStep(int64_t number) {
 
 void Trace::takeStep() {
   const int first = spans.front().begin;
-  spans.front().end = spans.back().end;
+  for (const Span& span : spans)
+    spans.front().end = std::max(spans.front().end, span.end);
   for (const Span& span : spans)
     events.push_back({span.lane, span.name, span.kind,
                       stepBegin + device.seconds(first, span.begin),
