@@ -3,7 +3,7 @@
 //
 // In each function:
 // 1. A softmax_sum whose maximum a softmax_max makes for it becomes a
-//    softmax_stats in the place of the latter.
+//    softmax_stats.
 // 2. Of the gradients of weights, the products and those of inputs, in this
 //    order: look behind a narrow one for others of the same layer that share x,
 //    or the sum that they add to. One whose operands are made between the two
@@ -15,6 +15,7 @@
 #include "compiler/passes/Join.h"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 namespace recipec::passes {
@@ -56,20 +57,27 @@ public:
 private:
   void joinSoftmax() {
     for (size_t i = 0; i < ops->size(); ++i) {
-      if ((*ops)[i].kind != OpKind::SoftmaxSum)
+      Op& sum = (*ops)[i];
+      if (sum.kind != OpKind::SoftmaxSum)
         continue;
-      const Op& sum = (*ops)[i];
-      auto max = std::ranges::find_if(*ops, [&](const Op& op) {
+      const auto end = ops->begin() + long(i);
+      const auto max = std::find_if(ops->begin(), end, [&](const Op& op) {
         return op.kind == OpKind::SoftmaxMax &&
                op.results[0] == sum.operands[1];
       });
-      if (max == ops->end() || max->operands[0] != sum.operands[0] ||
+      if (max == end || max->operands[0] != sum.operands[0] ||
           !program[sum.operands[0]].sharding.dims.back().empty())
         continue;
-      max->kind = OpKind::SoftmaxStats;
-      max->operands.push_back(sum.operands[2]);
-      max->results.push_back(sum.results[0]);
-      ops->erase(ops->begin() + long(i));
+      assert(std::none_of(
+                 max, end,
+                 [&](const Op& op) { return reads(op, sum.operands[1]); }) &&
+             "a maximum goes into the sum first");
+      sum.kind = OpKind::SoftmaxStats;
+      sum.results = {sum.operands[1], sum.results[0]};
+      sum.operands = {sum.operands[0], sum.operands[2]};
+      sum.attributes.clear(); // the axis, of which this rank has all
+      ops->erase(max);
+      --i;
     }
   }
 
