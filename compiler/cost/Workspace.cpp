@@ -22,29 +22,20 @@ plan::DType planType(ir::DType type) {
   }
 }
 
-int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
-                     bool isBackward) {
-  ir::ValueId q = op.operands[first], k = op.operands[first + 1];
-  std::vector<int64_t> shape = ir::localShape(program, q);
-  plan::RingSizes sizes{planType(program[q].type),
-                        ir::localElements(program, q),
-                        ir::localElements(program, k), shape[0] * shape[1],
-                        ir::sizeOf(program, op.group)};
-  return plan::ringWorkspace(sizes, isBackward).elements();
-}
-
 bool flagOf(const ir::Op& op, const char* name, bool otherwise) {
   const auto found = op.attributes.find(name);
   return found == op.attributes.end() ? otherwise
                                       : std::get<bool>(found->second);
 }
 
-plan::AttentionSizes attentionSizes(const ir::Module& program,
-                                    const ir::Op& op) {
-  const std::vector<int64_t> q = ir::localShape(program, op.operands[2]),
-                             k = ir::localShape(program, op.operands[3]);
+/// Of an attention whose queries are operand `first`, before its keys.
+plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
+                                    size_t first) {
+  const std::vector<int64_t> q = ir::localShape(program, op.operands[first]),
+                             k = ir::localShape(program,
+                                                op.operands[first + 1]);
   plan::AttentionSizes sizes;
-  sizes.type = planType(program[op.operands[2]].type);
+  sizes.type = planType(program[op.operands[first]].type);
   sizes.batch = q[0];
   sizes.queries = q[1];
   sizes.heads = q[2];
@@ -58,6 +49,14 @@ plan::AttentionSizes attentionSizes(const ir::Module& program,
   return sizes;
 }
 
+int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
+                     bool isBackward) {
+  return plan::ringWorkspace({attentionSizes(program, op, first),
+                              ir::sizeOf(program, op.group)},
+                             isBackward)
+      .elements();
+}
+
 } // namespace
 
 int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
@@ -66,7 +65,7 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
   if (op.kind == ir::OpKind::RingAttentionBackward)
     return ringElements(program, op, 2, true);
   if (op.kind == ir::OpKind::AttentionBackward)
-    return plan::attentionWorkspace(attentionSizes(program, op));
+    return plan::attentionWorkspace(attentionSizes(program, op, 2));
   // An expert's gradient is summed in f32 before it is added to a narrower one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&
       program[op.results[0]].type == ir::DType::bf16)

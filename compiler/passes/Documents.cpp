@@ -12,8 +12,9 @@
 // gradient of all that is computed there is 0. Without `causal` every token
 // would see it: then only full rows will do.
 //
-// Ranks of `cp` hold pieces of rows out of order, which segments and places
-// tell: there they are looked at.
+// Ranks of `cp` hold pieces of rows out of order: there the sharding keeps the
+// mark where it knows which pieces meet, and takes it off where segments and
+// places have to tell.
 
 #include "compiler/passes/Documents.h"
 
@@ -57,13 +58,12 @@ void markDocuments(ir::Module& program, const recipe::Recipe& recipe) {
   if (recipe.string("cluster.hardware.kind") != "cuda")
     return;
   Rows rows = rowsOf(recipe);
-  bool isInOrder = recipe.integer("parallel.cp") == 1;
   for (ir::Function& function : program.functions)
     for (ir::Op& op : function.ops) {
       if (op.kind != ir::OpKind::Attention)
         continue;
       Rows most = isCausal(op) ? Rows::padded : Rows::full;
-      if (isInOrder && rows <= most)
+      if (rows <= most)
         op.attributes["documents"] = false;
       if (!recipe.boolean("train.deterministic"))
         op.attributes["deterministic"] = false;

@@ -13,6 +13,7 @@
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/RingWorkspace.h"
 
+#include <algorithm>
 #include <cassert>
 #include <initializer_list>
 #include <utility>
@@ -34,14 +35,27 @@ struct Gradients {
   Tensor dk, dv;
 };
 
+int placeOf(const OpCall& call) {
+  const std::vector<int> members = plan::groupMembers(
+      call.mesh, call.mesh.groups[size_t(call.op.group)], call.rank);
+  return int(std::find(members.begin(), members.end(), call.rank) -
+             members.begin());
+}
+
 /// Moves tensors to the next rank of the group, beside the ops that follow.
 class Ring {
 public:
   Ring(const OpCall& call, comm::Communicator& communicator)
       : communicator(communicator), group(call.op.group),
-        count(plan::groupSize(call.mesh, call.mesh.groups[size_t(group)])) {}
+        count(plan::groupSize(call.mesh, call.mesh.groups[size_t(group)])),
+        place(placeOf(call)) {}
 
   int64_t ranks() const { return count; }
+
+  /// Whose the block of a step is, as `attention_block` wants to know it.
+  const char* ownerAt(int64_t step) const {
+    return step == 0 ? "own" : step <= place ? "earlier" : "later";
+  }
 
   Status begin(const Keys& out, const Keys& in) {
     return begin({{out.k, in.k},
@@ -74,7 +88,7 @@ private:
 
   comm::Communicator& communicator;
   const int group;
-  const int64_t count;
+  const int64_t count, place;
   std::vector<int> messages;
 };
 
@@ -88,8 +102,9 @@ public:
         v(call.inputs[first + 2]), segments(call.inputs[tokens]),
         places(call.inputs[tokens + 1]),
         layout(plan::ringWorkspace(
-            {q.type, q.elements(), k.elements(), segments.elements(), ranks},
-            isBackward)) {
+            {plan::attentionSizes(call.op, q.type, q.shape, k.shape), ranks},
+            isBackward)),
+        libraryShape{layout.libraryBytes / 4} {
     assert(call.workspace.bytes() >= layout.bytes &&
            "the plan has been validated");
   }
@@ -116,6 +131,13 @@ public:
   }
   Gradients own() const { return gradients(layout.own); }
 
+  /// Room for a library's kernels; absent where none serves.
+  Tensor library() const {
+    return layout.libraryBytes
+               ? at(layout.library, plan::DType::f32, libraryShape)
+               : Tensor();
+  }
+
 private:
   plan::DType math() const {
     return q.type == plan::DType::f64 ? plan::DType::f64 : plan::DType::f32;
@@ -131,7 +153,14 @@ private:
   const OpCall& call;
   const Tensor &q, &k, &v, &segments, &places;
   plan::RingWorkspace layout;
+  const int64_t libraryShape[1];
 };
+
+/// An output that is written at the end, as room until then; none where it is
+/// the sum itself.
+Tensor roomIn(const Tensor& output, const Tensor& sum) {
+  return output.type == sum.type ? Tensor() : output;
+}
 
 /// Has a device run ops on behalf of the ring's.
 class Blocks {
@@ -140,20 +169,21 @@ public:
       : call(call), device(device), op(call.op) {}
 
   Status run(OpKind kind, std::initializer_list<Tensor> in,
-             std::initializer_list<Tensor> out) {
+             std::initializer_list<Tensor> out, Tensor workspace = {}) {
     op.kind = kind;
     return device.run({op,
                        {in.begin(), in.size()},
                        {out.begin(), out.size()},
-                       Tensor(),
+                       workspace,
                        call.mesh,
                        call.rank});
   }
 
-  /// Whether a block has none before it.
-  void setFirst(bool isFirst) {
+  /// The next block is that of a step.
+  void setStep(const Ring& ring, int64_t step) {
     op.attributes = call.op.attributes;
-    op.attributes.emplace_back("is_first", isFirst);
+    op.attributes.emplace_back("is_first", step == 0);
+    op.attributes.emplace_back("keys", std::string(ring.ownerAt(step)));
   }
 
   Status clear(const Tensor& tensor) { return run(OpKind::Zero, {}, {tensor}); }
@@ -206,11 +236,14 @@ private:
       RECIPERUN_TRY(ring.begin(workspace.passing(step - 1), sum));
     RECIPERUN_TRY(blocks.clear(added.dk));
     RECIPERUN_TRY(blocks.clear(added.dv));
-    const auto& in = call.inputs;
+    const auto &in = call.inputs, &out = call.outputs;
+    blocks.setStep(ring, step);
     RECIPERUN_TRY(blocks.run(OpKind::AttentionBlockBackward,
                              {in[0], in[1], in[2], keys.k, keys.v, in[5], in[6],
                               in[7], keys.segments, keys.places},
-                             {dq, added.dk, added.dv}));
+                             {dq, added.dk, added.dv, roomIn(out[0], dq),
+                              roomIn(out[1], dq), roomIn(out[2], dq)},
+                             workspace.library()));
     RECIPERUN_TRY(ring.finish());
     if (step == 0)
       return Status::ok();
@@ -240,11 +273,11 @@ Status ringAttention(const OpCall& call, comm::Communicator& communicator,
     const Keys next = workspace.incoming(step);
     if (step + 1 < ring.ranks())
       RECIPERUN_TRY(ring.begin(keys, next));
-    blocks.setFirst(step == 0);
+    blocks.setStep(ring, step);
     RECIPERUN_TRY(blocks.run(
         OpKind::AttentionBlock,
         {in[0], keys.k, keys.v, in[3], in[4], keys.segments, keys.places},
-        {sum, lse}));
+        {sum, lse, roomIn(out, sum)}));
     RECIPERUN_TRY(ring.finish());
     keys = next;
   }

@@ -3,6 +3,7 @@
 // and take the keys block by block, too.
 
 #include "runtime/device/cuda/AttentionPlans.h"
+#include "runtime/kernels/AttentionBlockLibrary.h"
 #include "runtime/kernels/AttentionF32.cuh"
 #include "runtime/kernels/AttentionForward.cuh"
 #include "runtime/kernels/AttentionForwardBf16.cuh"
@@ -104,6 +105,8 @@ Status cudaKernel<plan::OpKind::AttentionBlock>(const CudaKernelArgs& args) {
       args.op, {in[0], in[1], in[2], in[3], in[4], in[5], in[6]});
   if (shape.queries.count == 0 || shape.batch == 0)
     return Status::ok();
+  if (auto status = libraryBlockForward(args))
+    return *status;
   return attentionForward(
       shape,
       {in[0].data, in[1].data, in[2].data, args.outputs[0].data,

@@ -6,6 +6,7 @@
 // Of a block of keys the gradients are added to those of other blocks.
 
 #include "runtime/device/cuda/AttentionPlans.h"
+#include "runtime/kernels/AttentionBlockLibrary.h"
 #include "runtime/kernels/AttentionBackwardBf16.cuh"
 #include "runtime/kernels/AttentionF32.cuh"
 #include "runtime/kernels/AttentionLaunch.cuh"
@@ -197,6 +198,8 @@ cudaKernel<plan::OpKind::AttentionBlockBackward>(const CudaKernelArgs& args) {
       args.op, {in[2], in[3], in[4], in[6], in[7], in[8], in[9]});
   if (shape.queries.count == 0 || shape.batch == 0)
     return Status::ok();
+  if (auto status = libraryBlockBackward(args))
+    return *status;
   return backward(shape, args, /*addsToSums=*/true);
 }
 

@@ -1,5 +1,6 @@
 // Which of a plan's attentions mean what cuDNN computes: every row is one
-// document, whole and in order.
+// document, whole and in order; or, of a block of a ring, some queries see all
+// of some keys.
 //
 // The plan says so by the attribute `documents = false`; without it segments
 // and places decide, which are on the device and known to no one here.
@@ -13,6 +14,7 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
 
 namespace reciperun::kernels {
 
@@ -20,26 +22,54 @@ namespace reciperun::kernels {
 inline std::optional<device::AttentionPlans::Shape>
 libraryAttention(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k) {
-  plan::AttentionSizes sizes;
-  sizes.type = q.type;
-  sizes.queries = q.shape[1];
-  sizes.keys = k.shape[1];
-  sizes.width = q.shape[3];
-  sizes.hasDocuments = op.flag("documents", true);
-  sizes.isBounded =
-      op.integer("window") || op.integer("chunk") || op.real("softcap") != 0;
+  const plan::AttentionSizes sizes =
+      plan::attentionSizes(op, q.type, q.shape, k.shape);
   if (!plan::isForLibrary(sizes))
     return std::nullopt;
   const double scale = op.real("scale");
   return device::AttentionPlans::Shape{
-      q.shape[0],
+      sizes.batch,
       sizes.queries,
-      q.shape[2],
-      k.shape[2],
+      sizes.keys,
+      sizes.heads,
+      sizes.keyHeads,
       sizes.width,
       float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width))),
       op.flag("causal", true),
-      op.flag("deterministic", true)};
+      sizes.isDeterministic};
+}
+
+/// A block of a ring for cuDNN: the part of its queries and keys that see one
+/// another, from these tokens on.
+struct LibraryBlock {
+  device::AttentionPlans::Shape shape;
+  int64_t firstQuery = 0, firstKey = 0;
+};
+
+/// Of ranks that have an early and a late piece of each row (plan::Inputs), by
+/// whose the keys are: all of this rank's own are in order; queries see the
+/// early piece of a rank before it, and their late piece sees all of one
+/// behind.
+inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
+                                                const device::Tensor& q,
+                                                const device::Tensor& k) {
+  const auto whole = libraryAttention(op, q, k);
+  const std::string& owner = op.string("keys");
+  if (!whole || owner.empty() || whole->queries % 2 != 0)
+    return std::nullopt;
+  LibraryBlock block{*whole};
+  if (!whole->isCausal || owner == "own")
+    return block;
+  block.shape.isCausal = false;
+  const int64_t piece = whole->queries / 2;
+  if (owner == "earlier") {
+    block.shape.keys = piece;
+    block.shape.keyRows = 2 * piece;
+  } else {
+    block.shape.queries = block.firstQuery = piece;
+    block.shape.queryRows = 2 * piece;
+  }
+  return block;
 }
 
 } // namespace reciperun::kernels

@@ -46,9 +46,31 @@ int64_t attentionWorkspace(const AttentionSizes& sizes) {
     return 0;
   const int64_t ours =
       2 * sizes.batch * sizes.keys * sizes.keyHeads * sizes.width;
+  return std::max(ours, libraryWorkspace(sizes) / 4);
+}
+
+int64_t libraryWorkspace(const AttentionSizes& sizes) {
   if (!isForLibrary(sizes) || libraryBytes(sizes) > mostLibraryBytes)
-    return ours;
-  return std::max(ours, libraryBytes(sizes) / 4);
+    return 0;
+  return libraryBytes(sizes);
+}
+
+AttentionSizes attentionSizes(const Op& op, DType type,
+                              std::span<const int64_t> q,
+                              std::span<const int64_t> k) {
+  AttentionSizes sizes;
+  sizes.type = type;
+  sizes.batch = q[0];
+  sizes.queries = q[1];
+  sizes.heads = q[2];
+  sizes.width = q[3];
+  sizes.keys = k[1];
+  sizes.keyHeads = k[2];
+  sizes.hasDocuments = op.flag("documents", true);
+  sizes.isBounded =
+      op.integer("window") || op.integer("chunk") || op.real("softcap") != 0;
+  sizes.isDeterministic = op.flag("deterministic", true);
+  return sizes;
 }
 
 } // namespace reciperun::plan

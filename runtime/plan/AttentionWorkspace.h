@@ -9,6 +9,8 @@
 
 #include "runtime/plan/Plan.h"
 
+#include <span>
+
 namespace reciperun::plan {
 
 /// An attention of q [batch,queries,heads,width] over k and v
@@ -30,6 +32,15 @@ bool isForLibrary(const AttentionSizes& sizes);
 /// f32 elements of the workspace of `attention_backward`; 0 where it needs
 /// none.
 int64_t attentionWorkspace(const AttentionSizes& sizes);
+
+/// Bytes that cuDNN takes for the gradient; 0 where it does not serve, or would
+/// take more than we give it.
+int64_t libraryWorkspace(const AttentionSizes& sizes);
+
+/// Of an op of attention with these queries and keys.
+AttentionSizes attentionSizes(const Op& op, DType type,
+                              std::span<const int64_t> q,
+                              std::span<const int64_t> k);
 
 } // namespace reciperun::plan
 

@@ -193,21 +193,8 @@ bool checkAttention(OpCheck& c) {
          checkLse(c, c.out(1), q);
 }
 
-AttentionSizes attentionSizes(const OpCheck& c, const Buffer& q,
-                              const Buffer& k) {
-  AttentionSizes sizes;
-  sizes.type = q.dtype;
-  sizes.batch = q.shape[0];
-  sizes.queries = q.shape[1];
-  sizes.heads = q.shape[2];
-  sizes.width = q.shape[3];
-  sizes.keys = k.shape[1];
-  sizes.keyHeads = k.shape[2];
-  sizes.hasDocuments = c.op.flag("documents", true);
-  sizes.isBounded = c.op.integer("window") || c.op.integer("chunk") ||
-                    c.op.real("softcap") != 0;
-  sizes.isDeterministic = c.op.flag("deterministic", true);
-  return sizes;
+AttentionSizes sizesOf(const OpCheck& c, const Buffer& q, const Buffer& k) {
+  return attentionSizes(c.op, q.dtype, q.shape, k.shape);
 }
 
 /// Above it sizes of workspaces might pass 2^63.
@@ -228,7 +215,7 @@ bool checkAttentionBackward(OpCheck& c) {
          c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
          (q.dtype != DType::bf16 ||
           (isMeasurable(c, q) &&
-           c.workspace(attentionWorkspace(attentionSizes(c, q, k)))));
+           c.workspace(attentionWorkspace(sizesOf(c, q, k)))));
 }
 
 /// The rank's own queries and keys, and room for the keys of others.
@@ -244,8 +231,9 @@ bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
   for (size_t i : {tokens, tokens + 1})
     if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), count))
       return false;
-  RingSizes sizes{q.dtype, elementCount(q.shape), elementCount(k.shape), count,
-                  c.ranksOfGroup()};
+  if (!isMeasurable(c, q))
+    return false;
+  const RingSizes sizes{sizesOf(c, q, k), c.ranksOfGroup()};
   return c.workspace(ringWorkspace(sizes, isBackward).elements());
 }
 

@@ -37,36 +37,47 @@ class Layout {
 public:
   Layout(const Shape& shape, CudnnGraph& graph) : shape(shape), graph(graph) {}
 
-  /// [b, heads, s, width] of a buffer [b, s, heads, width].
-  Tensor rows(int64_t heads) const {
+  /// [b, heads, queries, width] of a buffer [b, queries, heads, width].
+  Tensor ofQueries() const {
     const Shape& s = shape;
+    return rows(s.heads, s.queries, s.queryRows);
+  }
+  /// The same of keys or values.
+  Tensor ofKeys() const {
+    const Shape& s = shape;
+    return rows(s.keyHeads, s.keys, s.keyRows);
+  }
+  /// [b, heads, width, keys] of the same.
+  Tensor acrossKeys() const {
+    const Shape& s = shape;
+    const int64_t row = s.keyHeads * s.width;
     return graph.tensor(
-        {s.batch, heads, s.sequence, s.width},
-        {s.sequence * heads * s.width, s.width, heads * s.width, 1},
+        {s.batch, s.keyHeads, s.width, s.keys},
+        {(s.keyRows ? s.keyRows : s.keys) * row, s.width, 1, row},
         CUDNN_DATA_BFLOAT16);
   }
-  /// [b, heads, width, s] of the same.
-  Tensor columns(int64_t heads) const {
-    const Shape& s = shape;
-    return graph.tensor(
-        {s.batch, heads, s.width, s.sequence},
-        {s.sequence * heads * s.width, s.width, 1, heads * s.width},
-        CUDNN_DATA_BFLOAT16);
-  }
-  /// f32 [b, heads, s, 1], packed.
+  /// f32 [b, heads, queries, 1], packed.
   Tensor perQuery() const {
     return graph.tensor(queryShape(),
-                        {shape.heads * shape.sequence, shape.sequence, 1, 1},
+                        {shape.heads * shape.queries, shape.queries, 1, 1},
                         CUDNN_DATA_FLOAT);
   }
   Four queryShape() const {
-    return {shape.batch, shape.heads, shape.sequence, 1};
+    return {shape.batch, shape.heads, shape.queries, 1};
   }
   int64_t queryBytes() const {
-    return aligned(shape.batch * shape.heads * shape.sequence * 4);
+    return aligned(shape.batch * shape.heads * shape.queries * 4);
   }
 
 private:
+  /// `tokens` of `all` in memory; 0: there are no others.
+  Tensor rows(int64_t heads, int64_t tokens, int64_t all) const {
+    const int64_t row = heads * shape.width;
+    return graph.tensor({shape.batch, heads, tokens, shape.width},
+                        {(all ? all : tokens) * row, shape.width, row, 1},
+                        CUDNN_DATA_BFLOAT16);
+  }
+
   const Shape& shape;
   CudnnGraph& graph;
 };
@@ -107,10 +118,10 @@ Status compile(const Shape& shape, const CudnnLibrary& cudnn,
                ForwardPlan& made) {
   CudnnGraph graph(cudnn);
   const Layout layout(shape, graph);
-  made.q = layout.rows(shape.heads);
-  made.k = layout.columns(shape.keyHeads);
-  made.v = layout.rows(shape.keyHeads);
-  made.out = layout.rows(shape.heads);
+  made.q = layout.ofQueries();
+  made.k = layout.acrossKeys();
+  made.v = layout.ofKeys();
+  made.out = layout.ofQueries();
   made.lse = layout.perQuery();
   Tensor scores =
       scaled(graph, graph.matmul(made.q, made.k), graph.scalar(shape.scale));
@@ -133,7 +144,7 @@ Status compile(const Shape& shape, const CudnnLibrary& cudnn,
   return Status::ok();
 }
 
-/// out [b, keyHeads, s, width] = left right, summed over the group.
+/// out [b, keyHeads, keys, width] = left right, summed over the group.
 void gradientOfKeys(CudnnGraph& graph, Tensor left, Tensor right, Tensor out) {
   if (left.shape[1] == out.shape[1])
     return graph.matmulTo(left, right, out);
@@ -145,15 +156,15 @@ Status compile(const Shape& shape, const CudnnLibrary& cudnn,
                BackwardPlan& made) {
   CudnnGraph graph(cudnn);
   const Layout layout(shape, graph);
-  made.dout = layout.rows(shape.heads);
-  made.out = layout.rows(shape.heads);
-  made.q = layout.rows(shape.heads);
-  made.k = layout.columns(shape.keyHeads);
-  made.v = layout.columns(shape.keyHeads);
+  made.dout = layout.ofQueries();
+  made.out = layout.ofQueries();
+  made.q = layout.ofQueries();
+  made.k = layout.acrossKeys();
+  made.v = layout.acrossKeys();
   made.lse = layout.perQuery();
-  made.dq = layout.rows(shape.heads);
-  made.dk = layout.rows(shape.keyHeads);
-  made.dv = layout.rows(shape.keyHeads);
+  made.dq = layout.ofQueries();
+  made.dk = layout.ofKeys();
+  made.dv = layout.ofKeys();
 
   made.delta = layout.perQuery();
   made.deltaBytes = layout.queryBytes();
@@ -183,9 +194,9 @@ Status compile(const Shape& shape, const CudnnLibrary& cudnn,
   if (shape.isDeterministic) {
     graph.matmulTo(slopes, keys, made.dq);
   } else {
-    const int64_t rows = shape.sequence * shape.width;
+    const int64_t rows = shape.queries * shape.width;
     made.sums = graph.tensor(
-        {shape.batch, shape.heads, shape.sequence, shape.width},
+        {shape.batch, shape.heads, shape.queries, shape.width},
         {shape.heads * rows, rows, shape.width, 1}, CUDNN_DATA_FLOAT);
     made.sumsBytes = aligned(shape.batch * shape.heads * rows * 4);
     graph.matmulTo(slopes, keys, made.sums);
@@ -199,10 +210,10 @@ Status compile(const Shape& shape, const CudnnLibrary& cudnn,
 
 std::string describe(const Shape& shape) {
   return "attention of " + std::to_string(shape.batch) + " x " +
-         std::to_string(shape.sequence) + " tokens, " +
-         std::to_string(shape.heads) + " heads to " +
-         std::to_string(shape.keyHeads) + ", " + std::to_string(shape.width) +
-         " wide";
+         std::to_string(shape.queries) + " queries of " +
+         std::to_string(shape.keys) + " keys, " + std::to_string(shape.heads) +
+         " heads to " + std::to_string(shape.keyHeads) + ", " +
+         std::to_string(shape.width) + " wide";
 }
 
 void* changeable(const void* data) {

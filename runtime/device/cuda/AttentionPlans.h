@@ -1,7 +1,8 @@
 // Attention by cuDNN: the plans that it has compiled, by shape.
 //
 // Of all that Ops.def allows it takes the plain case, where every row is one
-// document, whole and in order: causal or not, grouped queries, bf16. The
+// document, whole and in order, or some of its queries see all of some keys:
+// causal or not, grouped queries, bf16. The
 // library is opened when a plan is first wanted; where it is not there, or has
 // no plan for a shape, `notice` says why, and our own kernels serve.
 
@@ -22,17 +23,20 @@ namespace reciperun::device {
 class AttentionPlans {
 public:
   struct Shape {
-    int64_t batch, sequence, heads, keyHeads, width;
+    int64_t batch, queries, keys, heads, keyHeads, width;
     float scale;
     bool isCausal;
     /// Of the backward: dq is summed in one order, at the price of a matrix of
     /// all queries by all keys in the workspace.
     bool isDeterministic;
+    /// Where these are a part of the queries or keys in memory, how many there
+    /// are of a sequence; else 0.
+    int64_t queryRows = 0, keyRows = 0;
     auto operator<=>(const Shape&) const = default;
   };
 
-  /// q, out bf16 [b,s,heads,width]; k, v [b,s,keyHeads,width]; lse f32
-  /// [b,heads,s].
+  /// q, out bf16 [b,queries,heads,width]; k, v [b,keys,keyHeads,width]; lse f32
+  /// [b,heads,queries], which is never a part.
   struct Forward {
     const void *q, *k, *v;
     void *out, *lse;

@@ -109,12 +109,12 @@ protected:
             std::vector<Array*> outputs) {
     const Array &q = *inputs[isBackward ? 2 : 0],
                 &k = *inputs[isBackward ? 3 : 1];
-    const plan::RingWorkspace layout = plan::ringWorkspace(
-        {q.dtype(), q.size(), k.size(), batch * 2 * piece, mesh.ranks},
-        isBackward);
-    Array room(DType::f32, {layout.elements()});
     plan::Op op;
     op.group = 0;
+    const plan::RingWorkspace layout = plan::ringWorkspace(
+        {plan::attentionSizes(op, q.dtype(), q.shape(), k.shape()), mesh.ranks},
+        isBackward);
+    Array room(DType::f32, {layout.elements()});
     std::vector<device::Tensor> in, out;
     for (Array* array : inputs)
       in.push_back(array->tensor());

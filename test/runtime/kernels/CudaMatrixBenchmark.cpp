@@ -224,9 +224,9 @@ public:
       return; // none of cuDNN's, see AttentionLibrary.h
     for (bool isDeterministic : {false, true}) {
       device::AttentionPlans& plans = gpu.attentionPlans();
-      const int64_t bytes =
-          plans.backwardBytes({b, s, h, hk, d, float(1 / std::sqrt(double(d))),
-                               true, isDeterministic});
+      const int64_t bytes = plans.backwardBytes(
+          {b, s, s, h, hk, d, float(1 / std::sqrt(double(d))), true,
+           isDeterministic});
       if (bytes < 0) {
         std::printf("no cuDNN: %s\n", plans.notice().c_str());
         continue;
