@@ -42,7 +42,9 @@ MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
   shape.accumulate = args.op.flag("accumulate");
   shape.scalesA = scalesOf(args.op, "a_blocks");
   shape.scalesB = scalesOf(args.op, "b_blocks");
-  shape.isFast = args.op.flag("fast");
+  // Sums of blocks meet their scales in f32, whatever is asked for.
+  shape.isFast = args.op.flag("fast") && shape.scalesA == Scales::tensor &&
+                 shape.scalesB == Scales::tensor;
   return shape;
 }
 
