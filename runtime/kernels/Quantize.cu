@@ -82,7 +82,9 @@ __device__ float mostOf(const float* values, int count, float* room) {
 
 // ---- the largest element
 
-/// fmaxf gives the number where the other is none.
+/// From the end to the beginning: who made x has left its end in the cache, and
+/// who reads it next begins where this ends. fmaxf gives the number where the
+/// other is none.
 template <class T>
 __global__ void __launch_bounds__(mostThreads)
     findMost(const T* x, int64_t count, bool isWhole, const float* history,
@@ -97,8 +99,9 @@ __global__ void __launch_bounds__(mostThreads)
   int64_t done = 0;
   if (isWhole) {
     done = count / n * n;
-    for (int64_t i = first; i < count / n; i += step) {
-      const auto values = Vector<T, n>::load(x + i * n);
+    const int64_t last = count / n - 1;
+    for (int64_t i = first; i <= last; i += step) {
+      const auto values = Vector<T, n>::load(x + (last - i) * n);
 #pragma unroll
       for (int j = 0; j < n; ++j)
         most = fmaxf(most, fabsf(values[j]));

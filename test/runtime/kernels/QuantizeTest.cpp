@@ -73,8 +73,8 @@ void check(DType type, const Narrow& narrow, const std::string& blocks,
                          : blocks.empty() ? whole
                                           : 128,
                 width = blocks.empty() ? whole : 128;
-  for (int64_t i = 0; i < rows; i += 3)
-    for (int64_t j = 0; j < columns; j += 5) {
+  for (int64_t i = 0; i < rows; i += 11)
+    for (int64_t j = 0; j < columns; j += 17) {
       expectElement(x, made, narrow, i, j, made.get(i, j),
                     made.scaleOf(made.scale, i, j), height, width);
       const Array& turned = made.hasOneScale() ? made.scale : made.qtScale;
