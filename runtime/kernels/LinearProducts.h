@@ -9,8 +9,8 @@
 namespace reciperun::kernels {
 
 /// Chooses the algorithms of the products that a linear op is (any of the kinds
-/// whose names begin with `linear`) on its own operands; any other op is none of
-/// its concern. What operands hold is lost, and the device is waited for.
+/// whose names begin with `linear`) on its own operands; any other op is none
+/// of its concern. What operands hold is lost, and the device is waited for.
 Status prepareProduct(const device::CudaKernelArgs& args);
 
 /// The same for a `scaled_product`.

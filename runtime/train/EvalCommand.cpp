@@ -84,7 +84,9 @@ int evaluate(comm::MpiSession& session, const plan::Plan& plan,
   Expected<Rank> rank = joinRanks(session, plan);
   if (!rank)
     return failTogether(session, rank.status());
-  Training training(plan, *rank, {Style::lines, {}});
+  Options options;
+  options.style = Style::lines;
+  Training training(plan, *rank, options);
   if (Status status = training.prepareEvaluation(line.checkpoint); !status)
     return failTogether(session, status);
   Expected<Validation> found = training.evaluate();

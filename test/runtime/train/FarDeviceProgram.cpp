@@ -122,7 +122,9 @@ Status carryOut(const plan::Plan& plan) {
   train::Rank rank;
   rank.device = std::make_unique<FarDevice>();
   rank.communicator = std::make_unique<comm::LocalCommunicator>();
-  train::Training training(plan, rank, {train::Style::lines, {}});
+  train::Options options;
+  options.style = train::Style::lines;
+  train::Training training(plan, rank, options);
   RECIPERUN_TRY(training.prepare());
   Expected<train::Outcome> outcome = training.run();
   RECIPERUN_TRY(outcome);
