@@ -33,7 +33,7 @@ struct Layout {
   bool isAligned; // states move by fours
 
   int sharedBytes() const {
-    return tileTokens * (2 * padded + channels + 2) * int(sizeof(float)) +
+    return tileTokens * (2 * padded + 2 * channels + 2) * int(sizeof(float)) +
            tileTokens * int(sizeof(bool));
   }
 };
@@ -52,14 +52,14 @@ Layout layoutFor(int state, int headWidth, const float* states) {
 /// A tile of tokens in shared memory.
 struct Tile {
   float *b, *c; // [tokens, padded]
-  float* x;     // [tokens, channels], then y
+  float *x, *y; // [tokens, channels]
   float *step, *decay;
   bool* isFirst;
 
   __device__ Tile(float* shared, const Layout& layout)
       : b(shared), c(b + tileTokens * layout.padded),
-        x(c + tileTokens * layout.padded),
-        step(x + tileTokens * layout.channels), decay(step + tileTokens),
+        x(c + tileTokens * layout.padded), y(x + tileTokens * layout.channels),
+        step(y + tileTokens * layout.channels), decay(step + tileTokens),
         isFirst(reinterpret_cast<bool*>(decay + tileTokens)) {}
 };
 
@@ -140,7 +140,7 @@ private:
     const float all =
         acrossLanes((sum.x + sum.y) + (sum.z + sum.w), layout.lanes, Plus());
     if (isOwner && lane == 0)
-      tile.x[i * layout.channels + channel] = all + skip * x;
+      tile.y[i * layout.channels + channel] = all + skip * x;
   }
 
   __device__ void keep(float* states, int number) const {
@@ -168,7 +168,7 @@ private:
   __device__ void store(int begin, int tokens, T* y) const {
     for (int i = int(threadIdx.x); i < tokens * count; i += threads)
       y[in.channelAt(at, begin + i / count) + first + i % count] =
-          rounded<T>(tile.x[i / count * layout.channels + i % count]);
+          rounded<T>(tile.y[i / count * layout.channels + i % count]);
   }
 
   const ScanInputs<T>& in;
