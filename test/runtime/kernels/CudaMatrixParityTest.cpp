@@ -15,6 +15,7 @@
 //   A gradient in f32 of bf16 operands is a sum of exact products: 1e-5.
 
 #include "runtime/device/cuda/ProductChoices.h"
+#include "runtime/kernels/AttentionLibrary.h"
 #include "runtime/kernels/LinearProducts.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
@@ -633,6 +634,36 @@ TEST_F(CudaRing, AgreesWithAttentionToTheWhole) {
   checkRing("cuDNN, not causal", 2, 0, 64, 64, DType::bf16,
             {{"documents", false}, {"causal", false}});
   std::printf("  %s\n", testGpu()->attentionPlans().notice().c_str());
+}
+
+/// What a plan's workspace is sized by: the own block, of which others are
+/// parts.
+TEST_F(CudaRing, BlocksFitTheWorkspaceOfThePlan) {
+  const std::vector<int64_t> queries = {1, 4096, 32, 128},
+                             keys = {1, 4096, 8, 128};
+  const device::Tensor q{nullptr, DType::bf16, queries},
+      k{nullptr, DType::bf16, keys};
+  for (bool isDeterministic : {true, false})
+    for (const char* owner : {"own", "earlier", "later"}) {
+      plan::Op op;
+      op.attributes = {{"documents", false},
+                       {"deterministic", isDeterministic},
+                       {"keys", std::string(owner)}};
+      const auto block = libraryBlock(op, q, k);
+      ASSERT_TRUE(block);
+      device::AttentionPlans& plans = testGpu()->attentionPlans();
+      const int64_t forward = plans.forwardBytes(block->shape),
+                    backward = plans.backwardBytes(block->shape);
+      const int64_t given = plan::libraryWorkspace(
+          plan::attentionSizes(op, DType::bf16, queries, keys));
+      std::printf(
+          "  %s%s: workspace %lld bytes forward, %lld backward of %lld\n",
+          owner, isDeterministic ? " in order" : "", (long long)(forward),
+          (long long)(backward), (long long)(given));
+      EXPECT_GE(forward, 0) << plans.notice();
+      EXPECT_GE(backward, 0) << plans.notice();
+      EXPECT_LE(backward, given);
+    }
 }
 
 } // namespace
