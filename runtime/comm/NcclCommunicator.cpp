@@ -298,9 +298,10 @@ Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
                        cudaEventDisableTiming);
     free = messages.insert(messages.end(), {event, true});
   }
+  // A recording's watch enqueues something, which is to be waited for, too.
+  RECIPERUN_TRY(watched(what, circle));
   RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, circle.stream);
   free->isFree = false;
-  RECIPERUN_TRY(watched(what, circle));
   return int(free - messages.begin());
 }
 

@@ -294,7 +294,8 @@ device::OpCall Executor::described(const Call& call) const {
 }
 
 Status Executor::give(const Call& call) {
-  const Range range(runner, call.op->name);
+  const Range range(runner,
+                    plan::opName(call.op->kind) + (" " + call.op->name));
   return call.isCollective ? communicate(call) : perform(call);
 }
 

@@ -33,8 +33,7 @@ using PhaseSeconds = std::array<double, phaseNames.size()>;
 struct StepTimes {
   PhaseSeconds phases = {};
   double step = 0; // the sum of them, on a rank
-  /// What the host did for the step, and behind the one before, while it did
-  /// not wait for the device.
+  /// What the host computed for the step, and behind the one before.
   double host = 0;
   /// How long the ranks were held up by checkpoints since the step before.
   double saving = 0;

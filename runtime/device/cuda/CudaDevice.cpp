@@ -214,7 +214,7 @@ Status CudaDevice::beginRecording() {
 
 Expected<std::unique_ptr<Recording>> CudaDevice::endRecording() {
   isRecording = false;
-  return CudaRecording::end(gpu->stream());
+  return CudaRecording::end(gpu->stream(), pace);
 }
 
 int CudaDevice::mark() {

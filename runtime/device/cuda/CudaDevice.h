@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaKernelTable.h"
 #include "runtime/device/cuda/CudaProfile.h"
+#include "runtime/device/cuda/GraphPace.h"
 #include "runtime/device/cuda/StagedCopies.h"
 
 #include <array>
@@ -88,6 +89,7 @@ private:
   std::vector<cudaEvent_t> events; // of marks, to be used again
   int marks = 0;
   bool isRecording = false;
+  GraphPace pace;                          // of recordings
   std::vector<cudaEvent_t> recordedEvents; // of marks, see eventOf
   Status failedMark;                       // told by isIdle
   std::unique_ptr<CudaProfile> profile;    // while activities are noted

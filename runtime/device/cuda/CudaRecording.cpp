@@ -14,7 +14,8 @@ Status CudaRecording::begin(cudaStream_t stream) {
   return Status::ok();
 }
 
-Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream) {
+Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream,
+                                                        GraphPace& pace) {
   cudaGraph_t graph = nullptr;
   Status captured =
       cudaStatus(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
@@ -22,7 +23,7 @@ Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream) {
     cudaGetLastError(); // told here, and of no launch
     return captured;
   }
-  std::unique_ptr<CudaRecording> recording(new CudaRecording(stream));
+  std::unique_ptr<CudaRecording> recording(new CudaRecording(stream, pace));
   Status opened = recording->open(graph);
   cudaGraphDestroy(graph);
   RECIPERUN_TRY(opened);
@@ -30,6 +31,9 @@ Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream) {
 }
 
 Status CudaRecording::open(cudaGraph_t graph) {
+  const Expected<uint32_t*> followed = pace.follow(graph);
+  RECIPERUN_TRY(followed);
+  word = *followed;
   // What was enqueued on a stream of higher priority keeps it.
   RECIPERUN_CUDA_TRY(cudaGraphInstantiate, &executable, graph,
                      cudaGraphInstantiateFlagUseNodePriority);
@@ -43,6 +47,7 @@ CudaRecording::~CudaRecording() {
 }
 
 Status CudaRecording::launch() {
+  RECIPERUN_TRY(pace.next(word, stream));
   RECIPERUN_CUDA_TRY(cudaGraphLaunch, executable, stream);
   return Status::ok();
 }

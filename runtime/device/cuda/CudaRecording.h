@@ -8,6 +8,7 @@
 #define RECIPERUN_DEVICE_CUDA_CUDARECORDING_H
 
 #include "runtime/device/Device.h"
+#include "runtime/device/cuda/GraphPace.h"
 
 #include <memory>
 
@@ -19,8 +20,10 @@ class CudaRecording final : public Recording {
 public:
   /// From now on the stream takes down what is enqueued on it.
   static Status begin(cudaStream_t stream);
-  /// Ends that. The graph is on the device when its first launch comes.
-  static Expected<std::unique_ptr<Recording>> end(cudaStream_t stream);
+  /// Ends that. The graph is on the device when its first launch comes. All
+  /// launches keep the pace, which outlives them.
+  static Expected<std::unique_ptr<Recording>> end(cudaStream_t stream,
+                                                  GraphPace& pace);
 
   CudaRecording(const CudaRecording&) = delete;
   CudaRecording& operator=(const CudaRecording&) = delete;
@@ -29,10 +32,13 @@ public:
   Status launch() override;
 
 private:
-  explicit CudaRecording(cudaStream_t stream) : stream(stream) {}
+  CudaRecording(cudaStream_t stream, GraphPace& pace)
+      : stream(stream), pace(pace) {}
   Status open(cudaGraph_t graph);
 
   cudaStream_t stream;
+  GraphPace& pace;
+  uint32_t* word = nullptr; // in which it tells the pace how far it is
   cudaGraphExec_t executable = nullptr;
 };
 
