@@ -117,12 +117,16 @@ __global__ void __launch_bounds__(rowThreads)
 #pragma unroll
     for (int e = 0; e < n; ++e)
       most = fmaxf(most, part[e]);
-    mine.sum = mine.sumBelow(most);
-    mine.m = most;
+    if (most > mine.m) { // soon seldom
+      mine.sum = mine.sumBelow(most);
+      mine.m = most;
+    }
     const float level = most == -INFINITY ? 0 : most;
+    float sums[2] = {0, 0};
 #pragma unroll
     for (int e = 0; e < n; ++e)
-      mine.sum += fastExponential(part[e] - level);
+      sums[e % 2] += fastExponential(part[e] - level);
+    mine.sum += sums[0] + sums[1];
   });
   float most[1] = {mine.m};
   acrossRow(most, room[0], Larger(), -INFINITY);

@@ -76,7 +76,7 @@ template <class T> struct Backward {
 
 template <class T, int vectors, int mostThreads, bool whole, class Rows>
 __global__ void __launch_bounds__(mostThreads,
-                                  Rows::isRing&& vectors <= 2 ? 2 : 1)
+                                  Rows::isRing&& vectors == 1 ? 2 : 1)
     backward(const __grid_constant__ Backward<T> a) {
   using Part = RowPart<T, vectors, whole>;
   __shared__ float room[2][32];
@@ -137,7 +137,7 @@ template <class T> Status runForward(const CudaKernelArgs& args) {
         using Part = RowPart<T, vectors.value, whole.value>;
         const cudaStream_t stream = args.context.stream();
         const RingShape ring = ringOf<T>(args, block, rows, 1, 1024);
-        if constexpr (mayBeRing(vectors.value, most.value, whole.value)) {
+        if constexpr (mayBeRing(most.value, whole.value)) {
           if (ring.slots > 0) {
             operands.x.slots = ring.slots;
             launchRing(forward<T, vectors.value, most.value, whole.value,
@@ -172,9 +172,9 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
         const cudaStream_t stream = args.context.stream();
         int64_t blocks = rowPieces(blocksOfSums(args, block, rows), weightSize);
         RingShape ring =
-            ringOf<T>(args, block, rows, read, vectors.value > 2 ? 512 : 1024);
+            ringOf<T>(args, block, rows, read, vectors.value > 1 ? 512 : 1024);
         bool isRing = false;
-        if constexpr (mayBeRing(vectors.value, most.value, whole.value)) {
+        if constexpr (mayBeRing(most.value, whole.value)) {
           if (ring.slots > 0) {
             isRing = true;
             blocks = ring.blocks = rowPieces(ring.blocks, weightSize);

@@ -175,8 +175,8 @@ constexpr int residentBlocks(int mostThreads) {
 }
 
 /// Whether rows that are taken so may come through a ring.
-constexpr bool mayBeRing(int vectors, int mostThreads, bool whole) {
-  return whole && vectors > 1 && mostThreads == rows::usualThreads;
+constexpr bool mayBeRing(int mostThreads, bool whole) {
+  return whole && mostThreads == rows::usualThreads;
 }
 
 /// The ring for rows of T of so many operands; none for blocks of several rows.

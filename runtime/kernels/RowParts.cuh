@@ -79,7 +79,9 @@ inline RowBlock blockOf(int64_t needed, bool whole) {
         std::bit_ceil(unsigned(ceilDivide(needed, vectors)));
     return {dim3(threads, blockThreads / threads), vectors, whole};
   }
-  const int vectors = needed <= 2 * usualThreads ? 2 : mostVectors;
+  const int vectors = needed <= usualThreads       ? 1
+                      : needed <= 2 * usualThreads ? 2
+                                                   : mostVectors;
   const int64_t threads = ceilDivide(needed, vectors * lanes) * lanes;
   return {dim3(unsigned(threads)), vectors, whole};
 }

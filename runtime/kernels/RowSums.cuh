@@ -34,9 +34,19 @@ __global__ void __launch_bounds__(tile* tile)
   __shared__ float sums[tile][tile + 1];
   const int64_t column = int64_t(blockIdx.x) * tile + threadIdx.x;
   float sum = 0;
+  constexpr int atOnce = 8; // loads under way
   if (column < width)
-    for (int64_t piece = threadIdx.y; piece < pieces; piece += tile)
-      sum += partial[piece * width + column];
+    for (int64_t first = threadIdx.y; first < pieces; first += tile * atOnce) {
+      float values[atOnce];
+#pragma unroll
+      for (int i = 0; i < atOnce; ++i) {
+        const int64_t piece = first + i * tile;
+        values[i] = piece < pieces ? partial[piece * width + column] : 0;
+      }
+#pragma unroll
+      for (int i = 0; i < atOnce; ++i)
+        sum += values[i];
+    }
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   const float whole = acrossLanes(sums[threadIdx.x][threadIdx.y], tile, Plus());
