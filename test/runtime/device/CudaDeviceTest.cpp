@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
 namespace reciperun::device {
@@ -125,6 +126,29 @@ TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
     EXPECT_LT(gpu->seconds(begin, end), 0.1);
     gpu->forgetMarks(); // those are there for good
   }
+}
+
+TEST_F(CudaDeviceTest, largeRecordingsFollowOneAnother) {
+  auto arena = gpu->allocate(int64_t(256) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  // About 0.1 ms each: the host would be far ahead.
+  constexpr int clears = 1000, launches = 8;
+  ASSERT_TRUE(gpu->beginRecording());
+  const int begin = gpu->mark();
+  for (int i = 0; i < clears; ++i)
+    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  const int end = gpu->mark();
+  auto recording = gpu->endRecording();
+  ASSERT_TRUE(recording) << recording.message();
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  for (int launch = 0; launch < launches; ++launch)
+    ASSERT_TRUE((*recording)->launch());
+  const double launched =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  wait();
+  // The last but one had begun when the last was launched.
+  EXPECT_GE(launched, (launches - 2) * gpu->seconds(begin, end));
 }
 
 TEST_F(CudaDeviceTest, whatCannotBeRecordedChangesNothing) {
