@@ -4,11 +4,11 @@
 // devices divide, multiply and round by IEEE 754's rules.
 // Products: the tensor cores of Hopper add products of 8 bits with some 14 bits
 // behind the first (DeepSeek-V3, arXiv 2412.19437, 3.3.2). Where they may, sums
-// stay there over all of k ("fast"): 2^-8 of the largest element, measured 2^-9.5.
-// Elsewhere cuBLASLt moves them to f32 every few instructions: 2^-11, measured
-// 2^-11.9. Of bf16 two numbers that are rounded to other sides differ by a unit,
-// 2^-7, and by half of one more where cuBLASLt rounds the product before it adds.
-// The error of each case is printed.
+// stay there over all of k ("fast"): 2^-8 of the largest element, measured
+// 2^-9.5. Elsewhere cuBLASLt moves them to f32 every few instructions: 2^-11,
+// measured 2^-11.9. Of bf16 two numbers that are rounded to other sides differ
+// by a unit, 2^-7, and by half of one more where cuBLASLt rounds the product
+// before it adds. The error of each case is printed.
 
 #include "test/runtime/kernels/CudaOperands.h"
 #include "test/runtime/kernels/NarrowOperands.h"
