@@ -13,6 +13,8 @@
 #include "test/runtime/kernels/CudaHarness.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <random>
 
 namespace reciperun::kernels {
@@ -34,9 +36,22 @@ inline constexpr Tolerance exponentials{0x1p-17, 0x1p-20};
 /// Sums of up to some 10^4 terms, in different orders.
 inline constexpr Tolerance sums{0x1p-18, 0x1p-18};
 
+/// Drawn from a normal distribution; large arrays repeat them from some place
+/// on, which is a prime, so that their rows differ.
 inline Array numbers(plan::DType type, std::vector<int64_t> shape,
                      unsigned seed, double scale = 1) {
-  return Array::random(type, std::move(shape), seed, scale);
+  constexpr int64_t period = 65537;
+  if (plan::elementCount(shape) <= period)
+    return Array::random(type, std::move(shape), seed, scale);
+  Array drawn = Array::random(type, {period}, seed, scale);
+  Array result(type, std::move(shape));
+  const auto* from = static_cast<const std::byte*>(drawn.tensor().data);
+  auto* to = static_cast<std::byte*>(result.tensor().data);
+  const int64_t bytes = result.tensor().bytes();
+  for (int64_t at = 0; at < bytes; at += drawn.tensor().bytes())
+    std::memcpy(to + at, from,
+                size_t(std::min(drawn.tensor().bytes(), bytes - at)));
+  return result;
 }
 
 /// Whole numbers from 0 on.
