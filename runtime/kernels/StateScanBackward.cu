@@ -1,6 +1,6 @@
 // The gradient of the state space scan on a GPU; StateScanBackward.cpp has the
-// formulas token by token. Here a tile of 32 tokens is taken at once, in the
-// form of matrices (Dao & Gu 2024, arXiv 2405.21060, section 6). Within a tile
+// formulas token by token. Here a tile of tokens is taken at once, in the form
+// of matrices (Dao & Gu 2024, arXiv 2405.21060, section 6). Within a tile
 //   l_t     the log of token t's decay, s_t their sum up to t, D_t its step
 //   L_ij    exp(s_i - s_j) where j <= i are of one document, else 0
 //   e_j     exp(s_last - s_j) where j is of the last token's document, else 0
@@ -10,24 +10,26 @@
 // Then
 //   G_j . b = (L K)^T dy + e_j E b_j =: r_j    dx_j = D_j r_j + d dy_j
 //   db_j = D_j ((L W)^T c + e_j x_j E)         dc_i = (L W) D b + f_i dy_i S
-//   a_t da_t = the sum of L K W D over i >= t > j, of f_i dy_i S c_i over i >=
-//   t,
-//              of e_j D_j x_j E b_j over j < t, and f_last E . S
+//   a_t da_t = the sum of L K W D over i >= t > j, of f_i dy_i S c_i over i
+//   from
+//              t on, of e_j D_j x_j E b_j over j < t, and f_last E . S
 //   E of the tile before = (f dy)^T c + f_last E
 //
-// A block takes 32 channels of a head of a sequence. Chunks go from the last to
-// the first, in launches of as many tiles as the scratch has room for:
+// A block takes some channels of a head of a sequence. Chunks go from the last
+// to the first, in launches of as many tiles as the scratch has room for:
 //   1. of each tile bring S here from the state before the chunk, tile by tile;
-//   2. the products above; db and dc of these channels go to the scratch, and
-//   so
-//      do ddt's part and, at the launch's end, E;
+//   2. the products above, in bf16 on tensor cores, else in f32; db and dc of
+//      these channels go to the scratch, and so do ddt's part and, at the
+//      launch's end, E;
 //   3. another kernel adds up a group's blocks, in order.
 // Sums over tokens that parameters get are in f64.
 
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Scratch.cuh"
-#include "runtime/kernels/StateScan.cuh"
+#include "runtime/kernels/StateScanBackward.cuh"
+#include "runtime/kernels/StateScanBackwardBf16.cuh"
+#include "runtime/kernels/StateScanBackwardPlain.cuh"
 
 namespace reciperun::kernels {
 namespace {
@@ -37,583 +39,52 @@ using device::Tensor;
 using plan::OpKind;
 using namespace cuda;
 
-/// Thread (y, x) of 16 x 16 has rows y and y + 16 of all products.
-constexpr int threads = 256, side = 16;
-constexpr int tileTokens = 32, tileChannels = 32;
-/// Distances of rows in shared memory: fours of them are in other banks.
-constexpr int narrowRow = tileChannels + 4, square = tileTokens * narrowRow;
-static_assert(tileTokens == tileChannels);
+constexpr int threads = 256;
 
-/// What a head of a sequence adds to its parameters.
-struct ParameterSums {
-  double aLog, d, dtBias;
-};
-constexpr int parameters = int(sizeof(ParameterSums) / sizeof(double));
-
-/// What is the same for all launches of a call. A unit is a group of a
-/// sequence, a part the channels of a block of it.
-template <class T> struct Call {
-  ScanInputs<T> in;
-  const T* dy;
-  const float* states;
-  T *dx, *ddt, *db, *dc;
-  int padded = 0;    // numbers of a state, in whole columns of products
-  int parts = 0;     // of a unit
-  int firstUnit = 0; // of the launch
-  int tiles = 0;     // of a launch, at most
-  ParameterSums* sums = nullptr; // [all units, parts]
-  float* owed = nullptr;         // [units, parts, channels, padded]
-  float* shares = nullptr; // [units, parts, tiles, tokens, 2, state]: db, dc
-  float* stepShares = nullptr; // [units, parts, tiles, tokens]: ddt
-
-  __host__ __device__ int partsOfHead() const { return parts / in.heads; }
-  __device__ int64_t shareAt(int unit, int part, int token) const {
-    return (int64_t(unit) * parts + part) * tiles * tileTokens + token;
-  }
+/// The kernel of steps 1 and 2, and what it takes.
+template <class T> struct ScanKernel {
+  void (*run)(ScanCall<T>, ScanSpan);
+  int threads, sharedBytes;
+  int side, padded; // see ScanCall
 };
 
-/// Some tiles of a chunk.
-struct Span {
-  int chunk, firstTile, tiles;
-  bool isFirst; // from the end of the sequence
-};
-
-// ---- products in shared memory
-
-struct Place {
-  int x = int(threadIdx.x) % side, y = int(threadIdx.x) / side;
-};
-
-/// Left operands: four neighbours of a row, in the dimension summed over.
-struct AlongRows {
-  const float* data;
-  int stride;
-  __device__ float4 operator()(int row, int k) const {
-    return *reinterpret_cast<const float4*>(data + row * stride + k);
-  }
-};
-/// Columns of a matrix, each row of it times its weight.
-struct WeightedColumns {
-  const float *data, *weights;
-  __device__ float4 operator()(int row, int k) const {
-    const float* from = data + k * narrowRow + row;
-    return {weights[k] * from[0], weights[k + 1] * from[narrowRow],
-            weights[k + 2] * from[2 * narrowRow],
-            weights[k + 3] * from[3 * narrowRow]};
-  }
-};
-
-/// A thread's columns of a right operand whose rows are summed over.
-template <int columns> __device__ int columnOf(int c) {
-  return Place().x * columns + c;
-}
-/// Of one whose columns are.
-__device__ inline int columnAcross(int c) {
-  return Place().x + c * side;
+constexpr int roundUp(int count, int by) {
+  return (count + by - 1) / by * by;
 }
 
-/// sum [rows, columns of the thread] += left [.., depth] right [depth, ..].
-template <int columns, class Left>
-__device__ __forceinline__ void multiply(float (&sum)[2][columns], int depth,
-                                         Left left, const float* right,
-                                         int stride) {
-  const int y = Place().y;
-  const float* from = right + columnOf<columns>(0);
-  for (int k = 0; k < depth; k += 4) {
-    const float4 a[2] = {left(y, k), left(y + side, k)};
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      float b[columns];
-#pragma unroll
-      for (int c = 0; c < columns; ++c)
-        b[c] = from[(k + j) * stride + c];
-#pragma unroll
-      for (int r = 0; r < 2; ++r)
-#pragma unroll
-        for (int c = 0; c < columns; ++c)
-          sum[r][c] += reinterpret_cast<const float*>(&a[r])[j] * b[c];
-    }
-  }
+template <class T> ScanKernel<T> plainKernel(int state) {
+  const int padded = roundUp(state, plain::wideBlock);
+  return {scanBackPlain<T>, plain::threads, plain::Shared::bytes(padded),
+          plain::tileTokens, padded};
 }
 
-/// sum += left [.., depth] right^T, right [.., depth].
-template <int columns>
-__device__ __forceinline__ void multiplyAcross(float (&sum)[2][columns],
-                                               int depth, AlongRows left,
-                                               AlongRows right) {
-  const int y = Place().y;
-  for (int k = 0; k < depth; k += 4) {
-    const float4 a[2] = {left(y, k), left(y + side, k)};
-#pragma unroll
-    for (int c = 0; c < columns; ++c) {
-      const float4 b = right(columnAcross(c), k);
-#pragma unroll
-      for (int r = 0; r < 2; ++r)
-        sum[r][c] +=
-            (a[r].x * b.x + a[r].y * b.y) + (a[r].z * b.z + a[r].w * b.w);
-    }
-  }
+template <int width> ScanKernel<bfloat16> tensorKernel() {
+  using Block = TensorScanBlock<width>;
+  return {scanBackBf16<width>, Block::threads, Block::sharedBytes, Block::side,
+          width};
 }
 
-constexpr int wideColumns = 4, wideBlock = wideColumns * side;
-
-/// Calls body(first column) for each block of columns of a state.
-template <class Body> __device__ void forColumns(int padded, Body body) {
-  for (int first = 0; first < padded; first += wideBlock)
-    body(first);
-}
-
-// ---- what a block keeps in shared memory
-
-struct Shared {
-  float *b, *c;                            // [tokens, padded]
-  float *before, *owed;                    // [channels, padded]: S and E
-  float *x, *dy;                           // [tokens, channels]
-  float* scores;                           // [j, i]: L K
-  float *slopes, *slopesAcross;            // [i, j]: L W D; [j, i]: L W
-  float* products;                         // [i, j]: L K W D
-  float* fromOwed;                         // [j, channels]: e_j E b_j
-  double* sums;                            // [tokens]: s
-  float *step, *raw, *toLast, *fromBefore; // [tokens]: D, of softplus, e, f
-  float* weights;                          // [tokens]: e D, or f
-  float *inward, *ofBefore, *ofOwed, *skips, *pulls; // [tokens]
-  int* run;     // [tokens]: documents begun in the tile; -1 behind its end
-  float* whole; // f_last, then E . S of each warp
-
-  static constexpr int vectors = 13 * tileTokens + 1 + threads / 32;
-
-  __host__ __device__ static int wideRow(int padded) { return padded + 4; }
-  static int bytes(int padded) {
-    const int wide = tileTokens * wideRow(padded);
-    return int(sizeof(double)) * tileTokens +
-           int(sizeof(float)) * (4 * wide + 7 * square + vectors);
+/// Tensor cores serve bf16, as far as registers hold the states.
+template <class T> ScanKernel<T> kernelFor(int state) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    if (state <= 64)
+      return tensorKernel<64>();
+    if (state <= 128)
+      return tensorKernel<128>();
   }
-
-  __device__ Shared(char* room, int padded) {
-    sums = reinterpret_cast<double*>(room);
-    float* next = reinterpret_cast<float*>(sums + tileTokens);
-    auto take = [&](int count) {
-      float* taken = next;
-      next += count;
-      return taken;
-    };
-    const int wide = tileTokens * wideRow(padded);
-    b = take(wide);
-    c = take(wide);
-    before = take(wide);
-    owed = take(wide);
-    x = take(square);
-    dy = take(square);
-    scores = take(square);
-    slopes = take(square);
-    slopesAcross = take(square);
-    products = take(square);
-    fromOwed = take(square);
-    step = take(tileTokens);
-    raw = take(tileTokens);
-    toLast = take(tileTokens);
-    fromBefore = take(tileTokens);
-    weights = take(tileTokens);
-    inward = take(tileTokens);
-    ofBefore = take(tileTokens);
-    ofOwed = take(tileTokens);
-    skips = take(tileTokens);
-    pulls = take(tileTokens);
-    run = reinterpret_cast<int*>(take(tileTokens));
-    whole = take(1 + threads / 32);
-  }
-};
-
-__device__ inline float sumOfRow(float value) {
-  return acrossLanes(value, side, Plus());
-}
-
-template <class T> class Block {
-public:
-  __device__ Block(const Call<T>& call, const Span& span, char* room)
-      : call(call), in(call.in), span(span), s(room, call.padded),
-        stride(Shared::wideRow(call.padded)), unit(int(blockIdx.y)),
-        part(int(blockIdx.x)), at{(call.firstUnit + unit) / in.groups,
-                                  (call.firstUnit + unit) % in.groups,
-                                  part / call.partsOfHead()},
-        firstChannel(part % call.partsOfHead() * tileChannels),
-        channels(min(tileChannels, in.headWidth() - firstChannel)),
-        rate(in.rate(at)), skip(in.skip(at)) {}
-
-  __device__ void run() {
-    ParameterSums* const kept =
-        call.sums + int64_t(call.firstUnit + unit) * call.parts + part;
-    if (!span.isFirst)
-      total = *kept;
-    float* const owed = call.owed + (int64_t(unit) * call.parts + part) *
-                                        tileChannels * call.padded;
-    for (int i = int(threadIdx.x); i < tileChannels * call.padded; i += threads)
-      s.owed[i / call.padded * stride + i % call.padded] =
-          span.isFirst ? 0.0f : owed[i];
-    for (int tile = span.firstTile + span.tiles - 1; tile >= span.firstTile;
-         --tile)
-      takeTile(tile);
-    __syncthreads();
-    for (int i = int(threadIdx.x); i < tileChannels * call.padded; i += threads)
-      owed[i] = s.owed[i / call.padded * stride + i % call.padded];
-    if (threadIdx.x == 0)
-      *kept = total;
-  }
-
-private:
-  __device__ int beginOf(int tile) const {
-    return span.chunk * in.chunk + tile * tileTokens;
-  }
-  __device__ int countOf(int tile) const {
-    const int end = min((span.chunk + 1) * in.chunk, in.tokens);
-    return min(tileTokens, end - beginOf(tile));
-  }
-
-  __device__ void takeTile(int tile) {
-    restore(tile);
-    __syncthreads();
-    const int begin = beginOf(tile), count = countOf(tile);
-    loadStates(s.b, in.b, begin, count);
-    loadStates(s.c, in.c, begin, count);
-    loadChannels(s.x, in.x, begin, count);
-    loadChannels(s.dy, call.dy, begin, count);
-    measure(begin, count);
-    __syncthreads();
-    relate();
-    readOwed();
-    __syncthreads();
-    giveInputs(begin, count);
-    giveReads(tile, count);
-    giveWrites(tile, count);
-    compareStates();
-    __syncthreads();
-    pass();
-    __syncthreads();
-    giveSteps(tile, begin, count);
-  }
-
-  // ---- loads
-
-  __device__ void loadStates(float* to, const T* from, int begin, int count) {
-    for (int i = int(threadIdx.x); i < tileTokens * call.padded; i += threads) {
-      const int token = i / call.padded, j = i % call.padded;
-      to[token * stride + j] =
-          token < count && j < in.state
-              ? float(from[in.row(at, begin + token) * in.state + j])
-              : 0.0f;
-    }
-  }
-  __device__ void loadChannels(float* to, const T* from, int begin, int count) {
-    for (int i = int(threadIdx.x); i < tileTokens * tileChannels;
-         i += threads) {
-      const int token = i / tileChannels, j = i % tileChannels;
-      to[token * narrowRow + j] =
-          token < count && j < channels
-              ? float(from[in.channelAt(at, begin + token) + firstChannel + j])
-              : 0.0f;
-    }
-  }
-
-  /// Steps, documents and decays of a tile; a warp does it.
-  __device__ void measure(int begin, int count) {
-    if (threadIdx.x >= tileTokens)
-      return;
-    const int lane = int(threadIdx.x), last = count - 1;
-    const bool isThere = lane < count;
-    const float raw = isThere ? in.rawStep(at, begin + lane) : 0.0f;
-    const float step = isThere ? softplus(raw) : 0.0f;
-    double sum = -double(rate) * double(step);
-    int run = isThere && in.isFirst(at, begin + lane) ? 1 : 0;
-    for (int up = 1; up < tileTokens; up *= 2) {
-      const double other = __shfl_up_sync(~0u, sum, unsigned(up));
-      const int others = __shfl_up_sync(~0u, run, unsigned(up));
-      sum += lane >= up ? other : 0.0;
-      run += lane >= up ? others : 0;
-    }
-    const double all = __shfl_sync(~0u, sum, last);
-    const int lastRun = __shfl_sync(~0u, run, last);
-    s.raw[lane] = raw;
-    s.step[lane] = step;
-    s.sums[lane] = sum;
-    s.run[lane] = isThere ? run : -1;
-    s.fromBefore[lane] = isThere && run == 0 ? expf(float(sum)) : 0.0f;
-    s.toLast[lane] = isThere && run == lastRun ? expf(float(all - sum)) : 0.0f;
-    if (lane == 0)
-      s.whole[0] = lastRun == 0 ? expf(float(all)) : 0.0f;
-  }
-
-  /// Step 1: `before` is the state before the tile.
-  __device__ void restore(int tile) {
-    __syncthreads();
-    const float* const from = call.states + in.statesAt(at, span.chunk) +
-                              int64_t(firstChannel) * in.state;
-    for (int i = int(threadIdx.x); i < tileChannels * call.padded;
-         i += threads) {
-      const int p = i / call.padded, j = i % call.padded;
-      s.before[p * stride + j] =
-          p < channels && j < in.state ? from[int64_t(p) * in.state + j] : 0.0f;
-    }
-    for (int earlier = 0; earlier < tile; ++earlier) {
-      const int begin = beginOf(earlier), count = countOf(earlier);
-      __syncthreads();
-      loadStates(s.b, in.b, begin, count);
-      loadChannels(s.x, in.x, begin, count);
-      measure(begin, count);
-      if (threadIdx.x < tileTokens)
-        s.weights[threadIdx.x] = s.toLast[threadIdx.x] * s.step[threadIdx.x];
-      __syncthreads();
-      carry(s.before, s.x, s.b);
-    }
-  }
-
-  /// to [channels, padded] = f_last to + (weights rows)^T columns, over tokens.
-  __device__ void carry(float* to, const float* rows, const float* columns) {
-    const float kept = s.whole[0];
-    forColumns(call.padded, [&](int first) {
-      float sum[2][wideColumns] = {};
-      multiply(sum, tileTokens, WeightedColumns{rows, s.weights},
-               columns + first, stride);
-      forElements(sum, [&](int p, int c, float value) {
-        float& element = to[p * stride + first + columnOf<wideColumns>(c)];
-        element = kept * element + value;
-      });
-    });
-  }
-
-  /// Calls body(row, number of the thread's column, element).
-  template <int columns, class Body>
-  __device__ __forceinline__ void forElements(const float (&sum)[2][columns],
-                                              Body body) const {
-#pragma unroll
-    for (int r = 0; r < 2; ++r)
-#pragma unroll
-      for (int c = 0; c < columns; ++c)
-        body(Place().y + r * side, c, sum[r][c]);
-  }
-
-  // ---- step 2
-
-  /// K and W, and what is made of them element by element.
-  __device__ void relate() {
-    float k[2][2] = {}, w[2][2] = {};
-    multiplyAcross(k, call.padded, AlongRows{s.c, stride},
-                   AlongRows{s.b, stride});
-    multiplyAcross(w, tileChannels, AlongRows{s.dy, narrowRow},
-                   AlongRows{s.x, narrowRow});
-#pragma unroll
-    for (int r = 0; r < 2; ++r)
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const int i = Place().y + r * side, j = columnAcross(c);
-        const bool isSeen = j <= i && s.run[i] >= 0 && s.run[i] == s.run[j];
-        const float decay = isSeen ? expf(float(s.sums[i] - s.sums[j])) : 0.0f;
-        const float score = decay * k[r][c], slope = decay * w[r][c];
-        s.scores[j * narrowRow + i] = score;
-        s.slopesAcross[j * narrowRow + i] = slope;
-        s.slopes[i * narrowRow + j] = slope * s.step[j];
-        s.products[i * narrowRow + j] = score * w[r][c] * s.step[j];
-        if (i == j)
-          s.skips[i] = w[r][c];
-      }
-  }
-
-  /// e_j E b_j, and D_j x_j of it.
-  __device__ void readOwed() {
-    float sum[2][2] = {};
-    multiplyAcross(sum, call.padded, AlongRows{s.b, stride},
-                   AlongRows{s.owed, stride});
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const int j = Place().y + r * side;
-      float taken = 0;
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const int p = columnAcross(c);
-        const float value = s.toLast[j] * sum[r][c];
-        s.fromOwed[j * narrowRow + p] = value;
-        taken += s.x[j * narrowRow + p] * value;
-      }
-      taken = sumOfRow(taken);
-      if (Place().x == 0)
-        s.ofOwed[j] = s.step[j] * taken;
-    }
-  }
-
-  /// dx, and x_j r_j.
-  __device__ void giveInputs(int begin, int count) {
-    float sum[2][2] = {};
-    multiply(sum, tileTokens, AlongRows{s.scores, narrowRow}, s.dy, narrowRow);
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const int j = Place().y + r * side;
-      float taken = 0;
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const int p = columnOf<2>(c);
-        const float inward = sum[r][c] + s.fromOwed[j * narrowRow + p];
-        taken += s.x[j * narrowRow + p] * inward;
-        if (j < count && p < channels)
-          call.dx[in.channelAt(at, begin + j) + firstChannel + p] =
-              rounded<T>(s.step[j] * inward + skip * s.dy[j * narrowRow + p]);
-      }
-      taken = sumOfRow(taken);
-      if (Place().x == 0)
-        s.inward[j] = taken;
-    }
-  }
-
-  /// Where a token's share of db is; dc's follows.
-  __device__ float* shareOf(int tile, int token) const {
-    return call.shares +
-           call.shareAt(unit, part,
-                        (tile - span.firstTile) * tileTokens + token) *
-               2 * in.state;
-  }
-
-  /// dc, and f_i dy_i S c_i.
-  __device__ void giveReads(int tile, int count) {
-    float ofBefore[2] = {};
-    forColumns(call.padded, [&](int first) {
-      float sum[2][wideColumns] = {};
-      multiply(sum, tileChannels, AlongRows{s.dy, narrowRow}, s.before + first,
-               stride);
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int i = Place().y + r * side;
-#pragma unroll
-        for (int c = 0; c < wideColumns; ++c) {
-          sum[r][c] *= s.fromBefore[i];
-          ofBefore[r] +=
-              sum[r][c] * s.c[i * stride + first + columnOf<wideColumns>(c)];
-        }
-      }
-      multiply(sum, tileTokens, AlongRows{s.slopes, narrowRow}, s.b + first,
-               stride);
-      forElements(sum, [&](int i, int c, float value) {
-        const int j = first + columnOf<wideColumns>(c);
-        if (i < count && j < in.state)
-          shareOf(tile, i)[in.state + j] = value;
-      });
-    });
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const float all = sumOfRow(ofBefore[r]);
-      if (Place().x == 0)
-        s.ofBefore[Place().y + r * side] = all;
-    }
-  }
-
-  /// db.
-  __device__ void giveWrites(int tile, int count) {
-    forColumns(call.padded, [&](int first) {
-      float sum[2][wideColumns] = {};
-      multiply(sum, tileChannels, AlongRows{s.x, narrowRow}, s.owed + first,
-               stride);
-#pragma unroll
-      for (int r = 0; r < 2; ++r)
-#pragma unroll
-        for (int c = 0; c < wideColumns; ++c)
-          sum[r][c] *= s.toLast[Place().y + r * side];
-      multiply(sum, tileTokens, AlongRows{s.slopesAcross, narrowRow},
-               s.c + first, stride);
-      forElements(sum, [&](int i, int c, float value) {
-        const int j = first + columnOf<wideColumns>(c);
-        if (i < count && j < in.state)
-          shareOf(tile, i)[j] = s.step[i] * value;
-      });
-    });
-  }
-
-  /// E . S, by warps.
-  __device__ void compareStates() {
-    float sum = 0;
-    for (int i = int(threadIdx.x); i < tileChannels * call.padded;
-         i += threads) {
-      const int j = i / call.padded * stride + i % call.padded;
-      sum += s.owed[j] * s.before[j];
-    }
-    sum = acrossLanes(sum, 32, Plus());
-    if (threadIdx.x % 32 == 0)
-      s.whole[1 + threadIdx.x / 32] = sum;
-    if (threadIdx.x < tileTokens)
-      s.weights[threadIdx.x] = s.fromBefore[threadIdx.x];
-  }
-
-  /// E of the tile before; and the sums over i >= t > j.
-  __device__ void pass() {
-    carry(s.owed, s.dy, s.c);
-    constexpr int lanes = threads / tileTokens;
-    const int t = int(threadIdx.x) / lanes;
-    float sum = 0;
-    for (int i = t + int(threadIdx.x) % lanes; i < tileTokens; i += lanes)
-      for (int j = 0; j < t; ++j)
-        sum += s.products[i * narrowRow + j];
-    sum = acrossLanes(sum, lanes, Plus());
-    if (threadIdx.x % lanes == 0)
-      s.pulls[t] = sum;
-  }
-
-  /// ddt and what parameters get; a warp does it.
-  __device__ void giveSteps(int tile, int begin, int count) {
-    if (threadIdx.x >= tileTokens)
-      return;
-    const int t = int(threadIdx.x);
-    // Sums over those from t on, and over those before t.
-    float later = s.ofBefore[t], earlier = s.ofOwed[t];
-    for (int step = 1; step < tileTokens; step *= 2) {
-      const float behind = __shfl_down_sync(~0u, later, unsigned(step));
-      const float before = __shfl_up_sync(~0u, earlier, unsigned(step));
-      later += t + step < tileTokens ? behind : 0.0f;
-      earlier += t >= step ? before : 0.0f;
-    }
-    earlier = __shfl_up_sync(~0u, earlier, 1);
-    float states = 0;
-    for (int warp = 0; warp < threads / 32; ++warp)
-      states += s.whole[1 + warp];
-    const float pull =
-        s.pulls[t] + later + (t > 0 ? earlier : 0.0f) + s.whole[0] * states;
-    const bool isThere = t < count;
-    const float slope =
-        isThere ? (s.inward[t] - rate * pull) * slopeOfSoftplus(s.raw[t])
-                : 0.0f;
-    if (isThere)
-      call.stepShares[call.shareAt(
-          unit, part, (tile - span.firstTile) * tileTokens + t)] = slope;
-    total.dtBias += acrossLanes(double(slope), tileTokens, Plus());
-    total.aLog -= acrossLanes(isThere ? double(rate * s.step[t] * pull) : 0.0,
-                              tileTokens, Plus());
-    total.d +=
-        acrossLanes(isThere ? double(s.skips[t]) : 0.0, tileTokens, Plus());
-  }
-
-  const Call<T>& call;
-  const ScanInputs<T>& in;
-  const Span& span;
-  const Shared s;
-  const int stride, unit, part;
-  const ScanHead at;
-  const int firstChannel, channels;
-  const float rate, skip;
-  ParameterSums total = {}; // of the first warp
-};
-
-template <class T>
-__global__ __launch_bounds__(threads, 2) void scanBack(
-    const __grid_constant__ Call<T> call, const __grid_constant__ Span span) {
-  extern __shared__ __align__(16) char room[];
-  Block<T>(call, span, room).run();
+  return plainKernel<T>(state);
 }
 
 // ---- step 3
 
 /// Block (token of the span, unit).
 template <class T>
-__global__
-__launch_bounds__(threads) void addShares(const __grid_constant__ Call<T> call,
-                                          const __grid_constant__ Span span) {
+__global__ __launch_bounds__(threads) void addShares(
+    const __grid_constant__ ScanCall<T> call,
+    const __grid_constant__ ScanSpan span) {
   const ScanInputs<T>& in = call.in;
   const int index = int(blockIdx.x), unit = int(blockIdx.y);
-  const int token = span.chunk * in.chunk + span.firstTile * tileTokens + index;
+  const int token = span.chunk * in.chunk + span.firstTile * call.side + index;
   const ScanHead at{(call.firstUnit + unit) / in.groups,
                     (call.firstUnit + unit) % in.groups, 0};
   const int64_t row = in.row(at, token);
@@ -635,7 +106,7 @@ __launch_bounds__(threads) void addShares(const __grid_constant__ Call<T> call,
 
 /// A thread takes a head of a group; `sums` begin with the first part's.
 template <class T, class G>
-__global__ void addParameters(const __grid_constant__ Call<T> call,
+__global__ void addParameters(const __grid_constant__ ScanCall<T> call,
                               const double* sums, G* total) {
   const ScanInputs<T>& in = call.in;
   const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
@@ -654,29 +125,26 @@ __global__ void addParameters(const __grid_constant__ Call<T> call,
 
 // ---- launches
 
-constexpr int roundUp(int count, int by) {
-  return (count + by - 1) / by * by;
-}
-
 /// Lays the scratch out for `units` units and `call.tiles` tiles at a time;
 /// whether it has the room.
 template <class T>
-bool layOut(const CudaKernelArgs& args, int units, Call<T>& call) {
+bool layOut(const CudaKernelArgs& args, int units, ScanCall<T>& call) {
   Scratch room(args.context);
   const int64_t parts = int64_t(units) * call.parts;
-  const int64_t tokens = parts * call.tiles * tileTokens;
+  const int64_t tokens = parts * call.tiles * call.side;
   call.sums = room.take<ParameterSums>(int64_t(call.in.sequences) *
                                        call.in.groups * call.parts);
-  call.owed = room.take<float>(parts * tileChannels * call.padded);
+  call.owed = room.take<float>(parts * call.side * call.padded);
   call.shares = room.take<float>(tokens * 2 * call.in.state);
   call.stepShares = room.take<float>(tokens);
   return room.leftBytes() >= 0;
 }
 
 /// How many units go at a time; 0 where there is no room for one.
-template <class T> int chooseUnits(const CudaKernelArgs& args, Call<T>& call) {
+template <class T>
+int chooseUnits(const CudaKernelArgs& args, ScanCall<T>& call) {
   int units = call.in.sequences * call.in.groups;
-  call.tiles = int(ceilDivide(call.in.chunk, tileTokens));
+  call.tiles = int(ceilDivide(call.in.chunk, call.side));
   while (!layOut(args, units, call)) {
     if (call.tiles > 1)
       call.tiles = (call.tiles + 1) / 2;
@@ -690,26 +158,27 @@ template <class T> int chooseUnits(const CudaKernelArgs& args, Call<T>& call) {
 
 /// From the last tokens of some units to their first.
 template <class T>
-Status runUnits(const CudaKernelArgs& args, const Call<T>& call, int units) {
+Status runUnits(const CudaKernelArgs& args, const ScanKernel<T>& kernel,
+                const ScanCall<T>& call, int units) {
   const ScanInputs<T>& in = call.in;
-  const int bytes = Shared::bytes(call.padded);
-  RECIPERUN_CUDA_TRY(cudaFuncSetAttribute,
-                     reinterpret_cast<const void*>(scanBack<T>),
-                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  const auto scanBack = kernel.run;
+  RECIPERUN_CUDA_TRY(
+      cudaFuncSetAttribute, reinterpret_cast<const void*>(scanBack),
+      cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.sharedBytes);
   const cudaStream_t stream = args.context.stream();
-  Span span{};
+  ScanSpan span{};
   span.isFirst = true;
   for (span.chunk = in.chunks() - 1; span.chunk >= 0; --span.chunk) {
     const int begin = span.chunk * in.chunk;
     const int count = std::min(in.chunk, in.tokens - begin);
-    for (int end = int(ceilDivide(count, tileTokens)); end > 0;
+    for (int end = int(ceilDivide(count, call.side)); end > 0;
          end = span.firstTile) {
       span.firstTile = std::max(0, end - call.tiles);
       span.tiles = end - span.firstTile;
-      const int first = span.firstTile * tileTokens;
-      const int tokens = std::min(span.tiles * tileTokens, count - first);
-      scanBack<<<dim3(unsigned(call.parts), unsigned(units)), threads,
-                 size_t(bytes), stream>>>(call, span);
+      const int first = span.firstTile * call.side;
+      const int tokens = std::min(span.tiles * call.side, count - first);
+      scanBack<<<dim3(unsigned(call.parts), unsigned(units)), kernel.threads,
+                 size_t(kernel.sharedBytes), stream>>>(call, span);
       RECIPERUN_TRY(device::launchStatus());
       addShares<<<dim3(unsigned(tokens), unsigned(units)), threads, 0,
                   stream>>>(call, span);
@@ -721,7 +190,7 @@ Status runUnits(const CudaKernelArgs& args, const Call<T>& call, int units) {
 }
 
 template <class T>
-Status addTo(const CudaKernelArgs& args, const Call<T>& call,
+Status addTo(const CudaKernelArgs& args, const ScanCall<T>& call,
              const double* sums, const Tensor& total) {
   if (!total.present())
     return Status::ok();
@@ -735,19 +204,23 @@ Status addTo(const CudaKernelArgs& args, const Call<T>& call,
 
 template <class T> Status runBackward(const CudaKernelArgs& args) {
   const auto& out = args.outputs;
-  Call<T> call{ScanInputs<T>(args.op, args.inputs.subspan(1)),
-               args.inputs[0].as<T>(),
-               args.inputs[9].as<float>(),
-               out[0].as<T>(),
-               out[1].as<T>(),
-               out[2].as<T>(),
-               out[3].as<T>()};
+  ScanCall<T> call{ScanInputs<T>(args.op, args.inputs.subspan(1)),
+                   args.inputs[0].as<T>(),
+                   args.inputs[9].as<float>(),
+                   out[0].as<T>(),
+                   out[1].as<T>(),
+                   out[2].as<T>(),
+                   out[3].as<T>()};
   const ScanInputs<T>& in = call.in;
   if (in.isEmpty())
     return Status::ok();
   RECIPERUN_TRY(checkScan(in));
-  call.padded = roundUp(in.state, wideBlock);
-  call.parts = in.heads * int(ceilDivide(in.headWidth(), tileChannels));
+  const ScanKernel<T> kernel = kernelFor<T>(in.state);
+  call.side = kernel.side;
+  call.padded = kernel.padded;
+  call.parts = in.heads * int(ceilDivide(in.headWidth(), call.side));
+  call.isAligned = in.state % 8 == 0 && in.headWidth() % 8 == 0 &&
+                   areAligned(16, in.x, in.b, in.c, call.dy, call.dx);
   const int units = chooseUnits(args, call);
   if (units == 0)
     return Status::error("state_scan_backward on GPUs has no room for a group "
@@ -755,7 +228,8 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
                          std::to_string(in.channels) + " channels");
   const int all = in.sequences * in.groups;
   for (call.firstUnit = 0; call.firstUnit < all; call.firstUnit += units)
-    RECIPERUN_TRY(runUnits(args, call, std::min(units, all - call.firstUnit)));
+    RECIPERUN_TRY(
+        runUnits(args, kernel, call, std::min(units, all - call.firstUnit)));
   RECIPERUN_TRY(addTo(args, call, &call.sums->aLog, out[4]));
   RECIPERUN_TRY(addTo(args, call, &call.sums->d, out[5]));
   return addTo(args, call, &call.sums->dtBias, out[6]);
