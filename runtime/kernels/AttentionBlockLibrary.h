@@ -1,12 +1,12 @@
 // Blocks of a ring by cuDNN, whose results are then merged with those of the
 // blocks before; AttentionBlockLibrary.cu has them.
 //
-// Beside what Ops.def says of the ops, the executor tells a block's place in the
-// ring, and gives it room, which other kernels have no use for:
-//   - attr `keys`: "own", "earlier" or "later", whose keys they are, where every
+// Beside what Ops.def says of the ops, the executor tells where in the ring a
+// block is, and gives it room, which other kernels have no use for:
+//   - attr `keys`: "own", "earlier" or "later", whose keys they are, where each
 //     rank has an early and a late piece of each row (plan::Inputs);
-//   - outputs behind the sums: tensors of T like out, or like dq, dk and dv, that
-//     hold nothing yet; absent where T is f32;
+//   - outputs behind the sums: tensors of T like out, or like dq, dk and dv,
+//     that hold nothing yet; absent where T is f32;
 //   - workspace of the backward: plan/RingWorkspace.h.
 
 #ifndef RECIPERUN_KERNELS_ATTENTIONBLOCKLIBRARY_H
