@@ -444,8 +444,8 @@ void Sharder::attention(Op& op) {
     op.group = parts;
     op.operands.resize(5);
   }
-  // In a ring of all parts it is known which of them meet; elsewhere tokens of a
-  // row that is cut lie out of order.
+  // In a ring of all parts it is known which of them meet; elsewhere tokens of
+  // a row that is cut lie out of order.
   if (!exchanged.empty() ||
       (!parts.empty() && op.kind != OpKind::RingAttention))
     op.attributes.erase("documents");

@@ -6,8 +6,8 @@
 // Of a block of keys the gradients are added to those of other blocks.
 
 #include "runtime/device/cuda/AttentionPlans.h"
-#include "runtime/kernels/AttentionBlockLibrary.h"
 #include "runtime/kernels/AttentionBackwardBf16.cuh"
+#include "runtime/kernels/AttentionBlockLibrary.h"
 #include "runtime/kernels/AttentionF32.cuh"
 #include "runtime/kernels/AttentionLaunch.cuh"
 #include "runtime/kernels/AttentionLibrary.h"
