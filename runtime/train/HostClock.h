@@ -1,6 +1,7 @@
-// How long the host computes for steps: the processor's time of the calling
-// thread, which gives the device its work. It sleeps where it waits for the
-// device. What else it does, such as validating, is left out.
+// What the host does beside the device: how long it computes for steps, which
+// is the processor's time of the calling thread, and how much time passes. The
+// thread gives the device its work, and sleeps where it waits for it. What else
+// it does, such as validating, is left out.
 
 #ifndef RECIPERUN_TRAIN_HOSTCLOCK_H
 #define RECIPERUN_TRAIN_HOSTCLOCK_H
@@ -15,23 +16,42 @@ class HostClock {
 public:
   /// The host goes on with steps, and stops to.
   void start() { begin = now(); }
-  void stop() { sum += now() - begin; }
-  /// The seconds since the last call; while it goes.
-  double take() {
-    stop();
-    start();
-    return std::exchange(sum, 0.0);
+  void stop() {
+    const Times end = now();
+    sum.computed += end.computed - begin.computed;
+    sum.passed += end.passed - begin.passed;
+  }
+  /// The seconds since the last call of the same; while it goes.
+  double takeComputed() {
+    goOn();
+    return std::exchange(sum.computed, 0.0);
+  }
+  double takePassed() {
+    goOn();
+    return std::exchange(sum.passed, 0.0);
   }
 
 private:
-  static double now() {
+  struct Times {
+    double computed = 0;
+    double passed = 0;
+  };
+
+  static double read(clockid_t clock) {
     timespec time = {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
   }
+  static Times now() {
+    return {read(CLOCK_THREAD_CPUTIME_ID), read(CLOCK_MONOTONIC)};
+  }
+  void goOn() {
+    stop();
+    start();
+  }
 
-  double begin = 0;
-  double sum = 0;
+  Times begin;
+  Times sum;
 };
 
 } // namespace reciperun::train

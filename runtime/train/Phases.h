@@ -21,7 +21,7 @@ enum class Phase {
   backward,      // computing, with what is computed again
   communication, // in collectives and waiting for messages, in any function
   optimizer,     // zeroing, norm and update
-  other,         // what is none of these
+  other,         // what is none of these, and what lies between two steps
 };
 inline constexpr std::array phaseNames = {
     "data", "forward", "backward", "communication", "optimizer", "other"};

@@ -147,6 +147,7 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   if (step + 1 == options.profile.first)
     RECIPERUN_TRY(beginTrace());
   exec::Observer& observer = observerOf(step);
+  const double between = hostClock.takePassed();
   clock.start();
   if (trace)
     trace->startStep(step + 1);
@@ -163,7 +164,9 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   hostClock.stop();
   RECIPERUN_TRY(executor->wait());
   hostClock.start();
+  hostClock.takePassed(); // the device had work
   times.phases = clock.seconds();
+  times.phases[size_t(Phase::other)] += between;
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
   Expected<StepRecord> record = readOutputs();
   RECIPERUN_TRY(record);
@@ -179,7 +182,7 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   record->samples = trainData->samplesBefore(step + 1);
   if (isRoot())
     usualLoss = spikes.take(record->loss);
-  times.host = hostClock.take();
+  times.host = hostClock.takeComputed();
   if (trace)
     trace->takeStep();
   else if (&observer != &clock)
