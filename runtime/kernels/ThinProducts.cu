@@ -3,7 +3,8 @@
 // zeros.
 //
 // - makeThin: a block has 64 tokens and goes along X by 64 elements, with the
-//   matrices beside it, several steps ahead of what it multiplies.
+//   matrices beside it, several steps ahead of what it multiplies; half of its
+//   warps sum one half of each step.
 // - makeWide: a block has 64 tokens, keeps their thin operands, and goes along
 //   X by 128 elements; the next matrices and what is added to are copied while
 //   it multiplies.
@@ -27,7 +28,8 @@ using cuda::Tile;
 using device::CudaKernelArgs;
 using device::Tensor;
 
-constexpr int threads = 128, side = 64, span = 128, group = 16;
+constexpr int usualThreads = 128, thinThreads = 256;
+constexpr int side = 64, span = 128, group = 16;
 constexpr int mostParts = 3, widestPart = 64, mostColumns = 128;
 constexpr int64_t fewestTokens = 256, fewestWide = 512, muchWider = 8;
 
@@ -84,7 +86,7 @@ template <int width> constexpr size_t tileBytes(int rows) {
 }
 
 /// Rows of the thin operands from a token on.
-template <int width>
+template <int threads, int width>
 __device__ void fillThin(Tile<width> tile, const Shape& shape, int64_t token,
                          int64_t end) {
   constexpr int chunks = width / chunkSize;
@@ -99,7 +101,7 @@ __device__ void fillThin(Tile<width> tile, const Shape& shape, int64_t token,
 }
 
 /// Of all matrices' rows, `width` elements from `from` on.
-template <int groups, int width>
+template <int threads, int groups, int width>
 __device__ void fillMatrices(Tile<width> tile, const Shape& shape,
                              int64_t from) {
   constexpr int chunks = width / chunkSize;
@@ -115,7 +117,7 @@ __device__ void fillMatrices(Tile<width> tile, const Shape& shape,
 }
 
 /// `rows` rows from `from` on of a matrix that lies across.
-template <int rows, int width>
+template <int threads, int rows, int width>
 __device__ void fillAcross(Tile<width> tile, const Shape& shape, int64_t from) {
   const int columns = shape.parts.columns;
   cuda::fill<rows, threads>(tile, {shape.parts.matrix[0] + from * columns,
@@ -123,7 +125,7 @@ __device__ void fillAcross(Tile<width> tile, const Shape& shape, int64_t from) {
 }
 
 /// Rows of X from a token on, `width` elements from `from` on.
-template <int width>
+template <int threads, int width>
 __device__ void fillWide(Tile<width> tile, const Shape& shape, const Bf16* x,
                          int64_t token, int64_t end, int64_t from) {
   const auto rows = int(min(int64_t(side), end - token));
@@ -143,7 +145,7 @@ template <int groups, bool isAcross> struct ThinStages {
 };
 
 template <int groups, bool isAcross>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(thinThreads)
     thinKernel(const __grid_constant__ Shape shape, const Bf16* x) {
   constexpr int stages = ThinStages<groups, isAcross>::count;
   constexpr int width = isAcross ? tileWidth<groups> : 64;
@@ -161,18 +163,20 @@ __global__ void __launch_bounds__(threads)
   const int steps = int(shape.wide / 64);
   auto copy = [&](int step) {
     if (step < steps) {
-      fillWide(wideTile(step % stages), shape, x, token, shape.tokens,
-               int64_t(step) * 64);
+      fillWide<thinThreads>(wideTile(step % stages), shape, x, token,
+                            shape.tokens, int64_t(step) * 64);
       if constexpr (isAcross)
-        fillAcross<64>(matrixTile(step % stages), shape, int64_t(step) * 64);
+        fillAcross<thinThreads, 64>(matrixTile(step % stages), shape,
+                                    int64_t(step) * 64);
       else
-        fillMatrices<groups>(matrixTile(step % stages), shape,
-                             int64_t(step) * 64);
+        fillMatrices<thinThreads, groups>(matrixTile(step % stages), shape,
+                                          int64_t(step) * 64);
     }
     cuda::commitCopies();
   };
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-  const int rowBegin = warp / 2 * 32, columnBegin = warp % 2 * (groups * 8);
+  const int rowBegin = warp / 2 % 2 * 32, columnBegin = warp % 2 * (groups * 8);
+  const int begin = warp / 4 * 32; // of this warp's half of a step
   float sums[2][groups][4] = {};
   for (int step = 0; step < stages - 1; ++step)
     copy(step);
@@ -183,7 +187,8 @@ __global__ void __launch_bounds__(threads)
     const cuda::Operands<64> left(wideTile(step % stages), lane);
     const cuda::Operands<width> right(matrixTile(step % stages), lane);
 #pragma unroll
-    for (int k = 0; k < 64; k += group) {
+    for (int from = 0; from < 32; from += group) {
+      const int k = begin + from;
       uint32_t a[2][4];
 #pragma unroll
       for (int i = 0; i < 2; ++i)
@@ -204,6 +209,24 @@ __global__ void __launch_bounds__(threads)
     }
   }
   cuda::waitForCopies<0>();
+  __syncthreads();
+  // The second half's sums go through the tiles' memory.
+  float* const room = reinterpret_cast<float*>(wideTiles.data) +
+                      threadIdx.x % (thinThreads / 2);
+  auto roomOf = [&](int i, int j, int e) -> float& {
+    return room[((i * groups + j) * 4 + e) * (thinThreads / 2)];
+  };
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+#pragma unroll
+    for (int j = 0; j < groups; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        if (begin > 0)
+          roomOf(i, j, e) = sums[i][j][e];
+  __syncthreads();
+  if (begin > 0)
+    return;
 #pragma unroll
   for (int i = 0; i < 2; ++i)
 #pragma unroll
@@ -214,8 +237,10 @@ __global__ void __launch_bounds__(threads)
         const int column = columnBegin + j * 8 + lane % 4 * 2;
         if (row < shape.tokens && column < shape.parts.columns)
           *reinterpret_cast<uint32_t*>(shape.parts.thinAt(row, column)) =
-              cuda::pack(shape.alpha * sums[i][j][half * 2],
-                         shape.alpha * sums[i][j][half * 2 + 1]);
+              cuda::pack(
+                  shape.alpha * (sums[i][j][half * 2] + roomOf(i, j, half * 2)),
+                  shape.alpha *
+                      (sums[i][j][half * 2 + 1] + roomOf(i, j, half * 2 + 1)));
       }
 }
 
@@ -229,7 +254,7 @@ constexpr size_t wideBytes = tileBytes<tileWidth<groups>>(side) +
 
 /// Block (i, j) has 64 tokens and the j-th piece of X's tiles.
 template <int groups, bool isAcross>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(usualThreads)
     wideKernel(const __grid_constant__ Shape shape, const Bf16* base, Bf16* x) {
   constexpr int width = isAcross ? tileWidth<groups> : span;
   constexpr int rows = isAcross ? span : groups * group;
@@ -250,17 +275,18 @@ __global__ void __launch_bounds__(threads)
     if (at < end) {
       const int turn = int(at - begin) % 2;
       if constexpr (isAcross)
-        fillAcross<span>(matrixTile(turn), shape, at * span);
+        fillAcross<usualThreads, span>(matrixTile(turn), shape, at * span);
       else
-        fillMatrices<groups>(matrixTile(turn), shape, at * span);
+        fillMatrices<usualThreads, groups>(matrixTile(turn), shape, at * span);
       if (base)
-        fillWide(sumTile(turn), shape, base, token, shape.tokens, at * span);
+        fillWide<usualThreads>(sumTile(turn), shape, base, token, shape.tokens,
+                               at * span);
     }
     cuda::commitCopies();
   };
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
   const int rowBegin = warp / 2 * 32, columnBegin = warp % 2 * 64;
-  fillThin(thinTile, shape, token, shape.tokens);
+  fillThin<usualThreads>(thinTile, shape, token, shape.tokens);
   copy(begin);
   const cuda::Operands<tileWidth<groups>> left(thinTile, lane);
   for (int64_t at = begin; at < end; ++at) {
@@ -313,7 +339,7 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     constexpr int chunks = span / chunkSize;
 #pragma unroll
-    for (int i = int(threadIdx.x); i < side * chunks; i += threads) {
+    for (int i = int(threadIdx.x); i < side * chunks; i += usualThreads) {
       const int row = i / chunks, chunk = i % chunks;
       if (token + row < shape.tokens)
         *reinterpret_cast<uint4*>(x + (token + row) * shape.wide + at * span +
@@ -336,7 +362,7 @@ template <int groups> struct MatrixStages {
 /// Block (i, j) has the i-th 128 elements of X and the j-th piece of tokens.
 /// partial [pieces, 16 groups, wide].
 template <int groups>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(usualThreads)
     matrixKernel(const __grid_constant__ Shape shape, const Bf16* x,
                  int64_t pieceTokens, float* partial) {
   constexpr int stages = MatrixStages<groups>::count;
@@ -357,8 +383,9 @@ __global__ void __launch_bounds__(threads)
   auto copy = [&](int step) {
     if (step < steps) {
       const int64_t token = begin + int64_t(step) * side;
-      fillThin(thinTile(step % stages), shape, token, end);
-      fillWide(wideTile(step % stages), shape, x, token, end, from);
+      fillThin<usualThreads>(thinTile(step % stages), shape, token, end);
+      fillWide<usualThreads>(wideTile(step % stages), shape, x, token, end,
+                             from);
     }
     cuda::commitCopies();
   };
@@ -470,8 +497,8 @@ Status withLayout(const Shape& shape, bool isAcross, Body body) {
 }
 
 template <class... Operands, class... Given>
-Status launch(void (*kernel)(Operands...), dim3 blocks, size_t bytes,
-              cudaStream_t stream, Given... operands) {
+Status launch(void (*kernel)(Operands...), dim3 blocks, int threads,
+              size_t bytes, cudaStream_t stream, Given... operands) {
   RECIPERUN_CUDA_TRY(cudaFuncSetAttribute,
                      reinterpret_cast<const void*>(kernel),
                      cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
@@ -516,7 +543,7 @@ Status makeThin(const CudaKernelArgs& args, const ThinProducts& products) {
   return withLayout(shape, products.isAcross, [&](auto groups, auto isAcross) {
     using Stages = ThinStages<groups.value, isAcross.value>;
     return launch(thinKernel<groups.value, isAcross.value>,
-                  unsigned(ceilDivide(shape.tokens, side)),
+                  unsigned(ceilDivide(shape.tokens, side)), thinThreads,
                   Stages::bytes * Stages::count, args.context.stream(), shape,
                   static_cast<const Bf16*>(products.x.data));
   });
@@ -533,7 +560,7 @@ Status makeWide(const CudaKernelArgs& args, const ThinProducts& products) {
   return withLayout(shape, products.isAcross, [&](auto groups, auto isAcross) {
     return launch(
         wideKernel<groups.value, isAcross.value>,
-        dim3(unsigned(rows), unsigned(pieces)),
+        dim3(unsigned(rows), unsigned(pieces)), usualThreads,
         wideBytes<groups.value, isAcross.value>, args.context.stream(), shape,
         static_cast<const Bf16*>(products.base), products.x.as<Bf16>());
   });
@@ -553,10 +580,11 @@ Status addToMatrices(const CudaKernelArgs& args, const ThinProducts& products) {
         ceilDivide(shape.tokens, std::max<int64_t>(1, wanted) * side) * side;
     const int64_t pieces = ceilDivide(shape.tokens, pieceTokens);
     auto* const partial = args.context.scratch<float>();
-    RECIPERUN_TRY(launch(
-        matrixKernel<groups.value>, dim3(unsigned(tiles), unsigned(pieces)),
-        Stages::bytes * Stages::count, args.context.stream(), shape,
-        static_cast<const Bf16*>(products.x.data), pieceTokens, partial));
+    RECIPERUN_TRY(launch(matrixKernel<groups.value>,
+                         dim3(unsigned(tiles), unsigned(pieces)), usualThreads,
+                         Stages::bytes * Stages::count, args.context.stream(),
+                         shape, static_cast<const Bf16*>(products.x.data),
+                         pieceTokens, partial));
     withStoredType(products.parts[0].matrix.type, [&]<class G>(DeviceType<G>) {
       Matrices<G> matrices = {};
       for (size_t i = 0; i < products.parts.size(); ++i)
