@@ -147,7 +147,7 @@ struct DispatchShape {
 };
 
 const DispatchShape dispatches[] = {{1, 1, 1, 1},    {7, 2, 1, 4},
-                                    {300, 2, 3, 4},  {700, 8, 4, 64},
+                                    {300, 2, 3, 4},  {200, 8, 4, 64},
                                     {5000, 2, 1, 8}, {300, 5, 1, 1500}};
 
 /// Of each token's choices, numbers of experts; a tenth had no place, a tenth

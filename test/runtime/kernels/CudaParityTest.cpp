@@ -226,13 +226,15 @@ TEST_F(CudaRows, NormsTakeBuffersThatAreNotAligned) {
 
 TEST_F(CudaRows, WeightsOfSeveralRows) {
   // Of rows that share a block, of such that are not of whole vectors, of those
-  // that have one and go through a ring, and, in f32, of so many of these that
+  // that have one and go through a ring, and, once, of so many of these that
   // its slots are filled again.
   const std::vector<int64_t> shapes[] = {
       {300, 8, 64}, {3, 5, 2, 17}, {9, 2, 1001}, {70, 4, 1024}, {3000, 3, 260}};
   for (DType type : types)
     for (const auto& shape : shapes)
       for (bool centered : {false, true}) {
+        if (shape[0] == 3000 && (type == DType::bf16 || centered))
+          continue;
         const std::vector<int64_t> ofToken(shape.end() - 2, shape.end());
         const std::vector<int64_t> ofRow(shape.begin(), shape.end() - 1);
         Array x = numbers(type, shape, 1), dy = numbers(type, shape, 2), y = x;
@@ -256,7 +258,7 @@ TEST_F(CudaRows, WeightsOfSeveralRows) {
 
 TEST_F(CudaRows, NormsOfSoManyRowsThatSlotsAreFilledAgain) {
   const std::pair<DType, std::vector<int64_t>> cases[] = {
-      {DType::bf16, {1700, 4096}}, {DType::f32, {420, 8192}}};
+      {DType::bf16, {8600, 520}}, {DType::f32, {420, 8192}}};
   for (const auto& [type, shape] : cases) {
     const int64_t rows = shape[0], width = shape[1];
     Array x = numbers(type, shape, 1), dy = numbers(type, shape, 2), y = x;
@@ -440,6 +442,8 @@ TEST_F(CudaTables, EmbeddingBackward) {
     for (DType gradient : {DType::f32, type})
       for (int64_t width : {1, 7, 64, 1000, 4096})
         for (int64_t vocabulary : {2, 4, 60, 3000}) {
+          if (width == 4096 && vocabulary == 3000)
+            continue;
           Array tokens = below(vocabulary, {1, 333}, 1);
           Array dy = numbers(type, {1, 333, width}, 2);
           Array dtable = numbers(gradient, {vocabulary / 2, width}, 3);
