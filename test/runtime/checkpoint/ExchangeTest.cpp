@@ -294,7 +294,8 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   runRanks(2, [&](comm::Communicator& communicator) {
     std::vector<std::byte> arena(size_t(plan.memory.arena));
-    ArenaParameters access(plan, communicator.rank(), arena.data());
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     ASSERT_TRUE(
         loadHuggingFace(plan, communicator.rank(), folder / "in", access));
     plan::Plan experts = plan;
