@@ -47,7 +47,6 @@ template <class T> struct Matrix {
   float *scale, *qtScale;
   int64_t rows, columns;
   int64_t stride, qtStride; // of rows of scales
-  bool isWhole;             // accesses may be of whole vectors
   // Of a scale for all of it: maxima that tell it, and where those of tiles go.
   const float *history, *maxima;
   int historyLength, maximaCount;
@@ -127,22 +126,27 @@ __global__ void moveHistory(float* history, int length, const float* maxima,
 
 // ---- tiles
 
+/// Tiles that a multiprocessor's registers hold at once.
+template <class T, Blocks blocks>
+constexpr int residentTiles = sizeof(T) == 2 && blocks != Blocks::rows ? 3 : 2;
+
 /// A thread's part of a tile: 8 rows of 8 elements.
 template <class T> struct Piece {
   Vector<T, piece> rows[piece];
 
+  /// `isWhole`: accesses may be of whole vectors.
+  template <bool isWhole>
   __device__ void load(const Matrix<T>& m, int64_t row, int64_t column) {
 #pragma unroll
     for (int i = 0; i < piece; ++i) {
-      if (m.isWhole && row + i < m.rows && column < m.columns) {
-        load(rows[i], m.x + (row + i) * m.columns + column);
-        continue;
+      rows[i] = {};
+      if constexpr (isWhole) {
+        if (row + i < m.rows && column < m.columns)
+          load(rows[i], m.x + (row + i) * m.columns + column);
+      } else if (row + i < m.rows) {
+        for (int j = 0; j < piece && column + j < m.columns; ++j)
+          rows[i].elements[j] = m.x[(row + i) * m.columns + column + j];
       }
-#pragma unroll
-      for (int j = 0; j < piece; ++j)
-        rows[i].elements[j] = row + i < m.rows && column + j < m.columns
-                                  ? m.x[(row + i) * m.columns + column + j]
-                                  : T(0.0f);
     }
   }
 
@@ -223,7 +227,7 @@ __device__ void turn(Bytes& bytes) {
   }
 }
 
-template <class T>
+template <bool isWhole, class T>
 __device__ void writeRows(const Matrix<T>& m, const Bytes& bytes, int64_t row,
                           int64_t column) {
 #pragma unroll
@@ -231,18 +235,18 @@ __device__ void writeRows(const Matrix<T>& m, const Bytes& bytes, int64_t row,
     if (row + i >= m.rows || column >= m.columns)
       continue;
     uint8_t* const to = m.q + (row + i) * m.columns + column;
-    if (m.isWhole) {
+    if constexpr (isWhole) {
       *reinterpret_cast<uint2*>(to) = bytes[i];
-      continue;
+    } else {
+      for (int j = 0; j < piece && column + j < m.columns; ++j)
+        to[j] = uint8_t((j < 4 ? bytes[i].x : bytes[i].y) >> 8 * (j % 4));
     }
-    for (int j = 0; j < piece && column + j < m.columns; ++j)
-      to[j] = uint8_t((j < 4 ? bytes[i].x : bytes[i].y) >> 8 * (j % 4));
   }
 }
 
 /// The columns of a tile, of which each thread holds 8 by 8 bytes, transposed.
 /// Chunk number i of a column of group g of columns lies at place i xor g.
-template <class T>
+template <bool isWhole, class T>
 __device__ void writeColumns(const Matrix<T>& m, const Bytes& turned,
                              uint2* room, int64_t row, int64_t column) {
   const int down = int(threadIdx.x) / groups, right = int(threadIdx.x) % groups;
@@ -263,13 +267,13 @@ __device__ void writeColumns(const Matrix<T>& m, const Bytes& turned,
     if (column + j >= m.columns || first >= m.rows)
       continue;
     uint8_t* const to = m.qt + (column + j) * m.rows + first;
-    if (m.isWhole) {
+    if constexpr (isWhole) {
       *reinterpret_cast<uint4*>(to) = bytes;
-      continue;
+    } else {
+      const uint32_t words[] = {bytes.x, bytes.y, bytes.z, bytes.w};
+      for (int k = 0; k < 16 && first + k < m.rows; ++k)
+        to[k] = uint8_t(words[k / 4] >> 8 * (k % 4));
     }
-    const uint32_t words[] = {bytes.x, bytes.y, bytes.z, bytes.w};
-    for (int k = 0; k < 16 && first + k < m.rows; ++k)
-      to[k] = uint8_t(words[k / 4] >> 8 * (k % 4));
   }
 }
 
@@ -349,9 +353,8 @@ __device__ void placeScale(float* scales, int64_t stride, int64_t i, int64_t j,
     scales[i * stride + k] = 0;
 }
 
-template <class T, class F, Blocks blocks>
-__global__ void
-__launch_bounds__(tileThreads, sizeof(T) == 2 && blocks != Blocks::rows ? 4 : 2)
+template <class T, class F, Blocks blocks, bool isWhole>
+__global__ void __launch_bounds__(tileThreads, residentTiles<T, blocks>)
     quantizeTiles(Matrix<T> m) {
   __shared__ uint2 room[side * groups];
   __shared__ float maxima[3][32];
@@ -362,7 +365,7 @@ __launch_bounds__(tileThreads, sizeof(T) == 2 && blocks != Blocks::rows ? 4 : 2)
   const int64_t ownRow = row + int(threadIdx.x) / groups * piece,
                 ownColumn = column + int(threadIdx.x) % groups * piece;
   Piece<T> elements;
-  elements.load(m, ownRow, ownColumn);
+  elements.template load<isWhole>(m, ownRow, ownColumn);
   float ofRows[piece], ofColumns[piece];
   if constexpr (blocks == Blocks::tensor)
     fill(ofRows, scaleOfAll<F>(m, maxima));
@@ -391,13 +394,13 @@ __launch_bounds__(tileThreads, sizeof(T) == 2 && blocks != Blocks::rows ? 4 : 2)
   if (blocks != Blocks::rows || m.q)
     round<F>(elements, ofRows, nullptr, bytes);
   if (m.q)
-    writeRows(m, bytes, ownRow, ownColumn);
+    writeRows<isWhole>(m, bytes, ownRow, ownColumn);
   if (!m.qt)
     return;
   if (blocks == Blocks::rows)
     round<F>(elements, nullptr, ofColumns, bytes);
   turn(bytes);
-  writeColumns(m, bytes, room, row, column);
+  writeColumns<isWhole>(m, bytes, room, row, column);
 }
 
 // ---- launches
@@ -415,9 +418,19 @@ template <class T> Matrix<T> matrixOf(const QuantizeOperands& operands) {
     m.stride = operands.scale.shape.back();
   if (operands.qtScale.present())
     m.qtStride = operands.qtScale.shape.back();
-  m.isWhole = m.columns % piece == 0 && (!m.qt || m.rows % 16 == 0) &&
-              areAligned(16, m.x, m.q, m.qt);
   return m;
+}
+
+template <class T> bool isWhole(const Matrix<T>& m) {
+  return m.columns % piece == 0 && (!m.qt || m.rows % 16 == 0) &&
+         areAligned(16, m.x, m.q, m.qt);
+}
+
+template <class T, class F, Blocks blocks>
+void launchTiles(const Matrix<T>& m, int64_t tiles, cudaStream_t stream) {
+  auto* const kernel = isWhole(m) ? &quantizeTiles<T, F, blocks, true>
+                                  : &quantizeTiles<T, F, blocks, false>;
+  kernel<<<unsigned(tiles), tileThreads, 0, stream>>>(m);
 }
 
 template <class T, class F>
@@ -443,18 +456,15 @@ Status launch(const CudaKernelArgs& args, const QuantizeOperands& operands) {
         m.x, m.rows * m.columns, areAligned(16, m.x), m.history,
         m.historyLength, maxima);
   }
-  auto run = [&](auto* kernel) {
-    kernel<<<unsigned(tiles), tileThreads, 0, stream>>>(m);
-  };
   switch (operands.blocks) {
   case Blocks::tensor:
-    run(&quantizeTiles<T, F, Blocks::tensor>);
+    launchTiles<T, F, Blocks::tensor>(m, tiles, stream);
     break;
   case Blocks::rows:
-    run(&quantizeTiles<T, F, Blocks::rows>);
+    launchTiles<T, F, Blocks::rows>(m, tiles, stream);
     break;
   case Blocks::squares:
-    run(&quantizeTiles<T, F, Blocks::squares>);
+    launchTiles<T, F, Blocks::squares>(m, tiles, stream);
     break;
   }
   if (m.history)
