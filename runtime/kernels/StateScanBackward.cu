@@ -53,9 +53,9 @@ constexpr int roundUp(int count, int by) {
 }
 
 template <class T> ScanKernel<T> plainKernel(int state) {
-  const int padded = roundUp(state, plain::wideBlock);
-  return {scanBackPlain<T>, plain::threads, plain::Shared::bytes(padded),
-          plain::tileTokens, padded};
+  const int padded = roundUp(state, plainScan::wideBlock);
+  return {scanBackPlain<T>, plainScan::threads,
+          plainScan::Shared::bytes(padded), plainScan::tileTokens, padded};
 }
 
 template <int width> ScanKernel<bfloat16> tensorKernel() {

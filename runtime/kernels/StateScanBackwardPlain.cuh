@@ -11,7 +11,7 @@
 
 namespace reciperun::kernels::cuda {
 
-namespace plain {
+namespace plainScan {
 
 inline constexpr int threads = 256, side = 16;
 inline constexpr int tileTokens = 32, tileChannels = 32;
@@ -539,14 +539,14 @@ private:
   ParameterSums total = {}; // of the first warp
 };
 
-} // namespace plain
+} // namespace plainScan
 
 template <class T>
-__global__ __launch_bounds__(plain::threads, 2) void scanBackPlain(
+__global__ __launch_bounds__(plainScan::threads, 2) void scanBackPlain(
     const __grid_constant__ ScanCall<T> call,
     const __grid_constant__ ScanSpan span) {
   extern __shared__ __align__(16) char room[];
-  plain::Block<T>(call, span, room).run();
+  plainScan::Block<T>(call, span, room).run();
 }
 
 } // namespace reciperun::kernels::cuda
