@@ -1,7 +1,6 @@
 // Rotary positions on a GPU; see Rope.cpp.
 //
-//   1. A block computes the cosines and sines of its tokens, once for all
-//   heads,
+//   1. A block computes the cosines and sines of its tokens, once for all heads,
 //      from frequencies that come with the launch.
 //   2. A thread turns n pairs of a head: two vectors, which lie half a head
 //      apart, or behind one another where pairs are interleaved.
@@ -23,7 +22,7 @@ using device::Tensor;
 using plan::OpKind;
 
 constexpr int64_t mostPairs = 512;
-constexpr int rowsPerThread = 4;
+constexpr int rowsPerThread = 2; // four would halve the blocks at a time
 
 struct Rotation {
   int heads;
