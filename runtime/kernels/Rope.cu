@@ -1,7 +1,7 @@
 // Rotary positions on a GPU; see Rope.cpp.
 //
-//   1. A block computes the cosines and sines of its tokens, once for all heads,
-//      from frequencies that come with the launch.
+//   1. A block computes the cosines and sines of its tokens, once for all
+//      heads, from frequencies that come with the launch.
 //   2. A thread turns n pairs of a head: two vectors, which lie half a head
 //      apart, or behind one another where pairs are interleaved.
 
