@@ -4,6 +4,7 @@
 // and by cuDNN. Not a test; run it by hand. A product counts 2 m n k, attention
 // the products of the causal half: 2 forward, 5 backward.
 
+#include "runtime/device/cuda/AttentionChoice.h"
 #include "runtime/kernels/CudaKernels.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
@@ -182,18 +183,23 @@ public:
     std::fflush(stdout);
   }
 
-  void attention(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d) {
+  /// Where `document` is given, rows hold documents of so many tokens, and our
+  /// kernels alone are timed; operations are those of whole rows all the same.
+  void attention(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d,
+                 int64_t document = 0) {
     const Filled q(DType::bf16, {b, s, h, d}), k(DType::bf16, {b, s, hk, d}),
         v(DType::bf16, {b, s, hk, d}), out(DType::bf16, {b, s, h, d}),
         dout(DType::bf16, {b, s, h, d}), dq(DType::bf16, {b, s, h, d}),
         dk(DType::bf16, {b, s, hk, d}), dv(DType::bf16, {b, s, hk, d}),
         lse(DType::f32, {b, h, s});
-    std::vector<int32_t> numbers;
-    for (int64_t i = 0; i < b * s; ++i)
-      numbers.push_back(int32_t(i % s));
+    const int64_t length = document ? document : s;
+    std::vector<int32_t> numbers, owners;
+    for (int64_t i = 0; i < b * s; ++i) {
+      numbers.push_back(int32_t(i % s % length));
+      owners.push_back(int32_t(i % s / length));
+    }
     const Filled places = Filled::integers({b, s}, numbers);
-    const Filled segments =
-        Filled::integers({b, s}, std::vector<int32_t>(size_t(b * s), 0));
+    const Filled segments = Filled::integers({b, s}, owners);
     const std::vector<device::Tensor> tokens = {segments.view(), places.view(),
                                                 segments.view(), places.view()};
     std::vector<device::Tensor> forward = {q.view(), k.view(), v.view()};
@@ -219,6 +225,9 @@ public:
                   double(bytes) / (1 << 20));
       std::fflush(stdout);
     };
+    if (document)
+      return both(("ours, of " + std::to_string(document)).c_str(), {},
+                  2 * b * s * hk * d * 4);
     both("ours", {}, 2 * b * s * hk * d * 4);
     if (d > 128)
       return; // none of cuDNN's, see AttentionLibrary.h
@@ -236,7 +245,59 @@ public:
     }
   }
 
+  /// What each of cuDNN's engines takes for an attention.
+  void engines(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d) {
+    for (bool isDeterministic : {false, true}) {
+      const device::AttentionPlans::Shape shape{b,
+                                                s,
+                                                s,
+                                                h,
+                                                hk,
+                                                d,
+                                                float(1 / std::sqrt(double(d))),
+                                                true,
+                                                isDeterministic};
+      const char* order = isDeterministic ? " in order" : "";
+      std::printf("B%lld S%lld H%lld/%lld D%lld%s\n", (long long)(b),
+                  (long long)(s), (long long)(h), (long long)(hk),
+                  (long long)(d), order);
+      if (!isDeterministic)
+        engines<device::ForwardGraph>(shape);
+      engines<device::BackwardGraph>(shape);
+    }
+  }
+
 private:
+  template <class Graph>
+  void engines(const device::AttentionPlans::Shape& shape) {
+    device::CudnnLibrary cudnn;
+    if (const Status status = cudnn.open(); !status) {
+      std::printf("  %s\n", status.message().c_str());
+      return;
+    }
+    device::CudnnGraph graph(cudnn);
+    const Graph tensors(shape, graph);
+    const auto choice =
+        chooseAttention(shape, graph, tensors, int64_t(1) << 30);
+    if (!choice) {
+      std::printf("  %s: %s\n", Graph::name, choice.message().c_str());
+      return;
+    }
+    for (const device::CudnnTime& each : (*choice).times) {
+      std::printf("  %-8s engine %lld", Graph::name,
+                  (long long)(each.engine.index));
+      for (const auto& [type, value] : each.engine.knobs)
+        std::printf(", knob %lld at %lld", (long long)(type),
+                    (long long)(value));
+      if (each.objection.empty())
+        std::printf(": %.3f ms%s\n", each.milliseconds,
+                    each.engine == (*choice).engine ? ", chosen" : "");
+      else
+        std::printf(": %s\n", each.objection.c_str());
+    }
+    std::fflush(stdout);
+  }
+
   device::CudaContext& gpu;
   const plan::Mesh mesh;
   cudaEvent_t begin = nullptr, end = nullptr;
@@ -253,7 +314,7 @@ static void tellMemory(const char* when) {
               double(all - free) / (1 << 20));
 }
 
-int main() {
+int main(int argc, char** argv) {
   using namespace reciperun;
   std::string cause;
   device::CudaContext* gpu = kernels::testGpu(&cause);
@@ -270,6 +331,17 @@ int main() {
   tellMemory("context and scratch");
   bench.attention(1, 8192, 32, 8, 128);
   tellMemory("with cuDNN");
+  if (argc > 1 && argv[1] == std::string("attention")) {
+    bench.attention(2, 4096, 32, 8, 128);
+    bench.attention(4, 4096, 32, 8, 64);
+    bench.engines(2, 4096, 32, 8, 128);
+    bench.engines(4, 4096, 32, 8, 64);
+    for (int64_t document : {1024, 200}) {
+      bench.attention(2, 4096, 32, 8, 128, document);
+      bench.attention(4, 4096, 32, 8, 64, document);
+    }
+    return 0;
+  }
   for (auto [n, k] : {std::pair<int64_t, int64_t>{4096, 4096},
                       {6144, 4096},
                       {28672, 4096},
