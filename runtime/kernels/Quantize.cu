@@ -30,7 +30,8 @@ constexpr int side = int(blockWidth); // of a tile
 constexpr int piece = 8;              // a thread's rows, and columns
 constexpr int groups = side / piece;  // of rows, and of columns
 constexpr int tileThreads = groups * groups;
-constexpr int mostThreads = 512;
+constexpr int mostThreads = 512; // of which each loads so many vectors:
+constexpr int loadsAtOnce = 4;
 
 struct E4m3 {
   static constexpr __nv_fp8_interpretation_t kind = __NV_E4M3;
@@ -99,11 +100,18 @@ __global__ void __launch_bounds__(mostThreads)
   if (isWhole) {
     done = count / n * n;
     const int64_t last = count / n - 1;
-    for (int64_t i = first; i <= last; i += step) {
-      const auto values = Vector<T, n>::load(x + (last - i) * n);
+    // Several accesses of a thread are on their way at a time.
+    for (int64_t i = first; i <= last; i += loadsAtOnce * step) {
+      Vector<T, n> values[loadsAtOnce];
 #pragma unroll
-      for (int j = 0; j < n; ++j)
-        most = fmaxf(most, fabsf(values[j]));
+      for (int k = 0; k < loadsAtOnce; ++k)
+        values[k] =
+            Vector<T, n>::load(x + max(last - i - k * step, int64_t(0)) * n);
+#pragma unroll
+      for (int k = 0; k < loadsAtOnce; ++k)
+#pragma unroll
+        for (int j = 0; j < n; ++j)
+          most = fmaxf(most, fabsf(values[k][j]));
     }
   }
   for (int64_t i = done + first; i < count; i += step)
