@@ -519,6 +519,8 @@ int64_t ThinProducts::tokens() const {
 }
 
 bool areThin(const ThinProducts& products) {
+  if (products.parts.size() == 1 && !products.base)
+    return false;
   const int64_t tokens = products.tokens(), wide = products.wide();
   if (products.x.type != plan::DType::bf16 || !isVector(products.x) ||
       !areAligned(16, products.base) || tokens < fewestTokens ||

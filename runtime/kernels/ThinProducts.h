@@ -33,7 +33,8 @@ struct ThinProducts {
 
 /// Whether the kernels below take the products: bf16 but for gradients of
 /// matrices, whole vectors at aligned addresses, n_i up to 64 and 128 together,
-/// and a wide operand that is much wider.
+/// a wide operand that is much wider; and several products, or one that is
+/// added to something: one by itself cuBLASLt makes faster.
 bool areThin(const ThinProducts& products);
 
 /// T_i = alpha X W_i^T.

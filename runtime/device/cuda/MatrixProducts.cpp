@@ -3,7 +3,7 @@
 // The library counts columns first, and a row-major matrix is the transpose of
 // a column-major one: C^T = op(B)^T op(A)^T, so that B goes first, as it lies.
 //   1. describe the product and its three matrices;
-//   2. ask for up to 32 algorithms that keep to the workspace and never add
+//   2. ask for up to 8 algorithms that keep to the workspace and never add
 //      partial sums in a narrower type than f32;
 //   3. choose: by the file, by time, or the first;
 //   4. enqueue.
@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -36,9 +35,7 @@ using Shape = MatrixProducts::Shape;
 using Operands = MatrixProducts::Operands;
 using Scales = MatrixProducts::Scales;
 
-constexpr int candidates = 32;  // of a product
-constexpr size_t finalists = 6; // that are timed again and again
-constexpr float large = 0.2f;   // ms that a product takes which heats a GPU
+constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
 
 /// The functions of the library that we call.
 struct Functions {
@@ -430,7 +427,7 @@ struct MatrixProducts::Library {
   std::vector<size_t>
   select(size_t count,
          const std::function<std::optional<float>(size_t)>& time) const {
-    constexpr float much = 1.15f;
+    constexpr float much = 1.05f;
     std::vector<std::pair<float, size_t>> times;
     for (size_t i = 0; i < count; ++i)
       if (time(i)) // loads the kernel
@@ -441,8 +438,7 @@ struct MatrixProducts::Library {
     std::vector<size_t> selected = {times[0].second};
     std::ranges::sort(times);
     for (const auto& [taken, i] : times)
-      if (i != selected[0] && selected.size() < finalists &&
-          taken <= much * times[0].first)
+      if (i != selected[0] && taken <= much * times[0].first)
         selected.push_back(i);
     return selected;
   }
@@ -450,11 +446,13 @@ struct MatrixProducts::Library {
   /// Clocks sink while a GPU computes, so that times are compared within a
   /// round: algorithms take turns, and what counts is an algorithm's time as a
   /// part of the first one's, in the median of the rounds. Another than the
-  /// first has to be clearly faster, so that runs rarely differ.
+  /// first has to be clearly faster, so that runs rarely differ. To time each
+  /// at the power limit, where training is, says no more: an H200's clocks
+  /// swing there by a tenth for longer than an algorithm could be given.
   Status chooseByTime(Product& product, const Shape& shape,
                       const Operands& operands, uint32_t alignment) const {
     constexpr int rounds = 5;
-    constexpr float enough = 2.0f, most = 32; // ms of a turn, repetitions
+    constexpr float enough = 1.0f, most = 16; // ms of a turn, repetitions
     constexpr double clearly = 0.985;
     auto suggested = suggest(product, shape, alignment);
     RECIPERUN_TRY(suggested);
@@ -479,48 +477,15 @@ struct MatrixProducts::Library {
         if (const auto time = timed(running[i], repetitions); time && first > 0)
           ratios[i].push_back(double(*time) / first);
     }
-    std::vector<std::pair<double, size_t>> order = {{clearly, 0}};
+    size_t best = 0;
+    double least = clearly;
     for (size_t i = 1; i < running.size(); ++i)
-      order.emplace_back(median(ratios[i]), i);
-    std::ranges::sort(order);
-    size_t best = order[0].second;
-    if (once >= large) {
-      std::erase_if(order, [&](const auto& each) {
-        return each.first > 1.04 * order[0].first;
-      });
-      best = chooseByEndurance(order, [&](size_t i, float span) -> double {
-        const int count = std::max(1, int(span / once));
-        return timed(running[i], count).value_or(INFINITY) / double(count);
-      });
-    }
+      if (const double ratio = median(ratios[i]); ratio < least) {
+        least = ratio;
+        best = i;
+      }
     product.algorithm = (*suggested)[running[best]];
     return Status::ok();
-  }
-
-  /// A large product runs as long as power allows: a GPU at its limit lowers
-  /// its clocks by what an algorithm draws. So the few that are left run one
-  /// after another until clocks have settled, and are timed then. `order` has
-  /// the best so far first; another has to be faster by more than such times
-  /// differ.
-  static size_t
-  chooseByEndurance(const std::vector<std::pair<double, size_t>>& order,
-                    const std::function<double(size_t, float)>& run) {
-    constexpr size_t most = 3;
-    constexpr float settling = 30, timing = 30; // ms
-    constexpr double clearly = 0.995;
-    size_t best = order[0].second;
-    double least = 0;
-    for (size_t i = 0; i < std::min(order.size(), most); ++i) {
-      if (order.size() == 1)
-        break;
-      run(order[i].second, settling);
-      const double time = run(order[i].second, timing);
-      if (i == 0 || time < clearly * least) {
-        least = time;
-        best = order[i].second;
-      }
-    }
-    return best;
   }
 
   Status prepare(const Shape& shape, const Operands& operands) {
