@@ -145,7 +145,7 @@ exec::Observer& Training::observerOf(int64_t step) {
 
 Expected<StepRecord> Training::trainStep(int64_t step) {
   if (step + 1 == options.profile.first)
-    RECIPERUN_TRY(beginTrace());
+    beginTrace();
   exec::Observer& observer = observerOf(step);
   const double between = hostClock.takePassed();
   clock.start();
@@ -183,29 +183,38 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   if (isRoot())
     usualLoss = spikes.take(record->loss);
   times.host = hostClock.takeComputed();
+  hostClock.stop();
+  RECIPERUN_TRY(tellTimes(step, observer));
+  hostClock.start();
+  return record;
+}
+
+/// What those that follow steps have seen of one.
+Status Training::tellTimes(int64_t step, const exec::Observer& observer) {
   if (trace)
     trace->takeStep();
   else if (&observer != &clock)
     opTimes->takeStep();
   else if (opTimes && step >= start.step + unlike)
     opTimes->takeUsual(times);
-  if (trace && step + 1 == std::min(options.profile.last, trainData->steps()))
-    RECIPERUN_TRY(endTrace());
   if (opTimes && isRoot() && step == start.step) {
     startTimes.mark("first step");
     progress->line(startTimes.text());
   }
-  return record;
+  const bool isLast =
+      step + 1 == std::min(options.profile.last, trainData->steps());
+  return trace && isLast ? endTrace() : Status::ok();
 }
 
-Status Training::beginTrace() {
+void Training::beginTrace() {
   if (!options.profile.takes(communicator.rank()))
-    return Status::ok();
+    return;
+  hostClock.stop();
   trace.emplace(plan, device, clock);
   const std::string note = trace->begin();
+  hostClock.start();
   if (isRoot() && !note.empty())
     progress->line("note: " + note);
-  return Status::ok();
 }
 
 Status Training::endTrace() {

@@ -106,7 +106,8 @@ private:
   Expected<StepRecord> trainStep(int64_t step);
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
-  Status beginTrace();
+  Status tellTimes(int64_t step, const exec::Observer& observer);
+  void beginTrace();
   Status endTrace();
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;

@@ -4,6 +4,7 @@
 
 #include "runtime/device/cuda/CudaError.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -54,17 +55,21 @@ Status GraphPace::next(uint32_t* word, cudaStream_t stream) {
 }
 
 Status GraphPace::waitFor(const uint32_t* word, cudaStream_t stream) const {
-  constexpr std::chrono::milliseconds pause(1);
-  constexpr int polls = 32; // without asking for failures
+  // A sixteenth more than needed, which the tail is for, and so 50 looks or so.
+  constexpr std::chrono::microseconds shortest(500), longest(50'000);
+  constexpr int looks = 8; // without asking for failures
   const auto& said = *reinterpret_cast<const volatile uint32_t*>(word);
-  for (int poll = 0; said == 0; ++poll) {
-    if (poll % polls == 0) {
+  std::chrono::microseconds waited(0);
+  for (int look = 0; said == 0; ++look) {
+    if (look % looks == 0) {
       const cudaError_t code = cudaStreamQuery(stream);
       if (code != cudaErrorNotReady)
         return cudaStatus(code, "cudaStreamQuery"); // it has done all, or fails
       cudaGetLastError();
     }
+    const auto pause = std::clamp(waited / 16, shortest, longest);
     std::this_thread::sleep_for(pause);
+    waited += pause;
   }
   return Status::ok();
 }
