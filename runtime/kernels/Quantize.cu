@@ -53,6 +53,7 @@ template <class T> struct Matrix {
   int historyLength, maximaCount;
   float* tileMaxima;
 
+  __device__ int64_t tilesDown() const { return (rows + side - 1) / side; }
   __device__ int64_t tilesAcross() const { return (columns + side - 1) / side; }
 };
 
@@ -361,15 +362,29 @@ __device__ void placeScale(float* scales, int64_t stride, int64_t i, int64_t j,
     scales[i * stride + k] = 0;
 }
 
+struct TilePlace {
+  int64_t row, column;
+};
+
+/// Tiles that are made at a time are of several rows of tiles, so that longer
+/// runs of both layouts go to memory together.
+template <class T> __device__ TilePlace placeOfTile(const Matrix<T>& m) {
+  constexpr int64_t together = 8;
+  const int64_t inBands = together * m.tilesAcross();
+  const int64_t first = blockIdx.x / inBands * together; // of the band's rows
+  const int64_t height = min(together, m.tilesDown() - first);
+  const int64_t inBand = blockIdx.x % inBands;
+  return {first + inBand % height, inBand / height};
+}
+
 template <class T, class F, Blocks blocks, bool isWhole>
 __global__ void __launch_bounds__(tileThreads, residentTiles<T, blocks>)
     quantizeTiles(Matrix<T> m) {
   __shared__ uint2 room[side * groups];
   __shared__ float maxima[3][32];
   __shared__ float ofWarps[tileThreads / 32][side];
-  const int64_t across = m.tilesAcross();
-  const int64_t tileRow = blockIdx.x / across, tileColumn = blockIdx.x % across;
-  const int64_t row = tileRow * side, column = tileColumn * side;
+  const TilePlace tile = placeOfTile(m);
+  const int64_t row = tile.row * side, column = tile.column * side;
   const int64_t ownRow = row + int(threadIdx.x) / groups * piece,
                 ownColumn = column + int(threadIdx.x) % groups * piece;
   Piece<T> elements;
@@ -391,9 +406,9 @@ __global__ void __launch_bounds__(tileThreads, residentTiles<T, blocks>)
       const float scale = scaleOf<F>(most);
       fill(ofRows, scale);
       if (threadIdx.x == 0) {
-        placeScale(m.scale, m.stride, tileRow, tileColumn,
+        placeScale(m.scale, m.stride, tile.row, tile.column,
                    column + side >= m.columns, scale);
-        placeScale(m.qtScale, m.qtStride, tileColumn, tileRow,
+        placeScale(m.qtScale, m.qtStride, tile.column, tile.row,
                    row + side >= m.rows, scale);
       }
     }

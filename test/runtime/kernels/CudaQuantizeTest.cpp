@@ -57,8 +57,8 @@ const std::string allBlocks[] = {"", "rows", "squares"};
 
 TEST_F(CudaQuantize, Shapes) {
   const std::pair<int64_t, int64_t> shapes[] = {
-      {16, 16}, {128, 128}, {256, 384}, {48, 1040}, {1000, 24},
-      {7, 3},   {130, 259}, {1, 4096},  {2048, 512}};
+      {16, 16}, {128, 128}, {256, 384}, {48, 1040},  {1000, 24},
+      {7, 3},   {130, 259}, {1, 4096},  {2048, 512}, {1304, 264}};
   for (const std::string& blocks : allBlocks)
     for (DType type : types)
       for (DType narrow : {DType::f8e4m3, DType::f8e5m2})
