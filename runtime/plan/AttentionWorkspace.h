@@ -2,7 +2,7 @@
 //
 // The compiler plans the workspace and the validation checks it; kernels choose
 // by its size. Bytes are those of cuDNN 9 on Hopper, as measured
-// (CudaMatrixParityTest prints them); its graph is in cuda/AttentionPlans.cpp.
+// (CudaMatrixParityTest prints them); its graph is in cuda/AttentionGraphs.cpp.
 
 #ifndef RECIPERUN_PLAN_ATTENTIONWORKSPACE_H
 #define RECIPERUN_PLAN_ATTENTIONWORKSPACE_H

@@ -21,8 +21,8 @@ namespace reciperun::device {
 namespace {
 
 using Shape = AttentionPlans::Shape;
-using Tensor = CudnnTensor;
-using Four = CudnnFour;
+using Tensor = CudnnGraph::Tensor;
+using Four = CudnnGraph::Four;
 
 /// Tensors of a shape, as they lie in the plan's buffers.
 class Layout {

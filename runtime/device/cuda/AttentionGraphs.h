@@ -22,7 +22,7 @@ struct ForwardGraph {
   static constexpr const char* name = "forward";
   using Data = AttentionPlans::Forward;
 
-  CudnnTensor q, k, v, out, lse;
+  CudnnGraph::Tensor q, k, v, out, lse;
 
   /// Makes the graph.
   ForwardGraph(const AttentionPlans::Shape& shape, CudnnGraph& graph);
@@ -35,8 +35,9 @@ struct BackwardGraph {
   static constexpr const char* name = "backward";
   using Data = AttentionPlans::Backward;
 
-  CudnnTensor dout, out, q, k, v, lse, dq, dk, dv;
-  CudnnTensor delta, sums; // the workspace's; sums f32 [b, heads, s, width]
+  CudnnGraph::Tensor dout, out, q, k, v, lse, dq, dk, dv;
+  CudnnGraph::Tensor delta,
+      sums; // the workspace's; sums f32 [b, heads, s, width]
   int64_t deltaBytes = 0, sumsBytes = 0;
 
   BackwardGraph(const AttentionPlans::Shape& shape, CudnnGraph& graph);

@@ -2,11 +2,10 @@
 //   1. each tensor and operation is a descriptor, finalised at once;
 //   2. the operations make up an operation graph;
 //   3. the library's heuristics suggest engines, best first;
-//   4. an engine, described by its number and its knobs, is compiled to a plan.
+//   4. the first that compiles for the device is the plan.
 
 #include "runtime/device/cuda/CudnnGraph.h"
 
-#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -25,7 +24,6 @@ Status CudnnLibrary::load() {
   RECIPERUN_TRY(file.open("libcudnn.so.9", "cuDNN 9 for CUDA 13"));
   RECIPERUN_TRY(file.find("cudnnCreate", create));
   RECIPERUN_TRY(file.find("cudnnDestroy", destroy));
-  RECIPERUN_TRY(file.find("cudnnGetVersion", getVersion));
   RECIPERUN_TRY(file.find("cudnnSetStream", setStream));
   RECIPERUN_TRY(file.find("cudnnGetErrorString", errorString));
   RECIPERUN_TRY(file.find("cudnnGetLastErrorString", lastError));
@@ -119,7 +117,7 @@ cudnnBackendDescriptor_t CudnnGraph::of(Tensor tensor) const {
 
 CudnnGraph::Tensor CudnnGraph::add(Four shape, Four strides,
                                    cudnnDataType_t type, bool isVirtual,
-                                   bool isScalar, int64_t offsets) {
+                                   bool isScalar) {
   const auto number = int64_t(tensors.size());
   CudnnDescriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, number)
@@ -128,19 +126,16 @@ CudnnGraph::Tensor CudnnGraph::add(Four shape, Four strides,
       .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.data())
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, int64_t(16))
       .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, isVirtual)
-      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, isScalar);
-  if (offsets >= 0)
-    made.set(CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC,
-             CUDNN_TYPE_BACKEND_DESCRIPTOR, tensors[size_t(offsets)]);
-  made.finalize();
+      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, isScalar)
+      .finalize();
   note(made);
   tensors.push_back(made.get());
-  return {number, shape, strides, offsets};
+  return {number, shape, strides};
 }
 
 CudnnGraph::Tensor CudnnGraph::tensor(Four shape, Four strides,
-                                      cudnnDataType_t type, Tensor offsets) {
-  return add(shape, strides, type, false, false, offsets.number);
+                                      cudnnDataType_t type) {
+  return add(shape, strides, type, false, false);
 }
 
 CudnnGraph::Tensor CudnnGraph::scalar(float value) {
@@ -269,8 +264,7 @@ CudnnGraph::Tensor CudnnGraph::reduce(cudnnReduceTensorOp_t op, Tensor x,
   return out;
 }
 
-void CudnnGraph::matmulTo(Tensor a, Tensor b, Tensor out,
-                          const Lengths& lengths) {
+void CudnnGraph::matmulTo(Tensor a, Tensor b, Tensor out) {
   CudnnDescriptor& kind = make(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
   kind.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
       .finalize();
@@ -284,21 +278,14 @@ void CudnnGraph::matmulTo(Tensor a, Tensor b, Tensor out,
            of(b))
       .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
            of(out));
-  auto limit = [&](cudnnBackendAttributeName_t side, Tensor length) {
-    if (length.number >= 0)
-      made.set(side, CUDNN_TYPE_BACKEND_DESCRIPTOR, of(length));
-  };
-  limit(CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC, lengths.m);
-  limit(CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC, lengths.n);
-  limit(CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC, lengths.k);
   operation(made);
 }
 
-CudnnGraph::Tensor CudnnGraph::matmul(Tensor a, Tensor b, cudnnDataType_t type,
-                                      const Lengths& lengths) {
+CudnnGraph::Tensor CudnnGraph::matmul(Tensor a, Tensor b,
+                                      cudnnDataType_t type) {
   const Tensor out =
       virtualTensor({a.shape[0], a.shape[1], a.shape[2], b.shape[3]}, type);
-  matmulTo(a, b, out, lengths);
+  matmulTo(a, b, out);
   return out;
 }
 
@@ -306,7 +293,7 @@ CudnnGraph::Tensor CudnnGraph::transpose(Tensor x, cudnnDataType_t type) {
   Four shape = x.shape, strides = x.strides;
   std::swap(shape[2], shape[3]);
   std::swap(strides[2], strides[3]);
-  const Tensor out = add(shape, strides, type, true, false, x.offsets);
+  const Tensor out = add(shape, strides, type, true, false);
   CudnnDescriptor& made = make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   made.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
            of(x))
@@ -316,156 +303,13 @@ CudnnGraph::Tensor CudnnGraph::transpose(Tensor x, cudnnDataType_t type) {
   return out;
 }
 
-// ---- its engines and plans
-
-Status CudnnGraph::finish() {
-  RECIPERUN_TRY(failure);
-  if (finished)
-    return Status::ok();
-  CudnnDescriptor& graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-            int64_t(operations.size()), operations.data());
-  if (library.handle())
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
-              library.handle());
-  graph.finalize();
-  failure = graph.status().withContext("the graph");
-  finished = graph.get();
-  return failure;
-}
-
-/// The descriptors that an attribute holds, the first `most` of them.
-Expected<std::vector<CudnnDescriptor>>
-CudnnGraph::listOf(const CudnnDescriptor& owner,
-                   cudnnBackendAttributeName_t name,
-                   cudnnBackendDescriptorType_t type, int64_t most) const {
-  std::vector<CudnnDescriptor> list;
-  std::vector<cudnnBackendDescriptor_t> pointers;
-  for (int64_t i = 0; i < most; ++i) {
-    list.emplace_back(library, type);
-    pointers.push_back(list.back().get());
-  }
-  int64_t count = 0;
-  RECIPERUN_TRY(library.checked(
-      library.getAttribute(owner.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                           most, &count, pointers.data()),
-      ("attribute " + std::to_string(int(name))).c_str()));
-  while (int64_t(list.size()) > count)
-    list.pop_back();
-  return list;
-}
-
-/// What a configuration of the library's is made of.
-Expected<CudnnEngine>
-CudnnGraph::describe(const CudnnDescriptor& configuration) const {
-  auto engines = listOf(configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
-                        CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
-  RECIPERUN_TRY(engines);
-  if (engines->empty())
-    return Status::error("cuDNN suggests no engine");
-  CudnnEngine engine;
-  int64_t count = 0;
-  RECIPERUN_TRY(library.checked(
-      library.getAttribute((*engines)[0].get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
-                           CUDNN_TYPE_INT64, 1, &count, &engine.index),
-      "an engine's number"));
-  auto choices =
-      listOf(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-             CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS);
-  RECIPERUN_TRY(choices);
-  for (const CudnnDescriptor& choice : *choices) {
-    cudnnBackendKnobType_t type = {};
-    int64_t value = 0;
-    RECIPERUN_TRY(library.checked(
-        library.getAttribute(choice.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                             CUDNN_TYPE_KNOB_TYPE, 1, &count, &type),
-        "a knob"));
-    RECIPERUN_TRY(library.checked(
-        library.getAttribute(choice.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
-                             CUDNN_TYPE_INT64, 1, &count, &value),
-        "a knob's value"));
-    engine.knobs.emplace_back(int64_t(type), value);
-  }
-  std::sort(engine.knobs.begin(), engine.knobs.end());
-  return engine;
-}
-
-Status CudnnGraph::suggest(cudnnBackendHeurMode_t mode,
-                           std::vector<CudnnEngine>& engines) {
-  CudnnDescriptor heuristics(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-  heuristics
-      .set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-           finished)
-      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
-  if (library.device())
-    heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
-                   CUDNN_TYPE_BACKEND_DESCRIPTOR, library.device());
-  heuristics.finalize();
-  RECIPERUN_TRY(heuristics.status().withContext("its heuristics"));
-  auto configurations = listOf(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                               CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, mostEngines);
-  RECIPERUN_TRY(configurations);
-  for (const CudnnDescriptor& configuration : *configurations) {
-    auto engine = describe(configuration);
-    RECIPERUN_TRY(engine);
-    if (std::find(engines.begin(), engines.end(), *engine) == engines.end())
-      engines.push_back(*std::move(engine));
-  }
-  return Status::ok();
-}
-
-Expected<std::vector<CudnnEngine>> CudnnGraph::engines() {
-  RECIPERUN_TRY(finish());
-  std::vector<CudnnEngine> suggested;
-  // For attention mode B is mode A over again (cuDNN 9.19 says so).
-  RECIPERUN_TRY(suggest(CUDNN_HEUR_MODE_A, suggested));
-  if (suggested.empty())
-    return Status::error("cuDNN has no engine for it");
-  return suggested;
-}
+// ---- its plan
 
 Expected<std::unique_ptr<CudnnPlan>>
-CudnnGraph::compile(const CudnnEngine& engine) {
-  RECIPERUN_TRY(finish());
-  CudnnDescriptor kind(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  kind.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-           finished)
-      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, engine.index);
-  if (library.device())
-    kind.set(CUDNN_ATTR_ENGINE_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-             library.device());
-  kind.finalize();
-  RECIPERUN_TRY(kind.status().withContext("an engine"));
-
-  CudnnDescriptor configuration(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-  configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                    kind.get());
-  std::vector<CudnnDescriptor> knobs;
-  std::vector<cudnnBackendDescriptor_t> pointers;
-  for (const auto& [type, value] : engine.knobs) {
-    knobs.emplace_back(library, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-    knobs.back()
-        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
-             cudnnBackendKnobType_t(type))
-        .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, value)
-        .finalize();
-    RECIPERUN_TRY(knobs.back().status().withContext("a knob"));
-    pointers.push_back(knobs.back().get());
-  }
-  if (!pointers.empty())
-    configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                      CUDNN_TYPE_BACKEND_DESCRIPTOR, int64_t(pointers.size()),
-                      pointers.data());
-  configuration.finalize();
-  RECIPERUN_TRY(configuration.status().withContext("a configuration"));
-  return compile(configuration);
-}
-
-Expected<std::unique_ptr<CudnnPlan>>
-CudnnGraph::compile(const CudnnDescriptor& configuration) const {
+CudnnGraph::compile(cudnnBackendDescriptor_t configuration) {
   CudnnDescriptor made(library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   made.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-           CUDNN_TYPE_BACKEND_DESCRIPTOR, configuration.get());
+           CUDNN_TYPE_BACKEND_DESCRIPTOR, configuration);
   if (library.device())
     made.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP,
              CUDNN_TYPE_BACKEND_DESCRIPTOR, library.device());
@@ -483,11 +327,46 @@ CudnnGraph::compile(const CudnnDescriptor& configuration) const {
 }
 
 Expected<std::unique_ptr<CudnnPlan>> CudnnGraph::plan() {
-  auto suggested = engines();
-  RECIPERUN_TRY(suggested);
-  Status last;
-  for (const CudnnEngine& engine : *suggested) {
-    auto made = compile(engine);
+  RECIPERUN_TRY(failure);
+  CudnnDescriptor graph(library, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+            int64_t(operations.size()), operations.data());
+  if (library.handle())
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
+              library.handle());
+  graph.finalize();
+  RECIPERUN_TRY(graph.status().withContext("the graph"));
+
+  CudnnDescriptor heuristics(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics
+      .set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+           graph.get())
+      .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
+  if (library.device())
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP,
+                   CUDNN_TYPE_BACKEND_DESCRIPTOR, library.device());
+  heuristics.finalize();
+  RECIPERUN_TRY(heuristics.status().withContext("its heuristics"));
+
+  int64_t count = 0;
+  RECIPERUN_TRY(library.checked(
+      library.getAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+      "a count of engines"));
+  std::vector<CudnnDescriptor> configurations;
+  std::vector<cudnnBackendDescriptor_t> pointers;
+  for (int64_t i = 0; i < count; ++i) {
+    configurations.emplace_back(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    pointers.push_back(configurations.back().get());
+  }
+  RECIPERUN_TRY(library.checked(
+      library.getAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                           CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
+                           pointers.data()),
+      "engines"));
+  Status last = Status::error("cuDNN has no engine for this attention");
+  for (int64_t i = 0; i < count; ++i) {
+    auto made = compile(pointers[size_t(i)]);
     if (made)
       return made;
     last = made.status();

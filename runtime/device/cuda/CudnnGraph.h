@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cudnn.h>
@@ -33,8 +32,6 @@ public:
   Status openFor(const std::string& device);
 
   Status checked(cudnnStatus_t status, const char* what) const;
-  /// 91900: 9.19.0.
-  int64_t version() const { return int64_t(getVersion()); }
   cudnnHandle_t handle() const { return opened; }
   /// The descriptor of a device that is not here; null where it is.
   cudnnBackendDescriptor_t device() const { return properties; }
@@ -53,7 +50,6 @@ private:
   SharedLibrary file;
   decltype(&::cudnnCreate) create = nullptr;
   decltype(&::cudnnDestroy) destroy = nullptr;
-  decltype(&::cudnnGetVersion) getVersion = nullptr;
   decltype(&::cudnnGetErrorString) errorString = nullptr;
   decltype(&::cudnnGetLastErrorString) lastError = nullptr;
   cudnnHandle_t opened = nullptr;
@@ -108,44 +104,20 @@ private:
   int64_t workspace;
 };
 
-/// One of the library's engines and how its knobs are set: what a plan is
-/// compiled from.
-struct CudnnEngine {
-  int64_t index = 0;
-  std::vector<std::pair<int64_t, int64_t>> knobs; // type and value, by type
-  bool operator==(const CudnnEngine&) const = default;
-};
-
-/// Four dimensions, as all tensors of attention have.
-using CudnnFour = std::array<int64_t, 4>;
-
-/// A tensor of a graph.
-struct CudnnTensor {
-  int64_t number = -1;
-  CudnnFour shape = {}, strides = {};
-  int64_t offsets = -1; // the number of their tensor, where it has some
-};
-
-/// Of a product [m,k] by [k,n], how much of each side there is in each entry of
-/// the first dimension: int32 [n,1,1,1]; a tensor that is none means all.
-struct CudnnLengths {
-  CudnnTensor m, n, k;
-};
-
 class CudnnGraph {
 public:
-  using Four = CudnnFour;
-  using Tensor = CudnnTensor;
-  using Lengths = CudnnLengths;
+  /// Four dimensions, as all tensors of attention have.
+  using Four = std::array<int64_t, 4>;
+  struct Tensor {
+    int64_t number = -1;
+    Four shape = {}, strides = {};
+  };
 
   explicit CudnnGraph(const CudnnLibrary& library)
       : library(library), tensors(1, nullptr) {}
 
-  /// A tensor in memory, aligned to 16 bytes. With `offsets`, int32 [n + 1,1,1,
-  /// 1], the n entries of its first dimension begin at those elements and are
-  /// as long as the lengths say that products are told (Lengths).
-  Tensor tensor(Four shape, Four strides, cudnnDataType_t type,
-                Tensor offsets = {});
+  /// A tensor in memory, aligned to 16 bytes.
+  Tensor tensor(Four shape, Four strides, cudnnDataType_t type);
   /// A number that is in the graph's own keeping.
   Tensor scalar(float value);
 
@@ -165,37 +137,23 @@ public:
   /// Over the dimensions in which `shape` is 1, or a divisor of x's.
   Tensor reduce(cudnnReduceTensorOp_t op, Tensor x, Four shape);
   void reduceTo(cudnnReduceTensorOp_t op, Tensor x, Tensor out);
-  Tensor matmul(Tensor a, Tensor b, cudnnDataType_t type = CUDNN_DATA_FLOAT,
-                const Lengths& lengths = {});
-  void matmulTo(Tensor a, Tensor b, Tensor out, const Lengths& lengths = {});
+  Tensor matmul(Tensor a, Tensor b, cudnnDataType_t type = CUDNN_DATA_FLOAT);
+  void matmulTo(Tensor a, Tensor b, Tensor out);
   /// The last two dimensions exchanged.
   Tensor transpose(Tensor x, cudnnDataType_t type);
 
-  // Of a graph that is complete:
-
-  /// The library's suggestions, best first by its own estimate, each once.
-  Expected<std::vector<CudnnEngine>> engines();
-  /// Compiles it; fails where the library does not take the engine for it.
-  Expected<std::unique_ptr<CudnnPlan>> compile(const CudnnEngine& engine);
-  /// Compiles it by the first suggestion that serves.
+  /// Compiles it by the first of the library's suggestions that serves.
   Expected<std::unique_ptr<CudnnPlan>> plan();
 
 private:
   Tensor add(Four shape, Four strides, cudnnDataType_t type, bool isVirtual,
-             bool isScalar, int64_t offsets = -1);
+             bool isScalar);
   Tensor virtualTensor(Four shape, cudnnDataType_t type);
   CudnnDescriptor& make(cudnnBackendDescriptorType_t type);
   void operation(CudnnDescriptor& made);
   cudnnBackendDescriptor_t of(Tensor tensor) const;
-  Status finish();
-  Expected<std::vector<CudnnDescriptor>>
-  listOf(const CudnnDescriptor& owner, cudnnBackendAttributeName_t name,
-         cudnnBackendDescriptorType_t type, int64_t most) const;
-  Expected<CudnnEngine> describe(const CudnnDescriptor& configuration) const;
-  Status suggest(cudnnBackendHeurMode_t mode,
-                 std::vector<CudnnEngine>& engines);
   Expected<std::unique_ptr<CudnnPlan>>
-  compile(const CudnnDescriptor& configuration) const;
+  compile(cudnnBackendDescriptor_t configuration);
   void note(const CudnnDescriptor& made);
 
   const CudnnLibrary& library;
@@ -203,10 +161,7 @@ private:
   std::vector<cudnnBackendDescriptor_t> tensors; // numbered from 1
   std::vector<cudnnBackendDescriptor_t> operations;
   std::map<int64_t, float> scalars;
-  cudnnBackendDescriptor_t finished = nullptr; // the graph of all operations
   Status failure;
-
-  static constexpr int64_t mostEngines = 12;
 };
 
 } // namespace reciperun::device

@@ -1,6 +1,6 @@
-// A file of the algorithms that were fastest for matrix products, and for
-// attention, so that they are measured once, and a run repeats the choices of
-// the runs before, and with them their bits.
+// A file of the algorithms that were fastest for matrix products, so that they
+// are measured once, and a run repeats the choices of the runs before, and with
+// them their bits.
 //
 // Text, a line a product:
 //   NVIDIA H200 | cublasLt 130100 | 8192 4096 4096 ... = 8 words of 16 digits

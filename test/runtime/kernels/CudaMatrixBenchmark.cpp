@@ -4,7 +4,6 @@
 // and by cuDNN. Not a test; run it by hand. A product counts 2 m n k, attention
 // the products of the causal half: 2 forward, 5 backward.
 
-#include "runtime/device/cuda/AttentionChoice.h"
 #include "runtime/kernels/CudaKernels.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
@@ -245,59 +244,7 @@ public:
     }
   }
 
-  /// What each of cuDNN's engines takes for an attention.
-  void engines(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d) {
-    for (bool isDeterministic : {false, true}) {
-      const device::AttentionPlans::Shape shape{b,
-                                                s,
-                                                s,
-                                                h,
-                                                hk,
-                                                d,
-                                                float(1 / std::sqrt(double(d))),
-                                                true,
-                                                isDeterministic};
-      const char* order = isDeterministic ? " in order" : "";
-      std::printf("B%lld S%lld H%lld/%lld D%lld%s\n", (long long)(b),
-                  (long long)(s), (long long)(h), (long long)(hk),
-                  (long long)(d), order);
-      if (!isDeterministic)
-        engines<device::ForwardGraph>(shape);
-      engines<device::BackwardGraph>(shape);
-    }
-  }
-
 private:
-  template <class Graph>
-  void engines(const device::AttentionPlans::Shape& shape) {
-    device::CudnnLibrary cudnn;
-    if (const Status status = cudnn.open(); !status) {
-      std::printf("  %s\n", status.message().c_str());
-      return;
-    }
-    device::CudnnGraph graph(cudnn);
-    const Graph tensors(shape, graph);
-    const auto choice =
-        chooseAttention(shape, graph, tensors, int64_t(1) << 30);
-    if (!choice) {
-      std::printf("  %s: %s\n", Graph::name, choice.message().c_str());
-      return;
-    }
-    for (const device::CudnnTime& each : (*choice).times) {
-      std::printf("  %-8s engine %lld", Graph::name,
-                  (long long)(each.engine.index));
-      for (const auto& [type, value] : each.engine.knobs)
-        std::printf(", knob %lld at %lld", (long long)(type),
-                    (long long)(value));
-      if (each.objection.empty())
-        std::printf(": %.3f ms%s\n", each.milliseconds,
-                    each.engine == (*choice).engine ? ", chosen" : "");
-      else
-        std::printf(": %s\n", each.objection.c_str());
-    }
-    std::fflush(stdout);
-  }
-
   device::CudaContext& gpu;
   const plan::Mesh mesh;
   cudaEvent_t begin = nullptr, end = nullptr;
@@ -334,8 +281,6 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string("attention")) {
     bench.attention(2, 4096, 32, 8, 128);
     bench.attention(4, 4096, 32, 8, 64);
-    bench.engines(2, 4096, 32, 8, 128);
-    bench.engines(4, 4096, 32, 8, 64);
     for (int64_t document : {1024, 200}) {
       bench.attention(2, 4096, 32, 8, 128, document);
       bench.attention(4, 4096, 32, 8, 64, document);
