@@ -3,8 +3,8 @@
 //
 // A channel's state lies in the registers of neighbouring lanes, 16 numbers
 // each, as fours in turn; a block takes some channels of a head of a sequence:
-//   1. bring the tokens of a tile into shared memory: b and c, x, and of each
-//      token the step and its decay;
+//   1. bring the tokens of a tile into shared memory: b and c, which have come
+//      into registers meanwhile, x, and of each token the step and its decay;
 //   2. token by token, each lane takes its numbers on and adds up their part of
 //      y, which the channel's lanes then share;
 //   3. the state before each chunk is kept for the gradient.
@@ -22,6 +22,7 @@ using namespace cuda;
 
 constexpr int threads = 128;
 constexpr int tileTokens = 16;
+static_assert(tileTokens * sizeof(bool) == sizeof(uint4));
 /// Fours of a state that a lane has.
 constexpr int fours = 4;
 
@@ -54,7 +55,7 @@ struct Tile {
   float *b, *c; // [tokens, padded]
   float *x, *y; // [tokens, channels]
   float *step, *decay;
-  bool* isFirst;
+  bool* isFirst; // 16 bytes
 
   __device__ Tile(float* shared, const Layout& layout)
       : b(shared), c(b + tileTokens * layout.padded),
@@ -63,7 +64,7 @@ struct Tile {
         isFirst(reinterpret_cast<bool*>(decay + tileTokens)) {}
 };
 
-template <class T> class Block {
+template <class T, bool isAligned> class Block {
 public:
   __device__ Block(const ScanInputs<T>& in, const Layout& layout, float* shared)
       : in(in), layout(layout),
@@ -76,16 +77,22 @@ public:
         skip(in.skip(at)) {}
 
   __device__ void run(T* y, float* states) {
+    int chunk = 0, nextChunk = 0;
+    fetch(0);
     for (int begin = 0; begin < in.tokens; begin += tileTokens) {
       const int tokens = min(tileTokens, in.tokens - begin);
       __syncthreads();
-      load(begin, tokens);
+      place(begin, tokens);
       __syncthreads();
-      // Lanes without a channel go along, since others exchange with them.
-      for (int i = 0; i < tokens; ++i) {
-        if ((begin + i) % in.chunk == 0)
-          keep(states, (begin + i) / in.chunk);
-        advance(i);
+      fetch(begin + tileTokens);
+      for (int i = 0; i < tokens;) {
+        if (begin + i == nextChunk) {
+          keep(states, chunk++);
+          nextChunk += in.chunk;
+        }
+        const int end = min(tokens, nextChunk - begin);
+        advance(i, end);
+        i = end;
       }
       __syncthreads();
       store(begin, tokens, y);
@@ -93,31 +100,91 @@ public:
   }
 
 private:
-  __device__ void load(int begin, int tokens) {
-    for (int i = int(threadIdx.x); i < tokens * layout.padded; i += threads) {
-      const int j = i % layout.padded;
-      const int64_t from = in.row(at, begin + i / layout.padded) * in.state + j;
-      tile.b[i] = j < in.state ? float(in.b[from]) : 0.0f;
-      tile.c[i] = j < in.state ? float(in.c[from]) : 0.0f;
+  /// Elements of b and c that an access moves, and the most that a thread takes
+  /// of a tile.
+  static constexpr int n = isAligned ? vectorLength<T> : 1;
+  static constexpr int most =
+      isAligned ? tileTokens * widestState / (n * threads) : 1;
+
+  /// Brings b and c of a tile into registers, while the one before is computed.
+  __device__ void fetch(int begin) {
+    if constexpr (isAligned) {
+#pragma unroll
+      for (int k = 0; k < most; ++k) {
+        const int i = (int(threadIdx.x) + k * threads) * n;
+        const int token = begin + i / layout.padded, j = i % layout.padded;
+        if (i >= tileTokens * layout.padded || token >= in.tokens ||
+            j >= in.state) {
+          nextB[k] = nextC[k] = {};
+          continue;
+        }
+        const int64_t from = in.row(at, token) * in.state + j;
+        nextB[k] = Vector<T, n>::load(in.b + from);
+        nextC[k] = Vector<T, n>::load(in.c + from);
+      }
+    }
+  }
+
+  __device__ static void widen(const Vector<T, n>& from, float* to) {
+#pragma unroll
+    for (int e = 0; e < n; e += 4)
+      *reinterpret_cast<float4*>(to + e) = {from[e], from[e + 1], from[e + 2],
+                                            from[e + 3]};
+  }
+
+  /// Puts a tile into shared memory.
+  __device__ void place(int begin, int tokens) {
+    if constexpr (isAligned) {
+#pragma unroll
+      for (int k = 0; k < most; ++k) {
+        const int i = (int(threadIdx.x) + k * threads) * n;
+        if (i >= tileTokens * layout.padded)
+          break;
+        widen(nextB[k], tile.b + i);
+        widen(nextC[k], tile.c + i);
+      }
+    } else {
+      for (int i = int(threadIdx.x); i < tokens * layout.padded; i += threads) {
+        const int j = i % layout.padded;
+        const int64_t from =
+            in.row(at, begin + i / layout.padded) * in.state + j;
+        tile.b[i] = j < in.state ? float(in.b[from]) : 0.0f;
+        tile.c[i] = j < in.state ? float(in.c[from]) : 0.0f;
+      }
     }
     for (int i = int(threadIdx.x); i < tokens * count; i += threads)
       tile.x[i / count * layout.channels + i % count] =
           float(in.x[in.channelAt(at, begin + i / count) + first + i % count]);
-    if (const int i = int(threadIdx.x); i < tokens) {
-      tile.step[i] = softplus(in.rawStep(at, begin + i));
+    if (const int i = int(threadIdx.x); i < tileTokens) {
+      const bool isThere = i < tokens;
+      tile.step[i] = isThere ? softplus(in.rawStep(at, begin + i)) : 0.0f;
       tile.decay[i] = expf(-rate * tile.step[i]);
-      tile.isFirst[i] = in.isFirst(at, begin + i);
+      tile.isFirst[i] = isThere && in.isFirst(at, begin + i);
     }
+  }
+
+  /// Takes the state on by tokens of the tile. Lanes without a channel go
+  /// along, since others exchange with them.
+  __device__ void advance(int begin, int end) {
+    const uint4 marks = *reinterpret_cast<const uint4*>(tile.isFirst);
+    if (marks.x | marks.y | marks.z | marks.w) {
+      for (int i = begin; i < end; ++i) {
+        if (tile.isFirst[i])
+#pragma unroll
+          for (auto& four : state)
+            four = {};
+        advance(i);
+      }
+      return;
+    }
+#pragma unroll 4
+    for (int i = begin; i < end; ++i)
+      advance(i);
   }
 
   /// Takes the state to token i of the tile and reads it.
   __device__ __forceinline__ void advance(int i) {
     const bool isOwner = channel < count;
-    if (tile.isFirst[i]) {
-#pragma unroll
-      for (auto& four : state)
-        four = {};
-    }
     const float x = isOwner ? tile.x[i * layout.channels + channel] : 0.0f;
     const float decay = tile.decay[i], input = tile.step[i] * x;
     const float4* const b =
@@ -179,15 +246,16 @@ private:
   const int channel, lane;
   const float rate, skip;
   float4 state[fours] = {};
+  Vector<T, n> nextB[most], nextC[most];
 };
 
-template <class T>
+template <class T, bool isAligned>
 __global__
 __launch_bounds__(threads) void scan(const __grid_constant__ ScanInputs<T> in,
                                      const __grid_constant__ Layout layout,
                                      T* y, float* states) {
   extern __shared__ __align__(16) float shared[];
-  Block<T>(in, layout, shared).run(y, states);
+  Block<T, isAligned>(in, layout, shared).run(y, states);
 }
 
 } // namespace
@@ -202,9 +270,13 @@ template <> Status cudaKernel<OpKind::StateScan>(const CudaKernelArgs& args) {
     const Layout layout = layoutFor(in.state, in.headWidth(), states);
     const dim3 grid(unsigned(ceilDivide(in.headWidth(), layout.channels)),
                     unsigned(in.groups * in.heads), unsigned(in.sequences));
-    scan<<<grid, threads, size_t(layout.sharedBytes()),
-           args.context.stream()>>>(in, layout, args.outputs[0].as<T>(),
-                                    states);
+    const auto bytes = size_t(layout.sharedBytes());
+    const cudaStream_t stream = args.context.stream();
+    T* const y = args.outputs[0].as<T>();
+    if (in.state % vectorLength<T> == 0 && areAligned(16, in.b, in.c))
+      scan<T, true><<<grid, threads, bytes, stream>>>(in, layout, y, states);
+    else
+      scan<T, false><<<grid, threads, bytes, stream>>>(in, layout, y, states);
     return device::launchStatus();
   };
   return withDeviceType(args, args.inputs[0].type, run);
