@@ -100,10 +100,28 @@ private:
   /// Those of other hosts are reached through the host's memory.
   int64_t peersOf(const Communicator& communicator, Uses uses,
                   int64_t node) const {
-    if (!uses.isExchange)
-      return uses.isShift ? 1 : 0;
-    const auto axes = ir::AxisSet::fromBits(communicator.axes);
-    return std::min(ir::sizeOf(stage, axes), node) - 1;
+    const int64_t peers = onHost(communicator.axes, node) - 1;
+    return uses.isExchange ? peers
+           : uses.isShift  ? std::min<int64_t>(peers, 1)
+                           : 0;
+  }
+
+  /// How many ranks along the axes share the host of the first: a host has
+  /// `node` ranks in a row, and the last axis counts fastest.
+  int64_t onHost(uint32_t axes, int64_t node) const {
+    std::vector<int64_t> members = {0};
+    int64_t stride = 1;
+    for (size_t axis = stage.axes.size(); axis-- > 0 && stride < node;) {
+      const int64_t size = stage.axes[axis].size;
+      const size_t inner = members.size();
+      if (ir::AxisSet::fromBits(axes).contains(ir::AxisId(axis)))
+        for (int64_t step = 1; step < size && step * stride < node; ++step)
+          for (size_t i = 0; i < inner; ++i)
+            if (int64_t rank = members[i] + step * stride; rank < node)
+              members.push_back(rank);
+      stride *= size;
+    }
+    return int64_t(members.size());
   }
 
   void add(const ir::Op& op) {
