@@ -213,7 +213,11 @@ private:
     float weights[columnTiles][4] = {}, slopes[columnTiles][4] = {};
     product(weights, firstRows(), stage.first);
     product(slopes, secondRows(), stage.second);
-    weigh(stage, weights, slopes);
+    const ScoreRule rule(shape);
+    if (rule.isCapped())
+      weigh<true>(rule, stage, weights, slopes);
+    else
+      weigh<false>(rule, stage, weights, slopes);
     if ((place.tile + 1) * tileTokens > columnSide().count ||
         (rowTile + 1) * rows > (ofKeys ? keys : queries).count ||
         seen(place.tile) != Seen::all)
@@ -244,10 +248,11 @@ private:
   }
 
   /// Products become P and dS.
-  __device__ __forceinline__ void weigh(const Stage& stage,
+  template <bool capped>
+  __device__ __forceinline__ void weigh(const ScoreRule& rule,
+                                        const Stage& stage,
                                         float (&weights)[columnTiles][4],
                                         float (&slopes)[columnTiles][4]) const {
-    const ScoreRule rule(shape);
     QueryState own[2] = {};
     if constexpr (!ofKeys)
       for (int half = 0; half < 2; ++half)
@@ -258,9 +263,9 @@ private:
       for (int i = 0; i < 4; ++i) {
         const QueryState state =
             ofKeys ? stage.state[columnOf(n, i)] : own[i / 2];
-        const float score = rule.score(weights[n][i]);
+        const float score = rule.score<capped>(weights[n][i]);
         weights[n][i] = powerOf2(score - state.lse);
-        slopes[n][i] = shape.scale * rule.slope(score) * weights[n][i] *
+        slopes[n][i] = shape.scale * rule.slope<capped>(score) * weights[n][i] *
                        (slopes[n][i] - state.delta);
       }
   }

@@ -159,13 +159,10 @@ private:
   __device__ __forceinline__ void
   mask(int tile, float (&scores)[strips][keyColumns][4]) const {
     const ScoreRule rule(shape);
-#pragma unroll
-    for (int s = 0; s < strips; ++s)
-#pragma unroll
-      for (int n = 0; n < keyColumns; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          scores[s][n][i] = rule.score(scores[s][n][i]);
+    if (rule.isCapped())
+      asScores<true>(rule, scores);
+    else
+      asScores<false>(rule, scores);
     if ((tile + 1) * tileTokens <= keys.count &&
         seenOf(bounds, keys.bounds[tile], shape.rule) == Seen::all)
       return;
@@ -181,6 +178,18 @@ private:
             if (!sees(query, keyTokens[n * 8 + lane % 4 * 2 + i]))
               scores[s][n][2 * half + i] = -INFINITY;
       }
+  }
+
+  template <bool capped>
+  __device__ static __forceinline__ void
+  asScores(const ScoreRule& rule, float (&products)[strips][keyColumns][4]) {
+#pragma unroll
+    for (int s = 0; s < strips; ++s)
+#pragma unroll
+      for (int n = 0; n < keyColumns; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          products[s][n][i] = rule.score<capped>(products[s][n][i]);
   }
 
   /// Carries the softmax on: scores become exp(score - maximum).

@@ -67,13 +67,24 @@ struct ScoreRule {
                                  : shape.scale * log2OfE),
         most(shape.softcap * log2OfE) {}
 
+  __device__ bool isCapped() const { return most > 0; }
   __device__ float score(float product) const {
-    return most > 0 ? most * boundedTangent(factor * product)
-                    : factor * product;
+    return isCapped() ? score<true>(product) : score<false>(product);
   }
   /// Of a score that `score` has given.
   __device__ float slope(float score) const {
-    if (most <= 0)
+    return isCapped() ? slope<true>(score) : slope<false>(score);
+  }
+
+  // The same where it is known whether scores are capped: what goes over many
+  // of them asks once, or each would be a branch of its own.
+  template <bool capped> __device__ float score(float product) const {
+    if constexpr (capped)
+      return most * boundedTangent(factor * product);
+    return factor * product;
+  }
+  template <bool capped> __device__ float slope(float score) const {
+    if constexpr (!capped)
       return 1.0f;
     const float t = score / most;
     return 1.0f - t * t;
