@@ -17,7 +17,7 @@ struct MemoryTable {
   int64_t optimizer = 0;
   int64_t activations = 0;
   int64_t workspace = 0;
-  int64_t library = 0; // outside the arena, from the hardware's record
+  int64_t library = 0; // outside the arena: the hardware's, and connections'
   int64_t host = 0; // the copy that an asynchronous checkpoint is written from
   int64_t offloaded = 0; // activations that wait on the host
   int64_t arena = 0;     // the sum of the first five

@@ -91,6 +91,27 @@ double causalConv(const Shape& x, const Shape& w) {
   return 2 * elements(x) * double(w[2]);
 }
 
+/// One product: its two factors' and its result's elements.
+template <class ShapeOf>
+double product(const ShapeOf& shapeOf, ValueId a, ValueId b, ValueId c) {
+  return 2 * std::sqrt(elements(shapeOf(a)) * elements(shapeOf(b)) *
+                       elements(shapeOf(c)));
+}
+
+/// Two or three products that share an operand or a result.
+template <class ShapeOf>
+double joint(const ir::Op& op, const ShapeOf& shapeOf) {
+  double sum = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const bool isDgrad = op.kind == OpKind::LinearJointDgrad;
+    const ValueId own = op.operands[isDgrad ? i : 1 + i];
+    if (own != ValueId::none)
+      sum += isDgrad ? product(shapeOf, own, op.operands[3 + i], op.results[0])
+                     : product(shapeOf, op.operands[0], own, op.results[i]);
+  }
+  return sum;
+}
+
 template <class ShapeOf>
 double flops(const ir::Module& program, const ir::Op& op,
              const ShapeOf& shapeOf) {
@@ -99,9 +120,13 @@ double flops(const ir::Module& program, const ir::Op& op,
   case OpKind::Linear:
   case OpKind::LinearDgrad:
   case OpKind::LinearWgrad:
-    return 2 * std::sqrt(elements(shapeOf(op.operands[0])) *
-                         elements(shapeOf(op.operands[1])) *
-                         elements(shapeOf(op.results[0])));
+  case OpKind::ScaledProduct:
+  case OpKind::LinearAdd:
+    return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
+  case OpKind::LinearJoint:
+  case OpKind::LinearJointDgrad:
+  case OpKind::LinearJointWgrad:
+    return joint(op, shapeOf);
   case OpKind::ExpertLinear:
   case OpKind::ExpertLinearDgrad:
   case OpKind::ExpertLinearWgrad:

@@ -2,6 +2,7 @@
 
 #include "compiler/cost/Workspace.h"
 
+#include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/RingWorkspace.h"
 
 namespace recipec::cost {
@@ -21,15 +22,39 @@ plan::DType planType(ir::DType type) {
   }
 }
 
+bool flagOf(const ir::Op& op, const char* name, bool otherwise) {
+  const auto found = op.attributes.find(name);
+  return found == op.attributes.end() ? otherwise
+                                      : std::get<bool>(found->second);
+}
+
+/// Of an attention whose queries are operand `first`, before its keys.
+plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
+                                    size_t first) {
+  const std::vector<int64_t> q = ir::localShape(program, op.operands[first]),
+                             k = ir::localShape(program,
+                                                op.operands[first + 1]);
+  plan::AttentionSizes sizes;
+  sizes.type = planType(program[op.operands[first]].type);
+  sizes.batch = q[0];
+  sizes.queries = q[1];
+  sizes.heads = q[2];
+  sizes.width = q[3];
+  sizes.keys = k[1];
+  sizes.keyHeads = k[2];
+  sizes.hasDocuments = flagOf(op, "documents", true);
+  sizes.isDeterministic = flagOf(op, "deterministic", true);
+  for (const char* bound : {"window", "chunk", "softcap"})
+    sizes.isBounded |= op.attributes.contains(bound);
+  return sizes;
+}
+
 int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
                      bool isBackward) {
-  ir::ValueId q = op.operands[first], k = op.operands[first + 1];
-  std::vector<int64_t> shape = ir::localShape(program, q);
-  plan::RingSizes sizes{planType(program[q].type),
-                        ir::localElements(program, q),
-                        ir::localElements(program, k), shape[0] * shape[1],
-                        ir::sizeOf(program, op.group)};
-  return plan::ringWorkspace(sizes, isBackward).elements();
+  return plan::ringWorkspace({attentionSizes(program, op, first),
+                              ir::sizeOf(program, op.group)},
+                             isBackward)
+      .elements();
 }
 
 } // namespace
@@ -39,11 +64,8 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
     return ringElements(program, op, 0, false);
   if (op.kind == ir::OpKind::RingAttentionBackward)
     return ringElements(program, op, 2, true);
-  // dk and dv of grouped heads are summed in f32.
-  if (op.kind == ir::OpKind::AttentionBackward &&
-      program.compute == ir::DType::bf16)
-    return ir::localElements(program, op.results[1]) +
-           ir::localElements(program, op.results[2]);
+  if (op.kind == ir::OpKind::AttentionBackward)
+    return plan::attentionWorkspace(attentionSizes(program, op, 2));
   // An expert's gradient is summed in f32 before it is added to a narrower one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&
       program[op.results[0]].type == ir::DType::bf16)

@@ -432,7 +432,7 @@ prints it and `recipec explain FILE PATH` explains its values, but no plan can
 be made of it yet. Every setting and every op of the model that is in the way
 is reported at once. For
 
-    precision { compute = "fp8" }
+    precision { moments = "fp8" }
 
 the help says what this version takes instead: change the value to that.)";
   case Kind::ShapeMismatch:
@@ -458,6 +458,18 @@ is not a multiple of the degree. In
 
 32 heads do not divide into 3 equal parts: change `tp` to one of the degrees
 that the help names.)";
+  case Kind::UnfitForFp8:
+    return R"(
+Products in 8 bits take matrices whose sizes, on each rank, are multiples of 16,
+and of 128 where `precision.fp8` is "blockwise": the width of what a linear
+reads, the width of what it makes, and the tokens of a micro-batch. In
+
+    precision { compute = "fp8" }
+    parallel  { tp = 4 }
+
+a linear from 4096 to 1056 makes 264 of its outputs on each of 4 ranks, which is
+not a multiple of 16: change the size or the degree that splits it, or write
+`compute = "bf16"`.)";
   case Kind::OutOfMemory:
     return R"(
 All device memory is planned before the launch. The plan needs more than the

@@ -16,13 +16,16 @@
 #include "compiler/passes/CheckLowered.h"
 #include "compiler/passes/CheckSizes.h"
 #include "compiler/passes/Differentiate.h"
+#include "compiler/passes/Documents.h"
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Generate.h"
+#include "compiler/passes/Join.h"
 #include "compiler/passes/Offload.h"
 #include "compiler/passes/Optimizer.h"
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/PlanMemory.h"
+#include "compiler/passes/Quantize.h"
 #include "compiler/passes/Recompute.h"
 #include "compiler/passes/RecomputeParts.h"
 #include "compiler/passes/Schedule.h"
@@ -99,16 +102,24 @@ void verifySchedules(const std::vector<ir::Module>& stages) {
 std::vector<ir::Module> lowerTraining(ir::Module program,
                                       const recipe::Recipe& recipe,
                                       diag::Engine& engine) {
+  passes::markDocuments(program, recipe);
+  verify(program, "documents");
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::differentiate(program);
   verify(program, "differentiate");
+  passes::quantize(program, recipe, engine);
+  if (engine.hasErrors())
+    return {};
+  verify(program, "quantize");
   passes::recompute(program, recipe);
   verify(program, "recompute");
   passes::addEvaluate(program);
   verify(program, "evaluate");
   passes::accumulate(program);
   verify(program, "accumulate");
+  passes::join(program);
+  verify(program, "join");
   std::vector<ir::Module> stages =
       passes::splitStages(std::move(program), recipe, engine);
   if (engine.hasErrors())
@@ -123,6 +134,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   for (ir::Module& stage : stages)
     passes::bucket(stage, recipe);
   verify(stages, "bucket");
+  for (ir::Module& stage : stages)
+    passes::keepQuantizedWeights(stage);
+  verify(stages, "keep quantized weights");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlap(stage);

@@ -5,7 +5,7 @@
 //   → build → check sizes
 //   → adapt               Graph      makeGraph
 //   → fuse → check divisibility → shard
-//   → differentiate → recompute → evaluate → accumulate
+//   → differentiate → quantize → recompute → evaluate → accumulate
 //   → split stages
 //   → optimizer → bucket → overlap → schedule
 //   → plan memory         Program    makeProgram

@@ -69,16 +69,6 @@ int fail(const Invocation& invocation, const std::string& message,
 
 /// A recipe that cannot be launched from here; says why.
 bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
-  const std::string& kind = recipe.string("cluster.hardware.kind");
-  if (kind != "cpu") {
-    engine
-        .report(diag::Kind::InvalidValue,
-                recipe.at("cluster.hardware").origin.range,
-                "the runtime of this build has no `" + kind + "` devices")
-        .help("set `cluster.hardware` to `cpu`, or print the plan with "
-              "`recipec plan`");
-    return false;
-  }
   if (recipe.string("task") != "generate")
     return true;
   engine

@@ -23,17 +23,57 @@ struct Product {
   ValueId y = ValueId::none;
 };
 
-Product productOf(const ir::Op& op) {
+std::vector<Product> productsOf(const ir::Op& op) {
+  const std::vector<ValueId>&from = op.operands, &to = op.results;
   switch (op.kind) {
   case OpKind::Linear:
-    return {op.operands[0], op.operands[1], op.results[0]};
+  case OpKind::LinearAdd:
+    return {{from[0], from[1], to[0]}};
   case OpKind::LinearDgrad:
-    return {op.results[0], op.operands[1], op.operands[0]};
+    return {{to[0], from[1], from[0]}};
   case OpKind::LinearWgrad:
-    return {op.operands[0], op.results[0], op.operands[1]};
+    return {{from[0], to[0], from[1]}};
+  case OpKind::LinearJoint:
+    return {{from[0], from[1], to[0]},
+            {from[0], from[2], to[1]},
+            {from[0], from[3], to[2]}};
+  case OpKind::LinearJointDgrad:
+    return {{to[0], from[3], from[0]},
+            {to[0], from[4], from[1]},
+            {to[0], from[5], from[2]}};
+  case OpKind::LinearJointWgrad:
+    return {{from[0], to[0], from[1]},
+            {from[0], to[1], from[2]},
+            {from[0], to[2], from[3]}};
   default:
     return {};
   }
+}
+
+/// Of matrices of 8 bits, and of the parameters that they are made of.
+void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
+                      std::vector<size_t>& rows) {
+  size_t lead = size_t(std::get<int64_t>(op.attributes.at("lead")));
+  size_t all = program[op.operands[0]].dims.size();
+  if (program[op.operands[0]].kind == ir::ValueKind::parameter)
+    rows[size_t(op.operands[0])] = lead;
+  if (op.results[0] != ValueId::none)
+    rows[size_t(op.results[0])] = lead;
+  if (op.results[2] != ValueId::none)
+    rows[size_t(op.results[2])] = all - lead;
+}
+
+/// Of two such matrices, which may be copies, and of the gradient that their
+/// product is added to.
+void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
+                      std::vector<size_t>& rows) {
+  ValueId a = op.operands[0], b = op.operands[1], y = op.results[0];
+  size_t as = program[a].dims.size(), bs = program[b].dims.size(),
+         ys = program[y].dims.size();
+  rows[size_t(a)] = (as + ys - bs) / 2;
+  rows[size_t(b)] = (bs + ys - as) / 2;
+  if (program[y].kind == ir::ValueKind::gradient)
+    rows[size_t(y)] = rows[size_t(a)];
 }
 
 /// Dimensions that make n, by value; 0 for what is no matrix of a product.
@@ -41,13 +81,18 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
   std::vector<size_t> rows(program.values.size());
   for (const ir::Function& function : program.functions) {
     for (const ir::Op& op : function.ops) {
-      Product product = productOf(op);
-      if (product.w == ValueId::none)
-        continue;
-      size_t x = program[product.x].dims.size();
-      size_t w = program[product.w].dims.size();
-      size_t y = program[product.y].dims.size();
-      rows[size_t(product.w)] = (y + w - x) / 2;
+      if (op.kind == OpKind::Quantize)
+        findRowsOfNarrow(program, op, rows);
+      if (op.kind == OpKind::ScaledProduct)
+        findRowsOfScaled(program, op, rows);
+      for (const Product& product : productsOf(op)) {
+        if (product.w == ValueId::none)
+          continue;
+        size_t x = program[product.x].dims.size();
+        size_t w = program[product.w].dims.size();
+        size_t y = program[product.y].dims.size();
+        rows[size_t(product.w)] = (y + w - x) / 2;
+      }
     }
   }
   return rows;
@@ -130,6 +175,10 @@ plan::DType planType(ir::DType type) {
     return plan::DType::i64;
   case ir::DType::u16:
     return plan::DType::u16;
+  case ir::DType::f8e4m3:
+    return plan::DType::f8e4m3;
+  case ir::DType::f8e5m2:
+    return plan::DType::f8e5m2;
   }
   assert(false && "a type that plans lack");
   return plan::DType::f32;

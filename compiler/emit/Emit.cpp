@@ -225,7 +225,7 @@ plan::Op Emitter::op(const ir::Op& op) {
   for (const auto& attribute : op.attributes) {
     if (attribute.first == "workspace")
       made.workspace = bound("workspace");
-    else if (attribute.first != "stages")
+    else if (attribute.first != "stages" && attribute.first != "lead")
       made.attributes.push_back(attribute);
     if (attribute.first == "axis")
       listGroup(std::get<std::string>(attribute.second));
@@ -338,7 +338,8 @@ int64_t Emitter::vocabulary() const {
   for (const ir::Module& module : stages)
     for (const ir::Function& function : module.functions)
       for (const ir::Op& op : function.ops)
-        if (op.kind == ir::OpKind::SoftmaxMax)
+        if (op.kind == ir::OpKind::SoftmaxMax ||
+            op.kind == ir::OpKind::SoftmaxStats)
           return module[module[op.operands[0]].dims.back()].size;
   assert(!result.buckets.empty() && "a model without logits");
   return result.buffers[size_t(result.buckets[0].logits)].shape.back();

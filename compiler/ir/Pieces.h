@@ -51,6 +51,9 @@ std::vector<std::string> findInNorms(const Module& module, const Op& op);
 std::vector<std::string> findInExperts(const Module& module, const Op& op);
 /// What is wrong with an op that puts rows apart or together (VerifyParts.cpp).
 std::vector<std::string> findInParts(const Module& module, const Op& op);
+/// What is wrong with a matrix of 8 bits or a product of two
+/// (VerifyQuantized.cpp).
+std::vector<std::string> findInQuantized(const Module& module, const Op& op);
 /// What is wrong with an op of state spaces (VerifyStateSpace.cpp).
 std::vector<std::string> findInStateSpace(const Module& module, const Op& op);
 

@@ -202,6 +202,16 @@ private:
       return linearDgrad(op);
     case OpKind::LinearWgrad:
       return linearWgrad(op);
+    case OpKind::Quantize:
+    case OpKind::ScaledProduct:
+      for (const std::string& finding : findInQuantized(module, op))
+        find(op, finding);
+      return;
+    case OpKind::LinearAdd:
+    case OpKind::LinearJoint:
+    case OpKind::LinearJointDgrad:
+    case OpKind::LinearJointWgrad:
+      return joint(op);
     case OpKind::AddBias:
     case OpKind::BiasBackward:
     case OpKind::RmsNorm:
@@ -283,6 +293,7 @@ private:
       return view(op);
     case OpKind::SoftmaxMax:
     case OpKind::SoftmaxSum:
+    case OpKind::SoftmaxStats:
     case OpKind::Nll:
     case OpKind::CrossEntropyBackward:
       return loss(op);
@@ -396,7 +407,10 @@ private:
   }
 
   void linear(const Op& op) {
-    ValueId x = op.operands[0], w = op.operands[1], y = op.results[0];
+    linear(op, op.operands[0], op.operands[1], op.results[0]);
+  }
+
+  void linear(const Op& op, ValueId x, ValueId w, ValueId y) {
     product(op, x, w, y);
     Product sizes = productOf(x, w, y);
     AxisSet contracted = splitOf(part(pieces(w), sizes.to, sizes.k));
@@ -406,7 +420,10 @@ private:
   }
 
   void linearDgrad(const Op& op) {
-    ValueId dy = op.operands[0], w = op.operands[1], dx = op.results[0];
+    linearDgrad(op, op.operands[0], op.operands[1], op.results[0]);
+  }
+
+  void linearDgrad(const Op& op, ValueId dy, ValueId w, ValueId dx) {
     product(op, dx, w, dy);
     Product sizes = productOf(dx, w, dy);
     AxisSet contracted = splitOf(part(pieces(w), 0, sizes.to));
@@ -415,17 +432,50 @@ private:
   }
 
   void linearWgrad(const Op& op) {
-    ValueId x = op.operands[0], dy = op.operands[1], dw = op.results[0];
+    linearWgrad(op, op.operands[0], op.operands[1], op.results[0]);
+  }
+
+  void linearWgrad(const Op& op, ValueId x, ValueId dy, ValueId dw) {
     product(op, x, dw, dy);
     Product sizes = productOf(x, dw, dy);
-    gradient(op, sizes.lead, x, partial(x) | partial(dy));
+    gradient(op, sizes.lead, x, partial(x) | partial(dy), dw);
+  }
+
+  /// Products that one op makes: each is as by itself.
+  void joint(const Op& op) {
+    if (op.kind == OpKind::LinearAdd) {
+      expectSame(op, op.operands[2], op.results[0]);
+      expectSameType(op, op.operands[2], op.results[0]);
+      expect(op, partial(op.operands[2]) == partial(op.results[0]),
+             "partial sums differ");
+      return linear(op);
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      const bool isDgrad = op.kind == OpKind::LinearJointDgrad;
+      const ValueId own = op.operands[isDgrad ? i : i + 1];
+      const ValueId other = isDgrad ? op.operands[3 + i] : op.results[i];
+      expect(op, (own == ValueId::none) == (other == ValueId::none),
+             "a product lacks a part");
+      if (own == ValueId::none || other == ValueId::none)
+        continue;
+      if (isDgrad)
+        linearDgrad(op, own, other, op.results[0]);
+      else if (op.kind == OpKind::LinearJoint)
+        linear(op, op.operands[0], own, other);
+      else
+        linearWgrad(op, op.operands[0], own, other);
+    }
   }
 
   /// A gradient sums over the leading dimensions of `x`: it is a partial sum
   /// over what splits those, and over what its operands are partial sums over.
   /// `lead` 0 stands for all but the last.
   void gradient(const Op& op, size_t lead, ValueId x, AxisSet operands) {
-    ValueId result = op.results.back();
+    gradient(op, lead, x, operands, op.results.back());
+  }
+
+  void gradient(const Op& op, size_t lead, ValueId x, AxisSet operands,
+                ValueId result) {
     if (result == ValueId::none)
       return;
     Pieces all = pieces(x);
@@ -448,6 +498,11 @@ private:
         module.stages > 1 ? AxisSet(findAxis(module, "pp")) : AxisSet();
     expect(op, partial(op.results[0]) - stages == summed,
            "the partial sum is not that of the loss");
+    if (op.kind == OpKind::SoftmaxStats) {
+      expect(op, first.back().split.empty(), "the vocabulary is split");
+      expectPrefix(op, op.operands[0], op.operands[1]);
+      return expectPrefix(op, op.results[1], op.results[0]);
+    }
     if (op.kind == OpKind::SoftmaxSum || op.kind == OpKind::Nll)
       expectPrefix(op, op.operands[op.kind == OpKind::Nll ? 1 : 0],
                    op.operands[op.kind == OpKind::Nll ? 0 : 1]);

@@ -1,14 +1,19 @@
 // Adds of a linear's result become part of the linear.
 //
 // 1. Count for each value the ops that read and that write it, in all
-//    functions, and note the op that wrote it last in this function.
-// 2. At an add of a and b, where b is a linear's, a is made before it, and each
-//    is written and read once: the op that makes a makes the sum's buffer, the
-//    linear adds to it, the add goes. A sum of which that is so has two ops
-//    that write it, and a further add of it stays.
+//    functions, and note those that have written it so far in this function.
+//    An add owns an operand that it alone reads and whose writers are all here.
+// 2. At an add that owns a linear's result, the linear takes the add's place;
+//    of two linears the one with the larger weight, so that the smaller product
+//    is what is read again. Where the add owns the other operand, too, whoever
+//    writes that writes the sum, and the linear adds to it in place. Else it
+//    becomes a linear_add.
+// 3. At an add that owns a sum made so, the first of those who write it becomes
+//    a linear_add of the other operand, and they all write the sum of the add.
 
 #include "compiler/passes/Accumulate.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace recipec::passes {
@@ -22,71 +27,145 @@ using ir::ValueId;
 class Accumulation {
 public:
   explicit Accumulation(ir::Module& program)
-      : program(program), uses(program.values.size()) {}
+      : program(program), readers(program.values.size()),
+        writers(program.values.size()) {}
 
   void run() {
     for (const ir::Function& function : program.functions)
-      for (const Op& op : function.ops)
-        count(op);
+      for (const Op& op : function.ops) {
+        count(op.operands, readers);
+        count(op.results, writers);
+      }
     for (const auto& [role, value] : program.bindings)
-      ++uses[size_t(value)];
+      ++readers[size_t(value)];
     for (ir::Function& function : program.functions)
       run(function);
   }
 
 private:
-  void count(const Op& op) {
-    for (const std::vector<ValueId>* list : {&op.operands, &op.results})
-      for (ValueId value : *list)
-        if (value != ValueId::none)
-          ++uses[size_t(value)];
+  static void count(const std::vector<ValueId>& values, std::vector<int>& of) {
+    for (ValueId value : values)
+      if (value != ValueId::none)
+        ++of[size_t(value)];
   }
 
   void run(ir::Function& function) {
-    makers.assign(program.values.size(), -1);
-    std::vector<bool> dropped(function.ops.size());
-    for (size_t i = 0; i < function.ops.size(); ++i) {
-      dropped[i] = fold(function, function.ops[i]);
-      for (ValueId result : function.ops[i].results)
+    ops = &function.ops;
+    makers.assign(program.values.size(), {});
+    dropped.assign(ops->size(), false);
+    for (size_t i = 0; i < ops->size(); ++i) {
+      const Op& op = (*ops)[i];
+      if (op.kind == OpKind::Add && (moveProduct(i) || addToSum(i)))
+        continue;
+      for (ValueId result : op.results)
         if (result != ValueId::none)
-          makers[size_t(result)] = int(i);
+          makers[size_t(result)].push_back(i);
     }
     size_t next = 0;
-    std::erase_if(function.ops, [&](const Op&) { return dropped[next++]; });
+    std::erase_if(*ops, [&](const Op&) { return dropped[next++]; });
   }
 
-  /// Whether `add` was folded into a linear.
-  bool fold(ir::Function& function, const Op& add) {
-    if (add.kind != OpKind::Add)
+  /// Step 2; whether something was done.
+  bool moveProduct(size_t place) {
+    const Op add = (*ops)[place];
+    const ValueId product = productOf(add);
+    if (product == ValueId::none)
       return false;
-    for (size_t i = 0; i < 2; ++i) {
-      ValueId base = add.operands[i], product = add.operands[1 - i];
-      if (!isOwn(base) || !isOwn(product))
-        continue;
-      Op& maker = function.ops[size_t(makers[size_t(base)])];
-      Op& linear = function.ops[size_t(makers[size_t(product)])];
-      if (linear.kind != OpKind::Linear || &maker >= &linear)
-        continue;
-      for (ValueId& result : maker.results)
-        if (result == base)
-          result = add.results[0];
-      linear.results[0] = add.results[0];
+    const ValueId other = add.operands[add.operands[0] == product ? 1 : 0];
+    const size_t from = makers[size_t(product)][0];
+    Op linear = std::move((*ops)[from]);
+    dropped[from] = true;
+    linear.results = add.results;
+    if (owns(other)) {
       linear.attributes["accumulate"] = true;
-      uses[size_t(add.results[0])] += 2; // by the linear, beside its maker
+      replace(other, add.results[0]);
+      ++writers[size_t(add.results[0])];
+    } else {
+      linear.kind = OpKind::LinearAdd;
+      linear.operands.push_back(other);
+    }
+    makers[size_t(add.results[0])].push_back(place);
+    (*ops)[place] = std::move(linear);
+    return true;
+  }
+
+  /// Step 3; likewise.
+  bool addToSum(size_t place) {
+    const Op& add = (*ops)[place];
+    for (size_t i = 0; i < 2; ++i) {
+      const ValueId sum = add.operands[i], other = add.operands[1 - i];
+      if (!owns(sum) || !isProduct((*ops)[makers[size_t(sum)][0]]))
+        continue;
+      const size_t first = makers[size_t(sum)][0];
+      if (!isReadyAt(other, first))
+        continue;
+      Op& linear = (*ops)[first];
+      linear.kind = OpKind::LinearAdd;
+      linear.operands.push_back(other);
+      replace(sum, add.results[0]);
+      dropped[place] = true;
       return true;
     }
     return false;
   }
 
-  /// Whether the add alone reads a value that one op of this function makes.
-  bool isOwn(ValueId value) const {
+  /// Those who write `value` write `sum` instead, as the add did.
+  void replace(ValueId value, ValueId sum) {
+    makers[size_t(sum)] = makers[size_t(value)];
+    writers[size_t(sum)] = writers[size_t(value)];
+    for (size_t maker : makers[size_t(value)])
+      std::ranges::replace((*ops)[maker].results, value, sum);
+  }
+
+  /// The operand of an add that a linear makes, which can move there.
+  ValueId productOf(const Op& add) const {
+    ValueId best = ValueId::none;
+    int64_t most = -1;
+    for (ValueId operand : add.operands) {
+      if (!owns(operand) || makers[size_t(operand)].size() != 1)
+        continue;
+      const Op& maker = (*ops)[makers[size_t(operand)][0]];
+      if (!isProduct(maker) || !isConstant(maker.operands[0]) ||
+          !isConstant(maker.operands[1]))
+        continue;
+      // Of two of one size the second, which is made last.
+      if (const int64_t size = ir::localElements(program, maker.operands[1]);
+          size >= most) {
+        most = size;
+        best = operand;
+      }
+    }
+    return best;
+  }
+
+  static bool isProduct(const Op& op) {
+    return op.kind == OpKind::Linear && !op.attributes.contains("accumulate");
+  }
+
+  /// Whether a value is written once, so that it may be read later.
+  bool isConstant(ValueId value) const { return writers[size_t(value)] <= 1; }
+
+  bool owns(ValueId value) const {
+    const size_t made = makers[size_t(value)].size();
     return program[value].kind == ir::ValueKind::temporary &&
-           makers[size_t(value)] >= 0 && uses[size_t(value)] == 2;
+           readers[size_t(value)] == 1 && made > 0 &&
+           made == size_t(writers[size_t(value)]);
+  }
+
+  /// Whether all that writes a value in this function comes before an op, and
+  /// nothing behind it.
+  bool isReadyAt(ValueId value, size_t place) const {
+    const std::vector<size_t>& made = makers[size_t(value)];
+    if (made.empty())
+      return writers[size_t(value)] <= 1;
+    return made.back() < place && made.size() == size_t(writers[size_t(value)]);
   }
 
   ir::Module& program;
-  std::vector<int> uses;
-  std::vector<int> makers;
+  std::vector<int> readers, writers; // by value
+  std::vector<Op>* ops = nullptr;
+  std::vector<std::vector<size_t>> makers; // likewise, in order
+  std::vector<bool> dropped;               // by op
 };
 
 } // namespace

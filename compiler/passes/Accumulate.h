@@ -7,9 +7,10 @@
 
 namespace recipec::passes {
 
-/// a + linear(x, w) → linear(x, w) on top of a, where nothing else reads the
-/// two: saves an op, a buffer and three passes over memory. After
-/// differentiation, which wants every value written once.
+/// a + linear(x, w) → linear(x, w) on top of a where nothing else reads a, and
+/// linear_add(x, w, a) where something does: saves an op, a buffer and three
+/// passes over memory, or two. After differentiation, which wants every value
+/// written once.
 void accumulate(ir::Module& program);
 
 } // namespace recipec::passes

@@ -48,9 +48,9 @@ void GraphBuilder::header() {
   module.axes = extent.mesh.axes;
   module.degrees = extent.mesh.degrees;
   const std::string& compute = recipe.string("precision.compute");
-  module.compute = compute == "bf16"   ? ir::DType::bf16
-                   : compute == "fp64" ? ir::DType::f64
-                                       : ir::DType::f32;
+  module.compute = compute == "fp64"   ? ir::DType::f64
+                   : compute == "fp32" ? ir::DType::f32
+                                       : ir::DType::bf16;
   module.functions.push_back({"forward", {}});
 }
 

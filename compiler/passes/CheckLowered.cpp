@@ -35,6 +35,10 @@ bool isNoEightBits(const Value& value, const Recipe&) {
   return !isText(value, "fp8");
 }
 
+bool isNoBlockOfHardware(const Value& value, const Recipe&) {
+  return !isText(value, "mxfp8");
+}
+
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   return !record || record->schema != "blend";
@@ -54,7 +58,7 @@ constexpr std::string_view sourcesHelp =
 constexpr Setting settings[] = {
     {"data.train", isReadSource, sourcesHelp},
     {"data.valid", isReadSource, sourcesHelp},
-    {"precision.compute", isNoEightBits, "write `compute = \"bf16\"`"},
+    {"precision.fp8", isNoBlockOfHardware, "write `fp8 = \"blockwise\"`"},
     {"precision.moments", isNoEightBits, "write `moments = \"bf16\"`"},
 };
 

@@ -9,7 +9,7 @@
 //    collectives: all_gather ↔ reduce_scatter, all_reduce ↔ identity, slice →
 //    all_gather, all_to_all ↔ all_to_all.
 // 4. Cotangents are summed in place where no other value shares them, or by
-//    the matrix product that makes the second.
+//    the matrix product or norm that makes the second.
 // 5. What the rules read of `forward` becomes `saved`; what costs little to
 //    make again (a gathered, dropped or padded copy) is made again instead,
 //    where its layer reads it: another may be another stage's.
@@ -562,6 +562,7 @@ private:
       // The operand's own cotangent is not to be multiplied.
       weighted.results[0] =
           makeLike(part, module[part].name + ".unused", shardingOf(part));
+      weighted.attributes.erase("accumulate");
       op.results[1] = ValueId::none;
       target.push_back(std::move(op));
     }

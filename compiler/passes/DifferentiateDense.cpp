@@ -60,7 +60,9 @@ void differentiateNorm(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], w = op.operands[1];
   bool isTrained = w != ValueId::none && rules.isTrained(w);
   dy = rules.complete(dy, op);
-  ValueId dx = rules.makeCotangent(x);
+  ValueId sum = rules.isActive(x) ? rules.sumOf(x, dy, {}) : ValueId::none;
+  bool isAccumulated = sum != ValueId::none;
+  ValueId dx = isAccumulated ? sum : rules.makeCotangent(x);
   std::vector<ValueId> operands = {dy, rules.read(x), w};
   for (size_t i = 1; i < op.results.size(); ++i)
     operands.push_back(rules.read(op.results[i]));
@@ -68,10 +70,12 @@ void differentiateNorm(Cotangents& rules, const Op& op, ValueId dy) {
       rules.emit(opFor(op, backwardOf(op.kind), std::move(operands),
                        {dx, isTrained ? rules.gradientOf(w) : ValueId::none}));
   made.attributes = op.attributes;
+  if (isAccumulated)
+    made.attributes["accumulate"] = true;
   if (isTrained)
     rules.contribute(w, splitOfTokens(rules.shardingOf(dy),
                                       rules.shardingOf(w).dims.size()));
-  if (rules.isActive(x))
+  if (rules.isActive(x) && !isAccumulated)
     rules.push(x, dx, op);
 }
 

@@ -51,6 +51,8 @@ private:
       copy.results[3] = copy.results[4] = ValueId::none;
     if (op.kind == ir::OpKind::Combine)
       copy.results[1] = ValueId::none;
+    if (op.kind == ir::OpKind::Quantize) // what it sees is not remembered
+      copy.operands[1] = copy.results[4] = ValueId::none;
     if (op.kind == ir::OpKind::PackRows)
       copy.results[2] = ValueId::none;
     for (ValueId& operand : copy.operands)

@@ -28,7 +28,8 @@ using ir::ValueKind;
 class Selection {
 public:
   Selection(const ir::Module& program, const recipe::Recipe& recipe)
-      : program(program) {
+      : program(program),
+        hasWholeWeights(recipe.string("parallel.shard") != "parameters") {
     selectLayers(recipe);
     const std::vector<Op>& ops = ir::findFunction(program, "forward")->ops;
     selected.assign(ops.size(), recipe.string("memory.recompute") == "full");
@@ -54,8 +55,12 @@ private:
         isInLayer.push_back(i < most);
   }
 
-  /// Routing adds to the loss, which it must do once.
+  /// Routing adds to the loss, which it must do once, and a scale may remember
+  /// what it has been made of. Whole weights in 8 bits are there.
   bool mayRunAgain(const Op& op) const {
+    if (op.kind == OpKind::Quantize && hasWholeWeights &&
+        program[op.operands[0]].kind == ValueKind::parameter)
+      return false;
     if (op.layer < 0 || !isInLayer[size_t(op.layer)])
       return false;
     return std::none_of(op.results.begin(), op.results.end(),
@@ -66,6 +71,7 @@ private:
   }
 
   const ir::Module& program;
+  bool hasWholeWeights;        // each rank keeps them
   std::vector<bool> isInLayer; // by layer of the model
   std::vector<bool> selected;
 };

@@ -161,8 +161,14 @@ std::vector<bool> opsOfPart(const ir::Module& module, std::string_view name) {
   if (!part.contains)
     return LatentAttention(module, ops).run();
   std::vector<bool> selected;
-  for (const Op& op : ops)
-    selected.push_back(part.contains(module, op));
+  std::unordered_set<ValueId> made; // by ops of the part
+  for (const Op& op : ops) {
+    // What is made in 8 bits goes with what it is made of.
+    bool isCast = op.kind == OpKind::Quantize && made.contains(op.operands[0]);
+    selected.push_back(isCast || part.contains(module, op));
+    if (selected.back())
+      made.insert(op.results.begin(), op.results.end());
+  }
   return selected;
 }
 

@@ -2,11 +2,11 @@
 // 2. Give every value that outlives its function its slots: what the backward
 //    reads one for each micro-batch in flight, and a further one where it is
 //    received, so that the next can arrive meanwhile; what is only passed on
-//    two.
+//    two; what is received, added to and sent from there three.
 // 3. Write the steps. Around a function: wait for what it reads from other
 //    stages, wait until what it overwrites has been sent, begin to receive what
-//    the next function reads where its slot is free, load the micro-batch, run,
-//    begin to send.
+//    the next function reads where its slot is free and has been sent, load the
+//    micro-batch, run, begin to send.
 // `generate` has no schedule: a bucket of the plan names the function that the
 // next tokens go through, and how many follow is known only when they do.
 
@@ -77,8 +77,20 @@ private:
     bool isKept = value.kind == ValueKind::received &&
                   isOf(function, "forward") &&
                   readBy("backward", function.chunk).contains(transfer.value);
-    int needed = isKept ? inFlight(order, function.chunk) + 1 : 2;
+    int needed = isKept ? inFlight(order, function.chunk) + 1
+                 : isSentFrom(transfer.value) ? 3
+                                              : 2;
     value.slots = std::max(value.slots, needed);
+  }
+
+  /// Whether a received value leaves in the place where it came.
+  bool isSentFrom(ValueId value) const {
+    return stage[value].kind == ValueKind::received &&
+           std::any_of(stage.transfers.begin(), stage.transfers.end(),
+                       [&](const Transfer& each) {
+                         return each.kind == Transfer::Kind::send &&
+                                each.value == value;
+                       });
   }
 
   std::set<ValueId> readBy(const char* name, int chunk) const {
@@ -177,11 +189,20 @@ private:
         continue;
       int before = run.microBatch - slotsOf(transfer);
       ValueId value = stage.transfers[size_t(transfer)].value;
-      if (before < 0 || done.contains({lastReader.at(value), before}))
+      if (before < 0 || done.contains({lastReader.at(value), before})) {
+        waitForSends(value, before);
         begin(Step::Kind::receive, transfer, run.microBatch);
-      else
+      } else
         begun.erase({transfer, run.microBatch});
     }
+  }
+
+  /// What was sent from a slot before it is received into again.
+  void waitForSends(ValueId value, int microBatch) {
+    for (size_t i = 0; i < stage.transfers.size(); ++i)
+      if (stage.transfers[i].kind == Transfer::Kind::send &&
+          stage.transfers[i].value == value)
+        wait(int(i), microBatch);
   }
 
   void begin(Step::Kind kind, int transfer, int microBatch) {
@@ -213,6 +234,15 @@ private:
   std::set<std::pair<int, int>> pending; // begun and not waited for
   int loaded = -1;
 };
+
+/// What happens once, when the weights are there.
+void addPrepare(ir::Module& stage) {
+  if (!ir::findFunction(stage, "prepare"))
+    return;
+  ScheduleBuilder prepare(stage, "prepare");
+  prepare.run("prepare");
+  prepare.finish();
+}
 
 void addTrain(ir::Module& stage, const std::vector<Pass>& order, int chunks) {
   ScheduleBuilder train(stage, "train");
@@ -255,6 +285,7 @@ void addSchedules(std::vector<ir::Module>& stages,
   for (ir::Module& stage : stages) {
     std::vector<Pass> order = pipelineOrder(pipeline, stage.stage);
     Slots(stage, order, pipeline.chunks).run();
+    addPrepare(stage);
     addTrain(stage, order, pipeline.chunks);
     addEvaluate(stage, pipeline.chunks);
   }

@@ -444,6 +444,11 @@ void Sharder::attention(Op& op) {
     op.group = parts;
     op.operands.resize(5);
   }
+  // In a ring of all parts it is known which of them meet; elsewhere tokens of
+  // a row that is cut lie out of order.
+  if (!exchanged.empty() ||
+      (!parts.empty() && op.kind != OpKind::RingAttention))
+    op.attributes.erase("documents");
   AxisSet keyParts = op.kind == OpKind::RingAttention ? parts : AxisSet();
   require(op, 0, {q[0], parts, heads, {}});
   for (size_t i : {1, 2})

@@ -1,8 +1,6 @@
-// Buffers in an arena that the host can address.
+// Buffers in an arena, by copies of the device's.
 
 #include "runtime/checkpoint/BufferAccess.h"
-
-#include <cstring>
 
 namespace reciperun::checkpoint {
 
@@ -13,14 +11,12 @@ std::byte* ArenaBuffers::address(int buffer) const {
 
 Status ArenaBuffers::write(int buffer, int64_t offset,
                            std::span<const std::byte> data) {
-  std::memcpy(address(buffer) + offset, data.data(), data.size());
-  return Status::ok();
+  return device.upload(address(buffer) + offset, data);
 }
 
 Status ArenaBuffers::read(int buffer, int64_t offset,
                           std::span<std::byte> data) const {
-  std::memcpy(data.data(), address(buffer) + offset, data.size());
-  return Status::ok();
+  return device.download(data, address(buffer) + offset);
 }
 
 } // namespace reciperun::checkpoint

@@ -1,12 +1,12 @@
 // How checkpoints reach a rank's buffers.
 //
 // They copy through this interface rather than through pointers, so that the
-// memory may be a device's. ArenaBuffers is the access to an arena that the
-// host can address.
+// memory may be a device's. ArenaBuffers is the access to a device's arena.
 
 #ifndef RECIPERUN_CHECKPOINT_BUFFERACCESS_H
 #define RECIPERUN_CHECKPOINT_BUFFERACCESS_H
 
+#include "runtime/device/Device.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
@@ -30,8 +30,9 @@ public:
 class ArenaBuffers : public BufferAccess {
 public:
   /// The arguments outlive the object.
-  ArenaBuffers(const plan::Plan& plan, int rank, const memory::Arena& arena)
-      : plan(plan), rank(rank), arena(arena) {}
+  ArenaBuffers(const plan::Plan& plan, int rank, const memory::Arena& arena,
+               device::Device& device)
+      : plan(plan), rank(rank), arena(arena), device(device) {}
 
   Status write(int buffer, int64_t offset,
                std::span<const std::byte> data) override;
@@ -44,6 +45,7 @@ private:
   const plan::Plan& plan;
   int rank;
   const memory::Arena& arena;
+  device::Device& device;
 };
 
 } // namespace reciperun::checkpoint

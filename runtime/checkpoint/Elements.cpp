@@ -68,6 +68,8 @@ void convertFrom(const std::byte* in, plan::DType to, std::byte* out,
   case plan::DType::i32:
   case plan::DType::i64:
   case plan::DType::u16:
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
     break;
   }
   assert(false && "weights have a floating-point compute type");
@@ -114,6 +116,10 @@ std::string_view safetensorsName(plan::DType type) {
     return "I64";
   case plan::DType::u16:
     return "U16";
+  case plan::DType::f8e4m3:
+    return "F8_E4M3";
+  case plan::DType::f8e5m2:
+    return "F8_E5M2";
   }
   return "";
 }

@@ -1,11 +1,10 @@
-// Parameters in host memory, addressed as the plan's buffers say.
+// Parameters in an arena, addressed as the plan's buffers say.
 
 #include "runtime/checkpoint/ParameterAccess.h"
 
 #include "runtime/plan/Mesh.h"
 
 #include <cassert>
-#include <cstring>
 
 namespace reciperun::checkpoint {
 
@@ -30,16 +29,13 @@ std::byte* ArenaParameters::address(int parameter, Content content,
 
 Status ArenaParameters::write(int parameter, Content content, int64_t offset,
                               std::span<const std::byte> data) {
-  std::memcpy(address(parameter, content, offset, data.size()), data.data(),
-              data.size());
-  return Status::ok();
+  return device.upload(address(parameter, content, offset, data.size()), data);
 }
 
 Status ArenaParameters::read(int parameter, Content content, int64_t offset,
                              std::span<std::byte> data) const {
-  std::memcpy(data.data(), address(parameter, content, offset, data.size()),
-              data.size());
-  return Status::ok();
+  return device.download(data,
+                         address(parameter, content, offset, data.size()));
 }
 
 } // namespace reciperun::checkpoint

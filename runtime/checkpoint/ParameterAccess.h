@@ -1,13 +1,13 @@
 // How import and export reach a rank's parameters.
 //
 // They copy through this interface rather than through pointers, so that the
-// memory may be a device's. ArenaParameters is the access to an arena that the
-// host can address.
+// memory may be a device's. ArenaParameters is the access to a device's arena.
 
 #ifndef RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 #define RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 
 #include "runtime/checkpoint/StateParts.h"
+#include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
@@ -37,12 +37,15 @@ public:
                       std::span<std::byte> data) const = 0;
 };
 
-/// Parameters in an arena that the host can address.
+/// Parameters in an arena.
 class ArenaParameters : public ParameterAccess {
 public:
-  /// `arena` is the address of the plan's offset 0 and outlives the object.
-  ArenaParameters(const plan::Plan& plan, int rank, std::byte* arena)
-      : plan(plan), rank(rank), arena(arena), values(valueParts(plan, rank)) {}
+  /// `arena` is the device's address of the plan's offset 0. All arguments
+  /// outlive the object.
+  ArenaParameters(const plan::Plan& plan, int rank, std::byte* arena,
+                  device::Device& device)
+      : plan(plan), rank(rank), arena(arena), device(device),
+        values(valueParts(plan, rank)) {}
 
   Status write(int parameter, Content content, int64_t offset,
                std::span<const std::byte> data) override;
@@ -57,6 +60,7 @@ private:
   const plan::Plan& plan;
   int rank;
   std::byte* arena;
+  device::Device& device;
   std::vector<StatePart> values; // by parameter
 };
 

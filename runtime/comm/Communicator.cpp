@@ -2,12 +2,22 @@
 
 #include "runtime/comm/Communicator.h"
 
+#include "runtime/comm/Reduce.h"
+
 namespace reciperun::comm {
+
+/// Of terms that the host can address.
+Status Communicator::addTerms(const Tensor& terms, const Tensor& out) {
+  reduceInRankOrder(terms.type, Reduction::sum, terms.as<std::byte>(),
+                    out.bytes(), int(terms.elements() / out.elements()),
+                    out.elements(), out.as<std::byte>());
+  return Status::ok();
+}
 
 Expected<int64_t> Communicator::maximum(int64_t mine) {
   const int64_t shape[] = {1};
   Tensor value{&mine, plan::DType::i64, shape};
-  RECIPERUN_TRY(allReduce(world, value, value, Reduction::max));
+  RECIPERUN_TRY(host().allReduce(world, value, value, Reduction::max));
   return mine;
 }
 

@@ -1,9 +1,16 @@
 // Collectives over the groups of a plan's mesh.
 //
+// Their tensors are in the memory of the plan's device: of the host for CPU
+// ranks, of a GPU for others, whose collectives are ordered with its work and
+// may be under way still when a call returns. For memory of the host there is
+// host().
+//
 // A group is named by its number in `mesh.groups`, or is `world`, all ranks.
 // Every rank of a group calls the same collectives in the same order. Sums are
 // taken in the order of the ranks, bf16 in f32 with one rounding at the end, so
-// that the result is the same bits on all ranks, in all runs.
+// that the result is the same bits on all ranks, in all runs. (A GPU's library
+// has an order of its own, the same in each run, and rounds bf16 more than
+// once.)
 
 #ifndef RECIPERUN_COMM_COMMUNICATOR_H
 #define RECIPERUN_COMM_COMMUNICATOR_H
@@ -14,12 +21,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace reciperun::comm {
 
 using device::Tensor;
 
 enum class Reduction { sum, max };
+
+/// What goes to the next rank of a ring, and room for what comes from the one
+/// before, of one size.
+struct Shift {
+  Tensor out, in;
+};
 
 /// The group of all ranks.
 inline constexpr int world = -1;
@@ -30,6 +44,10 @@ public:
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
+
+  /// Collectives of the same ranks on memory of the host, over before they
+  /// return.
+  virtual Communicator& host() { return *this; }
 
   /// out = the sum or maximum over the group of each element of `in`. Types
   /// f64, f32, bf16, i64 and i32; `in` and `out` have one shape and may be one
@@ -54,8 +72,8 @@ public:
   virtual Status allToAll(int group, const Tensor& in, const Tensor& out,
                           int split, int concat) = 0;
 
-  /// Moves bytes between two ranks of the world: one calls send, the other
-  /// receive, with equal sizes.
+  /// Moves bytes of the host between two ranks of the world: one calls send,
+  /// the other receive, with equal sizes.
   virtual Status send(int to, std::span<const std::byte> bytes) = 0;
   virtual Status receive(int from, std::span<std::byte> bytes) = 0;
 
@@ -78,10 +96,35 @@ public:
   virtual Expected<int> beginExchange(int group, const Tensor& in,
                                       const Tensor& out) = 0;
 
+  /// Begins to give tensors to the next rank of the group, the last's to the
+  /// first, and to take the like from the one before. The buffers do not
+  /// overlap and stay as they are until finish() of the number that comes back.
+  virtual Expected<int> beginShift(int group,
+                                   std::span<const Shift> shifts) = 0;
+
+  /// out = the sum of what beginExchange has brought, in the order of the
+  /// ranks.
+  virtual Status addTerms(const Tensor& terms, const Tensor& out);
+
+  /// The failure of what is under way, as far as it is known; does not wait.
+  virtual Status check() { return Status::ok(); }
+
   /// Every rank hands in how its part of some work went; every rank gets the
   /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
   /// ok.
   virtual Status agree(const Status& mine) = 0;
+
+  /// Names the op of the plan that the next calls are for, in messages about
+  /// them; empty for none. The name outlives them.
+  virtual void startsOp(std::string_view) {}
+
+  /// The device records its work from now on (Device::beginRecording): what is
+  /// called is recorded, too. What begins meanwhile is finished meanwhile.
+  virtual Status beginsRecording() { return Status::ok(); }
+  /// The number of what has been recorded since, from 0.
+  virtual int endsRecording() { return 0; }
+  /// The device has been given what was recorded under the number.
+  virtual Status launched(int /*recording*/) { return Status::ok(); }
 
   /// Maximum over all ranks of a number of the host's.
   Expected<int64_t> maximum(int64_t mine);

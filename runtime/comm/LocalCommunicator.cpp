@@ -58,6 +58,9 @@ Expected<int> LocalCommunicator::beginExchange(int, const Tensor&,
                                                const Tensor&) {
   return nobody();
 }
+Expected<int> LocalCommunicator::beginShift(int, std::span<const Shift>) {
+  return nobody();
+}
 Status LocalCommunicator::finish(int) {
   return nobody();
 }

@@ -31,6 +31,7 @@ public:
                                const Tensor& out) override;
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
+  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status agree(const Status& mine) override { return mine; }
 };
 

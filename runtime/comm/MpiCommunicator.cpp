@@ -373,6 +373,32 @@ Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
   return keep(std::move(requests));
 }
 
+/// Both sides list the shifts in one order, so that messages of a pair need no
+/// tags.
+Expected<int> MpiCommunicator::beginShift(int group,
+                                          std::span<const Shift> shifts) {
+  const Circle& circle = this->circle(group);
+  const int next = (circle.rank + 1) % circle.ranks;
+  const int before = (circle.rank + circle.ranks - 1) % circle.ranks;
+  std::vector<MPI_Request> requests;
+  for (const Shift& shift : shifts) {
+    assert(shift.in.bytes() == shift.out.bytes());
+    const auto bytes = size_t(shift.in.bytes());
+    for (size_t at = 0; at < bytes; at += messageBytes) {
+      const int count = int(std::min(messageBytes, bytes - at));
+      RECIPERUN_TRY(check(MPI_Irecv(writableBytes(shift.in) + at, count,
+                                    MPI_BYTE, before, 0, circle.comm,
+                                    &requests.emplace_back(MPI_REQUEST_NULL)),
+                          "MPI_Irecv"));
+      RECIPERUN_TRY(check(MPI_Isend(bytesOf(shift.out) + at, count, MPI_BYTE,
+                                    next, 0, circle.comm,
+                                    &requests.emplace_back(MPI_REQUEST_NULL)),
+                          "MPI_Isend"));
+    }
+  }
+  return keep(std::move(requests));
+}
+
 Status MpiCommunicator::finish(int message) {
   std::vector<MPI_Request> requests =
       std::exchange(messages[size_t(message)], {});

@@ -51,6 +51,7 @@ public:
                                const Tensor& out) override;
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
+  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status agree(const Status& mine) override;
 
 private:

@@ -40,6 +40,19 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
+Expected<int> MpiSession::placeOnHost() const {
+  MPI_Comm host = MPI_COMM_NULL;
+  RECIPERUN_TRY(
+      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                   ownRank, MPI_INFO_NULL, &host),
+               "MPI_Comm_split_type", ownRank));
+  int number = 0;
+  RECIPERUN_TRY(
+      checkMpi(MPI_Comm_rank(host, &number), "MPI_Comm_rank", ownRank));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", ownRank));
+  return number;
+}
+
 Expected<int> MpiSession::countOnHost(std::span<const std::byte> bytes) const {
   MPI_Comm host = MPI_COMM_NULL;
   RECIPERUN_TRY(

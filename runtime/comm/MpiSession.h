@@ -25,6 +25,8 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return allRanks; }
+  /// The number of this rank among those of its host. Collective.
+  Expected<int> placeOnHost() const;
   /// How many ranks of this host, this one included, hand in the same bytes;
   /// all hand in equally many. Collective.
   Expected<int> countOnHost(std::span<const std::byte> bytes) const;

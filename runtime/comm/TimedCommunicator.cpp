@@ -2,16 +2,26 @@
 
 #include "runtime/comm/TimedCommunicator.h"
 
-#include <chrono>
-
 namespace reciperun::comm {
 
 template <class Call> auto TimedCommunicator::timed(const Call& call) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
+  if (!isTiming && !isRecording)
+    return call();
+  const int begin = device.mark();
   auto result = call();
-  spent += std::chrono::duration<double>(Clock::now() - start).count();
+  std::vector<Interval>& intervals = isRecording ? recorded.back() : spent;
+  intervals.push_back({begin, device.mark()});
   return result;
+}
+
+/// Of what goes on beside a GPU's kernels the beginning holds nothing up.
+template <class Call> auto TimedCommunicator::timedBegin(const Call& call) {
+  return device.isHost() ? timed(call) : call();
+}
+
+void TimedCommunicator::startTiming() {
+  spent.clear();
+  isTiming = true;
 }
 
 Status TimedCommunicator::allReduce(int group, const Tensor& in,
@@ -44,30 +54,50 @@ Status TimedCommunicator::receive(int from, std::span<std::byte> bytes) {
 
 Expected<int> TimedCommunicator::beginSend(int to, int channel,
                                            std::span<const std::byte> bytes) {
-  return timed([&] { return inner.beginSend(to, channel, bytes); });
+  return timedBegin([&] { return inner.beginSend(to, channel, bytes); });
 }
 
 Expected<int> TimedCommunicator::beginReceive(int from, int channel,
                                               std::span<std::byte> bytes) {
-  return timed([&] { return inner.beginReceive(from, channel, bytes); });
+  return timedBegin([&] { return inner.beginReceive(from, channel, bytes); });
 }
 
 Expected<int> TimedCommunicator::beginAllGather(int group, const Tensor& in,
                                                 const Tensor& out) {
-  return timed([&] { return inner.beginAllGather(group, in, out); });
+  return timedBegin([&] { return inner.beginAllGather(group, in, out); });
 }
 
 Expected<int> TimedCommunicator::beginExchange(int group, const Tensor& in,
                                                const Tensor& out) {
-  return timed([&] { return inner.beginExchange(group, in, out); });
+  return timedBegin([&] { return inner.beginExchange(group, in, out); });
+}
+
+Expected<int> TimedCommunicator::beginShift(int group,
+                                            std::span<const Shift> shifts) {
+  return timed([&] { return inner.beginShift(group, shifts); });
+}
+
+Status TimedCommunicator::beginsRecording() {
+  isRecording = true;
+  recorded.emplace_back();
+  return inner.beginsRecording();
+}
+
+int TimedCommunicator::endsRecording() {
+  isRecording = false;
+  inner.endsRecording(); // counts as this does
+  return int(recorded.size()) - 1;
+}
+
+Status TimedCommunicator::launched(int recording) {
+  const std::vector<Interval>& intervals = recorded[size_t(recording)];
+  if (isTiming)
+    spent.insert(spent.end(), intervals.begin(), intervals.end());
+  return inner.launched(recording);
 }
 
 Status TimedCommunicator::finish(int message) {
   return timed([&] { return inner.finish(message); });
-}
-
-Status TimedCommunicator::agree(const Status& mine) {
-  return timed([&] { return inner.agree(mine); });
 }
 
 } // namespace reciperun::comm

@@ -1,24 +1,39 @@
-// A communicator that adds up how long its callers are held up.
+// A communicator that notes how long the device is held up by it.
 
 #ifndef RECIPERUN_COMM_TIMEDCOMMUNICATOR_H
 #define RECIPERUN_COMM_TIMEDCOMMUNICATOR_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/device/Device.h"
+
+#include <vector>
 
 namespace reciperun::comm {
 
-/// Hands all calls on. The time counts from a call until its return: with
-/// waiting for other ranks, packing and adding up.
+/// Hands all calls on. The time counts between marks of the device before a
+/// call and behind it: with waiting for other ranks, packing and adding up. Of
+/// what is recorded it is that of the last launch, for each of them.
 class TimedCommunicator : public Communicator {
 public:
-  /// `inner` outlives the object.
-  explicit TimedCommunicator(Communicator& inner) : inner(inner) {}
+  /// The arguments outlive the object.
+  TimedCommunicator(Communicator& inner, device::Device& device)
+      : inner(inner), device(device) {}
 
-  /// Seconds spent in calls so far.
-  double seconds() const { return spent; }
+  /// Two of the device's marks.
+  struct Interval {
+    int begin = 0;
+    int end = 0;
+  };
+  /// Begins to note the time of calls, forgetting that of earlier ones; and
+  /// ends.
+  void startTiming();
+  void stopTiming() { isTiming = false; }
+  /// Of the calls since startTiming.
+  const std::vector<Interval>& intervals() const { return spent; }
 
   int rank() const override { return inner.rank(); }
   int ranks() const override { return inner.ranks(); }
+  Communicator& host() override { return inner.host(); }
   Status allReduce(int group, const Tensor& in, const Tensor& out,
                    Reduction reduction) override;
   Status allGather(int group, const Tensor& in, const Tensor& out,
@@ -38,13 +53,27 @@ public:
                                const Tensor& out) override;
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
-  Status agree(const Status& mine) override;
+  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
+  Status addTerms(const Tensor& terms, const Tensor& out) override {
+    return inner.addTerms(terms, out);
+  }
+  void startsOp(std::string_view name) override { inner.startsOp(name); }
+  Status beginsRecording() override;
+  int endsRecording() override;
+  Status launched(int recording) override;
+  Status check() override { return inner.check(); }
+  Status agree(const Status& mine) override { return inner.agree(mine); }
 
 private:
   template <class Call> auto timed(const Call& call);
+  template <class Call> auto timedBegin(const Call& call);
 
   Communicator& inner;
-  double spent = 0;
+  device::Device& device;
+  bool isTiming = false;
+  bool isRecording = false;
+  std::vector<Interval> spent;
+  std::vector<std::vector<Interval>> recorded; // by recording
 };
 
 } // namespace reciperun::comm

@@ -2,23 +2,77 @@
 
 #include "runtime/exec/Executor.h"
 
-#include "runtime/comm/Reduce.h"
 #include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/plan/Mesh.h"
 
 #include <cassert>
+#include <chrono>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 namespace reciperun::exec {
+namespace {
+
+using plan::OpKind;
+
+/// `` `layers.0.q` (linear)``.
+std::string textOf(const plan::Op& op) {
+  return "`" + op.name + "` (" + plan::opName(op.kind) + ")";
+}
+
+/// Whether an op begins what another one ends.
+bool begins(OpKind kind) {
+  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
+         kind == OpKind::CopyBegin;
+}
+bool ends(OpKind kind) {
+  return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone ||
+         kind == OpKind::CopyEnd;
+}
+
+/// Names what is given to the device as long as it lives.
+class Range {
+public:
+  Range(device::Device& device, const std::string& name) : device(device) {
+    device.beginRange(name);
+  }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+  ~Range() { device.endRange(); }
+
+private:
+  device::Device& device;
+};
+
+/// The buffer that what an op ends has filled.
+int filledBy(const plan::Op& op) {
+  return op.kind == OpKind::CopyEnd ? op.outputs[0] : op.inputs[0];
+}
+
+/// An op of the function that begins what no later one of it ends, or ends what
+/// no earlier one has begun; null where there is none.
+const plan::Op* halfOf(const plan::Function& function) {
+  std::map<int, const plan::Op*> open; // by the buffer that is filled
+  for (const plan::Op& op : function.ops) {
+    if (begins(op.kind))
+      open[op.outputs[0]] = &op;
+    if (ends(op.kind) && open.erase(filledBy(op)) == 0)
+      return &op;
+  }
+  return open.empty() ? nullptr : open.begin()->second;
+}
+
+} // namespace
 
 Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   comm::Communicator& communicator,
-                                  device::CpuContext& context) {
+                                  device::Device& device) {
   assert(arena.bytes() >= plan.memory.arena && "the arena is the plan's");
-  Executor executor(plan, arena, communicator, context);
-  executor.calls.resize(plan.functions.size());
+  Executor executor(plan, arena, communicator, device);
+  executor.functions.resize(plan.functions.size());
+  executor.isRecordable.resize(plan.functions.size(), device.records());
   for (const plan::Schedule& schedule : plan.schedules)
     for (const plan::Step& step : schedule.steps)
       if (step.kind == plan::Step::Kind::run)
@@ -29,7 +83,7 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
 }
 
 Status Executor::resolve(int function) {
-  std::vector<std::vector<Call>>& resolved = calls[size_t(function)];
+  std::vector<Resolved>& resolved = functions[size_t(function)];
   if (!resolved.empty())
     return Status::ok();
   const plan::Function& described = plan.functions[size_t(function)];
@@ -39,8 +93,11 @@ Status Executor::resolve(int function) {
       Expected<Call> call = resolve(op, int(i));
       if (!call)
         return call.status();
-      resolved[i].push_back(std::move(*call));
+      resolved[i].calls.push_back(std::move(*call));
     }
+  if (const plan::Op* open = halfOf(described); open && device().records())
+    giveUpRecording(function, "op " + textOf(*open) +
+                                  " has its other half in another function");
   return Status::ok();
 }
 
@@ -58,18 +115,27 @@ int Executor::period(const plan::Function& function) const {
 
 Expected<Executor::Call> Executor::resolve(const plan::Op& op,
                                            int microBatch) const {
-  Call call{&op, nullptr, {}, {}, tensor(op.workspace, microBatch)};
+  RECIPERUN_TRY(checkDevice(op));
+  Call call{&op,
+            kernels::isCollective(op.kind),
+            {},
+            {},
+            tensor(op.workspace, microBatch)};
   for (int number : op.inputs)
     call.inputs.push_back(tensor(number, microBatch));
   for (int number : op.outputs)
     call.outputs.push_back(tensor(number, microBatch));
-  if (kernels::isCollective(op.kind))
-    return call;
-  call.kernel = kernels::findKernel(op.kind);
-  if (!call.kernel)
-    return Status::error("op `" + op.name + "` (" + plan::opName(op.kind) +
-                         ") has no kernel on this device");
   return call;
+}
+
+/// Whether the device can run the op, or take part in it.
+Status Executor::checkDevice(const plan::Op& op) const {
+  const std::string name = "op " + textOf(op);
+  if (kernels::isCollective(op.kind) || runner.hasKernel(op.kind))
+    return Status::ok();
+  return Status::error(name + " has no kernel on `" + plan.device +
+                       "` yet; compile the recipe with `--set "
+                       "cluster.hardware=cpu`");
 }
 
 Tensor Executor::tensor(int number, int microBatch) const {
@@ -79,6 +145,18 @@ Tensor Executor::tensor(int number, int microBatch) const {
   return {arena.address(buffer, microBatch % buffer.slots, plan.mesh,
                         communicator.rank()),
           buffer.dtype, buffer.shape};
+}
+
+Status Executor::prepare() {
+  std::vector<device::OpCall> all;
+  for (const auto& function : functions)
+    for (const Resolved& resolved : function)
+      for (const Call& call : resolved.calls)
+        if (!call.isCollective)
+          all.push_back(described(call));
+  Expected<bool> isSpoiled = runner.prepare(all);
+  RECIPERUN_TRY(isSpoiled);
+  return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
 }
 
 const plan::Schedule* Executor::findSchedule(std::string_view name) const {
@@ -112,6 +190,7 @@ Status Executor::transfer(const plan::Step& step) {
   std::span<std::byte> bytes(buffer.as<std::byte>(), size_t(buffer.bytes()));
   int peer = plan::rankInStage(plan.mesh, communicator.rank(), described.peer);
   RECIPERUN_TRY(finish(step.transfer, step.microBatch));
+  communicator.startsOp({});
   Expected<int> message =
       described.kind == plan::Transfer::Kind::send
           ? communicator.beginSend(peer, described.channel, bytes)
@@ -136,31 +215,106 @@ Status Executor::finish(int transfer, int microBatch) {
 }
 
 Status Executor::run(int function, int microBatch) {
-  const std::vector<std::vector<Call>>& all = calls[size_t(function)];
+  std::vector<Resolved>& all = functions[size_t(function)];
   assert(!all.empty() && "a function that no schedule runs");
-  const std::vector<Call>& resolved = all[size_t(microBatch) % all.size()];
-  for (const Call& call : resolved) {
+  Resolved& resolved = all[size_t(microBatch) % all.size()];
+  const Range range(runner, plan.functions[size_t(function)].name);
+  if (isRecorded(function, resolved)) {
+    RECIPERUN_TRY(record(function, resolved));
+    if (resolved.recording)
+      return launch(function, resolved);
+  }
+  resolved.hasRun = true;
+  return runOps(function, resolved);
+}
+
+Status Executor::runOps(int function, const Resolved& resolved) {
+  for (const Call& call : resolved.calls) {
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
-    Status status = call.kernel ? perform(call) : communicate(call);
+    Status status = give(call);
     if (!status)
-      return status.withContext(
-          "op `" + call.op->name + "` (" + plan::opName(call.op->kind) +
-          ") of `" + plan.functions[size_t(function)].name + "` on rank " +
-          std::to_string(communicator.rank()));
+      return status.withContext("op " + textOf(*call.op) + " of `" +
+                                plan.functions[size_t(function)].name +
+                                "` on rank " +
+                                std::to_string(communicator.rank()));
     if (observer)
       observer->endsOp(*call.op, call.outputs);
   }
   return Status::ok();
 }
 
-Status Executor::perform(const Call& call) {
-  return call.kernel(arguments(call));
+// ---- recordings
+
+/// Whether the function is to be given to the device as one. The first time it
+/// is not: libraries load kernels and connect ranks then.
+bool Executor::isRecorded(int function, const Resolved& resolved) const {
+  const bool isFollowed = observer && observer->followsOps();
+  return isRecordable[size_t(function)] && resolved.hasRun && !isFollowed;
 }
 
-device::KernelArgs Executor::arguments(const Call& call) const {
-  return {*call.op,  call.inputs,         call.outputs, call.workspace,
-          plan.mesh, communicator.rank(), context};
+/// Records the function, where it is not yet. Nothing comes of it where some op
+/// cannot be recorded, which is noted.
+Status Executor::record(int function, Resolved& resolved) {
+  if (resolved.recording)
+    return Status::ok();
+  const std::map<int, int> before = started;
+  RECIPERUN_TRY(runner.beginRecording());
+  Status ran = communicator.beginsRecording();
+  if (ran)
+    ran = runOps(function, resolved);
+  resolved.collectives = communicator.endsRecording();
+  auto recording = runner.endRecording();
+  if (ran && recording) {
+    resolved.recording = *std::move(recording);
+    return Status::ok();
+  }
+  started = before;
+  giveUpRecording(function, ran ? recording.message() : ran.message());
+  return Status::ok();
+}
+
+Status Executor::launch(int function, Resolved& resolved) {
+  Status status = resolved.recording->launch();
+  if (status)
+    status = communicator.launched(resolved.collectives);
+  return status.withContext("`" + plan.functions[size_t(function)].name +
+                            "` on rank " + std::to_string(communicator.rank()));
+}
+
+void Executor::giveUpRecording(int function, const std::string& why) {
+  isRecordable[size_t(function)] = false;
+  notes.push_back("`" + plan.functions[size_t(function)].name +
+                  "` is not launched as one graph, but op by op: " + why);
+}
+
+device::OpCall Executor::described(const Call& call) const {
+  return {*call.op,       call.inputs, call.outputs,
+          call.workspace, plan.mesh,   communicator.rank()};
+}
+
+Status Executor::give(const Call& call) {
+  const Range range(runner,
+                    plan::opName(call.op->kind) + (" " + call.op->name));
+  return call.isCollective ? communicate(call) : perform(call);
+}
+
+Status Executor::perform(const Call& call) {
+  return runner.run(described(call));
+}
+
+Status Executor::wait() {
+  constexpr std::chrono::microseconds pause(20);
+  while (true) {
+    Expected<bool> isIdle = runner.isIdle();
+    if (!isIdle)
+      return isIdle.status().withContext("the device of rank " +
+                                         std::to_string(communicator.rank()));
+    if (*isIdle)
+      return Status::ok();
+    RECIPERUN_TRY(communicator.check());
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 /// Notes what began by the buffer that it fills.
@@ -184,6 +338,7 @@ Status Executor::communicate(const Call& call) {
   const plan::Op& op = *call.op;
   const Tensor &in = call.inputs[0], &out = call.outputs[0];
   int dim = static_cast<int>(op.integer("dim"));
+  communicator.startsOp(op.name);
   switch (op.kind) {
   case plan::OpKind::AllReduce:
     return communicator.allReduce(op.group, in, out,
@@ -202,14 +357,11 @@ Status Executor::communicate(const Call& call) {
     return finishStarted(op);
   case plan::OpKind::ReduceScatterDone:
     RECIPERUN_TRY(finishStarted(op));
-    comm::reduceInRankOrder(in.type, comm::Reduction::sum, in.as<std::byte>(),
-                            out.bytes(), int(in.elements() / out.elements()),
-                            out.elements(), out.as<std::byte>());
-    return Status::ok();
+    return communicator.addTerms(in, out);
   case plan::OpKind::RingAttention:
-    return ringAttention(arguments(call), communicator);
+    return ringAttention(described(call), communicator, runner);
   case plan::OpKind::RingAttentionBackward:
-    return ringAttentionBackward(arguments(call), communicator);
+    return ringAttentionBackward(described(call), communicator, runner);
   case plan::OpKind::AllToAll:
     return communicator.allToAll(op.group, in, out,
                                  static_cast<int>(op.integer("split")),

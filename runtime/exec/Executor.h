@@ -4,12 +4,16 @@
 //    its buffers, once for every combination of their slots that occurs.
 // 2. run: a loop over those. What is run, on which data and in which order is
 //    the plan's; there is no policy here.
+// 3. A device that records work is given a function op by op once, which gets
+//    it ready; the next time it records the ops, and from then on it is given
+//    the recording as one. Loads and messages between stages stay outside.
+// 4. wait: until the device has done what it was given.
 
 #ifndef RECIPERUN_EXEC_EXECUTOR_H
 #define RECIPERUN_EXEC_EXECUTOR_H
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/device/KernelTable.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
@@ -17,7 +21,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace reciperun::exec {
@@ -29,11 +36,16 @@ public:
   /// Fills the input buffers of a micro-batch.
   using Load = std::function<Status(int microBatch)>;
 
-  /// All arguments outlive the executor; the plan has been validated and the
-  /// arena has its size. Fails where an op has no kernel on this device.
+  /// All arguments outlive the executor; the plan has been validated, the arena
+  /// is the device's and has the plan's size. Fails where the device cannot run
+  /// an op.
   static Expected<Executor> make(const plan::Plan& plan, memory::Arena& arena,
                                  comm::Communicator& communicator,
-                                 device::CpuContext& context);
+                                 device::Device& device);
+
+  /// Has the device get ready for all ops, before the first step and before
+  /// the arena holds anything: it is zeroed afterwards.
+  Status prepare();
 
   /// Runs all steps of a schedule, `load` where the schedule says so. A failure
   /// names function, op and rank.
@@ -42,8 +54,20 @@ public:
   /// Runs one function on the buffers of a micro-batch.
   Status run(int function, int microBatch = 0);
 
-  /// A buffer of this rank for a micro-batch; no data for the number -1.
+  /// Waits until the device has done all that it was given. Fails where some of
+  /// it has, or another rank has gone.
+  Status wait();
+
+  /// A buffer of this rank for a micro-batch, in the device's memory; no data
+  /// for the number -1. HostCopy.h reads and writes what the host cannot
+  /// address.
   Tensor tensor(int buffer, int microBatch = 0) const;
+
+  device::Device& device() const { return runner; }
+
+  /// What a user should know of the work since the last call: which functions
+  /// cannot be recorded, and why.
+  std::vector<std::string> takeNotes() { return std::exchange(notes, {}); }
 
   /// The schedule of that name, null where the plan has none.
   const plan::Schedule* findSchedule(std::string_view name) const;
@@ -55,23 +79,37 @@ public:
 private:
   struct Call {
     const plan::Op* op;
-    device::Kernel kernel; // null for a collective
+    bool isCollective = false;
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;
     Tensor workspace;
   };
 
+  /// A function on the buffers of some slots.
+  struct Resolved {
+    std::vector<Call> calls;
+    bool hasRun = false;
+    std::unique_ptr<device::Recording> recording; // once it was made
+    int collectives = 0; // the communicator's number of it
+  };
+
   Executor(const plan::Plan& plan, memory::Arena& arena,
-           comm::Communicator& communicator, device::CpuContext& context)
-      : plan(plan), arena(arena), communicator(communicator), context(context) {
-  }
+           comm::Communicator& communicator, device::Device& device)
+      : plan(plan), arena(arena), communicator(communicator), runner(device) {}
   Status resolve(int function);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int period(const plan::Function& function) const;
+  Status runOps(int function, const Resolved& resolved);
+  bool isRecorded(int function, const Resolved& resolved) const;
+  Status record(int function, Resolved& resolved);
+  Status launch(int function, Resolved& resolved);
+  void giveUpRecording(int function, const std::string& why);
   Status transfer(const plan::Step& step);
   Status finish(int transfer, int microBatch);
+  Status checkDevice(const plan::Op& op) const;
+  device::OpCall described(const Call& call) const;
+  Status give(const Call& call);
   Status perform(const Call& call);
-  device::KernelArgs arguments(const Call& call) const;
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);
   Status finishStarted(const plan::Op& op);
@@ -79,11 +117,13 @@ private:
   const plan::Plan& plan;
   memory::Arena& arena;
   comm::Communicator& communicator;
-  device::CpuContext& context;
+  device::Device& runner;
   Observer* observer = nullptr;
   /// By function, then by the micro-batch modulo the function's period; empty
   /// where nothing runs the function.
-  std::vector<std::vector<std::vector<Call>>> calls;
+  std::vector<std::vector<Resolved>> functions;
+  std::vector<bool> isRecordable; // by function
+  std::vector<std::string> notes; // see takeNotes
   /// By transfer and slot, the communicator's number of what is under way.
   std::map<std::pair<int, int>, int> underway;
   /// The same of collectives, by the buffer that is being filled.

@@ -15,6 +15,10 @@ class Observer {
 public:
   virtual ~Observer() = default;
 
+  /// Whether it is to be told of ops: where it is not, a function may be given
+  /// to the device as one.
+  virtual bool followsOps() const { return true; }
+
   /// A step of a schedule begins, and is over.
   virtual void beginsStep(const plan::Step&) {}
   virtual void endsStep(const plan::Step&) {}

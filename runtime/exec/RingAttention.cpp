@@ -10,115 +10,109 @@
 
 #include "runtime/exec/RingAttention.h"
 
-#include "runtime/device/cpu/CpuContext.h"
-#include "runtime/device/cpu/Parallel.h"
-#include "runtime/kernels/AttentionBlock.h"
-#include "runtime/kernels/Types.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/RingWorkspace.h"
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 namespace reciperun::exec {
 namespace {
 
-using device::KernelArgs;
+using device::OpCall;
 using device::Tensor;
-using kernels::AttentionKeys;
+using plan::OpKind;
 
-/// Channels of the messages. Those of pipelines run between other ranks: the
-/// members of a ring are of one stage.
-enum Channel {
-  keyChannel,
-  valueChannel,
-  segmentChannel,
-  placeChannel,
-  keyGradientChannel,
-  valueGradientChannel
+/// A block of keys and values and what their tokens are.
+struct Keys {
+  Tensor k, v, segments, places;
+};
+/// The gradients of a block, f32 or f64.
+struct Gradients {
+  Tensor dk, dv;
 };
 
-/// Moves tensors to the next rank of the group, all at once.
+int placeOf(const OpCall& call) {
+  const std::vector<int> members = plan::groupMembers(
+      call.mesh, call.mesh.groups[size_t(call.op.group)], call.rank);
+  return int(std::find(members.begin(), members.end(), call.rank) -
+             members.begin());
+}
+
+/// Moves tensors to the next rank of the group, beside the ops that follow.
 class Ring {
 public:
-  Ring(const KernelArgs& call, comm::Communicator& communicator)
-      : communicator(communicator) {
-    const plan::Group& group = call.mesh.groups[size_t(call.op.group)];
-    const std::vector<int> members =
-        plan::groupMembers(call.mesh, group, call.rank);
-    count = int64_t(members.size());
-    const auto place =
-        std::find(members.begin(), members.end(), call.rank) - members.begin();
-    next = members[size_t((place + 1) % count)];
-    before = members[size_t((place + count - 1) % count)];
-  }
+  Ring(const OpCall& call, comm::Communicator& communicator)
+      : communicator(communicator), group(call.op.group),
+        count(plan::groupSize(call.mesh, call.mesh.groups[size_t(group)])),
+        place(placeOf(call)) {}
 
   int64_t ranks() const { return count; }
 
-  /// Begins to send `out` on and to receive into `in`, of equal size.
-  Status begin(Channel channel, const Tensor& out, const Tensor& in) {
-    auto bytes = [](const Tensor& tensor) {
-      return std::span(tensor.as<std::byte>(), size_t(tensor.bytes()));
-    };
-    Expected<int> coming =
-        communicator.beginReceive(before, channel, bytes(in));
-    RECIPERUN_TRY(coming);
-    messages.push_back(*coming);
-    Expected<int> going = communicator.beginSend(next, channel, bytes(out));
-    RECIPERUN_TRY(going);
-    messages.push_back(*going);
-    return Status::ok();
+  /// Whose the block of a step is, as `attention_block` wants to know it.
+  const char* ownerAt(int64_t step) const {
+    return step == 0 ? "own" : step <= place ? "earlier" : "later";
   }
 
-  Status begin(const AttentionKeys& out, const AttentionKeys& in) {
-    RECIPERUN_TRY(begin(keyChannel, out.k, in.k));
-    RECIPERUN_TRY(begin(valueChannel, out.v, in.v));
-    RECIPERUN_TRY(begin(segmentChannel, out.segments, in.segments));
-    return begin(placeChannel, out.places, in.places);
+  Status begin(const Keys& out, const Keys& in) {
+    return begin({{out.k, in.k},
+                  {out.v, in.v},
+                  {out.segments, in.segments},
+                  {out.places, in.places}});
+  }
+  Status begin(const Gradients& out, const Gradients& in) {
+    return begin({{out.dk, in.dk}, {out.dv, in.dv}});
   }
 
   /// Ends all that has begun.
   Status finish() {
     Status first;
-    for (int message : messages) {
+    for (int message : std::exchange(messages, {})) {
       Status status = communicator.finish(message);
       if (first && !status)
         first = status;
     }
-    messages.clear();
     return first;
   }
 
 private:
+  Status begin(std::initializer_list<comm::Shift> shifts) {
+    Expected<int> message = communicator.beginShift(group, shifts);
+    RECIPERUN_TRY(message);
+    messages.push_back(*message);
+    return Status::ok();
+  }
+
   comm::Communicator& communicator;
-  int64_t count = 1;
-  int next = 0, before = 0;
+  const int group;
+  const int64_t count, place;
   std::vector<int> messages;
 };
 
 /// Tensors in the workspace of a call whose queries begin at input `first`: q,
-/// k, v, segments, places.
+/// k, v, and at input `tokens`: segments, places.
 class Workspace {
 public:
-  Workspace(const KernelArgs& call, size_t first, size_t tokens, int64_t ranks,
+  Workspace(const OpCall& call, size_t first, size_t tokens, int64_t ranks,
             bool isBackward)
       : call(call), q(call.inputs[first]), k(call.inputs[first + 1]),
         v(call.inputs[first + 2]), segments(call.inputs[tokens]),
         places(call.inputs[tokens + 1]),
         layout(plan::ringWorkspace(
-            {q.type, q.elements(), k.elements(), segments.elements(), ranks},
-            isBackward)) {
+            {plan::attentionSizes(call.op, q.type, q.shape, k.shape), ranks},
+            isBackward)),
+        libraryShape{layout.libraryBytes / 4} {
     assert(call.workspace.bytes() >= layout.bytes &&
            "the plan has been validated");
   }
 
-  kernels::AttentionQueries queries() const { return {q, segments, places}; }
-  AttentionKeys ownKeys() const { return {k, v, segments, places}; }
+  Keys ownKeys() const { return {k, v, segments, places}; }
 
   /// Where the block of step `step` + 1 arrives.
-  AttentionKeys incoming(int64_t step) const {
+  Keys incoming(int64_t step) const {
     const plan::RingWorkspace::Block& block = layout.blocks[step % 2];
     return {at(block.k, k.type, k.shape), at(block.v, v.type, v.shape),
             at(block.segments, segments.type, segments.shape),
@@ -131,151 +125,169 @@ public:
                                  : at(layout.sums, math(), output.shape);
   }
 
-  kernels::AttentionGradients
-  gradients(const Tensor& dq,
-            const plan::RingWorkspace::Gradients& where) const {
-    return {dq, at(where.dk, math(), k.shape), at(where.dv, math(), v.shape)};
+  /// The gradients of the block of step `step` so far, and what is added.
+  Gradients passing(int64_t step) const {
+    return gradients(layout.passing[step % 2]);
   }
-  const plan::RingWorkspace::Gradients& passing(int64_t step) const {
-    return layout.passing[step % 2];
+  Gradients own() const { return gradients(layout.own); }
+
+  /// Room for a library's kernels; absent where none serves.
+  Tensor library() const {
+    return layout.libraryBytes
+               ? at(layout.library, plan::DType::f32, libraryShape)
+               : Tensor();
   }
-  const plan::RingWorkspace::Gradients& own() const { return layout.own; }
 
 private:
   plan::DType math() const {
     return q.type == plan::DType::f64 ? plan::DType::f64 : plan::DType::f32;
+  }
+  Gradients gradients(const plan::RingWorkspace::Gradients& where) const {
+    return {at(where.dk, math(), k.shape), at(where.dv, math(), v.shape)};
   }
   Tensor at(int64_t offset, plan::DType type,
             std::span<const int64_t> shape) const {
     return {call.workspace.as<std::byte>() + offset, type, shape};
   }
 
-  const KernelArgs& call;
+  const OpCall& call;
   const Tensor &q, &k, &v, &segments, &places;
   plan::RingWorkspace layout;
+  const int64_t libraryShape[1];
 };
 
-void clear(const Tensor& tensor) {
-  std::memset(tensor.data, 0, size_t(tensor.bytes()));
+/// An output that is written at the end, as room until then; none where it is
+/// the sum itself.
+Tensor roomIn(const Tensor& output, const Tensor& sum) {
+  return output.type == sum.type ? Tensor() : output;
 }
 
-/// to[i] = convert(from[i], to[i]) for all elements of two tensors.
-template <class From, class To, class Convert>
-void forEach(const KernelArgs& call, const Tensor& from, const Tensor& to,
-             Convert convert) {
-  const From* source = from.as<From>();
-  To* target = to.as<To>();
-  device::parallelFor(call.context.threads(), to.elements(), 1 << 12,
-                      [&](int64_t begin, int64_t end) {
-#pragma omp simd
-                        for (int64_t i = begin; i < end; ++i)
-                          target[i] = convert(source[i], target[i]);
-                      });
-}
+/// Has a device run ops on behalf of the ring's.
+class Blocks {
+public:
+  Blocks(const OpCall& call, device::Device& device)
+      : call(call), device(device), op(call.op) {}
 
-Status add(const KernelArgs& call, const Tensor& from, const Tensor& to) {
-  return kernels::withType(call, to.type, [&]<class T>(kernels::Type<T>) {
-    using M = kernels::Math<T>;
-    forEach<T, T>(call, from, to, [](T x, T y) { return T(M(y) + M(x)); });
-  });
-}
+  Status run(OpKind kind, std::initializer_list<Tensor> in,
+             std::initializer_list<Tensor> out, Tensor workspace = {}) {
+    op.kind = kind;
+    return device.run({op,
+                       {in.begin(), in.size()},
+                       {out.begin(), out.size()},
+                       workspace,
+                       call.mesh,
+                       call.rank});
+  }
 
-/// Of a sum to a tensor of the compute type, which may be the sum itself.
-Status round(const KernelArgs& call, const Tensor& from, const Tensor& to) {
-  if (from.data == to.data)
-    return Status::ok();
-  return kernels::withType(call, to.type, [&]<class T>(kernels::Type<T>) {
-    using M = kernels::Math<T>;
-    forEach<M, T>(call, from, to, [](M x, T) { return T(x); });
-  });
-}
+  /// The next block is that of a step.
+  void setStep(const Ring& ring, int64_t step) {
+    op.attributes = call.op.attributes;
+    op.attributes.emplace_back("is_first", step == 0);
+    op.attributes.emplace_back("keys", std::string(ring.ownerAt(step)));
+  }
+
+  Status clear(const Tensor& tensor) { return run(OpKind::Zero, {}, {tensor}); }
+  Status add(const Tensor& from, const Tensor& to) {
+    return run(OpKind::Add, {to, from}, {to});
+  }
+  /// Of a sum to a tensor of the compute type, which may be the sum itself.
+  Status round(const Tensor& from, const Tensor& to) {
+    return from.data == to.data ? Status::ok()
+                                : run(OpKind::Cast, {from}, {to});
+  }
+
+private:
+  const OpCall& call;
+  device::Device& device;
+  plan::Op op;
+};
 
 class Backward {
 public:
-  Backward(const KernelArgs& call, comm::Communicator& communicator)
+  Backward(const OpCall& call, comm::Communicator& communicator,
+           device::Device& device)
       : call(call), ring(call, communicator),
-        workspace(call, 2, 6, ring.ranks(), true), outputs{call.inputs[0],
-                                                           call.inputs[1],
-                                                           call.inputs[5]},
+        workspace(call, 2, 6, ring.ranks(), true), blocks(call, device),
         dq(workspace.sumsOf(call.outputs[0])) {}
 
   Status run() {
-    clear(dq);
-    AttentionKeys keys = workspace.ownKeys();
+    RECIPERUN_TRY(blocks.clear(dq));
+    Keys keys = workspace.ownKeys();
     for (int64_t step = 0; step < ring.ranks(); ++step) {
-      const AttentionKeys next = workspace.incoming(step);
+      const Keys next = workspace.incoming(step);
       if (step + 1 < ring.ranks())
         RECIPERUN_TRY(ring.begin(keys, next));
       RECIPERUN_TRY(takeStep(step, keys));
       keys = next;
     }
-    const kernels::AttentionGradients home = sums(ring.ranks());
-    RECIPERUN_TRY(pass(sums(ring.ranks() - 1), home));
+    const Gradients home = workspace.passing(ring.ranks());
+    RECIPERUN_TRY(ring.begin(workspace.passing(ring.ranks() - 1), home));
+    RECIPERUN_TRY(blocks.round(dq, call.outputs[0]));
     RECIPERUN_TRY(ring.finish());
-    RECIPERUN_TRY(round(call, dq, call.outputs[0]));
-    RECIPERUN_TRY(round(call, home.dk, call.outputs[1]));
-    return round(call, home.dv, call.outputs[2]);
+    RECIPERUN_TRY(blocks.round(home.dk, call.outputs[1]));
+    return blocks.round(home.dv, call.outputs[2]);
   }
 
 private:
-  Status takeStep(int64_t step, const AttentionKeys& keys) {
-    const kernels::AttentionGradients sum = sums(step);
-    const kernels::AttentionGradients added =
-        step == 0 ? sum : workspace.gradients(dq, workspace.own());
+  Status takeStep(int64_t step, const Keys& keys) {
+    const Gradients sum = workspace.passing(step);
+    const Gradients added = step == 0 ? sum : workspace.own();
     if (step > 0)
-      RECIPERUN_TRY(pass(sums(step - 1), sum));
-    clear(added.dk);
-    clear(added.dv);
-    RECIPERUN_TRY(kernels::attendBlockBackward(
-        call, outputs, workspace.queries(), keys, added));
+      RECIPERUN_TRY(ring.begin(workspace.passing(step - 1), sum));
+    RECIPERUN_TRY(blocks.clear(added.dk));
+    RECIPERUN_TRY(blocks.clear(added.dv));
+    const auto &in = call.inputs, &out = call.outputs;
+    blocks.setStep(ring, step);
+    RECIPERUN_TRY(blocks.run(OpKind::AttentionBlockBackward,
+                             {in[0], in[1], in[2], keys.k, keys.v, in[5], in[6],
+                              in[7], keys.segments, keys.places},
+                             {dq, added.dk, added.dv, roomIn(out[0], dq),
+                              roomIn(out[1], dq), roomIn(out[2], dq)},
+                             workspace.library()));
     RECIPERUN_TRY(ring.finish());
     if (step == 0)
       return Status::ok();
-    RECIPERUN_TRY(add(call, added.dk, sum.dk));
-    return add(call, added.dv, sum.dv);
+    RECIPERUN_TRY(blocks.add(added.dk, sum.dk));
+    return blocks.add(added.dv, sum.dv);
   }
 
-  /// The gradients of the block of step `step` so far.
-  kernels::AttentionGradients sums(int64_t step) const {
-    return workspace.gradients(dq, workspace.passing(step));
-  }
-
-  Status pass(const kernels::AttentionGradients& from,
-              const kernels::AttentionGradients& to) {
-    RECIPERUN_TRY(ring.begin(keyGradientChannel, from.dk, to.dk));
-    return ring.begin(valueGradientChannel, from.dv, to.dv);
-  }
-
-  const KernelArgs& call;
+  const OpCall& call;
   Ring ring;
   Workspace workspace;
-  kernels::AttentionOutputs outputs;
+  Blocks blocks;
   Tensor dq;
 };
 
 } // namespace
 
-Status ringAttention(const KernelArgs& call, comm::Communicator& communicator) {
+Status ringAttention(const OpCall& call, comm::Communicator& communicator,
+                     device::Device& device) {
   Ring ring(call, communicator);
   const Workspace workspace(call, 0, 3, ring.ranks(), false);
+  Blocks blocks(call, device);
+  const auto& in = call.inputs;
   const Tensor &out = call.outputs[0], &lse = call.outputs[1];
   const Tensor sum = workspace.sumsOf(out);
-  AttentionKeys keys = workspace.ownKeys();
+  Keys keys = workspace.ownKeys();
   for (int64_t step = 0; step < ring.ranks(); ++step) {
-    const AttentionKeys next = workspace.incoming(step);
+    const Keys next = workspace.incoming(step);
     if (step + 1 < ring.ranks())
       RECIPERUN_TRY(ring.begin(keys, next));
-    RECIPERUN_TRY(kernels::attendBlock(call, workspace.queries(), keys, sum,
-                                       lse, step == 0));
+    blocks.setStep(ring, step);
+    RECIPERUN_TRY(blocks.run(
+        OpKind::AttentionBlock,
+        {in[0], keys.k, keys.v, in[3], in[4], keys.segments, keys.places},
+        {sum, lse, roomIn(out, sum)}));
     RECIPERUN_TRY(ring.finish());
     keys = next;
   }
-  return kernels::finishBlocks(call, sum, out, lse);
+  return blocks.run(OpKind::AttentionBlocksEnd, {sum}, {out, lse});
 }
 
-Status ringAttentionBackward(const KernelArgs& call,
-                             comm::Communicator& communicator) {
-  return Backward(call, communicator).run();
+Status ringAttentionBackward(const OpCall& call,
+                             comm::Communicator& communicator,
+                             device::Device& device) {
+  return Backward(call, communicator, device).run();
 }
 
 } // namespace reciperun::exec

@@ -10,19 +10,21 @@
 #define RECIPERUN_EXEC_RINGATTENTION_H
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/device/KernelTable.h"
+#include "runtime/device/Device.h"
 
 namespace reciperun::exec {
 
-/// The op `ring_attention`. All ranks of its group call it.
-Status ringAttention(const device::KernelArgs& call,
-                     comm::Communicator& communicator);
+/// The op `ring_attention`. All ranks of its group call it, with the device
+/// that computes.
+Status ringAttention(const device::OpCall& call,
+                     comm::Communicator& communicator, device::Device& device);
 
 /// The op `ring_attention_backward`. Gradients of keys travel with the keys, in
 /// f32 or f64, and every rank adds its part in the order of the ring, so that
 /// the result does not depend on timing.
-Status ringAttentionBackward(const device::KernelArgs& call,
-                             comm::Communicator& communicator);
+Status ringAttentionBackward(const device::OpCall& call,
+                             comm::Communicator& communicator,
+                             device::Device& device);
 
 } // namespace reciperun::exec
 

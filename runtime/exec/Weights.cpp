@@ -2,67 +2,103 @@
 
 #include "runtime/exec/Weights.h"
 
-#include "runtime/device/BFloat16.h"
+#include "runtime/device/HostCopy.h"
 #include "runtime/kernels/Initialize.h"
 #include "runtime/plan/Parts.h"
 
-#include <algorithm>
 #include <cassert>
-#include <cstring>
 
 namespace reciperun::exec {
 namespace {
 
-/// From the rank's part of the values to its masters.
-void fillMaster(const Tensor& values, const Tensor& master) {
-  if (master.type == plan::DType::u16) { // nothing has been rounded away
-    std::memset(master.data, 0, size_t(master.bytes()));
-    return;
-  }
-  if (values.type != master.type) {
-    assert(values.type == plan::DType::bf16 && "only bf16 has a wider master");
-    const auto* narrow = values.as<device::bf16>();
-    std::transform(narrow, narrow + values.elements(), master.as<float>(),
-                   [](device::bf16 value) { return float(value); });
-    return;
-  }
-  if (values.data != master.data)
-    std::memcpy(master.data, values.data, size_t(master.bytes()));
+/// A tensor's elements from `first` on, flat.
+Tensor runOf(const Tensor& tensor, int64_t first,
+             std::span<const int64_t> shape) {
+  return {tensor.as<std::byte>() + first * plan::byteSize(tensor.type),
+          tensor.type, shape};
 }
 
-/// The rank's part of a region that no rank has whole.
-void initializePart(const plan::Plan& plan, const plan::Region& region,
-                    const Tensor& part, int rank, int threads) {
-  for (size_t i = 0; i < region.parameters.size(); ++i) {
-    const plan::Run run =
-        plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
-    if (run.count == 0)
-      continue;
-    const int64_t shape[] = {run.count};
-    std::byte* first =
-        part.as<std::byte>() + run.element * plan::byteSize(part.type);
-    kernels::initialize(plan.parameters[size_t(region.parameters[i])],
-                        plan.train.seed, plan.mesh, rank, run.first,
-                        {first, part.type, shape}, threads);
-  }
+/// From the rank's part of the values to its masters.
+Status fillMaster(const plan::Plan& plan, device::Device& device,
+                  const Tensor& values, const Tensor& master, int rank) {
+  if (master.type == plan::DType::u16) // nothing has been rounded away
+    return device.clear(master.data, master.bytes());
+  if (values.data == master.data)
+    return Status::ok();
+  const plan::Op widen{plan::OpKind::Cast, "master", {}, {}, -1, -1, {}};
+  return device.run(
+      {widen, {&values, 1}, {&master, 1}, Tensor(), plan.mesh, rank});
 }
+
+/// Draws first values into the buffers of one rank: on its device, or else on
+/// the host.
+class Draw {
+public:
+  Draw(const plan::Plan& plan, const Executor& executor, int rank, int threads)
+      : plan(plan), executor(executor), rank(rank), threads(threads) {}
+
+  /// A parameter that the rank has whole.
+  Status whole(const plan::Parameter& parameter) {
+    return draw(parameter, 0, executor.tensor(parameter.value));
+  }
+
+  /// The rank's part of a region that no rank has whole.
+  Status part(const plan::Region& region) {
+    const Tensor kept = executor.tensor(region.part);
+    for (size_t i = 0; i < region.parameters.size(); ++i) {
+      const plan::Run run =
+          plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+      const int64_t shape[] = {run.count};
+      if (run.count > 0)
+        RECIPERUN_TRY(draw(plan.parameters[size_t(region.parameters[i])],
+                           run.first, runOf(kept, run.element, shape)));
+    }
+    return Status::ok();
+  }
+
+private:
+  /// Elements of the rank's shard of a parameter, from `first` on.
+  Status draw(const plan::Parameter& parameter, int64_t first,
+              const Tensor& values) {
+    Expected<bool> isDrawn = executor.device().draw(
+        {parameter, plan.train.seed, plan.mesh, rank, first, values});
+    RECIPERUN_TRY(isDrawn);
+    if (*isDrawn)
+      return Status::ok();
+    return device::writePieces(
+        executor.device(), values, [&](const Tensor& piece, int64_t before) {
+          kernels::initialize(parameter, plan.train.seed, plan.mesh, rank,
+                              first + before, piece, threads);
+          return Status::ok();
+        });
+  }
+
+  const plan::Plan& plan;
+  const Executor& executor;
+  int rank;
+  int threads;
+};
 
 } // namespace
 
-void initializeParameters(const plan::Plan& plan, const Executor& executor,
-                          int rank, int threads) {
+Status initializeParameters(const plan::Plan& plan, const Executor& executor,
+                            int rank, int threads) {
+  Draw draw(plan, executor, rank, threads);
   for (const plan::Parameter& parameter : plan.parameters)
     if (parameter.value >= 0)
-      kernels::initialize(parameter, plan.train.seed, plan.mesh, rank, 0,
-                          executor.tensor(parameter.value), threads);
+      RECIPERUN_TRY(draw.whole(parameter));
   for (const plan::Region& region : plan.regions)
     if (region.param < 0)
-      initializePart(plan, region, executor.tensor(region.part), rank, threads);
+      RECIPERUN_TRY(draw.part(region));
+  return Status::ok();
 }
 
-void fillMasters(const plan::Plan& plan, const Executor& executor) {
+Status fillMasters(const plan::Plan& plan, const Executor& executor, int rank) {
   for (const plan::Region& region : plan.regions)
-    fillMaster(executor.tensor(region.part), executor.tensor(region.master));
+    RECIPERUN_TRY(fillMaster(plan, executor.device(),
+                             executor.tensor(region.part),
+                             executor.tensor(region.master), rank));
+  return Status::ok();
 }
 
 } // namespace reciperun::exec

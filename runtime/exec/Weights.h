@@ -8,13 +8,14 @@
 namespace reciperun::exec {
 
 /// Gives all that this rank keeps of parameters its first values, as the plan's
-/// initialisers say. Weights that are loaded afterwards replace them.
-void initializeParameters(const plan::Plan& plan, const Executor& executor,
-                          int rank, int threads);
+/// initialisers say. Weights that are loaded afterwards replace them. They are
+/// drawn by the device, or on `threads` threads of the host.
+Status initializeParameters(const plan::Plan& plan, const Executor& executor,
+                            int rank, int threads);
 
 /// Copies the parameters, widened, into this rank's part of the master weights.
 /// Comes after all parameters have their values.
-void fillMasters(const plan::Plan& plan, const Executor& executor);
+Status fillMasters(const plan::Plan& plan, const Executor& executor, int rank);
 
 } // namespace reciperun::exec
 

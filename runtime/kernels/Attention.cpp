@@ -13,7 +13,6 @@
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/kernels/AttentionBlock.h"
 #include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/HyperbolicTangent.h"
@@ -30,6 +29,11 @@ namespace {
 using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
+
+/// The lse of a query that has seen no key in the blocks so far: finite, so
+/// that the difference of two is never NaN.
+template <class M>
+constexpr M nothingSeen = std::numeric_limits<M>::lowest() / 2;
 
 /// The running softmax of a tile of queries.
 template <class M> struct Running {
@@ -249,14 +253,14 @@ private:
   M unseen = 0;
 };
 
-template <class T>
-void finish(const KernelArgs& call, const Tensor& sum, const Tensor& out,
-            const Tensor& lse) {
+/// out = sum, and lse is 0 where nothing was seen, as attention leaves it.
+template <class T> void finish(const KernelArgs& args) {
   using M = Math<T>;
-  const M* from = sum.as<M>();
+  const M* from = args.inputs[0].as<M>();
+  const Tensor &out = args.outputs[0], &lse = args.outputs[1];
   T* to = out.as<T>();
-  if (sum.data != out.data)
-    device::parallelFor(call.context.threads(), out.elements(), 1 << 12,
+  if (args.inputs[0].data != out.data)
+    device::parallelFor(args.context.threads(), out.elements(), 1 << 12,
                         [&](int64_t begin, int64_t end) {
 #pragma omp simd
                           for (int64_t i = begin; i < end; ++i)
@@ -268,22 +272,25 @@ void finish(const KernelArgs& call, const Tensor& sum, const Tensor& out,
 
 } // namespace
 
-Status attendBlock(const KernelArgs& call, const AttentionQueries& queries,
-                   const AttentionKeys& keys, const Tensor& sum,
-                   const Tensor& lse, bool isFirst) {
-  return withType(call, queries.q.type, [&]<class T>(Type<T>) {
-    Forward<T, Math<T>> forward(call, queries, keys, sum, lse);
+template <>
+Status kernel<plan::OpKind::AttentionBlock>(const KernelArgs& args) {
+  const auto& in = args.inputs;
+  const AttentionQueries queries{in[0], in[3], in[4]};
+  const AttentionKeys keys{in[1], in[2], in[5], in[6]};
+  return withType(args, in[0].type, [&]<class T>(Type<T>) {
+    Forward<T, Math<T>> forward(args, queries, keys, args.outputs[0],
+                                args.outputs[1]);
     forward.markUnseen(nothingSeen<Math<T>>);
-    if (!isFirst)
+    if (!args.op.flag("is_first"))
       forward.resume();
     forward.run();
   });
 }
 
-Status finishBlocks(const KernelArgs& call, const Tensor& sum,
-                    const Tensor& out, const Tensor& lse) {
-  return withType(call, out.type,
-                  [&]<class T>(Type<T>) { finish<T>(call, sum, out, lse); });
+template <>
+Status kernel<plan::OpKind::AttentionBlocksEnd>(const KernelArgs& args) {
+  return withType(args, args.outputs[0].type,
+                  [&]<class T>(Type<T>) { finish<T>(args); });
 }
 
 template <> Status kernel<plan::OpKind::Attention>(const KernelArgs& args) {

@@ -14,7 +14,6 @@
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/kernels/AttentionBlock.h"
 #include "runtime/kernels/AttentionOperands.h"
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/HyperbolicTangent.h"
@@ -30,6 +29,12 @@ namespace {
 using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
+
+/// What the forward knew of the queries that the backward reads.
+struct AttentionOutputs {
+  Tensor dout, out; // T [b, queries, heads, d]
+  Tensor lse;       // M [b, heads, queries]
+};
 
 /// The gradients that one block of keys gives. dq is T where the block is all
 /// that there is, and M, added to, where it is one of several.
@@ -323,15 +328,17 @@ template <class T> void backward(const KernelArgs& args) {
 
 } // namespace
 
-Status attendBlockBackward(const KernelArgs& call,
-                           const AttentionOutputs& outputs,
-                           const AttentionQueries& queries,
-                           const AttentionKeys& keys,
-                           const AttentionGradients& gradients) {
-  return withType(call, queries.q.type, [&]<class T>(Type<T>) {
+template <>
+Status kernel<plan::OpKind::AttentionBlockBackward>(const KernelArgs& args) {
+  const auto& in = args.inputs;
+  const AttentionOutputs outputs{in[0], in[1], in[5]};
+  const AttentionQueries queries{in[2], in[6], in[7]};
+  const AttentionKeys keys{in[3], in[4], in[8], in[9]};
+  return withType(args, in[2].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
-    Backward<T, M> backward(call, outputs, queries, keys, gradients.dq.as<M>(),
-                            gradients.dk.as<M>(), gradients.dv.as<M>());
+    Backward<T, M> backward(args, outputs, queries, keys,
+                            args.outputs[0].as<M>(), args.outputs[1].as<M>(),
+                            args.outputs[2].as<M>());
     backward.resume();
     backward.run();
   });

@@ -131,6 +131,28 @@ template <> Status kernel<OpKind::SoftmaxSum>(const KernelArgs& args) {
   });
 }
 
+template <> Status kernel<OpKind::SoftmaxStats>(const KernelArgs& args) {
+  const Tensor &logits = args.inputs[0], &max = args.outputs[0];
+  const int32_t* labels = args.inputs[1].as<int32_t>();
+  const Vocabulary vocabulary = vocabularyOf(args, logits, max.elements());
+  return withType(args, logits.type, [&]<class T>(Type<T>) {
+    using M = Math<T>;
+    M *m = max.as<M>(), *stats = args.outputs[1].as<M>();
+    device::parallelFor(args.context.threads(), vocabulary.rows, 1,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const T* row =
+                                logits.as<T>() + i * vocabulary.width;
+                            const int64_t label = vocabulary.entryOf(labels[i]);
+                            m[i] = largest(row, vocabulary.width);
+                            stats[2 * i] =
+                                sumOfExponentials(row, vocabulary.width, m[i]);
+                            stats[2 * i + 1] = label < 0 ? M(0) : M(row[label]);
+                          }
+                        });
+  });
+}
+
 template <> Status kernel<OpKind::Nll>(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
     const float scale = *args.inputs[3].as<float>();

@@ -10,6 +10,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Philox.h"
+#include "runtime/kernels/ShardNumbering.h"
 
 #include <algorithm>
 #include <array>
@@ -17,45 +18,9 @@
 #include <cmath>
 #include <numbers>
 #include <string_view>
-#include <vector>
 
 namespace reciperun::kernels {
 namespace {
-
-/// A shard of a row-major tensor: turns local numbers into global ones.
-class ShardNumbering {
-public:
-  ShardNumbering(const plan::Parameter& parameter, const plan::Mesh& mesh,
-                 int rank)
-      : global(parameter.globalShape), local(global), begin(global.size(), 0) {
-    assert(parameter.shardAxes.size() == global.size() &&
-           "each dimension says how it is split");
-    for (size_t i = 0; i < global.size(); ++i) {
-      const std::string& axis = parameter.shardAxes[i];
-      if (axis.empty())
-        continue;
-      local[i] = global[i] / plan::axisSize(mesh, axis);
-      begin[i] = local[i] * plan::coordinate(mesh, rank, axis);
-    }
-  }
-
-  /// Elements of the last dimension of the shard.
-  int64_t rowLength() const { return local.empty() ? 1 : local.back(); }
-
-  /// The global number of element `number` of the shard.
-  int64_t globalOf(int64_t number) const {
-    int64_t result = 0, stride = 1;
-    for (size_t i = global.size(); i-- > 0;) {
-      result += (number % local[i] + begin[i]) * stride;
-      number /= local[i];
-      stride *= global[i];
-    }
-    return result;
-  }
-
-private:
-  std::vector<int64_t> global, local, begin;
-};
 
 /// Two normal numbers from two words of random bits (Box and Muller 1958). The
 /// half keeps the logarithm's argument above 0.
@@ -163,7 +128,7 @@ void fill(const plan::Parameter& parameter, int64_t seed,
 void initialize(const plan::Parameter& parameter, int64_t seed,
                 const plan::Mesh& mesh, int rank, int64_t first,
                 device::Tensor values, int threads) {
-  const ShardNumbering shard(parameter, mesh, rank);
+  const ShardNumbering shard = ShardNumbering::of(parameter, mesh, rank);
   switch (values.type) {
   case plan::DType::f64:
     return fill<double>(parameter, seed, shard, first, values, threads);
@@ -174,6 +139,8 @@ void initialize(const plan::Parameter& parameter, int64_t seed,
   case plan::DType::i32:
   case plan::DType::i64:
   case plan::DType::u16:
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
     break;
   }
   assert(false && "a parameter is of floating point");

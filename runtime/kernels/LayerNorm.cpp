@@ -45,7 +45,7 @@ Row<Math<T>> forwardRow(int64_t width, double eps, Math<T> first, const T* x,
   return {mean, rstd};
 }
 
-template <class T>
+template <bool isAdded, class T>
 void backwardRow(int64_t width, Math<T> first, const T* dy, const T* x,
                  const T* w, Row<Math<T>> row, T* dx, Math<T>* dw) {
   using M = Math<T>;
@@ -64,9 +64,11 @@ void backwardRow(int64_t width, Math<T> first, const T* dy, const T* x,
       dw[j] += M(dy[j]) * (M(x[j]) - row.mean) * row.rstd;
   }
 #pragma omp simd
-  for (int64_t j = 0; j < width; ++j)
-    dx[j] = T(row.rstd * ((first + M(w[j])) * M(dy[j]) - level -
-                          (M(x[j]) - row.mean) * row.rstd * tilt));
+  for (int64_t j = 0; j < width; ++j) {
+    const M slope = row.rstd * ((first + M(w[j])) * M(dy[j]) - level -
+                                (M(x[j]) - row.mean) * row.rstd * tilt);
+    dx[j] = T(isAdded ? M(dx[j]) + slope : slope);
+  }
 }
 
 /// What a stored weight is to be added to.
@@ -94,7 +96,7 @@ template <class T> void forward(const KernelArgs& args) {
       });
 }
 
-template <class T> void backward(const KernelArgs& args) {
+template <bool isAdded, class T> void backward(const KernelArgs& args) {
   using M = Math<T>;
   const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2];
   const M *means = args.inputs[3].as<M>(), *rstds = args.inputs[4].as<M>();
@@ -108,9 +110,10 @@ template <class T> void backward(const KernelArgs& args) {
           [&](int64_t token, M* sum) {
             rows.of(token, token + 1, [&](int64_t row, int64_t j) {
               const int64_t at = row * rows.width;
-              backwardRow<T>(rows.width, first, dy.as<T>() + at, x.as<T>() + at,
-                             w.as<T>() + j, {means[row], rstds[row]},
-                             dx.as<T>() + at, sum ? sum + j : nullptr);
+              backwardRow<isAdded, T>(rows.width, first, dy.as<T>() + at,
+                                      x.as<T>() + at, w.as<T>() + j,
+                                      {means[row], rstds[row]}, dx.as<T>() + at,
+                                      sum ? sum + j : nullptr);
             });
           });
   if (partial)
@@ -125,8 +128,12 @@ template <> Status kernel<OpKind::LayerNorm>(const KernelArgs& args) {
 }
 
 template <> Status kernel<OpKind::LayerNormBackward>(const KernelArgs& args) {
-  return withType(args, args.inputs[0].type,
-                  [&]<class T>(Type<T>) { backward<T>(args); });
+  return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
+    if (args.op.flag("accumulate"))
+      backward<true, T>(args);
+    else
+      backward<false, T>(args);
+  });
 }
 
 } // namespace reciperun::kernels

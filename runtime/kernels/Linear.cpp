@@ -9,6 +9,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <cstring>
 
 namespace reciperun::kernels {
 namespace {
@@ -38,56 +39,119 @@ LinearSizes sizesOf(const Tensor& x, const Tensor& w, const Tensor& y) {
   return sizes;
 }
 
-Gemm::Shape shapeOf(const KernelArgs& args, plan::DType input,
-                    plan::DType output) {
-  Gemm::Shape shape;
-  shape.input = input;
-  shape.output = output;
-  shape.alpha = float(args.op.real("alpha", 1));
-  shape.accumulate = args.op.flag("accumulate");
-  return shape;
-}
+/// How an op's product differs from one without attributes.
+struct How {
+  float alpha = 1;
+  bool isAdded = false;
 
-Status run(const KernelArgs& args, const Gemm::Shape& shape, const Tensor& a,
+  explicit How(const KernelArgs& args)
+      : alpha(float(args.op.real("alpha", 1))),
+        isAdded(args.op.flag("accumulate")) {}
+  How added() const {
+    How how = *this;
+    how.isAdded = true;
+    return how;
+  }
+};
+
+Status run(const KernelArgs& args, How how, Gemm::Shape shape, const Tensor& a,
            const Tensor& b, const Tensor& c) {
+  shape.input = a.type;
+  shape.output = c.type;
+  shape.alpha = how.alpha;
+  shape.accumulate = how.isAdded;
   return args.context.gemm()
       .run(shape, a.data, b.data, c.data)
       .withContext("op `" + args.op.name + "`");
 }
 
-} // namespace
-
-template <> Status kernel<OpKind::Linear>(const KernelArgs& args) {
-  const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
+/// y [t,n] = x [t,k] w [n,k]^T.
+Status multiply(const KernelArgs& args, How how, const Tensor& x,
+                const Tensor& w, const Tensor& y) {
   const LinearSizes sizes = sizesOf(x, w, y);
-  Gemm::Shape shape = shapeOf(args, x.type, y.type);
+  Gemm::Shape shape;
   shape.m = sizes.tokens;
   shape.n = sizes.out;
   shape.k = sizes.in;
   shape.transposeB = true;
-  return run(args, shape, x, w, y);
+  return run(args, how, shape, x, w, y);
 }
 
-template <> Status kernel<OpKind::LinearDgrad>(const KernelArgs& args) {
-  const Tensor &dy = args.inputs[0], &w = args.inputs[1], &dx = args.outputs[0];
+/// dx [t,k] = dy [t,n] w [n,k].
+Status multiplyBack(const KernelArgs& args, How how, const Tensor& dy,
+                    const Tensor& w, const Tensor& dx) {
   const LinearSizes sizes = sizesOf(dx, w, dy);
-  Gemm::Shape shape = shapeOf(args, dy.type, dx.type);
+  Gemm::Shape shape;
   shape.m = sizes.tokens;
   shape.n = sizes.in;
   shape.k = sizes.out;
-  return run(args, shape, dy, w, dx);
+  return run(args, how, shape, dy, w, dx);
 }
 
-template <> Status kernel<OpKind::LinearWgrad>(const KernelArgs& args) {
-  const Tensor &x = args.inputs[0], &dy = args.inputs[1], &dw = args.outputs[0];
+/// dw [n,k] += dy [t,n]^T x [t,k].
+Status addToWeight(const KernelArgs& args, const Tensor& x, const Tensor& dy,
+                   const Tensor& dw) {
   const LinearSizes sizes = sizesOf(x, dw, dy);
-  Gemm::Shape shape = shapeOf(args, x.type, dw.type);
-  shape.accumulate = true;
+  Gemm::Shape shape;
   shape.m = sizes.out;
   shape.n = sizes.in;
   shape.k = sizes.tokens;
   shape.transposeA = true;
-  return run(args, shape, dy, x, dw);
+  return run(args, How(args).added(), shape, dy, x, dw);
+}
+
+constexpr size_t jointProducts = 3; // the last of which may be absent
+
+} // namespace
+
+template <> Status kernel<OpKind::Linear>(const KernelArgs& args) {
+  return multiply(args, How(args), args.inputs[0], args.inputs[1],
+                  args.outputs[0]);
+}
+
+template <> Status kernel<OpKind::LinearDgrad>(const KernelArgs& args) {
+  return multiplyBack(args, How(args), args.inputs[0], args.inputs[1],
+                      args.outputs[0]);
+}
+
+template <> Status kernel<OpKind::LinearWgrad>(const KernelArgs& args) {
+  return addToWeight(args, args.inputs[0], args.inputs[1], args.outputs[0]);
+}
+
+template <> Status kernel<OpKind::LinearAdd>(const KernelArgs& args) {
+  const Tensor &c = args.inputs[2], &y = args.outputs[0];
+  if (y.data != c.data)
+    std::memcpy(y.data, c.data, size_t(c.bytes()));
+  return multiply(args, How(args).added(), args.inputs[0], args.inputs[1], y);
+}
+
+template <> Status kernel<OpKind::LinearJoint>(const KernelArgs& args) {
+  for (size_t i = 0; i < jointProducts; ++i)
+    if (args.outputs[i].present())
+      RECIPERUN_TRY(multiply(args, How(args), args.inputs[0],
+                             args.inputs[1 + i], args.outputs[i]));
+  return Status::ok();
+}
+
+template <> Status kernel<OpKind::LinearJointDgrad>(const KernelArgs& args) {
+  How how(args);
+  for (size_t i = 0; i < jointProducts; ++i) {
+    if (!args.inputs[i].present())
+      continue;
+    RECIPERUN_TRY(multiplyBack(args, how, args.inputs[i],
+                               args.inputs[jointProducts + i],
+                               args.outputs[0]));
+    how = how.added();
+  }
+  return Status::ok();
+}
+
+template <> Status kernel<OpKind::LinearJointWgrad>(const KernelArgs& args) {
+  for (size_t i = 0; i < jointProducts; ++i)
+    if (args.outputs[i].present())
+      RECIPERUN_TRY(addToWeight(args, args.inputs[0], args.inputs[1 + i],
+                                args.outputs[i]));
+  return Status::ok();
 }
 
 } // namespace reciperun::kernels

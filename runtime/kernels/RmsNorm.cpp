@@ -6,6 +6,7 @@
 // row's length:
 //   dx = r w dy - x r^3 / h * sum(w dy x)
 //   dw = sum over rows of dy x r
+// Where it accumulates, dx is added to.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -63,7 +64,7 @@ void forwardRow(int64_t width, double eps, const T* x, Weight w, T* y,
     y[j] = T(M(x[j]) * r * w(j));
 }
 
-template <class T, class Weight>
+template <bool isAdded, class T, class Weight>
 void backwardRow(int64_t width, const T* dy, const T* x, Weight w, Math<T> rstd,
                  T* dx, Math<T>* dw) {
   using M = Math<T>;
@@ -79,8 +80,10 @@ void backwardRow(int64_t width, const T* dy, const T* x, Weight w, Math<T> rstd,
       dw[j] += M(dy[j]) * M(x[j]) * rstd;
   }
 #pragma omp simd
-  for (int64_t j = 0; j < width; ++j)
-    dx[j] = T(rstd * w(j) * M(dy[j]) - M(x[j]) * pull);
+  for (int64_t j = 0; j < width; ++j) {
+    const M slope = rstd * w(j) * M(dy[j]) - M(x[j]) * pull;
+    dx[j] = T(isAdded ? M(dx[j]) + slope : slope);
+  }
 }
 
 template <class T, class Weight>
@@ -99,7 +102,7 @@ void forward(const KernelArgs& args, Weight w) {
                       });
 }
 
-template <class T, class Weight>
+template <bool isAdded, class T, class Weight>
 void backward(const KernelArgs& args, Weight w) {
   using M = Math<T>;
   const Tensor &dy = args.inputs[0], &x = args.inputs[1];
@@ -113,9 +116,9 @@ void backward(const KernelArgs& args, Weight w) {
           [&](int64_t token, M* sum) {
             rows.of(token, token + 1, [&](int64_t row, int64_t j) {
               const int64_t first = row * rows.width;
-              backwardRow(rows.width, dy.as<T>() + first, x.as<T>() + first,
-                          w.from(j), rstd[row], dx.as<T>() + first,
-                          sum ? sum + j : nullptr);
+              backwardRow<isAdded>(rows.width, dy.as<T>() + first,
+                                   x.as<T>() + first, w.from(j), rstd[row],
+                                   dx.as<T>() + first, sum ? sum + j : nullptr);
             });
           });
   if (partial)
@@ -132,7 +135,12 @@ template <> Status kernel<OpKind::RmsNorm>(const KernelArgs& args) {
 
 template <> Status kernel<OpKind::RmsNormBackward>(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
-    withWeight<T>(args, args.inputs[2], [&](auto w) { backward<T>(args, w); });
+    withWeight<T>(args, args.inputs[2], [&](auto w) {
+      if (args.op.flag("accumulate"))
+        backward<true, T>(args, w);
+      else
+        backward<false, T>(args, w);
+    });
   });
 }
 

@@ -34,7 +34,7 @@ template <class T> constexpr plan::DType dtypeOf() {
   }
 }
 
-/// Calls body(Type<T>()) for the C++ type of `type`; fails for integers.
+/// Calls body(Type<T>()) for the C++ type of `type`; fails for others.
 template <class Body>
 Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
   switch (type) {
@@ -50,12 +50,14 @@ Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
   case plan::DType::i32:
   case plan::DType::i64:
   case plan::DType::u16:
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
     break;
   }
   return Status::error("op `" + args.op.name + "`: `" +
                        plan::opName(args.op.kind) +
-                       "` computes in floating point and its operand is of an "
-                       "integer type");
+                       "` computes in f32, f64 or bf16 and its operand is of "
+                       "another type");
 }
 
 /// Calls body(Type<S>()) for the type S that numbers are stored in of which

@@ -48,7 +48,7 @@ Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
   if (hostBytes > 0) {
     Expected<Arena> host = allocate(hostBytes);
     RECIPERUN_TRY(host);
-    arena.host = std::make_unique<Arena>(*std::move(host));
+    arena.setHost(*std::move(host));
   }
   if (bytes == 0)
     return arena;
@@ -60,8 +60,7 @@ Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
     return failure(bytes, errno);
-  arena.mapping = mapping;
-  arena.mappedBytes = wanted;
+  arena.release = [=] { munmap(mapping, wanted); };
   arena.size = bytes;
   arena.data = static_cast<std::byte*>(mapping);
   if (large) {
@@ -77,6 +76,9 @@ Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
   return arena;
 }
 
+Arena::Arena(std::byte* data, int64_t bytes, std::function<void()> release)
+    : data(data), size(bytes), release(std::move(release)) {}
+
 Arena::Arena(Arena&& other) noexcept {
   *this = std::move(other);
 }
@@ -84,15 +86,14 @@ Arena::Arena(Arena&& other) noexcept {
 Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(data, other.data);
   std::swap(size, other.size);
-  std::swap(mapping, other.mapping);
-  std::swap(mappedBytes, other.mappedBytes);
+  std::swap(release, other.release);
   std::swap(host, other.host);
   return *this;
 }
 
 Arena::~Arena() {
-  if (mapping)
-    munmap(mapping, mappedBytes);
+  if (release)
+    release();
 }
 
 void* Arena::address(const plan::Buffer& buffer, int slot,

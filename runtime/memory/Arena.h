@@ -14,7 +14,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 
 namespace reciperun::memory {
 
@@ -28,9 +30,17 @@ public:
   static Expected<Arena> allocate(int64_t bytes, int64_t hostBytes = 0);
 
   Arena() = default;
+  /// Memory of a device as an arena; `release` gives it back. The host may not
+  /// be able to address it.
+  Arena(std::byte* data, int64_t bytes, std::function<void()> release);
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
   ~Arena();
+
+  /// Gives the buffers on the host their arena.
+  void setHost(Arena memory) {
+    host = std::make_unique<Arena>(std::move(memory));
+  }
 
   /// The bytes that were asked for, and that buffers may lie in.
   int64_t bytes() const { return size; }
@@ -45,8 +55,7 @@ public:
 private:
   std::byte* data = nullptr;
   int64_t size = 0;
-  void* mapping = nullptr; // what the system gave: `data` is aligned in it
-  size_t mappedBytes = 0;
+  std::function<void()> release; // none where there is nothing to give back
   std::unique_ptr<Arena> host;
 };
 

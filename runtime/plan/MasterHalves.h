@@ -21,7 +21,7 @@ struct MasterHalves {
 };
 
 /// Without branches, so that loops over it vectorise.
-inline MasterHalves splitMaster(float master) {
+constexpr MasterHalves splitMaster(float master) {
   const uint32_t word = std::bit_cast<uint32_t>(master);
   const bool isNan = (word & 0x7fffffff) > 0x7f800000;
   // Rounding must not carry a NaN into a number.
@@ -29,7 +29,7 @@ inline MasterHalves splitMaster(float master) {
   return {uint16_t((kept + 0x8000) >> 16), uint16_t(kept)};
 }
 
-inline float joinMaster(MasterHalves halves) {
+constexpr float joinMaster(MasterHalves halves) {
   const uint32_t upper = uint16_t(halves.parameter - (halves.remainder >> 15));
   return std::bit_cast<float>(upper << 16 | halves.remainder);
 }

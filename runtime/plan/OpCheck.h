@@ -31,6 +31,10 @@ inline const char* typeName(DType type) {
     return "i64";
   case DType::u16:
     return "u16";
+  case DType::f8e4m3:
+    return "f8e4m3";
+  case DType::f8e5m2:
+    return "f8e5m2";
   }
   return "";
 }
@@ -179,6 +183,8 @@ inline const Types wide = {DType::f64, DType::f32};
 
 /// The checks of the ops of mixtures of experts (ValidateExperts.cpp).
 bool checkExpertsOp(OpCheck& c);
+/// Those of matrices of 8 bits (ValidateQuantized.cpp).
+bool checkQuantizedOp(OpCheck& c);
 /// Those of state space layers (ValidateStateSpace.cpp).
 bool checkStateSpaceOp(OpCheck& c);
 

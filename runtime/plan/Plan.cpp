@@ -42,6 +42,9 @@ int64_t byteSize(DType type) {
   case DType::bf16:
   case DType::u16:
     return 2;
+  case DType::f8e4m3:
+  case DType::f8e5m2:
+    return 1;
   }
   assert(false && "a dtype without a size");
   return 0;

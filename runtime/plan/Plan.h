@@ -7,6 +7,7 @@
 #ifndef RECIPERUN_PLAN_PLAN_H
 #define RECIPERUN_PLAN_PLAN_H
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,8 +21,10 @@ namespace reciperun::plan {
 inline constexpr int majorVersion = 1;
 inline constexpr int minorVersion = 0;
 
-/// `u16` are the lower halves of f32 masters, see MasterHalves.h.
-enum class DType { f64, f32, bf16, i32, i64, u16 };
+/// `u16` are the lower halves of f32 masters, see MasterHalves.h. `f8e4m3` and
+/// `f8e5m2` are the numbers of 8 bits of Micikevicius et al. 2022
+/// (arXiv 2209.05433), table 1.
+enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2 };
 int64_t byteSize(DType type);
 
 // ---- the mesh --------------------------------------------------------------
@@ -98,6 +101,11 @@ enum class OpKind {
 #include "runtime/plan/Ops.def"
 };
 const char* opName(OpKind kind);
+/// How many kinds of ops there are.
+inline constexpr size_t opKinds = 0
+#define OP(Enumerator, name) +1
+#include "runtime/plan/Ops.def"
+    ;
 
 using AttributeValue =
     std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;

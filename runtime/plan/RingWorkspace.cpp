@@ -8,8 +8,11 @@ namespace {
 class Regions {
 public:
   int64_t take(int64_t elements, DType type) {
-    int64_t begin = end;
-    end += (elements * byteSize(type) + 63) / 64 * 64;
+    return takeBytes(elements * byteSize(type), 64);
+  }
+  int64_t takeBytes(int64_t bytes, int64_t alignment) {
+    const int64_t begin = (end + alignment - 1) / alignment * alignment;
+    end = begin + (bytes + 63) / 64 * 64;
     return begin;
   }
   int64_t size() const { return end; }
@@ -23,24 +26,32 @@ private:
 RingWorkspace ringWorkspace(const RingSizes& sizes, bool isBackward) {
   Regions regions;
   RingWorkspace made;
-  DType math = sizes.type == DType::f64 ? DType::f64 : DType::f32;
-  made.sums = regions.take(sizes.type == math ? 0 : sizes.queries, math);
+  const AttentionSizes& part = sizes.part;
+  const int64_t tokens = part.batch * part.keys;
+  const int64_t keys = tokens * part.keyHeads * part.width;
+  const int64_t queries = part.batch * part.queries * part.heads * part.width;
+  const DType math = part.type == DType::f64 ? DType::f64 : DType::f32;
+  made.sums = regions.take(part.type == math ? 0 : queries, math);
   // A rank's own block is where its operands are; a ring of two needs room for
   // one more, a longer one for that which is used and that which comes.
   for (int64_t i = 0; i < 2; ++i) {
     bool isUsed = i + 1 < sizes.ranks;
     RingWorkspace::Block& block = made.blocks[i];
-    block.k = regions.take(isUsed ? sizes.keys : 0, sizes.type);
-    block.v = regions.take(isUsed ? sizes.keys : 0, sizes.type);
-    block.segments = regions.take(isUsed ? sizes.tokens : 0, DType::i32);
-    block.places = regions.take(isUsed ? sizes.tokens : 0, DType::i32);
+    block.k = regions.take(isUsed ? keys : 0, part.type);
+    block.v = regions.take(isUsed ? keys : 0, part.type);
+    block.segments = regions.take(isUsed ? tokens : 0, DType::i32);
+    block.places = regions.take(isUsed ? tokens : 0, DType::i32);
   }
   if (isBackward)
     for (RingWorkspace::Gradients* gradients :
          {&made.passing[0], &made.passing[1], &made.own}) {
-      gradients->dk = regions.take(sizes.keys, math);
-      gradients->dv = regions.take(sizes.keys, math);
+      gradients->dk = regions.take(keys, math);
+      gradients->dv = regions.take(keys, math);
     }
+  if (isBackward) {
+    made.libraryBytes = libraryWorkspace(part);
+    made.library = regions.takeBytes(made.libraryBytes, 256);
+  }
   made.bytes = regions.size();
   return made;
 }

@@ -6,16 +6,13 @@
 #ifndef RECIPERUN_PLAN_RINGWORKSPACE_H
 #define RECIPERUN_PLAN_RINGWORKSPACE_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/AttentionWorkspace.h"
 
 namespace reciperun::plan {
 
-/// The sizes of one rank's part: elements of q, of k and of v, and tokens.
+/// One rank's part.
 struct RingSizes {
-  DType type = DType::f32; // of q, k and v
-  int64_t queries = 0;
-  int64_t keys = 0;
-  int64_t tokens = 0;
+  AttentionSizes part;
   int64_t ranks = 1;
 };
 
@@ -34,6 +31,8 @@ struct RingWorkspace {
   Block blocks[2];
   /// Of the backward: those under way in turn, and what this rank adds.
   Gradients passing[2], own;
+  /// Of the backward: what cuDNN takes for a block, and how much that is.
+  int64_t library = 0, libraryBytes = 0;
   int64_t bytes = 0;
 
   /// Elements of the f32 buffer that the plan gives.

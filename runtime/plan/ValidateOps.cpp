@@ -5,6 +5,7 @@
 // elements, y has m*n. What passes here cannot reach beyond its buffers.
 // Comments of Ops.def are the specification.
 
+#include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/RingWorkspace.h"
@@ -38,6 +39,41 @@ bool checkLinear(OpCheck& c, const Buffer& narrow, const Buffer& across,
   int64_t n = matrix.shape[0], k = matrix.shape[1];
   return c.divides(k, elementCount(narrow.shape), "the width of the input") &&
          c.counts(across, elementCount(narrow.shape) / k, n);
+}
+
+/// The second and, where it is there, the third product of one x, or of one
+/// gradient dx, like the first: input or output `dy` + i, and `w` + i.
+bool checkJoint(OpCheck& c, const Buffer& x, bool isBackward) {
+  auto isNarrow = [&](const Buffer& y, const Buffer& w) {
+    return c.is(y, {x.dtype}) && c.is(w, {x.dtype}) && checkLinear(c, x, y, w);
+  };
+  if (!c.is(x, real))
+    return false;
+  for (size_t i = 0; i < 3; ++i) {
+    const size_t w = isBackward ? 3 + i : 1 + i;
+    const bool isThere = isBackward ? c.hasIn(i) : c.hasOut(i);
+    if (isThere != c.hasIn(w))
+      return c.fail("has a product without a weight or a weight without one");
+    if (isThere && !isNarrow(isBackward ? c.in(i) : c.out(i), c.in(w)))
+      return false;
+  }
+  return true;
+}
+
+/// x, then two or three gradients of products of it; their weights' gradients.
+bool checkJointWgrad(OpCheck& c) {
+  if (!c.arity(4, 3, 1, {3}) || !c.is(c.in(0), real))
+    return false;
+  for (size_t i = 0; i < 3; ++i) {
+    if (c.hasIn(1 + i) != c.hasOut(i))
+      return c.fail("has a product without a gradient or a gradient without "
+                    "one");
+    if (c.hasOut(i) && !(c.is(c.in(1 + i), {c.in(0).dtype}) &&
+                         c.isGradient(c.out(i), c.in(0)) &&
+                         checkLinear(c, c.in(0), c.in(1 + i), c.out(i))))
+      return false;
+  }
+  return true;
 }
 
 /// One element of `bias` for each of the last ones of a token.
@@ -157,6 +193,19 @@ bool checkAttention(OpCheck& c) {
          checkLse(c, c.out(1), q);
 }
 
+AttentionSizes sizesOf(const OpCheck& c, const Buffer& q, const Buffer& k) {
+  return attentionSizes(c.op, q.dtype, q.shape, k.shape);
+}
+
+/// Above it sizes of workspaces might pass 2^63.
+bool isMeasurable(OpCheck& c, const Buffer& q) {
+  return double(q.shape[0]) * double(q.shape[2]) *
+                 std::max(double(q.shape[1]), 128.0) *
+                 std::max({double(q.shape[1]), double(q.shape[3]), 128.0}) <
+             0x1p56 ||
+         c.fail("attends with more than 2^56 scores");
+}
+
 bool checkAttentionBackward(OpCheck& c) {
   if (!c.arity(10, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
     return false;
@@ -164,7 +213,9 @@ bool checkAttentionBackward(OpCheck& c) {
   return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
          checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
          c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
-         (q.dtype != DType::bf16 || c.workspace(2 * elementCount(k.shape)));
+         (q.dtype != DType::bf16 ||
+          (isMeasurable(c, q) &&
+           c.workspace(attentionWorkspace(sizesOf(c, q, k)))));
 }
 
 /// The rank's own queries and keys, and room for the keys of others.
@@ -180,8 +231,9 @@ bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
   for (size_t i : {tokens, tokens + 1})
     if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), count))
       return false;
-  RingSizes sizes{q.dtype, elementCount(q.shape), elementCount(k.shape), count,
-                  c.ranksOfGroup()};
+  if (!isMeasurable(c, q))
+    return false;
+  const RingSizes sizes{sizesOf(c, q, k), c.ranksOfGroup()};
   return c.workspace(ringWorkspace(sizes, isBackward).elements());
 }
 
@@ -303,6 +355,17 @@ bool checkSoftmaxSum(OpCheck& c) {
          c.counts(c.in(1), places) && c.is(c.in(2), {DType::i32}) &&
          c.counts(c.in(2), places) && c.isMath(c.out(0), c.in(0)) &&
          c.counts(c.out(0), 2 * places) && c.axis(c.op.string("axis"));
+}
+
+bool checkSoftmaxStats(OpCheck& c) {
+  if (!c.arity(2, 2))
+    return false;
+  int64_t places =
+      elementCount(c.in(0).shape) / std::max<int64_t>(1, last(c.in(0)));
+  return c.is(c.in(0), real) && c.is(c.in(1), {DType::i32}) &&
+         c.counts(c.in(1), places) && c.isMath(c.out(0), c.in(0)) &&
+         c.counts(c.out(0), places) && c.isMath(c.out(1), c.in(0)) &&
+         c.counts(c.out(1), 2 * places);
 }
 
 bool checkNll(OpCheck& c) {
@@ -441,6 +504,20 @@ bool checkKind(OpCheck& c) {
     return c.arity(2, 1) && c.is(c.in(0), real) &&
            c.is(c.in(1), {c.in(0).dtype}) && c.isGradient(c.out(0), c.in(0)) &&
            checkLinear(c, c.in(0), c.in(1), c.out(0));
+  case OpKind::LinearAdd:
+    return c.arity(3, 1) && c.is(c.in(0), real) &&
+           c.is(c.in(1), {c.in(0).dtype}) && c.is(c.out(0), {c.in(0).dtype}) &&
+           c.same(c.out(0), c.in(2)) &&
+           checkLinear(c, c.in(0), c.out(0), c.in(1));
+  case OpKind::LinearJoint:
+    return c.arity(4, 3, 1, {3}) && checkJoint(c, c.in(0), false);
+  case OpKind::LinearJointDgrad:
+    return c.arity(6, 1, 0, {2, 5}) && checkJoint(c, c.out(0), true);
+  case OpKind::LinearJointWgrad:
+    return checkJointWgrad(c);
+  case OpKind::Quantize:
+  case OpKind::ScaledProduct:
+    return checkQuantizedOp(c);
   case OpKind::AddBias:
     return c.arity(2, 1) && checkBias(c, c.in(0), c.in(1)) &&
            c.is(c.in(1), {c.in(0).dtype}) && c.same(c.in(0), c.out(0));
@@ -467,6 +544,10 @@ bool checkKind(OpCheck& c) {
     return checkRingAttention(c);
   case OpKind::RingAttentionBackward:
     return checkRingAttentionBackward(c);
+  case OpKind::AttentionBlock:
+  case OpKind::AttentionBlocksEnd:
+  case OpKind::AttentionBlockBackward:
+    return c.fail("is a part of ring attention, which no plan holds by itself");
   case OpKind::AttentionCached:
     return checkAttentionCached(c);
   case OpKind::Silu:
@@ -527,6 +608,8 @@ bool checkKind(OpCheck& c) {
     return checkSoftmaxMax(c);
   case OpKind::SoftmaxSum:
     return checkSoftmaxSum(c);
+  case OpKind::SoftmaxStats:
+    return checkSoftmaxStats(c);
   case OpKind::Nll:
     return checkNll(c);
   case OpKind::CrossEntropyBackward:

@@ -8,6 +8,8 @@
 #include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/data/Documents.h"
+#include "runtime/device/HostCopy.h"
+#include "runtime/exec/Devices.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/serve/Sampler.h"
 
@@ -21,16 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Floats of a row of logits, whatever the compute type.
-void toFloats(const exec::Tensor& logits, int64_t row, int64_t vocab,
-              float* out) {
+/// Floats of logits that the host can address, whatever the compute type.
+void toFloats(const exec::Tensor& logits, float* out) {
   auto type =
       checkpoint::findElementType(checkpoint::safetensorsName(logits.type));
   assert(type && "logits are of a floating-point type");
-  const std::byte* from =
-      logits.as<const std::byte>() + row * vocab * plan::byteSize(logits.type);
-  checkpoint::convertElements(*type, from, plan::DType::f32,
-                              reinterpret_cast<std::byte*>(out), vocab);
+  checkpoint::convertElements(
+      *type, logits.as<const std::byte>(), plan::DType::f32,
+      reinterpret_cast<std::byte*>(out), logits.elements());
 }
 
 /// The ids that end an answer: the plan's, and those of the folder's
@@ -59,12 +59,10 @@ Status checkPlan(const plan::Plan& plan, const fs::path& path) {
     return Status::error(place + " is of task `" + plan.task +
                          "`, not `generate`; compile it with `--set "
                          "'task=\"generate\"'`");
-  if (plan.device != "cpu" || plan.mesh.ranks != 1)
+  if (plan.mesh.ranks != 1)
     return Status::error(place + " is for " + std::to_string(plan.mesh.ranks) +
-                         " ranks on `" + plan.device +
-                         "`, and prompts are answered on one `cpu` rank; "
-                         "compile it with `--set cluster.hardware=cpu --set "
-                         "cluster.ranks=1`");
+                         " ranks, and prompts are answered on one; compile it "
+                         "with `--set cluster.ranks=1`");
   return Status::ok();
 }
 
@@ -90,13 +88,12 @@ Expected<std::unique_ptr<Generator>> Generator::open(const fs::path& directory,
   Expected<plan::Plan> plan = plan::readPlan(path.string());
   RECIPERUN_TRY(plan);
   RECIPERUN_TRY(checkPlan(*plan, path));
-  std::unique_ptr<Generator> generator(
-      new Generator(*std::move(plan), threads));
-  RECIPERUN_TRY(generator->load(directory));
+  std::unique_ptr<Generator> generator(new Generator(*std::move(plan)));
+  RECIPERUN_TRY(generator->load(directory, threads));
   return generator;
 }
 
-Status Generator::load(const fs::path& directory) {
+Status Generator::load(const fs::path& directory, int threads) {
   fs::path tokenizerPath = directory / "tokenizer.json";
   std::error_code code;
   if (fs::exists(tokenizerPath, code)) {
@@ -105,13 +102,21 @@ Status Generator::load(const fs::path& directory) {
     RECIPERUN_TRY(read);
     tokenizer.emplace(*std::move(read));
   }
-  Expected<memory::Arena> taken = memory::Arena::allocate(program.memory.arena);
+  auto opened = exec::openDevice(program, /*place=*/0, threads);
+  RECIPERUN_TRY(opened);
+  device = *std::move(opened);
+  auto connected = exec::connectDevices(
+      program, std::make_unique<comm::LocalCommunicator>(), *device);
+  RECIPERUN_TRY(connected);
+  communicator = *std::move(connected);
+  Expected<memory::Arena> taken =
+      device->allocate(program.memory.arena, program.memory.offloaded);
   RECIPERUN_TRY(taken);
   arena = *std::move(taken);
-  checkpoint::ArenaParameters access(program, 0, arena.base());
+  checkpoint::ArenaParameters access(program, 0, arena.base(), *device);
   RECIPERUN_TRY(checkpoint::loadHuggingFace(program, 0, directory, access));
   Expected<exec::Executor> made =
-      exec::Executor::make(program, arena, communicator, context);
+      exec::Executor::make(program, arena, *communicator, *device);
   RECIPERUN_TRY(made);
   executor.emplace(*std::move(made));
   endTokens = findEndTokens(program, directory);
@@ -199,43 +204,61 @@ Status Generator::enter(std::span<const int32_t> ids, Logits* all) {
     size_t count = std::min(ids.size(), size_t(bucket.tokens));
     RECIPERUN_TRY(step(bucket, ids.first(count)));
     if (all)
-      appendRows(bucket, int64_t(count), *all);
+      RECIPERUN_TRY(appendRows(bucket, int64_t(count), *all));
     ids = ids.subspan(count);
     if (ids.empty())
-      takeLast(bucket, int64_t(count) - 1);
+      RECIPERUN_TRY(takeLast(bucket, int64_t(count) - 1));
   }
   return Status::ok();
 }
 
 Status Generator::step(const plan::Bucket& bucket,
                        std::span<const int32_t> ids) {
-  auto* tokens = executor->tensor(bucket.inputs.tokens).as<int32_t>();
-  auto* positions = executor->tensor(bucket.inputs.positions).as<int32_t>();
+  device::HostCopy tokens(*device, executor->tensor(bucket.inputs.tokens));
+  device::HostCopy positions(*device,
+                             executor->tensor(bucket.inputs.positions));
   for (int64_t i = 0; i < bucket.tokens; ++i) {
     bool used = i < int64_t(ids.size());
-    tokens[i] = used ? ids[size_t(i)] : 0;
-    positions[i] = used ? int32_t(position + i) : -1;
+    tokens.as<int32_t>()[i] = used ? ids[size_t(i)] : 0;
+    positions.as<int32_t>()[i] = used ? int32_t(position + i) : -1;
   }
+  RECIPERUN_TRY(tokens.store());
+  RECIPERUN_TRY(positions.store());
   RECIPERUN_TRY(executor->run(bucket.function));
   position += int64_t(ids.size());
   return Status::ok();
 }
 
-void Generator::appendRows(const plan::Bucket& bucket, int64_t rows,
-                           Logits& out) const {
-  exec::Tensor logits = executor->tensor(bucket.logits);
-  out.vocab = logits.shape.back();
+Status Generator::appendRows(const plan::Bucket& bucket, int64_t rows,
+                             Logits& out) const {
+  out.vocab = executor->tensor(bucket.logits).shape.back();
   out.values.resize(size_t((out.tokens + rows) * out.vocab));
-  for (int64_t row = 0; row < rows; ++row)
-    toFloats(logits, row, out.vocab,
-             out.values.data() + (out.tokens + row) * out.vocab);
-  out.tokens += rows;
+  for (int64_t row = 0; row < rows; ++row, ++out.tokens)
+    RECIPERUN_TRY(readLogits(
+        bucket, row,
+        std::span(out.values)
+            .subspan(size_t(out.tokens * out.vocab), size_t(out.vocab))));
+  return Status::ok();
 }
 
-void Generator::takeLast(const plan::Bucket& bucket, int64_t row) {
-  exec::Tensor logits = executor->tensor(bucket.logits);
-  last.resize(size_t(logits.shape.back()));
-  toFloats(logits, row, logits.shape.back(), last.data());
+Status Generator::takeLast(const plan::Bucket& bucket, int64_t row) {
+  last.resize(size_t(executor->tensor(bucket.logits).shape.back()));
+  return readLogits(bucket, row, last);
+}
+
+/// A row of the bucket's logits, as floats.
+Status Generator::readLogits(const plan::Bucket& bucket, int64_t row,
+                             std::span<float> out) const {
+  const exec::Tensor logits = executor->tensor(bucket.logits);
+  const int64_t shape[] = {int64_t(out.size())};
+  const exec::Tensor from{logits.as<std::byte>() +
+                              row * shape[0] * plan::byteSize(logits.type),
+                          logits.type, shape};
+  return device::readPieces(*device, from,
+                            [&](const exec::Tensor& piece, int64_t first) {
+                              toFloats(piece, out.data() + first);
+                              return Status::ok();
+                            });
 }
 
 } // namespace reciperun::serve

@@ -10,7 +10,7 @@
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/data/Tokenizer.h"
-#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
@@ -57,8 +57,8 @@ struct Logits {
 class Generator {
 public:
   /// Loads a folder. Fails where it holds no plan, a plan that is not for one
-  /// CPU rank, or weights or tokenizer that do not fit the plan. A missing
-  /// tokenizer is no failure: `logits` needs none.
+  /// rank, or for a device that is not there, or weights or tokenizer that do
+  /// not fit the plan. A missing tokenizer is no failure: `logits` needs none.
   static Expected<std::unique_ptr<Generator>>
   open(const std::filesystem::path& directory, int threads);
 
@@ -81,20 +81,22 @@ public:
   const plan::Plan& plan() const { return program; }
 
 private:
-  Generator(plan::Plan plan, int threads)
-      : program(std::move(plan)), context(threads) {}
+  explicit Generator(plan::Plan plan) : program(std::move(plan)) {}
 
-  Status load(const std::filesystem::path& directory);
+  Status load(const std::filesystem::path& directory, int threads);
   Status checkIds(std::span<const int32_t> ids) const;
   Status enter(std::span<const int32_t> ids, Logits* all);
   Status step(const plan::Bucket& bucket, std::span<const int32_t> ids);
   const plan::Bucket& bucketFor(int64_t tokens) const;
-  void appendRows(const plan::Bucket& bucket, int64_t rows, Logits& out) const;
-  void takeLast(const plan::Bucket& bucket, int64_t row);
+  Status appendRows(const plan::Bucket& bucket, int64_t rows,
+                    Logits& out) const;
+  Status takeLast(const plan::Bucket& bucket, int64_t row);
+  Status readLogits(const plan::Bucket& bucket, int64_t row,
+                    std::span<float> out) const;
 
   plan::Plan program;
-  device::CpuContext context;
-  comm::LocalCommunicator communicator;
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<comm::Communicator> communicator;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
   std::optional<data::Tokenizer> tokenizer;

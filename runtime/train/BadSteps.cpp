@@ -43,15 +43,17 @@ Expected<std::string> Training::complaintOf(const StepRecord& record) {
 /// What the lowest rank that knows one says is the cause; empty where none
 /// does. Collective.
 Expected<std::string> Training::causeOf(int64_t step) {
-  NonFiniteSearch search(plan);
+  NonFiniteSearch search(plan, device);
   Status mine;
-  if (std::string name = search.badParameter(*executor, communicator.rank());
-      !name.empty())
-    mine = Status::error("the parameter `" + name +
+  Expected<std::string> name =
+      search.badParameter(*executor, communicator.rank());
+  RECIPERUN_TRY(name);
+  if (!name->empty())
+    mine = Status::error("the parameter `" + *name +
                          "` was not finite before the step");
   if (Status known = communicator.agree(mine); !known)
     return known.message();
-  search.clearResults(*executor);
+  RECIPERUN_TRY(search.clearResults(*executor));
   executor->setObserver(&search);
   Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
@@ -59,6 +61,7 @@ Expected<std::string> Training::causeOf(int64_t step) {
       });
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
+  RECIPERUN_TRY(search.status());
   for (const auto* origin : {&search.computed(), &search.collected()}) {
     if (origin->op)
       mine = Status::error(originText(search, *origin, step));

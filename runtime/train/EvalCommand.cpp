@@ -81,11 +81,12 @@ void print(const Validation& found, const std::string& weights, bool asJson) {
 
 int evaluate(comm::MpiSession& session, const plan::Plan& plan,
              const CommandLine& line) {
-  Expected<Rank> rank = joinRanks(session, plan.mesh);
+  Expected<Rank> rank = joinRanks(session, plan);
   if (!rank)
     return failTogether(session, rank.status());
-  Training training(plan, *rank->communicator, rank->threads,
-                    {Style::lines, {}});
+  Options options;
+  options.style = Style::lines;
+  Training training(plan, *rank, options);
   if (Status status = training.prepareEvaluation(line.checkpoint); !status)
     return failTogether(session, status);
   Expected<Validation> found = training.evaluate();

@@ -18,6 +18,7 @@ Status Training::prepareEvaluation(const std::string& wanted) {
   evaluated =
       start.source ? start.source->path().string() : plan.exchange.weights;
   RECIPERUN_TRY(communicator.agree(takeMemory()));
+  RECIPERUN_TRY(prepareKernels());
   if (isRoot())
     progress.emplace(options.style, validData->steps(), 0, plan.train);
   RECIPERUN_TRY(communicator.agree(fillState()));

@@ -35,9 +35,12 @@ std::string memoryText(const plan::MemoryTable& planned, int64_t largest,
 } // namespace
 
 Status Training::finish() {
+  if (opTimes && isRoot())
+    progress->line(opTimes->table());
   const std::string& directory = plan.exchange.hf;
   if (!directory.empty()) {
-    checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base());
+    checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base(),
+                                       device);
     RECIPERUN_TRY(
         checkpoint::exportHuggingFace(plan, access, communicator, directory));
     if (isRoot())
@@ -80,8 +83,14 @@ Status Training::dumpGradients(const std::string& path) {
       return Status::error("gradients are dumped where ranks keep them whole; "
                            "compile with `--set parallel.shard=\"optimizer\"`");
   RECIPERUN_TRY(gatherGradients());
-  checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base());
+  checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base(),
+                                     device);
   return checkpoint::dumpGradients(plan, access, communicator, path);
+}
+
+/// What this process has taken at most of the memory that the plan counts.
+int64_t Training::takenBytes() const {
+  return device.isHost() ? peakBytes() : device.takenBytes();
 }
 
 /// One line a stage: the arenas that its ranks took beside the plan's, and the
@@ -96,11 +105,11 @@ Status Training::reportMemory() {
              size_t(plan::coordinate(plan.mesh, communicator.rank(), "pp"))];
   mine[0] = arena.bytes();
   mine[1] = -arena.bytes();
-  mine[2] = peakBytes();
+  mine[2] = takenBytes();
   const int64_t shape[] = {int64_t(taken.size())};
   exec::Tensor view{taken.data(), plan::DType::i64, shape};
-  RECIPERUN_TRY(
-      communicator.allReduce(comm::world, view, view, comm::Reduction::max));
+  RECIPERUN_TRY(communicator.host().allReduce(comm::world, view, view,
+                                              comm::Reduction::max));
   if (!isRoot())
     return Status::ok();
   for (size_t stage = 0; stage < stages; ++stage) {

@@ -8,6 +8,7 @@
 
 #include "runtime/checkpoint/StateParts.h"
 #include "runtime/device/BFloat16.h"
+#include "runtime/device/HostCopy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,22 +37,22 @@ std::string layerOf(const std::string& parameter) {
   return parameter.substr(0, parameter.rfind('.'));
 }
 
-template <class T>
-double sumSquares(const exec::Tensor& tensor, int64_t first, int64_t count) {
-  double sum = 0;
-  for (const T* at = tensor.as<T>() + first; count > 0; --count, ++at)
+template <class T> double sumSquares(const exec::Tensor& tensor, double sum) {
+  const T* end = tensor.as<T>() + tensor.elements();
+  for (const T* at = tensor.as<T>(); at != end; ++at)
     sum += double(*at) * double(*at);
   return sum;
 }
 
-double squaresOf(const exec::Tensor& tensor, int64_t first, int64_t count) {
+/// `sum` and the squares of a tensor that the host can address.
+double addSquares(double sum, const exec::Tensor& tensor) {
   switch (tensor.type) {
   case plan::DType::f64:
-    return sumSquares<double>(tensor, first, count);
+    return sumSquares<double>(tensor, sum);
   case plan::DType::bf16:
-    return sumSquares<device::bf16>(tensor, first, count);
+    return sumSquares<device::bf16>(tensor, sum);
   default:
-    return sumSquares<float>(tensor, first, count);
+    return sumSquares<float>(tensor, sum);
   }
 }
 
@@ -82,17 +83,35 @@ GradientNorms::GradientNorms(const plan::Plan& plan, int rank,
   }
 }
 
+Expected<double> GradientNorms::squaresOf(const exec::Executor& executor,
+                                          const Part& part) const {
+  const exec::Tensor whole = executor.tensor(part.buffer);
+  const int64_t shape[] = {part.count};
+  const exec::Tensor run{whole.as<std::byte>() +
+                             part.first * plan::byteSize(whole.type),
+                         whole.type, shape};
+  double sum = 0;
+  RECIPERUN_TRY(device::readPieces(executor.device(), run,
+                                   [&](const exec::Tensor& piece, int64_t) {
+                                     sum = addSquares(sum, piece);
+                                     return Status::ok();
+                                   }));
+  return sum;
+}
+
 Expected<std::vector<GradientNorms::Norm>>
 GradientNorms::measure(const exec::Executor& executor,
                        comm::Communicator& communicator) const {
   std::vector<double> sums(names.size());
-  for (const Part& part : parts)
-    sums[size_t(part.group)] +=
-        squaresOf(executor.tensor(part.buffer), part.first, part.count);
+  for (const Part& part : parts) {
+    Expected<double> squares = squaresOf(executor, part);
+    RECIPERUN_TRY(squares);
+    sums[size_t(part.group)] += *squares;
+  }
   const int64_t shape[] = {int64_t(sums.size())};
   exec::Tensor view{sums.data(), plan::DType::f64, shape};
-  RECIPERUN_TRY(
-      communicator.allReduce(comm::world, view, view, comm::Reduction::sum));
+  RECIPERUN_TRY(communicator.host().allReduce(comm::world, view, view,
+                                              comm::Reduction::sum));
   std::vector<Norm> norms;
   for (size_t i = 0; i < names.size(); ++i)
     norms.push_back({names[i], std::sqrt(sums[i])});

@@ -34,6 +34,9 @@ private:
     int64_t first = 0;
     int64_t count = 0;
   };
+  Expected<double> squaresOf(const exec::Executor& executor,
+                             const Part& part) const;
+
   std::vector<std::string> names; // of all groups, on every rank the same
   std::vector<Part> parts;
 };

@@ -6,11 +6,11 @@
 
 #include "runtime/checkpoint/StateParts.h"
 #include "runtime/device/BFloat16.h"
+#include "runtime/device/HostCopy.h"
 #include "runtime/kernels/Kernels.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string_view>
 
 namespace reciperun::train {
@@ -22,10 +22,8 @@ template <class T> bool allFinite(const exec::Tensor& tensor) {
                      [](T value) { return std::isfinite(float(value)); });
 }
 
-/// Integers always are.
-bool isFinite(const exec::Tensor& tensor) {
-  if (!tensor.present())
-    return true;
+/// Of a tensor that the host can address. Integers always are.
+bool isFiniteHere(const exec::Tensor& tensor) {
   switch (tensor.type) {
   case plan::DType::f64: {
     const double* values = tensor.as<double>();
@@ -41,8 +39,21 @@ bool isFinite(const exec::Tensor& tensor) {
   }
 }
 
-bool areFinite(std::span<const exec::Tensor> tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), isFinite);
+bool isFloat(plan::DType type) {
+  return type == plan::DType::f64 || type == plan::DType::f32 ||
+         type == plan::DType::bf16;
+}
+
+/// An absent tensor is finite.
+Expected<bool> isFinite(device::Device& device, const exec::Tensor& tensor) {
+  bool finite = true;
+  if (isFloat(tensor.type))
+    RECIPERUN_TRY(device::readPieces(device, tensor,
+                                     [&](const exec::Tensor& piece, int64_t) {
+                                       finite = finite && isFiniteHere(piece);
+                                       return Status::ok();
+                                     }));
+  return finite;
 }
 
 bool isOfModel(const plan::Function& function) {
@@ -52,35 +63,52 @@ bool isOfModel(const plan::Function& function) {
 
 } // namespace
 
-void NonFiniteSearch::clearResults(const exec::Executor& executor) const {
+Status NonFiniteSearch::clearResults(const exec::Executor& executor) const {
   for (const plan::Function& function : plan.functions)
     if (isOfModel(function))
       for (const plan::Op& op : function.ops)
         for (int number : op.outputs)
-          clear(executor, number);
+          RECIPERUN_TRY(clear(executor, number));
+  return Status::ok();
 }
 
-void NonFiniteSearch::clear(const exec::Executor& executor, int number) const {
+Status NonFiniteSearch::clear(const exec::Executor& executor,
+                              int number) const {
   if (number < 0)
-    return;
+    return Status::ok();
   for (int slot = 0; slot < plan.buffers[size_t(number)].slots; ++slot) {
     const exec::Tensor result = executor.tensor(number, slot);
-    std::memset(result.data, 0, size_t(result.bytes()));
+    RECIPERUN_TRY(device.clear(result.data, result.bytes()));
   }
+  return Status::ok();
 }
 
-std::string NonFiniteSearch::badParameter(const exec::Executor& executor,
-                                          int rank) const {
+/// A failure to read is told at the end: until then nothing is known to be bad.
+bool NonFiniteSearch::areFinite(std::span<const exec::Tensor> tensors) {
+  for (const exec::Tensor& tensor : tensors) {
+    Expected<bool> finite = isFinite(device, tensor);
+    if (!finite)
+      failure = finite.status();
+    if (finite && !*finite)
+      return false;
+  }
+  return true;
+}
+
+Expected<std::string>
+NonFiniteSearch::badParameter(const exec::Executor& executor, int rank) const {
   for (const checkpoint::StatePart& part : checkpoint::valueParts(plan, rank)) {
     exec::Tensor kept = executor.tensor(part.count > 0 ? part.buffer : -1);
     const int64_t shape[] = {part.count};
     if (kept.present())
       kept = {kept.as<std::byte>() + part.element * plan::byteSize(kept.type),
               kept.type, shape};
-    if (!isFinite(kept))
+    Expected<bool> finite = isFinite(device, kept);
+    RECIPERUN_TRY(finite);
+    if (!*finite)
       return plan.parameters[size_t(part.parameter)].name;
   }
-  return {};
+  return std::string();
 }
 
 std::string NonFiniteSearch::text(const Origin& origin) const {

@@ -16,16 +16,18 @@ namespace reciperun::train {
 
 class NonFiniteSearch : public exec::Observer {
 public:
-  /// The plan outlives the object.
-  explicit NonFiniteSearch(const plan::Plan& plan) : plan(plan) {}
+  /// The arguments outlive the object.
+  NonFiniteSearch(const plan::Plan& plan, device::Device& device)
+      : plan(plan), device(device) {}
 
   /// Zeroes what ops of forward and backward write, so that nothing is left of
   /// the run before where an op writes a part of its result alone.
-  void clearResults(const exec::Executor& executor) const;
+  Status clearResults(const exec::Executor& executor) const;
 
   /// The first trained or frozen parameter of which this rank keeps something
   /// that is not finite; empty where all is.
-  std::string badParameter(const exec::Executor& executor, int rank) const;
+  Expected<std::string> badParameter(const exec::Executor& executor,
+                                     int rank) const;
 
   /// An op of this rank that was the first to make something that is not finite
   /// of what is.
@@ -37,6 +39,8 @@ public:
   /// brought it from a rank where such an op has made it.
   const Origin& computed() const { return ownOrigin; }
   const Origin& collected() const { return commonOrigin; }
+  /// How reading the device's buffers went.
+  const Status& status() const { return failure; }
   /// "`layers.0.q` (linear) of `forward`".
   std::string text(const Origin& origin) const;
 
@@ -47,9 +51,12 @@ public:
               std::span<const exec::Tensor> outputs) override;
 
 private:
-  void clear(const exec::Executor& executor, int number) const;
+  Status clear(const exec::Executor& executor, int number) const;
+  bool areFinite(std::span<const exec::Tensor> tensors);
 
   const plan::Plan& plan;
+  device::Device& device;
+  Status failure;
   plan::Step current;
   bool wasFinite = true; // what the op reads, and what it adds to
   Origin ownOrigin, commonOrigin;

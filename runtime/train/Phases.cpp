@@ -18,31 +18,44 @@ Phase phaseOf(std::string_view function) {
 
 } // namespace
 
-PhaseClock::PhaseClock(const plan::Plan& plan,
-                       const comm::TimedCommunicator& communicator)
-    : communicator(communicator) {
+PhaseClock::PhaseClock(const plan::Plan& plan, device::Device& device,
+                       comm::TimedCommunicator& communicator)
+    : device(device), communicator(communicator) {
   for (const plan::Function& function : plan.functions)
     functions.push_back(phaseOf(function.name));
 }
 
 void PhaseClock::start() {
-  seconds = {};
-  last = Clock::now();
-  communicated = communicator.seconds();
+  marks.clear();
+  device.forgetMarks();
+  communicator.startTiming();
+  begin = device.mark();
 }
 
 void PhaseClock::mark(Phase phase) {
-  const Clock::time_point now = Clock::now();
-  const double waited = communicator.seconds() - communicated;
-  const double passed = std::chrono::duration<double>(now - last).count();
-  seconds[size_t(Phase::communication)] += waited;
-  seconds[size_t(phase)] += passed - waited;
-  communicated += waited;
-  last = now;
+  marks.push_back({phase, device.mark(), communicator.intervals().size()});
 }
 
-PhaseSeconds PhaseClock::stop() {
+void PhaseClock::stop() {
   mark(Phase::other);
+  communicator.stopTiming();
+}
+
+PhaseSeconds PhaseClock::seconds() const {
+  PhaseSeconds seconds = {};
+  int last = begin;
+  size_t done = 0;
+  for (const Mark& mark : marks) {
+    double waited = 0;
+    for (; done < mark.collectives; ++done) {
+      const auto& [from, to] = communicator.intervals()[done];
+      waited += device.seconds(from, to);
+    }
+    const double passed = device.seconds(last, mark.number);
+    seconds[size_t(Phase::communication)] += waited;
+    seconds[size_t(mark.phase)] += passed - waited;
+    last = mark.number;
+  }
   return seconds;
 }
 

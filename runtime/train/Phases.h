@@ -4,11 +4,11 @@
 #define RECIPERUN_TRAIN_PHASES_H
 
 #include "runtime/comm/TimedCommunicator.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/plan/Plan.h"
 
 #include <array>
-#include <chrono>
 #include <vector>
 
 namespace reciperun::train {
@@ -21,7 +21,7 @@ enum class Phase {
   backward,      // computing, with what is computed again
   communication, // in collectives and waiting for messages, in any function
   optimizer,     // zeroing, norm and update
-  other,         // what is none of these
+  other,         // what is none of these, and what lies between two steps
 };
 inline constexpr std::array phaseNames = {
     "data", "forward", "backward", "communication", "optimizer", "other"};
@@ -33,35 +33,46 @@ using PhaseSeconds = std::array<double, phaseNames.size()>;
 struct StepTimes {
   PhaseSeconds phases = {};
   double step = 0; // the sum of them, on a rank
+  /// What the host computed for the step, and behind the one before.
+  double host = 0;
   /// How long the ranks were held up by checkpoints since the step before.
   double saving = 0;
 };
 
-/// Follows one step after the other.
+/// Follows one step after the other, by marks of the device: it waits for
+/// nothing.
 class PhaseClock : public exec::Observer {
 public:
   /// The arguments outlive the object.
-  PhaseClock(const plan::Plan& plan,
-             const comm::TimedCommunicator& communicator);
+  PhaseClock(const plan::Plan& plan, device::Device& device,
+             comm::TimedCommunicator& communicator);
 
   /// A step of the training begins.
   void start();
   /// What has passed since the last call belongs to the phase, as far as it
   /// was not communication.
   void mark(Phase phase);
-  /// The step is over.
-  PhaseSeconds stop();
+  /// The step is given to the device in whole.
+  void stop();
+  /// Of the step that was stopped last, when the device is idle.
+  PhaseSeconds seconds() const;
 
+  bool followsOps() const override { return false; }
   void endsStep(const plan::Step& step) override;
 
 private:
-  using Clock = std::chrono::steady_clock;
+  /// The end of some time that belongs to a phase.
+  struct Mark {
+    Phase phase = Phase::other;
+    int number = 0;         // of the device's mark
+    size_t collectives = 0; // that the communicator had timed by then
+  };
 
-  const comm::TimedCommunicator& communicator;
+  device::Device& device;
+  comm::TimedCommunicator& communicator;
   std::vector<Phase> functions; // of the plan
-  PhaseSeconds seconds = {};
-  Clock::time_point last;
-  double communicated = 0; // in all until `last`
+  int begin = 0;                // the device's mark
+  std::vector<Mark> marks;
 };
 
 } // namespace reciperun::train

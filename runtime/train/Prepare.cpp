@@ -55,17 +55,20 @@ std::string meshText(const plan::Mesh& mesh) {
 
 } // namespace
 
-Training::Training(const plan::Plan& plan, comm::Communicator& communicator,
-                   int threads, Options options)
-    : plan(plan), communicator(communicator), context(threads),
-      options(std::move(options)), spikes(plan.train),
-      clock(plan, this->communicator) {
+Training::Training(const plan::Plan& plan, Rank& rank, Options options)
+    : plan(plan), device(*rank.device), threads(rank.threads),
+      communicator(*rank.communicator, device), options(std::move(options)),
+      spikes(plan.train), startTimes(rank.times),
+      clock(plan, device, communicator) {
+  if (this->options.timesOps)
+    opTimes.emplace(device, clock);
   if (!plan.train.logNorms.empty())
     norms.emplace(plan, communicator.rank(), plan.train.logNorms);
 }
 
 Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
+  RECIPERUN_TRY(communicator.agree(checkAnswers()));
   RECIPERUN_TRY(communicator.agree(openData()));
   RECIPERUN_TRY(communicator.agree(openCheckpoints()));
   Expected<Start> found =
@@ -76,11 +79,16 @@ Status Training::prepare() {
   if (start.resumes())
     resumed = start.source->path().string();
   RECIPERUN_TRY(communicator.agree(openFiles()));
+  startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
+  startTimes.mark("memory");
+  RECIPERUN_TRY(prepareKernels());
+  startTimes.mark("kernels");
   if (isRoot())
     announce();
   RECIPERUN_TRY(communicator.agree(fillState()));
   start.source.reset();
+  startTimes.mark("weights");
   return Status::ok();
 }
 
@@ -98,6 +106,24 @@ Status Training::makeDirectory() {
                          "` (`train.dir`): " + failure.message());
   return plan.exchange.hf.empty() ? Status::ok()
                                   : checkpoint::checkWritable(plan.exchange.hf);
+}
+
+/// Whether prompts can be answered when the training has ended: the exported
+/// model's plan is for the same kind of device.
+Status Training::checkAnswers() const {
+  if (plan.train.prompts.empty() || plan.generation.empty())
+    return Status::ok();
+  Expected<plan::Plan> answering = plan::fromJson(plan.generation);
+  RECIPERUN_TRY(answering);
+  const plan::Plan stage = plan::select(*std::move(answering), 0);
+  for (const plan::Function& function : stage.functions)
+    for (const plan::Op& op : function.ops)
+      if (!device.hasKernel(op.kind))
+        return Status::error("`train.prompts` cannot be answered on `" +
+                             plan.device + "` yet: op `" + op.name + "` (" +
+                             plan::opName(op.kind) +
+                             ") has no kernel there; leave them out");
+  return Status::ok();
 }
 
 /// Rank 0 alone reads what is there.
@@ -170,35 +196,43 @@ Expected<data::Loader> Training::openLoader(data::DataSet set,
 
 Status Training::takeMemory() {
   Expected<memory::Arena> taken =
-      memory::Arena::allocate(plan.memory.arena, plan.memory.offloaded);
+      device.allocate(plan.memory.arena, plan.memory.offloaded);
   if (!taken)
     return taken.status();
   arena = std::move(*taken);
   Expected<exec::Executor> made =
-      exec::Executor::make(plan, arena, communicator, context);
+      exec::Executor::make(plan, arena, communicator, device);
   if (!made)
     return made.status();
   executor.emplace(std::move(*made));
   if (!plan.checkpoint.saves())
     return Status::ok();
-  saving.emplace(plan, communicator, arena);
+  saving.emplace(plan, communicator, device, arena);
   return saving->open(*checkpoints);
+}
+
+/// Rank 0 first: the others find what it has chosen, so that all of them
+/// compute alike.
+Status Training::prepareKernels() {
+  RECIPERUN_TRY(
+      communicator.agree(isRoot() ? executor->prepare() : Status::ok()));
+  return communicator.agree(isRoot() ? Status::ok() : executor->prepare());
 }
 
 /// Every parameter has its initial value first, which an adapter that is not
 /// loaded keeps.
 Status Training::fillState() {
   int rank = communicator.rank();
-  exec::initializeParameters(plan, *executor, rank, context.threads());
+  RECIPERUN_TRY(exec::initializeParameters(plan, *executor, rank, threads));
   if (!start.source && !plan.exchange.weights.empty()) {
-    checkpoint::ArenaParameters access(plan, rank, arena.base());
+    checkpoint::ArenaParameters access(plan, rank, arena.base(), device);
     RECIPERUN_TRY(
         checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights, access));
   }
-  exec::fillMasters(plan, *executor);
+  RECIPERUN_TRY(exec::fillMasters(plan, *executor, rank));
   if (!start.source)
     return Status::ok();
-  checkpoint::ArenaBuffers buffers(plan, rank, arena);
+  checkpoint::ArenaBuffers buffers(plan, rank, arena, device);
   return checkpoint::loadState(plan, rank, *start.source, start.take, buffers);
 }
 
@@ -218,8 +252,7 @@ std::string Training::weightsText() const {
 void Training::announce() {
   progress.emplace(options.style, trainData->steps(), start.step, plan.train);
   progress->line(plan.name + ": " + plan.task + " on " + meshText(plan.mesh) +
-                 " on " + plan.device + ", " +
-                 std::to_string(context.threads()) + " threads a rank");
+                 " on " + plan.device + ", " + device.name() + " a rank");
   int64_t parameters = 0, trainable = 0;
   for (const plan::Parameter& parameter : plan.parameters) {
     int64_t count = plan::elementCount(parameter.globalShape);
@@ -241,6 +274,8 @@ void Training::announce() {
   for (const std::string& note : checkpoints->notes())
     progress->line("note: " + note);
   for (const std::string& note : start.notes)
+    progress->line("note: " + note);
+  for (const std::string& note : device.notes())
     progress->line("note: " + note);
   progress->line("memory: " + bytesText(plan.memory.total) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +

@@ -2,11 +2,13 @@
 
 #include "runtime/train/RankJob.h"
 
+#include "runtime/exec/Devices.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Host.h"
 
 #include <cstdio>
+#include <span>
 
 namespace reciperun::train {
 namespace {
@@ -17,10 +19,6 @@ Status checkJob(const plan::Plan& plan, int ranks) {
   if (plan.task == "generate")
     return Status::error("the plan is of task `generate`: answer prompts with "
                          "`reciperun generate` and the model's folder");
-  if (plan.device != "cpu")
-    return Status::error("the plan is for `" + plan.device +
-                         "`, and this build has ranks on `cpu` alone; compile "
-                         "the recipe with `--set cluster.hardware=cpu`");
   if (plan.mesh.ranks != ranks)
     return Status::error("the plan wants " + wanted +
                          " ranks and the job has " + started +
@@ -29,6 +27,24 @@ Status checkJob(const plan::Plan& plan, int ranks) {
                          "cluster.ranks=" +
                          started + "`");
   return Status::ok();
+}
+
+/// A GPU has one rank. Collective.
+Status checkOwnDevice(const comm::MpiSession& session,
+                      const device::Device& device) {
+  const std::string identity = device.identity();
+  if (identity.empty())
+    return Status::ok();
+  Expected<int> sharing =
+      session.countOnHost(std::as_bytes(std::span(identity)));
+  Status mine = sharing.status();
+  if (sharing && *sharing > 1)
+    mine =
+        Status::error(std::to_string(*sharing) +
+                      " ranks of this host have one GPU (`" + device.name() +
+                      "`) between them, and a plan wants one for each; start "
+                      "fewer ranks a host, or see `CUDA_VISIBLE_DEVICES`");
+  return session.agree(mine);
 }
 
 } // namespace
@@ -56,13 +72,27 @@ Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
   return plan::select(std::move(*read), stage);
 }
 
-Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Mesh& mesh) {
+Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan) {
   Expected<int> threads = threadsOfRank(session);
-  Expected<std::unique_ptr<comm::Communicator>> communicator =
-      session.connect(mesh);
-  for (const Status& status : {threads.status(), communicator.status()})
-    RECIPERUN_TRY(session.agree(status));
-  return Rank{*threads, std::move(*communicator)};
+  RECIPERUN_TRY(session.agree(threads.status()));
+  Rank rank;
+  rank.threads = *threads;
+  rank.times.mark("program, MPI and plan");
+  Expected<int> place = session.placeOnHost();
+  RECIPERUN_TRY(session.agree(place.status()));
+  auto device = exec::openDevice(plan, *place, rank.threads);
+  RECIPERUN_TRY(session.agree(device.status()));
+  rank.device = *std::move(device);
+  RECIPERUN_TRY(checkOwnDevice(session, *rank.device));
+  rank.times.mark("device");
+  auto communicator = session.connect(plan.mesh);
+  RECIPERUN_TRY(session.agree(communicator.status()));
+  communicator =
+      exec::connectDevices(plan, *std::move(communicator), *rank.device);
+  RECIPERUN_TRY(session.agree(communicator.status()));
+  rank.communicator = *std::move(communicator);
+  rank.times.mark("connections");
+  return rank;
 }
 
 } // namespace reciperun::train

@@ -5,7 +5,9 @@
 #define RECIPERUN_TRAIN_RANKJOB_H
 
 #include "runtime/comm/MpiSession.h"
+#include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/StartTimes.h"
 
 #include <memory>
 #include <string>
@@ -26,11 +28,14 @@ Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
 
 /// What a rank works with.
 struct Rank {
-  int threads = 1;
+  int threads = 1; // of the host
+  std::unique_ptr<device::Device> device;
   std::unique_ptr<comm::Communicator> communicator;
+  StartTimes times; // of the start, up to where the ranks are connected
 };
-/// Collective; fails on all ranks with one message.
-Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Mesh& mesh);
+/// Opens the devices that the plan is for and connects them. Collective; fails
+/// on all ranks with one message.
+Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan);
 
 } // namespace reciperun::train
 

@@ -110,6 +110,8 @@ Status MetricsFile::write(const StepRecord& record) {
   object["lr"] = record.learningRate;
   object["grad_norm"] = record.gradNorm;
   object["step_seconds"] = record.times.step;
+  if (record.hostSeconds)
+    object["host_seconds"] = *record.hostSeconds;
   object["tokens_per_second"] = record.tokensPerSecond;
   object["samples"] = record.samples;
   object["tflops_per_rank"] = record.tflopsPerRank;

@@ -25,10 +25,11 @@ struct StepRecord {
   double epoch = 0; // epochs that are over, with the part of the current one
   double loss = 0;  // mean over the places of the global batch that count
   double learningRate = 0;
-  double gradNorm = 0;        // of the whole gradient, before clipping
-  StepTimes times;            // each the longest of all ranks
-  double tokensPerSecond = 0; // of the whole job, padding included
-  int64_t samples = 0;        // consumed so far
+  double gradNorm = 0;               // of the whole gradient, before clipping
+  StepTimes times;                   // each the longest of all ranks
+  std::optional<double> hostSeconds; // of `times`, where a device is another
+  double tokensPerSecond = 0;        // of the whole job, padding included
+  int64_t samples = 0;               // consumed so far
   double tflopsPerRank = 0;
   double mfu = 0;
   int64_t deviceBytes = 0; // peak of a process so far, the largest of all ranks

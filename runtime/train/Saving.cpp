@@ -10,9 +10,9 @@ namespace reciperun::train {
 using checkpoint::Saver;
 
 Saving::Saving(const plan::Plan& plan, comm::Communicator& communicator,
-               const memory::Arena& arena)
+               device::Device& device, const memory::Arena& arena)
     : plan(plan), communicator(communicator),
-      buffers(plan, communicator.rank(), arena),
+      buffers(plan, communicator.rank(), arena, device),
       saver(plan, communicator.rank(), buffers) {}
 
 Status Saving::open(checkpoint::CheckpointFolder folder) {

@@ -21,7 +21,7 @@ class Saving {
 public:
   /// The arguments outlive the object.
   Saving(const plan::Plan& plan, comm::Communicator& communicator,
-         const memory::Arena& arena);
+         device::Device& device, const memory::Arena& arena);
 
   /// Takes memory; rank 0 has opened `folder`. Fails on this rank alone.
   Status open(checkpoint::CheckpointFolder folder);

@@ -32,7 +32,19 @@ constexpr const char* helpText =
     "                         terminal\n"
     "  --dump-gradients=FILE  write the first step's gradients to a "
     "safetensors\n"
-    "                         file, for comparison with other programs\n";
+    "                         file, for comparison with other programs\n"
+    "  --op-times             tell how long the parts of the start took, and "
+    "at\n"
+    "                         the end how long ops of each kind take a step, "
+    "of\n"
+    "                         every fourth one, on rank 0\n"
+    "  --profile=FIRST:LAST:RANKS\n"
+    "                         write a trace of these steps for Chrome and\n"
+    "                         Perfetto into `profile` of the run's folder, "
+    "and\n"
+    "                         have nsys and ncu look at them; RANKS is `0,3` "
+    "or\n"
+    "                         `all`\n";
 
 struct CommandLine {
   std::string planPath;
@@ -53,13 +65,24 @@ Expected<Style> parseStyle(const std::string& name) {
 Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
   const std::string progress = "--progress=";
   const std::string gradients = "--dump-gradients=";
+  const std::string profile = "--profile";
   CommandLine line;
-  for (const std::string& argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
     if (argument.starts_with(progress)) {
       Expected<Style> style = parseStyle(argument.substr(progress.size()));
       if (!style)
         return style.status();
       line.options.style = *style;
+    } else if (argument.starts_with(profile + "=") ||
+               (argument == profile && i + 1 < arguments.size())) {
+      Expected<ProfileRange> range = ProfileRange::parse(
+          argument == profile ? arguments[++i]
+                              : argument.substr(profile.size() + 1));
+      RECIPERUN_TRY(range);
+      line.options.profile = *std::move(range);
+    } else if (argument == "--op-times") {
+      line.options.timesOps = true;
     } else if (argument.starts_with(gradients)) {
       line.options.gradients = argument.substr(gradients.size());
     } else if (argument.starts_with("-")) {
@@ -91,10 +114,10 @@ Status stoppedBy(const Outcome& outcome) {
 
 int train(comm::MpiSession& session, const plan::Plan& plan,
           const Options& options) {
-  Expected<Rank> rank = joinRanks(session, plan.mesh);
+  Expected<Rank> rank = joinRanks(session, plan);
   if (!rank)
     return failTogether(session, rank.status());
-  Training training(plan, *rank->communicator, rank->threads, options);
+  Training training(plan, *rank, options);
   if (Status status = training.prepare(); !status)
     return failTogether(session, status);
   Expected<Outcome> outcome = training.run();

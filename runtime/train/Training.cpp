@@ -1,7 +1,8 @@
 // The loop, and what ends a run.
 //
 // A step: 1. host inputs: learning rate, step number, loss scale;
-//         2. the schedule `train`, which loads its micro-batches;
+//         2. the schedule `train`, which loads its micro-batches; the device
+//            is waited for once, when it has been given all of it;
 //         3. loss and gradient norm are read and must be finite: see
 //            BadSteps.cpp;
 //         4. ranks share signals, peaks and times in one small all-reduce, so
@@ -12,6 +13,7 @@
 
 #include "runtime/train/Training.h"
 
+#include "runtime/device/HostCopy.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/Schedule.h"
@@ -20,15 +22,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <numeric>
 
 namespace reciperun::train {
 namespace {
-
-template <class T> void set(const exec::Tensor& tensor, T value) {
-  if (tensor.present())
-    *tensor.as<T>() = value;
-}
 
 /// What each place that counts weighs in the loss, their mean.
 float lossScale(double weight) {
@@ -36,6 +35,9 @@ float lossScale(double weight) {
 }
 
 using Clock = std::chrono::steady_clock;
+
+/// The first steps of a run load kernels, and record them.
+constexpr int64_t unlike = 3;
 
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -57,7 +59,11 @@ Expected<Outcome> Training::run() {
 }
 
 Expected<Outcome> Training::runSteps() {
+  // What weights that no step changes are turned into.
+  if (const plan::Schedule* once = executor->findSchedule("prepare"))
+    RECIPERUN_TRY(executor->run(*once, [](int) { return Status::ok(); }));
   RECIPERUN_TRY(shareState());
+  hostClock.start();
   int64_t step = start.step;
   for (; step < trainData->steps() && !signal; ++step) {
     Expected<StepRecord> record = trainStep(step);
@@ -72,12 +78,13 @@ Expected<Outcome> Training::runSteps() {
     RECIPERUN_TRY(shareState());
     addTimes(*record);
     bool isOver = isSpike && plan.train.spikeStops;
-    if (!signal && !isOver && validatesAfter(step)) {
-      Expected<std::optional<Validation>> validation = validate();
+    if (!signal && !isOver) {
+      Expected<std::optional<Validation>> validation = validateAfter(step);
       RECIPERUN_TRY(validation);
       if (*validation)
         record->validLoss = (*validation)->loss;
     }
+    tellNotes();
     if (isRoot()) {
       RECIPERUN_TRY(metrics->write(*record));
       progress->step(*record);
@@ -88,8 +95,10 @@ Expected<Outcome> Training::runSteps() {
       return Outcome{
           0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
     auto begin = Clock::now();
+    hostClock.stop();
     if (Status failure = saveAfter(*record); !failure)
       return Outcome{0, step + 1, failure, {}};
+    hostClock.start();
     times.saving = secondsSince(begin);
   }
   return Outcome{
@@ -124,43 +133,139 @@ bool Training::savesAfter(int64_t step) const {
                     saving->isDue(step + 1, reports));
 }
 
+/// Of some steps each op is followed, where that is asked for; the first ones
+/// load and record kernels.
+exec::Observer& Training::observerOf(int64_t step) {
+  constexpr int64_t every = 4;
+  const bool isFollowed = opTimes && (step - start.step) % every == every - 1;
+  if (trace)
+    return *trace;
+  return isFollowed ? static_cast<exec::Observer&>(*opTimes) : clock;
+}
+
 Expected<StepRecord> Training::trainStep(int64_t step) {
+  if (step + 1 == options.profile.first)
+    beginTrace();
+  exec::Observer& observer = observerOf(step);
+  const double between = hostClock.takePassed();
   clock.start();
+  if (trace)
+    trace->startStep(step + 1);
   RECIPERUN_TRY(setInputs(step));
   clock.mark(Phase::data);
-  executor->setObserver(&clock);
+  executor->setObserver(&observer);
   Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
         return load(*trainData, step, microBatch);
       });
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
-  times.phases = clock.stop();
+  clock.stop();
+  hostClock.stop();
+  RECIPERUN_TRY(executor->wait());
+  hostClock.start();
+  hostClock.takePassed(); // the device had work
+  times.phases = clock.seconds();
+  times.phases[size_t(Phase::other)] += between;
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
-  StepRecord record;
-  record.step = step + 1;
-  record.epoch = trainData->epochsBefore(step + 1);
-  record.loss = *executor->tensor(plan.outputs.loss).as<double>();
-  if (exec::Tensor norm = executor->tensor(plan.outputs.normSquared);
-      norm.present())
-    record.gradNorm = std::sqrt(*norm.as<double>());
-  if (exec::Tensor dropped = executor->tensor(plan.outputs.dropped);
-      dropped.present())
-    record.droppedShare = dropped.as<double>()[1] / dropped.as<double>()[0];
-  if (exec::Tensor overflow = executor->tensor(plan.outputs.overflow);
-      overflow.present())
-    record.overflowShare = overflow.as<double>()[1] / overflow.as<double>()[0];
+  Expected<StepRecord> record = readOutputs();
+  RECIPERUN_TRY(record);
+  record->step = step + 1;
+  record->epoch = trainData->epochsBefore(step + 1);
   if (norms) {
     auto measured = norms->measure(*executor, communicator);
     RECIPERUN_TRY(measured);
-    record.gradNorms = std::move(*measured);
+    record->gradNorms = std::move(*measured);
   }
-  record.learningRate =
+  record->learningRate =
       learningRate(plan.train.learningRate, step, trainData->steps());
-  record.samples = trainData->samplesBefore(step + 1);
+  record->samples = trainData->samplesBefore(step + 1);
   if (isRoot())
-    usualLoss = spikes.take(record.loss);
+    usualLoss = spikes.take(record->loss);
+  times.host = hostClock.takeComputed();
+  hostClock.stop();
+  RECIPERUN_TRY(tellTimes(step, observer));
+  hostClock.start();
   return record;
+}
+
+/// What those that follow steps have seen of one.
+Status Training::tellTimes(int64_t step, const exec::Observer& observer) {
+  if (trace)
+    trace->takeStep();
+  else if (&observer != &clock)
+    opTimes->takeStep();
+  else if (opTimes && step >= start.step + unlike)
+    opTimes->takeUsual(times);
+  if (opTimes && isRoot() && step == start.step) {
+    startTimes.mark("first step");
+    progress->line(startTimes.text());
+  }
+  const bool isLast =
+      step + 1 == std::min(options.profile.last, trainData->steps());
+  return trace && isLast ? endTrace() : Status::ok();
+}
+
+void Training::beginTrace() {
+  if (!options.profile.takes(communicator.rank()))
+    return;
+  hostClock.stop();
+  trace.emplace(plan, device, clock);
+  const std::string note = trace->begin();
+  hostClock.start();
+  if (isRoot() && !note.empty())
+    progress->line("note: " + note);
+}
+
+Status Training::endTrace() {
+  char name[32];
+  std::snprintf(name, sizeof name, "rank-%05d.json", communicator.rank());
+  const std::filesystem::path folder =
+      std::filesystem::path(plan.train.directory) / "profile";
+  std::error_code code; // told when the file cannot be written
+  std::filesystem::create_directories(folder, code);
+  Status written = trace->write(folder / name, communicator.rank());
+  trace.reset();
+  if (isRoot() && written)
+    progress->line("traces of steps " + std::to_string(options.profile.first) +
+                   " to " + std::to_string(options.profile.last) + " in `" +
+                   folder.string() + "`");
+  return written;
+}
+
+/// What the step has left in buffers.
+Expected<StepRecord> Training::readOutputs() {
+  StepRecord record;
+  Expected<double> loss = readOutput(plan.outputs.loss);
+  RECIPERUN_TRY(loss);
+  record.loss = *loss;
+  if (plan.outputs.normSquared >= 0) {
+    Expected<double> squares = readOutput(plan.outputs.normSquared);
+    RECIPERUN_TRY(squares);
+    record.gradNorm = std::sqrt(*squares);
+  }
+  auto dropped = shareOf(plan.outputs.dropped);
+  RECIPERUN_TRY(dropped);
+  record.droppedShare = *dropped;
+  auto overflow = shareOf(plan.outputs.overflow);
+  RECIPERUN_TRY(overflow);
+  record.overflowShare = *overflow;
+  return record;
+}
+
+Expected<double> Training::readOutput(int buffer, int64_t index) {
+  return device::readElement<double>(device, executor->tensor(buffer), index);
+}
+
+/// The second of two counts as a share of the first; nothing of no buffer.
+Expected<std::optional<double>> Training::shareOf(int buffer) {
+  if (buffer < 0)
+    return std::optional<double>();
+  Expected<double> all = readOutput(buffer, 0);
+  RECIPERUN_TRY(all);
+  Expected<double> part = readOutput(buffer, 1);
+  RECIPERUN_TRY(part);
+  return std::optional<double>(*part / *all);
 }
 
 /// What a step wants beside its micro-batches.
@@ -169,15 +274,19 @@ Status Training::setInputs(int64_t step) {
   double rate = learningRate(plan.train.learningRate, step, trainData->steps());
   Expected<double> weight = trainData->weight(step);
   RECIPERUN_TRY(weight);
-  set(executor->tensor(in.learningRate), float(rate));
-  set(executor->tensor(in.step), int32_t(step + 1));
-  set(executor->tensor(in.lossScale), lossScale(*weight));
-  return Status::ok();
+  auto set = [&](int buffer, auto value) {
+    return device::writeElement(device, executor->tensor(buffer), value);
+  };
+  RECIPERUN_TRY(set(in.learningRate, float(rate)));
+  RECIPERUN_TRY(set(in.step, int32_t(step + 1)));
+  return set(in.lossScale, lossScale(*weight));
 }
 
 /// What only all ranks together know.
 void Training::addTimes(StepRecord& record) const {
   record.times = longest;
+  if (!device.isHost())
+    record.hostSeconds = longest.host;
   record.deviceBytes = peak;
   record.tokensPerSecond =
       double(plan.train.globalBatch * plan.data.sequence) / longest.step;
@@ -191,14 +300,39 @@ void Training::addTimes(StepRecord& record) const {
 Status Training::load(const data::Loader& loader, int64_t step,
                       int microBatch) {
   const plan::Inputs& in = plan.inputs;
-  return loader.fill(step, microBatch,
-                     {executor->tensor(in.tokens, microBatch).as<int32_t>(),
-                      executor->tensor(in.labels, microBatch).as<int32_t>(),
-                      executor->tensor(in.weights, microBatch).as<float>(),
-                      executor->tensor(in.positions, microBatch).as<int32_t>(),
-                      executor->tensor(in.segments, microBatch).as<int32_t>(),
-                      executor->tensor(in.places, microBatch).as<int32_t>(),
-                      executor->tensor(in.samples, microBatch).as<int64_t>()});
+  auto open = [&](int buffer) {
+    return device::HostCopy(device, executor->tensor(buffer, microBatch));
+  };
+  device::HostCopy tokens = open(in.tokens), labels = open(in.labels),
+                   weights = open(in.weights), positions = open(in.positions),
+                   segments = open(in.segments), places = open(in.places),
+                   samples = open(in.samples);
+  RECIPERUN_TRY(loader.fill(step, microBatch,
+                            {tokens.as<int32_t>(), labels.as<int32_t>(),
+                             weights.as<float>(), positions.as<int32_t>(),
+                             segments.as<int32_t>(), places.as<int32_t>(),
+                             samples.as<int64_t>()}));
+  for (device::HostCopy* input :
+       {&tokens, &labels, &weights, &positions, &segments, &places, &samples})
+    RECIPERUN_TRY(input->store());
+  return Status::ok();
+}
+
+/// Nothing where it is not due. No part of a step's time.
+Expected<std::optional<Validation>> Training::validateAfter(int64_t step) {
+  if (!validatesAfter(step))
+    return std::optional<Validation>();
+  hostClock.stop();
+  Expected<std::optional<Validation>> validation = validate();
+  hostClock.start();
+  return validation;
+}
+
+/// What is known of the work since the last call.
+void Training::tellNotes() {
+  for (const std::string& note : executor->takeNotes())
+    if (isRoot())
+      progress->line("note: " + note);
 }
 
 bool Training::validatesAfter(int64_t step) const {
@@ -219,12 +353,16 @@ Expected<std::optional<Validation>> Training::validate() {
   for (int64_t batch = 0; batch < validData->steps(); ++batch) {
     Expected<double> weight = validData->weight(batch);
     RECIPERUN_TRY(weight);
-    set(executor->tensor(plan.inputs.lossScale), lossScale(*weight));
+    RECIPERUN_TRY(device::writeElement(
+        device, executor->tensor(plan.inputs.lossScale), lossScale(*weight)));
     RECIPERUN_TRY(
         executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
           return load(*validData, batch, microBatch);
         }));
-    sum.loss += *executor->tensor(plan.outputs.loss).as<double>() * *weight;
+    RECIPERUN_TRY(executor->wait());
+    Expected<double> loss = readOutput(plan.outputs.loss);
+    RECIPERUN_TRY(loss);
+    sum.loss += *loss * *weight;
     sum.weight += *weight;
     RECIPERUN_TRY(shareState());
     if (signal)
@@ -242,17 +380,18 @@ Expected<std::optional<Validation>> Training::validate() {
 /// far they are with a checkpoint, and what rank 0 thinks of the loss.
 Status Training::shareState() {
   Saving::Report mine = saving ? saving->report() : Saving::Report();
-  std::vector<int64_t> state = {stopSignal(), peakBytes(), mine.progress,
+  std::vector<int64_t> state = {stopSignal(), takenBytes(), mine.progress,
                                 mine.timeIsUp, usualLoss.has_value()};
   const size_t first = state.size();
   auto add = [&](double seconds) { state.push_back(int64_t(seconds * 1e9)); };
   std::for_each(times.phases.begin(), times.phases.end(), add);
   add(times.step);
+  add(times.host);
   add(times.saving);
   const int64_t shape[] = {int64_t(state.size())};
   exec::Tensor view{state.data(), plan::DType::i64, shape};
-  RECIPERUN_TRY(
-      communicator.allReduce(comm::world, view, view, comm::Reduction::max));
+  RECIPERUN_TRY(communicator.host().allReduce(comm::world, view, view,
+                                              comm::Reduction::max));
   signal = int(state[0]);
   peak = state[1];
   reports = {state[2], state[3]};
@@ -261,6 +400,7 @@ Status Training::shareState() {
   for (double& seconds : longest.phases)
     seconds = double(*shared++) / 1e9;
   longest.step = double(*shared++) / 1e9;
+  longest.host = double(*shared++) / 1e9;
   longest.saving = double(*shared) / 1e9;
   return Status::ok();
 }

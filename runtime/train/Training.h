@@ -17,17 +17,21 @@
 #include "runtime/comm/TimedCommunicator.h"
 #include "runtime/data/Loader.h"
 #include "runtime/data/Tokenizer.h"
-#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
+#include "runtime/train/HostClock.h"
 #include "runtime/train/NonFinite.h"
+#include "runtime/train/OpTimes.h"
 #include "runtime/train/Phases.h"
+#include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/Saving.h"
 #include "runtime/train/SpikeWatch.h"
 #include "runtime/train/Start.h"
+#include "runtime/train/Trace.h"
 
 #include <memory>
 #include <optional>
@@ -38,6 +42,8 @@ namespace reciperun::train {
 struct Options {
   Style style = Style::automatic;
   std::string gradients; // file for the first step's gradients; empty: none
+  bool timesOps = false; // tell how long ops of each kind take
+  ProfileRange profile;  // steps to write a trace of
 };
 
 /// What a model is worth on the validation data.
@@ -57,8 +63,7 @@ struct Outcome {
 class Training {
 public:
   /// All arguments outlive the object.
-  Training(const plan::Plan& plan, comm::Communicator& communicator,
-           int threads, Options options);
+  Training(const plan::Plan& plan, Rank& rank, Options options);
 
   /// Makes the folder of the run, takes the memory, reads data and weights.
   /// Fails on all ranks with one message.
@@ -83,8 +88,10 @@ public:
 
 private:
   Status makeDirectory();
+  Status checkAnswers() const;
   Status openCheckpoints();
   Status takeMemory();
+  Status prepareKernels();
   Status openData();
   Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
   Status openTokenizer();
@@ -95,7 +102,13 @@ private:
   std::string weightsText() const;
 
   Status load(const data::Loader& loader, int64_t step, int microBatch);
+  exec::Observer& observerOf(int64_t step);
   Expected<StepRecord> trainStep(int64_t step);
+  Expected<std::optional<Validation>> validateAfter(int64_t step);
+  void tellNotes();
+  Status tellTimes(int64_t step, const exec::Observer& observer);
+  void beginTrace();
+  Status endTrace();
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;
   Expected<std::optional<Validation>> validate();
@@ -113,14 +126,19 @@ private:
   std::string spikeText(const StepRecord& record) const;
   Status giveUp(const std::string& complaint);
   Status shareState();
+  Expected<StepRecord> readOutputs();
+  Expected<double> readOutput(int buffer, int64_t index = 0);
+  Expected<std::optional<double>> shareOf(int buffer);
+  int64_t takenBytes() const;
   Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
   bool isRoot() const { return communicator.rank() == 0; }
 
   const plan::Plan& plan;
+  device::Device& device;
+  int threads; // of the host
   comm::TimedCommunicator communicator;
-  device::CpuContext context;
   Options options;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
@@ -134,7 +152,11 @@ private:
   std::optional<Progress> progress;   // on rank 0
   std::optional<GradientNorms> norms; // where the plan logs them
   SpikeWatch spikes;                  // of rank 0, which all go by
+  StartTimes startTimes;
   PhaseClock clock;
+  HostClock hostClock;
+  std::optional<OpTimes> opTimes;  // where they are asked for
+  std::optional<Trace> trace;      // while steps are profiled
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
   std::string resumed;             // the checkpoint that this run goes on from

@@ -8,6 +8,7 @@
 #include "compiler/passes/Build.h"
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/Fuse.h"
+#include "compiler/passes/Join.h"
 #include "compiler/passes/Shard.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
@@ -73,9 +74,9 @@ TEST(Differentiate, EveryMatrixHasOneProductForItsGradient) {
   EXPECT_EQ(found["linear_dgrad"], 2 * 7 + 1);
   EXPECT_EQ(found["rmsnorm_backward"], 2 * 2 + 1);
   EXPECT_EQ(found["embedding_backward"], 1);
-  // q, k, v and gate, up add up inside the products; the residual stream is
-  // added once for each norm that reads it.
-  EXPECT_EQ(found["add"], 2 * 2);
+  // q, k, v and gate, up add up inside the products, the residual stream inside
+  // the norms that read it.
+  EXPECT_EQ(found["add"], 0);
 }
 
 TEST(Differentiate, FrozenParametersHaveNeitherGradientNorProduct) {
@@ -181,7 +182,41 @@ TEST(Accumulate, AdaptersNeedNoAdd) {
 TEST(Accumulate, TheResidualStreamIsNotOverwritten) {
   ir::Module module = differentiated({});
   accumulate(module);
-  EXPECT_EQ(counts(module, "forward")["add"], 2 * 2);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  EXPECT_EQ(counts(module, "forward")["add"], 0);
+  EXPECT_EQ(counts(module, "forward")["linear_add"], 2 * 2);
+  EXPECT_EQ(counts(module, "backward")["add"], 0);
+}
+
+// x + W a + B A a: the smaller product adds to x, the other to the sum.
+TEST(Accumulate, TheResidualIsAddedToAnAdapter) {
+  RecipeWriter writer;
+  writer.lora(2, 0.1, {"o"});
+  ir::Module module = differentiated(writer);
+  accumulate(module);
+  EXPECT_EQ(counts(module, "forward")["add"], 0);
+  std::vector<std::string> names;
+  for (const ir::Op& op : ir::findFunction(module, "forward")->ops)
+    if (op.kind == ir::OpKind::LinearAdd && op.layer == 0)
+      names.push_back(op.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"layers.0.o.lora_b", "layers.0.down"}));
+}
+
+// Adapters of q, k and v read one input, and make one gradient of it.
+TEST(Join, AdaptersOfOneInput) {
+  RecipeWriter writer;
+  writer.lora(2, 0.0, {"q", "k", "v", "o"});
+  ir::Module module = differentiated(writer);
+  accumulate(module);
+  join(module);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  EXPECT_EQ(counts(module, "forward")["linear_joint"], 2);
+  EXPECT_EQ(counts(module, "backward")["linear_joint_wgrad"], 2);
+  // Nothing is trained before the first layer.
+  EXPECT_EQ(counts(module, "backward")["linear_joint_dgrad"], 1);
+  EXPECT_EQ(counts(module, "forward")["softmax_stats"], 1);
+  EXPECT_EQ(counts(module, "forward")["softmax_sum"], 0);
 }
 
 } // namespace

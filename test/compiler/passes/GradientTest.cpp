@@ -10,6 +10,7 @@
 #include "compiler/passes/Differentiate.h"
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/Fuse.h"
+#include "compiler/passes/Join.h"
 #include "compiler/passes/Shard.h"
 #include "test/compiler/passes/Interpreter.h"
 #include "test/compiler/passes/RecipeWriter.h"
@@ -61,6 +62,8 @@ ir::Module compile(const Model& model, Degrees degrees) {
   EXPECT_EQ(ir::verify(module), std::vector<std::string>());
   addEvaluate(module);
   accumulate(module);
+  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
+  join(module);
   EXPECT_EQ(ir::verify(module), std::vector<std::string>());
   return module;
 }
@@ -162,7 +165,8 @@ recipe::Recipe lora(RecipeWriter writer) {
 }
 
 recipe::Recipe loraWithoutDropout(RecipeWriter writer) {
-  writer.lora(3, 0.0, {"v", "o", "lm_head"});
+  // Those of one input are joined.
+  writer.lora(2, 0.0, {"q", "k", "v", "o", "up", "lm_head"});
   return test::llama(writer, 1);
 }
 

@@ -262,6 +262,12 @@ void Interpreter::execute(const Op& op, int rank) {
     return linearDgrad(op, rank);
   case OpKind::LinearWgrad:
     return linearWgrad(op, rank);
+  case OpKind::LinearAdd:
+    return linearAdd(op, rank);
+  case OpKind::LinearJoint:
+  case OpKind::LinearJointDgrad:
+  case OpKind::LinearJointWgrad:
+    return jointly(op, rank);
   case OpKind::AddBias:
   case OpKind::BiasBackward:
     return bias(op, rank);
@@ -306,6 +312,8 @@ void Interpreter::execute(const Op& op, int rank) {
   case OpKind::SoftmaxMax:
   case OpKind::SoftmaxSum:
     return softmax(op, rank);
+  case OpKind::SoftmaxStats:
+    return softmaxStats(op, rank);
   case OpKind::Nll:
     return nll(op, rank);
   case OpKind::CrossEntropyBackward:
@@ -361,6 +369,41 @@ void Interpreter::linear(const Op& op, int rank) {
         sum += x[i * k + l] * w[j * k + l];
       y[i * n + j] = keep * y[i * n + j] + alpha * sum;
     }
+}
+
+void Interpreter::linearAdd(const Op& op, int rank) {
+  Op added = op;
+  added.kind = OpKind::Linear;
+  added.operands.pop_back();
+  added.attributes["accumulate"] = true;
+  at(rank, op.results[0]) = Array(at(rank, op.operands[2]));
+  linear(added, rank);
+}
+
+/// Product by product.
+void Interpreter::jointly(const Op& op, int rank) {
+  bool isLater = false;
+  for (size_t i = 0; i < 3; ++i) {
+    Op part = op;
+    if (op.kind == OpKind::LinearJointDgrad) {
+      part.operands = {op.operands[i], op.operands[3 + i]};
+    } else {
+      part.operands = {op.operands[0], op.operands[1 + i]};
+      part.results = {op.results[i]};
+    }
+    if (part.operands[0] == ValueId::none || part.operands[1] == ValueId::none)
+      continue;
+    if (op.kind == OpKind::LinearJoint)
+      linear(part, rank);
+    else if (op.kind == OpKind::LinearJointWgrad)
+      linearWgrad(part, rank);
+    else {
+      if (isLater)
+        part.attributes["accumulate"] = true;
+      linearDgrad(part, rank);
+    }
+    isLater = true;
+  }
 }
 
 void Interpreter::linearDgrad(const Op& op, int rank) {
@@ -503,6 +546,17 @@ void Interpreter::softmax(const Op& op, int rank) {
     bool isHere = label >= first && label < first + v;
     out[2 * i + 1] = isHere ? row[long(label - first)] : 0;
   }
+}
+
+void Interpreter::softmaxStats(const Op& op, int rank) {
+  Op part = op;
+  part.kind = OpKind::SoftmaxMax;
+  part.results = {op.results[0]};
+  softmax(part, rank);
+  part.kind = OpKind::SoftmaxSum;
+  part.operands = {op.operands[0], op.results[0], op.operands[1]};
+  part.results = {op.results[1]};
+  softmax(part, rank);
 }
 
 void Interpreter::nll(const Op& op, int rank) {

@@ -50,6 +50,8 @@ private:
   void embedding(const ir::Op& op, int rank);
   void embeddingBackward(const ir::Op& op, int rank);
   void linear(const ir::Op& op, int rank);
+  void linearAdd(const ir::Op& op, int rank);
+  void jointly(const ir::Op& op, int rank);
   void linearDgrad(const ir::Op& op, int rank);
   void linearWgrad(const ir::Op& op, int rank);
   void bias(const ir::Op& op, int rank);
@@ -67,6 +69,7 @@ private:
   void elementwise(const ir::Op& op, int rank);
   void dropout(const ir::Op& op, int rank);
   void softmax(const ir::Op& op, int rank);
+  void softmaxStats(const ir::Op& op, int rank);
   void nll(const ir::Op& op, int rank);
   void crossEntropyBackward(const ir::Op& op, int rank);
 

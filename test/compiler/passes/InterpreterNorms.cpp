@@ -59,7 +59,8 @@ void Interpreter::normBackward(const Op& op, int rank) {
   const Array &dy = at(rank, op.operands[0]), &x = at(rank, op.operands[1]),
               &rstd = at(rank, op.operands.back());
   bool isCentred = op.kind == OpKind::LayerNormBackward;
-  Array dx(x.size());
+  Array dx =
+      real(op, "accumulate", 0) ? at(rank, op.results[0]) : Array(x.size());
   size_t h = size_t(shape(op.operands[1]).back());
   for (size_t i = 0; i < x.size() / h; ++i) {
     double mean = isCentred ? at(rank, op.operands[3])[i] : 0;
@@ -75,7 +76,7 @@ void Interpreter::normBackward(const Op& op, int rank) {
         Array& dw = at(rank, op.results[1]);
         dw[(i * h + j) % dw.size()] += dy[i * h + j] * normal(j);
       }
-      dx[i * h + j] =
+      dx[i * h + j] +=
           rstd[i] * (dy[i * h + j] * weightOf(op, rank, 2, i * h + j) -
                      (normal(j) * dot + sum) / double(h));
     }

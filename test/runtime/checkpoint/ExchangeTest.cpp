@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/GradientDump.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/comm/LocalCommunicator.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/plan/Mesh.h"
 
 #include "TestFolder.h"
@@ -137,7 +138,8 @@ void passThrough(const plan::Plan& plan, const TestFolder& folder,
                  const ExportOptions& options = {}) {
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
     std::vector<std::byte> arena(size_t(plan.memory.arena));
-    ArenaParameters access(plan, communicator.rank(), arena.data());
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     Status loaded =
         loadHuggingFace(plan, communicator.rank(), folder / "in", access);
     EXPECT_TRUE(loaded) << loaded.message();
@@ -223,7 +225,8 @@ TEST(Exchange, MergesLoraAndWritesTheAdapter) {
     runRanks(tp, [&](comm::Communicator& communicator) {
       int rank = communicator.rank();
       std::vector<std::byte> arena(size_t(plan.memory.arena));
-      ArenaParameters access(plan, rank, arena.data());
+      device::CpuDevice device(1);
+      ArenaParameters access(plan, rank, arena.data(), device);
       ASSERT_TRUE(loadHuggingFace(plan, rank, folder / "in", access));
       // A[r, i] = i + 10 r; B[o, r] = o - r, of which the rank has its rows.
       std::vector<float> a, b;
@@ -270,7 +273,8 @@ TEST(Exchange, DumpsGradientsUnderTheirNames) {
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   runRanks(2, [&](comm::Communicator& communicator) {
     std::vector<std::byte> arena(size_t(plan.memory.arena));
-    ArenaParameters access(plan, communicator.rank(), arena.data());
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     ASSERT_TRUE(
         loadHuggingFace(plan, communicator.rank(), folder / "in", access));
     // Values and gradients share their buffers here.
@@ -290,7 +294,8 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   runRanks(2, [&](comm::Communicator& communicator) {
     std::vector<std::byte> arena(size_t(plan.memory.arena));
-    ArenaParameters access(plan, communicator.rank(), arena.data());
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     ASSERT_TRUE(
         loadHuggingFace(plan, communicator.rank(), folder / "in", access));
     plan::Plan experts = plan;
@@ -315,7 +320,8 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
 std::string refusal(const TestFolder& folder,
                     plan::Plan plan = planOf(plan::DType::f32, 1, 1)) {
   std::vector<std::byte> arena(size_t(plan.memory.arena), std::byte(0x5a));
-  ArenaParameters access(plan, 0, arena.data());
+  device::CpuDevice device(1);
+  ArenaParameters access(plan, 0, arena.data(), device);
   Status status = loadHuggingFace(plan, 0, folder / "in", access);
   EXPECT_FALSE(status);
   for (std::byte byte : arena)
@@ -380,7 +386,8 @@ TEST(Exchange, LeavesOutWhatIsKnownAnyway) {
   plan.exchange.config = R"({"hidden_size": 6, "tie_word_embeddings": true})";
   folder.write("in/config.json", plan.exchange.config);
   std::vector<std::byte> arena(size_t(plan.memory.arena));
-  ArenaParameters access(plan, 0, arena.data());
+  device::CpuDevice device(1);
+  ArenaParameters access(plan, 0, arena.data(), device);
   Status status = loadHuggingFace(plan, 0, folder / "in", access);
   EXPECT_TRUE(status) << status.message();
 }
@@ -409,7 +416,8 @@ TEST(Exchange, AFailedExportIsToldToAllRanksAndLeavesTheOldOne) {
   plan.data.tokenizer = (folder / "gone/tokenizer.json").string();
   runRanks(2, [&](comm::Communicator& communicator) {
     std::vector<std::byte> arena(size_t(plan.memory.arena));
-    ArenaParameters access(plan, communicator.rank(), arena.data());
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     Status status =
         exportHuggingFace(plan, access, communicator, folder / "out");
     EXPECT_NE(status.message().find("gone/tokenizer.json"), std::string::npos);

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/RankFile.h"
 #include "runtime/checkpoint/StateLoader.h"
 #include "runtime/comm/LocalCommunicator.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Parts.h"
 
@@ -161,7 +162,8 @@ void withModel(const plan::Plan& plan, const TestFolder& folder,
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
     auto arena = memory::Arena::allocate(plan.memory.arena);
     ASSERT_TRUE(arena) << arena.message();
-    ArenaParameters access(plan, communicator.rank(), arena->base());
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena->base(), device);
     Status loaded =
         loadHuggingFace(plan, communicator.rank(), folder / "in", access);
     ASSERT_TRUE(loaded) << loaded.message();
@@ -247,7 +249,8 @@ TEST(SharedTensor, OfAnotherSizeIsRefusedOnce) {
   TestFolder folder;
   plan::Plan plan = planOf({});
   std::vector<std::byte> arena(size_t(plan.memory.arena));
-  ArenaParameters access(plan, 0, arena.data());
+  device::CpuDevice device(1);
+  ArenaParameters access(plan, 0, arena.data(), device);
   std::string other(header);
   other.replace(other.find("[12,4]"), 6, "[16,3]");
   writeModel(folder, other);
@@ -281,7 +284,8 @@ void save(const TestFolder& folder, const Ranks& ranks) {
             [&](comm::Communicator& communicator, ArenaParameters&,
                 const memory::Arena& arena) {
               RankFile file(plan, communicator.rank());
-              ArenaBuffers buffers(plan, communicator.rank(), arena);
+              device::CpuDevice device(1);
+              ArenaBuffers buffers(plan, communicator.rank(), arena, device);
               Status written =
                   file.isEmpty() ? Status::ok()
                                  : file.write(checkpoints.staging(1), buffers);
@@ -305,10 +309,11 @@ void startFrom(const TestFolder& folder, const std::string& checkpoint,
     ASSERT_TRUE(reader) << reader.message();
     Status fits = checkModel(plan, *reader, Take::weights);
     ASSERT_TRUE(fits) << fits.message();
-    ArenaBuffers buffers(plan, rank, *arena);
+    device::CpuDevice device(1);
+    ArenaBuffers buffers(plan, rank, *arena, device);
     Status loaded = loadState(plan, rank, *reader, Take::weights, buffers);
     ASSERT_TRUE(loaded) << loaded.message();
-    ArenaParameters access(plan, rank, arena->base());
+    ArenaParameters access(plan, rank, arena->base(), device);
     Status written =
         exportHuggingFace(plan, access, communicator, folder / "out");
     ASSERT_TRUE(written) << written.message();

@@ -3,6 +3,7 @@
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/RankFile.h"
 #include "runtime/checkpoint/StateLoader.h"
+#include "runtime/device/cpu/CpuDevice.h"
 
 #include "StatePlan.h"
 #include "TestFolder.h"
@@ -37,7 +38,8 @@ void save(const StateRanks& ranks, const std::filesystem::path& folder) {
   std::filesystem::create_directories(checkpoints.staging(1));
   for (int rank = 0; rank < ranks.count(); ++rank) {
     RankFile file(ranks.plan(rank), rank);
-    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank));
+    device::CpuDevice device(1);
+    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank), device);
     if (file.isEmpty())
       continue;
     // Half of the ranks write from a copy, the others piece by piece.
@@ -59,7 +61,8 @@ Status load(StateRanks& ranks, const std::filesystem::path& path,
     auto reader = StateReader::open(path);
     RECIPERUN_TRY(reader);
     RECIPERUN_TRY(checkModel(ranks.plan(rank), *reader, take));
-    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank));
+    device::CpuDevice device(1);
+    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank), device);
     RECIPERUN_TRY(loadState(ranks.plan(rank), rank, *reader, take, buffers));
   }
   return Status::ok();

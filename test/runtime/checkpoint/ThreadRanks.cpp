@@ -90,6 +90,9 @@ public:
                               const comm::Tensor&) override {
     return Status::error("not offered");
   }
+  Expected<int> beginShift(int, std::span<const comm::Shift>) override {
+    return Status::error("not offered");
+  }
   Status finish(int) override { return Status::error("not offered"); }
 
 private:

@@ -195,6 +195,34 @@ protected:
     });
   }
 
+  /// Two turns under way at a time, each of two tensors.
+  void shift(int group, int64_t elements) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    const size_t own = size_t(std::find(members.begin(), members.end(), rank) -
+                              members.begin());
+    const int before = members[(own + members.size() - 1) % members.size()];
+    const Shape all = {elements}, first = {1};
+    std::vector<T> out = contribution(elements);
+    std::vector<T> in[2] = {out, out}, one[2] = {out, out};
+    int turns[2] = {};
+    for (int turn : {0, 1}) {
+      const Shift shifts[] = {{view(out, all), view(in[turn], all)},
+                              {view(out, first), view(one[turn], first)}};
+      Expected<int> begun = communicator->beginShift(group, shifts);
+      ASSERT_TRUE(begun) << begun.message();
+      turns[turn] = *begun;
+    }
+    for (int turn : {1, 0})
+      ASSERT_TRUE(communicator->finish(turns[turn]));
+    expectEach(elements, [&](int64_t i) {
+      const T wanted = valueOf<T>(before, i);
+      return same(in[0][size_t(i)], wanted) && same(in[1][size_t(i)], wanted);
+    });
+    for (const std::vector<T>& came : one)
+      EXPECT_TRUE(same(came[0], valueOf<T>(before, 0)));
+  }
+
   plan::Mesh mesh;
   std::unique_ptr<Communicator> communicator;
   int rank = 0;
@@ -228,6 +256,14 @@ TYPED_TEST(Collectives, gatherAndExchangeMeanwhile) {
   for (int group : {0, 1, 2})
     for (int64_t elements : {1, 5000})
       this->gatherAndExchangeMeanwhile(group, elements);
+}
+
+TYPED_TEST(Collectives, shiftToTheNextRank) {
+  if (this->communicator->ranks() == 1)
+    GTEST_SKIP() << "nobody to exchange with";
+  for (int group : {0, 1, 2})
+    for (int64_t elements : {1, 5000})
+      this->shift(group, elements);
 }
 
 TYPED_TEST(Collectives, gatherIntoTheOwnPart) {

@@ -13,9 +13,10 @@
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/data/Loader.h"
-#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/kernels/Kernels.h"
 #include "runtime/plan/PlanJson.h"
 #include "test/fuzz/PlanMutator.h"
 
@@ -124,13 +125,13 @@ Status runBucket(const plan::Plan& plan, exec::Executor& executor,
 Status runPlan(const plan::Plan& plan) {
   memory::Arena arena = guardedArena(plan.memory.arena, plan.memory.offloaded);
   comm::LocalCommunicator communicator;
-  device::CpuContext context(1);
+  device::CpuDevice device(1, &kernels::findKernel);
   Expected<exec::Executor> executor =
-      exec::Executor::make(plan, arena, communicator, context);
+      exec::Executor::make(plan, arena, communicator, device);
   if (!executor)
     return executor.status();
-  exec::initializeParameters(plan, *executor, 0, 1);
-  exec::fillMasters(plan, *executor);
+  RECIPERUN_TRY(exec::initializeParameters(plan, *executor, 0, 1));
+  RECIPERUN_TRY(exec::fillMasters(plan, *executor, 0));
   for (const plan::Schedule& schedule : plan.schedules)
     if (schedule.name == "train" ||
         (schedule.name == "evaluate" && plan.data.valid))

@@ -4,8 +4,9 @@
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/BFloat16.h"
-#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/kernels/Kernels.h"
 #include "runtime/plan/PlanJson.h"
 #include "test/runtime/plan/SamplePlan.h"
 
@@ -32,7 +33,7 @@ protected:
     auto taken = memory::Arena::allocate(plan.memory.arena);
     ASSERT_TRUE(taken);
     arena = std::move(*taken);
-    auto made = Executor::make(plan, arena, communicator, context);
+    auto made = Executor::make(plan, arena, communicator, device);
     ASSERT_TRUE(made) << made.message();
     executor.emplace(std::move(*made));
   }
@@ -46,7 +47,7 @@ protected:
 
   plan::Plan plan;
   comm::LocalCommunicator communicator;
-  device::CpuContext context{1};
+  device::CpuDevice device{1, &kernels::findKernel};
   memory::Arena arena;
   std::optional<Executor> executor;
 };
@@ -109,7 +110,7 @@ TEST_F(ExecutorTest, aFailureNamesOpFunctionAndRank) {
   make();
   const plan::Schedule& schedule = *executor->findSchedule("train");
   BrokenLink broken;
-  auto failing = Executor::make(plan, arena, broken, context);
+  auto failing = Executor::make(plan, arena, broken, device);
   ASSERT_TRUE(failing);
   auto nothing = [](int) { return Status::ok(); };
   EXPECT_EQ(failing->run(schedule, nothing).message(),
@@ -176,7 +177,7 @@ TEST_F(ExecutorTest, aCollectiveEndsWhereItIsDone) {
   make();
   Echo echo;
   echo.halfShape = {2};
-  auto made = Executor::make(plan, arena, echo, context);
+  auto made = Executor::make(plan, arena, echo, device);
   ASSERT_TRUE(made);
   float* values = made->tensor(part).as<float>();
   values[0] = 1;
@@ -216,8 +217,8 @@ TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
   region.starts = {0};
   plan.regions = {region};
   make();
-  initializeParameters(plan, *executor, 0, 1);
-  fillMasters(plan, *executor);
+  ASSERT_TRUE(initializeParameters(plan, *executor, 0, 1));
+  ASSERT_TRUE(fillMasters(plan, *executor, 0));
   const auto* narrow = executor->tensor(value).as<device::bf16>();
   const float* wide = executor->tensor(master).as<float>();
   double squares = 0;

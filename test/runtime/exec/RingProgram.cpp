@@ -5,6 +5,7 @@
 // and keeps an early and a late piece of it, as the loader deals them out.
 
 #include "runtime/comm/MpiSession.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/RingAttention.h"
 #include "runtime/plan/RingWorkspace.h"
 #include "test/runtime/kernels/Harness.h"
@@ -101,27 +102,28 @@ protected:
     communicator = std::move(*made);
   }
 
-  using Run = Status (*)(const device::KernelArgs&, comm::Communicator&);
+  using Run = Status (*)(const device::OpCall&, comm::Communicator&,
+                         device::Device&);
 
   void call(Run run, bool isBackward, std::vector<Array*> inputs,
             std::vector<Array*> outputs) {
     const Array &q = *inputs[isBackward ? 2 : 0],
                 &k = *inputs[isBackward ? 3 : 1];
-    const plan::RingWorkspace layout = plan::ringWorkspace(
-        {q.dtype(), q.size(), k.size(), batch * 2 * piece, mesh.ranks},
-        isBackward);
-    Array room(DType::f32, {layout.elements()});
     plan::Op op;
     op.group = 0;
+    const plan::RingWorkspace layout = plan::ringWorkspace(
+        {plan::attentionSizes(op, q.dtype(), q.shape(), k.shape()), mesh.ranks},
+        isBackward);
+    Array room(DType::f32, {layout.elements()});
     std::vector<device::Tensor> in, out;
     for (Array* array : inputs)
       in.push_back(array->tensor());
     for (Array* array : outputs)
       out.push_back(array->tensor());
-    device::CpuContext context(1);
+    device::CpuDevice device(1, &kernels::findKernel);
     const Status status =
-        run({op, in, out, room.tensor(), mesh, session()->rank(), context},
-            *communicator);
+        run({op, in, out, room.tensor(), mesh, session()->rank()},
+            *communicator, device);
     ASSERT_TRUE(status) << status.message();
   }
 

@@ -2,7 +2,6 @@
 // queries, and keys block by block, against the whole; and attention over a
 // cache against attention over the whole.
 
-#include "runtime/kernels/AttentionBlock.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>
@@ -362,35 +361,30 @@ void checkBlocks(const Problem& p, int ranks, DType type, double tolerance) {
     dk.emplace_back(sums, all.back().k.shape());
     dv.emplace_back(sums, all.back().k.shape());
   }
-  plan::Op op;
-  op.attributes = p.attributes();
-  device::CpuContext context(2);
-  const plan::Mesh mesh;
-  const device::KernelArgs args{op, {}, {}, {}, mesh, 0, context};
   for (size_t rank = 0; rank < parts.size(); ++rank) {
     Part& own = all[rank];
     const auto queries = int64_t(parts[rank].size());
     Array sum(sums, own.q.shape()), lse(sums, {p.batch, p.heads, queries});
     Array out = own.q, dq(sums, own.q.shape());
-    const AttentionQueries asking{own.q.tensor(), own.segments.tensor(),
-                                  own.places.tensor()};
-    auto block = [&](size_t step) {
+    for (size_t step = 0; step < parts.size(); ++step) {
       Part& other = all[(rank + parts.size() - step) % parts.size()];
-      return AttentionKeys{other.k.tensor(), other.v.tensor(),
-                           other.segments.tensor(), other.places.tensor()};
-    };
-    for (size_t step = 0; step < parts.size(); ++step)
-      EXPECT_TRUE(attendBlock(args, asking, block(step), sum.tensor(),
-                              lse.tensor(), step == 0));
-    EXPECT_TRUE(finishBlocks(args, sum.tensor(), out.tensor(), lse.tensor()));
+      Attributes attributes = p.attributes();
+      attributes.emplace_back("is_first", step == 0);
+      call(OpKind::AttentionBlock,
+           {&own.q, &other.k, &other.v, &own.segments, &own.places,
+            &other.segments, &other.places},
+           {&sum, &lse}, attributes);
+    }
+    call(OpKind::AttentionBlocksEnd, {&sum}, {&out, &lse});
     EXPECT_LT(relativeError(out, pick(whole.out, parts[rank], 1)), tolerance);
     EXPECT_LT(relativeError(lse, pick(whole.lse, parts[rank], 2)), tolerance);
-    const AttentionOutputs known{own.dout.tensor(), out.tensor(), lse.tensor()};
     for (size_t step = 0; step < parts.size(); ++step) {
       const size_t from = (rank + parts.size() - step) % parts.size();
-      EXPECT_TRUE(attendBlockBackward(
-          args, known, asking, block(step),
-          {dq.tensor(), dk[from].tensor(), dv[from].tensor()}));
+      Part& other = all[from];
+      call(OpKind::AttentionBlockBackward,
+           {&own.dout, &out, &own.q, &other.k, &other.v, &lse, &own.segments,
+            &own.places, &other.segments, &other.places},
+           {&dq, &dk[from], &dv[from]}, p.attributes());
     }
     EXPECT_LT(relativeError(dq, pick(whole.dq, parts[rank], 1)), tolerance);
   }

@@ -2,6 +2,8 @@
 
 #include "test/runtime/kernels/Harness.h"
 
+#include "runtime/device/Float8.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -57,6 +59,10 @@ double Array::get(int64_t i) const {
     return double(static_cast<const int64_t*>(data)[i]);
   case DType::u16:
     return static_cast<const uint16_t*>(data)[i];
+  case DType::f8e4m3:
+    return double(float(static_cast<const device::f8e4m3*>(data)[i]));
+  case DType::f8e5m2:
+    return double(float(static_cast<const device::f8e5m2*>(data)[i]));
   }
   return 0;
 }
@@ -81,6 +87,12 @@ void Array::set(int64_t i, double value) {
     return;
   case DType::u16:
     static_cast<uint16_t*>(data)[i] = uint16_t(value);
+    return;
+  case DType::f8e4m3:
+    static_cast<device::f8e4m3*>(data)[i] = device::f8e4m3(float(value));
+    return;
+  case DType::f8e5m2:
+    static_cast<device::f8e5m2*>(data)[i] = device::f8e5m2(float(value));
     return;
   }
 }

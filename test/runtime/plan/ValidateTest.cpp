@@ -148,6 +148,14 @@ TEST(Validate, narrowGradientsOfExpertsHaveAWorkspace) {
             std::string::npos);
 }
 
+TEST(Validate, partsOfARingAreTheExecutors) {
+  const Buffer sum = operand(DType::f32, {1, 4, 2, 8});
+  EXPECT_NE(refusalOfOp(OpKind::AttentionBlocksEnd, {0}, {1, 2},
+                        {sum, sum, operand(DType::f32, {1, 2, 4})})
+                .find("is a part of ring attention"),
+            std::string::npos);
+}
+
 /// Of a step on a gradient, a parameter, its master and a moment of these
 /// types. `number` is that of the master's buffer, 4 the parameter's.
 std::string refusalOfStep(DType gradient, DType param, DType master,

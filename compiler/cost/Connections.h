@@ -1,0 +1,18 @@
+// What a rank's connections to other ranks take of its device's memory: NCCL's
+// communicators, which no plan places.
+
+#ifndef RECIPEC_COST_CONNECTIONS_H
+#define RECIPEC_COST_CONNECTIONS_H
+
+#include "compiler/ir/Ir.h"
+
+#include <cstdint>
+
+namespace recipec::cost {
+
+/// Bytes on a GPU of a rank of the stage; `node` ranks share a host.
+int64_t connectionBytes(const ir::Module& stage, int64_t node);
+
+} // namespace recipec::cost
+
+#endif // RECIPEC_COST_CONNECTIONS_H

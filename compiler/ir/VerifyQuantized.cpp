@@ -1,0 +1,83 @@
+// Matrices of 8 bits and their products, as the verifier sees them. A scale
+// belongs to the rank's part of a matrix, so that nothing is asked of how it
+// lies; a partial sum stays one.
+
+#include "compiler/ir/OpVerifier.h"
+
+namespace recipec::ir {
+namespace {
+
+bool isNarrow(DType type) {
+  return type == DType::f8e4m3 || type == DType::f8e5m2;
+}
+
+class Quantized : OpVerifier {
+public:
+  Quantized(const Module& module, const Op& op) : OpVerifier(module, op) {}
+
+  std::vector<std::string> run() {
+    if (op.kind == OpKind::Quantize)
+      quantize();
+    else
+      product();
+    return std::move(findings);
+  }
+
+private:
+  void quantize() {
+    ValueId x = op.operands[0], q = op.results[0], qt = op.results[2];
+    auto found = op.attributes.find("lead");
+    const int64_t* lead = found == op.attributes.end()
+                              ? nullptr
+                              : std::get_if<int64_t>(&found->second);
+    Pieces all = pieces(x);
+    if (!lead || *lead < 1 || *lead >= int64_t(all.size()))
+      return expect(false, "neither rows nor columns may be missing");
+    expect(q != ValueId::none || qt != ValueId::none, "nothing is made");
+    bool hasOneScale = !op.attributes.contains("blocks");
+    matrix(q, op.results[1], all);
+    Pieces turned = part(all, size_t(*lead), all.size() - size_t(*lead));
+    turned.insert(turned.end(), all.begin(), all.begin() + long(*lead));
+    matrix(qt, op.results[hasOneScale ? 1 : 3], turned);
+    expect(op.operands[1] == op.results[4], "the history is another");
+  }
+
+  /// One of the two that a quantize makes.
+  void matrix(ValueId made, ValueId scale, const Pieces& expected) {
+    if (made == ValueId::none)
+      return;
+    expect(scale != ValueId::none, "there is no scale");
+    expect(isNarrow(module[made].type), "the result is not of 8 bits");
+    expect(pieces(made) == expected, "dimensions differ");
+    expect(partial(made) == partial(op.operands[0]), "partial sums differ");
+  }
+
+  /// a [lead..., k...], b [to..., k...], y [lead..., to...].
+  void product() {
+    ValueId a = op.operands[0], b = op.operands[1], y = op.results[0];
+    Pieces as = pieces(a), bs = pieces(b), ys = pieces(y);
+    size_t lead = (as.size() + ys.size() - bs.size()) / 2,
+           to = (ys.size() + bs.size() - as.size()) / 2,
+           k = (as.size() + bs.size() - ys.size()) / 2;
+    Pieces summed = part(as, lead, k), expected = part(as, 0, lead);
+    Pieces others = part(bs, 0, to);
+    expected.insert(expected.end(), others.begin(), others.end());
+    expect(isNarrow(module[a].type) && isNarrow(module[b].type),
+           "an operand is not of 8 bits");
+    expect(as.size() == lead + k && bs.size() == to + k && ys == expected &&
+               summed == part(bs, to, k),
+           "dimensions differ");
+    AxisSet sums = splitOf(summed) | partial(a) | partial(b);
+    expect(module[y].kind == ValueKind::gradient ? (partial(y) & sums) == sums
+                                                 : partial(y) == sums,
+           "the partial sum is not that of the contraction");
+  }
+};
+
+} // namespace
+
+std::vector<std::string> findInQuantized(const Module& module, const Op& op) {
+  return Quantized(module, op).run();
+}
+
+} // namespace recipec::ir

@@ -1,0 +1,73 @@
+// Whether a row is one document is a matter of its source (runtime/data):
+//   - `mock`: a row is one document, and full;
+//   - `text`, `token_file`: one stretch of the stream, whose documents see one
+//     another, unless `data.pack` keeps them apart; the last row of an epoch
+//     has padding behind it;
+//   - `jsonl`: one sample and padding behind it, unless `data.pack` puts more
+//     into a row.
+// Rows beyond the last of a run are padding alone.
+//
+// Padding behind a row is out of the sight of causal attention. What attends
+// from it is finite and reaches no other token; its labels weigh 0, so that the
+// gradient of all that is computed there is 0. Without `causal` every token
+// would see it: then only full rows will do.
+//
+// Ranks of `cp` hold pieces of rows out of order: there the sharding keeps the
+// mark where it knows which pieces meet, and takes it off where segments and
+// places have to tell.
+
+#include "compiler/passes/Documents.h"
+
+#include <algorithm>
+
+namespace recipec::passes {
+namespace {
+
+enum class Rows {
+  full,   // one document each
+  padded, // one document, and padding behind it
+  mixed,  // several documents
+};
+
+Rows rowsOf(const recipe::Value& source, bool isPacked) {
+  if (source.isNone())
+    return Rows::full;
+  const auto& record = std::get<recipe::Record>(source.data);
+  if (record.schema == "mock")
+    return Rows::full;
+  bool isKnown = record.schema == "jsonl" || record.schema == "text" ||
+                 record.schema == "token_file";
+  return isKnown && !isPacked ? Rows::padded : Rows::mixed;
+}
+
+/// The worse of what is trained and of what is validated on.
+Rows rowsOf(const recipe::Recipe& recipe) {
+  bool isPacked = recipe.boolean("data.pack");
+  return std::max(rowsOf(recipe.at("data.train"), isPacked),
+                  rowsOf(recipe.at("data.valid"), isPacked));
+}
+
+bool isCausal(const ir::Op& op) {
+  const auto found = op.attributes.find("causal");
+  return found == op.attributes.end() || std::get<bool>(found->second);
+}
+
+} // namespace
+
+void markDocuments(ir::Module& program, const recipe::Recipe& recipe) {
+  if (recipe.string("cluster.hardware.kind") != "cuda")
+    return;
+  Rows rows = rowsOf(recipe);
+  for (ir::Function& function : program.functions)
+    for (ir::Op& op : function.ops) {
+      if (op.kind != ir::OpKind::Attention)
+        continue;
+      Rows most = isCausal(op) ? Rows::padded : Rows::full;
+      if (rows <= most)
+        op.attributes["documents"] = false;
+      if (!recipe.boolean("train.deterministic"))
+        op.attributes["deterministic"] = false;
+    }
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,217 @@
+// Packing: a thread moves one unit of up to 16 bytes, the largest that divides
+// a block and all that it is moved from and to. Adding: a thread has 16 bytes
+// of the sum, and reads the same of each term.
+
+#include "runtime/comm/CudaParts.h"
+
+#include "runtime/device/cuda/CudaError.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include <cuda_bf16.h>
+
+namespace reciperun::comm {
+namespace {
+
+constexpr int threads = 256;
+
+/// Enough blocks to fill a GPU several times over; threads go on in strides.
+int64_t blocksFor(int64_t items) {
+  constexpr int64_t most = 4096;
+  return std::min((items + threads - 1) / threads, most);
+}
+
+// ---- packing
+
+/// How elements of parts lie, in units.
+template <class Index> struct Places {
+  Index block; // units of a part in one row of the whole
+  Index begin; // the first unit of a part that is moved
+  Index count; // how many of each part are
+};
+
+template <class Unit, class Index, bool packs>
+__global__ void moveParts(Unit* whole, Unit* packed, Places<Index> places) {
+  const Index part = blockIdx.y, parts = gridDim.y;
+  for (Index i = blockIdx.x * Index(blockDim.x) + threadIdx.x; i < places.count;
+       i += Index(gridDim.x) * blockDim.x) {
+    const Index inPart = places.begin + i;
+    const Index row = inPart / places.block;
+    Unit& inWhole =
+        whole[(row * parts + part) * places.block + inPart % places.block];
+    Unit& inPacked = packed[part * places.count + i];
+    if constexpr (packs)
+      inPacked = inWhole;
+    else
+      inWhole = inPacked;
+  }
+}
+
+/// What is moved, in bytes.
+struct Move {
+  std::byte* whole;
+  std::byte* packed;
+  Places<int64_t> places;
+  int parts;
+};
+
+template <class Unit, class Index, bool packs>
+void launchMove(const Move& move, cudaStream_t stream) {
+  const auto inUnits = [](int64_t bytes) {
+    return Index(bytes / int64_t(sizeof(Unit)));
+  };
+  const Places<Index> places{inUnits(move.places.block),
+                             inUnits(move.places.begin),
+                             inUnits(move.places.count)};
+  const dim3 grid(unsigned(blocksFor(int64_t(places.count))),
+                  unsigned(move.parts));
+  moveParts<Unit, Index, packs><<<grid, threads, 0, stream>>>(
+      reinterpret_cast<Unit*>(move.whole), reinterpret_cast<Unit*>(move.packed),
+      places);
+}
+
+template <bool packs, class Index>
+void launchMove(const Move& move, cudaStream_t stream) {
+  const uint64_t all =
+      reinterpret_cast<uintptr_t>(move.whole) |
+      reinterpret_cast<uintptr_t>(move.packed) | uint64_t(move.places.block) |
+      uint64_t(move.places.begin) | uint64_t(move.places.count);
+  if (all % 16 == 0)
+    return launchMove<uint4, Index, packs>(move, stream);
+  if (all % 8 == 0)
+    return launchMove<uint2, Index, packs>(move, stream);
+  if (all % 4 == 0)
+    return launchMove<uint32_t, Index, packs>(move, stream);
+  launchMove<uint16_t, Index, packs>(move, stream);
+}
+
+template <bool packs>
+Status moveRange(const Blocks& blocks, std::byte* whole, int64_t begin,
+                 int64_t end, std::byte* packed, cudaStream_t stream) {
+  const int64_t size = blocks.elementBytes;
+  const Move move{whole,
+                  packed,
+                  {blocks.block * size, begin * size, (end - begin) * size},
+                  blocks.parts};
+  if (begin == end)
+    return Status::ok();
+  // A stride beyond the end must not wrap, either.
+  const bool isSmall = blocks.partElements() * blocks.parts * size <
+                       std::numeric_limits<uint32_t>::max() / 2;
+  if (isSmall)
+    launchMove<packs, uint32_t>(move, stream);
+  else
+    launchMove<packs, uint64_t>(move, stream);
+  return device::launchStatus();
+}
+
+// ---- adding
+
+template <class T> struct WideType { using Type = T; };
+template <> struct WideType<__nv_bfloat16> { using Type = float; };
+
+template <class T, int n> struct alignas(sizeof(T) * n) Pack { T elements[n]; };
+
+template <class T, int n>
+__global__ void addTerms(const Pack<T, n>* terms, int count, int64_t packs,
+                         Pack<T, n>* out) {
+  using Wide = typename WideType<T>::Type;
+  for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < packs;
+       i += int64_t(gridDim.x) * blockDim.x) {
+    Wide sum[n];
+    for (int term = 0; term < count; ++term) {
+      const Pack<T, n> pack = terms[term * packs + i];
+#pragma unroll
+      for (int e = 0; e < n; ++e)
+        sum[e] = term == 0 ? Wide(pack.elements[e])
+                           : sum[e] + Wide(pack.elements[e]);
+    }
+    Pack<T, n> result;
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      result.elements[e] = T(sum[e]);
+    out[i] = result;
+  }
+}
+
+template <class T, int n>
+void launchAdd(const std::byte* terms, int count, int64_t elements,
+               std::byte* out, cudaStream_t stream) {
+  const int64_t packs = elements / n;
+  addTerms<T, n><<<unsigned(blocksFor(packs)), threads, 0, stream>>>(
+      reinterpret_cast<const Pack<T, n>*>(terms), count, packs,
+      reinterpret_cast<Pack<T, n>*>(out));
+}
+
+template <class T>
+void launchAdd(const std::byte* terms, int count, int64_t elements,
+               std::byte* out, cudaStream_t stream) {
+  constexpr int n = 16 / int(sizeof(T));
+  const bool isAligned =
+      elements % n == 0 &&
+      (reinterpret_cast<uintptr_t>(terms) | reinterpret_cast<uintptr_t>(out)) %
+              16 ==
+          0;
+  if (isAligned)
+    launchAdd<T, n>(terms, count, elements, out, stream);
+  else
+    launchAdd<T, 1>(terms, count, elements, out, stream);
+}
+
+__global__ void set(volatile uint32_t* words, uint32_t value) {
+  words[threadIdx.x] = value;
+}
+
+} // namespace
+
+Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
+                 int64_t end, std::byte* packed, cudaStream_t stream) {
+  return moveRange<true>(blocks, const_cast<std::byte*>(whole), begin, end,
+                         packed, stream);
+}
+
+Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
+                   int64_t end, std::byte* whole, cudaStream_t stream) {
+  return moveRange<false>(blocks, whole, begin, end,
+                          const_cast<std::byte*>(packed), stream);
+}
+
+Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
+                       int64_t elements, std::byte* out, cudaStream_t stream) {
+  if (elements == 0)
+    return Status::ok();
+  switch (type) {
+  case plan::DType::f32:
+    launchAdd<float>(terms, count, elements, out, stream);
+    break;
+  case plan::DType::bf16:
+    launchAdd<__nv_bfloat16>(terms, count, elements, out, stream);
+    break;
+  case plan::DType::f64:
+    launchAdd<double>(terms, count, elements, out, stream);
+    break;
+  case plan::DType::i32:
+    launchAdd<int32_t>(terms, count, elements, out, stream);
+    break;
+  case plan::DType::i64:
+    launchAdd<int64_t>(terms, count, elements, out, stream);
+    break;
+  case plan::DType::u16:
+    launchAdd<uint16_t>(terms, count, elements, out, stream);
+    break;
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
+    return Status::error("numbers of 8 bits are moved, and never added");
+  }
+  return device::launchStatus();
+}
+
+Status setWords(uint32_t* words, int count, uint32_t value,
+                cudaStream_t stream) {
+  set<<<1, unsigned(count), 0, stream>>>(words, value);
+  return device::launchStatus();
+}
+
+} // namespace reciperun::comm

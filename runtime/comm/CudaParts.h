@@ -1,0 +1,41 @@
+// What collectives of GPUs do with tensors besides sending them: the parts of a
+// tensor that is split along a dimension are packed and unpacked (Blocks.h),
+// and terms are added up in the order of the ranks. All are enqueued on a
+// stream.
+
+#ifndef RECIPERUN_COMM_CUDAPARTS_H
+#define RECIPERUN_COMM_CUDAPARTS_H
+
+#include "runtime/comm/Blocks.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+namespace reciperun::comm {
+
+/// packed = elements [begin, end) of part 0 of the whole, then those of part 1,
+/// and so on.
+Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
+                 int64_t end, std::byte* packed, cudaStream_t stream);
+/// The other way: those elements of the whole = packed.
+Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
+                   int64_t end, std::byte* whole, cudaStream_t stream);
+
+/// out[i] = term 0 [i] + term 1 [i] + ..., in this order; bf16 in f32 with one
+/// rounding, as reduceInRankOrder does. `terms` has `count` tensors of
+/// `elements` one behind the other. `out` may be the first of them.
+Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
+                       int64_t elements, std::byte* out, cudaStream_t stream);
+
+/// Sets `count` words, at most 32, of the host's pinned memory, for the host to
+/// see how far a stream is.
+Status setWords(uint32_t* words, int count, uint32_t value,
+                cudaStream_t stream);
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_CUDAPARTS_H

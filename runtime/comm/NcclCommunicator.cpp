@@ -1,0 +1,428 @@
+// Collectives by NCCL. Tensors that are split along the first dimension that
+// exceeds 1 go as they are. Of others,
+//
+// few rows    each row is a collective of its own, all in one launch;
+// many rows   pass through the buffers in pieces: an all-gather's from the last
+//             to the first, a reduce-scatter's from the first to the last, so
+//             that a tensor that starts where the other does is read before it
+//             is overwritten; an all-to-all's are packed and unpacked.
+//
+// What begins runs on another stream, behind the kernels that were enqueued by
+// then; finish has later kernels wait for it.
+
+#include "runtime/comm/NcclCommunicator.h"
+
+#include "runtime/comm/CudaParts.h"
+#include "runtime/device/cuda/CudaError.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+namespace reciperun::comm {
+namespace {
+
+/// So many rows go as they are: NCCL launches that many collectives as one.
+constexpr int64_t fewRows = 32;
+
+ncclDataType_t ncclType(plan::DType type) {
+  switch (type) {
+  case plan::DType::f64:
+    return ncclFloat64;
+  case plan::DType::f32:
+    return ncclFloat32;
+  case plan::DType::bf16:
+    return ncclBfloat16;
+  case plan::DType::i32:
+    return ncclInt32;
+  case plan::DType::i64:
+    return ncclInt64;
+  case plan::DType::u16:
+    return ncclFloat16; // moved, never added
+  case plan::DType::f8e4m3:
+  case plan::DType::f8e5m2:
+    return ncclUint8; // likewise
+  }
+  return ncclFloat32;
+}
+
+const std::byte* bytesOf(const Tensor& tensor) {
+  return static_cast<const std::byte*>(tensor.data);
+}
+std::byte* writableBytes(const Tensor& tensor) {
+  return static_cast<std::byte*>(tensor.data);
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  return bytesOf(a) < bytesOf(b) + b.bytes() &&
+         bytesOf(b) < bytesOf(a) + a.bytes();
+}
+
+} // namespace
+
+/// Calls a function of NCCL and returns its failure.
+#define NCCL_TRY(circle, name, ...)                                            \
+  RECIPERUN_TRY(nccl.check(nccl.name(__VA_ARGS__), "nccl" #name, (circle).comm))
+
+Expected<const NcclCommunicator::Circle*>
+NcclCommunicator::circle(const std::map<int, Circle>& circles,
+                         int group) const {
+  const auto found = circles.find(group);
+  if (found == circles.end())
+    return Status::error("group number " + std::to_string(group) +
+                         " of the plan is not connected");
+  return &found->second;
+}
+
+/// The most elements of each part that the buffers hold at a time, a multiple
+/// that keeps accesses aligned.
+int64_t NcclCommunicator::pieceElements(const Circle& circle,
+                                        int64_t elementBytes) {
+  constexpr int64_t aligned = 64;
+  return bufferBytes / elementBytes / circle.ranks / aligned * aligned;
+}
+
+/// What a collective of one rank is.
+Status NcclCommunicator::copy(const Circle& circle, const void* from, void* to,
+                              int64_t bytes) {
+  if (from != to)
+    RECIPERUN_CUDA_TRY(cudaMemcpyAsync, to, from, size_t(bytes),
+                       cudaMemcpyDeviceToDevice, circle.stream);
+  return Status::ok();
+}
+
+/// Enqueues what `body` enqueues for a group.
+template <class Body>
+Status NcclCommunicator::collect(const char* what, int group,
+                                 const Body& body) {
+  Expected<const Circle*> found = circle(groups, group);
+  RECIPERUN_TRY(found);
+  RECIPERUN_TRY(body(**found));
+  return watched(what, **found);
+}
+
+/// Has the watch know what was enqueued last.
+Status NcclCommunicator::watched(const char* what, const Circle& circle) {
+  if (!circle.comm)
+    return Status::ok();
+  const std::string purpose =
+      op.empty() ? "" : " for op `" + std::string(op) + "`";
+  return watch.note(circle.stream, what + purpose + " by " + circle.name);
+}
+
+Status NcclCommunicator::allReduce(int group, const Tensor& in,
+                                   const Tensor& out, Reduction reduction) {
+  return collect("all-reduce", group, [&](const Circle& circle) -> Status {
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    NCCL_TRY(circle, AllReduce, in.data, out.data, size_t(in.elements()),
+             ncclType(in.type), reduction == Reduction::sum ? ncclSum : ncclMax,
+             circle.comm, circle.stream);
+    return Status::ok();
+  });
+}
+
+// ---- all-gather
+
+Status NcclCommunicator::allGather(int group, const Tensor& in,
+                                   const Tensor& out, int dim) {
+  return collect("all-gather", group, [&](const Circle& circle) -> Status {
+    assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    const Blocks blocks =
+        Blocks::of(in.shape, dim, circle.ranks, plan::byteSize(in.type));
+    const bool isOverlapping = overlap(in, out);
+    if (blocks.contiguous()) {
+      std::byte* own = writableBytes(out) + circle.rank * in.bytes();
+      if (isOverlapping)
+        RECIPERUN_TRY(copy(circle, in.data, own, in.bytes()));
+      NCCL_TRY(circle, AllGather, isOverlapping ? own : in.data, out.data,
+               size_t(in.elements()), ncclType(in.type), circle.comm,
+               circle.stream);
+      return Status::ok();
+    }
+    return blocks.rows <= fewRows && !isOverlapping
+               ? gatherRows(circle, blocks, in, out)
+               : gatherPieces(circle, blocks, in, out);
+  });
+}
+
+Status NcclCommunicator::gatherRows(const Circle& circle, const Blocks& blocks,
+                                    const Tensor& in, const Tensor& out) {
+  const int64_t bytes = blocks.block * blocks.elementBytes;
+  NCCL_TRY(circle, GroupStart);
+  for (int64_t row = 0; row < blocks.rows; ++row)
+    NCCL_TRY(circle, AllGather, bytesOf(in) + row * bytes,
+             writableBytes(out) + row * circle.ranks * bytes,
+             size_t(blocks.block), ncclType(in.type), circle.comm,
+             circle.stream);
+  NCCL_TRY(circle, GroupEnd);
+  return Status::ok();
+}
+
+Status NcclCommunicator::gatherPieces(const Circle& circle,
+                                      const Blocks& blocks, const Tensor& in,
+                                      const Tensor& out) {
+  const int64_t most = pieceElements(circle, blocks.elementBytes);
+  for (int64_t end = blocks.partElements(); end > 0;) {
+    const int64_t begin = std::max<int64_t>(0, end - most);
+    NCCL_TRY(circle, AllGather, bytesOf(in) + begin * blocks.elementBytes,
+             receiveBuffer, size_t(end - begin), ncclType(in.type), circle.comm,
+             circle.stream);
+    RECIPERUN_TRY(unpackParts(blocks, receiveBuffer, begin, end,
+                              writableBytes(out), circle.stream));
+    end = begin;
+  }
+  return Status::ok();
+}
+
+// ---- reduce-scatter
+
+Status NcclCommunicator::reduceScatter(int group, const Tensor& in,
+                                       const Tensor& out, int dim) {
+  return collect("reduce-scatter", group, [&](const Circle& circle) -> Status {
+    assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    const Blocks blocks =
+        Blocks::of(out.shape, dim, circle.ranks, plan::byteSize(in.type));
+    if (blocks.contiguous())
+      return scatterContiguous(circle, in, out);
+    return blocks.rows <= fewRows && !overlap(in, out)
+               ? scatterRows(circle, blocks, in, out)
+               : scatterPieces(circle, blocks, in, out);
+  });
+}
+
+/// A sum may take the place of this rank's own part of what is summed, and of
+/// nothing else of it.
+Status NcclCommunicator::scatterContiguous(const Circle& circle,
+                                           const Tensor& in,
+                                           const Tensor& out) {
+  std::byte* own = writableBytes(in) + circle.rank * out.bytes();
+  std::byte* target = overlap(in, out) ? own : writableBytes(out);
+  NCCL_TRY(circle, ReduceScatter, in.data, target, size_t(out.elements()),
+           ncclType(in.type), ncclSum, circle.comm, circle.stream);
+  return copy(circle, target, out.data, out.bytes());
+}
+
+Status NcclCommunicator::scatterRows(const Circle& circle, const Blocks& blocks,
+                                     const Tensor& in, const Tensor& out) {
+  const int64_t bytes = blocks.block * blocks.elementBytes;
+  NCCL_TRY(circle, GroupStart);
+  for (int64_t row = 0; row < blocks.rows; ++row)
+    NCCL_TRY(circle, ReduceScatter, bytesOf(in) + row * circle.ranks * bytes,
+             writableBytes(out) + row * bytes, size_t(blocks.block),
+             ncclType(in.type), ncclSum, circle.comm, circle.stream);
+  NCCL_TRY(circle, GroupEnd);
+  return Status::ok();
+}
+
+Status NcclCommunicator::scatterPieces(const Circle& circle,
+                                       const Blocks& blocks, const Tensor& in,
+                                       const Tensor& out) {
+  const int64_t most = pieceElements(circle, blocks.elementBytes);
+  const int64_t elements = blocks.partElements();
+  for (int64_t begin = 0; begin < elements; begin += most) {
+    const int64_t end = std::min(begin + most, elements);
+    RECIPERUN_TRY(
+        packParts(blocks, bytesOf(in), begin, end, sendBuffer, circle.stream));
+    NCCL_TRY(circle, ReduceScatter, sendBuffer,
+             writableBytes(out) + begin * blocks.elementBytes,
+             size_t(end - begin), ncclType(in.type), ncclSum, circle.comm,
+             circle.stream);
+  }
+  return Status::ok();
+}
+
+// ---- all-to-all
+
+Status NcclCommunicator::allToAll(int group, const Tensor& in,
+                                  const Tensor& out, int split, int concat) {
+  return collect("all-to-all", group, [&](const Circle& circle) -> Status {
+    assert(in.bytes() == out.bytes() && in.type == out.type);
+    if (circle.ranks == 1)
+      return copy(circle, in.data, out.data, in.bytes());
+    const int64_t size = plan::byteSize(in.type);
+    std::vector<int64_t> message(in.shape.begin(), in.shape.end());
+    message[size_t(split)] /= circle.ranks;
+    const Blocks from = Blocks::of(message, split, circle.ranks, size);
+    const Blocks to = Blocks::of(message, concat, circle.ranks, size);
+    if (from.contiguous() && to.contiguous())
+      return exchange(circle, bytesOf(in), writableBytes(out),
+                      in.bytes() / circle.ranks);
+    const int64_t most = pieceElements(circle, size);
+    const int64_t elements = from.partElements();
+    for (int64_t begin = 0; begin < elements; begin += most) {
+      const int64_t end = std::min(begin + most, elements);
+      RECIPERUN_TRY(
+          packParts(from, bytesOf(in), begin, end, sendBuffer, circle.stream));
+      RECIPERUN_TRY(
+          exchange(circle, sendBuffer, receiveBuffer, (end - begin) * size));
+      RECIPERUN_TRY(unpackParts(to, receiveBuffer, begin, end,
+                                writableBytes(out), circle.stream));
+    }
+    return Status::ok();
+  });
+}
+
+/// Sends so many bytes to each rank of the circle and receives as many.
+Status NcclCommunicator::exchange(const Circle& circle, const std::byte* in,
+                                  std::byte* out, int64_t bytes) {
+  NCCL_TRY(circle, GroupStart);
+  for (int peer = 0; peer < circle.ranks; ++peer) {
+    NCCL_TRY(circle, Send, in + peer * bytes, size_t(bytes), ncclInt8, peer,
+             circle.comm, circle.stream);
+    NCCL_TRY(circle, Recv, out + peer * bytes, size_t(bytes), ncclInt8, peer,
+             circle.comm, circle.stream);
+  }
+  NCCL_TRY(circle, GroupEnd);
+  return Status::ok();
+}
+
+// ---- what runs beside kernels
+
+Status NcclCommunicator::follow(cudaStream_t stream) {
+  RECIPERUN_CUDA_TRY(cudaEventRecord, enqueued, context.stream());
+  RECIPERUN_CUDA_TRY(cudaStreamWaitEvent, stream, enqueued, 0);
+  return Status::ok();
+}
+
+Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
+  auto free = std::find_if(messages.begin(), messages.end(),
+                           [](const Message& each) { return each.isFree; });
+  if (free == messages.end()) {
+    cudaEvent_t event = nullptr;
+    RECIPERUN_CUDA_TRY(cudaEventCreateWithFlags, &event,
+                       cudaEventDisableTiming);
+    free = messages.insert(messages.end(), {event, true});
+  }
+  // A recording's watch enqueues something, which is to be waited for, too.
+  RECIPERUN_TRY(watched(what, circle));
+  RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, circle.stream);
+  free->isFree = false;
+  return int(free - messages.begin());
+}
+
+Status NcclCommunicator::finish(int message) {
+  Message& begun = messages[size_t(message)];
+  RECIPERUN_CUDA_TRY(cudaStreamWaitEvent, context.stream(), begun.done, 0);
+  begun.isFree = true;
+  return Status::ok();
+}
+
+Expected<int> NcclCommunicator::beginSend(int to, int channel,
+                                          std::span<const std::byte> bytes) {
+  const Circle& link = sending.at({to, channel});
+  RECIPERUN_TRY(follow(link.stream));
+  constexpr int receiver = 1;
+  NCCL_TRY(link, Send, bytes.data(), bytes.size(), ncclInt8, receiver,
+           link.comm, link.stream);
+  return keep("a message sent", link);
+}
+
+Expected<int> NcclCommunicator::beginReceive(int from, int channel,
+                                             std::span<std::byte> bytes) {
+  const Circle& link = receiving.at({from, channel});
+  RECIPERUN_TRY(follow(link.stream));
+  constexpr int sender = 0;
+  NCCL_TRY(link, Recv, bytes.data(), bytes.size(), ncclInt8, sender, link.comm,
+           link.stream);
+  return keep("a message received", link);
+}
+
+Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
+                                               const Tensor& out) {
+  Expected<const Circle*> found = circle(background, group);
+  RECIPERUN_TRY(found);
+  const Circle& circle = **found;
+  RECIPERUN_TRY(follow(circle.stream));
+  if (circle.ranks == 1)
+    RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
+  else
+    NCCL_TRY(circle, AllGather, in.data, out.data, size_t(in.elements()),
+             ncclType(in.type), circle.comm, circle.stream);
+  return keep("all-gather", circle);
+}
+
+Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
+                                              const Tensor& out) {
+  Expected<const Circle*> found = circle(background, group);
+  RECIPERUN_TRY(found);
+  const Circle& circle = **found;
+  RECIPERUN_TRY(follow(circle.stream));
+  if (circle.ranks == 1)
+    RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
+  else
+    RECIPERUN_TRY(exchange(circle, bytesOf(in), writableBytes(out),
+                           in.bytes() / circle.ranks));
+  return keep("reduce-scatter", circle);
+}
+
+Expected<int> NcclCommunicator::beginShift(int group,
+                                           std::span<const Shift> shifts) {
+  Expected<const Circle*> found = circle(background, group);
+  RECIPERUN_TRY(found);
+  const Circle& circle = **found;
+  RECIPERUN_TRY(follow(circle.stream));
+  if (circle.ranks == 1) {
+    for (const Shift& shift : shifts)
+      RECIPERUN_TRY(
+          copy(circle, shift.out.data, shift.in.data, shift.in.bytes()));
+    return keep("a turn of a ring", circle);
+  }
+  const int next = (circle.rank + 1) % circle.ranks;
+  const int before = (circle.rank + circle.ranks - 1) % circle.ranks;
+  NCCL_TRY(circle, GroupStart);
+  for (const Shift& shift : shifts) {
+    NCCL_TRY(circle, Send, shift.out.data, size_t(shift.out.bytes()), ncclInt8,
+             next, circle.comm, circle.stream);
+    NCCL_TRY(circle, Recv, shift.in.data, size_t(shift.in.bytes()), ncclInt8,
+             before, circle.comm, circle.stream);
+  }
+  NCCL_TRY(circle, GroupEnd);
+  return keep("a turn of a ring", circle);
+}
+
+Status NcclCommunicator::addTerms(const Tensor& terms, const Tensor& out) {
+  return addTermsInOrder(terms.type, bytesOf(terms),
+                         int(terms.elements() / out.elements()), out.elements(),
+                         writableBytes(out), context.stream());
+}
+
+// ---- recordings
+
+Status NcclCommunicator::beginsRecording() {
+  return watch.beginRecording(context.stream());
+}
+
+Status NcclCommunicator::launched(int recording) {
+  return watch.noteLaunch(context.stream(), recording);
+}
+
+// ---- between processes
+
+Status NcclCommunicator::send(int to, std::span<const std::byte> bytes) {
+  return processes->send(to, bytes);
+}
+
+Status NcclCommunicator::receive(int from, std::span<std::byte> bytes) {
+  return processes->receive(from, bytes);
+}
+
+Status NcclCommunicator::agree(const Status& mine) {
+  return processes->agree(mine);
+}
+
+Status NcclCommunicator::check() {
+  for (ncclComm_t comm : comms) {
+    ncclResult_t failure = ncclSuccess;
+    RECIPERUN_TRY(nccl.check(nccl.CommGetAsyncError(comm, &failure),
+                             "ncclCommGetAsyncError", comm));
+    RECIPERUN_TRY(nccl.check(failure, "a collective of NCCL", comm));
+  }
+  return Status::ok();
+}
+
+} // namespace reciperun::comm

@@ -1,0 +1,150 @@
+// Collectives of GPUs by NCCL, each ordered with the device's stream.
+//
+// Groups of the same ranks share a communicator, and another one for what runs
+// beside kernels (beginAllGather, beginExchange), which has a stream of its
+// own, too. So has every channel between two stages, since NCCL knows no tags:
+// messages of a pair of ranks arrive in the order of their communicator.
+// Communicators are made once, from the plan, in one order on all ranks, and
+// channels carry a byte then: the first message of a pair sets up its
+// connection, for which the host waits until the other side calls, too. Ranks
+// that both send first would wait for each other in the midst of a schedule.
+
+#ifndef RECIPERUN_COMM_NCCLCOMMUNICATOR_H
+#define RECIPERUN_COMM_NCCLCOMMUNICATOR_H
+
+#include "runtime/comm/Blocks.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/NcclLibrary.h"
+#include "runtime/comm/NcclWatch.h"
+#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/plan/Plan.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reciperun::comm {
+
+class NcclCommunicator final : public Communicator {
+public:
+  /// Bytes of each of the two buffers that parts are packed in, where the plan
+  /// has collectives along other dimensions than the first.
+  static constexpr int64_t bufferBytes = int64_t(32) << 20;
+
+  /// Connects the GPUs of all ranks; `host` connects the processes. Collective.
+  /// The context outlives the object.
+  static Expected<std::unique_ptr<Communicator>>
+  make(const plan::Plan& plan, std::unique_ptr<Communicator> host,
+       device::CudaContext& context);
+  ~NcclCommunicator() override;
+
+  int rank() const override { return processes->rank(); }
+  int ranks() const override { return processes->ranks(); }
+  Communicator& host() override { return *processes; }
+
+  Status allReduce(int group, const Tensor& in, const Tensor& out,
+                   Reduction reduction) override;
+  Status allGather(int group, const Tensor& in, const Tensor& out,
+                   int dim) override;
+  Status reduceScatter(int group, const Tensor& in, const Tensor& out,
+                       int dim) override;
+  Status allToAll(int group, const Tensor& in, const Tensor& out, int split,
+                  int concat) override;
+  Status send(int to, std::span<const std::byte> bytes) override;
+  Status receive(int from, std::span<std::byte> bytes) override;
+  Expected<int> beginSend(int to, int channel,
+                          std::span<const std::byte> bytes) override;
+  Expected<int> beginReceive(int from, int channel,
+                             std::span<std::byte> bytes) override;
+  Status finish(int message) override;
+  Expected<int> beginAllGather(int group, const Tensor& in,
+                               const Tensor& out) override;
+  Expected<int> beginExchange(int group, const Tensor& in,
+                              const Tensor& out) override;
+  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
+  Status addTerms(const Tensor& terms, const Tensor& out) override;
+  void startsOp(std::string_view name) override { op = name; }
+  Status beginsRecording() override;
+  int endsRecording() override { return watch.endRecording(); }
+  Status launched(int recording) override;
+  Status check() override;
+  Status agree(const Status& mine) override;
+
+private:
+  /// Some ranks, this one among them, and where their collectives are enqueued.
+  struct Circle {
+    ncclComm_t comm = nullptr; // none where the rank is alone
+    int rank = 0;
+    int ranks = 1;
+    cudaStream_t stream = nullptr;
+    std::string name; // ``group `tp` of ranks 0 and 2``
+  };
+  /// By rank of the other side and channel.
+  using Links = std::map<std::pair<int, int>, Circle>;
+  /// Something that has begun: when the device is done with it.
+  struct Message {
+    cudaEvent_t done = nullptr;
+    bool isFree = true;
+  };
+
+  NcclCommunicator(std::unique_ptr<Communicator> host,
+                   device::CudaContext& context);
+  Status connect(const plan::Plan& plan);
+  Status connectWorld();
+  Status connectGroups(const plan::Plan& plan);
+  Status connectChannels(const plan::Plan& plan);
+  Status takeBuffers();
+  Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream,
+                         std::string name, ncclConfig_t* config = nullptr);
+  bool isWorld(const std::vector<int>& members) const;
+  Circle whole(cudaStream_t stream) const;
+  Status greet(const Circle& link);
+  Expected<cudaStream_t> newStream();
+  Expected<const Circle*> circle(const std::map<int, Circle>& circles,
+                                 int group) const;
+
+  static int64_t pieceElements(const Circle& circle, int64_t elementBytes);
+  template <class Body>
+  Status collect(const char* what, int group, const Body& body);
+  Status copy(const Circle& circle, const void* from, void* to, int64_t bytes);
+  Status gatherRows(const Circle& circle, const Blocks& blocks,
+                    const Tensor& in, const Tensor& out);
+  Status gatherPieces(const Circle& circle, const Blocks& blocks,
+                      const Tensor& in, const Tensor& out);
+  Status scatterContiguous(const Circle& circle, const Tensor& in,
+                           const Tensor& out);
+  Status scatterRows(const Circle& circle, const Blocks& blocks,
+                     const Tensor& in, const Tensor& out);
+  Status scatterPieces(const Circle& circle, const Blocks& blocks,
+                       const Tensor& in, const Tensor& out);
+  Status exchange(const Circle& circle, const std::byte* in, std::byte* out,
+                  int64_t bytes);
+
+  /// Has a stream wait for the kernels that were enqueued so far.
+  Status follow(cudaStream_t stream);
+  /// The number of what has been enqueued beside kernels.
+  Expected<int> keep(const char* what, const Circle& circle);
+  Status watched(const char* what, const Circle& circle);
+
+  std::unique_ptr<Communicator> processes;
+  device::CudaContext& context;
+  NcclLibrary nccl;
+  std::vector<ncclComm_t> comms; // all that were made, the world's first
+  std::vector<cudaStream_t> streams;
+  std::map<int, Circle> groups;     // by number, those that the plan uses
+  std::map<int, Circle> background; // those of what runs beside kernels
+  Links sending, receiving;
+  std::vector<Message> messages;
+  std::string_view op; // of the plan, which what is called now is for
+  cudaEvent_t enqueued = nullptr;
+  std::byte* sendBuffer = nullptr;
+  std::byte* receiveBuffer = nullptr;
+  NcclWatch watch;
+};
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_NCCLCOMMUNICATOR_H

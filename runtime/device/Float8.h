@@ -1,0 +1,85 @@
+// Numbers of 8 bits: f8e4m3 and f8e5m2 of Micikevicius et al. 2022
+// (arXiv 2209.05433), table 1. Storage alone; arithmetic is float.
+//
+// A float is rounded to nearest, ties to even, and to the largest number where
+// it lies beyond; what is not a number stays so.
+
+#ifndef RECIPERUN_DEVICE_FLOAT8_H
+#define RECIPERUN_DEVICE_FLOAT8_H
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace reciperun::device {
+
+/// `mantissa` bits behind a sign and an exponent; `largestBits` are those of
+/// the largest number.
+template <int mantissa, int bias, uint8_t largestBits> struct Float8 {
+  uint8_t bits = 0;
+
+  /// 448 or 57344.
+  static constexpr float largest() { return decode(largestBits); }
+
+  Float8() = default;
+  explicit Float8(float value) : bits(encode(value)) {}
+  explicit operator float() const { return decode(bits); }
+
+  /// The float of each of the 256 patterns.
+  static constexpr std::array<float, 256> table() {
+    std::array<float, 256> values{};
+    for (int i = 0; i < 256; ++i)
+      values[size_t(i)] = decode(uint8_t(i));
+    return values;
+  }
+
+private:
+  static constexpr uint32_t nan = 0x7fc00000;
+  static constexpr int shift = 23 - mantissa;
+
+  static constexpr float power(int exponent) {
+    return std::bit_cast<float>(uint32_t(127 + exponent) << 23);
+  }
+
+  static constexpr float decode(uint8_t bits) {
+    const uint32_t sign = uint32_t(bits >> 7) << 31, rest = bits & 0x7f;
+    // Of e5m2 infinity, too, is no number that is ever stored.
+    if (rest > largestBits)
+      return std::bit_cast<float>(sign | nan);
+    const float magnitude =
+        rest >> mantissa == 0
+            ? float(rest) * power(1 - bias - mantissa)
+            : std::bit_cast<float>((rest << shift) +
+                                   (uint32_t(127 - bias) << 23));
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
+  }
+
+  static constexpr uint8_t encode(float value) {
+    const uint32_t word = std::bit_cast<uint32_t>(value);
+    const uint32_t rest = word & 0x7fffffff;
+    const uint8_t sign = uint8_t(word >> 31 << 7);
+    if (rest > 0x7f800000)
+      return 0x7f;
+    const float magnitude = std::bit_cast<float>(rest);
+    if (magnitude < power(1 - bias)) { // multiples of the smallest number
+      const float sum =
+          magnitude * power(bias + mantissa - 1) + power(23); // rounds
+      return uint8_t(sign | (std::bit_cast<uint32_t>(sum) & 0xff));
+    }
+    const uint32_t rounded =
+        (rest + ((uint32_t(1) << (shift - 1)) - 1) + (rest >> shift & 1)) >>
+        shift;
+    const uint32_t rebased = rounded - (uint32_t(127 - bias) << mantissa);
+    return uint8_t(sign | (rebased < largestBits ? rebased : largestBits));
+  }
+};
+
+using f8e4m3 = Float8<3, 7, 0x7e>;
+using f8e5m2 = Float8<2, 15, 0x7b>;
+
+static_assert(sizeof(f8e4m3) == 1 && sizeof(f8e5m2) == 1);
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_FLOAT8_H

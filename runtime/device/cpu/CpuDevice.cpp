@@ -1,0 +1,60 @@
+// Kernels by the op's number, and memory that needs no copies.
+
+#include "runtime/device/cpu/CpuDevice.h"
+
+#include <cassert>
+#include <cstring>
+
+namespace reciperun::device {
+
+CpuDevice::CpuDevice(int threads, Kernel (*findKernel)(plan::OpKind))
+    : context(threads) {
+  for (size_t kind = 0; findKernel && kind < kernels.size(); ++kind)
+    kernels[kind] = findKernel(plan::OpKind(kind));
+}
+
+std::string CpuDevice::name() const {
+  return std::to_string(context.threads()) + " threads";
+}
+
+bool CpuDevice::hasKernel(plan::OpKind kind) const {
+  return kernels[size_t(kind)] != nullptr;
+}
+
+Status CpuDevice::run(const OpCall& call) {
+  assert(hasKernel(call.op.kind) && "an op that the device can run");
+  return kernels[size_t(call.op.kind)]({call.op, call.inputs, call.outputs,
+                                        call.workspace, call.mesh, call.rank,
+                                        context});
+}
+
+Expected<memory::Arena> CpuDevice::allocate(int64_t bytes, int64_t hostBytes) {
+  return memory::Arena::allocate(bytes, hostBytes);
+}
+
+Status CpuDevice::upload(void* to, std::span<const std::byte> from) {
+  std::memcpy(to, from.data(), from.size());
+  return Status::ok();
+}
+
+Status CpuDevice::download(std::span<std::byte> to, const void* from) {
+  std::memcpy(to.data(), from, to.size());
+  return Status::ok();
+}
+
+Status CpuDevice::clear(void* data, int64_t bytes) {
+  std::memset(data, 0, size_t(bytes));
+  return Status::ok();
+}
+
+int CpuDevice::mark() {
+  marks.push_back(Clock::now());
+  return int(marks.size()) - 1;
+}
+
+double CpuDevice::seconds(int from, int to) const {
+  return std::chrono::duration<double>(marks[size_t(to)] - marks[size_t(from)])
+      .count();
+}
+
+} // namespace reciperun::device

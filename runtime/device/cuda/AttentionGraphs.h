@@ -1,0 +1,59 @@
+// Attention as graphs of cuDNN's operations, and where their tensors are.
+
+#ifndef RECIPERUN_DEVICE_CUDA_ATTENTIONGRAPHS_H
+#define RECIPERUN_DEVICE_CUDA_ATTENTIONGRAPHS_H
+
+#include "runtime/device/cuda/AttentionPlans.h"
+#include "runtime/device/cuda/CudnnGraph.h"
+
+#include <cstdint>
+#include <map>
+
+namespace reciperun::device {
+
+/// Bytes in whole pieces of 256, as workspaces are cut.
+constexpr int64_t alignedBytes(int64_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+/// The tensors of a graph that are in memory. A plan's workspace has `ownBytes`
+/// of them, and behind these what the library takes for itself.
+struct ForwardGraph {
+  static constexpr const char* name = "forward";
+  using Data = AttentionPlans::Forward;
+
+  CudnnGraph::Tensor q, k, v, out, lse;
+
+  /// Makes the graph.
+  ForwardGraph(const AttentionPlans::Shape& shape, CudnnGraph& graph);
+  int64_t ownBytes() const { return 0; }
+  /// Where the tensors are, by their numbers.
+  std::map<int64_t, void*> addresses(const Data& data, void* workspace) const;
+};
+
+struct BackwardGraph {
+  static constexpr const char* name = "backward";
+  using Data = AttentionPlans::Backward;
+
+  CudnnGraph::Tensor dout, out, q, k, v, lse, dq, dk, dv;
+  CudnnGraph::Tensor delta,
+      sums; // the workspace's; sums f32 [b, heads, s, width]
+  int64_t deltaBytes = 0, sumsBytes = 0;
+
+  BackwardGraph(const AttentionPlans::Shape& shape, CudnnGraph& graph);
+  int64_t ownBytes() const { return deltaBytes + sumsBytes; }
+  std::map<int64_t, void*> addresses(const Data& data, void* workspace) const;
+};
+
+/// Enqueues a graph by one of its plans.
+template <class Graph>
+Status enqueue(const Graph& graph, CudnnPlan& plan,
+               const typename Graph::Data& data, void* workspace,
+               cudaStream_t stream) {
+  return plan.run(graph.addresses(data, workspace),
+                  static_cast<char*>(workspace) + graph.ownBytes(), stream);
+}
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_CUDA_ATTENTIONGRAPHS_H

@@ -1,0 +1,52 @@
+// Opens a GPU: 1. it is there, 2. kernels are built for it, 3. streams and
+// scratch.
+
+#include "runtime/device/cuda/CudaContext.h"
+
+#include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/NearbyCores.h"
+
+#include <string>
+
+namespace reciperun::device {
+
+Expected<std::unique_ptr<CudaContext>> CudaContext::make(int device) {
+  std::unique_ptr<CudaContext> context(new CudaContext);
+  if (Status status = context->open(device); !status)
+    return status.withContext("GPU " + std::to_string(device));
+  return context;
+}
+
+Status CudaContext::open(int device) {
+  number = device;
+  RECIPERUN_CUDA_TRY(cudaGetDeviceProperties, &described, device);
+  if (described.major != 9 || described.minor != 0)
+    return Status::error(std::string("`") + described.name +
+                         "` is of compute capability " +
+                         std::to_string(described.major) + "." +
+                         std::to_string(described.minor) +
+                         ", and this program is built for 9.0 (H100, H200)");
+  moveNear(described); // before the driver starts threads
+  RECIPERUN_CUDA_TRY(cudaSetDevice, device);
+  RECIPERUN_CUDA_TRY(cudaStreamCreateWithFlags, &compute,
+                     cudaStreamNonBlocking);
+  RECIPERUN_TRY(hostCopies.open());
+  RECIPERUN_CUDA_TRY(cudaMalloc, &scratchData, size_t(cudaScratchBytes));
+  matrixProducts.setPlace(
+      {compute, scratchData, size_t(cudaScratchBytes), described.name});
+  return Status::ok();
+}
+
+CudaContext::~CudaContext() {
+  // Of a device that has failed nothing is left to free.
+  cudaFree(scratchData);
+  if (compute)
+    cudaStreamDestroy(compute);
+}
+
+Status CudaContext::wait() {
+  RECIPERUN_CUDA_TRY(cudaStreamSynchronize, compute);
+  return Status::ok();
+}
+
+} // namespace reciperun::device

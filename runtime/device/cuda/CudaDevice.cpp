@@ -1,0 +1,282 @@
+// Kernels by the op's number, memory of the device, and events as marks.
+
+#include "runtime/device/cuda/CudaDevice.h"
+
+#include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/CudaRecording.h"
+
+#include <cuda_profiler_api.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace reciperun::device {
+namespace {
+
+/// `12.5 GiB`.
+std::string gibibytes(size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", double(bytes) / (1 << 30));
+  return text;
+}
+
+/// `12.4`, of CUDA's number for it.
+std::string versionText(int version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
+/// Streams share so many queues of the device: with fewer queues than streams a
+/// message that waits for another rank would hold up what is enqueued behind it
+/// on other streams. Read when the device is opened.
+void separateStreams() {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/1);
+}
+
+/// Whether the driver can run programs of this runtime. Its own error says no
+/// versions.
+Status checkDriver() {
+  int driver = 0, runtime = 0;
+  RECIPERUN_CUDA_TRY(cudaDriverGetVersion, &driver);
+  RECIPERUN_CUDA_TRY(cudaRuntimeGetVersion, &runtime);
+  if (driver == 0)
+    return Status::error("the plan is for GPUs, and this host has no NVIDIA "
+                         "driver; install one, or compile the recipe with "
+                         "`--set cluster.hardware=cpu`");
+  // Minor versions of CUDA are compatible from 11 on.
+  if (driver / 1000 < runtime / 1000)
+    return Status::error("the NVIDIA driver is for CUDA " +
+                         versionText(driver) + ", and this program needs " +
+                         versionText(runtime / 1000 * 1000) +
+                         "; update the driver");
+  return Status::ok();
+}
+
+/// How many GPUs the process may use, at least 1.
+Expected<int> visibleGpus() {
+  RECIPERUN_TRY(checkDriver());
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code != cudaErrorNoDevice)
+    RECIPERUN_TRY(cudaStatus(code, "cudaGetDeviceCount"));
+  if (count == 0)
+    return Status::error("the plan is for GPUs, and none is visible; see "
+                         "`nvidia-smi`, and `CUDA_VISIBLE_DEVICES`");
+  return count;
+}
+
+/// The number of the first mark that is recorded; a step has fewer others.
+constexpr int firstRecorded = 1 << 30;
+
+Expected<memory::Arena> allocatePinned(int64_t bytes) {
+  void* data = nullptr;
+  Status taken =
+      cudaStatus(cudaHostAlloc(&data, size_t(bytes), cudaHostAllocDefault),
+                 "cudaHostAlloc");
+  RECIPERUN_TRY(taken.withContext("the host's " + std::to_string(bytes) +
+                                  " bytes of offloaded activations"));
+  return memory::Arena(static_cast<std::byte*>(data), bytes,
+                       [data] { cudaFreeHost(data); });
+}
+
+} // namespace
+
+Expected<std::unique_ptr<CudaDevice>>
+CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
+                 CudaPreparation prepareKernel, CudaDraw drawValues) {
+  separateStreams();
+  Expected<int> visible = visibleGpus();
+  RECIPERUN_TRY(visible);
+  auto context = CudaContext::make(place % *visible);
+  RECIPERUN_TRY(context);
+  std::unique_ptr<CudaDevice> device(new CudaDevice(*std::move(context)));
+  for (size_t kind = 0; kind < device->kernels.size(); ++kind)
+    device->kernels[kind] = findKernel(plan::OpKind(kind));
+  device->prepareKernel = prepareKernel;
+  device->drawValues = drawValues;
+  RECIPERUN_TRY(device->copies.open());
+  return device;
+}
+
+CudaDevice::~CudaDevice() {
+  for (const auto* made : {&events, &recordedEvents})
+    for (cudaEvent_t event : *made)
+      cudaEventDestroy(event);
+}
+
+std::string CudaDevice::identity() const {
+  const cudaUUID_t& uuid = gpu->properties().uuid;
+  return std::string(uuid.bytes, sizeof uuid.bytes);
+}
+
+bool CudaDevice::hasKernel(plan::OpKind kind) const {
+  return kernels[size_t(kind)] != nullptr;
+}
+
+Status CudaDevice::run(const OpCall& call) {
+  assert(hasKernel(call.op.kind) && "an op that the device can run");
+  return kernels[size_t(call.op.kind)](arguments(call));
+}
+
+CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {
+  return {call.op,   call.inputs, call.outputs, call.workspace,
+          call.mesh, call.rank,   *gpu};
+}
+
+Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls) {
+  if (!prepareKernel)
+    return false;
+  for (const OpCall& call : calls) {
+    const Expected<std::string> told = prepareKernel(arguments(call));
+    RECIPERUN_TRY(told);
+    note(*told);
+  }
+  note(gpu->products().notice());
+  note(gpu->attentionPlans().notice());
+  // What cannot be kept is chosen again by the next run.
+  note(gpu->products().save().message());
+  return true;
+}
+
+/// Adds what is not known yet.
+void CudaDevice::note(const std::string& text) {
+  if (!text.empty() && std::find(told.begin(), told.end(), text) == told.end())
+    told.push_back(text);
+}
+
+Expected<bool> CudaDevice::draw(const FirstValues& values) {
+  return drawValues ? drawValues(values, *gpu) : Expected<bool>(false);
+}
+
+Expected<bool> CudaDevice::isIdle() {
+  RECIPERUN_TRY(failedMark);
+  const cudaError_t code = cudaStreamQuery(gpu->stream());
+  if (code == cudaErrorNotReady) {
+    cudaGetLastError(); // it is none, but would be taken for a launch's
+    return false;
+  }
+  RECIPERUN_TRY(cudaStatus(code, "cudaStreamQuery"));
+  return true;
+}
+
+Expected<memory::Arena> CudaDevice::allocate(int64_t bytes, int64_t hostBytes) {
+  size_t free = 0, total = 0;
+  RECIPERUN_CUDA_TRY(cudaMemGetInfo, &free, &total);
+  if (size_t(bytes) > free)
+    return Status::error(
+        "the plan takes " + gibibytes(size_t(bytes)) +
+        " of a GPU for its arena, and of the " + gibibytes(total) + " of GPU " +
+        std::to_string(gpu->device()) + " (`" + name() + "`) " +
+        gibibytes(free) +
+        " are free; `nvidia-smi` shows which processes hold the rest");
+  void* data = nullptr;
+  RECIPERUN_CUDA_TRY(cudaMalloc, &data, size_t(bytes));
+  memory::Arena arena(static_cast<std::byte*>(data), bytes,
+                      [data] { cudaFree(data); });
+  RECIPERUN_TRY(clear(data, bytes));
+  if (hostBytes == 0)
+    return arena;
+  Expected<memory::Arena> host = allocatePinned(hostBytes);
+  RECIPERUN_TRY(host);
+  arena.setHost(*std::move(host));
+  return arena;
+}
+
+Status CudaDevice::upload(void* to, std::span<const std::byte> from) {
+  return copies.upload(gpu->stream(), to, from);
+}
+
+Status CudaDevice::download(std::span<std::byte> to, const void* from) {
+  return copies.download(gpu->stream(), to, from);
+}
+
+Status CudaDevice::clear(void* data, int64_t bytes) {
+  RECIPERUN_CUDA_TRY(cudaMemsetAsync, data, 0, size_t(bytes), gpu->stream());
+  return Status::ok();
+}
+
+int64_t CudaDevice::takenBytes() const {
+  size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess)
+    return 0;
+  return int64_t(total - free);
+}
+
+Status CudaDevice::beginRecording() {
+  RECIPERUN_TRY(CudaRecording::begin(gpu->stream()));
+  isRecording = true;
+  return Status::ok();
+}
+
+Expected<std::unique_ptr<Recording>> CudaDevice::endRecording() {
+  isRecording = false;
+  return CudaRecording::end(gpu->stream(), pace);
+}
+
+int CudaDevice::mark() {
+  const int number = isRecording ? int(recordedEvents.size()) : marks++;
+  if (Status status = record(number); !status)
+    failedMark = status;
+  return isRecording ? firstRecorded + number : number;
+}
+
+/// Enqueues the event of a mark, which is made where there is none yet.
+Status CudaDevice::record(int number) {
+  RECIPERUN_TRY(failedMark);
+  std::vector<cudaEvent_t>& made = isRecording ? recordedEvents : events;
+  if (size_t(number) == made.size()) {
+    cudaEvent_t event = nullptr;
+    RECIPERUN_CUDA_TRY(cudaEventCreate, &event);
+    made.push_back(event);
+  }
+  // One that is recorded notes the time anew in each launch.
+  RECIPERUN_CUDA_TRY(
+      cudaEventRecordWithFlags, made[size_t(number)], gpu->stream(),
+      isRecording ? cudaEventRecordExternal : cudaEventRecordDefault);
+  return Status::ok();
+}
+
+cudaEvent_t CudaDevice::eventOf(int mark) const {
+  return mark < firstRecorded ? events[size_t(mark)]
+                              : recordedEvents[size_t(mark - firstRecorded)];
+}
+
+double CudaDevice::seconds(int from, int to) const {
+  float milliseconds = 0;
+  if (failedMark)
+    cudaEventElapsedTime(&milliseconds, eventOf(from), eventOf(to));
+  return double(milliseconds) / 1000;
+}
+
+void CudaDevice::beginRange(const std::string& name) {
+  nvtxRangePushA(name.c_str());
+  if (profile)
+    profile->push(name);
+}
+
+void CudaDevice::endRange() {
+  nvtxRangePop();
+  if (profile)
+    profile->pop();
+}
+
+Status CudaDevice::beginProfile() {
+  RECIPERUN_TRY(gpu->wait());
+  RECIPERUN_CUDA_TRY(cudaProfilerStart);
+  auto begun = CudaProfile::begin();
+  RECIPERUN_TRY(begun);
+  profile = *std::move(begun);
+  return Status::ok();
+}
+
+Expected<std::vector<Activity>> CudaDevice::endProfile() {
+  RECIPERUN_CUDA_TRY(cudaProfilerStop);
+  const std::unique_ptr<CudaProfile> ended = std::move(profile);
+  return ended ? ended->end() : std::vector<Activity>();
+}
+
+} // namespace reciperun::device

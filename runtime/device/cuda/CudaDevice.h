@@ -1,0 +1,100 @@
+// A GPU as a device: ops are enqueued on one stream, and copies and marks among
+// them.
+
+#ifndef RECIPERUN_DEVICE_CUDA_CUDADEVICE_H
+#define RECIPERUN_DEVICE_CUDA_CUDADEVICE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/cuda/CudaProfile.h"
+#include "runtime/device/cuda/GraphPace.h"
+#include "runtime/device/cuda/StagedCopies.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace reciperun::device {
+
+/// Gets ready for an op, on its buffers; what comes back is for the user, empty
+/// where all is well.
+using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
+
+/// Enqueues to draw first values. False where it cannot draw such.
+using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
+
+class CudaDevice final : public Device {
+public:
+  /// The GPU of the rank that is number `place` on its host: the visible ones
+  /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
+  /// there is none; `prepareKernel` gets ready for one; `drawValues` draws what
+  /// parameters begin with.
+  static Expected<std::unique_ptr<CudaDevice>>
+  open(int place, CudaKernel (*findKernel)(plan::OpKind),
+       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr);
+  ~CudaDevice() override;
+
+  CudaContext& context() { return *gpu; }
+
+  std::string name() const override { return gpu->properties().name; }
+  std::string identity() const override;
+
+  bool hasKernel(plan::OpKind kind) const override;
+  Expected<bool> prepare(std::span<const OpCall> calls) override;
+  std::vector<std::string> notes() const override { return told; }
+  Status run(const OpCall& call) override;
+  Expected<bool> draw(const FirstValues& values) override;
+  Expected<bool> isIdle() override;
+
+  /// Fails where others hold so much of the GPU's memory that there is not
+  /// enough left.
+  Expected<memory::Arena> allocate(int64_t bytes, int64_t hostBytes) override;
+  bool isHost() const override { return false; }
+  Status upload(void* to, std::span<const std::byte> from) override;
+  Status download(std::span<std::byte> to, const void* from) override;
+  Status clear(void* data, int64_t bytes) override;
+  int64_t takenBytes() const override;
+
+  bool records() const override { return true; }
+  Status beginRecording() override;
+  Expected<std::unique_ptr<Recording>> endRecording() override;
+
+  int mark() override;
+  double seconds(int from, int to) const override;
+  void forgetMarks() override { marks = 0; }
+
+  /// As ranges of NVTX, too.
+  void beginRange(const std::string& name) override;
+  void endRange() override;
+  /// Fails where activities cannot be noted; profilers have been told all the
+  /// same.
+  Status beginProfile() override;
+  Expected<std::vector<Activity>> endProfile() override;
+
+private:
+  explicit CudaDevice(std::unique_ptr<CudaContext> context)
+      : gpu(std::move(context)) {}
+  CudaKernelArgs arguments(const OpCall& call) const;
+  Status record(int number);
+  cudaEvent_t eventOf(int mark) const;
+  void note(const std::string& text);
+
+  std::unique_ptr<CudaContext> gpu;
+  std::array<CudaKernel, plan::opKinds> kernels = {};
+  CudaPreparation prepareKernel = nullptr;
+  CudaDraw drawValues = nullptr;
+  std::vector<std::string> told; // see notes
+  StagedCopies copies;
+  std::vector<cudaEvent_t> events; // of marks, to be used again
+  int marks = 0;
+  bool isRecording = false;
+  GraphPace pace;                          // of recordings
+  std::vector<cudaEvent_t> recordedEvents; // of marks, see eventOf
+  Status failedMark;                       // told by isIdle
+  std::unique_ptr<CudaProfile> profile;    // while activities are noted
+};
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_CUDA_CUDADEVICE_H

@@ -1,0 +1,55 @@
+// Capture of a stream, and launches of what came of it.
+
+#include "runtime/device/cuda/CudaRecording.h"
+
+#include "runtime/device/cuda/CudaError.h"
+
+namespace reciperun::device {
+
+Status CudaRecording::begin(cudaStream_t stream) {
+  // Libraries take memory and make events while they are captured, and other
+  // threads ask for events of their own: neither is part of the graph.
+  RECIPERUN_CUDA_TRY(cudaStreamBeginCapture, stream,
+                     cudaStreamCaptureModeRelaxed);
+  return Status::ok();
+}
+
+Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream,
+                                                        GraphPace& pace) {
+  cudaGraph_t graph = nullptr;
+  Status captured =
+      cudaStatus(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  if (!captured) {
+    cudaGetLastError(); // told here, and of no launch
+    return captured;
+  }
+  std::unique_ptr<CudaRecording> recording(new CudaRecording(stream, pace));
+  Status opened = recording->open(graph);
+  cudaGraphDestroy(graph);
+  RECIPERUN_TRY(opened);
+  return std::unique_ptr<Recording>(std::move(recording));
+}
+
+Status CudaRecording::open(cudaGraph_t graph) {
+  const Expected<uint32_t*> followed = pace.follow(graph);
+  RECIPERUN_TRY(followed);
+  word = *followed;
+  // What was enqueued on a stream of higher priority keeps it.
+  RECIPERUN_CUDA_TRY(cudaGraphInstantiate, &executable, graph,
+                     cudaGraphInstantiateFlagUseNodePriority);
+  RECIPERUN_CUDA_TRY(cudaGraphUpload, executable, stream);
+  return Status::ok();
+}
+
+CudaRecording::~CudaRecording() {
+  if (executable)
+    cudaGraphExecDestroy(executable);
+}
+
+Status CudaRecording::launch() {
+  RECIPERUN_TRY(pace.next(word, stream));
+  RECIPERUN_CUDA_TRY(cudaGraphLaunch, executable, stream);
+  return Status::ok();
+}
+
+} // namespace reciperun::device

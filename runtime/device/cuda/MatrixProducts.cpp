@@ -1,0 +1,558 @@
+// cuBLASLt's products, one description a shape.
+//
+// The library counts columns first, and a row-major matrix is the transpose of
+// a column-major one: C^T = op(B)^T op(A)^T, so that B goes first, as it lies.
+//   1. describe the product and its three matrices;
+//   2. ask for up to 8 algorithms that keep to the workspace and never add
+//      partial sums in a narrower type than f32;
+//   3. choose: by the file, by time, or the first;
+//   4. enqueue.
+
+#include "runtime/device/cuda/MatrixProducts.h"
+
+#include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/ProductChoices.h"
+#include "runtime/device/cuda/SharedLibrary.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <cublasLt.h>
+
+namespace reciperun::device {
+namespace {
+
+using plan::DType;
+using Shape = MatrixProducts::Shape;
+using Operands = MatrixProducts::Operands;
+using Scales = MatrixProducts::Scales;
+
+constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
+
+/// The functions of the library that we call.
+struct Functions {
+  decltype(&cublasLtCreate) create;
+  decltype(&cublasLtDestroy) destroy;
+  decltype(&cublasLtGetVersion) version;
+  decltype(&cublasLtGetStatusString) statusString;
+  decltype(&cublasLtMatmulDescCreate) descCreate;
+  decltype(&cublasLtMatmulDescDestroy) descDestroy;
+  decltype(&cublasLtMatmulDescSetAttribute) descSet;
+  decltype(&cublasLtMatrixLayoutCreate) layoutCreate;
+  decltype(&cublasLtMatrixLayoutDestroy) layoutDestroy;
+  decltype(&cublasLtMatmulPreferenceCreate) preferenceCreate;
+  decltype(&cublasLtMatmulPreferenceDestroy) preferenceDestroy;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preferenceSet;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
+  decltype(&cublasLtMatmulAlgoCheck) check;
+  decltype(&cublasLtMatmul) matmul;
+
+  Status load(const SharedLibrary& from) {
+    RECIPERUN_TRY(from.find("cublasLtCreate", create));
+    RECIPERUN_TRY(from.find("cublasLtDestroy", destroy));
+    RECIPERUN_TRY(from.find("cublasLtGetVersion", version));
+    RECIPERUN_TRY(from.find("cublasLtGetStatusString", statusString));
+    RECIPERUN_TRY(from.find("cublasLtMatmulDescCreate", descCreate));
+    RECIPERUN_TRY(from.find("cublasLtMatmulDescDestroy", descDestroy));
+    RECIPERUN_TRY(from.find("cublasLtMatmulDescSetAttribute", descSet));
+    RECIPERUN_TRY(from.find("cublasLtMatrixLayoutCreate", layoutCreate));
+    RECIPERUN_TRY(from.find("cublasLtMatrixLayoutDestroy", layoutDestroy));
+    RECIPERUN_TRY(
+        from.find("cublasLtMatmulPreferenceCreate", preferenceCreate));
+    RECIPERUN_TRY(
+        from.find("cublasLtMatmulPreferenceDestroy", preferenceDestroy));
+    RECIPERUN_TRY(
+        from.find("cublasLtMatmulPreferenceSetAttribute", preferenceSet));
+    RECIPERUN_TRY(from.find("cublasLtMatmulAlgoGetHeuristic", heuristic));
+    RECIPERUN_TRY(from.find("cublasLtMatmulAlgoCheck", check));
+    return from.find("cublasLtMatmul", matmul);
+  }
+};
+
+struct TypeInfo {
+  cudaDataType_t type;
+  const char* name;
+};
+
+TypeInfo infoOf(DType type) {
+  switch (type) {
+  case DType::f32:
+    return {CUDA_R_32F, "f32"};
+  case DType::f8e4m3:
+    return {CUDA_R_8F_E4M3, "f8e4m3"};
+  case DType::f8e5m2:
+    return {CUDA_R_8F_E5M2, "f8e5m2"};
+  default:
+    assert(type == DType::bf16 && "no product of a type");
+    return {CUDA_R_16BF, "bf16"};
+  }
+}
+
+const char* typeName(DType type) {
+  return infoOf(type).name;
+}
+
+DType typeOfB(const Shape& shape) {
+  return shape.inputB.value_or(shape.input);
+}
+
+bool isScaled(const Shape& shape) {
+  return shape.scalesA != Scales::none;
+}
+
+cublasLtMatmulMatrixScale_t libraryScales(Scales scales) {
+  return scales == Scales::rows ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+         : scales == Scales::squares
+             ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
+             : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+}
+
+const char* scalesName(Scales scales) {
+  return scales == Scales::rows      ? "rows"
+         : scales == Scales::squares ? "squares"
+                                     : "tensor";
+}
+
+std::string typesText(const Shape& shape) {
+  std::string text = typeName(shape.input);
+  if (isScaled(shape))
+    text = text + " by " + typeName(typeOfB(shape)) + ", scaled by " +
+           scalesName(shape.scalesA) + " and " + scalesName(shape.scalesB);
+  return text + (shape.isFast ? ", fast" : "");
+}
+
+std::string describe(const Shape& shape) {
+  return "a matrix product of " + std::to_string(shape.m) + " x " +
+         std::to_string(shape.k) + " by " + std::to_string(shape.k) + " x " +
+         std::to_string(shape.n) + " in " + typesText(shape);
+}
+
+/// Two events, between which a stream's work is timed.
+class Stopwatch {
+public:
+  ~Stopwatch() {
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+  }
+
+  Status open() {
+    RECIPERUN_CUDA_TRY(cudaEventCreate, &begin);
+    RECIPERUN_CUDA_TRY(cudaEventCreate, &end);
+    return Status::ok();
+  }
+  bool start(cudaStream_t stream) const {
+    return cudaEventRecord(begin, stream) == cudaSuccess;
+  }
+  /// The ms since the start, when the work is done.
+  std::optional<float> stop(cudaStream_t stream) const {
+    float time = 0;
+    if (cudaEventRecord(end, stream) != cudaSuccess ||
+        cudaEventSynchronize(end) != cudaSuccess ||
+        cudaEventElapsedTime(&time, begin, end) != cudaSuccess)
+      return std::nullopt;
+    return time;
+  }
+
+private:
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+/// Of few numbers; what has none is never the least.
+double median(std::vector<double> values) {
+  if (values.empty())
+    return std::numeric_limits<double>::infinity();
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// The largest power of two, up to 256, that divides all addresses.
+uint32_t alignmentOf(const Operands& operands) {
+  const uintptr_t all = reinterpret_cast<uintptr_t>(operands.a) |
+                        reinterpret_cast<uintptr_t>(operands.b) |
+                        reinterpret_cast<uintptr_t>(operands.c) |
+                        reinterpret_cast<uintptr_t>(operands.base) | 256;
+  return uint32_t(1) << std::countr_zero(all);
+}
+
+} // namespace
+
+struct MatrixProducts::Library {
+  using Key = std::pair<Shape, uint32_t>; // and the operands' alignment
+
+  /// A product as the library knows it. `first`, `second` are B and A.
+  struct Product {
+    cublasLtMatmulDesc_t desc = nullptr;
+    cublasLtMatrixLayout_t first = nullptr, second = nullptr, out = nullptr;
+    cublasLtMatmulAlgo_t algorithm = {};
+    bool isMeasured = false;
+  };
+
+  SharedLibrary file;
+  Functions call = {};
+  cublasLtHandle_t handle = nullptr;
+  Place place;
+  std::filesystem::path choicesFile = ProductChoices::defaultFile();
+  ProductChoices choices;
+  std::string notice;
+  std::map<Key, Product> products;
+
+  ~Library() {
+    for (auto& [key, product] : products)
+      release(product);
+    if (handle)
+      call.destroy(handle);
+  }
+
+  void release(Product& product) {
+    if (product.desc)
+      call.descDestroy(product.desc);
+    for (cublasLtMatrixLayout_t layout :
+         {product.first, product.second, product.out})
+      if (layout)
+        call.layoutDestroy(layout);
+    product = {};
+  }
+
+  Status open() {
+    if (handle)
+      return Status::ok();
+    RECIPERUN_TRY(file.open("libcublasLt.so.13", "cuBLAS of CUDA 13"));
+    RECIPERUN_TRY(call.load(file));
+    RECIPERUN_TRY(checked(call.create(&handle), "cublasLtCreate"));
+    if (Status status = choices.load(choicesFile); !status)
+      notice = status.message();
+    return Status::ok();
+  }
+
+  Status checked(cublasStatus_t status, const std::string& what) const {
+    if (status == CUBLAS_STATUS_SUCCESS)
+      return Status::ok();
+    return Status::error("cuBLASLt refused " + what + ": " +
+                         call.statusString(status));
+  }
+
+  Status makeLayout(cublasLtMatrixLayout_t& layout, DType type, int64_t rows,
+                    int64_t columns) const {
+    return checked(call.layoutCreate(&layout, infoOf(type).type,
+                                     uint64_t(columns), uint64_t(rows),
+                                     columns),
+                   "a matrix");
+  }
+
+  template <class T>
+  Status set(const Product& product, cublasLtMatmulDescAttributes_t which,
+             T value) const {
+    return checked(call.descSet(product.desc, which, &value, sizeof value),
+                   "a product");
+  }
+
+  Status describeScales(const Product& product, const Shape& shape) const {
+    auto mode = [](Scales scales) { return int32_t(libraryScales(scales)); };
+    RECIPERUN_TRY(
+        set(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode(shape.scalesB)));
+    RECIPERUN_TRY(
+        set(product, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode(shape.scalesA)));
+    return set(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+               int8_t(shape.isFast ? 1 : 0));
+  }
+
+  /// Where the scales are: read when the product is enqueued.
+  Status setScales(const Product& product, const Shape& shape,
+                   const Operands& operands) const {
+    if (!isScaled(shape))
+      return Status::ok();
+    RECIPERUN_TRY(set(product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                      static_cast<const void*>(operands.scaleB)));
+    return set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+               static_cast<const void*>(operands.scaleA));
+  }
+
+  Status make(Product& product, const Shape& shape) const {
+    // Full precision for f32: the types of fewer bits have names of their own.
+    RECIPERUN_TRY(
+        checked(call.descCreate(&product.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                "a product"));
+    auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool isSet) {
+      const cublasOperation_t value = isSet ? CUBLAS_OP_T : CUBLAS_OP_N;
+      return checked(call.descSet(product.desc, which, &value, sizeof value),
+                     "a transpose");
+    };
+    RECIPERUN_TRY(transpose(CUBLASLT_MATMUL_DESC_TRANSA, shape.transposeB));
+    RECIPERUN_TRY(transpose(CUBLASLT_MATMUL_DESC_TRANSB, shape.transposeA));
+    auto layout = [&](cublasLtMatrixLayout_t& made, DType type, int64_t rows,
+                      int64_t columns, bool isTransposed) {
+      return isTransposed ? makeLayout(made, type, columns, rows)
+                          : makeLayout(made, type, rows, columns);
+    };
+    if (isScaled(shape))
+      RECIPERUN_TRY(describeScales(product, shape));
+    RECIPERUN_TRY(layout(product.first, typeOfB(shape), shape.k, shape.n,
+                         shape.transposeB));
+    RECIPERUN_TRY(layout(product.second, shape.input, shape.m, shape.k,
+                         shape.transposeA));
+    return layout(product.out, shape.output, shape.m, shape.n, false);
+  }
+
+  /// The library's suggestions for a product, best first by its own estimate.
+  Expected<std::vector<cublasLtMatmulAlgo_t>>
+  suggest(const Product& product, const Shape& shape,
+          uint32_t alignment) const {
+    cublasLtMatmulPreference_t preference = nullptr;
+    RECIPERUN_TRY(checked(call.preferenceCreate(&preference), "a preference"));
+    auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) {
+      return checked(
+          call.preferenceSet(preference, which, &value, sizeof value),
+          "a preference");
+    };
+    cublasLtMatmulHeuristicResult_t results[candidates];
+    int count = 0;
+    auto ask = [&]() -> Status {
+      RECIPERUN_TRY(
+          set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(place.bytes)));
+      RECIPERUN_TRY(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                        uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
+      for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+        RECIPERUN_TRY(set(which, alignment));
+      return checked(call.heuristic(handle, product.desc, product.first,
+                                    product.second, product.out, product.out,
+                                    preference, candidates, results, &count),
+                     describe(shape));
+    };
+    const Status status = ask();
+    call.preferenceDestroy(preference);
+    RECIPERUN_TRY(status);
+    std::vector<cublasLtMatmulAlgo_t> algorithms;
+    for (int i = 0; i < count; ++i)
+      if (results[i].state == CUBLAS_STATUS_SUCCESS)
+        algorithms.push_back(results[i].algo);
+    if (algorithms.empty())
+      return Status::error("cuBLASLt has no algorithm for " + describe(shape));
+    return algorithms;
+  }
+
+  Status enqueue(const Product& product, const Shape& shape, float alpha,
+                 const Operands& operands,
+                 const cublasLtMatmulAlgo_t& algorithm) const {
+    const float beta = shape.accumulate ? 1.0f : 0.0f;
+    const void* base = operands.base ? operands.base : operands.c;
+    RECIPERUN_TRY(setScales(product, shape, operands));
+    return checked(call.matmul(handle, product.desc, &alpha, operands.b,
+                               product.first, operands.a, product.second, &beta,
+                               base, product.out, operands.c, product.out,
+                               &algorithm, place.workspace, place.bytes,
+                               place.stream),
+                   describe(shape));
+  }
+
+  /// The product of a shape with the algorithm that is suggested first.
+  Expected<Product*> find(const Shape& shape, const Operands& operands) {
+    const uint32_t alignment = alignmentOf(operands);
+    const Key key{shape, alignment};
+    const auto known = products.find(key);
+    if (known != products.end())
+      return &known->second;
+    RECIPERUN_TRY(open());
+    Product product;
+    auto choose = [&]() -> Status {
+      RECIPERUN_TRY(make(product, shape));
+      RECIPERUN_TRY(setScales(product, shape, operands));
+      auto suggested = suggest(product, shape, alignment);
+      RECIPERUN_TRY(suggested);
+      product.algorithm = suggested->front();
+      return Status::ok();
+    };
+    if (Status status = choose(); !status) {
+      release(product);
+      return status;
+    }
+    return &products.emplace(key, product).first->second;
+  }
+
+  std::string keyOf(const Shape& shape, uint32_t alignment) const {
+    return place.device + " | cublasLt " + std::to_string(call.version()) +
+           " | " + std::to_string(shape.m) + " " + std::to_string(shape.n) +
+           " " + std::to_string(shape.k) + " " +
+           (shape.transposeA ? "t" : "n") + (shape.transposeB ? "t" : "n") +
+           " " + typesText(shape) + " " + typeName(shape.output) +
+           (shape.accumulate ? " added" : " set") + " aligned " +
+           std::to_string(alignment);
+  }
+
+  /// An algorithm of the file, if the library still takes it.
+  std::optional<cublasLtMatmulAlgo_t> remembered(const Product& product,
+                                                 const std::string& key) const {
+    const auto words = choices.find(key);
+    if (!words)
+      return std::nullopt;
+    cublasLtMatmulAlgo_t algorithm;
+    static_assert(sizeof algorithm == sizeof *words);
+    std::memcpy(&algorithm, words->data(), sizeof algorithm);
+    cublasLtMatmulHeuristicResult_t result;
+    if (call.check(handle, product.desc, product.first, product.second,
+                   product.out, product.out, &algorithm,
+                   &result) != CUBLAS_STATUS_SUCCESS ||
+        result.workspaceSize > place.bytes)
+      return std::nullopt;
+    return algorithm;
+  }
+
+  /// The time that several products take, in ms; none where the algorithm
+  /// cannot run.
+  std::optional<float> measure(const Product& product, const Shape& shape,
+                               const Operands& operands,
+                               const cublasLtMatmulAlgo_t& algorithm,
+                               const Stopwatch& watch, int repetitions) const {
+    if (!watch.start(place.stream))
+      return std::nullopt;
+    for (int i = 0; i < repetitions; ++i)
+      if (!enqueue(product, shape, 1, operands, algorithm))
+        return std::nullopt;
+    return watch.stop(place.stream);
+  }
+
+  /// The suggestions that run, by number: the first of them, and those of the
+  /// others that a single turn does not show to be much slower than the
+  /// fastest.
+  std::vector<size_t>
+  select(size_t count,
+         const std::function<std::optional<float>(size_t)>& time) const {
+    constexpr float much = 1.05f;
+    std::vector<std::pair<float, size_t>> times;
+    for (size_t i = 0; i < count; ++i)
+      if (time(i)) // loads the kernel
+        if (const auto taken = time(i))
+          times.emplace_back(*taken, i);
+    if (times.empty())
+      return {};
+    std::vector<size_t> selected = {times[0].second};
+    std::ranges::sort(times);
+    for (const auto& [taken, i] : times)
+      if (i != selected[0] && taken <= much * times[0].first)
+        selected.push_back(i);
+    return selected;
+  }
+
+  /// Clocks sink while a GPU computes, so that times are compared within a
+  /// round: algorithms take turns, and what counts is an algorithm's time as a
+  /// part of the first one's, in the median of the rounds. Another than the
+  /// first has to be clearly faster, so that runs rarely differ. To time each
+  /// at the power limit, where training is, says no more: an H200's clocks
+  /// swing there by a tenth for longer than an algorithm could be given.
+  Status chooseByTime(Product& product, const Shape& shape,
+                      const Operands& operands, uint32_t alignment) const {
+    constexpr int rounds = 5;
+    constexpr float enough = 1.0f, most = 16; // ms of a turn, repetitions
+    constexpr double clearly = 0.985;
+    auto suggested = suggest(product, shape, alignment);
+    RECIPERUN_TRY(suggested);
+    Stopwatch watch;
+    RECIPERUN_TRY(watch.open());
+    auto timed = [&](size_t i, int repetitions) {
+      return measure(product, shape, operands, (*suggested)[i], watch,
+                     repetitions);
+    };
+    const std::vector<size_t> running =
+        select(suggested->size(), [&](size_t i) { return timed(i, 1); });
+    if (running.empty())
+      return Status::error("none of cuBLASLt's algorithms runs for " +
+                           describe(shape));
+    const float once = timed(running[0], 1).value_or(enough);
+    const int repetitions =
+        int(std::clamp(enough / std::max(once, 1e-3f), 1.0f, most));
+    std::vector<std::vector<double>> ratios(running.size());
+    for (int round = 0; round < rounds; ++round) {
+      const float first = timed(running[0], repetitions).value_or(0);
+      for (size_t i = 1; i < running.size(); ++i)
+        if (const auto time = timed(running[i], repetitions); time && first > 0)
+          ratios[i].push_back(double(*time) / first);
+    }
+    size_t best = 0;
+    double least = clearly;
+    for (size_t i = 1; i < running.size(); ++i)
+      if (const double ratio = median(ratios[i]); ratio < least) {
+        least = ratio;
+        best = i;
+      }
+    product.algorithm = (*suggested)[running[best]];
+    return Status::ok();
+  }
+
+  Status prepare(const Shape& shape, const Operands& operands) {
+    const uint32_t alignment = alignmentOf(operands);
+    const Expected<Product*> found = find(shape, operands);
+    RECIPERUN_TRY(found);
+    Product& product = **found;
+    if (product.isMeasured)
+      return Status::ok();
+    const std::string key = keyOf(shape, alignment);
+    if (const auto algorithm = remembered(product, key)) {
+      product.algorithm = *algorithm;
+    } else {
+      RECIPERUN_TRY(chooseByTime(product, shape, operands, alignment));
+      ProductChoices::Algorithm words;
+      std::memcpy(words.data(), &product.algorithm, sizeof words);
+      choices.keep(key, words);
+    }
+    product.isMeasured = true;
+    return Status::ok();
+  }
+};
+
+MatrixProducts::MatrixProducts() : library(std::make_unique<Library>()) {}
+MatrixProducts::~MatrixProducts() = default;
+
+void MatrixProducts::setPlace(const Place& place) {
+  library->place = place;
+}
+
+void MatrixProducts::setFile(const std::filesystem::path& file) {
+  library->choicesFile = file;
+}
+
+Status MatrixProducts::prepare(const Shape& shape, const Operands& operands) {
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0)
+    return Status::ok();
+  return library->prepare(shape, operands);
+}
+
+Status MatrixProducts::save() {
+  return library->choices.save();
+}
+
+Status MatrixProducts::run(const Shape& shape, float alpha,
+                           const Operands& operands) {
+  if (shape.m == 0 || shape.n == 0)
+    return Status::ok();
+  if (shape.k == 0) { // which the library does not describe
+    const size_t bytes =
+        size_t(shape.m * shape.n * plan::byteSize(shape.output));
+    if (!shape.accumulate)
+      RECIPERUN_CUDA_TRY(cudaMemsetAsync, operands.c, 0, bytes,
+                         library->place.stream);
+    else if (operands.base)
+      RECIPERUN_CUDA_TRY(cudaMemcpyAsync, operands.c, operands.base, bytes,
+                         cudaMemcpyDeviceToDevice, library->place.stream);
+    return Status::ok();
+  }
+  const auto product = library->find(shape, operands);
+  RECIPERUN_TRY(product);
+  return library->enqueue(**product, shape, alpha, operands,
+                          (*product)->algorithm);
+}
+
+const std::string& MatrixProducts::notice() const {
+  return library->notice;
+}
+
+} // namespace reciperun::device

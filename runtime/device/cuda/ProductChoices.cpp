@@ -1,0 +1,124 @@
+// Reads and writes the file of chosen algorithms.
+
+#include "runtime/device/cuda/ProductChoices.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+
+namespace reciperun::device {
+namespace {
+
+constexpr std::string_view firstLine = "reciperun matrix products 1";
+constexpr std::string_view separator = " = ";
+
+std::optional<ProductChoices::Algorithm> parse(const std::string& words) {
+  ProductChoices::Algorithm algorithm;
+  std::istringstream in(words);
+  for (uint64_t& word : algorithm)
+    if (!(in >> std::hex >> word))
+      return std::nullopt;
+  std::string rest;
+  if (in >> rest)
+    return std::nullopt;
+  return algorithm;
+}
+
+std::string print(const ProductChoices::Algorithm& algorithm) {
+  std::string text;
+  for (uint64_t word : algorithm) {
+    char digits[18];
+    std::snprintf(digits, sizeof digits, " %016" PRIx64, word);
+    text += digits;
+  }
+  return text;
+}
+
+} // namespace
+
+std::filesystem::path ProductChoices::defaultFile() {
+  const std::filesystem::path name = "reciperun/matrix-products";
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return cache / name;
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return std::filesystem::path(home) / ".cache" / name;
+  return {};
+}
+
+Status ProductChoices::load(const std::filesystem::path& from) {
+  file = from;
+  known.clear();
+  if (file.empty())
+    return Status::ok();
+  Status status = read(known);
+  if (!status)
+    file.clear(); // what is not ours is not written over
+  return status;
+}
+
+Status ProductChoices::read(Lines& lines) const {
+  std::error_code none;
+  if (!std::filesystem::exists(file, none))
+    return Status::ok();
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line) || line != firstLine)
+    return Status::error("`" + file.string() +
+                         "` is no list of matrix products and is ignored: "
+                         "algorithms are measured again in each run");
+  while (std::getline(in, line)) {
+    const size_t at = line.find(separator);
+    if (at == std::string::npos)
+      continue; // torn; its product is measured again
+    if (auto algorithm = parse(line.substr(at + separator.size())))
+      lines[line.substr(0, at)] = *algorithm;
+  }
+  return Status::ok();
+}
+
+std::optional<ProductChoices::Algorithm>
+ProductChoices::find(const std::string& key) const {
+  const auto found = known.find(key);
+  if (found == known.end())
+    return std::nullopt;
+  return found->second;
+}
+
+void ProductChoices::keep(const std::string& key, const Algorithm& algorithm) {
+  known[key] = algorithm;
+  added[key] = algorithm;
+}
+
+Status ProductChoices::save() {
+  if (file.empty() || added.empty())
+    return Status::ok();
+  Lines lines;
+  RECIPERUN_TRY(read(lines));
+  lines.insert(added.begin(), added.end());
+  const std::filesystem::path aside =
+      file.string() + "." + std::to_string(getpid()) + ".tmp";
+  std::error_code failure;
+  std::filesystem::create_directories(file.parent_path(), failure);
+  std::ofstream out(aside);
+  out << firstLine << '\n';
+  for (const auto& [key, algorithm] : lines)
+    out << key << " =" << print(algorithm) << '\n';
+  out.close();
+  if (out)
+    std::filesystem::rename(aside, file, failure);
+  if (out && !failure) {
+    added.clear();
+    return Status::ok();
+  }
+  std::error_code none;
+  std::filesystem::remove(aside, none);
+  return Status::error("cannot write `" + file.string() +
+                       "`: algorithms are measured again in the next run");
+}
+
+} // namespace reciperun::device

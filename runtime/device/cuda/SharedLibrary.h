@@ -1,0 +1,41 @@
+// A library that is opened when it is first needed: a program built for GPUs
+// also runs on machines that have none, and a missing library is told in our
+// words.
+
+#ifndef RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H
+#define RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H
+
+#include "runtime/plan/Status.h"
+
+#include <string>
+
+namespace reciperun::device {
+
+class SharedLibrary {
+public:
+  /// Opens `file`, searched for as the loader does. It stays open to the end of
+  /// the process. `source` says in an error where to get it.
+  Status open(const std::string& file, const std::string& source);
+
+  bool isOpen() const { return handle != nullptr; }
+
+  /// Sets `function` to the one of that name; fails where the library, of
+  /// another version, has none.
+  template <class Function>
+  Status find(const char* name, Function*& function) const {
+    void* symbol = nullptr;
+    RECIPERUN_TRY(findSymbol(name, symbol));
+    function = reinterpret_cast<Function*>(symbol);
+    return Status::ok();
+  }
+
+private:
+  Status findSymbol(const char* name, void*& symbol) const;
+
+  std::string file;
+  void* handle = nullptr;
+};
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H

@@ -1,0 +1,88 @@
+// The one place that knows which kinds of device there are.
+
+#include "runtime/exec/Devices.h"
+
+#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/kernels/Kernels.h"
+
+#ifdef RECIPERUN_CUDA
+#include "runtime/comm/NcclCommunicator.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/kernels/CudaInitialize.h"
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/CudaPreparation.h"
+#include "runtime/plan/Mesh.h"
+#endif
+
+#include <cassert>
+#include <cstdlib>
+#include <utility>
+
+namespace reciperun::exec {
+namespace {
+
+using Links = std::unique_ptr<comm::Communicator>;
+
+#ifdef RECIPERUN_CUDA
+
+/// A kernel that is loaded when it is first launched may wait for all that the
+/// GPU does. In a pipeline that is a message, too, which waits for another
+/// stage, which may wait for the kernel. Read when the driver is first called.
+void loadKernelsAtStart() {
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+}
+
+Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
+                                                  int place) {
+  if (plan.compute == plan::DType::f64)
+    return Status::error("the plan computes in f64, which GPUs are not "
+                         "programmed for; compile the recipe with `--set "
+                         "cluster.hardware=cpu`");
+  if (plan::axisSize(plan.mesh, "pp") > 1)
+    loadKernelsAtStart();
+  auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel,
+                                         &kernels::prepareCudaKernel,
+                                         &kernels::drawFirstValues);
+  RECIPERUN_TRY(opened);
+  return std::unique_ptr<device::Device>(*std::move(opened));
+}
+
+Expected<Links> connectGpus(const plan::Plan& plan, Links host,
+                            device::Device& device) {
+  auto& gpu = static_cast<device::CudaDevice&>(device);
+  return comm::NcclCommunicator::make(plan, std::move(host), gpu.context());
+}
+
+#else
+
+Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan&, int) {
+  return Status::error("the plan is for GPUs, and this program was built "
+                       "without CUDA; build it where `nvcc` is, or compile the "
+                       "recipe with `--set cluster.hardware=cpu`");
+}
+
+Expected<Links> connectGpus(const plan::Plan&, Links, device::Device&) {
+  assert(false && "no GPU has been opened");
+  return Status::error("this program was built without CUDA");
+}
+
+#endif
+
+} // namespace
+
+Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
+                                                     int place, int threads) {
+  if (plan.device == "cuda")
+    return openGpu(plan, place);
+  return std::unique_ptr<device::Device>(
+      std::make_unique<device::CpuDevice>(threads, &kernels::findKernel));
+}
+
+Expected<Links> connectDevices(const plan::Plan& plan, Links host,
+                               device::Device& device) {
+  if (plan.device == "cuda")
+    return connectGpus(plan, std::move(host), device);
+  return host;
+}
+
+} // namespace reciperun::exec

@@ -1,0 +1,20 @@
+// y = a + b on a GPU.
+
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/Elementwise.cuh"
+
+namespace reciperun::kernels {
+namespace {
+
+struct Sum {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+} // namespace
+
+template <>
+Status cudaKernel<plan::OpKind::Add>(const device::CudaKernelArgs& args) {
+  return mapOp<2>(args, Sum());
+}
+
+} // namespace reciperun::kernels

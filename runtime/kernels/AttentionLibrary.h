@@ -1,0 +1,77 @@
+// Which of a plan's attentions mean what cuDNN computes: every row is one
+// document, whole and in order; or, of a block of a ring, some queries see all
+// of some keys.
+//
+// The plan says so by the attribute `documents = false`; without it segments
+// and places decide, which are on the device and known to no one here.
+
+#ifndef RECIPERUN_KERNELS_ATTENTIONLIBRARY_H
+#define RECIPERUN_KERNELS_ATTENTIONLIBRARY_H
+
+#include "runtime/device/Tensor.h"
+#include "runtime/device/cuda/AttentionPlans.h"
+#include "runtime/plan/AttentionWorkspace.h"
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace reciperun::kernels {
+
+/// The attention of `op` for cuDNN; none where it means something else.
+inline std::optional<device::AttentionPlans::Shape>
+libraryAttention(const plan::Op& op, const device::Tensor& q,
+                 const device::Tensor& k) {
+  const plan::AttentionSizes sizes =
+      plan::attentionSizes(op, q.type, q.shape, k.shape);
+  if (!plan::isForLibrary(sizes))
+    return std::nullopt;
+  const double scale = op.real("scale");
+  return device::AttentionPlans::Shape{
+      sizes.batch,
+      sizes.queries,
+      sizes.keys,
+      sizes.heads,
+      sizes.keyHeads,
+      sizes.width,
+      float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width))),
+      op.flag("causal", true),
+      sizes.isDeterministic};
+}
+
+/// A block of a ring for cuDNN: the part of its queries and keys that see one
+/// another, from these tokens on.
+struct LibraryBlock {
+  device::AttentionPlans::Shape shape;
+  int64_t firstQuery = 0, firstKey = 0;
+};
+
+/// Of ranks that have an early and a late piece of each row (plan::Inputs), by
+/// whose the keys are: all of this rank's own are in order; queries see the
+/// early piece of a rank before it, and their late piece sees all of one
+/// behind.
+inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
+                                                const device::Tensor& q,
+                                                const device::Tensor& k) {
+  const auto whole = libraryAttention(op, q, k);
+  const std::string& owner = op.string("keys");
+  if (!whole || owner.empty() || whole->queries % 2 != 0)
+    return std::nullopt;
+  LibraryBlock block{*whole};
+  if (!whole->isCausal || owner == "own")
+    return block;
+  block.shape.isCausal = false;
+  const int64_t piece = whole->queries / 2;
+  if (owner == "earlier") {
+    block.shape.keys = piece;
+    block.shape.keyRows = 2 * piece;
+  } else {
+    block.shape.queries = block.firstQuery = piece;
+    block.shape.queryRows = 2 * piece;
+  }
+  return block;
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_ATTENTIONLIBRARY_H

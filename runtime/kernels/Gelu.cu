@@ -1,0 +1,66 @@
+// y = x Phi(x) and its gradient on a GPU, exact or by the approximation of
+// Gelu.cpp.
+
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/Elementwise.cuh"
+#include "runtime/kernels/Sigmoid.cuh"
+
+#include <numbers>
+
+namespace reciperun::kernels {
+namespace {
+
+constexpr float cubic = 0.044715f;
+// 2 sqrt(2/pi)
+constexpr float slope =
+    float(2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+
+__device__ float approximatePhi(float x) {
+  return sigmoid(slope * (x + cubic * x * x * x));
+}
+
+__device__ float exactPhi(float x) {
+  return 0.5f * erfcf(-x * float(1 / std::numbers::sqrt2));
+}
+
+struct Approximate {
+  __device__ float operator()(float x) const { return x * approximatePhi(x); }
+};
+
+struct ApproximateBackward {
+  __device__ float operator()(float dy, float x) const {
+    const float s = approximatePhi(x);
+    const float inner = slope * (1.0f + 3 * cubic * x * x);
+    return dy * (s + x * s * (1.0f - s) * inner);
+  }
+};
+
+struct Exact {
+  __device__ float operator()(float x) const { return x * exactPhi(x); }
+};
+
+struct ExactBackward {
+  __device__ float operator()(float dy, float x) const {
+    constexpr float density =
+        float(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+    return dy * (exactPhi(x) + x * density * fastExponential(-0.5f * x * x));
+  }
+};
+
+} // namespace
+
+using plan::OpKind;
+
+template <>
+Status cudaKernel<OpKind::Gelu>(const device::CudaKernelArgs& args) {
+  return args.op.flag("exact") ? mapOp<1>(args, Exact())
+                               : mapOp<1>(args, Approximate());
+}
+
+template <>
+Status cudaKernel<OpKind::GeluBackward>(const device::CudaKernelArgs& args) {
+  return args.op.flag("exact") ? mapOp<2>(args, ExactBackward())
+                               : mapOp<2>(args, ApproximateBackward());
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,228 @@
+// y = w (x - m) r and its gradients on a GPU; see LayerNorm.cpp, and RmsNorm.cu
+// for how rows are taken.
+
+#include "runtime/kernels/BlockSums.cuh"
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/NormWeights.cuh"
+#include "runtime/kernels/RowFeeds.cuh"
+#include "runtime/kernels/RowSums.cuh"
+
+namespace reciperun::kernels {
+namespace {
+
+using device::CudaKernelArgs;
+using device::Tensor;
+using plan::OpKind;
+
+template <class T> struct Forward {
+  RowOperands<T, 1> x;
+  float eps;
+  NormWeight<T> weight;
+  T* y;
+  float* mean;
+  float* rstd;
+};
+
+template <class T, int vectors, int mostThreads, bool whole, class Rows>
+__global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
+    forward(const __grid_constant__ Forward<T> a) {
+  using Part = RowPart<T, vectors, whole>;
+  __shared__ float room[2][32];
+  const int64_t step = int64_t(gridDim.x) * blockDim.y;
+  int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  Rows rows(a.x, row);
+  const WeightPart<T, vectors, whole> weight(a.weight, a.x.width);
+  // All threads of a block go round as often.
+  for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.x.rows;
+       first += step, row += step) {
+    const int width = row < a.x.rows ? a.x.width : 0;
+    Part x[1];
+    rows.take(row, step, x);
+    float sum[1] = {0}, squares[1] = {0};
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e)
+        sum[0] += x[0].parts[v][e];
+    sumAcrossRow(sum, room[0]);
+    rows.release(row, step);
+    const float mean = sum[0] / float(a.x.width);
+    // The squares of what is left of the mean lose no digits to it.
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e) {
+        const float left = x[0].parts[v][e] - mean;
+        squares[0] += Part::column(v) + e < width ? left * left : 0;
+      }
+    sumAcrossRow(squares, room[1]);
+    const float rstd = 1.0f / sqrtf(squares[0] / float(a.x.width) + a.eps);
+    if (threadIdx.x == 0 && row < a.x.rows) {
+      a.mean[a.x.place(row)] = mean;
+      a.rstd[a.x.place(row)] = rstd;
+    }
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) {
+      float y[Part::n];
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e)
+        y[e] = (x[0].parts[v][e] - mean) * rstd * weight(v, e);
+      Part::store(a.y + a.x.place(row) * a.x.width, width, v, y);
+    }
+  }
+}
+
+template <class T> struct Backward {
+  RowOperands<T, 3> of; // dy, x, and dx where it is added to
+  NormWeight<T> weight;
+  const float* mean;
+  const float* rstd;
+  T* dx;
+  float* partial; // [blocks, perToken, width], or null
+};
+
+template <class T, int vectors, int mostThreads, bool whole, class Rows>
+__global__ void __launch_bounds__(mostThreads,
+                                  Rows::isRing&& vectors == 1 ? 2 : 1)
+    backward(const __grid_constant__ Backward<T> a) {
+  using Part = RowPart<T, vectors, whole>;
+  __shared__ float room[2][64];
+  const WeightPart<T, vectors, whole> weight(a.weight, a.of.width);
+  float dw[vectors][Part::n] = {};
+  const int64_t step = int64_t(gridDim.x) * blockDim.y;
+  int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  Rows rows(a.of, row);
+  int turn = 0;
+  // All threads of a block go round as often.
+  for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.of.rows;
+       first += step, row += step) {
+    Part parts[3];
+    rows.take(row, step, parts);
+    const Part &slope = parts[0], &input = parts[1], &before = parts[2];
+    const bool isInside = row < a.of.rows;
+    const float mean = isInside ? a.mean[a.of.place(row)] : 0;
+    const float rstd = isInside ? a.rstd[a.of.place(row)] : 0;
+    // dy is 0 behind the row's end, and with it all that is summed.
+    float sums[2] = {0, 0};
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e) {
+        const float normed = (input.parts[v][e] - mean) * rstd;
+        const float pulled = weight(v, e) * slope.parts[v][e];
+        sums[0] += pulled;
+        sums[1] += pulled * normed;
+        dw[v][e] += slope.parts[v][e] * normed;
+      }
+    sumAcrossRow(sums, room[turn]);
+    turn ^= 1;
+    rows.release(row, step);
+    const float level = sums[0] / float(a.of.width);
+    const float tilt = sums[1] / float(a.of.width);
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) {
+      float dx[Part::n];
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e) {
+        const float normed = (input.parts[v][e] - mean) * rstd;
+        dx[e] = before.parts[v][e] + rstd * (weight(v, e) * slope.parts[v][e] -
+                                             level - normed * tilt);
+      }
+      Part::store(a.dx + a.of.place(row) * a.of.width,
+                  isInside ? a.of.width : 0, v, dx);
+    }
+  }
+  if (a.partial)
+    storeBlockSums<Part>(dw, reinterpret_cast<float*>(rowRoom()), a.of.width,
+                         a.partial + a.of.place(blockIdx.x) * a.of.width);
+}
+
+template <class T> Status runForward(const CudaKernelArgs& args) {
+  const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
+  const NormRows rows(x, w);
+  Forward<T> operands{{{x.as<T>()}, rows.tokens, int(rows.width)},
+                      float(args.op.real("eps")),
+                      normWeight<T>(args, w),
+                      y.as<T>(),
+                      args.outputs[1].as<float>(),
+                      args.outputs[2].as<float>()};
+  return withRowBlock<T>(
+      rows.width, areAligned(16, x.data, w.data, y.data),
+      [&](auto vectors, auto most, auto whole, const RowBlock& block) {
+        using Part = RowPart<T, vectors.value, whole.value>;
+        const cudaStream_t stream = args.context.stream();
+        const RingShape ring = ringOf<T>(args, block, rows, 1, 1024);
+        if constexpr (mayBeRing(most.value, whole.value)) {
+          if (ring.slots > 0) {
+            operands.x.slots = ring.slots;
+            launchRing(forward<T, vectors.value, most.value, whole.value,
+                               RingRows<T, Part, 1>>,
+                       ring, block, rows, stream, operands);
+            return;
+          }
+        }
+        forward<T, vectors.value, most.value, whole.value,
+                LoadedRows<T, Part, 1, false>>
+            <<<rowGrid(block.blocks(rows.tokens), rows), block.threads, 0,
+               stream>>>(operands);
+      });
+}
+
+template <class T> Status runBackward(const CudaKernelArgs& args) {
+  const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2],
+               &dx = args.outputs[0], &dw = args.outputs[1];
+  const NormRows rows(x, w);
+  const int64_t weightSize = rows.perToken * rows.width;
+  const int read = args.op.flag("accumulate") ? 3 : 2;
+  Backward<T> operands{
+      {{dy.as<T>(), x.as<T>(), dx.as<T>()}, rows.tokens, int(rows.width), read},
+      normWeight<T>(args, w),
+      args.inputs[3].as<float>(),
+      args.inputs[4].as<float>(),
+      dx.as<T>(),
+      dw.present() ? args.context.scratch<float>() : nullptr};
+  return withRowBlock<T>(
+      rows.width, areAligned(16, dy.data, x.data, w.data, dx.data),
+      [&](auto vectors, auto most, auto whole, const RowBlock& block) {
+        using Part = RowPart<T, vectors.value, whole.value>;
+        const cudaStream_t stream = args.context.stream();
+        int64_t blocks = rowPieces(blocksOfSums(args, block, rows), weightSize);
+        RingShape ring =
+            ringOf<T>(args, block, rows, read, vectors.value > 1 ? 512 : 1024);
+        bool isRing = false;
+        if constexpr (mayBeRing(most.value, whole.value)) {
+          if (ring.slots > 0) {
+            isRing = true;
+            blocks = ring.blocks = rowPieces(ring.blocks, weightSize);
+            operands.of.slots = ring.slots;
+            launchRing(backward<T, vectors.value, most.value, whole.value,
+                                RingRows<T, Part, 3>>,
+                       ring, block, rows, stream, operands);
+          }
+        }
+        if (!isRing)
+          backward<T, vectors.value, most.value, whole.value,
+                   LoadedRows<T, Part, 3, true>>
+              <<<rowGrid(blocks, rows), block.threads,
+                 blockSumBytes(block, rows.width), stream>>>(operands);
+        if (dw.present())
+          addPieces(args, blocks, operands.partial, dw);
+      });
+}
+
+} // namespace
+
+template <> Status cudaKernel<OpKind::LayerNorm>(const CudaKernelArgs& args) {
+  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
+    return runForward<T>(args);
+  });
+}
+
+template <>
+Status cudaKernel<OpKind::LayerNormBackward>(const CudaKernelArgs& args) {
+  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
+    return runBackward<T>(args);
+  });
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,201 @@
+// A matrix in 8 bits, as it lies and transposed, and its scales.
+//
+// 1. Find the scale of each block: of the whole, or of the past.
+// 2. Round each element of the block, times the scale's inverse.
+// Blocks of runs differ between the two layouts, so that each goes through the
+// elements by itself; squares and the whole do not.
+
+#include "runtime/kernels/Quantize.h"
+
+#include "runtime/device/Float8.h"
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/Types.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::KernelArgs;
+using device::Tensor;
+
+/// Elements [begin, end) of rows and columns.
+struct Block {
+  int64_t row, rowEnd, column, columnEnd;
+};
+
+/// x [rows, columns] in T, which becomes numbers of F.
+template <class T, class F> class Quantization {
+public:
+  Quantization(const KernelArgs& args, const QuantizeOperands& operands)
+      : operands(operands), threads(args.context.threads()),
+        x(operands.x.as<T>()), rows(operands.rows), columns(operands.columns) {}
+
+  void run() {
+    switch (operands.blocks) {
+    case Blocks::tensor:
+      return wholeTensor();
+    case Blocks::rows:
+      if (operands.q.present())
+        runsOfRows();
+      if (operands.qt.present())
+        runsOfColumns();
+      return;
+    case Blocks::squares:
+      return squares();
+    }
+  }
+
+private:
+  static float scaleOf(float most) {
+    const float scale = most / F::largest();
+    return scale < leastScale ? 1.0f : scale;
+  }
+
+  /// What is not a number counts as nothing, and stays so.
+  float mostOf(const Block& block) const {
+    float most = 0;
+    for (int64_t i = block.row; i < block.rowEnd; ++i)
+      for (int64_t j = block.column; j < block.columnEnd; ++j)
+        most = std::fmax(most, std::fabs(float(x[i * columns + j])));
+    return most;
+  }
+
+  void round(const Block& block, float scale, F* q, F* qt) const {
+    const float factor = 1 / scale;
+    for (int64_t i = block.row; i < block.rowEnd; ++i)
+      for (int64_t j = block.column; j < block.columnEnd; ++j) {
+        const F made(float(x[i * columns + j]) * factor);
+        if (q)
+          q[i * columns + j] = made;
+        if (qt)
+          qt[j * rows + i] = made;
+      }
+  }
+
+  /// Calls body(block, down, right) for blocks of some rows and columns.
+  template <class Body>
+  void forBlocks(int64_t height, int64_t width, Body body) const {
+    const int64_t across = (columns + width - 1) / width;
+    const int64_t count = (rows + height - 1) / height * across;
+    device::parallelFor(threads, count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t down = i / across, right = i % across;
+        body(Block{down * height, std::min(rows, (down + 1) * height),
+                   right * width, std::min(columns, (right + 1) * width)},
+             down, right);
+      }
+    });
+  }
+
+  /// The maximum does not depend on the order in which it is found.
+  float mostOfAll() const {
+    constexpr int64_t pieces = 64;
+    float most[pieces] = {};
+    device::parallelFor(threads, pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        most[i] = mostOf(
+            {rows * i / pieces, rows * (i + 1) / pieces, int64_t(0), columns});
+    });
+    return *std::max_element(most, most + pieces);
+  }
+
+  void wholeTensor() {
+    const float most = mostOfAll();
+    const float scale = scaleOf(fromHistory(most));
+    *operands.scale.as<float>() = scale;
+    forBlocks(blockWidth, blockWidth,
+              [&](const Block& block, int64_t, int64_t) {
+                round(block, scale, q(), qt());
+              });
+  }
+
+  /// The maximum that the past tells, which `most` then joins.
+  float fromHistory(float most) const {
+    if (!operands.history.present())
+      return most;
+    float* history = operands.history.as<float>();
+    const int64_t length = operands.history.elements();
+    const float past = *std::max_element(history, history + length);
+    std::copy_backward(history, history + length - 1, history + length);
+    history[0] = most;
+    return past > 0 ? past : most;
+  }
+
+  void runsOfRows() {
+    float* scales = operands.scale.as<float>();
+    forBlocks(1, blockWidth,
+              [&](const Block& block, int64_t down, int64_t right) {
+                const float scale = scaleOf(mostOf(block));
+                scales[right * rows + down] = scale;
+                round(block, scale, q(), nullptr);
+              });
+  }
+
+  void runsOfColumns() {
+    float* scales = operands.qtScale.as<float>();
+    forBlocks(blockWidth, 1,
+              [&](const Block& block, int64_t down, int64_t right) {
+                const float scale = scaleOf(mostOf(block));
+                scales[down * columns + right] = scale;
+                round(block, scale, nullptr, qt());
+              });
+  }
+
+  void squares() {
+    clear(operands.scale);
+    clear(operands.qtScale);
+    forBlocks(blockWidth, blockWidth,
+              [&](const Block& block, int64_t down, int64_t right) {
+                const float scale = scaleOf(mostOf(block));
+                place(operands.scale, down, right, scale);
+                place(operands.qtScale, right, down, scale);
+                round(block, scale, q(), qt());
+              });
+  }
+
+  static void clear(const Tensor& scales) {
+    if (scales.present())
+      std::fill_n(scales.as<float>(), scales.elements(), 0.0f);
+  }
+
+  static void place(const Tensor& scales, int64_t i, int64_t j, float scale) {
+    if (scales.present())
+      scales.as<float>()[i * scales.shape[1] + j] = scale;
+  }
+
+  F* q() const { return operands.q.as<F>(); }
+  F* qt() const { return operands.qt.as<F>(); }
+
+  const QuantizeOperands& operands;
+  int threads;
+  const T* x;
+  int64_t rows, columns;
+};
+
+template <class T>
+void quantize(const KernelArgs& args, const QuantizeOperands& operands) {
+  if (operands.type() == plan::DType::f8e4m3)
+    Quantization<T, device::f8e4m3>(args, operands).run();
+  else
+    Quantization<T, device::f8e5m2>(args, operands).run();
+}
+
+} // namespace
+
+template <> Status kernel<plan::OpKind::Quantize>(const KernelArgs& args) {
+  const auto operands = QuantizeOperands::of(args);
+  assert(operands.rows * operands.columns == operands.x.elements() &&
+         "a matrix in 8 bits has the size of what it is made of");
+  if (operands.x.type == plan::DType::bf16)
+    quantize<device::bf16>(args, operands);
+  else
+    quantize<float>(args, operands);
+  return Status::ok();
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,129 @@
+// y = alpha a b^T of two matrices in 8 bits, in f32.
+//
+// 1. Cut y into tiles, each a thread's.
+// 2. Go along what is summed over in pieces of a block: turn the tile's rows of
+//    a and b into floats, times their scales, and add their product.
+// 3. Round the tile into y, once.
+
+#include "runtime/device/Float8.h"
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/Quantize.h"
+#include "runtime/kernels/Types.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::KernelArgs;
+using device::Tensor;
+
+constexpr int64_t tileWidth = blockWidth;
+constexpr int64_t tileSize = tileWidth * blockWidth;
+
+constexpr auto e4m3 = device::f8e4m3::table();
+constexpr auto e5m2 = device::f8e5m2::table();
+
+/// A matrix [rows, width], of which pieces are wanted as floats.
+struct Narrow {
+  const uint8_t* data;
+  const float* values; // of the 256 patterns
+  const float* scales;
+  int64_t stride; // of a row of scales
+  Blocks blocks;
+  int64_t rows, width;
+
+  Narrow(const Tensor& matrix, const Tensor& scale, Blocks blocks)
+      : data(matrix.as<uint8_t>()),
+        values((matrix.type == plan::DType::f8e4m3 ? e4m3 : e5m2).data()),
+        scales(scale.as<float>()), stride(scale.shape.back()), blocks(blocks),
+        rows(matrix.shape[0]), width(matrix.shape[1]) {}
+
+  float scaleOf(int64_t row, int64_t piece) const {
+    switch (blocks) {
+    case Blocks::tensor:
+      return *scales;
+    case Blocks::rows:
+      return scales[piece * stride + row];
+    case Blocks::squares:
+      return scales[row / blockWidth * stride + piece];
+    }
+    return 0;
+  }
+
+  /// Elements of some rows and of one piece of the width, as out[i * row + j *
+  /// column].
+  void read(int64_t first, int64_t count, int64_t piece, float* out,
+            int64_t row, int64_t column) const {
+    const int64_t begin = piece * blockWidth;
+    const int64_t length = std::min(blockWidth, width - begin);
+    for (int64_t i = 0; i < count; ++i) {
+      const uint8_t* from = data + (first + i) * width + begin;
+      const float scale = scaleOf(first + i, piece);
+      for (int64_t j = 0; j < length; ++j)
+        out[i * row + j * column] = values[from[j]] * scale;
+    }
+  }
+};
+
+/// Room for a tile and for the pieces that it is made of.
+struct Tile {
+  float sum[tileSize], a[tileSize], b[tileSize];
+};
+
+template <class T>
+void writeTile(const KernelArgs& args, const Tile& tile, int64_t row,
+               int64_t height, int64_t column, int64_t width, int64_t stride) {
+  const float alpha = float(args.op.real("alpha", 1));
+  const bool isAdded = args.op.flag("accumulate");
+  T* y = args.outputs[0].as<T>() + row * stride + column;
+  for (int64_t i = 0; i < height; ++i)
+    for (int64_t j = 0; j < width; ++j) {
+      const float made = alpha * tile.sum[i * tileWidth + j];
+      T& out = y[i * stride + j];
+      out = T(isAdded ? float(out) + made : made);
+    }
+}
+
+void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
+              int64_t number, Tile& tile) {
+  const int64_t across = (b.rows + tileWidth - 1) / tileWidth;
+  const int64_t row = number / across * tileWidth,
+                column = number % across * tileWidth;
+  const int64_t height = std::min(tileWidth, a.rows - row),
+                width = std::min(tileWidth, b.rows - column);
+  std::fill_n(tile.sum, tileSize, 0.0f);
+  std::fill_n(tile.b, tileSize, 0.0f); // where b has fewer rows
+  for (int64_t piece = 0; piece * blockWidth < a.width; ++piece) {
+    a.read(row, height, piece, tile.a, blockWidth, 1);
+    b.read(column, width, piece, tile.b, 1, tileWidth);
+    device::tileProduct<float>(
+        height, tileWidth, std::min(blockWidth, a.width - piece * blockWidth),
+        {tile.a, blockWidth, 1}, tile.b, tileWidth, tile.sum, tileWidth);
+  }
+  if (args.outputs[0].type == plan::DType::bf16)
+    writeTile<device::bf16>(args, tile, row, height, column, width, b.rows);
+  else
+    writeTile<float>(args, tile, row, height, column, width, b.rows);
+}
+
+} // namespace
+
+template <> Status kernel<plan::OpKind::ScaledProduct>(const KernelArgs& args) {
+  const Narrow a(args.inputs[0], args.inputs[2], blocksOf(args.op, "a_blocks"));
+  const Narrow b(args.inputs[1], args.inputs[3], blocksOf(args.op, "b_blocks"));
+  assert(a.width == b.width && "a product sums over what both have");
+  const int64_t tiles = ((a.rows + tileWidth - 1) / tileWidth) *
+                        ((b.rows + tileWidth - 1) / tileWidth);
+  device::parallelItems(
+      args.context.threads(), tiles, [&](int64_t number, int thread) {
+        makeTile(args, a, b, number, *args.context.scratch<Tile>(thread, 1));
+      });
+  return Status::ok();
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,99 @@
+// y = alpha a b^T of two matrices in 8 bits on a GPU, through the context's
+// matrix products.
+
+#include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/MatrixProducts.h"
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/LinearProducts.h"
+#include "runtime/kernels/Quantize.h"
+
+namespace reciperun::kernels {
+namespace {
+
+using device::CudaKernelArgs;
+using device::MatrixProducts;
+using device::Tensor;
+using Scales = MatrixProducts::Scales;
+
+Scales scalesOf(const plan::Op& op, const char* attribute) {
+  switch (blocksOf(op, attribute)) {
+  case Blocks::tensor:
+    return Scales::tensor;
+  case Blocks::rows:
+    return Scales::rows;
+  case Blocks::squares:
+    return Scales::squares;
+  }
+  return Scales::none;
+}
+
+MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
+  const Tensor &a = args.inputs[0], &b = args.inputs[1];
+  MatrixProducts::Shape shape;
+  shape.m = a.shape[0];
+  shape.n = b.shape[0];
+  shape.k = a.shape[1];
+  shape.transposeB = true;
+  shape.input = a.type;
+  if (b.type != a.type)
+    shape.inputB = b.type;
+  shape.output = args.outputs[0].type;
+  shape.accumulate = args.op.flag("accumulate");
+  shape.scalesA = scalesOf(args.op, "a_blocks");
+  shape.scalesB = scalesOf(args.op, "b_blocks");
+  // Sums of blocks meet their scales in f32, whatever is asked for.
+  shape.isFast = args.op.flag("fast") && shape.scalesA == Scales::tensor &&
+                 shape.scalesB == Scales::tensor;
+  return shape;
+}
+
+MatrixProducts::Operands operandsOf(const CudaKernelArgs& args) {
+  MatrixProducts::Operands operands{args.inputs[0].data, args.inputs[1].data,
+                                    args.outputs[0].data};
+  operands.scaleA = args.inputs[2].as<float>();
+  operands.scaleB = args.inputs[3].as<float>();
+  return operands;
+}
+
+/// Patterns of 8 bits without a pattern of their own, all of them numbers
+/// between -2 and 2 in either type; and scales of 1.
+__global__ void makeNoise(uint8_t* out, int64_t count) {
+  const int64_t step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += step) {
+    uint32_t bits = uint32_t(i) * 0x9e3779b9u;
+    bits = (bits ^ bits >> 16) * 0x85ebca6bu;
+    out[i] = uint8_t((bits >> 24 & 0x80) | (bits >> 16 & 0x3f));
+  }
+}
+
+__global__ void makeOnes(float* out, int64_t count) {
+  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count)
+    out[i] = 1;
+}
+
+} // namespace
+
+template <>
+Status cudaKernel<plan::OpKind::ScaledProduct>(const CudaKernelArgs& args) {
+  return args.context.products().run(
+      shapeOf(args), float(args.op.real("alpha", 1)), operandsOf(args));
+}
+
+Status prepareScaledProduct(const CudaKernelArgs& args) {
+  const cudaStream_t stream = args.context.stream();
+  for (const Tensor& matrix : {args.inputs[0], args.inputs[1]})
+    makeNoise<<<1024, 256, 0, stream>>>(matrix.as<uint8_t>(),
+                                        matrix.elements());
+  for (const Tensor& scale : {args.inputs[2], args.inputs[3]})
+    makeOnes<<<unsigned((scale.elements() + 255) / 256), 256, 0, stream>>>(
+        scale.as<float>(), scale.elements());
+  RECIPERUN_TRY(device::launchStatus());
+  return args.context.products()
+      .prepare(shapeOf(args), operandsOf(args))
+      .withContext("op `" + args.op.name + "`");
+}
+
+} // namespace reciperun::kernels

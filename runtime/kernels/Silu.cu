@@ -1,0 +1,34 @@
+// y = x sigmoid(x) and its gradient on a GPU.
+
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/Elementwise.cuh"
+#include "runtime/kernels/Sigmoid.cuh"
+
+namespace reciperun::kernels {
+namespace {
+
+struct Forward {
+  __device__ float operator()(float x) const { return x * sigmoid(x); }
+};
+
+struct Backward {
+  __device__ float operator()(float dy, float x) const {
+    return dy * siluSlope(x);
+  }
+};
+
+} // namespace
+
+using plan::OpKind;
+
+template <>
+Status cudaKernel<OpKind::Silu>(const device::CudaKernelArgs& args) {
+  return mapOp<1>(args, Forward());
+}
+
+template <>
+Status cudaKernel<OpKind::SiluBackward>(const device::CudaKernelArgs& args) {
+  return mapOp<2>(args, Backward());
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,76 @@
+// Ours: dk and dv in f32, in which they are summed. cuDNN's, one behind the
+// other, each a multiple of 256 bytes:
+//   1. delta: a number for each query and head, f32;
+//   2. dq in f32, to which blocks of keys add as they come; or, in order,
+//      the scores' gradient in bf16, its sides padded to whole blocks of 128
+//      (measured: 64 and 128);
+//   3. dk and dv of each query head in bf16, where heads share keys;
+//   4. 256 bytes of its own.
+
+#include "runtime/plan/AttentionWorkspace.h"
+
+#include <algorithm>
+
+namespace reciperun::plan {
+namespace {
+
+/// Scores in order take memory with the square of the sequence. What is beyond
+/// is left to our own kernels, which are slower and take none of it.
+constexpr int64_t mostLibraryBytes = int64_t(5) << 30;
+
+constexpr int64_t roundUp(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+int64_t libraryBytes(const AttentionSizes& s) {
+  const int64_t rows = s.batch * s.heads * s.queries;
+  const int64_t padded = roundUp(s.queries, 128);
+  const int64_t sums = s.isDeterministic
+                           ? s.batch * s.heads * padded * padded * 2
+                           : rows * s.width * 4;
+  const int64_t ofHeads = s.heads == s.keyHeads ? 0 : 2 * rows * s.width * 2;
+  return roundUp(rows * 4, 256) + roundUp(sums, 256) + roundUp(ofHeads, 256) +
+         256;
+}
+
+} // namespace
+
+bool isForLibrary(const AttentionSizes& sizes) {
+  return !sizes.hasDocuments && !sizes.isBounded && sizes.type == DType::bf16 &&
+         sizes.queries == sizes.keys && sizes.width % 8 == 0 &&
+         sizes.width <= 128;
+}
+
+int64_t attentionWorkspace(const AttentionSizes& sizes) {
+  if (sizes.type != DType::bf16)
+    return 0;
+  const int64_t ours =
+      2 * sizes.batch * sizes.keys * sizes.keyHeads * sizes.width;
+  return std::max(ours, libraryWorkspace(sizes) / 4);
+}
+
+int64_t libraryWorkspace(const AttentionSizes& sizes) {
+  if (!isForLibrary(sizes) || libraryBytes(sizes) > mostLibraryBytes)
+    return 0;
+  return libraryBytes(sizes);
+}
+
+AttentionSizes attentionSizes(const Op& op, DType type,
+                              std::span<const int64_t> q,
+                              std::span<const int64_t> k) {
+  AttentionSizes sizes;
+  sizes.type = type;
+  sizes.batch = q[0];
+  sizes.queries = q[1];
+  sizes.heads = q[2];
+  sizes.width = q[3];
+  sizes.keys = k[1];
+  sizes.keyHeads = k[2];
+  sizes.hasDocuments = op.flag("documents", true);
+  sizes.isBounded =
+      op.integer("window") || op.integer("chunk") || op.real("softcap") != 0;
+  sizes.isDeterministic = op.flag("deterministic", true);
+  return sizes;
+}
+
+} // namespace reciperun::plan

@@ -1,0 +1,47 @@
+// What the gradient of attention keeps beside its operands.
+//
+// The compiler plans the workspace and the validation checks it; kernels choose
+// by its size. Bytes are those of cuDNN 9 on Hopper, as measured
+// (CudaMatrixParityTest prints them); its graph is in cuda/AttentionGraphs.cpp.
+
+#ifndef RECIPERUN_PLAN_ATTENTIONWORKSPACE_H
+#define RECIPERUN_PLAN_ATTENTIONWORKSPACE_H
+
+#include "runtime/plan/Plan.h"
+
+#include <span>
+
+namespace reciperun::plan {
+
+/// An attention of q [batch,queries,heads,width] over k and v
+/// [batch,keys,keyHeads,width].
+struct AttentionSizes {
+  DType type = DType::f32;
+  int64_t batch = 0, queries = 0, keys = 0;
+  int64_t heads = 0, keyHeads = 0, width = 0;
+  /// Of an op on a GPU: its attributes, by which cuDNN may serve.
+  bool hasDocuments = true;
+  bool isBounded = false; // by a window, a chunk or a cap of scores
+  bool isDeterministic = true;
+};
+
+/// Whether cuDNN has kernels for it, as far as we use them: bf16, heads of up
+/// to 128 in steps of 8, every row one document, whole and in order.
+bool isForLibrary(const AttentionSizes& sizes);
+
+/// f32 elements of the workspace of `attention_backward`; 0 where it needs
+/// none.
+int64_t attentionWorkspace(const AttentionSizes& sizes);
+
+/// Bytes that cuDNN takes for the gradient; 0 where it does not serve, or would
+/// take more than we give it.
+int64_t libraryWorkspace(const AttentionSizes& sizes);
+
+/// Of an op of attention with these queries and keys.
+AttentionSizes attentionSizes(const Op& op, DType type,
+                              std::span<const int64_t> q,
+                              std::span<const int64_t> k);
+
+} // namespace reciperun::plan
+
+#endif // RECIPERUN_PLAN_ATTENTIONWORKSPACE_H

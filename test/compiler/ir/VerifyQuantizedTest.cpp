@@ -1,0 +1,104 @@
+// The verifier of matrices in 8 bits and their products: a sound Program has no
+// findings, and each kind of damage has one that names it.
+
+#include "compiler/ir/Parse.h"
+#include "compiler/ir/Print.h"
+#include "compiler/ir/Verify.h"
+
+#include <gtest/gtest.h>
+
+namespace recipec::ir {
+namespace {
+
+constexpr const char* sound = R"(program test bf16
+axis dp = 2
+axis tp = 2
+dim batch = 4
+dim sequence = 8
+dim hidden = 16
+dim heads = 4
+dim width = 8
+dim 16 = 16
+input %x : bf16[batch/dp, sequence, heads/tp, width]
+state %history : f32[16]
+gradient %dw : f32[hidden, heads/tp, width] +dp
+param @w : bf16[hidden, heads/tp, width] init normal 0.02 gradient %dw
+    hf "w" [16, 32]
+function forward {
+  %xq, %xs, %xt, _, %history = quantize %x, %history {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], saved f32[], saved f8e4m3[heads/tp, width, batch/dp, sequence]
+  %wq, %ws, %wt, _, _ = quantize @w, _ {lead = 1} : f8e4m3[hidden, heads/tp, width], saved f32[], saved f8e4m3[heads/tp, width, hidden]
+  %y = scaled_product %xq, %wq, %xs, %ws {fast = true} : bf16[batch/dp, sequence, hidden] +tp
+  %z = all_reduce %y over tp {reduce = "sum"} : bf16[batch/dp, sequence, hidden]
+}
+function backward {
+  %d = zero : bf16[batch/dp, sequence, hidden]
+  %dq, %ds, %dt, _, _ = quantize %d, _ {lead = 2} : f8e5m2[batch/dp, sequence, hidden], f32[], f8e5m2[hidden, batch/dp, sequence]
+  %dw = scaled_product %dt, %xt, %ds, %xs {accumulate = true}
+  %dx = scaled_product %dq, %wt, %ds, %ws : bf16[batch/dp, sequence, heads/tp, width]
+}
+)";
+
+/// Findings of the sound Program after one replacement in its text.
+std::vector<std::string> findingsWith(const std::string& from,
+                                      const std::string& to) {
+  std::string text = sound;
+  size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  text.replace(place, from.size(), to);
+  std::string error;
+  std::optional<Module> module = parse(text, error);
+  EXPECT_TRUE(module) << error;
+  return module ? verify(*module) : std::vector<std::string>();
+}
+
+void expectFound(const std::string& from, const std::string& to,
+                 const std::string& finding) {
+  std::vector<std::string> findings = findingsWith(from, to);
+  bool found = false;
+  for (const std::string& each : findings)
+    found = found || each.find(finding) != std::string::npos;
+  EXPECT_TRUE(found) << "`" << from << "` -> `" << to << "` gives "
+                     << (findings.empty() ? "nothing" : findings[0]);
+}
+
+TEST(VerifyQuantized, TakesWhatIsSound) {
+  EXPECT_EQ(findingsWith("test", "test"), std::vector<std::string>());
+  std::string error;
+  std::optional<Module> module = parse(sound, error);
+  ASSERT_TRUE(module) << error;
+  EXPECT_EQ(print(*module), sound);
+}
+
+TEST(VerifyQuantized, LayoutsAreThoseOfTheMatrix) {
+  expectFound("{lead = 2}", "{lead = 1}", "dimensions differ");
+  expectFound("{lead = 2}", "{lead = 4}", "rows nor columns");
+  expectFound("_ {lead = 1} : f8e4m3[", "_ {lead = 1} : bf16[", "8 bits");
+  expectFound("f8e4m3[heads/tp, width, hidden]",
+              "f8e4m3[width, heads/tp, hidden]", "dimensions differ");
+}
+
+TEST(VerifyQuantized, AMatrixHasItsScaleAndItsHistory) {
+  const std::string made = " = quantize @w, _ {lead = 1} : ",
+                    plain = "f8e4m3[hidden, heads/tp, width], ",
+                    turned = "saved f8e4m3[heads/tp, width, hidden]";
+  expectFound("%ws, %wt, _, _" + made + plain + "saved f32[], " + turned,
+              "_, %wt, %ws, _" + made + plain + turned + ", saved f32[]",
+              "no scale");
+  expectFound("quantize %x, %history", "quantize %x, _", "history is another");
+}
+
+TEST(VerifyQuantized, ProductsAreOfRowsByRows) {
+  expectFound("scaled_product %xq, %wq,", "scaled_product %xq, %wt,",
+              "dimensions differ");
+  expectFound("scaled_product %xq,", "scaled_product %x,", "8 bits");
+}
+
+TEST(VerifyQuantized, SumsOverRanksArePartial) {
+  expectFound("bf16[batch/dp, sequence, hidden] +tp",
+              "bf16[batch/dp, sequence, hidden]", "partial sum");
+  expectFound("f32[hidden, heads/tp, width] +dp",
+              "f32[hidden, heads/tp, width]", "partial sum");
+}
+
+} // namespace
+} // namespace recipec::ir

@@ -1,0 +1,128 @@
+// Packing and adding on a GPU: the same bits as on the host, for splits along
+// every dimension, ranges that begin anywhere, and sizes that no vector
+// divides. Skipped where there is no GPU.
+
+#include "runtime/comm/CudaParts.h"
+
+#include "runtime/comm/Reduce.h"
+#include "runtime/device/BFloat16.h"
+#include "runtime/device/cuda/CudaDevice.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace reciperun::comm {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes countedBytes(size_t count) {
+  Bytes bytes(count);
+  for (size_t i = 0; i < count; ++i)
+    bytes[i] = std::byte(i * 2654435761u >> 13);
+  return bytes;
+}
+
+class CudaParts : public testing::Test {
+protected:
+  void SetUp() override {
+    auto opened = device::CudaDevice::open(
+        0, [](plan::OpKind) -> device::CudaKernel { return nullptr; });
+    if (!opened)
+      GTEST_SKIP() << opened.message();
+    gpu = *std::move(opened);
+  }
+
+  /// A copy on the GPU, which lives as long as the arena.
+  memory::Arena onGpu(const Bytes& bytes) {
+    auto arena = gpu->allocate(int64_t(bytes.size()), 0);
+    EXPECT_TRUE(arena) << arena.message();
+    EXPECT_TRUE(gpu->upload(arena->base(), bytes));
+    return *std::move(arena);
+  }
+  Bytes onHost(const memory::Arena& arena) {
+    Bytes bytes(size_t(arena.bytes()));
+    Status status = gpu->download(bytes, arena.base());
+    EXPECT_TRUE(status) << status.message();
+    return bytes;
+  }
+
+  void pack(const Blocks& blocks, int64_t begin, int64_t end) {
+    const size_t whole =
+        size_t(blocks.partElements() * blocks.parts * blocks.elementBytes);
+    const int64_t one = (end - begin) * blocks.elementBytes;
+    const Bytes given = countedBytes(whole);
+    Bytes packed(size_t(one * blocks.parts)), unpacked(whole);
+    for (int part = 0; part < blocks.parts; ++part)
+      blocks.pack(given.data(), part, begin, end, packed.data() + part * one);
+    for (int part = 0; part < blocks.parts; ++part)
+      blocks.unpack(packed.data() + part * one, part, begin, end,
+                    unpacked.data());
+    memory::Arena source = onGpu(given), there = onGpu(Bytes(packed.size()));
+    memory::Arena back = onGpu(Bytes(whole));
+    cudaStream_t stream = gpu->context().stream();
+    ASSERT_TRUE(
+        packParts(blocks, source.base(), begin, end, there.base(), stream));
+    EXPECT_EQ(onHost(there), packed) << "rows " << blocks.rows << " block "
+                                     << blocks.block << " from " << begin;
+    ASSERT_TRUE(
+        unpackParts(blocks, there.base(), begin, end, back.base(), stream));
+    EXPECT_EQ(onHost(back), unpacked) << "rows " << blocks.rows << " block "
+                                      << blocks.block << " from " << begin;
+  }
+
+  void add(plan::DType type, const Bytes& terms, int count) {
+    const int64_t elements =
+        int64_t(terms.size()) / count / plan::byteSize(type);
+    Bytes sum(size_t(elements * plan::byteSize(type)));
+    reduceInRankOrder(type, Reduction::sum, terms.data(), int64_t(sum.size()),
+                      count, elements, sum.data());
+    memory::Arena source = onGpu(terms), there = onGpu(Bytes(sum.size()));
+    ASSERT_TRUE(addTermsInOrder(type, source.base(), count, elements,
+                                there.base(), gpu->context().stream()));
+    EXPECT_EQ(onHost(there), sum) << count << " terms of " << elements;
+  }
+
+  std::unique_ptr<device::CudaDevice> gpu;
+};
+
+TEST_F(CudaParts, packsEveryDimension) {
+  const std::vector<int64_t> shape = {3, 5, 8, 7};
+  for (int64_t size : {2, 4, 8})
+    for (int dim = 0; dim < 4; ++dim)
+      for (int parts : {1, 2, 3}) {
+        const Blocks blocks = Blocks::of(shape, dim, parts, size);
+        const int64_t elements = blocks.partElements();
+        pack(blocks, 0, elements);
+        pack(blocks, 1, elements - 3);
+        pack(blocks, elements / 2, elements / 2 + 1);
+      }
+}
+
+TEST_F(CudaParts, packsWideRows) {
+  for (int64_t block : {64, 72, 1000})
+    pack(Blocks{257, block, 4, 2}, 0, 257 * block);
+  pack(Blocks{100, 4096, 2, 2}, 64 * 4096, 100 * 4096);
+}
+
+TEST_F(CudaParts, addsInOrder) {
+  for (int64_t elements : {1, 7, 4096, 100'003})
+    for (int count : {1, 2, 3, 8}) {
+      std::vector<float> wide(size_t(elements * count));
+      std::vector<device::bf16> narrow(wide.size());
+      for (size_t i = 0; i < wide.size(); ++i) {
+        wide[i] = float(int(i * 7919 % 2003) - 1000) / 300.0f;
+        narrow[i] = device::bf16(wide[i]);
+      }
+      Bytes bytes(wide.size() * sizeof(float));
+      std::memcpy(bytes.data(), wide.data(), bytes.size());
+      add(plan::DType::f32, bytes, count);
+      bytes.resize(narrow.size() * sizeof(device::bf16));
+      std::memcpy(bytes.data(), narrow.data(), bytes.size());
+      add(plan::DType::bf16, bytes, count);
+    }
+}
+
+} // namespace
+} // namespace reciperun::comm

@@ -1,0 +1,445 @@
+// Collectives of GPUs beside those of the host, on the ranks that mpirun gives
+// it, each with a GPU of its own; without GPUs it is skipped.
+//
+// Every collective is done twice: by NCCL on the GPUs' memory and by MPI on the
+// host's. What is moved has to be the same bits. Sums of two ranks are, too; of
+// more ranks NCCL adds in another order and rounds bf16 each time, which makes
+// a difference of some units in the last place of the largest partial sum.
+
+#include "runtime/comm/MpiSession.h"
+#include "runtime/comm/NcclCommunicator.h"
+#include "runtime/device/BFloat16.h"
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/plan/Mesh.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace reciperun::comm {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+using Shape = std::vector<int64_t>;
+using Bytes = std::vector<std::byte>;
+
+/// The job of this process; set once by main.
+MpiSession*& session() {
+  static MpiSession* current = nullptr;
+  return current;
+}
+
+plan::Op opOf(OpKind kind, int group) {
+  plan::Op op{kind, "op", {}, {}, group, -1, {}};
+  op.attributes = {{"dim", int64_t(1)}};
+  return op;
+}
+
+/// Two axes, and a group of each op that needs one; one channel each way
+/// between the stages.
+plan::Plan testPlan() {
+  plan::Plan plan;
+  const int ranks = session()->ranks(), stages = ranks > 1 ? 2 : 1;
+  plan.mesh.axes = {{"pp", stages}, {"tp", ranks / stages}};
+  plan.mesh.groups = {{"pp", {"pp"}}, {"tp", {"tp"}}, {"world", {"pp", "tp"}}};
+  plan.mesh.ranks = ranks;
+  plan::Function function{"all", {}};
+  for (int group = 0; group < 3; ++group)
+    for (OpKind kind : {OpKind::AllGather, OpKind::AllGatherStart})
+      function.ops.push_back(opOf(kind, group));
+  for (int stage = 0; stage < stages; ++stage) {
+    plan::Stage described;
+    described.functions = {function};
+    using Kind = plan::Transfer::Kind;
+    if (stages > 1)
+      described.transfers = {{Kind::send, 0, 1 - stage, stage},
+                             {Kind::receive, 0, 1 - stage, 1 - stage}};
+    plan.stages.push_back(described);
+  }
+  return plan::select(plan,
+                      plan::coordinate(plan.mesh, session()->rank(), "pp"));
+}
+
+/// A tensor on the host and on the GPU, with the same contents.
+struct Pair {
+  Bytes host;
+  memory::Arena gpu;
+};
+
+double numberOf(DType type, const std::byte* at) {
+  auto as = [&]<class T>(T value) {
+    std::memcpy(static_cast<void*>(&value), at, sizeof value);
+    return double(value);
+  };
+  switch (type) {
+  case DType::f64:
+    return as(double());
+  case DType::f32:
+    return as(float());
+  case DType::bf16:
+    return as(device::bf16());
+  case DType::i64:
+    return as(int64_t());
+  default:
+    return as(int32_t());
+  }
+}
+
+class Nccl : public testing::Test {
+protected:
+  void SetUp() override {
+    Expected<int> place = session()->placeOnHost();
+    ASSERT_TRUE(place) << place.message();
+    auto opened = device::CudaDevice::open(
+        *place, [](OpKind) -> device::CudaKernel { return nullptr; });
+    if (Status all = session()->agree(opened.status()); !all)
+      GTEST_SKIP() << all.message();
+    device = *std::move(opened);
+    rank = session()->rank();
+    tell("connects");
+    plan = testPlan();
+    auto host = session()->connect(plan.mesh);
+    ASSERT_TRUE(host) << host.message();
+    auto made =
+        NcclCommunicator::make(plan, *std::move(host), device->context());
+    ASSERT_TRUE(made) << made.message();
+    nccl = *std::move(made);
+  }
+
+  int sizeOf(int group) const {
+    return plan::groupSize(plan.mesh, plan.mesh.groups[size_t(group)]);
+  }
+
+  /// Numbers that depend on rank and element, and are rounded when added.
+  Pair filled(DType type, int64_t elements) {
+    Pair pair{Bytes(size_t(elements * plan::byteSize(type))), {}};
+    for (int64_t i = 0; i < elements; ++i) {
+      const double value =
+          double((i * 7919 + rank * 104729) % 2003 - 1000) / 300;
+      auto store = [&](auto number) {
+        std::memcpy(pair.host.data() + i * int64_t(sizeof number), &number,
+                    sizeof number);
+      };
+      if (type == DType::f64)
+        store(value);
+      else if (type == DType::f32)
+        store(float(value));
+      else if (type == DType::bf16)
+        store(device::bf16(value));
+      else if (type == DType::i64)
+        store(int64_t(value * 300));
+      else
+        store(int32_t(value * 300));
+    }
+    auto arena = device->allocate(int64_t(pair.host.size()), 0);
+    EXPECT_TRUE(arena) << arena.message();
+    pair.gpu = *std::move(arena);
+    EXPECT_TRUE(device->upload(pair.gpu.base(), pair.host));
+    return pair;
+  }
+
+  Tensor onHost(Pair& pair, DType type, const Shape& shape) {
+    return {pair.host.data(), type, shape};
+  }
+  static Tensor onGpu(Pair& pair, DType type, const Shape& shape) {
+    return {pair.gpu.base(), type, shape};
+  }
+
+  void expectSame(Pair& pair, DType type, int64_t elements, double tolerance,
+                  const std::string& what) {
+    const int64_t size = plan::byteSize(type);
+    Bytes found(size_t(elements * size));
+    Status read = device->download(found, pair.gpu.base());
+    ASSERT_TRUE(read) << what << ": " << read.message();
+    if (std::memcmp(found.data(), pair.host.data(), found.size()) == 0)
+      return;
+    for (int64_t i = 0; i < elements; ++i) {
+      const std::byte *a = pair.host.data() + i * size,
+                      *b = found.data() + i * size;
+      const bool isSame =
+          tolerance == 0
+              ? std::memcmp(a, b, size_t(size)) == 0
+              : std::abs(numberOf(type, a) - numberOf(type, b)) <= tolerance;
+      ASSERT_TRUE(isSame) << what << ": element " << i << " of " << elements
+                          << " on rank " << rank << ": " << numberOf(type, a)
+                          << " by MPI, " << numberOf(type, b) << " by NCCL";
+    }
+  }
+
+  /// Of sums of values up to 3.4 over the group.
+  double toleranceOf(DType type, int group) const {
+    const int ranks = sizeOf(group);
+    if (ranks <= 2 || type == DType::i32 || type == DType::i64)
+      return 0;
+    const double largest = 3.4 * ranks;
+    return largest * ranks *
+           (type == DType::bf16  ? 0x1p-8
+            : type == DType::f32 ? 0x1p-24
+                                 : 0x1p-53);
+  }
+
+  void gatherAndScatter(DType type, int group, Shape part, int dim,
+                        bool sharing) {
+    Shape whole = part;
+    whole[size_t(dim)] *= sizeOf(group);
+    const int64_t few = plan::elementCount(part),
+                  all = plan::elementCount(whole);
+    const std::string what = std::string(sharing ? "shared " : "") + "group " +
+                             std::to_string(group) + " dim " +
+                             std::to_string(dim) + " rows " +
+                             std::to_string(part[0]) + " size " +
+                             std::to_string(plan::byteSize(type));
+    Pair in = filled(type, few), out = filled(type, all);
+    Pair& source = sharing ? out : in;
+    ASSERT_TRUE(nccl->host().allGather(group, onHost(source, type, part),
+                                       onHost(out, type, whole), dim));
+    Status status = nccl->allGather(group, onGpu(source, type, part),
+                                    onGpu(out, type, whole), dim);
+    ASSERT_TRUE(status) << status.message();
+    expectSame(out, type, all, 0, "all-gather, " + what);
+    Pair terms = filled(type, all), sum = filled(type, few);
+    Pair& target = sharing ? terms : sum;
+    ASSERT_TRUE(nccl->host().reduceScatter(group, onHost(terms, type, whole),
+                                           onHost(target, type, part), dim));
+    status = nccl->reduceScatter(group, onGpu(terms, type, whole),
+                                 onGpu(target, type, part), dim);
+    ASSERT_TRUE(status) << status.message();
+    expectSame(target, type, few, toleranceOf(type, group),
+               "reduce-scatter, " + what);
+  }
+
+  /// Where a rank is, for the log of a run that hangs.
+  void tell(const std::string& what) const {
+    std::fprintf(stderr, "rank %d: %s\n", rank, what.c_str());
+  }
+
+  void testAllReduce();
+  void testGatherAndScatter();
+  void testAllToAll();
+  void testBesideKernels();
+  void testShift();
+  void testSwap(int64_t elements);
+  void testPipeline(int64_t elements);
+
+  plan::Plan plan;
+  std::unique_ptr<device::CudaDevice> device;
+  std::unique_ptr<Communicator> nccl;
+  int rank = 0;
+};
+
+void Nccl::testAllReduce() {
+  tell("all-reduces");
+  for (DType type :
+       {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i64})
+    for (int group : {0, 1, 2})
+      for (Reduction reduction : {Reduction::sum, Reduction::max}) {
+        const Shape shape = {5003};
+        Pair in = filled(type, 5003);
+        Tensor host = onHost(in, type, shape), gpu = onGpu(in, type, shape);
+        ASSERT_TRUE(nccl->host().allReduce(group, host, host, reduction));
+        ASSERT_TRUE(nccl->allReduce(group, gpu, gpu, reduction));
+        expectSame(in, type, 5003, toleranceOf(type, group), "all-reduce");
+      }
+}
+
+void Nccl::testGatherAndScatter() {
+  tell("gathers and scatters");
+  for (DType type : {DType::f32, DType::bf16})
+    for (int group : {0, 1, 2})
+      for (bool sharing : {false, true})
+        for (int dim : {0, 1, 2})
+          for (int64_t rows : {1, 3, 40})
+            gatherAndScatter(type, group, {rows, 6, 36}, dim, sharing);
+  // More than the buffers hold at a time.
+  for (bool sharing : {false, true})
+    gatherAndScatter(DType::f32, 2, {300, 1, 30'000}, 1, sharing);
+}
+
+void Nccl::testAllToAll() {
+  tell("exchanges all to all");
+  for (int group : {0, 1, 2})
+    for (auto [split, concat] :
+         {std::pair(0, 0), std::pair(2, 1), std::pair(1, 2), std::pair(0, 1)}) {
+      const int64_t ranks = sizeOf(group);
+      const Shape in = {4, 8, 12, 10};
+      Shape out = in;
+      out[size_t(split)] /= ranks;
+      out[size_t(concat)] *= ranks;
+      const int64_t elements = plan::elementCount(in);
+      Pair from = filled(DType::bf16, elements),
+           to = filled(DType::bf16, elements);
+      ASSERT_TRUE(nccl->host().allToAll(group, onHost(from, DType::bf16, in),
+                                        onHost(to, DType::bf16, out), split,
+                                        concat));
+      Status status =
+          nccl->allToAll(group, onGpu(from, DType::bf16, in),
+                         onGpu(to, DType::bf16, out), split, concat);
+      ASSERT_TRUE(status) << status.message();
+      expectSame(to, DType::bf16, elements, 0,
+                 "all-to-all from " + std::to_string(split) + " to " +
+                     std::to_string(concat));
+    }
+}
+
+void Nccl::testBesideKernels() {
+  tell("gathers beside kernels");
+  for (int group : {0, 1, 2}) {
+    const int64_t ranks = sizeOf(group), part = 5000;
+    const Shape few = {part}, all = {part * ranks};
+    Pair in = filled(DType::f32, part), out = filled(DType::f32, part * ranks);
+    Pair terms = filled(DType::f32, part * ranks),
+         sent = filled(DType::f32, part * ranks),
+         sum = filled(DType::f32, part);
+    auto both = [&](Communicator& links, auto at) {
+      Expected<int> gather = links.beginAllGather(
+          group, at(in, DType::f32, few), at(out, DType::f32, all));
+      Expected<int> exchange = links.beginExchange(
+          group, at(terms, DType::f32, all), at(sent, DType::f32, all));
+      ASSERT_TRUE(gather && exchange) << gather.message() << exchange.message();
+      ASSERT_TRUE(links.finish(*exchange));
+      ASSERT_TRUE(
+          links.addTerms(at(sent, DType::f32, all), at(sum, DType::f32, few)));
+      ASSERT_TRUE(links.finish(*gather));
+    };
+    both(nccl->host(), [&](Pair& pair, DType type, const Shape& shape) {
+      return onHost(pair, type, shape);
+    });
+    both(*nccl, [&](Pair& pair, DType type, const Shape& shape) {
+      return onGpu(pair, type, shape);
+    });
+    expectSame(out, DType::f32, part * ranks, 0, "all-gather beside kernels");
+    expectSame(sum, DType::f32, part, 0, "exchange beside kernels");
+  }
+}
+
+void Nccl::testShift() {
+  tell("shifts");
+  for (int group : {0, 1, 2}) {
+    const int64_t many = 70'001;
+    const Shape all = {many}, few = {3};
+    Pair out = filled(DType::bf16, many), in = filled(DType::bf16, many);
+    Pair own = filled(DType::i32, 3), theirs = filled(DType::i32, 3);
+    auto shift = [&](Communicator& links, auto at) {
+      const Shift shifts[] = {
+          {at(out, DType::bf16, all), at(in, DType::bf16, all)},
+          {at(own, DType::i32, few), at(theirs, DType::i32, few)}};
+      Expected<int> begun = links.beginShift(group, shifts);
+      ASSERT_TRUE(begun) << begun.message();
+      ASSERT_TRUE(links.finish(*begun));
+    };
+    shift(nccl->host(), [&](Pair& pair, DType type, const Shape& shape) {
+      return onHost(pair, type, shape);
+    });
+    shift(*nccl, [&](Pair& pair, DType type, const Shape& shape) {
+      return onGpu(pair, type, shape);
+    });
+    expectSame(in, DType::bf16, many, 0, "a shift of many elements");
+    expectSame(theirs, DType::i32, 3, 0, "a shift of few elements");
+  }
+}
+
+/// Both stages send before they receive.
+void Nccl::testSwap(int64_t elements) {
+  tell("swaps " + std::to_string(elements) + " elements");
+  const int stage = plan::coordinate(plan.mesh, rank, "pp");
+  const int peer = plan::rankInStage(plan.mesh, rank, 1 - stage);
+  Pair out = filled(DType::f32, elements), in = filled(DType::f32, elements);
+  auto swap = [&](Communicator& links, std::byte* from, std::byte* to) {
+    const size_t bytes = size_t(elements) * 4;
+    Expected<int> going = links.beginSend(peer, stage, {from, bytes});
+    Expected<int> coming = links.beginReceive(peer, 1 - stage, {to, bytes});
+    ASSERT_TRUE(going && coming) << going.message() << coming.message();
+    ASSERT_TRUE(links.finish(*going));
+    ASSERT_TRUE(links.finish(*coming));
+  };
+  swap(nccl->host(), out.host.data(), in.host.data());
+  swap(*nccl, out.gpu.base(), in.gpu.base());
+  expectSame(in, DType::f32, elements, 0, "messages between stages");
+}
+
+/// The first stage runs ahead of the second by one message, which has begun to
+/// receive it when it sends what the first stage waits for.
+void Nccl::testPipeline(int64_t elements) {
+  tell("pipelines " + std::to_string(elements) + " elements");
+  constexpr int rounds = 6;
+  const int stage = plan::coordinate(plan.mesh, rank, "pp");
+  const int peer = plan::rankInStage(plan.mesh, rank, 1 - stage);
+  const int64_t half = elements * 4;
+  Pair slots = filled(DType::f32, 2 * elements);
+  auto first = [&](Communicator& links, std::byte* at) {
+    std::vector<int> sent, received;
+    auto begin = [&](int round) {
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> going = links.beginSend(peer, 0, slot);
+      ASSERT_TRUE(going) << going.message();
+      sent.push_back(*going);
+    };
+    begin(0);
+    for (int round = 0; round < rounds; ++round) {
+      if (round + 1 < rounds)
+        begin(round + 1);
+      ASSERT_TRUE(links.finish(sent[size_t(round)]));
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> coming = links.beginReceive(peer, 1, slot);
+      ASSERT_TRUE(coming) << coming.message();
+      ASSERT_TRUE(links.finish(*coming));
+    }
+  };
+  auto second = [&](Communicator& links, std::byte* at) {
+    auto begin = [&](int round) {
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> coming = links.beginReceive(peer, 0, slot);
+      EXPECT_TRUE(coming) << coming.message();
+      return coming ? *coming : 0;
+    };
+    int coming = begin(0);
+    for (int round = 0; round < rounds; ++round) {
+      ASSERT_TRUE(links.finish(coming));
+      if (round + 1 < rounds)
+        coming = begin(round + 1);
+      std::span<std::byte> slot(at + round % 2 * half, size_t(half));
+      Expected<int> going = links.beginSend(peer, 1, slot);
+      ASSERT_TRUE(going) << going.message();
+      ASSERT_TRUE(links.finish(*going));
+    }
+  };
+  auto both = [&](Communicator& links, std::byte* at) {
+    stage == 0 ? first(links, at) : second(links, at);
+  };
+  both(nccl->host(), slots.host.data());
+  both(*nccl, slots.gpu.base());
+  expectSame(slots, DType::f32, 2 * elements, 0, "a pipeline's messages");
+}
+
+// One test makes one set of communicators: each takes seconds.
+TEST_F(Nccl, doesWhatMpiDoes) {
+  testAllReduce();
+  testGatherAndScatter();
+  testAllToAll();
+  testBesideKernels();
+  testShift();
+  // A sender of the larger ones waits for its receiver.
+  if (session()->ranks() > 1)
+    for (int64_t elements : {1000, 10'000'000}) {
+      testSwap(elements);
+      testPipeline(elements);
+    }
+  tell("is done");
+  EXPECT_TRUE(nccl->check());
+}
+
+} // namespace
+} // namespace reciperun::comm
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto session = reciperun::comm::MpiSession::start();
+  if (!session)
+    return 1;
+  reciperun::comm::session() = &*session;
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,227 @@
+// A GPU as a device. Skipped where there is none.
+
+#include "runtime/device/cuda/CudaDevice.h"
+
+#include "runtime/device/HostCopy.h"
+#include "runtime/device/cuda/NearbyCores.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace reciperun::device {
+namespace {
+
+CudaKernel noKernel(plan::OpKind) {
+  return nullptr;
+}
+
+class CudaDeviceTest : public testing::Test {
+protected:
+  void SetUp() override {
+    auto opened = CudaDevice::open(0, &noKernel);
+    if (!opened)
+      GTEST_SKIP() << opened.message();
+    gpu = *std::move(opened);
+  }
+
+  void wait() {
+    Expected<bool> isIdle = false;
+    while ((isIdle = gpu->isIdle()) && !*isIdle)
+      std::this_thread::yield();
+    ASSERT_TRUE(isIdle) << isIdle.message();
+  }
+
+  std::unique_ptr<CudaDevice> gpu;
+};
+
+TEST_F(CudaDeviceTest, bytesComeBack) {
+  // More than all that is pinned, in pieces that no segment holds evenly.
+  auto arena = gpu->allocate(int64_t(100) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  std::vector<std::byte> given(size_t(arena->bytes()));
+  for (size_t i = 0; i < given.size(); ++i)
+    given[i] = std::byte(i * 2654435761u >> 11);
+  for (size_t at = 0, count = 1; at < given.size(); at += count, count *= 3) {
+    count = std::min(count, given.size() - at);
+    ASSERT_TRUE(
+        gpu->upload(arena->base() + at, std::span(given).subspan(at, count)));
+  }
+  std::vector<std::byte> taken(given.size());
+  ASSERT_TRUE(gpu->download(taken, arena->base()));
+  EXPECT_TRUE(taken == given);
+  ASSERT_TRUE(gpu->clear(arena->base() + 5, 1000));
+  ASSERT_TRUE(gpu->download(std::span(taken).first(2000), arena->base()));
+  EXPECT_EQ(taken[4], given[4]);
+  EXPECT_EQ(taken[5], std::byte(0));
+  EXPECT_EQ(taken[1004], std::byte(0));
+  EXPECT_EQ(taken[1005], given[1005]);
+  wait();
+}
+
+TEST_F(CudaDeviceTest, anArenaIsZero) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    auto arena = gpu->allocate(int64_t(5) << 20, int64_t(1) << 20);
+    ASSERT_TRUE(arena) << arena.message();
+    const int64_t shape[] = {arena->bytes() / 4};
+    const Tensor all{arena->base(), plan::DType::i32, shape};
+    int64_t seen = 0;
+    ASSERT_TRUE(readPieces(*gpu, all, [&](const Tensor& piece, int64_t first) {
+      EXPECT_EQ(first, seen);
+      seen += piece.elements();
+      const auto* values = piece.as<int32_t>();
+      EXPECT_TRUE(std::all_of(values, values + piece.elements(),
+                              [](int32_t value) { return value == 0; }));
+      return Status::ok();
+    }));
+    EXPECT_EQ(seen, shape[0]);
+    ASSERT_TRUE(writePieces(*gpu, all, [](const Tensor& piece, int64_t) {
+      std::fill_n(piece.as<int32_t>(), piece.elements(), 7);
+      return Status::ok();
+    }));
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all, shape[0] - 1), 7);
+  }
+}
+
+TEST_F(CudaDeviceTest, marksTellTheTime) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const int begin = gpu->mark();
+    EXPECT_EQ(begin, 0);
+    wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const int end = gpu->mark();
+    wait();
+    EXPECT_GE(gpu->seconds(begin, end), 0.015);
+    EXPECT_LT(gpu->seconds(begin, end), 1);
+    gpu->forgetMarks();
+  }
+}
+
+TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
+  auto arena = gpu->allocate(int64_t(1) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  const int64_t shape[] = {arena->bytes() / 4};
+  const Tensor all{arena->base(), plan::DType::i32, shape};
+  std::unique_ptr<Recording> recording;
+  int begin = 0, end = 0;
+  {
+    ASSERT_TRUE(gpu->beginRecording());
+    begin = gpu->mark();
+    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes() / 2));
+    end = gpu->mark();
+    auto recorded = gpu->endRecording();
+    ASSERT_TRUE(recorded) << recorded.message();
+    recording = *std::move(recorded);
+  }
+  for (int launch = 0; launch < 3; ++launch) {
+    const std::vector<std::byte> ones(size_t(arena->bytes()), std::byte(1));
+    ASSERT_TRUE(gpu->upload(arena->base(), ones));
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all), 0x01010101);
+    ASSERT_TRUE(recording->launch());
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all), 0);
+    EXPECT_EQ(*readElement<int32_t>(*gpu, all, shape[0] - 1), 0x01010101);
+    wait();
+    EXPECT_GT(gpu->seconds(begin, end), 0);
+    EXPECT_LT(gpu->seconds(begin, end), 0.1);
+    gpu->forgetMarks(); // those are there for good
+  }
+}
+
+TEST_F(CudaDeviceTest, largeRecordingsFollowOneAnother) {
+  auto arena = gpu->allocate(int64_t(256) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  // About 0.1 ms each: the host would be far ahead.
+  constexpr int clears = 1000, launches = 8;
+  ASSERT_TRUE(gpu->beginRecording());
+  const int begin = gpu->mark();
+  for (int i = 0; i < clears; ++i)
+    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  const int end = gpu->mark();
+  auto recording = gpu->endRecording();
+  ASSERT_TRUE(recording) << recording.message();
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  for (int launch = 0; launch < launches; ++launch)
+    ASSERT_TRUE((*recording)->launch());
+  const double launched =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  wait();
+  // The last but one had begun when the last was launched.
+  EXPECT_GE(launched, (launches - 2) * gpu->seconds(begin, end));
+}
+
+TEST_F(CudaDeviceTest, whatCannotBeRecordedChangesNothing) {
+  auto arena = gpu->allocate(1024, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  cudaStream_t other = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
+  cudaEvent_t event = nullptr;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  ASSERT_TRUE(gpu->beginRecording());
+  // What another stream begins, nothing waits for.
+  ASSERT_EQ(cudaEventRecord(event, gpu->context().stream()), cudaSuccess);
+  ASSERT_EQ(cudaStreamWaitEvent(other, event, 0), cudaSuccess);
+  ASSERT_EQ(cudaMemsetAsync(arena->base(), 1, 4, other), cudaSuccess);
+  auto recorded = gpu->endRecording();
+  ASSERT_FALSE(recorded);
+  EXPECT_NE(recorded.message().find("cudaStreamEndCapture"), std::string::npos)
+      << recorded.message();
+  const int64_t shape[] = {1};
+  const Tensor word{arena->base(), plan::DType::i32, shape};
+  EXPECT_EQ(*readElement<int32_t>(*gpu, word), 0);
+  const int mark = gpu->mark();
+  wait();
+  EXPECT_EQ(mark, 0);
+  cudaEventDestroy(event);
+  cudaStreamDestroy(other);
+}
+
+TEST_F(CudaDeviceTest, aProfileSaysWhatWasDone) {
+  auto arena = gpu->allocate(int64_t(64) << 20, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  const Status begun = gpu->beginProfile();
+  if (!begun)
+    GTEST_SKIP() << begun.message();
+  gpu->beginRange("outer");
+  gpu->beginRange("inner");
+  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  gpu->endRange();
+  gpu->endRange();
+  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  wait();
+  auto done = gpu->endProfile();
+  ASSERT_TRUE(done) << done.message();
+  ASSERT_EQ(done->size(), 2u);
+  EXPECT_EQ(done->front().range, "inner");
+  EXPECT_EQ(done->back().range, "");
+  for (const Activity& activity : *done) {
+    EXPECT_EQ(activity.name, "clear");
+    EXPECT_GT(activity.begin, 0);
+    EXPECT_GT(activity.end, activity.begin);
+    EXPECT_LT(activity.end, 10);
+  }
+}
+
+TEST(NearbyCores, areListedAsTheSystemDoes) {
+  const cpu_set_t cores = parseCoreList("0-2,5,8-9");
+  EXPECT_EQ(CPU_COUNT(&cores), 6);
+  for (size_t core : {0, 1, 2, 5, 8, 9})
+    EXPECT_TRUE(CPU_ISSET(core, &cores));
+  for (const char* list : {"", "none", "-1", "100000-100001"}) {
+    const cpu_set_t none = parseCoreList(list);
+    EXPECT_EQ(CPU_COUNT(&none), 0) << list;
+  }
+}
+
+TEST_F(CudaDeviceTest, aLackOfMemorySaysHowMuchThereIs) {
+  auto arena = gpu->allocate(int64_t(1) << 50, 0);
+  ASSERT_FALSE(arena);
+  EXPECT_NE(arena.message().find("the plan takes 1048576.0 GiB of a GPU"),
+            std::string::npos)
+      << arena.message();
+  EXPECT_NE(arena.message().find("are free"), std::string::npos);
+}
+
+} // namespace
+} // namespace reciperun::device

@@ -1,0 +1,150 @@
+// The GPU's attention to a part of the keys at a time, as ring attention takes
+// them, and to a cache, against their CPU twins.
+//
+// Tolerances are those of CudaMatrixParityTest.cpp: sums in f32 of some hundred
+// terms and exponentials, 1e-5; in bf16 weights are rounded to 2^-9, and so are
+// P and dS, beside a delta that nearly cancels.
+
+#include "test/runtime/kernels/CudaOperands.h"
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+Tolerance ofOutputs(DType type) {
+  return {0, type == DType::bf16 ? 0x1p-7 : 1e-5};
+}
+Tolerance ofGradients(DType type) {
+  return {0, type == DType::bf16 ? 0x1p-6 : 1e-5};
+}
+
+// ---- blocks of keys
+
+class CudaAttentionBlocks : public CudaParityTest {};
+
+struct BlockShape {
+  int64_t batch, tokens, heads, keyHeads, width;
+  Attributes attributes = {};
+  int64_t document = 1000; // tokens of one
+};
+
+const BlockShape blocks[] = {
+    {2, 40, 4, 2, 16},
+    {1, 130, 2, 2, 64, {}, 50},
+    {1, 70, 4, 1, 80, {{"softcap", 2.0}}},
+    {1, 200, 2, 1, 128, {{"window", int64_t(90)}}, 150},
+    {1, 65, 1, 1, 192},
+    {1, 50, 2, 1, 256, {{"causal", false}, {"scale", 0.05}}},
+    {2, 33, 3, 3, 5, {{"chunk", int64_t(20)}}, 45},
+};
+
+/// The tokens that a rank of a ring of two has: an early and a late piece, and
+/// a few of padding at the end of the row.
+struct Part {
+  Part(const BlockShape& s, int rank)
+      : segments(DType::i32, {s.batch, s.tokens}), places(segments) {
+    const int64_t piece = s.tokens / 2;
+    for (int64_t i = 0; i < segments.size(); ++i) {
+      const int64_t token = i % s.tokens;
+      const int64_t place = token < piece ? rank * piece + token
+                                          : (3 - rank) * piece + token - piece;
+      places.set(i, double(place));
+      segments.set(i, place >= 4 * piece - 6 ? -1 : double(place / s.document));
+    }
+  }
+  Array segments, places;
+};
+
+TEST_F(CudaAttentionBlocks, CarryTheSoftmaxOn) {
+  for (DType type : types)
+    for (const BlockShape& s : blocks)
+      for (int rank : {0, 1}) {
+        const std::vector<int64_t> queries = {s.batch, s.tokens, s.heads,
+                                              s.width};
+        const std::vector<int64_t> keys = {s.batch, s.tokens, s.keyHeads,
+                                           s.width};
+        Array q = numbers(type, queries, 1), dout = numbers(type, queries, 2);
+        Part own(s, rank);
+        Array sum(DType::f32, queries);
+        Array lse(DType::f32, {s.batch, s.heads, s.tokens});
+        std::vector<Array> k, v;
+        for (int step : {0, 1}) {
+          Part other(s, (rank + step) % 2);
+          k.push_back(numbers(type, keys, 3 + unsigned(step)));
+          v.push_back(numbers(type, keys, 5 + unsigned(step)));
+          Attributes attributes = s.attributes;
+          attributes.emplace_back("is_first", step == 0);
+          compare({OpKind::AttentionBlock,
+                   {&q, &k[size_t(step)], &v[size_t(step)], &own.segments,
+                    &own.places, &other.segments, &other.places},
+                   {&sum, &lse},
+                   attributes},
+                  {ofOutputs(type), {1e-5, 1e-5}});
+        }
+        Array out(type, queries);
+        compare({OpKind::AttentionBlocksEnd, {&sum}, {&out, &lse}},
+                {tolerance(type, exact), exact});
+        Array dq = numbers(DType::f32, queries, 7);
+        Array dk = numbers(DType::f32, keys, 8);
+        Array dv = numbers(DType::f32, keys, 9);
+        for (int step : {0, 1}) {
+          Part other(s, (rank + step) % 2);
+          compare({OpKind::AttentionBlockBackward,
+                   {&dout, &out, &q, &k[size_t(step)], &v[size_t(step)], &lse,
+                    &own.segments, &own.places, &other.segments, &other.places},
+                   {&dq, &dk, &dv},
+                   s.attributes},
+                  {ofGradients(type)});
+        }
+      }
+}
+
+// ---- the cache
+
+class CudaCachedAttention : public CudaParityTest {};
+
+struct CachedShape {
+  int64_t tokens, begin, capacity, heads, keyHeads, width;
+  Attributes attributes = {};
+};
+
+/// Single tokens and many, the first of all and late ones, caches of several
+/// pieces, rows that are whole vectors and not.
+const CachedShape caches[] = {
+    {1, 0, 64, 4, 2, 16},
+    {1, 900, 1000, 8, 2, 128},
+    {5, 300, 400, 6, 3, 33, {{"window", int64_t(70)}}},
+    {3, 250, 300, 2, 1, 256, {{"softcap", 3.0}, {"scale", 0.2}}},
+    {16, 0, 128, 4, 4, 64},
+    {70, 130, 333, 4, 1, 80, {{"chunk", int64_t(64)}}},
+    {33, 60, 100, 3, 3, 8, {{"window", int64_t(9)}, {"softcap", 1.0}}},
+    {130, 500, 700, 2, 1, 128},
+};
+
+TEST_F(CudaCachedAttention, AgreesWithTheCpu) {
+  for (DType type : types)
+    for (const CachedShape& s : caches)
+      for (int64_t shift : {0, 1}) {
+        Array q = numbers(type, {1, s.tokens, s.heads, s.width}, 1), out = q;
+        Array k = numbers(type, {1, s.tokens, s.keyHeads, s.width}, 2);
+        Array v = numbers(type, {1, s.tokens, s.keyHeads, s.width}, 3);
+        Array keys = numbers(type, {s.capacity, s.keyHeads, s.width}, 4);
+        Array values = numbers(type, {s.capacity, s.keyHeads, s.width}, 5);
+        Array positions(DType::i32, {1, s.tokens});
+        // A few of many are padding.
+        for (int64_t i = 0; i < s.tokens; ++i)
+          positions.set(
+              i, s.tokens > 4 && i > s.tokens - 3 ? -1 : double(s.begin + i));
+        compare({.kind = OpKind::AttentionCached,
+                 .inputs = {&q, &k, &v, &positions},
+                 .outputs = {&out, &keys, &values},
+                 .attributes = s.attributes,
+                 .shift = shift},
+                {ofOutputs(type), exact, exact});
+      }
+}
+
+} // namespace
+} // namespace reciperun::kernels

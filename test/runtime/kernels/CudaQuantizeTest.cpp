@@ -1,0 +1,188 @@
+// Matrices in 8 bits and their products on GPUs against the CPU's.
+//
+// Scales and bytes are the same to the bit: a maximum has no order, and both
+// devices divide, multiply and round by IEEE 754's rules.
+// Products: the tensor cores of Hopper add products of 8 bits with some 14 bits
+// behind the first (DeepSeek-V3, arXiv 2412.19437, 3.3.2). Where they may, sums
+// stay there over all of k ("fast"): 2^-8 of the largest element, measured
+// 2^-9.5. Elsewhere cuBLASLt moves them to f32 every few instructions: 2^-11,
+// measured 2^-11.9. Of bf16 two numbers that are rounded to other sides differ
+// by a unit, 2^-7, and by half of one more where cuBLASLt rounds the product
+// before it adds. The error of each case is printed.
+
+#include "test/runtime/kernels/CudaOperands.h"
+#include "test/runtime/kernels/NarrowOperands.h"
+
+#include <cstdio>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+class CudaQuantize : public CudaParityTest {
+protected:
+  struct Case {
+    DType type, narrow;
+    std::string blocks;
+    int64_t rows, columns;
+    bool isPlain = true, isTurned = true;
+    int64_t shift = 0;
+  };
+
+  void check(const Case& of) {
+    Array x = uneven(of.type, of.rows, of.columns);
+    NarrowOutputs made(of.narrow, of.blocks, of.rows, of.columns);
+    compare({OpKind::Quantize,
+             {&x, nullptr},
+             made.pointers(of.isPlain, of.isTurned),
+             made.attributes(),
+             {},
+             of.shift},
+            {exact});
+  }
+
+  /// Rows of very different sizes, one of them 0.
+  static Array uneven(DType type, int64_t rows, int64_t columns) {
+    Array x = numbers(type, {rows, columns}, 1);
+    for (int64_t i = 0; i < x.size(); ++i)
+      x.set(i, x.get(i) * std::ldexp(1.0, int(i / columns % 7) * 3 - 9) *
+                   (i / columns % 11 == 3 ? 0 : 1));
+    return x;
+  }
+};
+
+const std::string allBlocks[] = {"", "rows", "squares"};
+
+TEST_F(CudaQuantize, Shapes) {
+  const std::pair<int64_t, int64_t> shapes[] = {
+      {16, 16}, {128, 128}, {256, 384}, {48, 1040},  {1000, 24},
+      {7, 3},   {130, 259}, {1, 4096},  {2048, 512}, {1304, 264}};
+  for (const std::string& blocks : allBlocks)
+    for (DType type : types)
+      for (DType narrow : {DType::f8e4m3, DType::f8e5m2})
+        for (auto [rows, columns] : shapes)
+          check({type, narrow, blocks, rows, columns});
+}
+
+TEST_F(CudaQuantize, OneLayout) {
+  for (const std::string& blocks : allBlocks)
+    for (auto [rows, columns] : {std::pair(256, 144), std::pair(33, 65)}) {
+      check({DType::bf16, DType::f8e4m3, blocks, rows, columns, true, false});
+      check({DType::bf16, DType::f8e4m3, blocks, rows, columns, false, true});
+    }
+}
+
+TEST_F(CudaQuantize, UnalignedBuffers) {
+  for (const std::string& blocks : allBlocks)
+    check({DType::bf16, DType::f8e5m2, blocks, 144, 272, true, true, 1});
+}
+
+TEST_F(CudaQuantize, History) {
+  for (DType type : types) {
+    Array history(DType::f32, {16});
+    for (double size : {1.0, 3.0, 0.25, 8.0}) {
+      Array x = numbers(type, {272, 400}, 5, size);
+      NarrowOutputs made(DType::f8e4m3, "", 272, 400);
+      compare({OpKind::Quantize,
+               {&x, &history},
+               made.pointers(true, true, &history)},
+              {exact});
+    }
+    EXPECT_GT(history.get(3), 0) << "the history has moved";
+  }
+}
+
+TEST_F(CudaQuantize, KeepsWhatIsNoNumber) {
+  Array x = numbers(DType::bf16, {128, 128}, 1);
+  x.set(300, std::numeric_limits<double>::quiet_NaN());
+  NarrowOutputs made(DType::f8e4m3, "", 128, 128);
+  runOnGpu({OpKind::Quantize, {&x, nullptr}, made.pointers()});
+  EXPECT_TRUE(std::isnan(made.get(300 / 128, 300 % 128)));
+  EXPECT_TRUE(std::isnan(made.getTurned(300 / 128, 300 % 128)));
+  EXPECT_TRUE(std::isfinite(made.scale.get(0)));
+}
+
+// ---- products
+
+class CudaScaledProduct : public CudaParityTest {
+protected:
+  struct Case {
+    int64_t m, n, k;
+    std::string a, b; // blocks
+    DType aType = DType::f8e4m3, bType = DType::f8e4m3;
+    bool accumulate = false, fast = false;
+  };
+
+  void check(const Case& of, DType output) {
+    NarrowOutputs a = narrow(of.aType, of.a, of.m, of.k, 1),
+                  b = narrow(of.bType, of.b, of.n, of.k, 2);
+    Array y = numbers(output, {of.m, of.n}, 3);
+    Attributes attributes = {{"accumulate", of.accumulate}, {"fast", of.fast}};
+    if (!of.a.empty())
+      attributes.emplace_back("a_blocks", of.a);
+    if (!of.b.empty())
+      attributes.emplace_back("b_blocks", of.b);
+    ParityCase parity{OpKind::ScaledProduct,
+                      {&a.q, &b.q, &a.scale, &b.scale},
+                      {&y},
+                      attributes};
+    Array first = y, second = y;
+    ParityCase gpu = parity;
+    gpu.outputs = {&first};
+    const Status status = tryOnGpu(gpu);
+    if (!status) {
+      ADD_FAILURE() << describe(parity) << ": " << status.message();
+      return;
+    }
+    gpu.outputs = {&second};
+    ASSERT_NO_FATAL_FAILURE(runOnGpu(gpu));
+    EXPECT_EQ(relativeError(second, first), 0) << "two runs differ";
+    call(parity.kind, parity.inputs, parity.outputs, parity.attributes);
+    const double error = relativeError(first, y);
+    std::printf("%s: off by 2^%.1f of the largest\n", describe(parity).c_str(),
+                error > 0 ? std::log2(error) : -99.0);
+    double bound = of.fast ? 0x1p-8 : 0x1p-11;
+    if (output == DType::bf16)
+      bound += of.accumulate ? 0x1.8p-7 : 0x1p-7;
+    EXPECT_LE(error, bound) << describe(parity);
+  }
+
+private:
+  static NarrowOutputs narrow(DType type, const std::string& blocks,
+                              int64_t rows, int64_t columns, unsigned seed) {
+    Array x = numbers(DType::f32, {rows, columns}, seed);
+    NarrowOutputs made(type, blocks, rows, columns);
+    call(OpKind::Quantize, {&x, nullptr}, made.pointers(true, false),
+         made.attributes());
+    return made;
+  }
+};
+
+TEST_F(CudaScaledProduct, OfTensors) {
+  for (DType output : {DType::bf16, DType::f32}) {
+    check({256, 512, 1024, "", ""}, output);
+    check({256, 512, 1024, "", "", DType::f8e4m3, DType::f8e4m3, false, true},
+          output);
+    check({144, 272, 400, "", "", DType::f8e5m2}, output);
+    check({16, 48, 4096, "", "", DType::f8e5m2, DType::f8e4m3, true}, output);
+    check({512, 256, 2048, "", "", DType::f8e4m3, DType::f8e4m3, true}, output);
+  }
+}
+
+TEST_F(CudaScaledProduct, OfBlocks) {
+  for (DType output : {DType::bf16, DType::f32}) {
+    check({256, 512, 1024, "rows", "squares"}, output);
+    check({256, 512, 1024, "rows", "squares", DType::f8e4m3, DType::f8e4m3,
+           false, true},
+          output);
+    check({384, 640, 896, "rows", "squares"}, output);
+    check({256, 512, 1024, "rows", "rows"}, output);
+    check({256, 512, 1024, "rows", "rows", DType::f8e4m3, DType::f8e4m3, true},
+          output);
+  }
+}
+
+} // namespace
+} // namespace reciperun::kernels

@@ -1,0 +1,71 @@
+// Matrices in 8 bits and their scales, for tests on CPUs and GPUs.
+
+#ifndef RECIPERUN_TEST_KERNELS_NARROWOPERANDS_H
+#define RECIPERUN_TEST_KERNELS_NARROWOPERANDS_H
+
+#include "test/runtime/kernels/Harness.h"
+
+#include <string>
+
+namespace reciperun::kernels {
+
+inline int64_t blocksIn(int64_t count) {
+  return (count + 127) / 128;
+}
+
+/// The outputs of a quantize of a matrix [rows, columns].
+struct NarrowOutputs {
+  std::string blocks; // empty: "tensor"
+  int64_t rows, columns;
+  Array q, scale, qt, qtScale;
+
+  NarrowOutputs(plan::DType type, const std::string& blocks, int64_t rows,
+                int64_t columns)
+      : blocks(blocks), rows(rows), columns(columns), q(type, {rows, columns}),
+        scale(scaleFor(rows, columns)), qt(type, {columns, rows}),
+        qtScale(scaleFor(columns, rows)) {}
+
+  bool hasOneScale() const { return blocks.empty(); }
+
+  Attributes attributes() const {
+    return hasOneScale() ? Attributes{} : Attributes{{"blocks", blocks}};
+  }
+
+  /// Of the layouts that are wanted.
+  std::vector<Array*> pointers(bool isPlain = true, bool isTurned = true,
+                               Array* history = nullptr) {
+    return {isPlain ? &q : nullptr, isPlain || hasOneScale() ? &scale : nullptr,
+            isTurned ? &qt : nullptr,
+            isTurned && !hasOneScale() ? &qtScale : nullptr, history};
+  }
+
+  /// Element (i, j) as its 8 bits and its scale tell it.
+  double get(int64_t i, int64_t j) const {
+    return q.get(i * columns + j) * scaleOf(scale, i, j);
+  }
+  double getTurned(int64_t i, int64_t j) const {
+    return qt.get(j * rows + i) *
+           scaleOf(hasOneScale() ? scale : qtScale, j, i);
+  }
+  double scaleOf(const Array& scales, int64_t i, int64_t j) const {
+    if (hasOneScale())
+      return scales.get(0);
+    const int64_t stride = scales.shape()[1];
+    return blocks == "rows" ? scales.get(j / 128 * stride + i)
+                            : scales.get(i / 128 * stride + j / 128);
+  }
+
+private:
+  Array scaleFor(int64_t height, int64_t width) const {
+    std::vector<int64_t> shape = {1};
+    if (blocks == "rows")
+      shape = {blocksIn(width), height};
+    if (blocks == "squares")
+      shape = {blocksIn(height), (blocksIn(width) + 3) / 4 * 4};
+    return Array(plan::DType::f32, shape);
+  }
+};
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_TEST_KERNELS_NARROWOPERANDS_H

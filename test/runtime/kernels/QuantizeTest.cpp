@@ -1,0 +1,218 @@
+// Matrices in 8 bits against their definition, and products of two of them
+// against sums in f64 of what they hold.
+
+#include "test/runtime/kernels/NarrowOperands.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+struct Narrow {
+  DType type;
+  double largest, unit, least; // half a unit of a number; of the smallest
+};
+// A number of f8e4m3 has 3 bits behind the first, so that it is off by 2^-4 of
+// it at most; the smallest is 2^-9. f8e5m2 has 2, and 2^-16.
+constexpr Narrow e4m3{DType::f8e4m3, 448, 0x1p-4, 0x1p-10};
+constexpr Narrow e5m2{DType::f8e5m2, 57344, 0x1p-3, 0x1p-17};
+
+const std::string allBlocks[] = {"", "rows", "squares"};
+
+/// Rows of very different sizes, some of them 0.
+Array uneven(DType type, int64_t rows, int64_t columns) {
+  Array x = Array::random(type, {rows, columns}, 1);
+  for (int64_t i = 0; i < x.size(); ++i)
+    x.set(i, x.get(i) * std::ldexp(1.0, int(i / columns % 7) * 3 - 9) *
+                 (i / columns % 11 == 3 ? 0 : 1));
+  return x;
+}
+
+double mostIn(const Array& x, int64_t columns, int64_t row, int64_t rowEnd,
+              int64_t column, int64_t columnEnd) {
+  double most = 0;
+  for (int64_t i = row; i < rowEnd; ++i)
+    for (int64_t j = column; j < columnEnd; ++j)
+      most = std::max(most, std::abs(x.get(i * columns + j)));
+  return most;
+}
+
+/// Element (i, j) of x and its block, of `height` by `width`.
+void expectElement(const Array& x, const NarrowOutputs& made,
+                   const Narrow& narrow, int64_t i, int64_t j, double got,
+                   double scale, int64_t height, int64_t width) {
+  const int64_t row = i / height * height, column = j / width * width;
+  const double most =
+      mostIn(x, made.columns, row, std::min(row + height, made.rows), column,
+             std::min(column + width, made.columns));
+  const double wanted = x.get(i * made.columns + j);
+  const float expected = most > 0 ? float(most) / float(narrow.largest) : 1.0f;
+  ASSERT_EQ(scale, double(expected)) << i << ", " << j;
+  ASSERT_LE(std::abs(got - wanted),
+            1.0001 *
+                std::max(std::abs(wanted) * narrow.unit, narrow.least * scale))
+      << i << ", " << j;
+}
+
+void check(DType type, const Narrow& narrow, const std::string& blocks,
+           int64_t rows, int64_t columns) {
+  SCOPED_TRACE(blocks + " " + std::to_string(rows) + " x " +
+               std::to_string(columns));
+  Array x = uneven(type, rows, columns);
+  NarrowOutputs made(narrow.type, blocks, rows, columns);
+  call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
+  const int64_t whole = int64_t(1) << 40;
+  const int64_t height = blocks == "rows" ? 1
+                         : blocks.empty() ? whole
+                                          : 128,
+                width = blocks.empty() ? whole : 128;
+  for (int64_t i = 0; i < rows; i += 11)
+    for (int64_t j = 0; j < columns; j += 17) {
+      expectElement(x, made, narrow, i, j, made.get(i, j),
+                    made.scaleOf(made.scale, i, j), height, width);
+      const Array& turned = made.hasOneScale() ? made.scale : made.qtScale;
+      expectElement(x, made, narrow, i, j, made.getTurned(i, j),
+                    made.scaleOf(turned, j, i), width, height);
+    }
+}
+
+TEST(Quantize, RoundsByTheScaleOfABlock) {
+  for (const std::string& blocks : allBlocks)
+    for (DType type : {DType::f32, DType::bf16})
+      for (const Narrow& narrow : {e4m3, e5m2}) {
+        check(type, narrow, blocks, 16, 48);
+        check(type, narrow, blocks, 130, 260);
+        check(type, narrow, blocks, 7, 3);
+      }
+}
+
+TEST(Quantize, MakesOneLayoutAlone) {
+  for (const std::string& blocks : allBlocks) {
+    Array x = uneven(DType::bf16, 150, 140);
+    NarrowOutputs both(DType::f8e4m3, blocks, 150, 140), one = both;
+    call(OpKind::Quantize, {&x, nullptr}, both.pointers(), both.attributes());
+    call(OpKind::Quantize, {&x, nullptr}, one.pointers(true, false),
+         one.attributes());
+    call(OpKind::Quantize, {&x, nullptr}, one.pointers(false, true),
+         one.attributes());
+    EXPECT_EQ(relativeError(one.q, both.q), 0) << blocks;
+    EXPECT_EQ(relativeError(one.qt, both.qt), 0) << blocks;
+    EXPECT_EQ(relativeError(one.scale, both.scale), 0) << blocks;
+  }
+}
+
+TEST(Quantize, PutsZerosBehindSquares) {
+  Array x = uneven(DType::bf16, 200, 300);
+  NarrowOutputs made(DType::f8e4m3, "squares", 200, 300);
+  for (int64_t i = 0; i < made.scale.size(); ++i)
+    made.scale.set(i, 9);
+  call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
+  EXPECT_EQ(made.scale.get(3), 0); // three blocks make a row of four
+  EXPECT_EQ(made.scale.get(7), 0);
+}
+
+TEST(Quantize, KeepsWhatIsNoNumber) {
+  Array x = uneven(DType::f32, 16, 16);
+  x.set(20, std::numeric_limits<double>::quiet_NaN());
+  NarrowOutputs made(DType::f8e4m3, "", 16, 16);
+  call(OpKind::Quantize, {&x, nullptr}, made.pointers(), {});
+  EXPECT_TRUE(std::isnan(made.get(1, 4)));
+  EXPECT_FALSE(std::isnan(made.get(1, 5)));
+  EXPECT_TRUE(std::isfinite(made.scale.get(0)));
+}
+
+TEST(Quantize, ScalesByItsPast) {
+  Array history(DType::f32, {3});
+  auto step = [&](double most) {
+    Array x(DType::f32, {16, 16});
+    x.set(7, -most);
+    NarrowOutputs made(DType::f8e4m3, "", 16, 16);
+    call(OpKind::Quantize, {&x, &history}, made.pointers(true, true, &history),
+         {});
+    return made.scale.get(0) * 448;
+  };
+  EXPECT_FLOAT_EQ(float(step(2)), 2); // nothing is known: its own
+  EXPECT_FLOAT_EQ(float(step(5)), 2);
+  EXPECT_FLOAT_EQ(float(step(1)), 5);
+  EXPECT_FLOAT_EQ(float(step(1)), 5);
+  EXPECT_FLOAT_EQ(float(step(1)), 5);
+  EXPECT_FLOAT_EQ(float(step(1)), 1); // the 5 has been forgotten
+  EXPECT_EQ(history.get(0), 1);
+}
+
+TEST(Quantize, EndsAtTheLargestNumber) {
+  Array history(DType::f32, {1}), x(DType::f32, {16, 16});
+  history.set(0, 448); // a scale of 1
+  x.set(0, 1000);
+  x.set(1, -1000);
+  NarrowOutputs made(DType::f8e4m3, "", 16, 16);
+  call(OpKind::Quantize, {&x, &history}, made.pointers(true, true, &history),
+       {});
+  EXPECT_EQ(made.get(0, 0), 448);
+  EXPECT_EQ(made.get(0, 1), -448);
+}
+
+// ---- products
+
+struct ProductCase {
+  int64_t m, n, k;
+  std::string a, b; // blocks
+  DType bType = DType::f8e4m3;
+  bool accumulate = false;
+};
+
+void checkProduct(const ProductCase& of, DType output) {
+  SCOPED_TRACE(of.a + " by " + of.b + " " + std::to_string(of.m) + " x " +
+               std::to_string(of.n) + " x " + std::to_string(of.k));
+  Array x = uneven(DType::f32, of.m, of.k),
+        w = Array::random(DType::f32, {of.n, of.k}, 2);
+  NarrowOutputs a(DType::f8e4m3, of.a, of.m, of.k),
+      b(of.bType, of.b, of.n, of.k);
+  call(OpKind::Quantize, {&x, nullptr}, a.pointers(true, false),
+       a.attributes());
+  call(OpKind::Quantize, {&w, nullptr}, b.pointers(true, false),
+       b.attributes());
+  Array y = Array::random(output, {of.m, of.n}, 3), wanted = y.cast(DType::f64);
+  for (int64_t i = 0; i < of.m; ++i)
+    for (int64_t j = 0; j < of.n; ++j) {
+      double sum = 0;
+      for (int64_t p = 0; p < of.k; ++p)
+        sum += a.get(i, p) * b.get(j, p);
+      const int64_t at = i * of.n + j;
+      wanted.set(at, 0.5 * sum + (of.accumulate ? wanted.get(at) : 0));
+    }
+  Attributes attributes = {{"alpha", 0.5}, {"accumulate", of.accumulate}};
+  if (!of.a.empty())
+    attributes.emplace_back("a_blocks", of.a);
+  if (!of.b.empty())
+    attributes.emplace_back("b_blocks", of.b);
+  call(OpKind::ScaledProduct, {&a.q, &b.q, &a.scale, &b.scale}, {&y},
+       attributes);
+  // Sums of some hundred terms in f32; bf16 is rounded once.
+  EXPECT_LT(relativeError(y, wanted), output == DType::f32 ? 1e-5 : 0x1p-8);
+}
+
+TEST(ScaledProduct, MultipliesRowsByRows) {
+  const ProductCase all[] = {
+      {16, 32, 48, "", ""},
+      {130, 140, 300, "", "", DType::f8e5m2},
+      {1, 3, 7, "", ""},
+      {150, 200, 300, "rows", "squares"},
+      {150, 200, 300, "squares", "rows"},
+      {150, 70, 260, "rows", "rows", DType::f8e4m3, true},
+      {64, 64, 64, "", "", DType::f8e4m3, true},
+  };
+  for (const ProductCase& of : all)
+    for (DType output : {DType::f32, DType::bf16})
+      checkProduct(of, output);
+}
+
+} // namespace
+} // namespace reciperun::kernels

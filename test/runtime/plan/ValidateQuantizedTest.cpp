@@ -1,0 +1,136 @@
+// Ops of matrices in 8 bits whose operands do not fit together are refused.
+
+#include "runtime/plan/PlanJson.h"
+
+#include "test/runtime/plan/SamplePlan.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::plan {
+namespace {
+
+using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+struct Operand {
+  DType type = DType::f32;
+  std::vector<int64_t> shape; // empty: absent
+};
+
+/// An op over operands of its own, inputs first.
+struct Call {
+  OpKind kind;
+  size_t inputs;
+  std::vector<Operand> operands;
+  Attributes attributes = {};
+  bool keepsHistory = false; // the last output is input 1
+};
+
+/// The message for the sample plan with one op in place of its functions.
+std::string refusal(const Call& call) {
+  Plan plan = samplePlan();
+  std::vector<int> inputs, outputs;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Operand& operand = call.operands[i];
+    const std::string name = "operand " + std::to_string(i);
+    (i < call.inputs ? inputs : outputs)
+        .push_back(
+            operand.shape.empty()
+                ? -1
+                : addBuffer(plan, name.c_str(), operand.type, operand.shape));
+  }
+  if (call.keepsHistory)
+    outputs.back() = inputs[1];
+  plan.functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
+  plan.functions[0].ops[0].attributes = call.attributes;
+  return validate(plan).message();
+}
+
+constexpr DType T = DType::bf16, F = DType::f8e4m3;
+const Operand none, x{T, {10, 15, 20}}, q{F, {150, 20}}, qt{F, {20, 150}},
+    one{DType::f32, {1}}, history{DType::f32, {4}};
+
+const Call whole = {OpKind::Quantize, 2, {x, none, q, one, qt, none, none}};
+const Call past = {
+    OpKind::Quantize, 2, {x, history, q, one, qt, none, history}, {}, true};
+const Call rows = {
+    OpKind::Quantize,
+    2,
+    {x, none, q, {DType::f32, {1, 150}}, qt, {DType::f32, {2, 20}}, none},
+    {{"blocks", std::string("rows")}}};
+const Call squares = {
+    OpKind::Quantize,
+    2,
+    {x, none, q, {DType::f32, {2, 4}}, qt, {DType::f32, {1, 4}}, none},
+    {{"blocks", std::string("squares")}}};
+const Call product = {
+    OpKind::ScaledProduct, 4, {q, {F, {30, 20}}, one, one, {T, {150, 30}}}};
+const Call ofBlocks = {
+    OpKind::ScaledProduct,
+    4,
+    {q,
+     {F, {30, 20}},
+     {DType::f32, {1, 150}},
+     {DType::f32, {1, 4}},
+     {T, {150, 30}}},
+    {{"a_blocks", std::string("rows")}, {"b_blocks", std::string("squares")}}};
+
+TEST(ValidateQuantized, takesWhatFits) {
+  for (const Call& call : {whole, past, rows, squares, product, ofBlocks})
+    EXPECT_EQ(refusal(call), "");
+}
+
+TEST(ValidateQuantized, sizesDependOnOneAnother) {
+  for (const Call& call : {whole, rows, squares, product, ofBlocks})
+    for (size_t i = 0; i < call.operands.size(); ++i)
+      for (size_t d = 0; d < call.operands[i].shape.size(); ++d) {
+        Call other = call;
+        other.operands[i].shape[d] += 1;
+        EXPECT_NE(refusal(other), "")
+            << opName(call.kind) << " operand " << i << " dimension " << d;
+      }
+}
+
+TEST(ValidateQuantized, typesAreThoseOfTheOp) {
+  for (const Call& call : {whole, rows, squares, product, ofBlocks})
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      if (call.operands[i].shape.empty())
+        continue;
+      Call other = call;
+      other.operands[i].type = DType::i32;
+      EXPECT_NE(refusal(other), "") << opName(call.kind) << " operand " << i;
+    }
+}
+
+TEST(ValidateQuantized, whatGoesTogetherIsThere) {
+  auto without = [](Call call, std::vector<size_t> operands) {
+    for (size_t operand : operands)
+      call.operands[operand] = none;
+    return refusal(call);
+  };
+  EXPECT_EQ(without(whole, {2}), "");
+  EXPECT_EQ(without(whole, {4}), "");
+  EXPECT_EQ(without(rows, {2, 3}), "");
+  EXPECT_NE(without(whole, {2, 4}), "");
+  EXPECT_NE(without(whole, {3}), "");
+  EXPECT_NE(without(rows, {5}), "");
+}
+
+TEST(ValidateQuantized, attributesThatKernelsKnow) {
+  Call other = rows;
+  other.attributes = {{"blocks", std::string("columns")}};
+  EXPECT_NE(refusal(other), "");
+  other = ofBlocks;
+  other.operands[2] = {DType::f32, {2, 4}};
+  other.attributes[0].second = std::string("squares");
+  EXPECT_NE(refusal(other).find("both sides"), std::string::npos);
+  other = rows;
+  other.operands[1] = other.operands[6] = history;
+  other.keepsHistory = true;
+  EXPECT_NE(refusal(other).find("history of blocks"), std::string::npos);
+  other = past;
+  other.keepsHistory = false;
+  EXPECT_NE(refusal(other).find("one history"), std::string::npos);
+}
+
+} // namespace
+} // namespace reciperun::plan
