@@ -93,6 +93,8 @@ double ringBytes(const ir::Module& program, const ir::Op& op) {
 
 double secondsOf(const ir::Module& program, const ir::Op& op,
                  const Device& device) {
+  if (op.kind == ir::OpKind::View)
+    return 0;
   if (isRing(op))
     return std::max({localFlops(program, op) / device.flops,
                      trafficOf(program, op) / device.bandwidth,
@@ -168,7 +170,7 @@ double functionSeconds(const ir::Module& stage, const ir::Function& function,
       arrivals[op.results[0]] = hostLink;
     } else if (op.kind == ir::OpKind::CopyEnd) {
       seconds = std::max(seconds, arrivals.at(op.results[0]));
-    } else if (op.kind != ir::OpKind::View) {
+    } else {
       seconds += secondsOf(stage, op, device);
     }
   }
@@ -293,6 +295,13 @@ MemoryTable memoryTable(const ir::Module& program,
     table.total += table.host + table.offloaded;
   table.capacity = recipe.count("cluster.hardware.memory");
   return table;
+}
+
+std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
+                                               const recipe::Recipe& recipe) {
+  return [&program, device = deviceOf(program, recipe)](const ir::Op& op) {
+    return secondsOf(program, op, device);
+  };
 }
 
 Estimate estimate(const std::vector<ir::Module>& stages,

@@ -6,6 +6,7 @@
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
+#include <functional>
 #include <vector>
 
 namespace recipec::cost {
@@ -44,6 +45,11 @@ struct Estimate {
 };
 
 MemoryTable memoryTable(const ir::Module& stage, const recipe::Recipe& recipe);
+
+/// Tells the seconds of an op of the program by itself, by the roofline. The
+/// program outlives it.
+std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
+                                               const recipe::Recipe& recipe);
 
 /// Needs placements. Without a schedule `train` the figures of a step stay 0.
 Estimate estimate(const std::vector<ir::Module>& stages,

@@ -24,6 +24,7 @@
 #include "compiler/passes/Offload.h"
 #include "compiler/passes/Optimizer.h"
 #include "compiler/passes/Overlap.h"
+#include "compiler/passes/OverlapProducts.h"
 #include "compiler/passes/PlanMemory.h"
 #include "compiler/passes/Quantize.h"
 #include "compiler/passes/Recompute.h"
@@ -141,6 +142,10 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
+  if (passes::overlaps(recipe))
+    for (ir::Module& stage : stages)
+      passes::overlapProducts(stage, recipe);
+  verify(stages, "overlap products");
   for (ir::Module& stage : stages)
     passes::offload(stage, recipe);
   verify(stages, "offload");

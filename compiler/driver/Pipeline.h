@@ -7,7 +7,8 @@
 //   → fuse → check divisibility → shard
 //   → differentiate → quantize → recompute → evaluate → accumulate
 //   → split stages
-//   → optimizer → bucket → overlap → schedule
+//   → optimizer → bucket → overlap → overlap products
+//   → schedule
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan
 //

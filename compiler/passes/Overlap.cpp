@@ -8,10 +8,9 @@
 
 #include "compiler/passes/Overlap.h"
 
-#include "compiler/passes/Names.h"
+#include "compiler/passes/CollectiveHalves.h"
 
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,7 +23,8 @@ using ir::ValueId;
 
 class Overlapping {
 public:
-  explicit Overlapping(ir::Module& program) : program(program), names(program) {
+  explicit Overlapping(ir::Module& program)
+      : program(program), halves(program) {
     for (const ir::Region& region : program.regions) {
       if (region.param == ValueId::none)
         params.insert(region.paramPart);
@@ -79,12 +79,12 @@ private:
   /// Of the next layer that has not started.
   void startLayer() {
     for (const Op& gather : layers[nextLayer])
-      start(OpKind::AllGatherStart, gather, gather.results[0]);
+      out.push_back(halves.start(gather));
     ++nextLayer;
   }
 
   void finishGather(const Op& gather) {
-    out.push_back(done(OpKind::AllGatherDone, gather));
+    out.push_back(halves.done(gather));
     bool isLast = nextLayer == layers.size();
     if (!isLast && gather.results[0] == layers[nextLayer - 1][0].results[0])
       startLayer();
@@ -110,8 +110,8 @@ private:
     const Op& scatter = ops[first];
     if (!pending.empty() && pending.back().layer != scatter.layer)
       finishSums();
-    start(OpKind::ReduceScatterStart, scatter, scatter.operands[0]);
-    pending.push_back(done(OpKind::ReduceScatterDone, scatter));
+    out.push_back(halves.start(scatter));
+    pending.push_back(halves.done(scatter));
     pending.insert(pending.end(), ops.begin() + long(first) + 1,
                    ops.begin() + long(first + rest) + 1);
   }
@@ -122,35 +122,13 @@ private:
     pending.clear();
   }
 
-  // ---- both
-
-  /// Begins a collective; what is on its way lies as `shape` does.
-  void start(OpKind kind, const Op& collective, ValueId shape) {
-    ir::Value value = program[shape];
-    value.name = names.make(program[collective.results[0]].name + ".start");
-    Op op = collective;
-    op.kind = kind;
-    op.name = value.name;
-    op.results = {ir::addValue(program, std::move(value))};
-    underway[collective.results[0]] = op.results[0];
-    out.push_back(std::move(op));
-  }
-
-  Op done(OpKind kind, const Op& collective) const {
-    Op op = collective;
-    op.kind = kind;
-    op.operands = {underway.at(op.results[0]), op.operands[0]};
-    return op;
-  }
-
   ir::Module& program;
-  Names names;
+  CollectiveHalves halves;
   std::set<ValueId> params; // kept in parts alone
   std::set<ValueId> gradients;
-  std::vector<std::vector<Op>> layers;           // the gathers of a function
-  size_t nextLayer = 0;                          // that starts
-  std::unordered_map<ValueId, ValueId> underway; // by the result
-  std::vector<Op> pending;                       // the rest of sums
+  std::vector<std::vector<Op>> layers; // the gathers of a function
+  size_t nextLayer = 0;                // that starts
+  std::vector<Op> pending;             // the rest of sums
   std::vector<Op> out;
 };
 
