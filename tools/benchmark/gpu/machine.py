@@ -1,0 +1,103 @@
+"""The GPUs of this machine: who they are, what they do meanwhile, and the
+libraries that programs find beside them."""
+
+import ctypes
+import json
+import os
+import subprocess
+import threading
+import time
+
+QUERY = ["nvidia-smi", "--format=csv,noheader,nounits"]
+
+
+def visible():
+    """The numbers that CUDA_VISIBLE_DEVICES would have."""
+    if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return given.split(",")
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], text=True,
+                                stdout=subprocess.PIPE).stdout
+    except FileNotFoundError:
+        return []
+    return [str(number) for number in range(len(listed.splitlines()))]
+
+
+def library(names, function):
+    """A version that a library tells in an int, or `none`."""
+    for name in names:
+        try:
+            tell = getattr(ctypes.CDLL(name), function)
+        except (OSError, AttributeError):
+            continue
+        if function == "ncclGetVersion":
+            number = ctypes.c_int()
+            tell(ctypes.byref(number))
+            return number.value
+        tell.restype = ctypes.c_size_t
+        return tell()
+    return "none"
+
+
+def facts(python):
+    """What a figure depends on beside the programs."""
+    def listed(fields):
+        return subprocess.run(
+            [*QUERY, f"--query-gpu={fields}"], text=True, check=True,
+            stdout=subprocess.PIPE).stdout.splitlines()
+
+    name, memory, driver, limit, clock = listed(
+        "name,memory.total,driver_version,power.limit,clocks.max.sm"
+    )[0].split(", ")
+    peers = subprocess.run([python, "-c", """
+import json, torch, transformers
+print(json.dumps({"torch": torch.__version__, "transformers":
+    transformers.__version__, "CUDA": torch.version.cuda, "cuDNN":
+    torch.backends.cudnn.version(), "NCCL":
+    ".".join(map(str, torch.cuda.nccl.version()))}))"""],
+                           text=True, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL)
+    return {
+        "gpu": name, "gpus": len(visible()), "memory_mib": int(memory),
+        "driver": driver, "power_limit_w": float(limit),
+        "largest_mhz": int(clock),
+        "ours": {
+            "cuBLASLt": library(["libcublasLt.so.13", "libcublasLt.so.12"],
+                                "cublasLtGetVersion"),
+            "cuDNN": library(["libcudnn.so.9"], "cudnnGetVersion"),
+            "NCCL": library(["libnccl.so.2"], "ncclGetVersion")},
+        "peer": json.loads(peers.stdout) if peers.returncode == 0 else {},
+    }
+
+
+class Watch:
+    """Clocks and power of all GPUs, some times a second, from now on."""
+
+    def __init__(self):
+        self.samples = []  # time, GPU, MHz, W
+        self.process = subprocess.Popen(
+            [*QUERY, "--query-gpu=index,clocks.sm,power.draw", "-lms", "200"],
+            text=True, stdout=subprocess.PIPE)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            try:
+                gpu, clock, power = line.split(", ")
+                self.samples.append((time.monotonic(), gpu, float(clock),
+                                     float(power)))
+            except ValueError:
+                continue  # `[N/A]` of a GPU that does not tell
+
+    def mean(self, gpus, begin, end):
+        """MHz and W between two times; none where nothing was seen."""
+        seen = [sample[2:] for sample in list(self.samples)
+                if begin <= sample[0] <= end and sample[1] in gpus]
+        if not seen:
+            return {}
+        return {"mhz": sum(each[0] for each in seen) / len(seen),
+                "watts": sum(each[1] for each in seen) / len(seen)}
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
