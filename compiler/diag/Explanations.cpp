@@ -461,8 +461,9 @@ that the help names.)";
   case Kind::UnfitForFp8:
     return R"(
 Products in 8 bits take matrices whose sizes, on each rank, are multiples of 16,
-and of 128 where `precision.fp8` is "blockwise": the width of what a linear
-reads, the width of what it makes, and the tokens of a micro-batch. In
+of 32 where `precision.fp8` is "mxfp8", and of 128 where it is "blockwise": the
+width of what a linear reads, the width of what it makes, and the tokens of a
+micro-batch. In
 
     precision { compute = "fp8" }
     parallel  { tp = 4 }

@@ -179,6 +179,8 @@ plan::DType planType(ir::DType type) {
     return plan::DType::f8e4m3;
   case ir::DType::f8e5m2:
     return plan::DType::f8e5m2;
+  case ir::DType::f8e8m0:
+    return plan::DType::f8e8m0;
   }
   assert(false && "a type that plans lack");
   return plan::DType::f32;

@@ -16,14 +16,15 @@ struct TypeInfo {
   int64_t bytes;
 };
 // In the order of DType.
-constexpr std::array<TypeInfo, 8> typeInfos = {{{"f64", 8},
+constexpr std::array<TypeInfo, 9> typeInfos = {{{"f64", 8},
                                                 {"f32", 4},
                                                 {"bf16", 2},
                                                 {"i32", 4},
                                                 {"i64", 8},
                                                 {"u16", 2},
                                                 {"f8e4m3", 1},
-                                                {"f8e5m2", 1}}};
+                                                {"f8e5m2", 1},
+                                                {"f8e8m0", 1}}};
 
 constexpr OpTraits opTraits[] = {
 #define OP(Enumerator, name, operands, results, reuse)                         \

@@ -30,8 +30,8 @@ enum class ValueId : int32_t { none = -1 };
 enum class ParamId : int32_t { none = -1 };
 
 /// `u16` are the lower halves of f32 numbers, see runtime/plan/MasterHalves.h;
-/// the last two have 8 bits.
-enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2 };
+/// the last three have 8 bits, `f8e8m0` of them powers of two.
+enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2, f8e8m0 };
 int64_t byteSize(DType type);
 std::string_view dtypeName(DType type);
 std::optional<DType> findDType(std::string_view name);

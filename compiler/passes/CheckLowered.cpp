@@ -35,10 +35,6 @@ bool isNoEightBits(const Value& value, const Recipe&) {
   return !isText(value, "fp8");
 }
 
-bool isNoBlockOfHardware(const Value& value, const Recipe&) {
-  return !isText(value, "mxfp8");
-}
-
 bool isReadSource(const Value& value, const Recipe&) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   return !record || record->schema != "blend";
@@ -58,7 +54,6 @@ constexpr std::string_view sourcesHelp =
 constexpr Setting settings[] = {
     {"data.train", isReadSource, sourcesHelp},
     {"data.valid", isReadSource, sourcesHelp},
-    {"precision.fp8", isNoBlockOfHardware, "write `fp8 = \"blockwise\"`"},
     {"precision.moments", isNoEightBits, "write `moments = \"bf16\"`"},
 };
 

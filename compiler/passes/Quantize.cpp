@@ -22,6 +22,7 @@
 
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
+#include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>
 #include <cassert>
@@ -29,12 +30,15 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace recipec::passes {
 namespace {
+
+namespace plan = reciperun::plan;
 
 using ir::Op;
 using ir::OpKind;
@@ -45,24 +49,44 @@ using ir::ValueKind;
 constexpr int64_t leastWidth = 16;
 /// How many maxima of the past decide a scale (`delayed`).
 constexpr int64_t historyLength = 16;
-constexpr int64_t blockWidth = 128;
+
+/// What has a scale.
+struct Scaling {
+  std::string_view name; // of `precision.fp8`
+  // The attribute `blocks` of weights and of all else; empty: the whole matrix
+  // has one scale, which both layouts share.
+  std::string_view ofWeights, ofRows;
+  bool isOfPast;    // scales are, but those of weights
+  int64_t multiple; // what each size of a product is one of
+};
+constexpr Scaling scalings[] = {
+    {"tensorwise", "", "", false, 16},
+    {"delayed", "", "", true, 16},
+    {"blockwise", "squares", "rows", false, plan::scaleBlockWidth},
+    {"mxfp8", "mx", "mx", false, plan::mxBlockWidth},
+};
+
+const Scaling& scalingOf(const recipe::Recipe& recipe) {
+  const Scaling* found =
+      std::ranges::find(scalings, recipe.string("precision.fp8"),
+                        [](const Scaling& each) { return each.name; });
+  assert(found != std::end(scalings) && "schema/precision.recipe lists them");
+  return *found;
+}
 
 /// What the recipe says of products in 8 bits.
-struct Scheme {
+struct Scheme : Scaling {
   explicit Scheme(const recipe::Recipe& recipe)
-      : isBlockwise(recipe.string("precision.fp8") == "blockwise"),
-        isDelayed(recipe.string("precision.fp8") == "delayed"),
+      : Scaling(scalingOf(recipe)),
         gradients(recipe.string("precision.fp8_grads") == "e5m2"
                       ? ir::DType::f8e5m2
                       : ir::DType::f8e4m3),
         hasWholeWeights(recipe.string("parallel.shard") != "parameters") {}
 
-  bool isBlockwise;
-  bool isDelayed;
   ir::DType gradients;
   bool hasWholeWeights; // each rank keeps them
-  /// What each size of a product is a multiple of.
-  int64_t multiple() const { return isBlockwise ? blockWidth : 16; }
+
+  bool hasBlocks() const { return !ofRows.empty(); }
 };
 
 /// An operand of a product, as it was before.
@@ -178,7 +202,7 @@ private:
     const std::pair<int64_t, const char*> all[] = {
         {sizes.in, "inputs"}, {sizes.out, "outputs"}, {sizes.tokens, "tokens"}};
     for (auto [size, what] : all)
-      if (size % scheme.multiple() != 0) {
+      if (size % scheme.multiple != 0) {
         report(op, size, what);
         return false;
       }
@@ -186,7 +210,7 @@ private:
   }
 
   void report(const Op& op, int64_t size, const char* what) {
-    std::string multiple = std::to_string(scheme.multiple());
+    std::string multiple = std::to_string(scheme.multiple);
     bool isOfTokens = std::string_view(what) == "tokens";
     std::string which = isOfTokens ? "`batch.micro`, `data.sequence` and what "
                                      "splits them"
@@ -283,15 +307,15 @@ private:
       made.attributes["fast"] = true;
     if (op.kind == OpKind::LinearWgrad)
       made.attributes["accumulate"] = true;
-    if (scheme.isBlockwise) {
-      made.attributes["a_blocks"] = std::string("rows");
+    if (scheme.hasBlocks()) {
+      made.attributes["a_blocks"] = blocksOf(product.a);
       made.attributes["b_blocks"] = blocksOf(product.b);
     }
     out.push_back(std::move(made));
   }
 
-  static std::string blocksOf(const Operand& operand) {
-    return operand.isWeight ? "squares" : "rows";
+  std::string blocksOf(const Operand& operand) const {
+    return std::string(operand.isWeight ? scheme.ofWeights : scheme.ofRows);
   }
 
   /// The operand in 8 bits, and its scale.
@@ -300,7 +324,7 @@ private:
     if (layouts.function < 0)
       make(operand, layouts, reader);
     ValueId q = operand.isTurned ? layouts.qt : layouts.q;
-    bool isOther = operand.isTurned && scheme.isBlockwise;
+    bool isOther = operand.isTurned && scheme.hasBlocks();
     ValueId scale = isOther ? layouts.qtScale : layouts.scale;
     if (layouts.function != function)
       program[q].kind = program[scale].kind = ValueKind::saved;
@@ -315,12 +339,12 @@ private:
     op.layer = reader.layer;
     op.range = reader.range;
     op.attributes["lead"] = int64_t(operand.lead);
-    if (scheme.isBlockwise)
+    if (scheme.hasBlocks())
       op.attributes["blocks"] = blocksOf(operand);
-    bool isOfPast = scheme.isDelayed && !operand.isWeight;
+    bool isOfPast = scheme.isOfPast && !operand.isWeight;
     ValueId history = isOfPast ? addHistory(operand) : ValueId::none;
     std::vector<int64_t> shape = foldedShape(operand);
-    bool hasOneScale = !scheme.isBlockwise;
+    bool hasOneScale = !scheme.hasBlocks();
     if (layouts.isPlain)
       layouts.q = addMatrix(operand, false);
     if (layouts.isPlain || hasOneScale)
@@ -364,29 +388,28 @@ private:
   /// Of a matrix of these local sizes.
   ValueId addScale(const Operand& operand, int64_t rows, int64_t columns,
                    const char* suffix) {
-    std::vector<int64_t> shape;
-    auto blocks = [](int64_t size) {
-      return (size + blockWidth - 1) / blockWidth;
-    };
-    if (scheme.isBlockwise && operand.isWeight)
-      shape = {blocks(rows), (blocks(columns) + 3) / 4 * 4};
-    else if (scheme.isBlockwise)
-      shape = {blocks(columns), rows};
-    return addNumbers(operand, suffix, ValueKind::temporary, shape);
+    plan::Scales scales = plan::scalesOf(
+        *plan::findScaleBlocks(blocksOf(operand)), rows, columns);
+    if (!scheme.hasBlocks())
+      scales.shape = {}; // as programs write a number
+    return addNumbers(operand, suffix, ValueKind::temporary,
+                      scales.type == plan::DType::f8e8m0 ? ir::DType::f8e8m0
+                                                         : ir::DType::f32,
+                      scales.shape);
   }
 
   ValueId addHistory(const Operand& operand) {
-    return addNumbers(operand, ".fp8_history", ValueKind::state,
+    return addNumbers(operand, ".fp8_history", ValueKind::state, ir::DType::f32,
                       {historyLength});
   }
 
-  /// Numbers in f32 that belong to the rank's part of an operand.
+  /// Numbers that belong to the rank's part of an operand.
   ValueId addNumbers(const Operand& operand, const char* suffix, ValueKind kind,
-                     const std::vector<int64_t>& shape) {
+                     ir::DType type, const std::vector<int64_t>& shape) {
     ir::Value value;
     value.name = names.make(program[operand.value].name + suffix);
     value.kind = kind;
-    value.type = ir::DType::f32;
+    value.type = type;
     value.range = program[operand.value].range;
     for (int64_t size : shape)
       value.dims.push_back(ir::constantDim(program, size));

@@ -70,6 +70,7 @@ void convertFrom(const std::byte* in, plan::DType to, std::byte* out,
   case plan::DType::u16:
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
+  case plan::DType::f8e8m0:
     break;
   }
   assert(false && "weights have a floating-point compute type");
@@ -120,6 +121,8 @@ std::string_view safetensorsName(plan::DType type) {
     return "F8_E4M3";
   case plan::DType::f8e5m2:
     return "F8_E5M2";
+  case plan::DType::f8e8m0:
+    return "F8_E8M0";
   }
   return "";
 }

@@ -203,6 +203,7 @@ Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
     break;
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
+  case plan::DType::f8e8m0:
     return Status::error("numbers of 8 bits are moved, and never added");
   }
   return device::launchStatus();

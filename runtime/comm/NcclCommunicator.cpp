@@ -41,6 +41,7 @@ ncclDataType_t ncclType(plan::DType type) {
     return ncclFloat16; // moved, never added
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
+  case plan::DType::f8e8m0:
     return ncclUint8; // likewise
   }
   return ncclFloat32;

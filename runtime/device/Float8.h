@@ -1,5 +1,6 @@
 // Numbers of 8 bits: f8e4m3 and f8e5m2 of Micikevicius et al. 2022
-// (arXiv 2209.05433), table 1. Storage alone; arithmetic is float.
+// (arXiv 2209.05433), table 1, and f8e8m0 of OCP's MX specification 1.0, 5.4.1.
+// Storage alone; arithmetic is float.
 //
 // A float is rounded to nearest, ties to even, and to the largest number where
 // it lies beyond; what is not a number stays so.
@@ -19,8 +20,9 @@ namespace reciperun::device {
 template <int mantissa, int bias, uint8_t largestBits> struct Float8 {
   uint8_t bits = 0;
 
-  /// 448 or 57344.
+  /// 448 or 57344, which is 1.75 times the power of two of this exponent.
   static constexpr float largest() { return decode(largestBits); }
+  static constexpr int largestExponent = (largestBits >> mantissa) - bias;
 
   Float8() = default;
   explicit Float8(float value) : bits(encode(value)) {}
@@ -78,7 +80,43 @@ private:
 using f8e4m3 = Float8<3, 7, 0x7e>;
 using f8e5m2 = Float8<2, 15, 0x7b>;
 
-static_assert(sizeof(f8e4m3) == 1 && sizeof(f8e5m2) == 1);
+/// 2^(bits - 127), or not a number where the bits are 255: the scale of a
+/// block.
+struct f8e8m0 {
+  uint8_t bits = 0;
+
+  constexpr explicit operator float() const {
+    if (bits == notANumber)
+      return std::bit_cast<float>(uint32_t(0x7fc00000));
+    // The least of them is no normal number of f32.
+    return std::bit_cast<float>(bits == 0 ? uint32_t(0x00400000)
+                                          : uint32_t(bits) << 23);
+  }
+
+  /// What a block is multiplied by; of a scale that `above` has made.
+  constexpr float inverse() const {
+    return std::bit_cast<float>(
+        bits == notANumber ? uint32_t(0x7fc00000) : uint32_t(254 - bits) << 23);
+  }
+
+  /// The least scale by which nothing of a block, whose largest magnitude is
+  /// `most`, goes beyond 1.75 2^exponent, the largest number of its type.
+  static constexpr f8e8m0 above(float most, int exponent) {
+    const uint32_t word = std::bit_cast<uint32_t>(most);
+    const int power = int(word >> 23);
+    if (power == 255)
+      return {notANumber};
+    const int isBeyond = (word & 0x7fffff) > 0x600000;
+    const int scale = power - exponent + isBeyond;
+    return {uint8_t(scale > 0 ? scale : 0)};
+  }
+
+private:
+  static constexpr uint8_t notANumber = 255;
+};
+
+static_assert(sizeof(f8e4m3) == 1 && sizeof(f8e5m2) == 1 &&
+              sizeof(f8e8m0) == 1);
 
 } // namespace reciperun::device
 

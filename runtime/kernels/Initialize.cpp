@@ -141,6 +141,7 @@ void initialize(const plan::Parameter& parameter, int64_t seed,
   case plan::DType::u16:
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
+  case plan::DType::f8e8m0:
     break;
   }
   assert(false && "a parameter is of floating point");

@@ -2,7 +2,7 @@
 //
 // 1. Find the scale of each block: of the whole, or of the past.
 // 2. Round each element of the block, times the scale's inverse.
-// Blocks of runs differ between the two layouts, so that each goes through the
+// Blocks of rows differ between the two layouts, so that each goes through the
 // elements by itself; squares and the whole do not.
 
 #include "runtime/kernels/Quantize.h"
@@ -20,6 +20,7 @@
 namespace reciperun::kernels {
 namespace {
 
+using device::f8e8m0;
 using device::KernelArgs;
 using device::Tensor;
 
@@ -47,6 +48,9 @@ public:
       return;
     case Blocks::squares:
       return squares();
+    case Blocks::mx:
+      mxRows();
+      return mxColumns();
     }
   }
 
@@ -65,8 +69,7 @@ private:
     return most;
   }
 
-  void round(const Block& block, float scale, F* q, F* qt) const {
-    const float factor = 1 / scale;
+  void round(const Block& block, float factor, F* q, F* qt) const {
     for (int64_t i = block.row; i < block.rowEnd; ++i)
       for (int64_t j = block.column; j < block.columnEnd; ++j) {
         const F made(float(x[i * columns + j]) * factor);
@@ -110,7 +113,7 @@ private:
     *operands.scale.as<float>() = scale;
     forBlocks(blockWidth, blockWidth,
               [&](const Block& block, int64_t, int64_t) {
-                round(block, scale, q(), qt());
+                round(block, 1 / scale, q(), qt());
               });
   }
 
@@ -132,7 +135,7 @@ private:
               [&](const Block& block, int64_t down, int64_t right) {
                 const float scale = scaleOf(mostOf(block));
                 scales[right * rows + down] = scale;
-                round(block, scale, q(), nullptr);
+                round(block, 1 / scale, q(), nullptr);
               });
   }
 
@@ -142,25 +145,51 @@ private:
               [&](const Block& block, int64_t down, int64_t right) {
                 const float scale = scaleOf(mostOf(block));
                 scales[down * columns + right] = scale;
-                round(block, scale, nullptr, qt());
+                round(block, 1 / scale, nullptr, qt());
               });
   }
 
+  void mxRows() {
+    clear<f8e8m0>(operands.scale);
+    if (q())
+      forBlocks(1, mxBlockWidth,
+                [&](const Block& block, int64_t down, int64_t right) {
+                  roundMx(block, operands.scale, down, right, q(), nullptr);
+                });
+  }
+
+  void mxColumns() {
+    clear<f8e8m0>(operands.qtScale);
+    if (qt())
+      forBlocks(mxBlockWidth, 1,
+                [&](const Block& block, int64_t down, int64_t right) {
+                  roundMx(block, operands.qtScale, right, down, nullptr, qt());
+                });
+  }
+
+  /// The block of `mx` that has this number in a row of q or of qt.
+  void roundMx(const Block& block, const Tensor& scales, int64_t row,
+               int64_t number, F* q, F* qt) const {
+    const auto scale = f8e8m0::above(mostOf(block), F::largestExponent);
+    scales.as<f8e8m0>()[mxPlace(scales, row, number)] = scale;
+    round(block, scale.inverse(), q, qt);
+  }
+
   void squares() {
-    clear(operands.scale);
-    clear(operands.qtScale);
+    clear<float>(operands.scale);
+    clear<float>(operands.qtScale);
     forBlocks(blockWidth, blockWidth,
               [&](const Block& block, int64_t down, int64_t right) {
                 const float scale = scaleOf(mostOf(block));
                 place(operands.scale, down, right, scale);
                 place(operands.qtScale, right, down, scale);
-                round(block, scale, q(), qt());
+                round(block, 1 / scale, q(), qt());
               });
   }
 
-  static void clear(const Tensor& scales) {
+  template <class S> static void clear(const Tensor& scales) {
     if (scales.present())
-      std::fill_n(scales.as<float>(), scales.elements(), 0.0f);
+      std::fill_n(scales.as<S>(), scales.elements(), S{});
   }
 
   static void place(const Tensor& scales, int64_t i, int64_t j, float scale) {

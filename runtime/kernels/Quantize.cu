@@ -5,7 +5,9 @@
 //    tells it saves this pass over x.
 // 2. A block has a tile of 128 by 128 elements, a thread 8 rows of 8 of them in
 //    registers. Find the scales of the tile, where it has its own: of a row
-//    across the 16 lanes that hold it, of a column across the block.
+//    across the 16 lanes that hold it, of a column across the block; of 32
+//    elements of a row across 4 lanes, of a column across 2 warps. Those are
+//    put into their order in shared memory.
 // 3. Round. q is written from registers, 8 bytes a thread and row. For qt a
 //    thread transposes its 8 by 8 bytes, and the block goes through shared
 //    memory, whose 8-byte chunks are permuted so that neither side has
@@ -13,6 +15,7 @@
 // 4. With a history: the maxima of the tiles become its first number.
 // A maximum does not depend on its order, so that no result depends on timing.
 
+#include "runtime/device/Float8.h"
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Quantize.h"
@@ -24,6 +27,7 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
+using device::f8e8m0;
 using plan::DType;
 
 constexpr int side = int(blockWidth); // of a tile
@@ -36,16 +40,24 @@ constexpr int loadsAtOnce = 4;
 struct E4m3 {
   static constexpr __nv_fp8_interpretation_t kind = __NV_E4M3;
   static constexpr float largest = 448;
+  static constexpr int exponent = device::f8e4m3::largestExponent;
 };
 struct E5m2 {
   static constexpr __nv_fp8_interpretation_t kind = __NV_E5M2;
   static constexpr float largest = 57344;
+  static constexpr int exponent = device::f8e5m2::largestExponent;
 };
+
+/// Whether the two layouts have other blocks, and so other numbers.
+constexpr bool differInLayouts(Blocks blocks) {
+  return blocks == Blocks::rows || blocks == Blocks::mx;
+}
 
 template <class T> struct Matrix {
   const T* x;
   uint8_t *q, *qt;
   float *scale, *qtScale;
+  uint8_t *mxScale, *mxQtScale; // in their place, for `mx`
   int64_t rows, columns;
   int64_t stride, qtStride; // of rows of scales
   // Of a scale for all of it: maxima that tell it, and where those of tiles go.
@@ -137,7 +149,12 @@ __global__ void moveHistory(float* history, int length, const float* maxima,
 
 /// Tiles that a multiprocessor's registers hold at once.
 template <class T, Blocks blocks>
-constexpr int residentTiles = sizeof(T) == 2 && blocks != Blocks::rows ? 3 : 2;
+constexpr int residentTiles = sizeof(T) == 2 && !differInLayouts(blocks) ? 3
+                                                                         : 2;
+
+struct TilePlace {
+  int64_t row, column; // among the tiles
+};
 
 /// A thread's part of a tile: 8 rows of 8 elements.
 template <class T> struct Piece {
@@ -352,6 +369,56 @@ __device__ void scalesOfRuns(const Matrix<T>& m, const Piece<T>& elements,
     ofColumns[j] = ofWarps[0][right * piece + j];
 }
 
+/// The scales of a tile's runs of 32 elements, each layout's in a tile of
+/// scales.
+template <class F, class T>
+__device__ void scalesOfMx(const Matrix<T>& m, const Piece<T>& elements,
+                           TilePlace tile, float (*ofWarps)[side],
+                           uint8_t (*tiles)[plan::mxTileBytes],
+                           float (&ofRows)[piece], float (&ofColumns)[piece]) {
+  constexpr int across = int(mxBlockWidth) / piece; // threads of a block
+  static_assert(across == 4 && groups == 16, "a warp holds half of a block");
+  const int down = int(threadIdx.x) / groups, right = int(threadIdx.x) % groups;
+  const int warp = int(threadIdx.x) / 32;
+  auto factorOf = [](float most, uint8_t& place, bool isFirst) {
+    const f8e8m0 scale = f8e8m0::above(most, F::exponent);
+    if (isFirst)
+      place = scale.bits;
+    return scale.inverse();
+  };
+#pragma unroll
+  for (int i = 0; i < piece; ++i) {
+    const float most = acrossLanes(elements.mostOfRow(i), across, Larger());
+    uint8_t& place =
+        tiles[0][plan::mxPlaceInTile(down * piece + i, right / across)];
+    ofRows[i] = factorOf(most, place, right % across == 0);
+  }
+#pragma unroll
+  for (int j = 0; j < piece; ++j) {
+    float most = elements.mostOfColumn(j);
+    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, groups));
+    if (down % 2 == 0)
+      ofWarps[warp][right * piece + j] = most;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < piece; ++j) {
+    const int column = right * piece + j;
+    const float most = fmaxf(ofWarps[warp][column], ofWarps[warp ^ 1][column]);
+    uint8_t& place = tiles[1][plan::mxPlaceInTile(column, down / across)];
+    ofColumns[j] = factorOf(most, place, down % across == 0);
+  }
+  __syncthreads();
+  const int64_t place = tile.row * m.tilesAcross() + tile.column,
+                placeTurned = tile.column * m.tilesDown() + tile.row;
+  for (int i = int(threadIdx.x); i < plan::mxTileBytes; i += tileThreads) {
+    if (m.q)
+      m.mxScale[place * plan::mxTileBytes + i] = tiles[0][i];
+    if (m.qt)
+      m.mxQtScale[placeTurned * plan::mxTileBytes + i] = tiles[1][i];
+  }
+}
+
 /// The scale of a square, and zeros behind the last one of a row of scales.
 __device__ void placeScale(float* scales, int64_t stride, int64_t i, int64_t j,
                            bool isLast, float scale) {
@@ -361,10 +428,6 @@ __device__ void placeScale(float* scales, int64_t stride, int64_t i, int64_t j,
   for (int64_t k = j + 1; isLast && k < stride; ++k)
     scales[i * stride + k] = 0;
 }
-
-struct TilePlace {
-  int64_t row, column;
-};
 
 /// Tiles that are made at a time are of several rows of tiles, so that longer
 /// runs of both layouts go to memory together.
@@ -383,6 +446,7 @@ __global__ void __launch_bounds__(tileThreads, residentTiles<T, blocks>)
   __shared__ uint2 room[side * groups];
   __shared__ float maxima[3][32];
   __shared__ float ofWarps[tileThreads / 32][side];
+  __shared__ uint8_t scaleTiles[2][plan::mxTileBytes];
   const TilePlace tile = placeOfTile(m);
   const int64_t row = tile.row * side, column = tile.column * side;
   const int64_t ownRow = row + int(threadIdx.x) / groups * piece,
@@ -394,6 +458,8 @@ __global__ void __launch_bounds__(tileThreads, residentTiles<T, blocks>)
     fill(ofRows, scaleOfAll<F>(m, maxima));
   if constexpr (blocks == Blocks::rows)
     scalesOfRuns<F>(m, elements, row, column, ofWarps, ofRows, ofColumns);
+  if constexpr (blocks == Blocks::mx)
+    scalesOfMx<F>(m, elements, tile, ofWarps, scaleTiles, ofRows, ofColumns);
   if (blocks == Blocks::squares || m.tileMaxima) {
     float most = 0;
 #pragma unroll
@@ -414,13 +480,13 @@ __global__ void __launch_bounds__(tileThreads, residentTiles<T, blocks>)
     }
   }
   Bytes bytes;
-  if (blocks != Blocks::rows || m.q)
+  if (!differInLayouts(blocks) || m.q)
     round<F>(elements, ofRows, nullptr, bytes);
   if (m.q)
     writeRows<isWhole>(m, bytes, ownRow, ownColumn);
   if (!m.qt)
     return;
-  if (blocks == Blocks::rows)
+  if (differInLayouts(blocks))
     round<F>(elements, nullptr, ofColumns, bytes);
   turn(bytes);
   writeColumns<isWhole>(m, bytes, room, row, column);
@@ -433,8 +499,13 @@ template <class T> Matrix<T> matrixOf(const QuantizeOperands& operands) {
   m.x = operands.x.as<T>();
   m.q = operands.q.as<uint8_t>();
   m.qt = operands.qt.as<uint8_t>();
-  m.scale = operands.scale.as<float>();
-  m.qtScale = operands.qtScale.as<float>();
+  if (operands.blocks == Blocks::mx) {
+    m.mxScale = operands.scale.as<uint8_t>();
+    m.mxQtScale = operands.qtScale.as<uint8_t>();
+  } else {
+    m.scale = operands.scale.as<float>();
+    m.qtScale = operands.qtScale.as<float>();
+  }
   m.rows = operands.rows;
   m.columns = operands.columns;
   if (operands.scale.present())
@@ -488,6 +559,9 @@ Status launch(const CudaKernelArgs& args, const QuantizeOperands& operands) {
     break;
   case Blocks::squares:
     launchTiles<T, F, Blocks::squares>(m, tiles, stream);
+    break;
+  case Blocks::mx:
+    launchTiles<T, F, Blocks::mx>(m, tiles, stream);
     break;
   }
   if (m.history)

@@ -4,27 +4,28 @@
 #define RECIPERUN_KERNELS_QUANTIZE_H
 
 #include "runtime/device/Tensor.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/ScaleBlocks.h"
 
 #include <cstdint>
-#include <string_view>
 
 namespace reciperun::kernels {
 
-/// The side of a block, which has a scale.
-inline constexpr int64_t blockWidth = 128;
+using plan::mxBlockWidth;
+using Blocks = plan::ScaleBlocks;
+inline constexpr int64_t blockWidth = plan::scaleBlockWidth;
+
 /// The least normal number of f32: a scale below it would divide by less than
 /// its inverse can hold.
 inline constexpr float leastScale = 0x1p-126f;
 
-/// What has a scale: Ops.def, `quantize`.
-enum class Blocks { tensor, rows, squares };
-
-inline Blocks blocksOf(const plan::Op& op, const char* attribute) {
-  const std::string_view word = op.string(attribute);
-  return word == "rows"      ? Blocks::rows
-         : word == "squares" ? Blocks::squares
-                             : Blocks::tensor;
+/// Where among the scales of `mx` is that of a row and a block of a matrix.
+inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
+                       int64_t block) {
+  const int64_t tile =
+      row / plan::mxTileRows * scales.shape[1] + block / plan::mxTileBlocks;
+  return tile * plan::mxTileBytes +
+         plan::mxPlaceInTile(row % plan::mxTileRows,
+                             block % plan::mxTileBlocks);
 }
 
 /// The operands of a `quantize`, by their names in Ops.def.
@@ -40,7 +41,7 @@ struct QuantizeOperands {
                           args.outputs[2],
                           args.outputs[3],
                           args.outputs[4],
-                          blocksOf(args.op, "blocks"),
+                          plan::scaleBlocksOf(args.op, "blocks"),
                           0,
                           0};
     const bool isTurned = !made.q.present();

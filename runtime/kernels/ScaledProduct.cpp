@@ -32,25 +32,30 @@ constexpr auto e5m2 = device::f8e5m2::table();
 struct Narrow {
   const uint8_t* data;
   const float* values; // of the 256 patterns
-  const float* scales;
-  int64_t stride; // of a row of scales
+  Tensor scales;
   Blocks blocks;
   int64_t rows, width;
 
   Narrow(const Tensor& matrix, const Tensor& scale, Blocks blocks)
       : data(matrix.as<uint8_t>()),
         values((matrix.type == plan::DType::f8e4m3 ? e4m3 : e5m2).data()),
-        scales(scale.as<float>()), stride(scale.shape.back()), blocks(blocks),
-        rows(matrix.shape[0]), width(matrix.shape[1]) {}
+        scales(scale), blocks(blocks), rows(matrix.shape[0]),
+        width(matrix.shape[1]) {}
 
-  float scaleOf(int64_t row, int64_t piece) const {
+  /// Of the element in a row and a column.
+  float scaleOf(int64_t row, int64_t column) const {
+    const float* all = scales.as<float>();
+    const int64_t stride = scales.shape.back();
     switch (blocks) {
     case Blocks::tensor:
-      return *scales;
+      return *all;
     case Blocks::rows:
-      return scales[piece * stride + row];
+      return all[column / blockWidth * stride + row];
     case Blocks::squares:
-      return scales[row / blockWidth * stride + piece];
+      return all[row / blockWidth * stride + column / blockWidth];
+    case Blocks::mx:
+      return float(scales.as<device::f8e8m0>()[mxPlace(scales, row,
+                                                       column / mxBlockWidth)]);
     }
     return 0;
   }
@@ -60,13 +65,22 @@ struct Narrow {
   void read(int64_t first, int64_t count, int64_t piece, float* out,
             int64_t row, int64_t column) const {
     const int64_t begin = piece * blockWidth;
-    const int64_t length = std::min(blockWidth, width - begin);
-    for (int64_t i = 0; i < count; ++i) {
-      const uint8_t* from = data + (first + i) * width + begin;
-      const float scale = scaleOf(first + i, piece);
-      for (int64_t j = 0; j < length; ++j)
-        out[i * row + j * column] = values[from[j]] * scale;
-    }
+    const int64_t end = std::min(begin + blockWidth, width);
+    const int64_t run = blocks == Blocks::mx ? mxBlockWidth : blockWidth;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = begin; j < end; j += run)
+        readRun(first + i, j, std::min(j + run, end),
+                out + i * row + (j - begin) * column, column);
+  }
+
+private:
+  /// Elements of a row that have one scale.
+  void readRun(int64_t row, int64_t begin, int64_t end, float* out,
+               int64_t step) const {
+    const uint8_t* from = data + row * width;
+    const float scale = scaleOf(row, begin);
+    for (int64_t j = begin; j < end; ++j)
+      out[(j - begin) * step] = values[from[j]] * scale;
   }
 };
 
@@ -114,8 +128,10 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
 } // namespace
 
 template <> Status kernel<plan::OpKind::ScaledProduct>(const KernelArgs& args) {
-  const Narrow a(args.inputs[0], args.inputs[2], blocksOf(args.op, "a_blocks"));
-  const Narrow b(args.inputs[1], args.inputs[3], blocksOf(args.op, "b_blocks"));
+  const Narrow a(args.inputs[0], args.inputs[2],
+                 plan::scaleBlocksOf(args.op, "a_blocks"));
+  const Narrow b(args.inputs[1], args.inputs[3],
+                 plan::scaleBlocksOf(args.op, "b_blocks"));
   assert(a.width == b.width && "a product sums over what both have");
   const int64_t tiles = ((a.rows + tileWidth - 1) / tileWidth) *
                         ((b.rows + tileWidth - 1) / tileWidth);

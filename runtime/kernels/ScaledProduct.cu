@@ -17,13 +17,15 @@ using device::Tensor;
 using Scales = MatrixProducts::Scales;
 
 Scales scalesOf(const plan::Op& op, const char* attribute) {
-  switch (blocksOf(op, attribute)) {
+  switch (plan::scaleBlocksOf(op, attribute)) {
   case Blocks::tensor:
     return Scales::tensor;
   case Blocks::rows:
     return Scales::rows;
   case Blocks::squares:
     return Scales::squares;
+  case Blocks::mx:
+    return Scales::mx;
   }
   return Scales::none;
 }
@@ -51,8 +53,8 @@ MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
 MatrixProducts::Operands operandsOf(const CudaKernelArgs& args) {
   MatrixProducts::Operands operands{args.inputs[0].data, args.inputs[1].data,
                                     args.outputs[0].data};
-  operands.scaleA = args.inputs[2].as<float>();
-  operands.scaleB = args.inputs[3].as<float>();
+  operands.scaleA = args.inputs[2].data;
+  operands.scaleB = args.inputs[3].data;
   return operands;
 }
 
@@ -68,10 +70,12 @@ __global__ void makeNoise(uint8_t* out, int64_t count) {
   }
 }
 
-__global__ void makeOnes(float* out, int64_t count) {
+constexpr uint8_t f8e8m0One = 127;
+
+template <class T> __global__ void fill(T* out, int64_t count, T value) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count)
-    out[i] = 1;
+    out[i] = value;
 }
 
 } // namespace
@@ -87,9 +91,14 @@ Status prepareScaledProduct(const CudaKernelArgs& args) {
   for (const Tensor& matrix : {args.inputs[0], args.inputs[1]})
     makeNoise<<<1024, 256, 0, stream>>>(matrix.as<uint8_t>(),
                                         matrix.elements());
-  for (const Tensor& scale : {args.inputs[2], args.inputs[3]})
-    makeOnes<<<unsigned((scale.elements() + 255) / 256), 256, 0, stream>>>(
-        scale.as<float>(), scale.elements());
+  for (const Tensor& scale : {args.inputs[2], args.inputs[3]}) {
+    const int64_t count = scale.elements();
+    const unsigned blocks = unsigned((count + 255) / 256);
+    if (scale.type == plan::DType::f8e8m0)
+      fill<<<blocks, 256, 0, stream>>>(scale.as<uint8_t>(), count, f8e8m0One);
+    else
+      fill<<<blocks, 256, 0, stream>>>(scale.as<float>(), count, 1.0f);
+  }
   RECIPERUN_TRY(device::launchStatus());
   return args.context.products()
       .prepare(shapeOf(args), operandsOf(args))

@@ -52,6 +52,7 @@ Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
   case plan::DType::u16:
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
+  case plan::DType::f8e8m0:
     break;
   }
   return Status::error("op `" + args.op.name + "`: `" +

@@ -35,6 +35,8 @@ inline const char* typeName(DType type) {
     return "f8e4m3";
   case DType::f8e5m2:
     return "f8e5m2";
+  case DType::f8e8m0:
+    return "f8e8m0";
   }
   return "";
 }

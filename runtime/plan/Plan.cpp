@@ -44,6 +44,7 @@ int64_t byteSize(DType type) {
     return 2;
   case DType::f8e4m3:
   case DType::f8e5m2:
+  case DType::f8e8m0:
     return 1;
   }
   assert(false && "a dtype without a size");

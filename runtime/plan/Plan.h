@@ -23,8 +23,9 @@ inline constexpr int minorVersion = 0;
 
 /// `u16` are the lower halves of f32 masters, see MasterHalves.h. `f8e4m3` and
 /// `f8e5m2` are the numbers of 8 bits of Micikevicius et al. 2022
-/// (arXiv 2209.05433), table 1.
-enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2 };
+/// (arXiv 2209.05433), table 1; `f8e8m0` are powers of two, scales of the
+/// microscaling formats of OCP.
+enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2, f8e8m0 };
 int64_t byteSize(DType type);
 
 // ---- the mesh --------------------------------------------------------------

@@ -299,9 +299,11 @@ template <class Enum> struct Spelling {
   Enum value;
 };
 inline constexpr Spelling<DType> dtypeSpellings[] = {
-    {"f64", DType::f64},       {"f32", DType::f32},      {"bf16", DType::bf16},
-    {"i32", DType::i32},       {"i64", DType::i64},      {"u16", DType::u16},
-    {"f8e4m3", DType::f8e4m3}, {"f8e5m2", DType::f8e5m2}};
+    {"f64", DType::f64},       {"f32", DType::f32},
+    {"bf16", DType::bf16},     {"i32", DType::i32},
+    {"i64", DType::i64},       {"u16", DType::u16},
+    {"f8e4m3", DType::f8e4m3}, {"f8e5m2", DType::f8e5m2},
+    {"f8e8m0", DType::f8e8m0}};
 inline constexpr Spelling<Step::Kind> stepSpellings[] = {
     {"load", Step::Kind::load},
     {"run", Step::Kind::run},

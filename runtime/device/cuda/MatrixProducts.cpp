@@ -108,24 +108,29 @@ bool isScaled(const Shape& shape) {
   return shape.scalesA != Scales::none;
 }
 
-cublasLtMatmulMatrixScale_t libraryScales(Scales scales) {
-  return scales == Scales::rows ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
-         : scales == Scales::squares
-             ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
-             : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
-}
+struct ScalesInfo {
+  cublasLtMatmulMatrixScale_t mode;
+  const char* name;
+};
 
-const char* scalesName(Scales scales) {
-  return scales == Scales::rows      ? "rows"
-         : scales == Scales::squares ? "squares"
-                                     : "tensor";
+ScalesInfo infoOf(Scales scales) {
+  switch (scales) {
+  case Scales::rows:
+    return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, "rows"};
+  case Scales::squares:
+    return {CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F, "squares"};
+  case Scales::mx:
+    return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0, "mx"};
+  default:
+    return {CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, "tensor"};
+  }
 }
 
 std::string typesText(const Shape& shape) {
   std::string text = typeName(shape.input);
   if (isScaled(shape))
     text = text + " by " + typeName(typeOfB(shape)) + ", scaled by " +
-           scalesName(shape.scalesA) + " and " + scalesName(shape.scalesB);
+           infoOf(shape.scalesA).name + " and " + infoOf(shape.scalesB).name;
   return text + (shape.isFast ? ", fast" : "");
 }
 
@@ -255,7 +260,7 @@ struct MatrixProducts::Library {
   }
 
   Status describeScales(const Product& product, const Shape& shape) const {
-    auto mode = [](Scales scales) { return int32_t(libraryScales(scales)); };
+    auto mode = [](Scales scales) { return int32_t(infoOf(scales).mode); };
     RECIPERUN_TRY(
         set(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode(shape.scalesB)));
     RECIPERUN_TRY(
@@ -269,10 +274,9 @@ struct MatrixProducts::Library {
                    const Operands& operands) const {
     if (!isScaled(shape))
       return Status::ok();
-    RECIPERUN_TRY(set(product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
-                      static_cast<const void*>(operands.scaleB)));
-    return set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
-               static_cast<const void*>(operands.scaleA));
+    RECIPERUN_TRY(
+        set(product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.scaleB));
+    return set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.scaleA);
   }
 
   Status make(Product& product, const Shape& shape) const {
@@ -355,6 +359,26 @@ struct MatrixProducts::Library {
                    describe(shape));
   }
 
+  /// cuBLASLt has scales of blocks of 32 for Blackwell's tensor cores and those
+  /// after them, and scales of blocks of 128 for Hopper's alone.
+  static Status checkScales(const Shape& shape) {
+    if (!isScaled(shape) || shape.scalesA == Scales::tensor)
+      return Status::ok();
+    int device = 0, generation = 0;
+    RECIPERUN_CUDA_TRY(cudaGetDevice, &device);
+    RECIPERUN_CUDA_TRY(cudaDeviceGetAttribute, &generation,
+                       cudaDevAttrComputeCapabilityMajor, device);
+    const bool isMx = shape.scalesA == Scales::mx;
+    if (isMx ? generation >= 10 : generation == 9)
+      return Status::ok();
+    const std::string wanted =
+        isMx ? "mxfp8 need a GPU of compute capability 10.0 or above (B200)"
+             : "blocks of 128 need a GPU of compute capability 9.0 (H100)";
+    return Status::error("products in " + wanted + ", and this one is of " +
+                         std::to_string(generation) +
+                         ".x: compile the recipe for the GPU that it runs on");
+  }
+
   /// The product of a shape with the algorithm that is suggested first.
   Expected<Product*> find(const Shape& shape, const Operands& operands) {
     const uint32_t alignment = alignmentOf(operands);
@@ -362,6 +386,7 @@ struct MatrixProducts::Library {
     const auto known = products.find(key);
     if (known != products.end())
       return &known->second;
+    RECIPERUN_TRY(checkScales(shape));
     RECIPERUN_TRY(open());
     Product product;
     auto choose = [&]() -> Status {

@@ -28,7 +28,7 @@ namespace reciperun::device {
 class MatrixProducts {
 public:
   /// What of a matrix in 8 bits has a scale: see `quantize` in Ops.def.
-  enum class Scales { none, tensor, rows, squares };
+  enum class Scales { none, tensor, rows, squares, mx };
 
   struct Shape {
     int64_t m = 0, n = 0, k = 0;
@@ -50,7 +50,7 @@ public:
     const void *a, *b;
     void* c;
     const void* base = nullptr; // C itself
-    const float *scaleA = nullptr, *scaleB = nullptr;
+    const void *scaleA = nullptr, *scaleB = nullptr;
   };
 
   /// Where products run: a stream, and a workspace that belongs to what is
@@ -79,7 +79,8 @@ public:
 
   /// Enqueues a product. Types: f32 -> f32, multiplied in full precision;
   /// bf16 -> bf16 or f32; f8e4m3 and f8e5m2, but not both f8e5m2 -> bf16 or
-  /// f32. Sums are kept in f32. Fails where cuBLASLt does.
+  /// f32. Sums are kept in f32. Fails where cuBLASLt does, and where a GPU does
+  /// not have the scales.
   Status run(const Shape& shape, float alpha, const Operands& operands);
 
   /// What a user should know once, such as that the file is ignored and why;

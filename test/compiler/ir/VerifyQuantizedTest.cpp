@@ -19,6 +19,9 @@ dim hidden = 16
 dim heads = 4
 dim width = 8
 dim 16 = 16
+dim 1 = 1
+dim 32 = 32
+dim 4 = 4
 input %x : bf16[batch/dp, sequence, heads/tp, width]
 state %history : f32[16]
 gradient %dw : f32[hidden, heads/tp, width] +dp
@@ -35,6 +38,7 @@ function backward {
   %dq, %ds, %dt, _, _ = quantize %d, _ {lead = 2} : f8e5m2[batch/dp, sequence, hidden], f32[], f8e5m2[hidden, batch/dp, sequence]
   %dw = scaled_product %dt, %xt, %ds, %xs {accumulate = true}
   %dx = scaled_product %dq, %wt, %ds, %ws : bf16[batch/dp, sequence, heads/tp, width]
+  %mq, %ms, %mt, %mts, _ = quantize %d, _ {blocks = "mx", lead = 2} : f8e4m3[batch/dp, sequence, hidden], f8e8m0[1, 1, 32, 4, 4], f8e4m3[hidden, batch/dp, sequence], f8e8m0[1, 1, 32, 4, 4]
 }
 )";
 
@@ -84,6 +88,11 @@ TEST(VerifyQuantized, AMatrixHasItsScaleAndItsHistory) {
   expectFound("%ws, %wt, _, _" + made + plain + "saved f32[], " + turned,
               "_, %wt, %ws, _" + made + plain + turned + ", saved f32[]",
               "no scale");
+  const std::string scale = "f8e8m0[1, 1, 32, 4, 4]",
+                    of = " = quantize %d, _ {blocks = \"mx\", lead = 2} : "
+                         "f8e4m3[batch/dp, sequence, hidden], " +
+                         scale + ", f8e4m3[hidden, batch/dp, sequence]";
+  expectFound("%mts, _" + of + ", " + scale, "_, _" + of, "no scale");
   expectFound("quantize %x, %history", "quantize %x, _", "history is another");
 }
 

@@ -14,8 +14,8 @@ namespace reciperun::kernels {
 namespace {
 
 const char* typeName(plan::DType type) {
-  constexpr const char* names[] = {"f64", "f32", "bf16",   "i32",
-                                   "i64", "u16", "f8e4m3", "f8e5m2"};
+  constexpr const char* names[] = {"f64", "f32",    "bf16",   "i32",   "i64",
+                                   "u16", "f8e4m3", "f8e5m2", "f8e8m0"};
   return names[size_t(type)];
 }
 

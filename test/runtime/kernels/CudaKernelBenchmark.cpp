@@ -8,6 +8,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -86,6 +87,7 @@ public:
     copy();
     std::printf("bf16, copy %.0f GB/s\n", ceiling * 1e-9);
     elementwise();
+    narrow();
     norms();
     adapters();
     rows();
@@ -136,6 +138,31 @@ private:
     time("cast to f32", 3 * bytes, OpKind::Cast, {a}, {wide});
     time("cast to bf16", 3 * bytes, OpKind::Cast, {wide}, {a});
     time("add f32", 6 * bytes, OpKind::Add, {wide, wide}, {wide});
+  }
+
+  /// Both layouts of a matrix in 8 bits.
+  void narrow() {
+    Memory memory;
+    Tensor x = memory.some(half, {tokens, ffn}),
+           q = memory.some(DType::f8e4m3, {tokens, ffn}),
+           qt = memory.some(DType::f8e4m3, {ffn, tokens});
+    const double elements = double(x.elements());
+    for (const char* blocks : {"tensor", "rows", "squares", "mx"}) {
+      const auto of = *plan::findScaleBlocks(blocks);
+      auto scales = [&](int64_t rows, int64_t columns) {
+        const plan::Scales each = plan::scalesOf(of, rows, columns);
+        return memory.some(each.type, each.shape);
+      };
+      const bool hasOne = of == plan::ScaleBlocks::tensor;
+      time(std::string("quantize ") + blocks, (hasOne ? 6 : 4) * elements,
+           OpKind::Quantize, {x, {}},
+           {q,
+            scales(tokens, ffn),
+            qt,
+            hasOne ? Tensor{} : scales(ffn, tokens),
+            {}},
+           {{"blocks", std::string(blocks)}});
+    }
   }
 
   void norms() {

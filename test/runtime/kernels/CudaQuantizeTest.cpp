@@ -53,7 +53,7 @@ protected:
   }
 };
 
-const std::string allBlocks[] = {"", "rows", "squares"};
+const std::string allBlocks[] = {"", "rows", "squares", "mx"};
 
 TEST_F(CudaQuantize, Shapes) {
   const std::pair<int64_t, int64_t> shapes[] = {
@@ -92,6 +92,21 @@ TEST_F(CudaQuantize, History) {
     }
     EXPECT_GT(history.get(3), 0) << "the history has moved";
   }
+}
+
+/// An infinity, the largest numbers, and those that are no normal ones.
+TEST_F(CudaQuantize, ExtremesOfBlocks) {
+  for (const std::string& blocks : {"rows", "squares", "mx"})
+    for (DType narrow : {DType::f8e4m3, DType::f8e5m2}) {
+      Array x = numbers(DType::f32, {288, 320}, 1);
+      for (int64_t i = 0; i < x.size(); ++i)
+        x.set(i, std::ldexp(x.get(i), int(i / 320) * 7 / 8 - 140));
+      x.set(200 * 320 + 70, std::numeric_limits<double>::infinity());
+      NarrowOutputs made(narrow, blocks, 288, 320);
+      compare(
+          {OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes()},
+          {exact});
+    }
 }
 
 TEST_F(CudaQuantize, KeepsWhatIsNoNumber) {
@@ -182,6 +197,27 @@ TEST_F(CudaScaledProduct, OfBlocks) {
     check({256, 512, 1024, "rows", "rows", DType::f8e4m3, DType::f8e4m3, true},
           output);
   }
+}
+
+TEST_F(CudaScaledProduct, OfMx) {
+  if (context->properties().major >= 10) {
+    for (DType output : {DType::bf16, DType::f32}) {
+      check({256, 512, 1024, "mx", "mx"}, output);
+      check({160, 288, 416, "mx", "mx", DType::f8e5m2}, output);
+      check({256, 512, 1024, "mx", "mx", DType::f8e4m3, DType::f8e4m3, true},
+            output);
+    }
+    return;
+  }
+  NarrowOutputs a(DType::f8e4m3, "mx", 64, 96), b = a;
+  Array y(DType::bf16, {64, 64});
+  const Status status = tryOnGpu(
+      {OpKind::ScaledProduct,
+       {&a.q, &b.q, &a.scale, &b.scale},
+       {&y},
+       {{"a_blocks", std::string("mx")}, {"b_blocks", std::string("mx")}}});
+  EXPECT_NE(status.message().find("compute capability 10.0"), std::string::npos)
+      << status.message();
 }
 
 } // namespace

@@ -63,6 +63,8 @@ double Array::get(int64_t i) const {
     return double(float(static_cast<const device::f8e4m3*>(data)[i]));
   case DType::f8e5m2:
     return double(float(static_cast<const device::f8e5m2*>(data)[i]));
+  case DType::f8e8m0:
+    return double(float(static_cast<const device::f8e8m0*>(data)[i]));
   }
   return 0;
 }
@@ -93,6 +95,10 @@ void Array::set(int64_t i, double value) {
     return;
   case DType::f8e5m2:
     static_cast<device::f8e5m2*>(data)[i] = device::f8e5m2(float(value));
+    return;
+  case DType::f8e8m0: // a power of two stays one
+    static_cast<device::f8e8m0*>(data)[i] =
+        device::f8e8m0::above(float(value), 0);
     return;
   }
 }

@@ -51,8 +51,16 @@ struct NarrowOutputs {
     if (hasOneScale())
       return scales.get(0);
     const int64_t stride = scales.shape()[1];
+    if (blocks == "mx")
+      return scales.get(mxPlace(stride, i, j / 32));
     return blocks == "rows" ? scales.get(j / 128 * stride + i)
                             : scales.get(i / 128 * stride + j / 128);
+  }
+
+  /// Where the scale of a row's block lies, in a row of so many tiles.
+  static int64_t mxPlace(int64_t tiles, int64_t row, int64_t block) {
+    return (row / 128 * tiles + block / 4) * 512 + row % 32 * 16 +
+           row % 128 / 32 * 4 + block % 4;
   }
 
 private:
@@ -62,6 +70,9 @@ private:
       shape = {blocksIn(width), height};
     if (blocks == "squares")
       shape = {blocksIn(height), (blocksIn(width) + 3) / 4 * 4};
+    if (blocks == "mx")
+      return Array(plan::DType::f8e8m0,
+                   {blocksIn(height), blocksIn(width), 32, 4, 4});
     return Array(plan::DType::f32, shape);
   }
 };

@@ -24,7 +24,7 @@ struct Narrow {
 constexpr Narrow e4m3{DType::f8e4m3, 448, 0x1p-4, 0x1p-10};
 constexpr Narrow e5m2{DType::f8e5m2, 57344, 0x1p-3, 0x1p-17};
 
-const std::string allBlocks[] = {"", "rows", "squares"};
+const std::string allBlocks[] = {"", "rows", "squares", "mx"};
 
 /// Rows of very different sizes, some of them 0.
 Array uneven(DType type, int64_t rows, int64_t columns) {
@@ -44,6 +44,13 @@ double mostIn(const Array& x, int64_t columns, int64_t row, int64_t rowEnd,
   return most;
 }
 
+double scaleFor(const std::string& blocks, double most, const Narrow& narrow) {
+  if (blocks == "mx")
+    return most > 0 ? std::exp2(std::ceil(std::log2(most / narrow.largest)))
+                    : 0x1p-127;
+  return most > 0 ? double(float(most) / float(narrow.largest)) : 1;
+}
+
 /// Element (i, j) of x and its block, of `height` by `width`.
 void expectElement(const Array& x, const NarrowOutputs& made,
                    const Narrow& narrow, int64_t i, int64_t j, double got,
@@ -53,8 +60,7 @@ void expectElement(const Array& x, const NarrowOutputs& made,
       mostIn(x, made.columns, row, std::min(row + height, made.rows), column,
              std::min(column + width, made.columns));
   const double wanted = x.get(i * made.columns + j);
-  const float expected = most > 0 ? float(most) / float(narrow.largest) : 1.0f;
-  ASSERT_EQ(scale, double(expected)) << i << ", " << j;
+  ASSERT_EQ(scale, scaleFor(made.blocks, most, narrow)) << i << ", " << j;
   ASSERT_LE(std::abs(got - wanted),
             1.0001 *
                 std::max(std::abs(wanted) * narrow.unit, narrow.least * scale))
@@ -69,10 +75,12 @@ void check(DType type, const Narrow& narrow, const std::string& blocks,
   NarrowOutputs made(narrow.type, blocks, rows, columns);
   call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
   const int64_t whole = int64_t(1) << 40;
-  const int64_t height = blocks == "rows" ? 1
-                         : blocks.empty() ? whole
-                                          : 128,
-                width = blocks.empty() ? whole : 128;
+  const int64_t height = blocks.empty()        ? whole
+                         : blocks == "squares" ? 128
+                                               : 1,
+                width = blocks.empty()   ? whole
+                        : blocks == "mx" ? 32
+                                         : 128;
   for (int64_t i = 0; i < rows; i += 11)
     for (int64_t j = 0; j < columns; j += 17) {
       expectElement(x, made, narrow, i, j, made.get(i, j),
@@ -119,13 +127,96 @@ TEST(Quantize, PutsZerosBehindSquares) {
 }
 
 TEST(Quantize, KeepsWhatIsNoNumber) {
-  Array x = uneven(DType::f32, 16, 16);
-  x.set(20, std::numeric_limits<double>::quiet_NaN());
-  NarrowOutputs made(DType::f8e4m3, "", 16, 16);
-  call(OpKind::Quantize, {&x, nullptr}, made.pointers(), {});
-  EXPECT_TRUE(std::isnan(made.get(1, 4)));
-  EXPECT_FALSE(std::isnan(made.get(1, 5)));
-  EXPECT_TRUE(std::isfinite(made.scale.get(0)));
+  for (const std::string& blocks : allBlocks) {
+    Array x = uneven(DType::f32, 16, 16);
+    x.set(20, std::numeric_limits<double>::quiet_NaN());
+    NarrowOutputs made(DType::f8e4m3, blocks, 16, 16);
+    call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
+    EXPECT_TRUE(std::isnan(made.get(1, 4))) << blocks;
+    EXPECT_FALSE(std::isnan(made.get(1, 5))) << blocks;
+    EXPECT_TRUE(std::isfinite(made.scaleOf(made.scale, 1, 4))) << blocks;
+  }
+}
+
+TEST(Quantize, InfinityIsNoNumberInItsBlock) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const std::string& blocks : allBlocks) {
+    Array x(DType::f32, {160, 160});
+    x.set(3 * 160 + 5, -infinity);
+    x.set(3 * 160 + 6, 1);
+    NarrowOutputs made(DType::f8e4m3, blocks, 160, 160);
+    call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
+    EXPECT_TRUE(std::isnan(made.get(3, 5))) << blocks;
+    EXPECT_TRUE(std::isnan(made.get(3, 6))) << blocks;
+    if (!made.hasOneScale()) {
+      EXPECT_EQ(made.get(3, 140), 0) << blocks;
+    }
+  }
+}
+
+/// The scale and the first element that blocks of `mx` become, whose largest
+/// element is the first.
+struct MxCase {
+  Narrow narrow;
+  double first, scale, rounded;
+};
+
+TEST(Quantize, ScalesOfMxArePowersOfTwoThatHoldTheLargest) {
+  const MxCase cases[] = {
+      {e4m3, 448, 1, 448},
+      {e4m3, -448, 1, -448},
+      {e4m3, 0x1.c00002p8, 2, 224}, // the number behind 448
+      {e4m3, 449, 2, 224},
+      {e4m3, 256, 1, 256},
+      {e4m3, 1.75, 0x1p-8, 448},
+      {e4m3, 0x1p-119, 0x1p-127, 256},
+      {e4m3, 0x1p-130, 0x1p-127, 0.125}, // no normal number of f32
+      {e4m3, 0, 0x1p-127, 0},
+      {e4m3, std::numeric_limits<float>::max(), 0x1p120, 256},
+      {e5m2, 57344, 1, 57344},
+      {e5m2, 57345, 2, 28672},
+      {e5m2, 3, 0x1p-14, 49152},
+  };
+  for (const MxCase& of : cases) {
+    Array x(DType::f32, {32, 32});
+    x.set(0, of.first);
+    x.set(1, of.first / 4);
+    NarrowOutputs made(of.narrow.type, "mx", 32, 32);
+    call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
+    EXPECT_EQ(made.scale.get(0), of.scale) << of.first;
+    EXPECT_EQ(made.qtScale.get(0), of.scale) << of.first;
+    EXPECT_EQ(made.q.get(0), of.rounded) << of.first;
+    EXPECT_EQ(made.qt.get(0), of.rounded) << of.first;
+    EXPECT_EQ(made.q.get(1), of.rounded / 4) << of.first;
+  }
+}
+
+// The two places that the documentation of NVIDIA's nvmath-python gives for
+// `get_block_scale_offset`.
+TEST(Quantize, ScalesOfMxLieAsTensorCoresReadThem) {
+  Array x(DType::f32, {128, 256});
+  x.set(5 * 256 + 2 * 32, 448 * 8);
+  x.set(5 * 256 + 5 * 32, 448 * 16);
+  NarrowOutputs made(DType::f8e4m3, "mx", 128, 256);
+  call(OpKind::Quantize, {&x, nullptr}, made.pointers(true, false),
+       made.attributes());
+  EXPECT_EQ(made.scale.get(82), 8);
+  EXPECT_EQ(made.scale.get(593), 16);
+}
+
+TEST(Quantize, PutsZerosBehindBlocksOfMx) {
+  Array x = Array::random(DType::bf16, {150, 140}, 1);
+  NarrowOutputs made(DType::f8e4m3, "mx", 150, 140);
+  for (Array* scales : {&made.scale, &made.qtScale})
+    for (int64_t i = 0; i < scales->size(); ++i)
+      scales->set(i, 8);
+  call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
+  for (int64_t i = 0; i < 256; ++i)
+    for (int64_t block = 0; block < 8; ++block) {
+      const int64_t place = NarrowOutputs::mxPlace(2, i, block);
+      EXPECT_EQ(made.scale.get(place) == 0x1p-127, i >= 150 || block >= 5);
+      EXPECT_EQ(made.qtScale.get(place) == 0x1p-127, i >= 140 || block >= 5);
+    }
 }
 
 TEST(Quantize, ScalesByItsPast) {
@@ -208,6 +299,9 @@ TEST(ScaledProduct, MultipliesRowsByRows) {
       {150, 200, 300, "squares", "rows"},
       {150, 70, 260, "rows", "rows", DType::f8e4m3, true},
       {64, 64, 64, "", "", DType::f8e4m3, true},
+      {32, 64, 96, "mx", "mx"},
+      {150, 200, 300, "mx", "mx", DType::f8e5m2},
+      {150, 70, 260, "mx", "mx", DType::f8e4m3, true},
   };
   for (const ProductCase& of : all)
     for (DType output : {DType::f32, DType::bf16})

@@ -62,6 +62,16 @@ const Call squares = {
     2,
     {x, none, q, {DType::f32, {2, 4}}, qt, {DType::f32, {1, 4}}, none},
     {{"blocks", std::string("squares")}}};
+const Call mx = {OpKind::Quantize,
+                 2,
+                 {x,
+                  none,
+                  q,
+                  {DType::f8e8m0, {2, 1, 32, 4, 4}},
+                  qt,
+                  {DType::f8e8m0, {1, 2, 32, 4, 4}},
+                  none},
+                 {{"blocks", std::string("mx")}}};
 const Call product = {
     OpKind::ScaledProduct, 4, {q, {F, {30, 20}}, one, one, {T, {150, 30}}}};
 const Call ofBlocks = {
@@ -74,13 +84,26 @@ const Call ofBlocks = {
      {T, {150, 30}}},
     {{"a_blocks", std::string("rows")}, {"b_blocks", std::string("squares")}}};
 
+const Call ofMx = {
+    OpKind::ScaledProduct,
+    4,
+    {q,
+     {F, {30, 20}},
+     {DType::f8e8m0, {2, 1, 32, 4, 4}},
+     {DType::f8e8m0, {1, 1, 32, 4, 4}},
+     {T, {150, 30}}},
+    {{"a_blocks", std::string("mx")}, {"b_blocks", std::string("mx")}}};
+/// Of which all sizes are told by the others.
+const Call all[] = {whole, rows, squares, mx, product, ofBlocks, ofMx};
+
 TEST(ValidateQuantized, takesWhatFits) {
-  for (const Call& call : {whole, past, rows, squares, product, ofBlocks})
+  for (const Call& call : all)
     EXPECT_EQ(refusal(call), "");
+  EXPECT_EQ(refusal(past), "");
 }
 
 TEST(ValidateQuantized, sizesDependOnOneAnother) {
-  for (const Call& call : {whole, rows, squares, product, ofBlocks})
+  for (const Call& call : all)
     for (size_t i = 0; i < call.operands.size(); ++i)
       for (size_t d = 0; d < call.operands[i].shape.size(); ++d) {
         Call other = call;
@@ -91,7 +114,7 @@ TEST(ValidateQuantized, sizesDependOnOneAnother) {
 }
 
 TEST(ValidateQuantized, typesAreThoseOfTheOp) {
-  for (const Call& call : {whole, rows, squares, product, ofBlocks})
+  for (const Call& call : all)
     for (size_t i = 0; i < call.operands.size(); ++i) {
       if (call.operands[i].shape.empty())
         continue;
@@ -123,6 +146,10 @@ TEST(ValidateQuantized, attributesThatKernelsKnow) {
   other.operands[2] = {DType::f32, {2, 4}};
   other.attributes[0].second = std::string("squares");
   EXPECT_NE(refusal(other).find("both sides"), std::string::npos);
+  other = ofMx;
+  other.operands[3] = {DType::f32, {1, 30}};
+  other.attributes[1].second = std::string("rows");
+  EXPECT_NE(refusal(other).find("one side alone"), std::string::npos);
   other = rows;
   other.operands[1] = other.operands[6] = history;
   other.keepsHistory = true;
