@@ -3,15 +3,17 @@
 
 set(RECIPEC_HAS_CUDA FALSE)
 if(RECIPEC_CUDA)
-  find_package(CUDAToolkit 12.4 QUIET)
+  find_package(CUDAToolkit 12.9 QUIET) # of cuBLASLt: scales of blocks
   if(CUDAToolkit_NVCC_EXECUTABLE AND NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} ${CUDAToolkit_NVCC_EXECUTABLE}) # it may not be on the PATH
   endif()
   if(NOT CMAKE_CUDA_HOST_COMPILER)
     set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
   endif()
-  # Hopper with the instructions of it alone: wgmma, setmaxnreg.
-  set(CMAKE_CUDA_ARCHITECTURES 90a-real)
+  # Hopper with the instructions of it alone: wgmma, setmaxnreg. Code for it does
+  # not run on other GPUs; each other architecture takes as long to compile.
+  set(CMAKE_CUDA_ARCHITECTURES 90a-real CACHE STRING
+      "GPUs that kernels are compiled for; 100a-real are B200 and GB200")
   if(CUDAToolkit_FOUND)
     include(CheckLanguage)
     check_language(CUDA)

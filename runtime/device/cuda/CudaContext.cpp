@@ -3,6 +3,7 @@
 
 #include "runtime/device/cuda/CudaContext.h"
 
+#include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/NearbyCores.h"
 
@@ -20,12 +21,13 @@ Expected<std::unique_ptr<CudaContext>> CudaContext::make(int device) {
 Status CudaContext::open(int device) {
   number = device;
   RECIPERUN_CUDA_TRY(cudaGetDeviceProperties, &described, device);
-  if (described.major != 9 || described.minor != 0)
-    return Status::error(std::string("`") + described.name +
-                         "` is of compute capability " +
-                         std::to_string(described.major) + "." +
-                         std::to_string(described.minor) +
-                         ", and this program is built for 9.0 (H100, H200)");
+  if (!isBuiltFor(described.major, described.minor))
+    return Status::error(
+        std::string("`") + described.name + "` is of compute capability " +
+        std::to_string(described.major) + "." +
+        std::to_string(described.minor) + ", and this program is built for " +
+        architectureNames() +
+        ": build it with another `CMAKE_CUDA_ARCHITECTURES`");
   moveNear(described); // before the driver starts threads
   RECIPERUN_CUDA_TRY(cudaSetDevice, device);
   RECIPERUN_CUDA_TRY(cudaStreamCreateWithFlags, &compute,

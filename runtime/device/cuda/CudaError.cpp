@@ -2,13 +2,15 @@
 
 #include "runtime/device/cuda/CudaError.h"
 
+#include "runtime/device/cuda/Architectures.h"
+
 #include <string>
 
 namespace reciperun::device {
 namespace {
 
 /// What to do about an error; empty where its text says all.
-const char* wayOut(cudaError_t code) {
+std::string wayOut(cudaError_t code) {
   switch (code) {
   case cudaErrorNoDevice:
     return "no GPU is visible: see `nvidia-smi`, and `CUDA_VISIBLE_DEVICES` if "
@@ -31,8 +33,8 @@ const char* wayOut(cudaError_t code) {
     return "`nvidia-smi` shows which processes hold memory of the GPU";
   case cudaErrorNoKernelImageForDevice:
   case cudaErrorInvalidDeviceFunction:
-    return "this program is built for GPUs of compute capability 9.0 (H100, "
-           "H200)";
+    return "this program is built for GPUs of compute capability " +
+           architectureNames();
   case cudaErrorECCUncorrectable:
   case cudaErrorUnknown:
   case cudaErrorHardwareStackError:
@@ -61,8 +63,8 @@ Status cudaStatus(cudaError_t code, const char* call) {
   std::string text = std::string("`") + call +
                      "` failed: " + cudaGetErrorString(code) + " (" +
                      cudaGetErrorName(code) + ")";
-  if (const char* help = wayOut(code); *help)
-    text += std::string("; ") + help;
+  if (const std::string help = wayOut(code); !help.empty())
+    text += "; " + help;
   return Status::error(text);
 }
 
