@@ -28,6 +28,11 @@ bool flagOf(const ir::Op& op, const char* name, bool otherwise) {
                                       : std::get<bool>(found->second);
 }
 
+int64_t integerOf(const ir::Op& op, const char* name) {
+  const auto found = op.attributes.find(name);
+  return found == op.attributes.end() ? 0 : std::get<int64_t>(found->second);
+}
+
 /// Of an attention whose queries are operand `first`, before its keys.
 plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
                                     size_t first) {
@@ -43,6 +48,7 @@ plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
   sizes.keys = k[1];
   sizes.keyHeads = k[2];
   sizes.hasDocuments = flagOf(op, "documents", true);
+  sizes.mostDocuments = integerOf(op, "most_documents");
   sizes.isDeterministic = flagOf(op, "deterministic", true);
   for (const char* bound : {"window", "chunk", "softcap"})
     sizes.isBounded |= op.attributes.contains(bound);

@@ -122,6 +122,8 @@ plan::Data dataSection(const recipe::Recipe& recipe) {
   data.valid = source(recipe.at("data.valid"));
   data.sequence = recipe.integer("data.sequence");
   data.pack = recipe.boolean("data.pack");
+  if (data.pack)
+    data.packDocuments = recipe.integer("data.pack_documents");
   data.seed = recipe.integer("data.seed");
   data.chat.before = recipe.string("data.chat.before");
   data.chat.after = recipe.string("data.chat.after");

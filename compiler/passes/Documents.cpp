@@ -3,9 +3,12 @@
 //   - `text`, `token_file`: one stretch of the stream, whose documents see one
 //     another, unless `data.pack` keeps them apart; the last row of an epoch
 //     has padding behind it;
-//   - `jsonl`: one sample and padding behind it, unless `data.pack` puts more
-//     into a row.
+//   - `jsonl`: one sample and padding behind it, or, with `data.pack`, as many
+//     as `data.pack_documents` lets into a row.
 // Rows beyond the last of a run are padding alone.
+//
+// How many documents a stretch of a stream has is known to no one: then
+// segments and places have to tell.
 //
 // Padding behind a row is out of the sight of causal attention. What attends
 // from it is finite and reaches no other token; its labels weigh 0, so that the
@@ -26,7 +29,8 @@ namespace {
 enum class Rows {
   full,   // one document each
   padded, // one document, and padding behind it
-  mixed,  // several documents
+  packed, // up to a known number of them, and padding behind the last
+  mixed,  // any number
 };
 
 Rows rowsOf(const recipe::Value& source, bool isPacked) {
@@ -35,9 +39,10 @@ Rows rowsOf(const recipe::Value& source, bool isPacked) {
   const auto& record = std::get<recipe::Record>(source.data);
   if (record.schema == "mock")
     return Rows::full;
-  bool isKnown = record.schema == "jsonl" || record.schema == "text" ||
-                 record.schema == "token_file";
-  return isKnown && !isPacked ? Rows::padded : Rows::mixed;
+  if (record.schema == "jsonl")
+    return isPacked ? Rows::packed : Rows::padded;
+  bool isStream = record.schema == "text" || record.schema == "token_file";
+  return isStream && !isPacked ? Rows::padded : Rows::mixed;
 }
 
 /// The worse of what is trained and of what is validated on.
@@ -62,9 +67,10 @@ void markDocuments(ir::Module& program, const recipe::Recipe& recipe) {
     for (ir::Op& op : function.ops) {
       if (op.kind != ir::OpKind::Attention)
         continue;
-      Rows most = isCausal(op) ? Rows::padded : Rows::full;
-      if (rows <= most)
+      if (rows == Rows::full || (rows == Rows::padded && isCausal(op)))
         op.attributes["documents"] = false;
+      if (rows == Rows::packed && isCausal(op))
+        op.attributes["most_documents"] = recipe.integer("data.pack_documents");
       if (!recipe.boolean("train.deterministic"))
         op.attributes["deterministic"] = false;
     }

@@ -9,8 +9,9 @@
 namespace recipec::passes {
 
 /// Gives `attention` the attributes `documents` = false where each row is one
-/// document, and `deterministic` = false where the recipe lets results depend
-/// on timing. Of plans for GPUs alone: kernels of CPUs make no use of either.
+/// document, `most_documents` where it has a known number of them at most, and
+/// `deterministic` = false where the recipe lets results depend on timing. Of
+/// plans for GPUs alone: kernels of CPUs make no use of any.
 void markDocuments(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

@@ -449,6 +449,8 @@ void Sharder::attention(Op& op) {
   if (!exchanged.empty() ||
       (!parts.empty() && op.kind != OpKind::RingAttention))
     op.attributes.erase("documents");
+  if (!exchanged.empty() || !parts.empty())
+    op.attributes.erase("most_documents");
   AxisSet keyParts = op.kind == OpKind::RingAttention ? parts : AxisSet();
   require(op, 0, {q[0], parts, heads, {}});
   for (size_t i : {1, 2})

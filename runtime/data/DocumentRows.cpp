@@ -20,8 +20,9 @@ constexpr size_t keptLayouts = 4;
 
 DocumentRows::DocumentRows(Documents documents, const plan::Data& data,
                            DataSet set)
-    : documents(std::move(documents)), set(set), pack(data.pack),
-      sequence(data.sequence), seed(static_cast<uint64_t>(data.seed)) {
+    : documents(std::move(documents)), set(set),
+      pack(data.pack), room{data.sequence, data.packDocuments},
+      seed(static_cast<uint64_t>(data.seed)) {
   for (int64_t i = 0; i < this->documents.size(); ++i)
     places.push_back(this->documents[i].places());
 }
@@ -35,7 +36,7 @@ RowLayout DocumentRows::layEpoch(int64_t epoch) const {
     order.resize(count);
     std::iota(order.begin(), order.end(), 0);
   }
-  return pack ? packFirstFit(order, places, sequence) : layOneByOne(order);
+  return pack ? packFirstFit(order, places, room) : layOneByOne(order);
 }
 
 const RowLayout& DocumentRows::layoutOf(int64_t epoch) const {
@@ -85,6 +86,19 @@ Status DocumentRows::fill(const RowPlace& place, Row& row) const {
   for (int64_t number : layoutOf(place.epoch).row(place.row))
     row.add(documents[number], segment++);
   return {};
+}
+
+std::vector<std::string> DocumentRows::notes() const {
+  std::vector<std::string> list = documents.notes();
+  const int64_t full =
+      pack && room.documents ? layoutOf(0).rowsOf(room.documents) : 0;
+  if (full)
+    list.push_back(
+        std::to_string(full) + " of the first epoch's " +
+        std::to_string(ofEpoch(0)) + " rows of `" + documents.path() +
+        "` hold `data.pack_documents` = " + std::to_string(room.documents) +
+        " documents, and take no more");
+  return list;
 }
 
 std::string DocumentRows::extent() const {

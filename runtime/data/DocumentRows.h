@@ -26,7 +26,9 @@ public:
   Status fill(const RowPlace& place, Row& row) const override;
   std::string extent() const override;
   std::string origin(const RowPlace& place) const override;
-  std::vector<std::string> notes() const override { return documents.notes(); }
+  /// Those of the documents, and how many rows of the first epoch are full by
+  /// their number alone.
+  std::vector<std::string> notes() const override;
 
 private:
   RowLayout layEpoch(int64_t epoch) const;
@@ -36,7 +38,7 @@ private:
   std::vector<int64_t> places; // of each document
   DataSet set;
   bool pack;
-  int64_t sequence;
+  RowRoom room;
   uint64_t seed;
   /// What has been worked out so far: the rows of the epochs in use and the
   /// number with which each epoch begins.

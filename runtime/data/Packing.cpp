@@ -22,19 +22,32 @@ public:
     size_t node = 1;
     while (node < leaves)
       node = tree[2 * node] >= places ? 2 * node : 2 * node + 1;
-    const auto row = static_cast<int64_t>(node - leaves);
-    tree[node] -= places;
-    for (node /= 2; node > 0; node /= 2)
-      tree[node] = std::max(tree[2 * node], tree[2 * node + 1]);
-    return row;
+    set(node, tree[node] - places);
+    return static_cast<int64_t>(node - leaves);
   }
 
+  /// Nothing more goes into a row.
+  void close(int64_t row) { set(leaves + static_cast<size_t>(row), 0); }
+
 private:
+  void set(size_t node, int64_t places) {
+    tree[node] = places;
+    for (node /= 2; node > 0; node /= 2)
+      tree[node] = std::max(tree[2 * node], tree[2 * node + 1]);
+  }
+
   size_t leaves;
   std::vector<int64_t> tree;
 };
 
 } // namespace
+
+int64_t RowLayout::rowsOf(int64_t documents) const {
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows(); ++i)
+    count += static_cast<int64_t>(row(i).size()) == documents;
+  return count;
+}
 
 RowLayout layOneByOne(const std::vector<int64_t>& order) {
   RowLayout layout;
@@ -45,14 +58,16 @@ RowLayout layOneByOne(const std::vector<int64_t>& order) {
 }
 
 RowLayout packFirstFit(const std::vector<int64_t>& order,
-                       const std::vector<int64_t>& places, int64_t sequence) {
-  FreePlaces free(order.size(), sequence);
+                       const std::vector<int64_t>& places, RowRoom room) {
+  FreePlaces free(order.size(), room.places);
   std::vector<std::vector<int64_t>> rows;
   for (int64_t document : order) {
     const int64_t row = free.take(places[document]);
     if (row == static_cast<int64_t>(rows.size()))
       rows.emplace_back();
     rows[row].push_back(document);
+    if (static_cast<int64_t>(rows[row].size()) == room.documents)
+      free.close(row);
   }
   RowLayout layout;
   for (const std::vector<int64_t>& row : rows) {

@@ -20,6 +20,8 @@ struct RowLayout {
   std::vector<int64_t> starts{0}; // of each row in `documents`, and the end
 
   int64_t rows() const { return static_cast<int64_t>(starts.size()) - 1; }
+  /// Rows that hold so many documents.
+  int64_t rowsOf(int64_t documents) const;
   std::span<const int64_t> row(int64_t index) const {
     return std::span(documents).subspan(starts[index],
                                         starts[index + 1] - starts[index]);
@@ -29,10 +31,16 @@ struct RowLayout {
 /// One document a row, in order.
 RowLayout layOneByOne(const std::vector<int64_t>& order);
 
-/// Rows of up to `sequence` places; `places[d]` <= sequence is what document d
-/// takes. Within a row documents keep their order. O(n log n).
+/// What a row has room for.
+struct RowRoom {
+  int64_t places = 0;
+  int64_t documents = 0; // 0: any number
+};
+
+/// `places[d]` <= room.places is what document d takes. Within a row documents
+/// keep their order. O(n log n).
 RowLayout packFirstFit(const std::vector<int64_t>& order,
-                       const std::vector<int64_t>& places, int64_t sequence);
+                       const std::vector<int64_t>& places, RowRoom room);
 
 } // namespace reciperun::data
 

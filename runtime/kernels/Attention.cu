@@ -1,9 +1,10 @@
-// Attention on a GPU: cuDNN where the plan says that rows hold no documents and
-// cuDNN has a kernel, otherwise our own, which know all that Ops.def allows,
-// and take the keys block by block, too.
+// Attention on a GPU: cuDNN where the plan says that rows are one document, or
+// how many they have at most, and cuDNN has a kernel, otherwise our own, which
+// know all that Ops.def allows, and take the keys block by block, too.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/AttentionBlockLibrary.h"
+#include "runtime/kernels/AttentionDocuments.cuh"
 #include "runtime/kernels/AttentionF32.cuh"
 #include "runtime/kernels/AttentionForward.cuh"
 #include "runtime/kernels/AttentionForwardBf16.cuh"
@@ -45,6 +46,30 @@ Status forwardF32(const AttentionShape& shape, const ForwardRows& rows,
   });
 }
 
+/// By cuDNN, if it can and has the room.
+std::optional<Status> byLibrary(const CudaKernelArgs& args) {
+  const auto& in = args.inputs;
+  const auto known = libraryAttention(args.op, in[0], in[1]);
+  if (!known)
+    return std::nullopt;
+  device::AttentionPlans& plans = args.context.attentionPlans();
+  const int64_t bytes = plans.forwardBytes(*known);
+  Scratch room(args.context);
+  const DocumentTable table = takeTable(*known, room);
+  if (bytes < 0 || bytes > room.leftBytes())
+    return std::nullopt;
+  const cudaStream_t stream = args.context.stream();
+  const auto run = [&]() -> Status {
+    RECIPERUN_TRY(fillTable(*known, in[3], table, stream));
+    return plans.forward(*known,
+                         {in[0].data, in[1].data, in[2].data,
+                          args.outputs[0].data, args.outputs[1].data,
+                          table.data()},
+                         room.take<std::byte>(bytes), stream);
+  };
+  return run();
+}
+
 } // namespace
 
 namespace cuda {
@@ -79,16 +104,8 @@ Status cudaKernel<plan::OpKind::Attention>(const CudaKernelArgs& args) {
   const AttentionShape shape = attentionShape(args.op, tensors);
   if (shape.queries.count == 0 || shape.batch == 0)
     return Status::ok();
-  if (const auto known = libraryAttention(args.op, tensors.q, tensors.k)) {
-    const device::AttentionPlans::Forward data{in[0].data, in[1].data,
-                                               in[2].data, args.outputs[0].data,
-                                               args.outputs[1].data};
-    device::AttentionPlans& plans = args.context.attentionPlans();
-    const int64_t bytes = plans.forwardBytes(*known);
-    if (bytes >= 0 && bytes <= device::cudaScratchBytes)
-      return plans.forward(*known, data, args.context.scratch<void>(),
-                           args.context.stream());
-  }
+  if (auto status = byLibrary(args))
+    return *status;
   return attentionForward(shape,
                           {in[0].data, in[1].data, in[2].data,
                            args.outputs[0].data, args.outputs[1].as<float>(),

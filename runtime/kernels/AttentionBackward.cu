@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/AttentionBackwardBf16.cuh"
 #include "runtime/kernels/AttentionBlockLibrary.h"
+#include "runtime/kernels/AttentionDocuments.cuh"
 #include "runtime/kernels/AttentionF32.cuh"
 #include "runtime/kernels/AttentionLaunch.cuh"
 #include "runtime/kernels/AttentionLibrary.h"
@@ -159,19 +160,26 @@ Status backward(AttentionShape shape, const CudaKernelArgs& args,
 /// By cuDNN, if it can and has the room.
 std::optional<Status> byLibrary(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
-  const auto known = libraryAttention(args.op, in[2], in[3]);
+  const auto known = libraryGradient(args.op, in[2], in[3]);
   if (!known || !args.workspace.present())
     return std::nullopt;
   device::AttentionPlans& plans = args.context.attentionPlans();
   const int64_t bytes = plans.backwardBytes(*known);
-  if (bytes < 0 || bytes > args.workspace.bytes())
+  Scratch room(args.context);
+  const DocumentTable table = takeTable(*known, room);
+  if (bytes < 0 || bytes > args.workspace.bytes() || room.leftBytes() < 0)
     return std::nullopt;
-  const device::AttentionPlans::Backward data{
-      in[0].data,           in[1].data,           in[2].data,
-      in[3].data,           in[4].data,           in[5].data,
-      args.outputs[0].data, args.outputs[1].data, args.outputs[2].data};
-  return plans.backward(*known, data, args.workspace.data,
-                        args.context.stream());
+  const cudaStream_t stream = args.context.stream();
+  const auto run = [&]() -> Status {
+    RECIPERUN_TRY(fillTable(*known, in[6], table, stream));
+    return plans.backward(*known,
+                          {in[0].data, in[1].data, in[2].data, in[3].data,
+                           in[4].data, in[5].data, args.outputs[0].data,
+                           args.outputs[1].data, args.outputs[2].data,
+                           table.data()},
+                          args.workspace.data, stream);
+  };
+  return run();
 }
 
 } // namespace

@@ -1,9 +1,10 @@
 // Which of a plan's attentions mean what cuDNN computes: every row is one
-// document, whole and in order; or, of a block of a ring, some queries see all
-// of some keys.
+// document, whole and in order; or has a known number of such documents at
+// most; or, of a block of a ring, some queries see all of some keys.
 //
-// The plan says so by the attribute `documents = false`; without it segments
-// and places decide, which are on the device and known to no one here.
+// The plan says so by the attributes `documents = false` and `most_documents`;
+// without them segments and places decide, which are on the device and known to
+// no one here.
 
 #ifndef RECIPERUN_KERNELS_ATTENTIONLIBRARY_H
 #define RECIPERUN_KERNELS_ATTENTIONLIBRARY_H
@@ -27,7 +28,7 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
   if (!plan::isForLibrary(sizes))
     return std::nullopt;
   const double scale = op.real("scale");
-  return device::AttentionPlans::Shape{
+  device::AttentionPlans::Shape shape{
       sizes.batch,
       sizes.queries,
       sizes.keys,
@@ -37,6 +38,21 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
       float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width))),
       op.flag("causal", true),
       sizes.isDeterministic};
+  if (!plan::isOfDocuments(sizes))
+    return shape;
+  shape.tokens = sizes.batch * sizes.queries;
+  shape.queryRows = shape.keyRows = sizes.queries;
+  shape.batch *= sizes.mostDocuments;
+  return shape;
+}
+
+/// Its gradient for cuDNN: that of documents is never in order.
+inline std::optional<device::AttentionPlans::Shape>
+libraryGradient(const plan::Op& op, const device::Tensor& q,
+                const device::Tensor& k) {
+  const auto known = libraryAttention(op, q, k);
+  return known && known->tokens && known->isDeterministic ? std::nullopt
+                                                          : known;
 }
 
 /// A block of a ring for cuDNN: the part of its queries and keys that see one

@@ -23,7 +23,7 @@ void prepareAttention(const CudaKernelArgs& args) {
 /// The library's kernels are faster than ours: a plan that leaves them no room
 /// is for another version of it.
 std::string prepareAttentionBackward(const CudaKernelArgs& args) {
-  const auto known = libraryAttention(args.op, args.inputs[2], args.inputs[3]);
+  const auto known = libraryGradient(args.op, args.inputs[2], args.inputs[3]);
   if (!known)
     return {};
   const int64_t bytes = args.context.attentionPlans().backwardBytes(*known);

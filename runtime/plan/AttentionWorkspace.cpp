@@ -5,7 +5,7 @@
 //      the scores' gradient in bf16, its sides padded to whole blocks of 128
 //      (measured: 64 and 128);
 //   3. dk and dv of each query head in bf16, where heads share keys;
-//   4. 256 bytes of its own.
+//   4. 256 bytes of its own; of documents 1280 and 448 for each there can be.
 
 #include "runtime/plan/AttentionWorkspace.h"
 
@@ -22,6 +22,11 @@ constexpr int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+int64_t ownBytes(const AttentionSizes& s) {
+  return isOfDocuments(s) ? 1280 + roundUp(448 * s.batch * s.mostDocuments, 256)
+                          : 256;
+}
+
 int64_t libraryBytes(const AttentionSizes& s) {
   const int64_t rows = s.batch * s.heads * s.queries;
   const int64_t padded = roundUp(s.queries, 128);
@@ -30,15 +35,20 @@ int64_t libraryBytes(const AttentionSizes& s) {
                            : rows * s.width * 4;
   const int64_t ofHeads = s.heads == s.keyHeads ? 0 : 2 * rows * s.width * 2;
   return roundUp(rows * 4, 256) + roundUp(sums, 256) + roundUp(ofHeads, 256) +
-         256;
+         ownBytes(s);
 }
 
 } // namespace
 
+bool isOfDocuments(const AttentionSizes& sizes) {
+  return sizes.hasDocuments && sizes.mostDocuments > 0;
+}
+
 bool isForLibrary(const AttentionSizes& sizes) {
-  return !sizes.hasDocuments && !sizes.isBounded && sizes.type == DType::bf16 &&
-         sizes.queries == sizes.keys && sizes.width % 8 == 0 &&
-         sizes.width <= 128;
+  const int64_t step = isOfDocuments(sizes) ? 16 : 8;
+  return (!sizes.hasDocuments || isOfDocuments(sizes)) && !sizes.isBounded &&
+         sizes.type == DType::bf16 && sizes.queries == sizes.keys &&
+         sizes.width % step == 0 && sizes.width <= 128;
 }
 
 int64_t attentionWorkspace(const AttentionSizes& sizes) {
@@ -50,7 +60,8 @@ int64_t attentionWorkspace(const AttentionSizes& sizes) {
 }
 
 int64_t libraryWorkspace(const AttentionSizes& sizes) {
-  if (!isForLibrary(sizes) || libraryBytes(sizes) > mostLibraryBytes)
+  if (!isForLibrary(sizes) || libraryBytes(sizes) > mostLibraryBytes ||
+      (isOfDocuments(sizes) && sizes.isDeterministic))
     return 0;
   return libraryBytes(sizes);
 }
@@ -67,6 +78,7 @@ AttentionSizes attentionSizes(const Op& op, DType type,
   sizes.keys = k[1];
   sizes.keyHeads = k[2];
   sizes.hasDocuments = op.flag("documents", true);
+  sizes.mostDocuments = op.integer("most_documents");
   sizes.isBounded =
       op.integer("window") || op.integer("chunk") || op.real("softcap") != 0;
   sizes.isDeterministic = op.flag("deterministic", true);

@@ -21,20 +21,26 @@ struct AttentionSizes {
   int64_t heads = 0, keyHeads = 0, width = 0;
   /// Of an op on a GPU: its attributes, by which cuDNN may serve.
   bool hasDocuments = true;
-  bool isBounded = false; // by a window, a chunk or a cap of scores
+  int64_t mostDocuments = 0; // of a row; 0: any number
+  bool isBounded = false;    // by a window, a chunk or a cap of scores
   bool isDeterministic = true;
 };
 
 /// Whether cuDNN has kernels for it, as far as we use them: bf16, heads of up
-/// to 128 in steps of 8, every row one document, whole and in order.
+/// to 128 in steps of 8, every row one document, whole and in order; or up to a
+/// known number of documents, heads in steps of 16.
 bool isForLibrary(const AttentionSizes& sizes);
+
+/// Whether it takes each document for a sequence of its own.
+bool isOfDocuments(const AttentionSizes& sizes);
 
 /// f32 elements of the workspace of `attention_backward`; 0 where it needs
 /// none.
 int64_t attentionWorkspace(const AttentionSizes& sizes);
 
 /// Bytes that cuDNN takes for the gradient; 0 where it does not serve, or would
-/// take more than we give it.
+/// take more than we give it: of documents in order it would be a square of the
+/// row for each.
 int64_t libraryWorkspace(const AttentionSizes& sizes);
 
 /// Of an op of attention with these queries and keys.

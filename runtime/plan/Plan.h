@@ -296,6 +296,9 @@ struct Data {
   std::optional<DataSource> valid;
   int64_t sequence = 0;
   bool pack = false;
+  /// Of `jsonl`: the most documents that `pack` puts into a row; 0: as many as
+  /// there is room for.
+  int64_t packDocuments = 0;
   int64_t seed = 0;
   ChatTemplate chat;
   /// Path of tokenizer.json; there may be none where no source is text.

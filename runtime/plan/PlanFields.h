@@ -188,6 +188,7 @@ template <class V> void fields(V& v, typename V::template Ref<Data> data) {
   v.optional("valid", data.valid, std::optional<DataSource>());
   v.field("sequence", data.sequence);
   v.field("pack", data.pack);
+  v.optional("pack_documents", data.packDocuments, int64_t(0));
   v.field("seed", data.seed);
   v.field("chat", data.chat);
   v.field("tokenizer", data.tokenizer);

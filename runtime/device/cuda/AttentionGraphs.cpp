@@ -24,20 +24,32 @@ using Shape = AttentionPlans::Shape;
 using Tensor = CudnnGraph::Tensor;
 using Four = CudnnGraph::Four;
 
-/// Tensors of a shape, as they lie in the plan's buffers.
+/// Tensors of a shape, as they lie in the plan's buffers. Of documents each
+/// begins where its offset says, and a batch has no stride that counts.
 class Layout {
 public:
-  Layout(const Shape& shape, CudnnGraph& graph) : shape(shape), graph(graph) {}
+  Layout(const Shape& shape, CudnnGraph& graph) : shape(shape), graph(graph) {
+    if (!shape.tokens)
+      return;
+    const auto list = [&](int64_t count, cudnnDataType_t type) {
+      return graph.tensor({count, 1, 1, 1}, {1, 1, 1, 1}, type);
+    };
+    documents = {list(shape.batch, CUDNN_DATA_INT32),
+                 list(shape.batch + 1, CUDNN_DATA_INT64),
+                 list(shape.batch + 1, CUDNN_DATA_INT64),
+                 list(shape.batch + 1, CUDNN_DATA_INT64)};
+  }
 
   /// [b, heads, queries, width] of a buffer [b, queries, heads, width].
-  Tensor ofQueries() const {
+  Tensor ofQueries(cudnnDataType_t type = CUDNN_DATA_BFLOAT16) const {
     const Shape& s = shape;
-    return rows(s.heads, s.queries, s.queryRows);
+    return rows(s.heads, s.queries, s.queryRows, type, documents.queries);
   }
   /// The same of keys or values.
   Tensor ofKeys() const {
     const Shape& s = shape;
-    return rows(s.keyHeads, s.keys, s.keyRows);
+    return rows(s.keyHeads, s.keys, s.keyRows, CUDNN_DATA_BFLOAT16,
+                documents.keys);
   }
   /// [b, heads, width, keys] of the same.
   Tensor acrossKeys() const {
@@ -46,28 +58,51 @@ public:
     return graph.tensor(
         {s.batch, s.keyHeads, s.width, s.keys},
         {(s.keyRows ? s.keyRows : s.keys) * row, s.width, 1, row},
-        CUDNN_DATA_BFLOAT16);
+        CUDNN_DATA_BFLOAT16, documents.keys);
   }
-  /// f32 [b, heads, queries, 1], packed.
+  /// f32 [b, heads, queries, 1]: packed, or of whole rows of documents.
   Tensor perQuery() const {
-    return graph.tensor(queryShape(),
-                        {shape.heads * shape.queries, shape.queries, 1, 1},
-                        CUDNN_DATA_FLOAT);
+    const int64_t row = shape.tokens ? shape.queryRows : shape.queries;
+    return graph.tensor(queryShape(), {shape.heads * row, row, 1, 1},
+                        CUDNN_DATA_FLOAT, documents.states);
+  }
+  /// f32 like queries: of documents as these lie, else packed by heads.
+  Tensor sumsOfQueries() const {
+    const Shape& s = shape;
+    if (s.tokens)
+      return ofQueries(CUDNN_DATA_FLOAT);
+    const int64_t rows = s.queries * s.width;
+    return graph.tensor({s.batch, s.heads, s.queries, s.width},
+                        {s.heads * rows, rows, s.width, 1}, CUDNN_DATA_FLOAT);
+  }
+  /// Like keys of documents, of as many heads as queries have: they begin where
+  /// queries do.
+  Tensor ofHeads() const {
+    const Shape& s = shape;
+    return rows(s.heads, s.keys, s.keyRows, CUDNN_DATA_BFLOAT16,
+                documents.keys);
   }
   Four queryShape() const {
     return {shape.batch, shape.heads, shape.queries, 1};
   }
-  int64_t queryBytes() const {
-    return alignedBytes(shape.batch * shape.heads * shape.queries * 4);
+  /// Bytes of `ofEach` for every query of every head.
+  int64_t queryBytes(int64_t ofEach) const {
+    const int64_t all =
+        shape.tokens ? shape.tokens : shape.batch * shape.queries;
+    return alignedBytes(all * shape.heads * ofEach);
   }
+
+  /// None but of documents.
+  DocumentTensors documents;
 
 private:
   /// `tokens` of `all` in memory; 0: there are no others.
-  Tensor rows(int64_t heads, int64_t tokens, int64_t all) const {
+  Tensor rows(int64_t heads, int64_t tokens, int64_t all, cudnnDataType_t type,
+              Tensor offsets) const {
     const int64_t row = heads * shape.width;
     return graph.tensor({shape.batch, heads, tokens, shape.width},
-                        {(all ? all : tokens) * row, shape.width, row, 1},
-                        CUDNN_DATA_BFLOAT16);
+                        {(all ? all : tokens) * row, shape.width, row, 1}, type,
+                        offsets);
   }
 
   const Shape& shape;
@@ -87,11 +122,31 @@ Tensor masked(CudnnGraph& graph, Tensor scores) {
   return graph.select(isSeen, scores, hidden);
 }
 
-/// out [b, keyHeads, keys, width] = left right, summed over the group.
-void gradientOfKeys(CudnnGraph& graph, Tensor left, Tensor right, Tensor out) {
+/// -infinity behind the document's end.
+Tensor withinLength(CudnnGraph& graph, Tensor scores, Tensor lengths) {
+  const auto isWithin = [&](int64_t dimension) {
+    return graph.pointwise(CUDNN_POINTWISE_CMP_LT,
+                           graph.index(scores, dimension), lengths,
+                           CUDNN_DATA_BOOLEAN);
+  };
+  const Tensor row = isWithin(2), column = isWithin(3);
+  const Tensor isSeen = graph.pointwise(CUDNN_POINTWISE_LOGICAL_AND, row,
+                                        column, CUDNN_DATA_BOOLEAN);
+  const Tensor hidden = graph.scalar(-std::numeric_limits<float>::infinity());
+  return graph.select(isSeen, scores, hidden);
+}
+
+/// out [b, keyHeads, keys, width] = left right, summed over the group; what the
+/// heads of a group have is virtual where there is no tensor for it.
+void gradientOfKeys(CudnnGraph& graph, Tensor left, Tensor right, Tensor out,
+                    Tensor lengths, Tensor ofHeads) {
+  const CudnnGraph::Extents extents{lengths, {}, lengths};
   if (left.shape[1] == out.shape[1])
-    return graph.matmulTo(left, right, out);
-  const Tensor ofHeads = graph.matmul(left, right, CUDNN_DATA_BFLOAT16);
+    return graph.matmulTo(left, right, out, extents);
+  if (ofHeads.isThere())
+    graph.matmulTo(left, right, ofHeads, extents);
+  else
+    ofHeads = graph.matmul(left, right, CUDNN_DATA_BFLOAT16, extents);
   graph.reduceTo(CUDNN_REDUCE_TENSOR_ADD, ofHeads, out);
 }
 
@@ -99,16 +154,33 @@ void* changeable(const void* data) {
   return const_cast<void*>(data);
 }
 
+void addDocuments(const DocumentTensors& tensors,
+                  const AttentionPlans::Documents& data,
+                  std::map<int64_t, void*>& addresses) {
+  if (!tensors.lengths.isThere())
+    return;
+  addresses[tensors.lengths.number] = changeable(data.lengths);
+  addresses[tensors.queries.number] = changeable(data.queries);
+  addresses[tensors.keys.number] = changeable(data.keys);
+  addresses[tensors.states.number] = changeable(data.states);
+}
+
 } // namespace
 
 ForwardGraph::ForwardGraph(const Shape& shape, CudnnGraph& graph) {
   const Layout layout(shape, graph);
+  documents = layout.documents;
+  const Tensor lengths = documents.lengths;
   q = layout.ofQueries();
   k = layout.acrossKeys();
   v = layout.ofKeys();
   out = layout.ofQueries();
   lse = layout.perQuery();
-  Tensor scores = scaled(graph, graph.matmul(q, k), graph.scalar(shape.scale));
+  Tensor scores = scaled(
+      graph, graph.matmul(q, k, CUDNN_DATA_FLOAT, {lengths, lengths, {}}),
+      graph.scalar(shape.scale));
+  if (lengths.isThere())
+    scores = withinLength(graph, scores, lengths);
   if (shape.isCausal)
     scores = masked(graph, scores);
   const Tensor most =
@@ -121,20 +193,24 @@ ForwardGraph::ForwardGraph(const Shape& shape, CudnnGraph& graph) {
                   graph.pointwise(CUDNN_POINTWISE_LOG, sum), lse);
   const Tensor weights =
       graph.pointwise(CUDNN_POINTWISE_DIV, powers, sum, CUDNN_DATA_BFLOAT16);
-  graph.matmulTo(weights, v, out);
+  graph.matmulTo(weights, v, out, {lengths, {}, lengths});
 }
 
 std::map<int64_t, void*> ForwardGraph::addresses(const Data& data,
                                                  void*) const {
-  return {{q.number, changeable(data.q)},
-          {k.number, changeable(data.k)},
-          {v.number, changeable(data.v)},
-          {out.number, data.out},
-          {lse.number, data.lse}};
+  std::map<int64_t, void*> all = {{q.number, changeable(data.q)},
+                                  {k.number, changeable(data.k)},
+                                  {v.number, changeable(data.v)},
+                                  {out.number, data.out},
+                                  {lse.number, data.lse}};
+  addDocuments(documents, data.documents, all);
+  return all;
 }
 
 BackwardGraph::BackwardGraph(const Shape& shape, CudnnGraph& graph) {
   const Layout layout(shape, graph);
+  documents = layout.documents;
+  const Tensor lengths = documents.lengths;
   dout = layout.ofQueries();
   out = layout.ofQueries();
   q = layout.ofQueries();
@@ -144,46 +220,54 @@ BackwardGraph::BackwardGraph(const Shape& shape, CudnnGraph& graph) {
   dq = layout.ofQueries();
   dk = layout.ofKeys();
   dv = layout.ofKeys();
+  // Without memory of ours cuDNN takes it for documents of the greatest length.
+  if (shape.tokens && shape.heads != shape.keyHeads) {
+    dkOfHeads = layout.ofHeads();
+    dvOfHeads = layout.ofHeads();
+    ofHeadsBytes = layout.queryBytes(2 * shape.width);
+  }
 
   delta = layout.perQuery();
-  deltaBytes = layout.queryBytes();
+  deltaBytes = layout.queryBytes(4);
   const Tensor dots = graph.reduce(
       CUDNN_REDUCE_TENSOR_ADD, graph.pointwise(CUDNN_POINTWISE_MUL, dout, out),
       layout.queryShape());
   graph.pointwise(CUDNN_POINTWISE_MUL, dots, graph.scalar(1), delta);
 
   const Tensor scale = graph.scalar(shape.scale);
-  Tensor scores = scaled(graph, graph.matmul(q, k), scale);
+  const CudnnGraph::Extents ofScores{lengths, lengths, {}};
+  Tensor scores =
+      scaled(graph, graph.matmul(q, k, CUDNN_DATA_FLOAT, ofScores), scale);
+  if (lengths.isThere())
+    scores = withinLength(graph, scores, lengths);
   scores = graph.pointwise(CUDNN_POINTWISE_SUB, scores, lse);
   if (shape.isCausal)
     scores = masked(graph, scores);
   const Tensor weights = graph.pointwise(CUDNN_POINTWISE_EXP, scores);
-  gradientOfKeys(graph, graph.transpose(weights, CUDNN_DATA_BFLOAT16), dout,
-                 dv);
+  gradientOfKeys(graph, graph.transpose(weights, CUDNN_DATA_BFLOAT16), dout, dv,
+                 lengths, dvOfHeads);
 
-  Tensor slopes = graph.matmul(dout, v);
+  Tensor slopes = graph.matmul(dout, v, CUDNN_DATA_FLOAT, ofScores);
   slopes = graph.pointwise(CUDNN_POINTWISE_SUB, slopes, delta);
   slopes = graph.pointwise(CUDNN_POINTWISE_MUL, slopes, weights);
   slopes = scaled(graph, slopes, scale);
-  gradientOfKeys(graph, graph.transpose(slopes, CUDNN_DATA_BFLOAT16), q, dk);
+  gradientOfKeys(graph, graph.transpose(slopes, CUDNN_DATA_BFLOAT16), q, dk,
+                 lengths, dkOfHeads);
 
   const Tensor keys = graph.transpose(k, CUDNN_DATA_BFLOAT16);
+  const CudnnGraph::Extents ofQueries{lengths, {}, lengths};
   if (shape.isDeterministic) {
-    graph.matmulTo(slopes, keys, dq);
+    graph.matmulTo(slopes, keys, dq, ofQueries);
   } else {
-    const int64_t rows = shape.queries * shape.width;
-    sums = graph.tensor({shape.batch, shape.heads, shape.queries, shape.width},
-                        {shape.heads * rows, rows, shape.width, 1},
-                        CUDNN_DATA_FLOAT);
-    sumsBytes = alignedBytes(shape.batch * shape.heads * rows * 4);
-    graph.matmulTo(slopes, keys, sums);
+    sums = layout.sumsOfQueries();
+    sumsBytes = layout.queryBytes(4 * shape.width);
+    graph.matmulTo(slopes, keys, sums, ofQueries);
     graph.identity(sums, dq);
   }
 }
 
 std::map<int64_t, void*> BackwardGraph::addresses(const Data& data,
                                                   void* workspace) const {
-  char* const room = static_cast<char*>(workspace);
   std::map<int64_t, void*> all = {{dout.number, changeable(data.dout)},
                                   {out.number, changeable(data.out)},
                                   {q.number, changeable(data.q)},
@@ -192,10 +276,17 @@ std::map<int64_t, void*> BackwardGraph::addresses(const Data& data,
                                   {lse.number, changeable(data.lse)},
                                   {dq.number, data.dq},
                                   {dk.number, data.dk},
-                                  {dv.number, data.dv},
-                                  {delta.number, room}};
-  if (sumsBytes)
-    all[sums.number] = room + deltaBytes;
+                                  {dv.number, data.dv}};
+  addDocuments(documents, data.documents, all);
+  char* room = static_cast<char*>(workspace);
+  for (auto [tensor, bytes] : {std::pair{delta, deltaBytes},
+                               {sums, sumsBytes},
+                               {dkOfHeads, ofHeadsBytes},
+                               {dvOfHeads, ofHeadsBytes}}) {
+    if (tensor.isThere())
+      all[tensor.number] = room;
+    room += bytes;
+  }
   return all;
 }
 

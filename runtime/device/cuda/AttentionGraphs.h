@@ -16,12 +16,18 @@ constexpr int64_t alignedBytes(int64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
+/// What a graph of documents knows them by; in other graphs none is there.
+struct DocumentTensors {
+  CudnnGraph::Tensor lengths, queries, keys, states;
+};
+
 /// The tensors of a graph that are in memory. A plan's workspace has `ownBytes`
 /// of them, and behind these what the library takes for itself.
 struct ForwardGraph {
   static constexpr const char* name = "forward";
   using Data = AttentionPlans::Forward;
 
+  DocumentTensors documents;
   CudnnGraph::Tensor q, k, v, out, lse;
 
   /// Makes the graph.
@@ -35,13 +41,15 @@ struct BackwardGraph {
   static constexpr const char* name = "backward";
   using Data = AttentionPlans::Backward;
 
+  DocumentTensors documents;
   CudnnGraph::Tensor dout, out, q, k, v, lse, dq, dk, dv;
-  CudnnGraph::Tensor delta,
-      sums; // the workspace's; sums f32 [b, heads, s, width]
-  int64_t deltaBytes = 0, sumsBytes = 0;
+  /// The workspace's: delta f32 like lse, sums f32 like dq, and of documents
+  /// with grouped queries dk and dv of each query head.
+  CudnnGraph::Tensor delta, sums, dkOfHeads, dvOfHeads;
+  int64_t deltaBytes = 0, sumsBytes = 0, ofHeadsBytes = 0;
 
   BackwardGraph(const AttentionPlans::Shape& shape, CudnnGraph& graph);
-  int64_t ownBytes() const { return deltaBytes + sumsBytes; }
+  int64_t ownBytes() const { return deltaBytes + sumsBytes + 2 * ofHeadsBytes; }
   std::map<int64_t, void*> addresses(const Data& data, void* workspace) const;
 };
 

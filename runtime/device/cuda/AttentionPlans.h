@@ -32,7 +32,18 @@ public:
     /// Where these are a part of the queries or keys in memory, how many there
     /// are of a sequence; else 0.
     int64_t queryRows = 0, keyRows = 0;
+    /// Where sequences are documents that lie behind one another in rows of
+    /// `queryRows` tokens, the tokens of all rows: then `batch` is how many
+    /// documents there can be, `queries` and `keys` what the longest has; else
+    /// 0.
+    int64_t tokens = 0;
     auto operator<=>(const Shape&) const = default;
+  };
+
+  /// Where documents are, on the device: i32 [batch], their tokens; i64 [batch
+  /// + 1], the elements of q, of k and of lse at which they begin.
+  struct Documents {
+    const void *lengths, *queries, *keys, *states;
   };
 
   /// q, out bf16 [b,queries,heads,width]; k, v [b,keys,keyHeads,width]; lse f32
@@ -40,10 +51,12 @@ public:
   struct Forward {
     const void *q, *k, *v;
     void *out, *lse;
+    Documents documents = {};
   };
   struct Backward {
     const void *dout, *out, *q, *k, *v, *lse;
     void *dq, *dk, *dv;
+    Documents documents = {};
   };
 
   AttentionPlans();

@@ -22,6 +22,9 @@ CudnnLibrary::~CudnnLibrary() {
 
 Status CudnnLibrary::load() {
   RECIPERUN_TRY(file.open("libcudnn.so.9", "cuDNN 9 for CUDA 13"));
+  decltype(&cudnnGetVersion) version = nullptr;
+  RECIPERUN_TRY(file.find("cudnnGetVersion", version));
+  RECIPERUN_TRY(checkMajorVersion("cuDNN", version(), CUDNN_VERSION));
   RECIPERUN_TRY(file.find("cudnnCreate", create));
   RECIPERUN_TRY(file.find("cudnnDestroy", destroy));
   RECIPERUN_TRY(file.find("cudnnSetStream", setStream));
@@ -110,14 +113,18 @@ CudnnDescriptor& CudnnGraph::make(cudnnBackendDescriptorType_t type) {
   return *descriptors.back();
 }
 
+cudnnBackendDescriptor_t CudnnGraph::numbered(int64_t number) const {
+  assert(number >= 0 && "a tensor of this graph");
+  return tensors[size_t(number)];
+}
+
 cudnnBackendDescriptor_t CudnnGraph::of(Tensor tensor) const {
-  assert(tensor.number >= 0 && "a tensor of this graph");
-  return tensors[size_t(tensor.number)];
+  return numbered(tensor.number);
 }
 
 CudnnGraph::Tensor CudnnGraph::add(Four shape, Four strides,
                                    cudnnDataType_t type, bool isVirtual,
-                                   bool isScalar) {
+                                   bool isScalar, int64_t offsets) {
   const auto number = int64_t(tensors.size());
   CudnnDescriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, number)
@@ -126,16 +133,19 @@ CudnnGraph::Tensor CudnnGraph::add(Four shape, Four strides,
       .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.data())
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, int64_t(16))
       .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, isVirtual)
-      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, isScalar)
-      .finalize();
+      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, isScalar);
+  if (offsets >= 0)
+    made.set(CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC,
+             CUDNN_TYPE_BACKEND_DESCRIPTOR, numbered(offsets));
+  made.finalize();
   note(made);
   tensors.push_back(made.get());
-  return {number, shape, strides};
+  return {number, shape, strides, offsets};
 }
 
 CudnnGraph::Tensor CudnnGraph::tensor(Four shape, Four strides,
-                                      cudnnDataType_t type) {
-  return add(shape, strides, type, false, false);
+                                      cudnnDataType_t type, Tensor offsets) {
+  return add(shape, strides, type, false, false, offsets.number);
 }
 
 CudnnGraph::Tensor CudnnGraph::scalar(float value) {
@@ -169,7 +179,7 @@ void CudnnGraph::pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor y,
            CUDNN_TYPE_BACKEND_DESCRIPTOR, kind.get())
       .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
            of(x));
-  if (y.number >= 0)
+  if (y.isThere())
     made.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
              CUDNN_TYPE_BACKEND_DESCRIPTOR, of(y));
   made.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
@@ -264,7 +274,7 @@ CudnnGraph::Tensor CudnnGraph::reduce(cudnnReduceTensorOp_t op, Tensor x,
   return out;
 }
 
-void CudnnGraph::matmulTo(Tensor a, Tensor b, Tensor out) {
+void CudnnGraph::matmulTo(Tensor a, Tensor b, Tensor out, Extents extents) {
   CudnnDescriptor& kind = make(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
   kind.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
       .finalize();
@@ -278,14 +288,20 @@ void CudnnGraph::matmulTo(Tensor a, Tensor b, Tensor out) {
            of(b))
       .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
            of(out));
+  for (auto [name, extent] :
+       {std::pair{CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC, extents.m},
+        {CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC, extents.n},
+        {CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC, extents.k}})
+    if (extent.isThere())
+      made.set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, of(extent));
   operation(made);
 }
 
-CudnnGraph::Tensor CudnnGraph::matmul(Tensor a, Tensor b,
-                                      cudnnDataType_t type) {
+CudnnGraph::Tensor CudnnGraph::matmul(Tensor a, Tensor b, cudnnDataType_t type,
+                                      Extents extents) {
   const Tensor out =
       virtualTensor({a.shape[0], a.shape[1], a.shape[2], b.shape[3]}, type);
-  matmulTo(a, b, out);
+  matmulTo(a, b, out, extents);
   return out;
 }
 
@@ -293,7 +309,7 @@ CudnnGraph::Tensor CudnnGraph::transpose(Tensor x, cudnnDataType_t type) {
   Four shape = x.shape, strides = x.strides;
   std::swap(shape[2], shape[3]);
   std::swap(strides[2], strides[3]);
-  const Tensor out = add(shape, strides, type, true, false);
+  const Tensor out = add(shape, strides, type, true, false, x.offsets);
   CudnnDescriptor& made = make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   made.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
            of(x))

@@ -104,20 +104,35 @@ private:
   int64_t workspace;
 };
 
+/// A tensor of a graph, by its number; with four dimensions, as all tensors of
+/// attention have.
+struct CudnnTensor {
+  int64_t number = -1;
+  std::array<int64_t, 4> shape = {}, strides = {};
+  int64_t offsets = -1; // number of the tensor of them
+
+  bool isThere() const { return number >= 0; }
+};
+
+/// Where matrices of a batch have fewer rows, columns or summands than their
+/// shapes say: i32 [batch, 1, 1, 1].
+struct CudnnExtents {
+  CudnnTensor m, n, k;
+};
+
 class CudnnGraph {
 public:
-  /// Four dimensions, as all tensors of attention have.
   using Four = std::array<int64_t, 4>;
-  struct Tensor {
-    int64_t number = -1;
-    Four shape = {}, strides = {};
-  };
+  using Tensor = CudnnTensor;
+  using Extents = CudnnExtents;
 
   explicit CudnnGraph(const CudnnLibrary& library)
       : library(library), tensors(1, nullptr) {}
 
-  /// A tensor in memory, aligned to 16 bytes.
-  Tensor tensor(Four shape, Four strides, cudnnDataType_t type);
+  /// A tensor in memory, aligned to 16 bytes. With `offsets`, i64 [batch + 1,
+  /// 1, 1, 1] in elements, entry i of the batch begins there.
+  Tensor tensor(Four shape, Four strides, cudnnDataType_t type,
+                Tensor offsets = {});
   /// A number that is in the graph's own keeping.
   Tensor scalar(float value);
 
@@ -137,8 +152,9 @@ public:
   /// Over the dimensions in which `shape` is 1, or a divisor of x's.
   Tensor reduce(cudnnReduceTensorOp_t op, Tensor x, Four shape);
   void reduceTo(cudnnReduceTensorOp_t op, Tensor x, Tensor out);
-  Tensor matmul(Tensor a, Tensor b, cudnnDataType_t type = CUDNN_DATA_FLOAT);
-  void matmulTo(Tensor a, Tensor b, Tensor out);
+  Tensor matmul(Tensor a, Tensor b, cudnnDataType_t type = CUDNN_DATA_FLOAT,
+                Extents extents = {});
+  void matmulTo(Tensor a, Tensor b, Tensor out, Extents extents = {});
   /// The last two dimensions exchanged.
   Tensor transpose(Tensor x, cudnnDataType_t type);
 
@@ -147,11 +163,12 @@ public:
 
 private:
   Tensor add(Four shape, Four strides, cudnnDataType_t type, bool isVirtual,
-             bool isScalar);
+             bool isScalar, int64_t offsets = -1);
   Tensor virtualTensor(Four shape, cudnnDataType_t type);
   CudnnDescriptor& make(cudnnBackendDescriptorType_t type);
   void operation(CudnnDescriptor& made);
   cudnnBackendDescriptor_t of(Tensor tensor) const;
+  cudnnBackendDescriptor_t numbered(int64_t number) const;
   Expected<std::unique_ptr<CudnnPlan>>
   compile(cudnnBackendDescriptor_t configuration);
   void note(const CudnnDescriptor& made);

@@ -146,6 +146,21 @@ TEST_F(LoaderTest, packsDocumentsWithSegmentsOfTheirOwn) {
   EXPECT_EQ(positions, (Ints{0, 1, 2, 0, 1, 2, 0}));
 }
 
+TEST_F(LoaderTest, saysWhereTheNumberOfDocumentsFillsRows) {
+  writeSamples(5);
+  data.sequence = 64;
+  data.pack = true;
+  const auto hasNote = [](const Loader& loader) {
+    for (const std::string& note : loader.notes())
+      if (note.find("`data.pack_documents` = 2") != std::string::npos)
+        return note.rfind("2 of the first epoch's 3 rows of ", 0) == 0;
+    return false;
+  };
+  EXPECT_FALSE(hasNote(open()));
+  data.packDocuments = 2;
+  EXPECT_TRUE(hasNote(open()));
+}
+
 TEST_F(LoaderTest, laysOutChat) {
   write(R"({"m": [{"role": "user", "content": "a"},)"
         R"( {"role": "assistant", "content": "b"}]})");

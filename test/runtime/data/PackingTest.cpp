@@ -1,5 +1,5 @@
-// Rows hold every document once, none beyond its room; shuffling depends on
-// seed and epoch alone.
+// Rows hold every document once, none beyond its room or beyond the number of
+// documents that a row takes; shuffling depends on seed and epoch alone.
 
 #include "runtime/data/Packing.h"
 #include "runtime/data/Random.h"
@@ -13,7 +13,7 @@ namespace reciperun::data {
 namespace {
 
 TEST(Packing, putsEachIntoTheFirstRowWithRoom) {
-  const RowLayout layout = packFirstFit({0, 1, 2, 3, 4}, {6, 5, 3, 4, 2}, 10);
+  const RowLayout layout = packFirstFit({0, 1, 2, 3, 4}, {6, 5, 3, 4, 2}, {10});
   // 6+3 | 5+4 | 2 has no room in the first (1 left) nor the second (1 left).
   ASSERT_EQ(layout.rows(), 3);
   EXPECT_EQ(layout.documents, (std::vector<int64_t>{0, 2, 1, 3, 4}));
@@ -26,7 +26,7 @@ TEST(Packing, holdsEveryDocumentOnceWithinItsRoom) {
   for (int64_t& p : places)
     p = 1 + static_cast<int64_t>(random.below(100));
   const std::vector<int64_t> order = shuffledOrder(1000, 3, 0);
-  const RowLayout layout = packFirstFit(order, places, 100);
+  const RowLayout layout = packFirstFit(order, places, {100});
   std::vector<int64_t> seen = layout.documents;
   std::sort(seen.begin(), seen.end());
   std::vector<int64_t> all(1000);
@@ -42,6 +42,17 @@ TEST(Packing, holdsEveryDocumentOnceWithinItsRoom) {
   // The fewest rows are sum / 100; first-fit stays close to them.
   const int64_t total = std::accumulate(places.begin(), places.end(), 0);
   EXPECT_LT(layout.rows(), total * 11 / 1000 + 2);
+}
+
+TEST(Packing, closesARowOfAsManyDocumentsAsItTakes) {
+  const std::vector<int64_t> places = {2, 5, 1, 1, 9, 4};
+  const RowLayout layout = packFirstFit({0, 1, 2, 3, 4, 5}, places, {10, 2});
+  // 2+5 is closed with 3 to spare, 1+1 with 8; 9 and 4 do not fit one another.
+  EXPECT_EQ(layout.documents, (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(layout.starts, (std::vector<int64_t>{0, 2, 4, 5, 6}));
+  EXPECT_EQ(layout.rowsOf(2), 2);
+  EXPECT_EQ(layout.rowsOf(1), 2);
+  EXPECT_EQ(packFirstFit({0, 1, 2}, places, {10, 1}).rows(), 3);
 }
 
 TEST(Packing, layOneByOneKeepsTheOrder) {

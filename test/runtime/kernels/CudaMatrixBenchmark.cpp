@@ -5,6 +5,7 @@
 // the products of the causal half: 2 forward, 5 backward.
 
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/plan/AttentionWorkspace.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
 #include <algorithm>
@@ -182,8 +183,8 @@ public:
     std::fflush(stdout);
   }
 
-  /// Where `document` is given, rows hold documents of so many tokens, and our
-  /// kernels alone are timed; operations are those of whole rows all the same.
+  /// Where `document` is given, rows hold documents of so many tokens: by our
+  /// kernels, and by cuDNN with places for 64 and 256 in a row.
   void attention(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d,
                  int64_t document = 0) {
     const Filled q(DType::bf16, {b, s, h, d}), k(DType::bf16, {b, s, hk, d}),
@@ -206,8 +207,10 @@ public:
         dout.view(), out.view(), q.view(), k.view(), v.view(), lse.view()};
     forward.insert(forward.end(), tokens.begin(), tokens.end());
     backward.insert(backward.end(), tokens.begin(), tokens.end());
-    const double flops =
-        2.0 * double(b) * double(h) * double(s) * double(s) * double(d);
+    const int64_t rest = s % length;
+    const double pairs = double(s / length) * double(length) * double(length) +
+                         double(rest) * double(rest);
+    const double flops = 2.0 * double(b) * double(h) * pairs * double(d);
     auto both = [&](const char* name, const Attributes& attributes,
                     int64_t bytes) {
       const Filled room(DType::f32, {bytes / 4 + 64});
@@ -224,9 +227,22 @@ public:
                   double(bytes) / (1 << 20));
       std::fflush(stdout);
     };
-    if (document)
-      return both(("ours, of " + std::to_string(document)).c_str(), {},
-                  2 * b * s * hk * d * 4);
+    if (document) {
+      both(("ours, of " + std::to_string(document)).c_str(), {},
+           2 * b * s * hk * d * 4);
+      for (int64_t most : {64, 256}) {
+        const Attributes attributes = {{"most_documents", most},
+                                       {"deterministic", false}};
+        plan::Op op;
+        op.attributes = {attributes.begin(), attributes.end()};
+        if ((s + document - 1) / document <= most)
+          both(("cuDNN, up to " + std::to_string(most)).c_str(), attributes,
+               plan::libraryWorkspace(plan::attentionSizes(
+                   op, DType::bf16, std::vector{b, s, h, d},
+                   std::vector{b, s, hk, d})));
+      }
+      return;
+    }
     both("ours", {}, 2 * b * s * hk * d * 4);
     if (d > 128)
       return; // none of cuDNN's, see AttentionLibrary.h
@@ -281,7 +297,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string("attention")) {
     bench.attention(2, 4096, 32, 8, 128);
     bench.attention(4, 4096, 32, 8, 64);
-    for (int64_t document : {1024, 200}) {
+    for (int64_t document : {4096, 1024, 200, 64}) {
       bench.attention(2, 4096, 32, 8, 128, document);
       bench.attention(4, 4096, 32, 8, 64, document);
     }

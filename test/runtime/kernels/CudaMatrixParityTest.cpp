@@ -547,6 +547,74 @@ TEST_F(CudaLibraryAttention, AgreesWithTheCpu) {
   }
 }
 
+// ---- packed documents by cuDNN
+
+using Lengths = std::vector<int64_t>;
+
+/// Two rows of documents, with padding behind the last of each.
+AttentionCase rowsCase(const std::string& name, int64_t tokens, int64_t width,
+                       const Lengths& first, const Lengths& second,
+                       Attributes attributes) {
+  AttentionCase c =
+      packedCase(name, tokens, first, width, std::move(attributes));
+  const Side row = packedSide(1, tokens, second);
+  std::copy(row.segments.begin(), row.segments.end(),
+            c.asking.segments.begin() + tokens);
+  c.asked = c.asking;
+  return c;
+}
+
+/// The same lengths, of which the last has what else the row has.
+Lengths filled(Lengths lengths, int64_t tokens) {
+  if (lengths.empty())
+    lengths.push_back(0);
+  lengths.back() +=
+      tokens - std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+  return lengths;
+}
+
+/// Rows of up to `most` documents. Padding is attended from like the end of the
+/// document before it, which no token of a document sees.
+void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
+                    int64_t width, const Lengths& first,
+                    const Lengths& second) {
+  const Attributes attributes = {{"most_documents", most},
+                                 {"deterministic", false}};
+  const AttentionCase c =
+      rowsCase(name, tokens, width, first, second, attributes);
+  plan::Op op;
+  op.attributes = {attributes.begin(), attributes.end()};
+  const std::vector<int64_t> queries = {c.batch, tokens, c.heads, width},
+                             keys = {c.batch, tokens, c.keyHeads, width};
+  const auto shape = libraryAttention(op, {nullptr, DType::bf16, queries},
+                                      {nullptr, DType::bf16, keys});
+  ASSERT_TRUE(shape);
+  device::AttentionPlans& plans = testGpu()->attentionPlans();
+  ASSERT_GE(plans.forwardBytes(*shape), 0) << plans.notice();
+  ASSERT_GE(plans.backwardBytes(*shape), 0) << plans.notice();
+  const int64_t given = plan::libraryWorkspace(
+      plan::attentionSizes(op, DType::bf16, queries, keys));
+  std::printf("  %s: workspace %lld bytes forward, %lld backward of %lld\n",
+              name.c_str(), (long long)(plans.forwardBytes(*shape)),
+              (long long)(plans.backwardBytes(*shape)), (long long)(given));
+  EXPECT_LE(plans.backwardBytes(*shape), given);
+  compare("cuDNN " + name, onGpu(c, DType::bf16, given),
+          onCpu(rowsCase(name, tokens, width, filled(first, tokens),
+                         filled(second, tokens), {}),
+                DType::bf16),
+          DType::bf16);
+}
+
+TEST_F(CudaLibraryAttention, OfPackedDocuments) {
+  checkDocuments("documents", 4, 140, 64, {30, 1, 70, 20}, {100, 3, 37});
+  // The same plan finds others the next time.
+  checkDocuments("others", 4, 140, 64, {140}, {1, 1, 1, 137});
+  checkDocuments("far apart", 16, 400, 128, {100, 3, 200, 80}, {129, 127, 144});
+  checkDocuments("padding", 16, 400, 128, {7}, {});
+  checkDocuments("of one token each", 130, 130, 128, Lengths(130, 1), {65, 65});
+  checkDocuments("long", 64, 2000, 128, {1000, 999}, Lengths(60, 33));
+}
+
 // ---- blocks of a ring
 
 /// The tokens of a rank: an early and a late piece of a row.

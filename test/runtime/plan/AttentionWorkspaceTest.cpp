@@ -1,0 +1,64 @@
+// What the gradient of attention by cuDNN takes, as an H200 said it (cuDNN
+// 9.19): CudaMatrixParityTest asks the library where there is a GPU.
+
+#include "runtime/plan/AttentionWorkspace.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::plan {
+namespace {
+
+/// A row of 4096 tokens with the heads of an 8B.
+AttentionSizes aRow() {
+  AttentionSizes sizes;
+  sizes.type = DType::bf16;
+  sizes.batch = 1;
+  sizes.queries = sizes.keys = 4096;
+  sizes.heads = 32;
+  sizes.keyHeads = 8;
+  sizes.width = 128;
+  sizes.isDeterministic = false;
+  return sizes;
+}
+
+TEST(AttentionWorkspace, ofDocumentsIsThatOfTheirRow) {
+  AttentionSizes sizes = aRow();
+  sizes.hasDocuments = false;
+  EXPECT_EQ(libraryWorkspace(sizes), 134742272);
+  sizes.hasDocuments = true;
+  sizes.mostDocuments = 64;
+  EXPECT_EQ(libraryWorkspace(sizes), 134771968);
+  EXPECT_EQ(attentionWorkspace(sizes), 134771968 / 4);
+}
+
+TEST(AttentionWorkspace, hasNoneOfDocumentsThatNobodyCounts) {
+  AttentionSizes sizes = aRow();
+  EXPECT_FALSE(isForLibrary(sizes));
+  EXPECT_EQ(libraryWorkspace(sizes), 0);
+  // Ours, which sums dk and dv in f32.
+  EXPECT_EQ(attentionWorkspace(sizes), 2 * 4096 * 8 * 128);
+}
+
+TEST(AttentionWorkspace, hasNoneOfDocumentsInOrder) {
+  AttentionSizes sizes = aRow();
+  sizes.mostDocuments = 64;
+  sizes.isDeterministic = true;
+  EXPECT_TRUE(isForLibrary(sizes)); // the forward is always in order
+  EXPECT_EQ(libraryWorkspace(sizes), 0);
+}
+
+TEST(AttentionWorkspace, takesHeadsOfDocumentsInStepsOf16) {
+  AttentionSizes sizes = aRow();
+  sizes.mostDocuments = 64;
+  for (int64_t width : {16, 112, 128}) {
+    sizes.width = width;
+    EXPECT_TRUE(isForLibrary(sizes));
+  }
+  for (int64_t width : {8, 72, 144}) {
+    sizes.width = width;
+    EXPECT_FALSE(isForLibrary(sizes));
+  }
+}
+
+} // namespace
+} // namespace reciperun::plan
