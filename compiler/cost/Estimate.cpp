@@ -15,6 +15,7 @@
 #include "compiler/cost/Timeline.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -93,7 +94,7 @@ double ringBytes(const ir::Module& program, const ir::Op& op) {
 
 double secondsOf(const ir::Module& program, const ir::Op& op,
                  const Device& device) {
-  if (op.kind == ir::OpKind::View)
+  if (op.kind == ir::OpKind::View || op.attributes.contains("nothing"))
     return 0;
   if (isRing(op))
     return std::max({localFlops(program, op) / device.flops,
@@ -107,7 +108,14 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
                   trafficOf(program, op) / device.bandwidth);
 }
 
-/// What is computed again counts once.
+bool runs(const ir::Op& op, std::string_view when) {
+  const auto found = op.attributes.find("when");
+  return found != op.attributes.end() &&
+         std::get<std::string>(found->second) == when;
+}
+
+/// What is computed again counts once. So does what the first run of a function
+/// writes and the others add to: an op of the same product stands for both.
 bool runsAgain(const ir::Function& function, const ir::Op& op) {
   return function.name.starts_with("backward") &&
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::LinearAdd ||
@@ -129,6 +137,8 @@ double stepFlops(const std::vector<ir::Module>& stages) {
     std::map<std::string, double> costs;
     for (const ir::Function& function : stage.functions)
       for (const ir::Op& op : function.ops)
+  if (runs(op, "first"))
+    return true;
         if (!runsAgain(function, op))
           costs[function.name] += wholeFlops(stage, op);
     for (const ir::Schedule& schedule : stage.schedules)
@@ -178,15 +188,20 @@ double functionSeconds(const ir::Module& stage, const ir::Function& function,
 }
 
 Timeline trainTimeline(const std::vector<ir::Module>& stages,
-                       const Device& device) {
-  std::vector<std::map<std::string, double>> seconds(stages.size());
+    if (runs(op, "first") || (runs(op, "last") && !isLast))
+      continue;
+                       const Device& device, bool isLast) {
+  using Seconds = std::array<double, 2>; // of the last run, and of others
+  std::vector<std::map<std::string, Seconds>> seconds(stages.size());
   for (size_t i = 0; i < stages.size(); ++i)
     for (const ir::Function& function : stages[i].functions)
-      seconds[i][function.name] = functionSeconds(stages[i], function, device);
+      for (bool isLast : {false, true})
+        seconds[i][function.name][isLast ? 0 : 1] =
+            functionSeconds(stages[i], function, device, isLast);
   return simulate(
       stages, "train",
-      [&](int stage, const ir::Function& function) {
-        return seconds[size_t(stage)].at(function.name);
+      [&](int stage, const ir::Function& function, bool isLast) {
+        return seconds[size_t(stage)].at(function.name)[isLast ? 0 : 1];
       },
       [&](int stage, const ir::Transfer& transfer) {
         return double(ir::localBytes(stages[size_t(stage)], transfer.value)) /

@@ -18,11 +18,16 @@ public:
              const FunctionTime& functionTime, const TransferTime& transferTime)
       : stages(stages), functionTime(functionTime), transferTime(transferTime),
         schedules(stages.size(), nullptr), places(stages.size()),
-        clocks(stages.size()) {
+        clocks(stages.size()), runs(stages.size()) {
     for (size_t i = 0; i < stages.size(); ++i)
       for (const ir::Schedule& schedule : stages[i].schedules)
         if (schedule.name == name)
           schedules[i] = &schedule;
+    for (size_t i = 0; i < stages.size(); ++i)
+      if (schedules[i])
+        for (const Step& step : schedules[i]->steps)
+          if (step.kind == Step::Kind::run)
+            ++runs[i][step.function];
     result.stages.resize(stages.size());
   }
 
@@ -77,7 +82,8 @@ private:
     const ir::Function& function =
         *ir::findFunction(stages[stage], step.function);
     double begin = clocks[stage];
-    clocks[stage] += functionTime(int(stage), function);
+    const bool isLast = --runs[stage][step.function] == 0;
+    clocks[stage] += functionTime(int(stage), function, isLast);
     result.stages[stage].push_back(
         {step.function, function.chunk, step.microBatch, begin, clocks[stage]});
     return true;
@@ -89,6 +95,7 @@ private:
   std::vector<const ir::Schedule*> schedules;
   std::vector<size_t> places;
   std::vector<double> clocks;
+  std::vector<std::map<std::string, int>> runs;   // that are still to come
   std::map<std::pair<int, int>, double> arrivals; // by channel, micro-batch
   Timeline result;
 };

@@ -28,7 +28,9 @@ struct Timeline {
   bool isWhole = true;
 };
 
-using FunctionTime = std::function<double(int stage, const ir::Function&)>;
+/// A function's run may be its last one of the schedule.
+using FunctionTime =
+    std::function<double(int stage, const ir::Function&, bool isLast)>;
 using TransferTime = std::function<double(int stage, const ir::Transfer&)>;
 
 /// Runs the schedules `name` of all stages side by side: a stage takes its

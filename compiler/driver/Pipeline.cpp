@@ -18,6 +18,7 @@
 #include "compiler/passes/Differentiate.h"
 #include "compiler/passes/Documents.h"
 #include "compiler/passes/Evaluate.h"
+#include "compiler/passes/FirstTerms.h"
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Generate.h"
 #include "compiler/passes/Join.h"
@@ -92,7 +93,7 @@ void verify(const std::vector<ir::Module>& stages, const char* pass) {
 void verifySchedules(const std::vector<ir::Module>& stages) {
   for (const char* name : {"train", "evaluate"}) {
     cost::Timeline timeline = cost::simulate(
-        stages, name, [](int, const ir::Function&) { return 1.0; },
+        stages, name, [](int, const ir::Function&, bool) { return 1.0; },
         [](int, const ir::Transfer&) { return 0.0; });
     if (!timeline.isWhole)
       fail("schedule", "the stages wait for one another");
@@ -142,6 +143,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
+  for (ir::Module& stage : stages)
+    passes::writeFirstTerms(stage, recipe.integer("batch.accumulation"));
+  verify(stages, "write first terms");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlapProducts(stage, recipe);

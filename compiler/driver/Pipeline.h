@@ -7,7 +7,7 @@
 //   → fuse → check divisibility → shard
 //   → differentiate → quantize → recompute → evaluate → accumulate
 //   → split stages
-//   → optimizer → bucket → overlap → overlap products
+//   → optimizer → bucket → first terms → overlap → overlap products
 //   → schedule
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan

@@ -67,7 +67,9 @@ std::string row(const std::vector<Interval>& stage, double end, size_t width,
 std::string picture(const std::vector<ir::Module>& stages) {
   cost::Timeline timeline = cost::simulate(
       stages, "train",
-      [](int, const ir::Function& function) { return unitTime(function); },
+      [](int, const ir::Function& function, bool) {
+        return unitTime(function);
+      },
       [](int, const ir::Transfer&) { return 0.0; });
   bool hasChunks = std::any_of(
       stages[0].functions.begin(), stages[0].functions.end(),

@@ -242,7 +242,7 @@ void Emitter::functions(plan::Stage& made) {
     plan::Function& written = made.functions.emplace_back();
     written.name = function.name;
     for (const ir::Op& each : function.ops)
-      if (each.kind != ir::OpKind::View)
+      if (each.kind != ir::OpKind::View && !each.attributes.contains("nothing"))
         written.ops.push_back(op(each));
   }
 }

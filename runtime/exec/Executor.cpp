@@ -6,6 +6,7 @@
 #include "runtime/kernels/Kernels.h"
 #include "runtime/plan/Mesh.h"
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <numeric>
@@ -73,17 +74,47 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
   Executor executor(plan, arena, communicator, device);
   executor.functions.resize(plan.functions.size());
   executor.isRecordable.resize(plan.functions.size(), device.records());
-  for (const plan::Schedule& schedule : plan.schedules)
-    for (const plan::Step& step : schedule.steps)
-      if (step.kind == plan::Step::Kind::run)
-        RECIPERUN_TRY(executor.resolve(step.function));
+  for (size_t i = 0; i < plan.functions.size(); ++i)
+    executor.functions[i].isAlike =
+        std::ranges::all_of(plan.functions[i].ops, [](const plan::Op& op) {
+          return op.string("when").empty();
+        });
+  for (const plan::Schedule& schedule : plan.schedules) {
+    const std::vector<Turn> turns = turnsOf(schedule);
+    for (size_t i = 0; i < turns.size(); ++i)
+      if (schedule.steps[i].kind == plan::Step::Kind::run)
+        RECIPERUN_TRY(executor.resolve(schedule.steps[i].function, turns[i]));
+  }
   for (const plan::Bucket& bucket : plan.buckets)
-    RECIPERUN_TRY(executor.resolve(bucket.function));
+    RECIPERUN_TRY(executor.resolve(bucket.function, Turn()));
   return executor;
 }
 
-Status Executor::resolve(int function) {
-  std::vector<Resolved>& resolved = functions[size_t(function)];
+/// By step; those that run nothing have any.
+std::vector<Executor::Turn> Executor::turnsOf(const plan::Schedule& schedule) {
+  std::vector<Turn> turns(schedule.steps.size());
+  std::map<int, size_t> latest; // by function
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const plan::Step& step = schedule.steps[i];
+    if (step.kind != plan::Step::Kind::run)
+      continue;
+    const auto [before, isFirst] = latest.emplace(step.function, i);
+    turns[i].isFirst = isFirst;
+    if (!isFirst)
+      turns[before->second].isLast = false;
+    before->second = i;
+  }
+  return turns;
+}
+
+bool Executor::takesPart(const plan::Op& op, Turn turn) {
+  const std::string& when = op.string("when");
+  return when.empty() || (when == "first" && turn.isFirst) ||
+         (when == "later" && !turn.isFirst) || (when == "last" && turn.isLast);
+}
+
+Status Executor::resolve(int function, Turn turn) {
+  std::vector<Resolved>& resolved = functions[size_t(function)].of(turn);
   if (!resolved.empty())
     return Status::ok();
   const plan::Function& described = plan.functions[size_t(function)];
@@ -93,6 +124,8 @@ Status Executor::resolve(int function) {
       Expected<Call> call = resolve(op, int(i));
       if (!call)
         return call.status();
+      if (!takesPart(op, turn))
+        continue;
       resolved[i].calls.push_back(std::move(*call));
     }
   if (const plan::Op* open = halfOf(described); open && device().records())
@@ -149,11 +182,12 @@ Tensor Executor::tensor(int number, int microBatch) const {
 
 Status Executor::prepare() {
   std::vector<device::OpCall> all;
-  for (const auto& function : functions)
-    for (const Resolved& resolved : function)
-      for (const Call& call : resolved.calls)
-        if (!call.isCollective)
-          all.push_back(described(call));
+  for (const ByTurn& function : functions)
+    for (const std::vector<Resolved>& turn : function.turns)
+      for (const Resolved& resolved : turn)
+        for (const Call& call : resolved.calls)
+          if (!call.isCollective)
+            all.push_back(described(call));
   Expected<bool> isSpoiled = runner.prepare(all);
   RECIPERUN_TRY(isSpoiled);
   return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
@@ -167,13 +201,15 @@ const plan::Schedule* Executor::findSchedule(std::string_view name) const {
 }
 
 Status Executor::run(const plan::Schedule& schedule, const Load& load) {
-  for (const plan::Step& step : schedule.steps) {
+  const std::vector<Turn> turns = turnsOf(schedule);
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const plan::Step& step = schedule.steps[i];
     if (observer)
       observer->beginsStep(step);
     if (step.kind == plan::Step::Kind::load)
       RECIPERUN_TRY(load(step.microBatch));
     else if (step.kind == plan::Step::Kind::run)
-      RECIPERUN_TRY(run(step.function, step.microBatch));
+      RECIPERUN_TRY(run(step.function, step.microBatch, turns[i]));
     else
       RECIPERUN_TRY(transfer(step));
     if (observer)
@@ -214,8 +250,8 @@ Status Executor::finish(int transfer, int microBatch) {
   return communicator.finish(message);
 }
 
-Status Executor::run(int function, int microBatch) {
-  std::vector<Resolved>& all = functions[size_t(function)];
+Status Executor::run(int function, int microBatch, Turn turn) {
+  std::vector<Resolved>& all = functions[size_t(function)].of(turn);
   assert(!all.empty() && "a function that no schedule runs");
   Resolved& resolved = all[size_t(microBatch) % all.size()];
   const Range range(runner, plan.functions[size_t(function)].name);
@@ -296,7 +332,11 @@ device::OpCall Executor::described(const Call& call) const {
 Status Executor::give(const Call& call) {
   const Range range(runner,
                     plan::opName(call.op->kind) + (" " + call.op->name));
-  return call.isCollective ? communicate(call) : perform(call);
+  if (!call.isCollective)
+    return perform(call);
+  Status status = communicate(call);
+  communicator.startsOp({});
+  return status;
 }
 
 Status Executor::perform(const Call& call) {
@@ -357,7 +397,7 @@ Status Executor::communicate(const Call& call) {
     return finishStarted(op);
   case plan::OpKind::ReduceScatterDone:
     RECIPERUN_TRY(finishStarted(op));
-    return communicator.addTerms(in, out);
+    return communicator.addTerms(op.group, call.inputs[1], in, out);
   case plan::OpKind::RingAttention:
     return ringAttention(described(call), communicator, runner);
   case plan::OpKind::RingAttentionBackward:

@@ -1,7 +1,9 @@
 // Runs the functions and schedules of a plan.
 //
 // 1. make: each op of each function is resolved to its kernel and to views of
-//    its buffers, once for every combination of their slots that occurs.
+//    its buffers, once for every combination of their slots that occurs, and
+//    for the first, the last and the other runs of a function in a schedule
+//    where some op has no part in all of them.
 // 2. run: a loop over those. What is run, on which data and in which order is
 //    the plan's; there is no policy here.
 // 3. A device that records work is given a function op by op once, which gets
@@ -51,8 +53,11 @@ public:
   /// names function, op and rank.
   Status run(const plan::Schedule& schedule, const Load& load);
 
-  /// Runs one function on the buffers of a micro-batch.
-  Status run(int function, int microBatch = 0);
+  /// Runs one function on the buffers of a micro-batch, as the first and last
+  /// run of it.
+  Status run(int function, int microBatch = 0) {
+    return run(function, microBatch, Turn());
+  }
 
   /// Waits until the device has done all that it was given. Fails where some of
   /// it has, or another rank has gone.
@@ -93,12 +98,30 @@ private:
     int collectives = 0; // the communicator's number of it
   };
 
+  /// Which of the runs of its function in a schedule one is.
+  struct Turn {
+    bool isFirst = true, isLast = true;
+  };
+  /// What a function is resolved to, by turn and then by the micro-batch modulo
+  /// the function's period. Empty where there is no such run.
+  struct ByTurn {
+    bool isAlike = true; // all turns are one
+    std::vector<Resolved> turns[4];
+
+    std::vector<Resolved>& of(Turn turn) {
+      return turns[isAlike ? 0 : 2 * turn.isFirst + turn.isLast];
+    }
+  };
+
   Executor(const plan::Plan& plan, memory::Arena& arena,
            comm::Communicator& communicator, device::Device& device)
       : plan(plan), arena(arena), communicator(communicator), runner(device) {}
-  Status resolve(int function);
+  static std::vector<Turn> turnsOf(const plan::Schedule& schedule);
+  static bool takesPart(const plan::Op& op, Turn turn);
+  Status resolve(int function, Turn turn);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int period(const plan::Function& function) const;
+  Status run(int function, int microBatch, Turn turn);
   Status runOps(int function, const Resolved& resolved);
   bool isRecorded(int function, const Resolved& resolved) const;
   Status record(int function, Resolved& resolved);
@@ -119,9 +142,7 @@ private:
   comm::Communicator& communicator;
   device::Device& runner;
   Observer* observer = nullptr;
-  /// By function, then by the micro-batch modulo the function's period; empty
-  /// where nothing runs the function.
-  std::vector<std::vector<Resolved>> functions;
+  std::vector<ByTurn> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
   /// By transfer and slot, the communicator's number of what is under way.

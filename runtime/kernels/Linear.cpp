@@ -39,6 +39,11 @@ LinearSizes sizesOf(const Tensor& x, const Tensor& w, const Tensor& y) {
   return sizes;
 }
 
+/// Of a weight, which is added to where nothing is said.
+bool isGradient(OpKind kind) {
+  return kind == OpKind::LinearWgrad || kind == OpKind::LinearJointWgrad;
+}
+
 /// How an op's product differs from one without attributes.
 struct How {
   float alpha = 1;
@@ -46,7 +51,7 @@ struct How {
 
   explicit How(const KernelArgs& args)
       : alpha(float(args.op.real("alpha", 1))),
-        isAdded(args.op.flag("accumulate")) {}
+        isAdded(args.op.flag("accumulate", isGradient(args.op.kind))) {}
   How added() const {
     How how = *this;
     how.isAdded = true;
@@ -97,7 +102,7 @@ Status addToWeight(const KernelArgs& args, const Tensor& x, const Tensor& dy,
   shape.n = sizes.in;
   shape.k = sizes.tokens;
   shape.transposeA = true;
-  return run(args, How(args).added(), shape, dy, x, dw);
+  return run(args, How(args), shape, dy, x, dw);
 }
 
 constexpr size_t jointProducts = 3; // the last of which may be absent

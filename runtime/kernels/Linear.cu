@@ -81,12 +81,18 @@ Product backward(const Tensor& dy, const Tensor& w, const Tensor& dx,
 }
 
 /// dw [n,k] += dy [t,n]^T x [t,k].
-Product ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw) {
+Product ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
+                 bool isAdded) {
   const LinearSizes sizes = sizesOf(x, dw, dy);
   Product product =
-      productOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, true);
+      productOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, isAdded);
   product.shape.transposeA = true;
   return product;
+}
+
+/// Whether a `linear_wgrad` adds to what is there.
+bool isAddedToWeight(const plan::Op& op) {
+  return op.flag("accumulate", true);
 }
 
 constexpr size_t jointProducts = 3; // the last of which may be absent
@@ -103,7 +109,7 @@ std::vector<Product> productsOf(const CudaKernelArgs& args) {
   case OpKind::LinearDgrad:
     return {backward(in[0], in[1], out[0], isAdded)};
   case OpKind::LinearWgrad:
-    return {ofWeight(in[0], in[1], out[0])};
+    return {ofWeight(in[0], in[1], out[0], isAddedToWeight(args.op))};
   case OpKind::LinearAdd:
     products = {forward(in[0], in[1], out[0], true)};
     products[0].operands.base = in[2].data;
@@ -122,7 +128,7 @@ std::vector<Product> productsOf(const CudaKernelArgs& args) {
   case OpKind::LinearJointWgrad:
     for (size_t i = 0; i < jointProducts; ++i)
       if (out[i].present())
-        products.push_back(ofWeight(in[0], in[1 + i], out[i]));
+        products.push_back(ofWeight(in[0], in[1 + i], out[i], true));
     return products;
   default:
     return {};
@@ -203,8 +209,13 @@ std::optional<ThinOp> thinOp(const CudaKernelArgs& args) {
 }
 
 Status run(const CudaKernelArgs& args) {
-  if (const std::optional<ThinOp> thin = thinOp(args))
+  if (const std::optional<ThinOp> thin = thinOp(args)) {
+    if (args.op.kind == OpKind::LinearWgrad && !isAddedToWeight(args.op))
+      RECIPERUN_CUDA_TRY(cudaMemsetAsync, args.outputs[0].data, 0,
+                         size_t(args.outputs[0].bytes()),
+                         args.context.stream());
     return thin->kernel(args, thin->products);
+  }
   const float alpha = float(args.op.real("alpha", 1));
   for (const Product& product : productsOf(args))
     RECIPERUN_TRY(

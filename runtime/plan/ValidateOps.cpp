@@ -485,6 +485,12 @@ bool checkPlaces(OpCheck& c) {
          c.fail("has a workspace on the host");
 }
 
+bool checkRuns(OpCheck& c) {
+  const std::string& when = c.op.string("when");
+  return when.empty() || when == "first" || when == "later" || when == "last" ||
+         c.fail("has a part in no run of its function: `" + when + "`");
+}
+
 /// An op without a case here does not compile (-Wswitch).
 bool checkKind(OpCheck& c) {
   switch (c.op.kind) {
@@ -651,7 +657,7 @@ bool checkKind(OpCheck& c) {
 
 Status validateOp(const Plan& plan, const Stage& stage, const Op& op) {
   OpCheck check(plan, stage, op);
-  checkKind(check) && checkPlaces(check);
+  checkKind(check) && checkPlaces(check) && checkRuns(check);
   return check.failure;
 }
 

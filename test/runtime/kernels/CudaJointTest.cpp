@@ -65,7 +65,7 @@ TEST_F(CudaJoint, ThinProducts) {
               {productTolerance(half, 2)});
       compare({OpKind::LinearDgrad, {&dy, &w}, {&dx}, how},
               {productTolerance(half, 2)});
-      compare({OpKind::LinearWgrad, {&x, &dy}, {&dw}, {{"alpha", 0.5}}},
+      compare({OpKind::LinearWgrad, {&x, &dy}, {&dw}, how},
               {productTolerance(dw.dtype(), 2)});
     }
 }

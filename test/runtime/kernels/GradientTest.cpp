@@ -63,6 +63,18 @@ TEST(Gradient, Linear) {
   EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
 }
 
+TEST(Gradient, LinearWritesOrAddsToTheGradient) {
+  Array x = real({5, 7}, 1), dy = real({5, 3}, 2);
+  Array dw = real({3, 7}, 3), once = dw;
+  call(OpKind::LinearWgrad, {&x, &dy}, {&once}, {{"accumulate", false}});
+  Array twice = once;
+  call(OpKind::LinearWgrad, {&x, &dy}, {&twice});
+  call(OpKind::LinearWgrad, {&x, &dy}, {&dw});
+  for (int64_t i = 0; i < once.size(); ++i)
+    EXPECT_DOUBLE_EQ(twice.get(i), 2 * once.get(i));
+  EXPECT_GT(relativeError(dw, once), 0.1);
+}
+
 TEST(Gradient, LinearAccumulates) {
   Array x = real({5, 7}, 1), w = real({3, 7}, 2), once(DType::f64, {5, 3});
   Array twice = once;
