@@ -352,8 +352,11 @@ Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
   RECIPERUN_TRY(count);
   MPI_Datatype type = mpiType(in.type);
   std::vector<MPI_Request> requests = {MPI_REQUEST_NULL};
-  RECIPERUN_TRY(check(MPI_Iallgather(in.data, *count, type, out.data, *count,
-                                     type, circle.comm, requests.data()),
+  const bool isInPlace =
+      in.data == static_cast<std::byte*>(out.data) + circle.rank * in.bytes();
+  RECIPERUN_TRY(check(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in.data, *count,
+                                     type, out.data, *count, type, circle.comm,
+                                     requests.data()),
                       "MPI_Iallgather"));
   return keep(std::move(requests));
 }
