@@ -259,7 +259,8 @@ void Emitter::transfers(plan::Stage& made) const {
     bool isSend = transfer.kind == ir::Transfer::Kind::send;
     made.transfers.push_back(
         {isSend ? plan::Transfer::Kind::send : plan::Transfer::Kind::receive,
-         buffers.number(transfer.value), transfer.peer, transfer.channel});
+         buffers.number(transfer.value), transfer.peer, transfer.channel,
+         transfer.line});
   }
 }
 

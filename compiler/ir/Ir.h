@@ -216,13 +216,16 @@ struct Region {
 };
 
 /// A value that one stage sends to another, seen from one of the two. What both
-/// call by the same channel is one message a micro-batch.
+/// call by the same channel is one message a micro-batch. Messages of a line,
+/// which leads from one stage to another, are received in the order in which
+/// they are sent; the schedule pass says which go by which.
 struct Transfer {
   enum class Kind { send, receive } kind = Kind::send;
   ValueId value = ValueId::none;
   int peer = 0; // stage
   int channel = 0;
   std::string function; // that makes it or reads it
+  int line = 0;
 };
 
 /// One entry of a schedule: load a micro-batch, run a function on it, begin to

@@ -422,6 +422,8 @@ private:
     number(int64_t(transfer.peer));
     out += " channel ";
     number(int64_t(transfer.channel));
+    out += " line ";
+    number(int64_t(transfer.line));
     out += " of ";
     name(transfer.function);
     out += '\n';

@@ -7,11 +7,13 @@
 //    stages, wait until what it overwrites has been sent, begin to receive what
 //    the next function reads where its slot is free and has been sent, load the
 //    micro-batch, run, begin to send.
+// 4. Say which messages go one behind the other (Lines.h).
 // `generate` has no schedule: a bucket of the plan names the function that the
 // next tokens go through, and how many follow is known only when they do.
 
 #include "compiler/passes/Schedule.h"
 
+#include "compiler/passes/Lines.h"
 #include "compiler/passes/PipelineOrder.h"
 #include "compiler/passes/Stages.h"
 
@@ -289,6 +291,7 @@ void addSchedules(std::vector<ir::Module>& stages,
     addTrain(stage, order, pipeline.chunks);
     addEvaluate(stage, pipeline.chunks);
   }
+  drawLines(stages);
 }
 
 } // namespace recipec::passes

@@ -15,7 +15,8 @@ namespace recipec::passes {
 /// and, where it has the function, `evaluate`: one micro-batch a rank. The
 /// runtime repeats `evaluate` over the validation data and adds up the losses
 /// on the host. Gives the values that outlive their function as many slots as
-/// micro-batches are in flight.
+/// micro-batches are in flight, and
+/// transfers their lines.
 void addSchedules(std::vector<ir::Module>& stages,
                   const recipe::Recipe& recipe);
 

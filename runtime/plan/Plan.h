@@ -134,12 +134,14 @@ struct Function {
 
 /// A buffer that the ranks of one stage send to those of another, each to the
 /// one with its own coordinates on all other axes. The two stages call it by
-/// the same channel.
+/// the same channel. What goes by one line, which leads from one stage to
+/// another, is received in the order in which it is sent.
 struct Transfer {
   enum class Kind { send, receive } kind = Kind::send;
   int buffer = -1;
   int peer = 0; // stage
   int channel = 0;
+  int line = 0;
 };
 
 /// One entry of a schedule: fill the input buffers of a micro-batch, run a

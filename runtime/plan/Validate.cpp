@@ -179,6 +179,13 @@ private:
     return number >= 0 && number < int(stage.functions.size());
   }
 
+  /// Whether a step sends what is sent and receives what is received.
+  bool isOfItsKind(const Step& step) const {
+    const Transfer::Kind kind = stage.transfers[size_t(step.transfer)].kind;
+    return step.kind == Step::Kind::wait ||
+           (step.kind == Step::Kind::send) == (kind == Transfer::Kind::send);
+  }
+
   Status steps(const Schedule& schedule) const {
     int64_t microBatches = std::max<int64_t>(1, plan.train.accumulation);
     for (const Step& step : schedule.steps) {
@@ -197,6 +204,10 @@ private:
         return damaged(who + " names transfer " +
                        std::to_string(step.transfer) + " of " +
                        std::to_string(stage.transfers.size()));
+      if (!isRun && !isLoad && !isOfItsKind(step))
+        return damaged(who + " sends what is received, or receives what is "
+                             "sent: transfer " +
+                       std::to_string(step.transfer));
     }
     return Status::ok();
   }
@@ -299,6 +310,8 @@ private:
                      " of " + std::to_string(stage.buffers.size()));
     if (transfer.channel < 0 || transfer.channel >= maxChannels)
       return damaged(who + " is no channel");
+    if (transfer.line < 0 || transfer.line >= maxChannels)
+      return damaged(who + " is of no line");
     if (stage.buffers[size_t(transfer.buffer)].host)
       return damaged(who + " is of a buffer that waits on the host");
     if (transfer.peer < 0 || transfer.peer >= axisSize(plan.mesh, "pp"))

@@ -1,6 +1,11 @@
-// Between stages: each side of a transfer has its other one.
+// Between stages: each side of a transfer has its other one, and what goes by a
+// line is sent in the order in which it is received.
 
 #include "runtime/plan/Validate.h"
+
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace reciperun::plan {
 namespace {
@@ -13,6 +18,68 @@ const Transfer* counterpart(const Plan& plan, int stage,
         other.peer == stage)
       return &other;
   return nullptr;
+}
+
+/// From a stage to another, by a line.
+struct Way {
+  int from = 0, to = 0, line = 0;
+  auto operator<=>(const Way&) const = default;
+};
+
+Way wayOf(int stage, const Transfer& transfer) {
+  const bool isSend = transfer.kind == Transfer::Kind::send;
+  return {isSend ? stage : transfer.peer, isSend ? transfer.peer : stage,
+          transfer.line};
+}
+
+/// What goes each way in one schedule, by channel and micro-batch, in the order
+/// in which a stage begins to send or to receive it.
+using Traffic = std::map<Way, std::vector<std::pair<int, int>>>;
+
+void addTraffic(const Stage& stage, int number, const Schedule& schedule,
+                Step::Kind kind, Traffic& traffic) {
+  for (const Step& step : schedule.steps)
+    if (step.kind == kind) {
+      const Transfer& transfer = stage.transfers[size_t(step.transfer)];
+      traffic[wayOf(number, transfer)].emplace_back(transfer.channel,
+                                                    step.microBatch);
+    }
+}
+
+/// By the schedule's name.
+std::map<std::string, Traffic> trafficOf(const Plan& plan, Step::Kind kind) {
+  std::map<std::string, Traffic> traffic;
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    for (const Schedule& schedule : plan.stages[i].schedules)
+      addTraffic(plan.stages[i], int(i), schedule, kind,
+                 traffic[schedule.name]);
+  return traffic;
+}
+
+/// A line is of two stages.
+Status linesAreApart(const Plan& plan) {
+  std::map<int, Way> ways; // by line
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    for (const Transfer& transfer : plan.stages[i].transfers) {
+      const Way way = wayOf(int(i), transfer);
+      if (ways.try_emplace(transfer.line, way).first->second != way)
+        return damaged("line " + std::to_string(transfer.line) +
+                       " joins more than two stages");
+    }
+  return Status::ok();
+}
+
+/// Otherwise one message would be taken for another.
+Status linesKeepOrder(const Plan& plan) {
+  const auto received = trafficOf(plan, Step::Kind::receive);
+  for (const auto& [schedule, traffic] : trafficOf(plan, Step::Kind::send)) {
+    const auto found = received.find(schedule);
+    if (found == received.end() || found->second != traffic)
+      return damaged("in schedule " + quoted(schedule) +
+                     " messages are not sent in the order in which they are "
+                     "received");
+  }
+  return Status::ok();
 }
 
 } // namespace
@@ -32,7 +99,8 @@ Status validateTransfers(const Plan& plan) {
                        " is of " + quoted(here.name) + " and of " +
                        quoted(there.name) + ", which differ");
     }
-  return Status::ok();
+  RECIPERUN_TRY(linesAreApart(plan));
+  return linesKeepOrder(plan);
 }
 
 } // namespace reciperun::plan
