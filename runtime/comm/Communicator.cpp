@@ -6,8 +6,9 @@
 
 namespace reciperun::comm {
 
-/// Of terms that the host can address.
-Status Communicator::addTerms(const Tensor& terms, const Tensor& out) {
+/// Of terms that the host can address, none of them left out.
+Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
+                              const Tensor& terms, const Tensor& out) {
   reduceInRankOrder(terms.type, Reduction::sum, terms.as<std::byte>(),
                     out.bytes(), int(terms.elements() / out.elements()),
                     out.elements(), out.as<std::byte>());

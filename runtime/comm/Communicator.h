@@ -15,12 +15,14 @@
 #ifndef RECIPERUN_COMM_COMMUNICATOR_H
 #define RECIPERUN_COMM_COMMUNICATOR_H
 
+#include "runtime/comm/Watch.h"
 #include "runtime/device/Tensor.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace reciperun::comm {
@@ -78,19 +80,21 @@ public:
   virtual Status receive(int from, std::span<std::byte> bytes) = 0;
 
   /// Begins to move bytes between two ranks of the world, which name the same
-  /// channel; messages of a channel arrive in the order in which they are sent.
+  /// line; both call for the messages of a line in one order.
   /// The bytes stay where they are until finish() of the number that comes
   /// back.
-  virtual Expected<int> beginSend(int to, int channel,
+  virtual Expected<int> beginSend(int to, int line,
                                   std::span<const std::byte> bytes) = 0;
-  virtual Expected<int> beginReceive(int from, int channel,
+  virtual Expected<int> beginReceive(int from, int line,
                                      std::span<std::byte> bytes) = 0;
   virtual Status finish(int message) = 0;
 
   /// Begin what finish() of the number that comes back ends: an all-gather
   /// along dimension 0, and the exchange of a reduce-scatter along it, by which
-  /// `out` gets the group's terms of this rank's part, one behind the other.
-  /// The buffers do not overlap and stay as they are until then.
+  /// `out` gets the group's terms of this rank's part, one behind the other,
+  /// of which the rank's own may be left out.
+  /// The buffers stay as they are until then and do not overlap, but that an
+  /// all-gather's `in` may be the rank's own part of `out`.
   virtual Expected<int> beginAllGather(int group, const Tensor& in,
                                        const Tensor& out) = 0;
   virtual Expected<int> beginExchange(int group, const Tensor& in,
@@ -102,9 +106,10 @@ public:
   virtual Expected<int> beginShift(int group,
                                    std::span<const Shift> shifts) = 0;
 
-  /// out = the sum of what beginExchange has brought, in the order of the
-  /// ranks.
-  virtual Status addTerms(const Tensor& terms, const Tensor& out);
+  /// out = the sum of the terms that beginExchange of `in` has brought, in the
+  /// order of the ranks. It may be the rank's own part of `in`.
+  virtual Status addTerms(int group, const Tensor& in, const Tensor& terms,
+                          const Tensor& out);
 
   /// The failure of what is under way, as far as it is known; does not wait.
   virtual Status check() { return Status::ok(); }
@@ -113,6 +118,18 @@ public:
   /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
   /// ok.
   virtual Status agree(const Status& mine) = 0;
+
+  /// What looks whether this rank waits too long for others; null where nothing
+  /// does.
+  virtual Watch* watch() { return nullptr; }
+
+  /// All that begins is to move lies in this memory of the device: ranks of a
+  /// host may copy to that of one another. Collective.
+  virtual Status share(std::byte* /*memory*/, int64_t /*bytes*/) {
+    return Status::ok();
+  }
+  /// What a user should know of how the ranks are connected; mostly nothing.
+  virtual std::string note() const { return {}; }
 
   /// Names the op of the plan that the next calls are for, in messages about
   /// them; empty for none. The name outlives them.

@@ -22,9 +22,9 @@ public:
                   int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int channel,
+  Expected<int> beginSend(int to, int line,
                           std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int channel,
+  Expected<int> beginReceive(int from, int line,
                              std::span<std::byte> bytes) override;
   Status finish(int message) override;
   Expected<int> beginAllGather(int group, const Tensor& in,

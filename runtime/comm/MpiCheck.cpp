@@ -2,6 +2,8 @@
 
 #include "runtime/comm/MpiCheck.h"
 
+#include "runtime/comm/GroupName.h"
+
 #include <mpi.h>
 
 #include <cstdint>
@@ -20,7 +22,9 @@ Status checkMpi(int code, const char* call, int rank) {
   return Status::error(text.append(": ").append(reason));
 }
 
-Status agreeOnWorld(const Status& mine, int rank, int ranks) {
+Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch) {
+  const std::string all = nameOfAll(ranks);
+  const Watch::Wait wait(watch, {"an agreement on how it goes", {}, all});
   int first = mine ? ranks : rank, lowest = 0;
   RECIPERUN_TRY(checkMpi(
       MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),

@@ -3,6 +3,7 @@
 #ifndef RECIPERUN_COMM_MPICHECK_H
 #define RECIPERUN_COMM_MPICHECK_H
 
+#include "runtime/comm/Watch.h"
 #include "runtime/plan/Status.h"
 
 namespace reciperun::comm {
@@ -10,8 +11,8 @@ namespace reciperun::comm {
 /// Ok, or "`MPI_Call` failed on rank N: what MPI says of the code".
 Status checkMpi(int code, const char* call, int rank);
 
-/// What Communicator::agree promises, over MPI_COMM_WORLD.
-Status agreeOnWorld(const Status& mine, int rank, int ranks);
+/// What Communicator::agree promises, over MPI_COMM_WORLD. `watch` may be null.
+Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch);
 
 } // namespace reciperun::comm
 

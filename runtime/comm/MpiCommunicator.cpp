@@ -14,6 +14,7 @@
 
 #include "runtime/comm/MpiCommunicator.h"
 
+#include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/Reduce.h"
 #include "runtime/plan/Mesh.h"
@@ -64,22 +65,26 @@ Expected<int> mpiCount(int64_t elements) {
 
 } // namespace
 
-MpiCommunicator::MpiCommunicator(int rank, int ranks)
-    : ownRank(rank), allRanks(ranks), all{MPI_COMM_WORLD, rank, ranks} {}
+MpiCommunicator::MpiCommunicator(int rank, int ranks, Watch* watch)
+    : ownRank(rank), allRanks(ranks),
+      lookout(watch), all{MPI_COMM_WORLD, rank, ranks, nameOfAll(ranks)} {}
 
 MpiCommunicator::~MpiCommunicator() {
+  const Watch::Wait wait = waitFor("the end of their groups", all);
   for (Circle& group : groups)
     if (group.comm != MPI_COMM_NULL)
       MPI_Comm_free(&group.comm);
 }
 
 Expected<std::unique_ptr<Communicator>>
-MpiCommunicator::make(const plan::Mesh& mesh, int rank, int ranks) {
+MpiCommunicator::make(const plan::Mesh& mesh, int rank, int ranks,
+                      Watch* watch) {
   if (mesh.ranks != ranks)
     return Status::error("a mesh of " + std::to_string(mesh.ranks) +
                          " ranks does not fit a job of " +
                          std::to_string(ranks));
-  std::unique_ptr<MpiCommunicator> result(new MpiCommunicator(rank, ranks));
+  std::unique_ptr<MpiCommunicator> result(
+      new MpiCommunicator(rank, ranks, watch));
   result->sending.reset(new (std::nothrow) std::byte[bufferBytes]);
   result->receiving.reset(new (std::nothrow) std::byte[bufferBytes]);
   if (!result->sending || !result->receiving)
@@ -95,6 +100,8 @@ Status MpiCommunicator::split(const plan::Mesh& mesh,
   std::vector<int> members = plan::groupMembers(mesh, group, ownRank);
   int color = members.empty() ? MPI_UNDEFINED : members.front();
   Circle circle;
+  circle.name = nameOf(group, members);
+  const Watch::Wait wait = waitFor("a split into groups", all);
   RECIPERUN_TRY(
       check(MPI_Comm_split(MPI_COMM_WORLD, color, ownRank, &circle.comm),
             "MPI_Comm_split"));
@@ -118,9 +125,15 @@ Status MpiCommunicator::check(int code, const char* call) const {
   return checkMpi(code, call, ownRank);
 }
 
+Watch::Wait MpiCommunicator::waitFor(std::string_view what,
+                                     const Circle& circle) const {
+  return Watch::Wait(lookout, {what, op, circle.name});
+}
+
 Status MpiCommunicator::allReduce(int group, const Tensor& in,
                                   const Tensor& out, Reduction reduction) {
   const Circle& circle = this->circle(group);
+  const Watch::Wait wait = waitFor("all-reduce", circle);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type), elements = in.elements();
   if (circle.ranks == 1) {
@@ -181,6 +194,7 @@ Status MpiCommunicator::reducePiece(const Circle& circle, plan::DType type,
 Status MpiCommunicator::allGather(int group, const Tensor& in,
                                   const Tensor& out, int dim) {
   const Circle& circle = this->circle(group);
+  const Watch::Wait wait = waitFor("all-gather", circle);
   assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
   Blocks blocks = Blocks::of(in.shape, dim, circle.ranks, size);
@@ -230,6 +244,7 @@ Status MpiCommunicator::gatherPiece(const Circle& circle, const Blocks& blocks,
 Status MpiCommunicator::reduceScatter(int group, const Tensor& in,
                                       const Tensor& out, int dim) {
   const Circle& circle = this->circle(group);
+  const Watch::Wait wait = waitFor("reduce-scatter", circle);
   assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
   Blocks blocks = Blocks::of(out.shape, dim, circle.ranks, size);
@@ -266,6 +281,7 @@ Status MpiCommunicator::scatterPiece(const Circle& circle, const Blocks& blocks,
 Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
                                  int split, int concat) {
   const Circle& circle = this->circle(group);
+  const Watch::Wait wait = waitFor("all-to-all", circle);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
   std::vector<int64_t> message(in.shape.begin(), in.shape.end());
@@ -298,6 +314,8 @@ Status MpiCommunicator::exchangePiece(const Circle& circle, const Blocks& from,
 }
 
 Status MpiCommunicator::send(int to, std::span<const std::byte> bytes) {
+  const std::string receiver = "rank " + std::to_string(to);
+  const Watch::Wait wait(lookout, {"the receipt of a message", {}, receiver});
   for (size_t at = 0; at < bytes.size(); at += bufferBytes)
     RECIPERUN_TRY(
         check(MPI_Send(bytes.data() + at,
@@ -308,6 +326,8 @@ Status MpiCommunicator::send(int to, std::span<const std::byte> bytes) {
 }
 
 Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
+  const std::string sender = "rank " + std::to_string(from);
+  const Watch::Wait wait(lookout, {"a message", {}, sender});
   for (size_t at = 0; at < bytes.size(); at += bufferBytes)
     RECIPERUN_TRY(
         check(MPI_Recv(bytes.data() + at,
@@ -317,31 +337,33 @@ Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
   return Status::ok();
 }
 
-/// MPI counts in int; channel 0 is that of send and receive.
-Expected<int> MpiCommunicator::beginSend(int to, int channel,
+/// MPI counts in int; tag 0 is that of send and receive.
+Expected<int> MpiCommunicator::beginSend(int to, int line,
                                          std::span<const std::byte> bytes) {
   std::vector<MPI_Request> requests;
   for (size_t at = 0; at < bytes.size(); at += messageBytes)
     RECIPERUN_TRY(
         check(MPI_Isend(bytes.data() + at,
                         int(std::min(messageBytes, bytes.size() - at)),
-                        MPI_BYTE, to, 1 + channel, MPI_COMM_WORLD,
+                        MPI_BYTE, to, 1 + line, MPI_COMM_WORLD,
                         &requests.emplace_back(MPI_REQUEST_NULL)),
               "MPI_Isend"));
-  return keep(std::move(requests));
+  return keep({std::move(requests), "a message sent", op,
+               nameOfLine(ownRank, to, line)});
 }
 
-Expected<int> MpiCommunicator::beginReceive(int from, int channel,
+Expected<int> MpiCommunicator::beginReceive(int from, int line,
                                             std::span<std::byte> bytes) {
   std::vector<MPI_Request> requests;
   for (size_t at = 0; at < bytes.size(); at += messageBytes)
     RECIPERUN_TRY(
         check(MPI_Irecv(bytes.data() + at,
                         int(std::min(messageBytes, bytes.size() - at)),
-                        MPI_BYTE, from, 1 + channel, MPI_COMM_WORLD,
+                        MPI_BYTE, from, 1 + line, MPI_COMM_WORLD,
                         &requests.emplace_back(MPI_REQUEST_NULL)),
               "MPI_Irecv"));
-  return keep(std::move(requests));
+  return keep({std::move(requests), "a message received", op,
+               nameOfLine(from, ownRank, line)});
 }
 
 Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
@@ -358,7 +380,7 @@ Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
                                      type, out.data, *count, type, circle.comm,
                                      requests.data()),
                       "MPI_Iallgather"));
-  return keep(std::move(requests));
+  return keep({std::move(requests), "all-gather", op, circle.name});
 }
 
 Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
@@ -373,7 +395,7 @@ Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
   RECIPERUN_TRY(check(MPI_Ialltoall(in.data, *count, type, out.data, *count,
                                     type, circle.comm, requests.data()),
                       "MPI_Ialltoall"));
-  return keep(std::move(requests));
+  return keep({std::move(requests), "reduce-scatter", op, circle.name});
 }
 
 /// Both sides list the shifts in one order, so that messages of a pair need no
@@ -399,28 +421,29 @@ Expected<int> MpiCommunicator::beginShift(int group,
                           "MPI_Isend"));
     }
   }
-  return keep(std::move(requests));
+  return keep({std::move(requests), "a turn of a ring", op, circle.name});
 }
 
 Status MpiCommunicator::finish(int message) {
-  std::vector<MPI_Request> requests =
-      std::exchange(messages[size_t(message)], {});
-  return check(
-      MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
-      "MPI_Waitall");
+  Message ended = std::exchange(messages[size_t(message)], {});
+  const Watch::Wait wait(lookout, {ended.what, ended.op, ended.who});
+  return check(MPI_Waitall(int(ended.requests.size()), ended.requests.data(),
+                           MPI_STATUSES_IGNORE),
+               "MPI_Waitall");
 }
 
-int MpiCommunicator::keep(std::vector<MPI_Request> requests) {
-  auto free = std::find_if(messages.begin(), messages.end(),
-                           [](const auto& each) { return each.empty(); });
+int MpiCommunicator::keep(Message message) {
+  auto free =
+      std::find_if(messages.begin(), messages.end(),
+                   [](const Message& each) { return each.requests.empty(); });
   if (free == messages.end())
     free = messages.emplace(messages.end());
-  *free = std::move(requests);
+  *free = std::move(message);
   return int(free - messages.begin());
 }
 
 Status MpiCommunicator::agree(const Status& mine) {
-  return agreeOnWorld(mine, ownRank, allRanks);
+  return agreeOnWorld(mine, ownRank, allRanks, lookout);
 }
 
 } // namespace reciperun::comm

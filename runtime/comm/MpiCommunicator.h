@@ -15,6 +15,8 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace reciperun::comm {
@@ -24,9 +26,10 @@ public:
   /// Bytes of each of the two buffers.
   static constexpr int64_t bufferBytes = int64_t(4) << 20;
 
-  /// Splits the world into the groups of the mesh; called by all ranks.
-  static Expected<std::unique_ptr<Communicator>> make(const plan::Mesh& mesh,
-                                                      int rank, int ranks);
+  /// Splits the world into the groups of the mesh; called by all ranks. The
+  /// watch, which may be null, outlives the object.
+  static Expected<std::unique_ptr<Communicator>>
+  make(const plan::Mesh& mesh, int rank, int ranks, Watch* watch);
 
   ~MpiCommunicator() override;
 
@@ -42,9 +45,9 @@ public:
                   int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int channel,
+  Expected<int> beginSend(int to, int line,
                           std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int channel,
+  Expected<int> beginReceive(int from, int line,
                              std::span<std::byte> bytes) override;
   Status finish(int message) override;
   Expected<int> beginAllGather(int group, const Tensor& in,
@@ -53,6 +56,8 @@ public:
                               const Tensor& out) override;
   Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status agree(const Status& mine) override;
+  Watch* watch() override { return lookout; }
+  void startsOp(std::string_view name) override { op = name; }
 
 private:
   /// One group: its MPI communicator and this rank's place in it.
@@ -60,9 +65,17 @@ private:
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int ranks = 1;
+    std::string name; // ``group `tp` of ranks 0, 2``
+  };
+  /// Something that has begun.
+  struct Message {
+    std::vector<MPI_Request> requests; // none: the number is free
+    std::string_view what;             // `all-gather`
+    std::string_view op;               // of the plan
+    std::string who;                   // the ranks
   };
 
-  MpiCommunicator(int rank, int ranks);
+  MpiCommunicator(int rank, int ranks, Watch* watch);
   Status split(const plan::Mesh& mesh, const plan::Group& group);
   const Circle& circle(int group) const;
   Status check(int code, const char* call) const;
@@ -85,14 +98,18 @@ private:
                        const Blocks& to, int64_t begin, int64_t end,
                        const std::byte* in, std::byte* out);
 
-  /// A number for the requests of a message, which is free again after finish.
-  int keep(std::vector<MPI_Request> requests);
+  /// The host waits for the group as long as it lives.
+  Watch::Wait waitFor(std::string_view what, const Circle& circle) const;
+  /// A number for a message, which is free again after finish.
+  int keep(Message message);
 
   int ownRank;
   int allRanks;
+  Watch* lookout;
   Circle all;
   std::vector<Circle> groups;
-  std::vector<std::vector<MPI_Request>> messages; // empty: a free number
+  std::vector<Message> messages;
+  std::string_view op; // of the plan, which what is called now is for
   std::unique_ptr<std::byte[]> sending;
   std::unique_ptr<std::byte[]> receiving;
 };

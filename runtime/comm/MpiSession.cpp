@@ -2,6 +2,7 @@
 
 #include "runtime/comm/MpiSession.h"
 
+#include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/MpiCommunicator.h"
 
@@ -13,6 +14,13 @@
 #include <vector>
 
 namespace reciperun::comm {
+namespace {
+
+constexpr Awaited countOfHost = {
+    "a count of this host's ranks", {}, "all ranks"};
+
+} // namespace
+
 Expected<MpiSession> MpiSession::start() {
   MpiSession session;
   int granted = 0;
@@ -28,19 +36,26 @@ Expected<MpiSession> MpiSession::start() {
                          "MPI_Comm_rank", 0));
   RECIPERUN_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &session.allRanks),
                          "MPI_Comm_size", session.ownRank));
+  if (session.allRanks > 1)
+    session.watch =
+        std::make_unique<Watch>(session.ownRank, Watch::limitOfEnvironment());
   return session;
 }
 
 MpiSession::MpiSession(MpiSession&& other) noexcept
     : active(std::exchange(other.active, false)), ownRank(other.ownRank),
-      allRanks(other.allRanks) {}
+      allRanks(other.allRanks), watch(std::move(other.watch)) {}
 
 MpiSession::~MpiSession() {
-  if (active)
-    MPI_Finalize();
+  if (!active)
+    return;
+  const std::string all = nameOfAll(allRanks);
+  const Watch::Wait wait(watch.get(), {"the end of the job", {}, all});
+  MPI_Finalize();
 }
 
 Expected<int> MpiSession::placeOnHost() const {
+  const Watch::Wait wait(watch.get(), countOfHost);
   MPI_Comm host = MPI_COMM_NULL;
   RECIPERUN_TRY(
       checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
@@ -54,6 +69,7 @@ Expected<int> MpiSession::placeOnHost() const {
 }
 
 Expected<int> MpiSession::countOnHost(std::span<const std::byte> bytes) const {
+  const Watch::Wait wait(watch.get(), countOfHost);
   MPI_Comm host = MPI_COMM_NULL;
   RECIPERUN_TRY(
       checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
@@ -75,7 +91,7 @@ Expected<int> MpiSession::countOnHost(std::span<const std::byte> bytes) const {
 }
 
 Status MpiSession::agree(const Status& mine) const {
-  return agreeOnWorld(mine, ownRank, allRanks);
+  return agreeOnWorld(mine, ownRank, allRanks, watch.get());
 }
 
 void MpiSession::abort(int exitCode) {
@@ -85,7 +101,7 @@ void MpiSession::abort(int exitCode) {
 
 Expected<std::unique_ptr<Communicator>>
 MpiSession::connect(const plan::Mesh& mesh) {
-  return MpiCommunicator::make(mesh, ownRank, allRanks);
+  return MpiCommunicator::make(mesh, ownRank, allRanks, watch.get());
 }
 
 } // namespace reciperun::comm

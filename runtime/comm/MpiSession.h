@@ -4,6 +4,7 @@
 #define RECIPERUN_COMM_MPISESSION_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/comm/Watch.h"
 #include "runtime/plan/Plan.h"
 
 #include <cstddef>
@@ -47,6 +48,7 @@ private:
   bool active = true;
   int ownRank = 0;
   int allRanks = 1;
+  std::unique_ptr<Watch> watch; // where there are others
 };
 
 } // namespace reciperun::comm

@@ -98,17 +98,23 @@ Status NcclCommunicator::collect(const char* what, int group,
                                  const Body& body) {
   Expected<const Circle*> found = circle(groups, group);
   RECIPERUN_TRY(found);
+  const Watch::Wait wait = waitFor(what, **found);
   RECIPERUN_TRY(body(**found));
   return watched(what, **found);
 }
 
+Watch::Wait NcclCommunicator::waitFor(const char* what,
+                                      const Circle& circle) const {
+  return Watch::Wait(processes->watch(), {what, op, circle.name});
+}
+
 /// Has the watch know what was enqueued last.
 Status NcclCommunicator::watched(const char* what, const Circle& circle) {
-  if (!circle.comm)
+  if (circle.ranks == 1)
     return Status::ok();
   const std::string purpose =
       op.empty() ? "" : " for op `" + std::string(op) + "`";
-  return watch.note(circle.stream, what + purpose + " by " + circle.name);
+  return waits.note(circle.stream, what + purpose + " by " + circle.name);
 }
 
 Status NcclCommunicator::allReduce(int group, const Tensor& in,
@@ -313,9 +319,10 @@ Status NcclCommunicator::finish(int message) {
   return Status::ok();
 }
 
-Expected<int> NcclCommunicator::beginSend(int to, int channel,
+Expected<int> NcclCommunicator::beginSend(int to, int line,
                                           std::span<const std::byte> bytes) {
-  const Circle& link = sending.at({to, channel});
+  const Circle& link = sending.at({to, line});
+  const Watch::Wait wait = waitFor("a message sent", link);
   RECIPERUN_TRY(follow(link.stream));
   constexpr int receiver = 1;
   NCCL_TRY(link, Send, bytes.data(), bytes.size(), ncclInt8, receiver,
@@ -323,9 +330,10 @@ Expected<int> NcclCommunicator::beginSend(int to, int channel,
   return keep("a message sent", link);
 }
 
-Expected<int> NcclCommunicator::beginReceive(int from, int channel,
+Expected<int> NcclCommunicator::beginReceive(int from, int line,
                                              std::span<std::byte> bytes) {
-  const Circle& link = receiving.at({from, channel});
+  const Circle& link = receiving.at({from, line});
+  const Watch::Wait wait = waitFor("a message received", link);
   RECIPERUN_TRY(follow(link.stream));
   constexpr int sender = 0;
   NCCL_TRY(link, Recv, bytes.data(), bytes.size(), ncclInt8, sender, link.comm,
@@ -338,9 +346,12 @@ Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
   Expected<const Circle*> found = circle(background, group);
   RECIPERUN_TRY(found);
   const Circle& circle = **found;
+  const Watch::Wait wait = waitFor("all-gather", circle);
   RECIPERUN_TRY(follow(circle.stream));
   if (circle.ranks == 1)
     RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
+  else if (circle.copies >= 0)
+    RECIPERUN_TRY(copyParts(circle, in, 0, out, in.bytes()));
   else
     NCCL_TRY(circle, AllGather, in.data, out.data, size_t(in.elements()),
              ncclType(in.type), circle.comm, circle.stream);
@@ -352,13 +363,34 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
   Expected<const Circle*> found = circle(background, group);
   RECIPERUN_TRY(found);
   const Circle& circle = **found;
+  const Watch::Wait wait = waitFor("reduce-scatter", circle);
   RECIPERUN_TRY(follow(circle.stream));
   if (circle.ranks == 1)
     RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
+  else if (const int64_t part = in.bytes() / circle.ranks; circle.copies >= 0)
+    RECIPERUN_TRY(copyParts(circle, in, part, out, part));
   else
-    RECIPERUN_TRY(exchange(circle, bytesOf(in), writableBytes(out),
-                           in.bytes() / circle.ranks));
+    RECIPERUN_TRY(exchange(circle, bytesOf(in), writableBytes(out), part));
   return keep("reduce-scatter", circle);
+}
+
+/// What a rank gives itself goes last, and where ranks get different parts, not
+/// at all: addTerms finds it where it is.
+Status NcclCommunicator::copyParts(const Circle& circle, const Tensor& in,
+                                   int64_t stride, const Tensor& out,
+                                   int64_t bytes) {
+  std::byte* const part = writableBytes(out) + circle.rank * bytes;
+  std::vector<PeerCopies::Copy> copies;
+  std::vector<int> others;
+  for (int step = 1; step < circle.ranks; ++step) {
+    const int place = (circle.rank + step) % circle.ranks;
+    others.push_back(circle.members[size_t(place)]);
+    copies.push_back(
+        {others.back(), bytesOf(in) + place * stride, part, bytes});
+  }
+  if (stride == 0)
+    copies.push_back({rank(), in.data, part, bytes});
+  return peers->enqueue(circle.copies, copies, others, circle.stream);
 }
 
 Expected<int> NcclCommunicator::beginShift(int group,
@@ -366,6 +398,7 @@ Expected<int> NcclCommunicator::beginShift(int group,
   Expected<const Circle*> found = circle(background, group);
   RECIPERUN_TRY(found);
   const Circle& circle = **found;
+  const Watch::Wait wait = waitFor("a turn of a ring", circle);
   RECIPERUN_TRY(follow(circle.stream));
   if (circle.ranks == 1) {
     for (const Shift& shift : shifts)
@@ -375,6 +408,16 @@ Expected<int> NcclCommunicator::beginShift(int group,
   }
   const int next = (circle.rank + 1) % circle.ranks;
   const int before = (circle.rank + circle.ranks - 1) % circle.ranks;
+  if (circle.copies >= 0) {
+    std::vector<PeerCopies::Copy> copies;
+    for (const Shift& shift : shifts)
+      copies.push_back({circle.members[size_t(next)], shift.out.data,
+                        shift.in.data, shift.in.bytes()});
+    const int senders[] = {circle.members[size_t(before)]};
+    RECIPERUN_TRY(
+        peers->enqueue(circle.copies, copies, senders, circle.stream));
+    return keep("a turn of a ring", circle);
+  }
   NCCL_TRY(circle, GroupStart);
   for (const Shift& shift : shifts) {
     NCCL_TRY(circle, Send, shift.out.data, size_t(shift.out.bytes()), ncclInt8,
@@ -386,20 +429,31 @@ Expected<int> NcclCommunicator::beginShift(int group,
   return keep("a turn of a ring", circle);
 }
 
-Status NcclCommunicator::addTerms(const Tensor& terms, const Tensor& out) {
-  return addTermsInOrder(terms.type, bytesOf(terms),
-                         int(terms.elements() / out.elements()), out.elements(),
-                         writableBytes(out), context.stream());
+Status NcclCommunicator::addTerms(int group, const Tensor& in,
+                                  const Tensor& terms, const Tensor& out) {
+  Expected<const Circle*> found = circle(background, group);
+  RECIPERUN_TRY(found);
+  const Circle& circle = **found;
+  const std::byte* const own =
+      circle.copies < 0 ? bytesOf(terms) : bytesOf(in);
+  return addTermsInOrder(terms.type,
+                         {bytesOf(terms), circle.ranks, circle.rank,
+                          own + circle.rank * out.bytes()},
+                         out.elements(), writableBytes(out), context.stream());
+}
+
+Status NcclCommunicator::share(std::byte* memory, int64_t bytes) {
+  return peers ? peers->share(memory, bytes) : Status::ok();
 }
 
 // ---- recordings
 
 Status NcclCommunicator::beginsRecording() {
-  return watch.beginRecording(context.stream());
+  return waits.beginRecording(context.stream());
 }
 
 Status NcclCommunicator::launched(int recording) {
-  return watch.noteLaunch(context.stream(), recording);
+  return waits.noteLaunch(context.stream(), recording);
 }
 
 // ---- between processes

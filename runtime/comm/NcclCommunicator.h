@@ -2,12 +2,13 @@
 //
 // Groups of the same ranks share a communicator, and another one for what runs
 // beside kernels (beginAllGather, beginExchange), which has a stream of its
-// own, too. So has every channel between two stages, since NCCL knows no tags:
+// own, too; on one host such data goes by copies instead (PeerCopies.h). So has
+// every line between two stages, since NCCL knows no tags:
 // messages of a pair of ranks arrive in the order of their communicator.
 // Communicators are made once, from the plan, in one order on all ranks, and
-// channels carry a byte then: the first message of a pair sets up its
-// connection, for which the host waits until the other side calls, too. Ranks
-// that both send first would wait for each other in the midst of a schedule.
+// lines carry a byte then: the first message of a pair sets up its connection,
+// for which the host waits until the other side calls, too. Ranks that both
+// send first would wait for each other in the midst of a schedule.
 
 #ifndef RECIPERUN_COMM_NCCLCOMMUNICATOR_H
 #define RECIPERUN_COMM_NCCLCOMMUNICATOR_H
@@ -16,6 +17,8 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/NcclLibrary.h"
 #include "runtime/comm/NcclWatch.h"
+#include "runtime/comm/PeerCopies.h"
+#include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/plan/Plan.h"
 
@@ -55,9 +58,9 @@ public:
                   int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int channel,
+  Expected<int> beginSend(int to, int line,
                           std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int channel,
+  Expected<int> beginReceive(int from, int line,
                              std::span<std::byte> bytes) override;
   Status finish(int message) override;
   Expected<int> beginAllGather(int group, const Tensor& in,
@@ -65,13 +68,17 @@ public:
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
   Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
-  Status addTerms(const Tensor& terms, const Tensor& out) override;
+  Status addTerms(int group, const Tensor& in, const Tensor& terms,
+                  const Tensor& out) override;
   void startsOp(std::string_view name) override { op = name; }
   Status beginsRecording() override;
-  int endsRecording() override { return watch.endRecording(); }
+  int endsRecording() override { return waits.endRecording(); }
   Status launched(int recording) override;
   Status check() override;
   Status agree(const Status& mine) override;
+  Watch* watch() override { return processes->watch(); }
+  Status share(std::byte* memory, int64_t bytes) override;
+  std::string note() const override { return whyNoPeers; }
 
 private:
   /// Some ranks, this one among them, and where their collectives are enqueued.
@@ -81,8 +88,11 @@ private:
     int ranks = 1;
     cudaStream_t stream = nullptr;
     std::string name; // ``group `tp` of ranks 0 and 2``
+    /// Where data goes by copies: their number for it, and who takes part.
+    int copies = -1;
+    std::vector<int> members = {};
   };
-  /// By rank of the other side and channel.
+  /// By rank of the other side and line.
   using Links = std::map<std::pair<int, int>, Circle>;
   /// Something that has begun: when the device is done with it.
   struct Message {
@@ -93,12 +103,17 @@ private:
   NcclCommunicator(std::unique_ptr<Communicator> host,
                    device::CudaContext& context);
   Status connect(const plan::Plan& plan);
-  Status connectWorld();
-  Status connectGroups(const plan::Plan& plan);
-  Status connectChannels(const plan::Plan& plan);
+  Status countHost();
+  Status connectWorld(const plan::Mesh& mesh, const PlanConnections& wanted);
+  Status connectGroups(const plan::Mesh& mesh, const PlanConnections& wanted);
+  Status connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
+  bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
+  Circle byCopies(const std::vector<int>& members, cudaStream_t stream,
+                  int number) const;
+  Status connectLines(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status takeBuffers();
   Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream,
-                         std::string name, ncclConfig_t* config = nullptr);
+                         std::string name, ncclConfig_t config);
   bool isWorld(const std::vector<int>& members) const;
   Circle whole(cudaStream_t stream) const;
   Status greet(const Circle& link);
@@ -123,26 +138,39 @@ private:
   Status exchange(const Circle& circle, const std::byte* in, std::byte* out,
                   int64_t bytes);
 
+  /// Each other rank gets `bytes` of `in` as this rank's part of its `out`: the
+  /// same, or those that are as many strides on as its place is.
+  Status copyParts(const Circle& circle, const Tensor& in, int64_t stride,
+                   const Tensor& out, int64_t bytes);
+
   /// Has a stream wait for the kernels that were enqueued so far.
   Status follow(cudaStream_t stream);
   /// The number of what has been enqueued beside kernels.
   Expected<int> keep(const char* what, const Circle& circle);
   Status watched(const char* what, const Circle& circle);
+  /// The host waits for the circle as long as it lives: the first collective of
+  /// a kind connects ranks.
+  Watch::Wait waitFor(const char* what, const Circle& circle) const;
+  /// The same for all ranks, before there are circles.
+  Watch::Wait waitForConnection() const;
 
   std::unique_ptr<Communicator> processes;
+  int ranksOnHost = 1;
   device::CudaContext& context;
   NcclLibrary nccl;
   std::vector<ncclComm_t> comms; // all that were made, the world's first
   std::vector<cudaStream_t> streams;
-  std::map<int, Circle> groups;     // by number, those that the plan uses
-  std::map<int, Circle> background; // those of what runs beside kernels
+  std::map<int, Circle> groups;      // by number, those that the plan uses
+  std::map<int, Circle> background;  // those of what runs beside kernels
+  std::unique_ptr<PeerCopies> peers; // none where nothing goes that way
+  std::string whyNoPeers;            // where it could otherwise
   Links sending, receiving;
   std::vector<Message> messages;
   std::string_view op; // of the plan, which what is called now is for
   cudaEvent_t enqueued = nullptr;
   std::byte* sendBuffer = nullptr;
   std::byte* receiveBuffer = nullptr;
-  NcclWatch watch;
+  NcclWatch waits;
 };
 
 } // namespace reciperun::comm

@@ -4,12 +4,13 @@
 //   2. the world is split into the groups that the plan's ops name, unless one
 //      is of all ranks, or of those of another group;
 //   3. and into those that run beside kernels;
-//   4. and into the pairs of ranks that exchange messages, channel by channel,
-//      which exchange the first one.
+//   4. and into the pairs of ranks that exchange messages, line by line, which
+//      exchange the first one.
 //
 // All ranks go through the same list, as each split is a collective of the
-// world's. What they take of a device is in compiler/cost/Connections.cpp.
+// world's.
 
+#include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaError.h"
@@ -18,95 +19,24 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 namespace reciperun::comm {
 namespace {
 
-using plan::OpKind;
+/// NCCL tries a connection again and again. Some thousand ranks take a minute.
+constexpr std::chrono::minutes longestConnection(2);
 
-/// Multiprocessors that a message may take: it waits there for the other side,
-/// and several wait at a time while kernels compute.
-constexpr int messageBlocks = 8;
-
-/// What a plan's ops want of their groups.
-struct Uses {
-  std::set<int> groups;
-  std::set<int> background;
-  bool packs = false; // along another dimension than the first
-};
-
-bool isBackground(OpKind kind) {
-  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
-         kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
-}
-
-void add(Uses& uses, const plan::Op& op) {
-  if (op.group < 0)
-    return;
-  (isBackground(op.kind) ? uses.background : uses.groups).insert(op.group);
-  uses.packs =
-      uses.packs || op.kind == OpKind::AllToAll || op.integer("dim") > 0;
-}
-
-std::vector<const plan::Stage*> stagesOf(const plan::Plan& plan) {
-  std::vector<const plan::Stage*> stages;
-  for (const plan::Stage& stage : plan.stages)
-    stages.push_back(&stage);
-  if (stages.empty())
-    stages.push_back(&plan);
-  return stages;
-}
-
-/// Of all stages: a split takes part of every rank.
-Uses usesOf(const plan::Plan& plan) {
-  Uses uses;
-  for (const plan::Stage* stage : stagesOf(plan)) {
-    for (const plan::Function& function : stage->functions)
-      for (const plan::Op& op : function.ops)
-        add(uses, op);
-    // Gradients that are dumped are gathered among those that share a region.
-    for (const plan::Region& region : stage->regions)
-      if (int group = plan::groupIndex(plan.mesh, region.shardAxis); group >= 0)
-        uses.groups.insert(group);
-  }
-  return uses;
-}
-
-/// The axes of more than one rank, and the stages, that a group spans: groups
-/// of one extent have the same members.
-using Extent = std::pair<std::vector<std::string>, std::vector<int>>;
-
-Extent extentOf(const plan::Mesh& mesh, const plan::Group& group) {
-  Extent extent{{}, group.stages};
-  for (const std::string& axis : group.axes)
-    if (plan::axisSize(mesh, axis) > 1)
-      extent.first.push_back(axis);
-  return extent;
-}
-
-/// ``group `tp` of ranks 0, 2``.
-std::string nameOf(const plan::Group& group, const std::vector<int>& members) {
-  std::string text = "group `" + group.name + "` of ranks ";
-  for (size_t i = 0; i < members.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(members[i]);
-  return text;
-}
-
-/// A channel from a stage to another.
-using Channel = std::tuple<int, int, int>; // channel, from, to
-
-std::set<Channel> channelsOf(const plan::Plan& plan) {
-  std::set<Channel> channels;
-  const std::vector<const plan::Stage*> stages = stagesOf(plan);
-  for (size_t stage = 0; stage < stages.size(); ++stage)
-    for (const plan::Transfer& transfer : stages[stage]->transfers)
-      if (transfer.kind == plan::Transfer::Kind::send)
-        channels.emplace(transfer.channel, int(stage), transfer.peer);
-  return channels;
+ncclConfig_t configOf(int blocks) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  if (blocks != unbounded)
+    config.maxCTAs = blocks;
+  return config;
 }
 
 } // namespace
@@ -141,22 +71,43 @@ NcclCommunicator::make(const plan::Plan& plan,
 Status NcclCommunicator::connect(const plan::Plan& plan) {
   RECIPERUN_CUDA_TRY(cudaEventCreateWithFlags, &enqueued,
                      cudaEventDisableTiming);
+  const PlanConnections wanted = connectionsOf(plan);
   if (ranks() > 1) {
     Expected<NcclLibrary> library = NcclLibrary::open();
     // Nobody waits for a rank that lacks the library.
     RECIPERUN_TRY(processes->agree(library.status()));
     nccl = *library;
-    RECIPERUN_TRY(connectWorld());
+    RECIPERUN_TRY(countHost());
+    RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
   }
-  RECIPERUN_TRY(connectGroups(plan));
-  RECIPERUN_TRY(connectChannels(plan));
-  if (ranks() > 1)
-    RECIPERUN_TRY(
-        watch.start(rank(), context.device(), NcclWatch::limitOfEnvironment()));
-  return ranks() > 1 && usesOf(plan).packs ? takeBuffers() : Status::ok();
+  RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
+  RECIPERUN_TRY(connectLines(plan.mesh, wanted));
+  if (Watch* host = processes->watch())
+    RECIPERUN_TRY(waits.start(*host));
+  return ranks() > 1 && wanted.packs ? takeBuffers() : Status::ok();
 }
 
-Status NcclCommunicator::connectWorld() {
+/// Hosts have equally many ranks, in a row; where they do not, the largest
+/// counts, on all ranks.
+Status NcclCommunicator::countHost() {
+  MPI_Comm host = MPI_COMM_NULL;
+  RECIPERUN_TRY(
+      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank(),
+                                   MPI_INFO_NULL, &host),
+               "MPI_Comm_split_type", rank()));
+  int own = 1;
+  RECIPERUN_TRY(checkMpi(MPI_Comm_size(host, &own), "MPI_Comm_size", rank()));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", rank()));
+  Expected<int64_t> most = processes->maximum(own);
+  RECIPERUN_TRY(most);
+  ranksOnHost = int(*most);
+  return Status::ok();
+}
+
+/// The communicator of all ranks is for all that runs in turn with kernels.
+Status NcclCommunicator::connectWorld(const plan::Mesh& mesh,
+                                      const PlanConnections& wanted) {
+  const Watch::Wait wait = waitForConnection();
   ncclUniqueId id = {};
   Status drawn;
   if (rank() == 0)
@@ -166,27 +117,38 @@ Status NcclCommunicator::connectWorld() {
       checkMpi(MPI_Bcast(&id, int(sizeof id), MPI_BYTE, 0, MPI_COMM_WORLD),
                "MPI_Bcast", rank()));
   ncclComm_t all = nullptr;
-  Status made = nccl.check(nccl.CommInitRank(&all, ranks(), id, rank()),
-                           "ncclCommInitRank");
+  std::vector<int> members(static_cast<size_t>(ranks()));
+  std::iota(members.begin(), members.end(), 0);
+  const GroupUse use = usesByExtent(mesh, wanted.groups)[extentOfAll(mesh)];
+  ncclConfig_t config = configOf(blocksFor(use, members, ranksOnHost));
+  Status made =
+      nccl.check(nccl.CommInitRankConfig(&all, ranks(), id, rank(), &config),
+                 "ncclCommInitRankConfig");
   if (made)
     comms.push_back(all);
   return processes->agree(made);
 }
 
-Status NcclCommunicator::connectGroups(const plan::Plan& plan) {
-  const Uses uses = usesOf(plan);
-  auto connect = [&](const std::set<int>& numbers, cudaStream_t stream,
+Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
+                                       const PlanConnections& wanted) {
+  auto connect = [&](const std::map<int, GroupUse>& used, cudaStream_t stream,
                      std::map<int, Circle>& circles) -> Status {
+    const std::map<Extent, GroupUse> uses = usesByExtent(mesh, used);
     std::map<Extent, Circle> known;
-    for (int number : numbers) {
-      const plan::Group& group = plan.mesh.groups[size_t(number)];
-      const auto members = plan::groupMembers(plan.mesh, group, rank());
+    for (const auto& [number, own] : used) {
+      const plan::Group& group = mesh.groups[size_t(number)];
+      const auto members = plan::groupMembers(mesh, group, rank());
       const std::string name = nameOf(group, members);
-      auto [circle, isNew] = known.try_emplace(extentOf(plan.mesh, group));
+      const Extent extent = extentOf(mesh, group);
+      const int blocks = blocksFor(uses.at(extent), members, ranksOnHost);
+      auto [circle, isNew] = known.try_emplace(extent);
       if (isNew) {
-        Expected<Circle> made = stream == context.stream() && isWorld(members)
-                                    ? whole(stream)
-                                    : split(members, stream, name);
+        const bool isBeside = stream != context.stream();
+        Expected<Circle> made =
+            !isBeside && isWorld(members) ? whole(stream)
+            : isBeside && peers && areOnOneHost(mesh, group)
+                ? byCopies(members, stream, int(known.size()) - 1)
+                : split(members, stream, name, configOf(blocks));
         RECIPERUN_TRY(made.status().withContext("group `" + group.name + "`"));
         circle->second = *made;
       }
@@ -195,48 +157,109 @@ Status NcclCommunicator::connectGroups(const plan::Plan& plan) {
     }
     return Status::ok();
   };
-  RECIPERUN_TRY(connect(uses.groups, context.stream(), groups));
-  if (uses.background.empty())
+  RECIPERUN_TRY(connect(wanted.groups, context.stream(), groups));
+  if (wanted.background.empty())
     return Status::ok();
+  RECIPERUN_TRY(connectPeers(mesh, wanted));
   Expected<cudaStream_t> stream = newStream();
   RECIPERUN_TRY(stream);
-  return connect(uses.background, *stream, background);
+  return connect(wanted.background, *stream, background);
+}
+
+/// Opens the way of copies for groups of one host each, where there are such.
+Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
+                                      const PlanConnections& wanted) {
+  if (!getenv("RECIPERUN_PEER_COPIES")) // until it has been measured
+    return Status::ok();
+  peers = std::make_unique<PeerCopies>(*processes);
+  RECIPERUN_TRY(peers->findHosts());
+  std::set<int> others;
+  bool isWanted = false;
+  for (const auto& [number, use] : wanted.background) {
+    const plan::Group& group = mesh.groups[size_t(number)];
+    if (extentOf(mesh, group).first.empty() || !areOnOneHost(mesh, group))
+      continue;
+    isWanted = true;
+    const auto members = plan::groupMembers(mesh, group, rank());
+    others.insert(members.begin(), members.end());
+  }
+  others.erase(rank());
+  if (isWanted)
+    whyNoPeers = peers->open({others.begin(), others.end()});
+  if (!isWanted || !whyNoPeers.empty())
+    peers.reset();
+  if (!whyNoPeers.empty())
+    whyNoPeers = "GPUs of a host exchange data by NCCL's kernels, not by their "
+                 "copy engines: " +
+                 whyNoPeers;
+  return Status::ok();
+}
+
+/// Whether each of the groups along these axes is of one host.
+bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
+                                    const plan::Group& group) const {
+  for (int each = 0; each < ranks(); ++each)
+    if (!peers->areOnOneHost(plan::groupMembers(mesh, group, each)))
+      return false;
+  return true;
+}
+
+NcclCommunicator::Circle
+NcclCommunicator::byCopies(const std::vector<int>& members, cudaStream_t stream,
+                           int number) const {
+  Circle circle;
+  const auto own = std::find(members.begin(), members.end(), rank());
+  circle.rank = own == members.end() ? 0 : int(own - members.begin());
+  circle.ranks = std::max(1, int(members.size()));
+  circle.stream = stream;
+  circle.copies = number;
+  circle.members = members;
+  return circle;
 }
 
 /// Of a pair the sender is the first.
-Status NcclCommunicator::connectChannels(const plan::Plan& plan) {
-  const int own = plan::coordinate(plan.mesh, rank(), "pp");
-  ncclConfig_t few = NCCL_CONFIG_INITIALIZER;
-  few.maxCTAs = messageBlocks;
-  for (const auto& [channel, from, to] : channelsOf(plan)) {
+Status NcclCommunicator::connectLines(const plan::Mesh& mesh,
+                                      const PlanConnections& wanted) {
+  const int own = plan::coordinate(mesh, rank(), "pp");
+  for (const auto& [line, from, to] : wanted.lines) {
     std::vector<int> pair;
     if (own == from || own == to)
-      pair = {plan::rankInStage(plan.mesh, rank(), from),
-              plan::rankInStage(plan.mesh, rank(), to)};
+      pair = {plan::rankInStage(mesh, rank(), from),
+              plan::rankInStage(mesh, rank(), to)};
     cudaStream_t stream = nullptr;
     std::string name;
     if (!pair.empty()) {
       Expected<cudaStream_t> made = newStream();
       RECIPERUN_TRY(made);
       stream = *made;
-      name = "rank " + std::to_string(pair[0]) + " to rank " +
-             std::to_string(pair[1]) + " on channel " + std::to_string(channel);
+      name = nameOfLine(pair[0], pair[1], line);
     }
-    Expected<Circle> circle = split(pair, stream, name, &few);
+    const int blocks =
+        pair.empty() ? unbounded : blocksForLine(pair[0], pair[1], ranksOnHost);
+    Expected<Circle> circle = split(pair, stream, name, configOf(blocks));
     RECIPERUN_TRY(circle);
     if (circle->comm)
-      RECIPERUN_TRY(greet(*circle).withContext("the channel of " + name));
+      RECIPERUN_TRY(greet(*circle).withContext("the line of " + name));
     if (own == from)
-      sending[{pair[1], channel}] = *circle;
+      sending[{pair[1], line}] = *circle;
     if (own == to)
-      receiving[{pair[0], channel}] = *circle;
+      receiving[{pair[0], line}] = *circle;
   }
   return Status::ok();
+}
+
+Watch::Wait NcclCommunicator::waitForConnection() const {
+  return Watch::Wait(processes->watch(),
+                     {"NCCL to connect (with NCCL_DEBUG=INFO it says more)",
+                      {},
+                      "all ranks of the job"},
+                     longestConnection);
 }
 
 /// Sends a byte over a link, or receives it.
 Status NcclCommunicator::greet(const Circle& link) {
   constexpr int sender = 0, receiver = 1;
+  const Watch::Wait wait = waitForConnection();
   void* byte = nullptr;
   RECIPERUN_CUDA_TRY(cudaMalloc, &byte, 1);
   Status said = link.rank == sender
@@ -272,7 +295,7 @@ NcclCommunicator::Circle NcclCommunicator::whole(cudaStream_t stream) const {
 /// the members of its own, or none. Instances are told apart by their first.
 Expected<NcclCommunicator::Circle>
 NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
-                        std::string name, ncclConfig_t* config) {
+                        std::string name, ncclConfig_t config) {
   Circle circle;
   circle.name = std::move(name);
   circle.stream = stream;
@@ -281,10 +304,11 @@ NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
   circle.rank = own == members.end() ? 0 : int(own - members.begin());
   if (ranks() == 1)
     return circle;
+  const Watch::Wait wait = waitForConnection();
   const bool isAlone = members.size() < 2;
   const int color = isAlone ? NCCL_SPLIT_NOCOLOR : members.front();
   Status made = nccl.check(
-      nccl.CommSplit(comms.front(), color, circle.rank, &circle.comm, config),
+      nccl.CommSplit(comms.front(), color, circle.rank, &circle.comm, &config),
       "ncclCommSplit", comms.front());
   if (circle.comm)
     comms.push_back(circle.comm);

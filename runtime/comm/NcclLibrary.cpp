@@ -13,12 +13,6 @@ namespace {
 constexpr const char* file = "libnccl.so.2";
 constexpr int oldest = NCCL_VERSION(2, 18, 0); // the first with ncclCommSplit
 
-std::string versionText(int version) {
-  return std::to_string(version / 10000) + "." +
-         std::to_string(version % 10000 / 100) + "." +
-         std::to_string(version % 100);
-}
-
 } // namespace
 
 Expected<NcclLibrary> NcclLibrary::open() {
@@ -30,16 +24,21 @@ Expected<NcclLibrary> NcclLibrary::open() {
       file, "NCCL 2.18 or later, which a plan of several GPUs needs"));
   NcclLibrary nccl;
 #define FIND(name) RECIPERUN_TRY(library.find("nccl" #name, nccl.name))
-  FIND(GetVersion);
-  int version = 0;
-  if (nccl.GetVersion(&version) != ncclSuccess || version < oldest)
-    return Status::error("`" + std::string(file) + "` is NCCL " +
-                         versionText(version) + ", and " + versionText(oldest) +
-                         " or later is needed");
   FIND(GetErrorString);
   FIND(GetLastError);
+  FIND(GetVersion);
+  int version = 0;
+  RECIPERUN_TRY(nccl.check(nccl.GetVersion(&version), "ncclGetVersion"));
+  RECIPERUN_TRY(device::checkMajorVersion("NCCL", size_t(version),
+                                          size_t(NCCL_VERSION_CODE)));
+  if (version < oldest)
+    return Status::error(
+        "the NCCL that was found is " + device::versionText(size_t(version)) +
+        ", and " + device::versionText(oldest) +
+        " or later is needed: install one, or name its folder first in "
+        "LD_LIBRARY_PATH");
   FIND(GetUniqueId);
-  FIND(CommInitRank);
+  FIND(CommInitRankConfig);
   FIND(CommSplit);
   FIND(CommDestroy);
   FIND(CommGetAsyncError);

@@ -7,167 +7,151 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 namespace reciperun::comm {
+namespace {
+
+/// What the GPU has set last.
+uint32_t valueOf(uint32_t& word) {
+  return std::atomic_ref(word).load(std::memory_order_relaxed);
+}
+
+} // namespace
 
 NcclWatch::~NcclWatch() {
-  if (thread.joinable()) {
-    {
-      const std::lock_guard lock(mutex);
-      isStopping = true;
-    }
-    stopped.notify_one();
-    thread.join();
-  }
-  for (const std::list<Entry>* entries : {&underway, &free})
-    for (const Entry& entry : *entries)
-      cudaEventDestroy(entry.done);
+  if (watch)
+    watch->remove(*this);
   cudaFreeHost(words);
 }
 
-NcclWatch::Duration NcclWatch::limitOfEnvironment() {
-  if (const char* given = std::getenv("RECIPERUN_COMM_TIMEOUT"))
-    if (const long seconds = std::strtol(given, nullptr, 10); seconds > 0)
-      return std::chrono::seconds(seconds);
-  return std::chrono::minutes(10);
-}
-
-Status NcclWatch::start(int ownRank, int ownDevice, Duration longest) {
-  rank = ownRank;
-  device = ownDevice;
-  limit = longest;
+Status NcclWatch::start(Watch& asking) {
+  constexpr size_t count = mostCounters + mostGraphs * mostStreams;
   RECIPERUN_CUDA_TRY(cudaHostAlloc, reinterpret_cast<void**>(&words),
-                     mostGraphs * mostStreams * sizeof(uint32_t),
-                     cudaHostAllocMapped);
-  std::fill_n(words, mostGraphs * mostStreams, 0u);
-  thread = std::thread([this] { watch(); });
+                     count * sizeof(uint32_t), cudaHostAllocMapped);
+  std::fill_n(words, count, 0u);
+  watch = &asking;
+  watch->add(*this);
   return Status::ok();
 }
 
 Status NcclWatch::note(cudaStream_t stream, std::string what) {
-  if (!thread.joinable())
+  if (!watch)
     return Status::ok();
-  const std::lock_guard lock(mutex);
   return isRecording ? record(stream, std::move(what))
-                     : enter(stream, {nullptr, std::move(what)});
+                     : enter(stream, std::move(what), -1);
 }
 
-/// Takes an event for what has been enqueued, and gives it to the thread.
-Status NcclWatch::enter(cudaStream_t stream, Entry entry) {
-  if (free.empty()) {
-    cudaEvent_t event = nullptr;
-    RECIPERUN_CUDA_TRY(cudaEventCreateWithFlags, &event,
-                       cudaEventDisableTiming);
-    free.push_back({event, {}});
+/// Has the stream set its word, and lists what it is about to do before that.
+Status NcclWatch::enter(cudaStream_t stream, std::string what, int recording) {
+  auto counter =
+      std::find_if(counters.begin(), counters.end(),
+                   [&](const Counter& each) { return each.stream == stream; });
+  const size_t number = size_t(counter - counters.begin());
+  if (number == mostCounters)
+    return Status::ok();
+  if (counter == counters.end())
+    counter = counters.insert(counter, {stream, 0});
+  const uint32_t count = ++counter->count;
+  {
+    const std::lock_guard lock(mutex);
+    underway.push_back({number, count, std::move(what), recording});
   }
-  entry.done = free.front().done;
-  RECIPERUN_CUDA_TRY(cudaEventRecord, entry.done, stream);
-  free.front() = std::move(entry);
-  underway.splice(underway.end(), free, free.begin());
-  return Status::ok();
+  return setWords(words + number, 1, count, stream);
 }
 
 Status NcclWatch::beginRecording(cudaStream_t stream) {
-  if (!thread.joinable())
+  if (!watch)
     return Status::ok();
-  const std::lock_guard lock(mutex);
   isRecording = true;
-  Graph& graph = graphs.emplace_back();
-  if (graphs.size() > mostGraphs)
-    return Status::ok();
-  graph.words = words + (graphs.size() - 1) * mostStreams;
-  return setWords(graph.words, int(mostStreams), 0, stream);
+  uint32_t* own = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    if (graphs.size() < mostGraphs)
+      own = words + mostCounters + graphs.size() * mostStreams;
+    graphs.emplace_back().words = own;
+  }
+  return own ? setWords(own, int(mostStreams), 0, stream) : Status::ok();
 }
 
 /// Has the graph count what it has done last on a stream.
 Status NcclWatch::record(cudaStream_t stream, std::string what) {
-  Graph& graph = graphs.back();
-  auto found = std::find(graph.streams.begin(), graph.streams.end(), stream);
-  const size_t number = size_t(found - graph.streams.begin());
-  if (found == graph.streams.end())
-    graph.streams.push_back(stream);
-  const auto isBefore = [&](const Recorded& each) {
-    return each.stream == number;
-  };
-  const auto before = std::count_if(graph.collectives.begin(),
-                                    graph.collectives.end(), isBefore);
-  const uint32_t count = uint32_t(before) + 1;
-  graph.collectives.push_back({std::move(what), number, count});
-  if (!graph.words || number >= mostStreams)
-    return Status::ok();
-  return setWords(graph.words + number, 1, count, stream);
+  uint32_t* word = nullptr;
+  uint32_t count = 1;
+  {
+    const std::lock_guard lock(mutex);
+    Graph& graph = graphs.back();
+    auto found = std::find(graph.streams.begin(), graph.streams.end(), stream);
+    const size_t number = size_t(found - graph.streams.begin());
+    if (found == graph.streams.end())
+      graph.streams.push_back(stream);
+    for (const Recorded& each : graph.collectives)
+      count += each.stream == number;
+    graph.collectives.push_back({std::move(what), number, count});
+    if (graph.words && number < mostStreams)
+      word = graph.words + number;
+  }
+  return word ? setWords(word, 1, count, stream) : Status::ok();
 }
 
 int NcclWatch::endRecording() {
-  const std::lock_guard lock(mutex);
   isRecording = false;
+  const std::lock_guard lock(mutex);
   return int(graphs.size()) - 1;
 }
 
 Status NcclWatch::noteLaunch(cudaStream_t stream, int recording) {
-  if (!thread.joinable())
+  if (!watch)
     return Status::ok();
+  {
+    const std::lock_guard lock(mutex);
+    if (graphs[size_t(recording)].collectives.empty())
+      return Status::ok();
+  }
+  return enter(stream, {}, recording);
+}
+
+/// Counts go round.
+bool NcclWatch::isDone(const Entry& entry) const {
+  return int32_t(valueOf(words[entry.stream]) - entry.count) >= 0;
+}
+
+/// A graph moves while it is under way, too.
+bool NcclWatch::hasMoved() {
   const std::lock_guard lock(mutex);
-  if (graphs[size_t(recording)].collectives.empty())
-    return Status::ok();
-  return enter(stream, {nullptr, {}, recording});
+  const bool hasEnded = underway.remove_if([this](const Entry& entry) {
+    return isDone(entry);
+  }) > 0;
+  const uint64_t before = std::exchange(seen, doneOfOldest());
+  return hasEnded || seen != before;
 }
 
-void NcclWatch::watch() {
-  constexpr std::chrono::milliseconds pause(500);
-  cudaSetDevice(device);
-  std::unique_lock lock(mutex);
-  while (!stopped.wait_for(lock, pause, [this] { return isStopping; })) {
-    // Not the clock's time: a job may be stopped as a whole, and go on.
-    waited += pause;
-    removeDone();
-    if (waited > limit)
-      endJob();
-  }
+/// How many collectives of a graph that is the oldest entry are done.
+uint64_t NcclWatch::doneOfOldest() const {
+  if (underway.empty() || underway.front().recording < 0)
+    return 0;
+  const Graph& graph = graphs[size_t(underway.front().recording)];
+  uint64_t sum = 0;
+  for (size_t stream = 0; graph.words && stream < mostStreams; ++stream)
+    sum += valueOf(graph.words[stream]);
+  return sum;
 }
 
-void NcclWatch::removeDone() {
-  for (auto entry = underway.begin(); entry != underway.end();) {
-    const auto next = std::next(entry);
-    // A failure of the GPU is told by the thread that meets it.
-    if (cudaEventQuery(entry->done) != cudaErrorNotReady) {
-      free.splice(free.end(), underway, entry);
-      waited = {};
-    }
-    entry = next;
-  }
-  cudaGetLastError(); // that something is under way is no error
-  if (underway.empty())
-    waited = {};
+std::string NcclWatch::awaited() {
+  const std::lock_guard lock(mutex);
+  return underway.empty() ? "" : textOf(underway.front());
 }
 
 /// What an entry stands for; of a graph what it has not done yet.
-std::string NcclWatch::awaited(const Entry& entry) const {
+std::string NcclWatch::textOf(const Entry& entry) const {
   if (entry.recording < 0)
     return entry.what;
   const Graph& graph = graphs[size_t(entry.recording)];
   for (const Recorded& each : graph.collectives)
     if (graph.words && each.stream < mostStreams &&
-        std::atomic_ref(graph.words[each.stream]).load() < each.count)
+        valueOf(graph.words[each.stream]) < each.count)
       return each.what;
   return "a graph that has " + graph.collectives.front().what;
-}
-
-void NcclWatch::endJob() const {
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(limit).count();
-  std::fflush(stdout);
-  std::fprintf(stderr,
-               "rank %d: error: has waited for %lld s for %s; a rank of them "
-               "hangs or is far behind: its own messages say more, or set "
-               "`RECIPERUN_COMM_TIMEOUT` to more seconds\n",
-               rank, static_cast<long long>(seconds),
-               awaited(underway.front()).c_str());
-  std::fflush(stderr);
-  std::_Exit(1);
 }
 
 } // namespace reciperun::comm

@@ -1,51 +1,42 @@
-// Ends a job whose GPUs wait for a rank that does not come.
+// Knows which collectives and messages a GPU waits for (Watch.h).
 //
 // A collective of GPUs is a kernel that waits for its other ranks, for as long
 // as it takes: where one of them hangs, all others would wait for ever, their
-// hosts in whatever call comes to need the GPU.
+// hosts in whatever call comes to need the GPU. Calls of the driver wait there,
+// too, such as those that ask for an event while a launch of another thread
+// waits for room; so the GPU says how far it is in words of the host's.
 //
-// 1. An event is recorded behind each collective and message.
-// 2. A thread looks now and then which of them are done.
-// 3. Of a graph one event is recorded, behind its launch; how far it is, it
-//    counts in words of the host's, one for each stream.
-// 4. Where some are under way and none has ended for the limit, it tells which
-//    is the oldest, with its op and ranks, and ends the process; mpirun ends
-//    the others.
+// 1. Behind each collective and message its stream sets a word to their number
+//    on it.
+// 2. So it does in a graph, which has words of its own, and behind each launch
+//    of one.
 
 #ifndef RECIPERUN_COMM_NCCLWATCH_H
 #define RECIPERUN_COMM_NCCLWATCH_H
 
+#include "runtime/comm/Watch.h"
 #include "runtime/plan/Status.h"
 
-#include <chrono>
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <cuda_runtime_api.h>
 
 namespace reciperun::comm {
 
-class NcclWatch {
+class NcclWatch final : public Lookout {
 public:
-  using Duration = std::chrono::steady_clock::duration;
-
   NcclWatch() = default;
   NcclWatch(const NcclWatch&) = delete;
   NcclWatch& operator=(const NcclWatch&) = delete;
-  ~NcclWatch();
+  ~NcclWatch() override;
 
-  /// `RECIPERUN_COMM_TIMEOUT` in seconds, or 10 minutes: longer than what a
-  /// rank does by itself between two collectives, such as reading a batch or
-  /// computing a micro-batch.
-  static Duration limitOfEnvironment();
-
-  /// Begins to watch this rank's GPU.
-  Status start(int rank, int device, Duration limit);
+  /// Begins to take notes for a watch, which outlives the object.
+  Status start(Watch& watch);
 
   /// Notes what has been enqueued last on a stream; `what` says what it is and
   /// with which ranks. Nothing is noted before the start.
@@ -59,9 +50,14 @@ public:
   /// Notes that a graph has been enqueued last on a stream.
   Status noteLaunch(cudaStream_t stream, int recording);
 
+  bool hasMoved() override;
+  std::string awaited() override;
+
 private:
+  /// Done when the stream's word is at `count`.
   struct Entry {
-    cudaEvent_t done = nullptr;
+    size_t stream = 0;
+    uint32_t count = 0;
     std::string what;
     int recording = -1; // in the place of `what`
   };
@@ -76,30 +72,29 @@ private:
     std::vector<cudaStream_t> streams;
     uint32_t* words = nullptr; // how many are done, by stream
   };
-  /// So many streams of a graph, and graphs, are counted.
-  static constexpr size_t mostStreams = 8, mostGraphs = 1024;
+  /// A stream, and how many entries it has been given.
+  struct Counter {
+    cudaStream_t stream = nullptr;
+    uint32_t count = 0;
+  };
+  /// So many streams, and of a graph, and graphs, are counted.
+  static constexpr size_t mostCounters = 512, mostStreams = 8,
+                          mostGraphs = 1024;
 
   Status record(cudaStream_t stream, std::string what);
-  Status enter(cudaStream_t stream, Entry entry);
-  std::string awaited(const Entry& entry) const;
+  Status enter(cudaStream_t stream, std::string what, int recording);
+  bool isDone(const Entry& entry) const;
+  uint64_t doneOfOldest() const;
+  std::string textOf(const Entry& entry) const;
 
-  void watch();
-  void removeDone();
-  [[noreturn]] void endJob() const;
-
-  int rank = 0;
-  int device = 0;
-  Duration limit = {};
-  std::mutex mutex; // of all that follows
-  std::condition_variable stopped;
-  bool isStopping = false;
+  Watch* watch = nullptr;
+  uint32_t* words = nullptr;     // of all streams, then of graphs; the host's
+  std::vector<Counter> counters; // of the thread that notes
+  bool isRecording = false;      // likewise
+  std::mutex mutex;          // of what follows, never held in a call of CUDA
   std::list<Entry> underway; // the oldest first
-  std::list<Entry> free;     // events to be used again
-  Duration waited = {};      // since something ended or was first under way
-  bool isRecording = false;
   std::vector<Graph> graphs;
-  uint32_t* words = nullptr; // of all graphs, on the host
-  std::thread thread;
+  uint64_t seen = 0; // of doneOfOldest
 };
 
 } // namespace reciperun::comm

@@ -52,14 +52,14 @@ Status TimedCommunicator::receive(int from, std::span<std::byte> bytes) {
   return timed([&] { return inner.receive(from, bytes); });
 }
 
-Expected<int> TimedCommunicator::beginSend(int to, int channel,
+Expected<int> TimedCommunicator::beginSend(int to, int line,
                                            std::span<const std::byte> bytes) {
-  return timedBegin([&] { return inner.beginSend(to, channel, bytes); });
+  return timedBegin([&] { return inner.beginSend(to, line, bytes); });
 }
 
-Expected<int> TimedCommunicator::beginReceive(int from, int channel,
+Expected<int> TimedCommunicator::beginReceive(int from, int line,
                                               std::span<std::byte> bytes) {
-  return timedBegin([&] { return inner.beginReceive(from, channel, bytes); });
+  return timedBegin([&] { return inner.beginReceive(from, line, bytes); });
 }
 
 Expected<int> TimedCommunicator::beginAllGather(int group, const Tensor& in,

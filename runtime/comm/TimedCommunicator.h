@@ -44,9 +44,9 @@ public:
                   int concat) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int channel,
+  Expected<int> beginSend(int to, int line,
                           std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int channel,
+  Expected<int> beginReceive(int from, int line,
                              std::span<std::byte> bytes) override;
   Status finish(int message) override;
   Expected<int> beginAllGather(int group, const Tensor& in,
@@ -54,9 +54,14 @@ public:
   Expected<int> beginExchange(int group, const Tensor& in,
                               const Tensor& out) override;
   Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
-  Status addTerms(const Tensor& terms, const Tensor& out) override {
-    return inner.addTerms(terms, out);
+  Status addTerms(int group, const Tensor& in, const Tensor& terms,
+                  const Tensor& out) override {
+    return inner.addTerms(group, in, terms, out);
   }
+  Status share(std::byte* memory, int64_t bytes) override {
+    return inner.share(memory, bytes);
+  }
+  std::string note() const override { return inner.note(); }
   void startsOp(std::string_view name) override { inner.startsOp(name); }
   Status beginsRecording() override;
   int endsRecording() override;

@@ -71,7 +71,10 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   comm::Communicator& communicator,
                                   device::Device& device) {
   assert(arena.bytes() >= plan.memory.arena && "the arena is the plan's");
+  RECIPERUN_TRY(communicator.share(arena.base(), arena.bytes()));
   Executor executor(plan, arena, communicator, device);
+  if (std::string note = communicator.note(); !note.empty())
+    executor.notes.push_back(std::move(note));
   executor.functions.resize(plan.functions.size());
   executor.isRecordable.resize(plan.functions.size(), device.records());
   for (size_t i = 0; i < plan.functions.size(); ++i)
@@ -121,11 +124,11 @@ Status Executor::resolve(int function, Turn turn) {
   resolved.resize(size_t(period(described)));
   for (size_t i = 0; i < resolved.size(); ++i)
     for (const plan::Op& op : described.ops) {
+      if (!takesPart(op, turn))
+        continue;
       Expected<Call> call = resolve(op, int(i));
       if (!call)
         return call.status();
-      if (!takesPart(op, turn))
-        continue;
       resolved[i].calls.push_back(std::move(*call));
     }
   if (const plan::Op* open = halfOf(described); open && device().records())
@@ -229,8 +232,8 @@ Status Executor::transfer(const plan::Step& step) {
   communicator.startsOp({});
   Expected<int> message =
       described.kind == plan::Transfer::Kind::send
-          ? communicator.beginSend(peer, described.channel, bytes)
-          : communicator.beginReceive(peer, described.channel, bytes);
+          ? communicator.beginSend(peer, described.line, bytes)
+          : communicator.beginReceive(peer, described.line, bytes);
   if (!message)
     return message.status();
   int slots = plan.buffers[size_t(described.buffer)].slots;

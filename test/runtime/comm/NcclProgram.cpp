@@ -14,9 +14,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <thread>
 
 namespace reciperun::comm {
@@ -33,14 +35,17 @@ MpiSession*& session() {
   return current;
 }
 
-plan::Op opOf(OpKind kind, int group) {
+/// One that moves much makes its group's communicator a wide one.
+plan::Op opOf(OpKind kind, int group, bool isLarge) {
   plan::Op op{kind, "op", {}, {}, group, -1, {}};
+  if (isLarge)
+    op.outputs = {0};
   op.attributes = {{"dim", int64_t(1)}};
   return op;
 }
 
-/// Two axes, and a group of each op that needs one; one channel each way
-/// between the stages.
+/// Two axes, and a group of each op that needs one, of which that of `tp` and
+/// that of all ranks move much; one line each way between the stages.
 plan::Plan testPlan() {
   plan::Plan plan;
   const int ranks = session()->ranks(), stages = ranks > 1 ? 2 : 1;
@@ -50,14 +55,17 @@ plan::Plan testPlan() {
   plan::Function function{"all", {}};
   for (int group = 0; group < 3; ++group)
     for (OpKind kind : {OpKind::AllGather, OpKind::AllGatherStart})
-      function.ops.push_back(opOf(kind, group));
+      function.ops.push_back(opOf(kind, group, /*isLarge=*/group > 0));
   for (int stage = 0; stage < stages; ++stage) {
     plan::Stage described;
     described.functions = {function};
+    described.buffers.resize(1);
+    described.buffers[0].shape = {int64_t(1) << 20}; // of f32
     using Kind = plan::Transfer::Kind;
     if (stages > 1)
-      described.transfers = {{Kind::send, 0, 1 - stage, stage},
-                             {Kind::receive, 0, 1 - stage, 1 - stage}};
+      described.transfers = {
+          {Kind::send, 0, 1 - stage, stage, stage},
+          {Kind::receive, 0, 1 - stage, 1 - stage, 1 - stage}};
     plan.stages.push_back(described);
   }
   return plan::select(plan,
@@ -135,11 +143,22 @@ protected:
       else
         store(int32_t(value * 300));
     }
-    auto arena = device->allocate(int64_t(pair.host.size()), 0);
+    // Smaller memory is a part of what a process lets others map.
+    constexpr int64_t least = int64_t(2) << 20;
+    auto arena =
+        device->allocate(std::max(least, int64_t(pair.host.size())), 0);
     EXPECT_TRUE(arena) << arena.message();
     pair.gpu = *std::move(arena);
     EXPECT_TRUE(device->upload(pair.gpu.base(), pair.host));
     return pair;
+  }
+
+  /// Ranks of a host may copy there.
+  void share(std::initializer_list<Pair*> pairs) {
+    for (Pair* pair : pairs) {
+      Status status = nccl->share(pair->gpu.base(), pair->gpu.bytes());
+      ASSERT_TRUE(status) << status.message();
+    }
   }
 
   Tensor onHost(Pair& pair, DType type, const Shape& shape) {
@@ -294,6 +313,7 @@ void Nccl::testBesideKernels() {
     Pair terms = filled(DType::f32, part * ranks),
          sent = filled(DType::f32, part * ranks),
          sum = filled(DType::f32, part);
+    share({&out, &sent});
     auto both = [&](Communicator& links, auto at) {
       Expected<int> gather = links.beginAllGather(
           group, at(in, DType::f32, few), at(out, DType::f32, all));
@@ -301,8 +321,9 @@ void Nccl::testBesideKernels() {
           group, at(terms, DType::f32, all), at(sent, DType::f32, all));
       ASSERT_TRUE(gather && exchange) << gather.message() << exchange.message();
       ASSERT_TRUE(links.finish(*exchange));
-      ASSERT_TRUE(
-          links.addTerms(at(sent, DType::f32, all), at(sum, DType::f32, few)));
+      ASSERT_TRUE(links.addTerms(group, at(terms, DType::f32, all),
+                                 at(sent, DType::f32, all),
+                                 at(sum, DType::f32, few)));
       ASSERT_TRUE(links.finish(*gather));
     };
     both(nccl->host(), [&](Pair& pair, DType type, const Shape& shape) {
@@ -323,6 +344,7 @@ void Nccl::testShift() {
     const Shape all = {many}, few = {3};
     Pair out = filled(DType::bf16, many), in = filled(DType::bf16, many);
     Pair own = filled(DType::i32, 3), theirs = filled(DType::i32, 3);
+    share({&in, &theirs});
     auto shift = [&](Communicator& links, auto at) {
       const Shift shifts[] = {
           {at(out, DType::bf16, all), at(in, DType::bf16, all)},

@@ -20,8 +20,9 @@ public:
   ~BusyStream() { cudaStreamDestroy(stream); }
 
   void run(std::chrono::milliseconds busy, std::chrono::milliseconds limit) {
+    Watch host(/*rank=*/3, limit);
     NcclWatch watch;
-    EXPECT_TRUE(watch.start(/*rank=*/3, /*device=*/0, limit));
+    EXPECT_TRUE(watch.start(host));
     sleep(busy);
     EXPECT_TRUE(watch.note(stream, "a message received by rank 3"));
     cudaStreamSynchronize(stream);
@@ -30,8 +31,9 @@ public:
   /// The same in a graph, which is launched twice: between two collectives.
   void runGraph(std::chrono::milliseconds busy,
                 std::chrono::milliseconds limit) {
+    Watch host(/*rank=*/3, limit);
     NcclWatch watch;
-    EXPECT_TRUE(watch.start(/*rank=*/3, /*device=*/0, limit));
+    EXPECT_TRUE(watch.start(host));
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
     EXPECT_TRUE(watch.beginRecording(stream));
     EXPECT_TRUE(watch.note(stream, "an all-reduce"));

@@ -1,0 +1,24 @@
+// How messages name the ranks that communicate.
+
+#ifndef RECIPERUN_COMM_GROUPNAME_H
+#define RECIPERUN_COMM_GROUPNAME_H
+
+#include "runtime/plan/Plan.h"
+
+#include <string>
+#include <vector>
+
+namespace reciperun::comm {
+
+/// ``group `tp` of ranks 0, 2``; of many the first ones and the last.
+std::string nameOf(const plan::Group& group, const std::vector<int>& members);
+
+/// `all 8 ranks`.
+std::string nameOfAll(int ranks);
+
+/// `rank 0 to rank 4 on line 2`.
+std::string nameOfLine(int from, int to, int line);
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_GROUPNAME_H

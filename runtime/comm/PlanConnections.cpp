@@ -1,0 +1,140 @@
+// See PlanConnections.h.
+
+#include "runtime/comm/PlanConnections.h"
+
+#include "runtime/plan/Mesh.h"
+
+#include <algorithm>
+
+namespace reciperun::comm {
+namespace {
+
+using plan::OpKind;
+
+/// Groups by which no op moves more take `narrowBlocks`: two carry 25 GB/s, by
+/// which it is a matter of 80 us.
+constexpr int64_t narrowBytes = int64_t(2) << 20;
+constexpr int narrowBlocks = 2;
+/// Ranks that share no host send by their network cards, of 50 GB/s each; 8
+/// blocks carry more than 100.
+constexpr int distantBlocks = 8;
+/// Where each rank gives something to each, and not all share a host, what goes
+/// by the cards takes longest, too; connections are as many as ranks.
+constexpr int exchangeBlocks = 16;
+/// A message waits on its multiprocessors for the other side, and several wait
+/// at a time while kernels compute.
+constexpr int lineBlocks = 8, distantLineBlocks = 4;
+
+bool runsBesideKernels(OpKind kind) {
+  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
+         kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
+}
+
+/// Whether an op waits for what another one has called for.
+bool isEnd(OpKind kind) {
+  return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone;
+}
+
+int64_t largestOf(const plan::Stage& stage, const plan::Op& op) {
+  int64_t largest = 0;
+  for (const auto* list : {&op.inputs, &op.outputs})
+    for (int number : *list)
+      if (number >= 0) {
+        const plan::Buffer& buffer = stage.buffers[size_t(number)];
+        largest = std::max(largest, plan::elementCount(buffer.shape) *
+                                        plan::byteSize(buffer.dtype));
+      }
+  return largest;
+}
+
+void join(GroupUse& use, const GroupUse& other) {
+  use.bytes = std::max(use.bytes, other.bytes);
+  use.isExchange |= other.isExchange;
+}
+
+void add(PlanConnections& connections, const plan::Stage& stage,
+         const plan::Op& op) {
+  if (op.group < 0 || isEnd(op.kind))
+    return;
+  auto& groups =
+      runsBesideKernels(op.kind) ? connections.background : connections.groups;
+  join(groups[op.group],
+       {largestOf(stage, op),
+        op.kind == OpKind::AllToAll || op.kind == OpKind::ReduceScatterStart});
+  connections.packs |= op.kind == OpKind::AllToAll || op.integer("dim") > 0;
+}
+
+void add(PlanConnections& connections, const plan::Mesh& mesh,
+         const plan::Stage& stage, int number) {
+  for (const plan::Function& function : stage.functions)
+    for (const plan::Op& op : function.ops)
+      add(connections, stage, op);
+  // Gradients that are dumped are gathered among those that share a region.
+  for (const plan::Region& region : stage.regions)
+    if (int group = plan::groupIndex(mesh, region.shardAxis); group >= 0)
+      connections.groups.try_emplace(group);
+  for (const plan::Transfer& transfer : stage.transfers)
+    if (transfer.kind == plan::Transfer::Kind::send)
+      connections.lines.insert({transfer.line, number, transfer.peer});
+}
+
+/// The most members that one host has.
+int mostOnAHost(const std::vector<int>& members, int ranksOnHost) {
+  std::map<int, int> counts;
+  int most = 0;
+  for (int rank : members)
+    most = std::max(most, ++counts[rank / ranksOnHost]);
+  return most;
+}
+
+} // namespace
+
+PlanConnections connectionsOf(const plan::Plan& plan) {
+  PlanConnections connections;
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    add(connections, plan.mesh, plan.stages[stage], int(stage));
+  if (plan.stages.empty())
+    add(connections, plan.mesh, plan, 0);
+  return connections;
+}
+
+Extent extentOf(const plan::Mesh& mesh, const plan::Group& group) {
+  Extent extent{{}, group.stages};
+  for (const std::string& axis : group.axes)
+    if (plan::axisSize(mesh, axis) > 1)
+      extent.first.push_back(axis);
+  return extent;
+}
+
+Extent extentOfAll(const plan::Mesh& mesh) {
+  plan::Group all;
+  for (const plan::Axis& axis : mesh.axes)
+    all.axes.push_back(axis.name);
+  return extentOf(mesh, all);
+}
+
+std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
+                                        const std::map<int, GroupUse>& groups) {
+  std::map<Extent, GroupUse> uses;
+  for (const auto& [number, use] : groups)
+    join(uses[extentOf(mesh, mesh.groups[size_t(number)])], use);
+  return uses;
+}
+
+int blocksFor(const GroupUse& use, const std::vector<int>& members,
+              int ranksOnHost) {
+  if (use.bytes <= narrowBytes)
+    return narrowBlocks;
+  const int neighbours = mostOnAHost(members, ranksOnHost);
+  if (neighbours == 1)
+    return distantBlocks;
+  const bool isOfHosts = neighbours < int(members.size());
+  return use.isExchange && isOfHosts ? exchangeBlocks : unbounded;
+}
+
+int blocksForLine(int fromRank, int toRank, int ranksOnHost) {
+  const bool isNear = fromRank / ranksOnHost == toRank / ranksOnHost;
+  return isNear ? lineBlocks : distantLineBlocks;
+}
+
+} // namespace reciperun::comm

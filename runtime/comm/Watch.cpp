@@ -1,0 +1,129 @@
+// See Watch.h.
+
+#include "runtime/comm/Watch.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace reciperun::comm {
+
+std::string textOf(const Awaited& awaited) {
+  std::string text(awaited.what);
+  if (!awaited.op.empty())
+    text.append(" for op `").append(awaited.op).append("`");
+  if (!awaited.who.empty())
+    text.append(" by ").append(awaited.who);
+  return text;
+}
+
+Watch::Duration Watch::limitOfEnvironment() {
+  if (const char* given = std::getenv("RECIPERUN_COMM_TIMEOUT"))
+    if (const long seconds = std::strtol(given, nullptr, 10); seconds > 0)
+      return std::chrono::seconds(seconds);
+  return std::chrono::minutes(10);
+}
+
+Watch::Watch(int rank, Duration limit, Duration pause)
+    : rank(rank), limit(limit), pause(pause) {
+  // Signals are for the thread that carries out the plan.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread = std::thread([this] { watch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Watch::~Watch() {
+  {
+    const std::lock_guard lock(mutex);
+    isStopping = true;
+  }
+  stopped.notify_one();
+  thread.join();
+}
+
+Watch::Wait::Wait(Watch* watch, const Awaited& awaited, Duration bound)
+    : watch(watch) {
+  if (!watch)
+    return;
+  const std::lock_guard lock(watch->mutex);
+  watch->waits.push_back({awaited, bound});
+  watch->hasHostMoved = true;
+}
+
+Watch::Wait::~Wait() {
+  if (!watch)
+    return;
+  const std::lock_guard lock(watch->mutex);
+  watch->waits.pop_back();
+  watch->hasHostMoved = true;
+}
+
+void Watch::add(Lookout& lookout) {
+  const std::lock_guard lock(mutex);
+  lookouts.push_back(&lookout);
+}
+
+void Watch::remove(Lookout& lookout) {
+  const std::lock_guard lock(mutex);
+  std::erase(lookouts, &lookout);
+}
+
+void Watch::watch() {
+  Duration waited = {};
+  std::unique_lock lock(mutex);
+  while (!stopped.wait_for(lock, pause, [this] { return isStopping; })) {
+    // Not the clock's time: a job may be stopped as a whole, and go on.
+    waited += pause;
+    const bool isMoving = hasMoved();
+    const std::string what = awaited();
+    if (isMoving || what.empty())
+      waited = {};
+    if (waited > presentLimit())
+      endJob(what);
+  }
+}
+
+/// Asks all of them, as each says what is new since it was asked.
+bool Watch::hasMoved() {
+  bool moved = std::exchange(hasHostMoved, false);
+  for (Lookout* lookout : lookouts)
+    moved |= lookout->hasMoved();
+  return moved;
+}
+
+/// What a device waits for came first: the host waits for it, or has gone on
+/// since.
+std::string Watch::awaited() const {
+  for (Lookout* lookout : lookouts)
+    if (std::string what = lookout->awaited(); !what.empty())
+      return what;
+  return waits.empty() ? "" : textOf(waits.back().awaited);
+}
+
+Watch::Duration Watch::presentLimit() const {
+  Duration least = limit;
+  for (const Waiting& wait : waits)
+    least = std::min(least, wait.bound);
+  return least;
+}
+
+void Watch::endJob(const std::string& what) const {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(presentLimit()).count();
+  std::fflush(stdout);
+  std::fprintf(stderr,
+               "rank %d: error: has waited for %lld s for %s; a rank of them "
+               "hangs or is far behind: its own messages say more, or set "
+               "`RECIPERUN_COMM_TIMEOUT` to more seconds\n",
+               rank, static_cast<long long>(seconds), what.c_str());
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+} // namespace reciperun::comm

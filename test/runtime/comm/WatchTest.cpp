@@ -1,0 +1,107 @@
+// A process that waits too long is ended, and one that does not goes on.
+
+#include "runtime/comm/Watch.h"
+#include "runtime/comm/GroupName.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace reciperun::comm {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto pause = 50ms;
+
+constexpr Awaited reduction = {"all-reduce", "embed",
+                               "group `dp` of ranks 0, 1"};
+
+/// A device that waits for something, and may get on with it.
+struct Device final : Lookout {
+  bool hasMoved() override { return moves; }
+  std::string awaited() override { return what; }
+
+  std::string what = "a message received by rank 0 to rank 1 on line 2";
+  std::atomic<bool> moves = false;
+};
+
+void hang(Watch& watch) {
+  const Watch::Wait wait(&watch, reduction);
+  std::this_thread::sleep_for(20s);
+}
+
+TEST(WatchTest, endsAHostThatWaitsTooLong) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Watch watch(/*rank=*/3, 1s, pause);
+        hang(watch);
+      },
+      testing::ExitedWithCode(1),
+      "rank 3: error: has waited for 1 s for all-reduce for op `embed` by "
+      "group `dp` of ranks 0, 1; .*RECIPERUN_COMM_TIMEOUT");
+}
+
+TEST(WatchTest, endsAtTheBoundOfAnOuterWait) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Watch watch(/*rank=*/0, 10min, pause);
+        const Watch::Wait outer(&watch, {"NCCL to connect", {}, {}}, 1s);
+        hang(watch);
+      },
+      testing::ExitedWithCode(1), "has waited for 1 s for all-reduce");
+}
+
+TEST(WatchTest, tellsWhatADeviceWaitsForFirst) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Watch watch(/*rank=*/1, 1s, pause);
+        Device device;
+        watch.add(device);
+        hang(watch);
+      },
+      testing::ExitedWithCode(1), "waited for 1 s for a message received by");
+}
+
+TEST(WatchTest, letsOthersGoOn) {
+  Watch watch(/*rank=*/0, 1s, pause);
+  // What a rank does by itself.
+  std::this_thread::sleep_for(1500ms);
+  // Waits that end, one behind the other and in one another.
+  for (int i = 0; i < 15; ++i) {
+    const Watch::Wait outer(&watch, {"an agreement", {}, "all 2 ranks"});
+    const Watch::Wait wait(&watch, reduction);
+    std::this_thread::sleep_for(100ms);
+  }
+  // A device that gets on, and one that goes.
+  Device device;
+  device.moves = true;
+  watch.add(device);
+  std::this_thread::sleep_for(1500ms);
+  device.moves = false;
+  watch.remove(device);
+  std::this_thread::sleep_for(1500ms);
+}
+
+TEST(WatchTest, doesWithoutAWatch) {
+  const Watch::Wait wait(nullptr, reduction);
+}
+
+TEST(WatchTest, namesRanks) {
+  const plan::Group group{"dp", {"dp"}};
+  EXPECT_EQ(nameOf(group, {0, 2}), "group `dp` of ranks 0, 2");
+  EXPECT_EQ(nameOf(group, {0, 1, 2, 3, 4, 5, 6, 7, 8}),
+            "group `dp` of ranks 0, 1, 2, 3, 4, 5, 6, 7, 8");
+  EXPECT_EQ(nameOf(group, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+            "group `dp` of ranks 0, 1, 2, 3, 4, 5, 6, 7, ..., 9");
+  EXPECT_EQ(nameOfAll(4), "all 4 ranks");
+  EXPECT_EQ(nameOfLine(1, 0, 3), "rank 1 to rank 0 on line 3");
+}
+
+} // namespace
+} // namespace reciperun::comm
