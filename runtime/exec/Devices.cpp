@@ -44,6 +44,7 @@ Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
                                          &kernels::prepareCudaKernel,
                                          &kernels::drawFirstValues);
   RECIPERUN_TRY(opened);
+  RECIPERUN_TRY((*opened)->checkRoom(plan.memory));
   return std::unique_ptr<device::Device>(*std::move(opened));
 }
 

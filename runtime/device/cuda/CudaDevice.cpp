@@ -4,25 +4,19 @@
 
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
+#include "runtime/device/cuda/Room.h"
 
 #include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace reciperun::device {
 namespace {
-
-/// `12.5 GiB`.
-std::string gibibytes(size_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GiB", double(bytes) / (1 << 30));
-  return text;
-}
 
 /// `12.4`, of CUDA's number for it.
 std::string versionText(int version) {
@@ -35,6 +29,12 @@ std::string versionText(int version) {
 /// on other streams. Read when the device is opened.
 void separateStreams() {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/1);
+}
+
+/// Whether a launch returns when the kernel is done.
+bool waitsForLaunches() {
+  const char* given = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return given && std::string_view(given) == "1";
 }
 
 /// Whether the driver can run programs of this runtime. Its own error says no
@@ -96,6 +96,7 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   std::unique_ptr<CudaDevice> device(new CudaDevice(*std::move(context)));
   for (size_t kind = 0; kind < device->kernels.size(); ++kind)
     device->kernels[kind] = findKernel(plan::OpKind(kind));
+  device->areLaunchesWaitedFor = waitsForLaunches();
   device->prepareKernel = prepareKernel;
   device->drawValues = drawValues;
   RECIPERUN_TRY(device->copies.open());
@@ -111,6 +112,15 @@ CudaDevice::~CudaDevice() {
 std::string CudaDevice::identity() const {
   const cudaUUID_t& uuid = gpu->properties().uuid;
   return std::string(uuid.bytes, sizeof uuid.bytes);
+}
+
+Status CudaDevice::checkRoom(const plan::MemoryTable& memory) const {
+  size_t free = 0, total = 0;
+  RECIPERUN_CUDA_TRY(cudaMemGetInfo, &free, &total);
+  return device::checkRoom(
+      {"GPU " + std::to_string(gpu->device()) + " (`" + name() + "`)",
+       int64_t(total), int64_t(free)},
+      memory);
 }
 
 bool CudaDevice::hasKernel(plan::OpKind kind) const {
@@ -164,17 +174,10 @@ Expected<bool> CudaDevice::isIdle() {
 }
 
 Expected<memory::Arena> CudaDevice::allocate(int64_t bytes, int64_t hostBytes) {
-  size_t free = 0, total = 0;
-  RECIPERUN_CUDA_TRY(cudaMemGetInfo, &free, &total);
-  if (size_t(bytes) > free)
-    return Status::error(
-        "the plan takes " + gibibytes(size_t(bytes)) +
-        " of a GPU for its arena, and of the " + gibibytes(total) + " of GPU " +
-        std::to_string(gpu->device()) + " (`" + name() + "`) " +
-        gibibytes(free) +
-        " are free; `nvidia-smi` shows which processes hold the rest");
   void* data = nullptr;
-  RECIPERUN_CUDA_TRY(cudaMalloc, &data, size_t(bytes));
+  Status taken = cudaStatus(cudaMalloc(&data, size_t(bytes)), "cudaMalloc");
+  RECIPERUN_TRY(taken.withContext("the plan's arena of " +
+                                  std::to_string(bytes) + " bytes"));
   memory::Arena arena(static_cast<std::byte*>(data), bytes,
                       [data] { cudaFree(data); });
   RECIPERUN_TRY(clear(data, bytes));

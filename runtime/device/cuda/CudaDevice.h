@@ -40,6 +40,9 @@ public:
   std::string name() const override { return gpu->properties().name; }
   std::string identity() const override;
 
+  /// Whether there is room for a plan (Room.h).
+  Status checkRoom(const plan::MemoryTable& memory) const;
+
   bool hasKernel(plan::OpKind kind) const override;
   Expected<bool> prepare(std::span<const OpCall> calls) override;
   std::vector<std::string> notes() const override { return told; }
@@ -56,7 +59,9 @@ public:
   Status clear(void* data, int64_t bytes) override;
   int64_t takenBytes() const override;
 
-  bool records() const override { return true; }
+  /// Not where each launch is waited for (`CUDA_LAUNCH_BLOCKING=1`), so that an
+  /// op that fails is named.
+  bool records() const override { return !areLaunchesWaitedFor; }
   Status beginRecording() override;
   Expected<std::unique_ptr<Recording>> endRecording() override;
 
@@ -89,6 +94,7 @@ private:
   std::vector<cudaEvent_t> events; // of marks, to be used again
   int marks = 0;
   bool isRecording = false;
+  bool areLaunchesWaitedFor = false;
   GraphPace pace;                          // of recordings
   std::vector<cudaEvent_t> recordedEvents; // of marks, see eventOf
   Status failedMark;                       // told by isIdle

@@ -49,7 +49,8 @@ std::string wayOut(cudaError_t code) {
   case cudaErrorLaunchFailure:
   case cudaErrorAssert:
     return "a kernel before this call went wrong, which is a bug of this "
-           "program: `compute-sanitizer` names it";
+           "program: with `CUDA_LAUNCH_BLOCKING=1` in the environment the op "
+           "is named";
   default:
     return "";
   }

@@ -35,7 +35,8 @@ using Shape = MatrixProducts::Shape;
 using Operands = MatrixProducts::Operands;
 using Scales = MatrixProducts::Scales;
 
-constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
+constexpr int candidates = 8;      // cuBLASLt 13.1 has no more to suggest
+constexpr float heatingTime = 300; // ms
 
 /// The functions of the library that we call.
 struct Functions {
@@ -53,6 +54,7 @@ struct Functions {
   decltype(&cublasLtMatmulPreferenceSetAttribute) preferenceSet;
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
   decltype(&cublasLtMatmulAlgoCheck) check;
+  decltype(&cublasLtMatmulAlgoConfigSetAttribute) configure;
   decltype(&cublasLtMatmul) matmul;
 
   Status load(const SharedLibrary& from) {
@@ -73,6 +75,7 @@ struct Functions {
         from.find("cublasLtMatmulPreferenceSetAttribute", preferenceSet));
     RECIPERUN_TRY(from.find("cublasLtMatmulAlgoGetHeuristic", heuristic));
     RECIPERUN_TRY(from.find("cublasLtMatmulAlgoCheck", check));
+    RECIPERUN_TRY(from.find("cublasLtMatmulAlgoConfigSetAttribute", configure));
     return from.find("cublasLtMatmul", matmul);
   }
 };
@@ -206,6 +209,7 @@ struct MatrixProducts::Library {
   Place place;
   std::filesystem::path choicesFile = ProductChoices::defaultFile();
   ProductChoices choices;
+  bool isHot = false; // from products that were compared
   std::string notice;
   std::map<Key, Product> products;
 
@@ -231,6 +235,8 @@ struct MatrixProducts::Library {
       return Status::ok();
     RECIPERUN_TRY(file.open("libcublasLt.so.13", "cuBLAS of CUDA 13"));
     RECIPERUN_TRY(call.load(file));
+    RECIPERUN_TRY(
+        checkMajorVersion("cuBLASLt", call.version(), CUBLAS_VERSION));
     RECIPERUN_TRY(checked(call.create(&handle), "cublasLtCreate"));
     if (Status status = choices.load(choicesFile); !status)
       notice = status.message();
@@ -414,6 +420,15 @@ struct MatrixProducts::Library {
            std::to_string(alignment);
   }
 
+  bool canRun(const Product& product,
+              const cublasLtMatmulAlgo_t& algorithm) const {
+    cublasLtMatmulHeuristicResult_t result;
+    return call.check(handle, product.desc, product.first, product.second,
+                      product.out, product.out, &algorithm,
+                      &result) == CUBLAS_STATUS_SUCCESS &&
+           result.workspaceSize <= place.bytes;
+  }
+
   /// An algorithm of the file, if the library still takes it.
   std::optional<cublasLtMatmulAlgo_t> remembered(const Product& product,
                                                  const std::string& key) const {
@@ -423,36 +438,54 @@ struct MatrixProducts::Library {
     cublasLtMatmulAlgo_t algorithm;
     static_assert(sizeof algorithm == sizeof *words);
     std::memcpy(&algorithm, words->data(), sizeof algorithm);
-    cublasLtMatmulHeuristicResult_t result;
-    if (call.check(handle, product.desc, product.first, product.second,
-                   product.out, product.out, &algorithm,
-                   &result) != CUBLAS_STATUS_SUCCESS ||
-        result.workspaceSize > place.bytes)
+    if (!canRun(product, algorithm))
       return std::nullopt;
     return algorithm;
   }
 
-  /// The time that several products take, in ms; none where the algorithm
-  /// cannot run.
+  /// The suggestions, and behind them the same with blocks in another order,
+  /// which reads operands from nearer.
+  Expected<std::vector<cublasLtMatmulAlgo_t>>
+  candidatesOf(const Product& product, const Shape& shape,
+               uint32_t alignment) const {
+    constexpr uint32_t byTwos = 2;
+    auto all = suggest(product, shape, alignment);
+    RECIPERUN_TRY(all);
+    for (size_t i = 0, count = all->size(); i < count; ++i) {
+      cublasLtMatmulAlgo_t other = (*all)[i];
+      if (call.configure(&other, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &byTwos,
+                         sizeof byTwos) == CUBLAS_STATUS_SUCCESS &&
+          std::memcmp(&other, &(*all)[i], sizeof other) != 0 &&
+          canRun(product, other))
+        all->push_back(other);
+    }
+    return all;
+  }
+
+  /// The time that several products take, in ms, behind some that do not count;
+  /// none where the algorithm cannot run.
   std::optional<float> measure(const Product& product, const Shape& shape,
                                const Operands& operands,
                                const cublasLtMatmulAlgo_t& algorithm,
-                               const Stopwatch& watch, int repetitions) const {
-    if (!watch.start(place.stream))
-      return std::nullopt;
-    for (int i = 0; i < repetitions; ++i)
+                               const Stopwatch& watch, int repetitions,
+                               int before = 0) const {
+    for (int i = -before; i < repetitions; ++i) {
+      if (i == 0 && !watch.start(place.stream))
+        return std::nullopt;
       if (!enqueue(product, shape, 1, operands, algorithm))
         return std::nullopt;
+    }
     return watch.stop(place.stream);
   }
 
-  /// The suggestions that run, by number: the first of them, and those of the
+  /// The candidates that run, by number: the first of them, and those of the
   /// others that a single turn does not show to be much slower than the
-  /// fastest.
+  /// fastest, at most as many as are worth a comparison.
   std::vector<size_t>
   select(size_t count,
          const std::function<std::optional<float>(size_t)>& time) const {
-    constexpr float much = 1.05f;
+    constexpr float much = 1.12f;
+    constexpr size_t most = 6;
     std::vector<std::pair<float, size_t>> times;
     for (size_t i = 0; i < count; ++i)
       if (time(i)) // loads the kernel
@@ -463,43 +496,59 @@ struct MatrixProducts::Library {
     std::vector<size_t> selected = {times[0].second};
     std::ranges::sort(times);
     for (const auto& [taken, i] : times)
-      if (i != selected[0] && taken <= much * times[0].first)
+      if (i != selected[0] && taken <= much * times[0].first &&
+          selected.size() < most)
         selected.push_back(i);
     return selected;
   }
 
-  /// Clocks sink while a GPU computes, so that times are compared within a
-  /// round: algorithms take turns, and what counts is an algorithm's time as a
-  /// part of the first one's, in the median of the rounds. Another than the
-  /// first has to be clearly faster, so that runs rarely differ. To time each
-  /// at the power limit, where training is, says no more: an H200's clocks
-  /// swing there by a tenth for longer than an algorithm could be given.
+  /// What a comparison takes: turns of so many ms, of which some before do not
+  /// count.
+  struct Turns {
+    int rounds;
+    float before, ms;
+  };
+
+  /// Training runs at the power limit, where a GPU's clocks follow from what
+  /// its kernels draw: the algorithm that is fastest by itself is not the one
+  /// that is fastest there. Products that take long are therefore compared
+  /// while the GPU is hot, in turns that are long enough for its clocks to
+  /// follow. They swing for longer than that: algorithms take turns, and what
+  /// counts is an algorithm's time as a part of the first one's, in the median
+  /// of the rounds. Another than the first has to be clearly faster, so that
+  /// runs rarely differ.
   Status chooseByTime(Product& product, const Shape& shape,
-                      const Operands& operands, uint32_t alignment) const {
-    constexpr int rounds = 5;
-    constexpr float enough = 1.0f, most = 16; // ms of a turn, repetitions
+                      const Operands& operands, uint32_t alignment) {
+    constexpr Turns usual = {5, 0, 1}, hot = {3, 4, 10};
+    constexpr float much = 0.15f; // ms of a product
     constexpr double clearly = 0.985;
-    auto suggested = suggest(product, shape, alignment);
-    RECIPERUN_TRY(suggested);
+    auto candidates = candidatesOf(product, shape, alignment);
+    RECIPERUN_TRY(candidates);
     Stopwatch watch;
     RECIPERUN_TRY(watch.open());
-    auto timed = [&](size_t i, int repetitions) {
-      return measure(product, shape, operands, (*suggested)[i], watch,
-                     repetitions);
+    auto timed = [&](size_t i, int repetitions, int before = 0) {
+      return measure(product, shape, operands, (*candidates)[i], watch,
+                     repetitions, before);
     };
     const std::vector<size_t> running =
-        select(suggested->size(), [&](size_t i) { return timed(i, 1); });
+        select(candidates->size(), [&](size_t i) { return timed(i, 1); });
     if (running.empty())
       return Status::error("none of cuBLASLt's algorithms runs for " +
                            describe(shape));
-    const float once = timed(running[0], 1).value_or(enough);
-    const int repetitions =
-        int(std::clamp(enough / std::max(once, 1e-3f), 1.0f, most));
+    const float once = std::max(timed(running[0], 1).value_or(1), 1e-3f);
+    const Turns turns = once > much ? hot : usual;
+    auto within = [&](float ms) { return int(std::min(ms / once, 64.0f)); };
+    if (once > much && !std::exchange(isHot, true))
+      timed(running[0], 1, int(heatingTime / once));
+    const int repetitions = std::max(1, within(turns.ms));
     std::vector<std::vector<double>> ratios(running.size());
-    for (int round = 0; round < rounds; ++round) {
-      const float first = timed(running[0], repetitions).value_or(0);
+    for (int round = 0; round < turns.rounds; ++round) {
+      const float first =
+          timed(running[0], repetitions, within(turns.before)).value_or(0);
       for (size_t i = 1; i < running.size(); ++i)
-        if (const auto time = timed(running[i], repetitions); time && first > 0)
+        if (const auto time =
+                timed(running[i], repetitions, within(turns.before));
+            time && first > 0)
           ratios[i].push_back(double(*time) / first);
     }
     size_t best = 0;
@@ -509,8 +558,19 @@ struct MatrixProducts::Library {
         least = ratio;
         best = i;
       }
-    product.algorithm = (*suggested)[running[best]];
+    product.algorithm = (*candidates)[running[best]];
     return Status::ok();
+  }
+
+  /// That of the product which differs by being added, or by being written:
+  /// what is read of C counts for little.
+  std::optional<cublasLtMatmulAlgo_t> chosenForTwin(Shape shape,
+                                                    uint32_t alignment) const {
+    shape.accumulate = !shape.accumulate;
+    const auto twin = products.find({shape, alignment});
+    if (twin == products.end() || !twin->second.isMeasured)
+      return std::nullopt;
+    return twin->second.algorithm;
   }
 
   Status prepare(const Shape& shape, const Operands& operands) {
@@ -524,7 +584,10 @@ struct MatrixProducts::Library {
     if (const auto algorithm = remembered(product, key)) {
       product.algorithm = *algorithm;
     } else {
-      RECIPERUN_TRY(chooseByTime(product, shape, operands, alignment));
+      if (const auto same = chosenForTwin(shape, alignment))
+        product.algorithm = *same;
+      else
+        RECIPERUN_TRY(chooseByTime(product, shape, operands, alignment));
       ProductChoices::Algorithm words;
       std::memcpy(words.data(), &product.algorithm, sizeof words);
       choices.keep(key, words);

@@ -7,9 +7,18 @@
 
 #include "runtime/plan/Status.h"
 
+#include <cstddef>
 #include <string>
 
 namespace reciperun::device {
+
+/// As `9.19.0`, of numbers as libraries count their versions: 91900.
+std::string versionText(size_t version);
+
+/// Fails where a library that was found is of another major version than its
+/// headers, by which this program was compiled. `name` is for people: `cuDNN`.
+Status checkMajorVersion(const std::string& name, size_t found,
+                         size_t compiled);
 
 class SharedLibrary {
 public:
