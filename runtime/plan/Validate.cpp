@@ -205,8 +205,9 @@ private:
                        std::to_string(step.transfer) + " of " +
                        std::to_string(stage.transfers.size()));
       if (!isRun && !isLoad && !isOfItsKind(step))
-        return damaged(who + " sends what is received, or receives what is "
-                             "sent: transfer " +
+        return damaged(who +
+                       " sends what is received, or receives what is "
+                       "sent: transfer " +
                        std::to_string(step.transfer));
     }
     return Status::ok();
