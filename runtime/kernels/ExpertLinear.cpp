@@ -124,6 +124,9 @@ template <> Status kernel<OpKind::ExpertLinearWgrad>(const KernelArgs& args) {
   const int64_t from = x.elements() / pieces.rows();
   const int64_t to = dy.elements() / pieces.rows();
   const bool isStacked = args.op.flag("stacked");
+  // An expert that no token chose has a gradient, too.
+  if (!args.op.flag("accumulate", true))
+    std::memset(dw.data, 0, size_t(dw.bytes()));
   ExpertSums sums(args, dw, from * to);
   Gemm::Shape shape = shapeOf(args, x, sums.type());
   shape.accumulate = true;
