@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 #include <cuda_bf16.h>
@@ -115,14 +116,16 @@ template <> struct WideType<__nv_bfloat16> { using Type = float; };
 template <class T, int n> struct alignas(sizeof(T) * n) Pack { T elements[n]; };
 
 template <class T, int n>
-__global__ void addTerms(const Pack<T, n>* terms, int count, int64_t packs,
-                         Pack<T, n>* out) {
+__global__ void addTerms(Terms terms, int64_t packs, Pack<T, n>* out) {
   using Wide = typename WideType<T>::Type;
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < packs;
        i += int64_t(gridDim.x) * blockDim.x) {
     Wide sum[n];
-    for (int term = 0; term < count; ++term) {
-      const Pack<T, n> pack = terms[term * packs + i];
+    for (int term = 0; term < terms.count; ++term) {
+      const auto* const from = reinterpret_cast<const Pack<T, n>*>(
+          term == terms.place ? terms.own
+                              : terms.first + term * packs * int64_t(sizeof *out));
+      const Pack<T, n> pack = from[i];
 #pragma unroll
       for (int e = 0; e < n; ++e)
         sum[e] = term == 0 ? Wide(pack.elements[e])
@@ -137,27 +140,25 @@ __global__ void addTerms(const Pack<T, n>* terms, int count, int64_t packs,
 }
 
 template <class T, int n>
-void launchAdd(const std::byte* terms, int count, int64_t elements,
-               std::byte* out, cudaStream_t stream) {
+void launchAdd(const Terms& terms, int64_t elements, std::byte* out,
+               cudaStream_t stream) {
   const int64_t packs = elements / n;
   addTerms<T, n><<<unsigned(blocksFor(packs)), threads, 0, stream>>>(
-      reinterpret_cast<const Pack<T, n>*>(terms), count, packs,
-      reinterpret_cast<Pack<T, n>*>(out));
+      terms, packs, reinterpret_cast<Pack<T, n>*>(out));
 }
 
 template <class T>
-void launchAdd(const std::byte* terms, int count, int64_t elements,
-               std::byte* out, cudaStream_t stream) {
+void launchAdd(const Terms& terms, int64_t elements, std::byte* out,
+               cudaStream_t stream) {
   constexpr int n = 16 / int(sizeof(T));
-  const bool isAligned =
-      elements % n == 0 &&
-      (reinterpret_cast<uintptr_t>(terms) | reinterpret_cast<uintptr_t>(out)) %
-              16 ==
-          0;
+  bool isAligned = elements % n == 0;
+  for (const std::byte* each :
+       std::initializer_list<const std::byte*>{terms.first, terms.own, out})
+    isAligned = isAligned && reinterpret_cast<uintptr_t>(each) % 16 == 0;
   if (isAligned)
-    launchAdd<T, n>(terms, count, elements, out, stream);
+    launchAdd<T, n>(terms, elements, out, stream);
   else
-    launchAdd<T, 1>(terms, count, elements, out, stream);
+    launchAdd<T, 1>(terms, elements, out, stream);
 }
 
 __global__ void set(volatile uint32_t* words, uint32_t value) {
@@ -178,28 +179,28 @@ Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
                           const_cast<std::byte*>(packed), stream);
 }
 
-Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
-                       int64_t elements, std::byte* out, cudaStream_t stream) {
+Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
+                       std::byte* out, cudaStream_t stream) {
   if (elements == 0)
     return Status::ok();
   switch (type) {
   case plan::DType::f32:
-    launchAdd<float>(terms, count, elements, out, stream);
+    launchAdd<float>(terms, elements, out, stream);
     break;
   case plan::DType::bf16:
-    launchAdd<__nv_bfloat16>(terms, count, elements, out, stream);
+    launchAdd<__nv_bfloat16>(terms, elements, out, stream);
     break;
   case plan::DType::f64:
-    launchAdd<double>(terms, count, elements, out, stream);
+    launchAdd<double>(terms, elements, out, stream);
     break;
   case plan::DType::i32:
-    launchAdd<int32_t>(terms, count, elements, out, stream);
+    launchAdd<int32_t>(terms, elements, out, stream);
     break;
   case plan::DType::i64:
-    launchAdd<int64_t>(terms, count, elements, out, stream);
+    launchAdd<int64_t>(terms, elements, out, stream);
     break;
   case plan::DType::u16:
-    launchAdd<uint16_t>(terms, count, elements, out, stream);
+    launchAdd<uint16_t>(terms, elements, out, stream);
     break;
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:

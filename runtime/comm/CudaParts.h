@@ -25,11 +25,19 @@ Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
 Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
                    int64_t end, std::byte* whole, cudaStream_t stream);
 
+/// Tensors of one size: `count` of them one behind the other, but that number
+/// `place` is elsewhere.
+struct Terms {
+  const std::byte* first = nullptr;
+  int count = 0;
+  int place = -1;
+  const std::byte* own = nullptr; // that number
+};
+
 /// out[i] = term 0 [i] + term 1 [i] + ..., in this order; bf16 in f32 with one
-/// rounding, as reduceInRankOrder does. `terms` has `count` tensors of
-/// `elements` one behind the other. `out` may be the first of them.
-Status addTermsInOrder(plan::DType type, const std::byte* terms, int count,
-                       int64_t elements, std::byte* out, cudaStream_t stream);
+/// rounding, as reduceInRankOrder does. `out` may be one of them.
+Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
+                       std::byte* out, cudaStream_t stream);
 
 /// Sets `count` words, at most 32, of the host's pinned memory, for the host to
 /// see how far a stream is.

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace reciperun::comm {
@@ -79,9 +80,22 @@ protected:
     reduceInRankOrder(type, Reduction::sum, terms.data(), int64_t(sum.size()),
                       count, elements, sum.data());
     memory::Arena source = onGpu(terms), there = onGpu(Bytes(sum.size()));
-    ASSERT_TRUE(addTermsInOrder(type, source.base(), count, elements,
-                                there.base(), gpu->context().stream()));
-    EXPECT_EQ(onHost(there), sum) << count << " terms of " << elements;
+    auto add = [&](const Terms& given) {
+      ASSERT_TRUE(addTermsInOrder(type, given, elements, there.base(),
+                                  gpu->context().stream()));
+      EXPECT_EQ(onHost(there), sum) << count << " terms of " << elements
+                                    << ", number " << given.place << " apart";
+    };
+    add({source.base(), count});
+    for (int place = 0; place < count; ++place) {
+      Bytes rest = terms;
+      const auto begin = rest.begin() + ptrdiff_t(place * sum.size());
+      const Bytes own(begin, begin + ptrdiff_t(sum.size()));
+      std::fill(begin, begin + ptrdiff_t(sum.size()), std::byte(0x55));
+      memory::Arena others = onGpu(rest);
+      there = onGpu(own);
+      add({others.base(), count, place, there.base()});
+    }
   }
 
   std::unique_ptr<device::CudaDevice> gpu;

@@ -1,0 +1,206 @@
+// See PeerCopies.h.
+
+#include "runtime/comm/PeerCopies.h"
+
+#include "runtime/device/cuda/CudaError.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include <unistd.h>
+
+namespace reciperun::comm {
+namespace {
+
+/// What can be mapped by others is taken in pieces of this size.
+constexpr int64_t flagBytes = int64_t(2) << 20;
+
+/// The same for all processes of a host, another one on another host.
+std::string identityOfHost() {
+  std::string identity;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> identity;
+  char name[256] = {};
+  if (identity.empty() && gethostname(name, sizeof name - 1) == 0)
+    identity = name;
+  return identity;
+}
+
+CUstreamBatchMemOpParams setOf(uint32_t* flag, uint32_t value) {
+  CUstreamBatchMemOpParams params = {};
+  params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  params.writeValue.address = reinterpret_cast<CUdeviceptr>(flag);
+  params.writeValue.value = value;
+  params.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT; // behind all before
+  return params;
+}
+
+CUstreamBatchMemOpParams waitFor(uint32_t* flag) {
+  CUstreamBatchMemOpParams params = {};
+  params.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  params.waitValue.address = reinterpret_cast<CUdeviceptr>(flag);
+  params.waitValue.value = 1;
+  params.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  return params;
+}
+
+} // namespace
+
+PeerCopies::~PeerCopies() {
+  for (const Memory& memory : memories)
+    for (const auto& [rank, mapped] : memory.mapped)
+      cudaIpcCloseMemHandle(mapped);
+  for (const auto& [rank, mapped] : peers)
+    cudaIpcCloseMemHandle(mapped);
+  cudaFree(flags);
+}
+
+Status PeerCopies::findHosts() {
+  int64_t own = int64_t(std::hash<std::string>()(identityOfHost()));
+  hosts.resize(size_t(processes.ranks()));
+  const int64_t one[] = {1}, all[] = {processes.ranks()};
+  return processes.allGather(world, {&own, plan::DType::i64, one},
+                             {hosts.data(), plan::DType::i64, all}, 0);
+}
+
+bool PeerCopies::areOnOneHost(const std::vector<int>& ranks) const {
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    return hosts[size_t(rank)] == hosts[size_t(ranks.front())];
+  });
+}
+
+std::string PeerCopies::open(const std::vector<int>& ranks) {
+  Status mine = takeFlags();
+  std::vector<cudaIpcMemHandle_t> handles = exchangeHandles(flags, mine);
+  for (int rank : ranks)
+    if (mine)
+      mine = map(handles[size_t(rank)], peers[rank]);
+  const Status all = processes.agree(mine);
+  return all ? "" : all.message();
+}
+
+Status PeerCopies::takeFlags() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  constexpr unsigned version = 12000;
+  RECIPERUN_CUDA_TRY(cudaGetDriverEntryPointByVersion, "cuStreamBatchMemOp",
+                     &function, version, cudaEnableDefault, &found);
+  batch = reinterpret_cast<decltype(batch)>(function);
+  void* taken = nullptr;
+  RECIPERUN_CUDA_TRY(cudaMalloc, &taken, size_t(flagBytes));
+  flags = static_cast<uint32_t*>(taken);
+  RECIPERUN_CUDA_TRY(cudaMemset, flags, 0, size_t(flagBytes));
+  RECIPERUN_CUDA_TRY(cudaDeviceSynchronize);
+  return Status::ok();
+}
+
+Status PeerCopies::share(std::byte* memory, int64_t bytes) {
+  Memory shared{memory, bytes};
+  Status mine;
+  std::vector<cudaIpcMemHandle_t> handles = exchangeHandles(memory, mine);
+  for (const auto& [rank, page] : peers)
+    if (mine)
+      mine = map(handles[size_t(rank)], shared.mapped[rank]);
+  memories.push_back(std::move(shared));
+  return processes.agree(
+      mine.withContext("the memory of GPUs that exchange data"));
+}
+
+/// By rank, what it lets others map. Takes part, too, where `mine` is a
+/// failure, or becomes one.
+std::vector<cudaIpcMemHandle_t> PeerCopies::exchangeHandles(void* memory,
+                                                            Status& mine) {
+  cudaIpcMemHandle_t own = {};
+  if (mine)
+    mine = device::cudaStatus(cudaIpcGetMemHandle(&own, memory),
+                              "cudaIpcGetMemHandle");
+  std::vector<cudaIpcMemHandle_t> handles(size_t(processes.ranks()));
+  constexpr int64_t words = sizeof own / sizeof(int64_t);
+  const int64_t one[] = {words}, all[] = {words * processes.ranks()};
+  const Status gathered =
+      processes.allGather(world, {&own, plan::DType::i64, one},
+                          {handles.data(), plan::DType::i64, all}, 0);
+  if (mine)
+    mine = gathered;
+  return handles;
+}
+
+template <class T>
+Status PeerCopies::map(const cudaIpcMemHandle_t& handle, T*& memory) {
+  void* mapped = nullptr;
+  RECIPERUN_CUDA_TRY(cudaIpcOpenMemHandle, &mapped, handle,
+                     cudaIpcMemLazyEnablePeerAccess);
+  memory = static_cast<T*>(mapped);
+  return Status::ok();
+}
+
+/// In `page`, what a rank tells its owner of a circle.
+uint32_t* PeerCopies::flag(uint32_t* page, int circle, int rank,
+                           Flag kind) const {
+  const int64_t number =
+      (int64_t(circle) * processes.ranks() + rank) * flagKinds + kind;
+  assert(number < flagBytes / int64_t(sizeof *page) && "flags for all circles");
+  return page + number;
+}
+
+Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
+                           std::span<const int> senders, cudaStream_t stream) {
+  const int own = processes.rank();
+  std::set<int> receivers;
+  for (const Copy& copy : copies)
+    if (copy.to != own)
+      receivers.insert(copy.to);
+  Operations begin, end, wait;
+  for (int rank : senders)
+    begin.push_back(setOf(flag(peers.at(rank), circle, own, isFree), 1));
+  for (int rank : receivers) {
+    uint32_t* const freed = flag(flags, circle, rank, isFree);
+    begin.insert(begin.end(), {waitFor(freed), setOf(freed, 0)});
+    end.push_back(setOf(flag(peers.at(rank), circle, own, hasArrived), 1));
+  }
+  for (int rank : senders) {
+    uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
+    wait.insert(wait.end(), {waitFor(arrived), setOf(arrived, 0)});
+  }
+  RECIPERUN_TRY(enqueue(begin, stream));
+  for (const Copy& copy : copies)
+    if (copy.to != own)
+      RECIPERUN_TRY(enqueue(copy, placeOf(copy), stream));
+  RECIPERUN_TRY(enqueue(end, stream));
+  for (const Copy& copy : copies)
+    if (copy.to == own && copy.from != copy.target)
+      RECIPERUN_TRY(enqueue(copy, copy.target, stream));
+  return enqueue(wait, stream);
+}
+
+Status PeerCopies::enqueue(const Copy& copy, void* target,
+                           cudaStream_t stream) const {
+  RECIPERUN_CUDA_TRY(cudaMemcpyAsync, target, copy.from, size_t(copy.bytes),
+                     cudaMemcpyDeviceToDevice, stream);
+  return Status::ok();
+}
+
+/// In the receiver's memory, as it is mapped here.
+std::byte* PeerCopies::placeOf(const Copy& copy) const {
+  auto* const target = static_cast<std::byte*>(copy.target);
+  const auto holds = [&](const Memory& each) {
+    return target >= each.base && target + copy.bytes <= each.base + each.bytes;
+  };
+  const auto found = std::find_if(memories.rbegin(), memories.rend(), holds);
+  assert(found != memories.rend() && "what ranks exchange lies in memory that "
+                                     "they share");
+  return found->mapped.at(copy.to) + (target - found->base);
+}
+
+Status PeerCopies::enqueue(Operations& operations, cudaStream_t stream) const {
+  const CUresult code =
+      batch(stream, unsigned(operations.size()), operations.data(), 0);
+  return code == CUDA_SUCCESS
+             ? Status::ok()
+             : Status::error("`cuStreamBatchMemOp` failed with code " +
+                             std::to_string(int(code)));
+}
+
+} // namespace reciperun::comm

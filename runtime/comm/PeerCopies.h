@@ -1,0 +1,98 @@
+// Copies between the GPUs of a host by their copy engines, which take no
+// multiprocessors from the kernels that they run beside.
+//
+// A rank maps the arenas of the others that it exchanges data with (CUDA IPC).
+// Ranks of a group run one program, so that what they exchange lies at the same
+// offset of each one's arena: a rank knows where to copy to. Streams of
+// two ranks meet by flags in memory that both have mapped, which they set and
+// wait for themselves (stream memory operations), in a graph, too:
+//
+// 1. the receiver says that its buffer is free;
+// 2. the sender's stream waits for that and takes the flag back, copies,
+// 3. and says that it has; the receiver's stream waits for that likewise.
+//
+// A flag is said again only behind the answer to it, so that none is lost.
+
+#ifndef RECIPERUN_COMM_PEERCOPIES_H
+#define RECIPERUN_COMM_PEERCOPIES_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/plan/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+namespace reciperun::comm {
+
+class PeerCopies {
+public:
+  /// `processes` connects all ranks and outlives the object.
+  explicit PeerCopies(Communicator& processes) : processes(processes) {}
+  PeerCopies(const PeerCopies&) = delete;
+  PeerCopies& operator=(const PeerCopies&) = delete;
+  ~PeerCopies();
+
+  /// Learns which ranks share a host. Collective of all ranks, as the next two
+  /// are.
+  Status findHosts();
+  bool areOnOneHost(const std::vector<int>& ranks) const;
+
+  /// Maps flags of the ranks that this one exchanges data with. What comes back
+  /// is why some rank cannot, the same on all of them; empty where all can.
+  std::string open(const std::vector<int>& ranks);
+  /// Maps memory of theirs that is this rank's `memory`. Of two that hold one
+  /// address the last counts.
+  Status share(std::byte* memory, int64_t bytes);
+
+  /// What goes to a rank: to where `target` lies in this rank's arena. A copy
+  /// to the rank itself is done when those that come here are.
+  struct Copy {
+    int to = 0;
+    const void* from = nullptr;
+    void* target = nullptr;
+    int64_t bytes = 0;
+  };
+  /// Enqueues copies, in which all ranks of a circle, of that number, take part
+  /// in one order. `senders` are the ranks that copy to this one.
+  Status enqueue(int circle, std::span<const Copy> copies,
+                 std::span<const int> senders, cudaStream_t stream);
+
+private:
+  /// What this rank shares, and what others do, by their ranks.
+  struct Memory {
+    std::byte* base = nullptr;
+    int64_t bytes = 0;
+    std::map<int, std::byte*> mapped = {};
+  };
+  enum Flag { isFree, hasArrived, flagKinds };
+  /// What a stream does with flags, in this order.
+  using Operations = std::vector<CUstreamBatchMemOpParams>;
+
+  Status takeFlags();
+  std::vector<cudaIpcMemHandle_t> exchangeHandles(void* memory, Status& mine);
+  template <class T>
+  static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
+  uint32_t* flag(uint32_t* page, int circle, int rank, Flag kind) const;
+  std::byte* placeOf(const Copy& copy) const;
+  Status enqueue(const Copy& copy, void* target, cudaStream_t stream) const;
+  Status enqueue(Operations& operations, cudaStream_t stream) const;
+
+  Communicator& processes;
+  std::vector<int64_t> hosts; // by rank
+  std::vector<Memory> memories;
+  std::map<int, uint32_t*> peers; // their flags, by rank
+  uint32_t* flags = nullptr;      // by circle and rank, which others set
+  decltype(&cuStreamBatchMemOp) batch = nullptr;
+};
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_PEERCOPIES_H
