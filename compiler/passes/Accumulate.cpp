@@ -51,6 +51,11 @@ private:
 
   void run(ir::Function& function) {
     ops = &function.ops;
+    isWritten.assign(program.values.size(), false);
+    for (const Op& op : *ops)
+      for (ValueId result : op.results)
+        if (result != ValueId::none)
+          isWritten[size_t(result)] = true;
     makers.assign(program.values.size(), {});
     dropped.assign(ops->size(), false);
     for (size_t i = 0; i < ops->size(); ++i) {
@@ -142,8 +147,11 @@ private:
     return op.kind == OpKind::Linear && !op.attributes.contains("accumulate");
   }
 
-  /// Whether a value is written once, so that it may be read later.
-  bool isConstant(ValueId value) const { return writers[size_t(value)] <= 1; }
+  /// Whether a value may be read later: it is written once, or is there before
+  /// the function.
+  bool isConstant(ValueId value) const {
+    return writers[size_t(value)] <= 1 || !isWritten[size_t(value)];
+  }
 
   bool owns(ValueId value) const {
     const size_t made = makers[size_t(value)].size();
@@ -157,12 +165,13 @@ private:
   bool isReadyAt(ValueId value, size_t place) const {
     const std::vector<size_t>& made = makers[size_t(value)];
     if (made.empty())
-      return writers[size_t(value)] <= 1;
+      return isConstant(value);
     return made.back() < place && made.size() == size_t(writers[size_t(value)]);
   }
 
   ir::Module& program;
   std::vector<int> readers, writers; // by value
+  std::vector<bool> isWritten;       // likewise, in this function
   std::vector<Op>* ops = nullptr;
   std::vector<std::vector<size_t>> makers; // likewise, in order
   std::vector<bool> dropped;               // by op
