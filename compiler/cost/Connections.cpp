@@ -1,14 +1,14 @@
 // Counts communicators as runtime/comm/NcclConnect.cpp makes them: one of all
-// ranks, one for each other group that ops name, one more for each whose
-// collectives run beside kernels, and one for each message between stages.
+// ranks, one for each other group that ops of some stage name, one more for
+// each whose collectives run beside kernels and reach other hosts, and one for
+// each line of messages between stages. Within a host, what runs beside kernels
+// is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags.
 //
 // A communicator takes memory when it is made, when its first collective
-// connects neighbours, and for each rank that it exchanges parts with. Bytes
-// are those of NCCL 2.28.3 between two H200 over NVLink: differences between
-// runs in eight layouts, which they give back to 10 MiB, and between three with
-// stages, to 18 MiB. That messages between stages take `firstMessageBytes`
-// once, whatever their number, is seen and not explained; that it is as much
-// with more than two stages is assumed.
+// connects neighbours, and for each rank that it exchanges parts with: the more
+// multiprocessors ("blocks") it may take, the more. Bytes are those of NCCL
+// 2.28.9 between two H200 over NVLink, to 4 MiB. Those of ranks on other hosts
+// are assumed to be the same for neighbours, and none for other ranks.
 
 #include "compiler/cost/Connections.h"
 
@@ -25,26 +25,42 @@ using ir::OpKind;
 
 constexpr int64_t mebibyte = int64_t(1) << 20;
 
-constexpr int64_t firstBytes = 576 * mebibyte; // with the library's own code
-constexpr int64_t communicatorBytes = 194 * mebibyte;
-constexpr int64_t neighboursBytes = 289 * mebibyte;
-constexpr int64_t peerBytes = 446 * mebibyte;
-/// Of the 32 channels that others have, messages of stages take 8, in a
-/// communicator each; who receives keeps what is under way.
-constexpr int64_t messageBytes = 54 * mebibyte;
-constexpr int64_t senderBytes = 16 * mebibyte;
-constexpr int64_t receiverBytes = 80 * mebibyte;
-constexpr int64_t firstMessageBytes = 433 * mebibyte; // from 418 to 449
+// The blocks of runtime/comm/PlanConnections.cpp, and the library's own.
+constexpr int64_t narrowBytes = 2 * mebibyte;
+constexpr int64_t narrowBlocks = 2, distantBlocks = 8, exchangeBlocks = 16;
+constexpr int64_t lineBlocks = 8, distantLineBlocks = 4;
+constexpr int64_t mostBlocks = 32;
+/// Of those as many carry collectives.
+constexpr int64_t mostInCollectives = 24;
+
+constexpr int64_t madeBytes(int64_t blocks) {
+  return (6 + 6 * blocks) * mebibyte;
+}
+constexpr int64_t neighboursBytes(int64_t blocks) {
+  return 12 * std::min(blocks, mostInCollectives) * mebibyte;
+}
+constexpr int64_t peerBytes(int64_t blocks) {
+  return 12 * blocks * mebibyte;
+}
+/// Who receives keeps what is under way.
+constexpr int64_t senderBytes(int64_t blocks) {
+  return 2 * blocks * mebibyte;
+}
+constexpr int64_t receiverBytes(int64_t blocks) {
+  return 10 * blocks * mebibyte;
+}
+
+/// The library's own code, and what it keeps once.
+constexpr int64_t libraryBytes = 379 * mebibyte;
+/// What it takes for the first exchange or message.
+constexpr int64_t firstExchangeBytes = 62 * mebibyte;
+/// What stages take that load all kernels when they start (exec/Devices.cpp).
+constexpr int64_t kernelsBytes = 371 * mebibyte;
+/// Those of copies, of ranks that go by them.
+constexpr int64_t flagBytes = 2 * mebibyte;
 /// Two buffers for parts along other dimensions than the first
 /// (NcclCommunicator::bufferBytes).
 constexpr int64_t packingBytes = 2 * 32 * mebibyte;
-
-/// What a communicator is used for.
-struct Uses {
-  bool isCollective = false; // in a ring or tree, which connects neighbours
-  bool isShift = false;      // to the next rank
-  bool isExchange = false;   // from each rank to each
-};
 
 /// The ranks of a group, by its axes, and its stages where it is not of all;
 /// and whether it is that of what runs beside kernels.
@@ -55,50 +71,108 @@ struct Communicator {
   auto operator<=>(const Communicator&) const = default;
 };
 
+/// What ops use a communicator for: those of the rank's own stage, and those of
+/// any stage where it says so.
+struct Uses {
+  bool isCollective = false; // in a ring or tree, which connects neighbours
+  bool isShift = false;      // to the next rank
+  bool isExchange = false;   // from each rank to each
+  bool exchangesAnywhere = false;
+  int64_t bytes = 0; // the most of any stage's
+};
+
 class Counter {
 public:
-  explicit Counter(const ir::Module& stage) : stage(stage) {
+  Counter(const std::vector<ir::Module>& stages, size_t number)
+      : stage(stages[number]) {
     for (size_t axis = 0; axis < stage.axes.size(); ++axis)
       if (stage.axes[axis].size > 1)
         all = all | ir::AxisSet(ir::AxisId(axis));
-    for (const ir::Function& function : stage.functions)
-      for (const ir::Op& op : function.ops)
-        if (ir::isCollective(op.kind) && !(op.group & all).empty())
-          add(op);
-    // Gradients that are dumped are gathered among those that share a region.
-    for (const ir::Region& region : stage.regions)
-      if (!(region.shard & all).empty())
-        found[{(region.shard & all).raw(), {}, false}];
+    if (all.empty())
+      return;
+    found[{all.raw(), {}, false}];
+    for (const ir::Module& each : stages) {
+      for (const ir::Function& function : each.functions)
+        for (const ir::Op& op : function.ops)
+          if (ir::isCollective(op.kind) && !(op.group & all).empty())
+            add(each, op);
+      // Gradients that are dumped are gathered among those that share a region.
+      for (const ir::Region& region : each.regions)
+        if (!(region.shard & all).empty())
+          found[{(region.shard & all).raw(), {}, false}];
+    }
   }
 
   int64_t bytes(int64_t node) const {
     if (all.empty())
       return 0;
-    int64_t sum = firstBytes + (packs ? packingBytes : 0) + bytesOfMessages();
+    int64_t sum = libraryBytes + (packs ? packingBytes : 0) +
+                  (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
+    bool exchanges = !stage.transfers.empty(), copies = false;
     for (const auto& [communicator, uses] : found)
-      sum += (isWorld(communicator) ? 0 : communicatorBytes) +
-             (uses.isCollective ? neighboursBytes : 0) +
-             peersOf(communicator, uses, node) * peerBytes;
-    return sum;
+      if (goesByCopies(communicator, node)) {
+        copies = true;
+      } else if (hasStage(communicator)) {
+        sum += bytesOf(communicator, uses, node);
+        exchanges |= uses.isExchange || uses.isShift;
+      }
+    return sum + (exchanges ? firstExchangeBytes : 0) +
+           (copies ? flagBytes : 0);
   }
 
 private:
-  int64_t bytesOfMessages() const {
-    int64_t sum = stage.transfers.empty() ? 0 : firstMessageBytes;
+  bool goesByCopies(const Communicator& communicator, int64_t node) const {
+    const auto axes = ir::AxisSet::fromBits(communicator.axes);
+    return communicator.isBackground &&
+           onHost(communicator.axes, node) == ir::sizeOf(stage, axes);
+  }
+
+  int64_t bytesOf(const Communicator& communicator, const Uses& uses,
+                  int64_t node) const {
+    const int64_t blocks = blocksOf(communicator, uses, node);
+    return madeBytes(blocks) +
+           (uses.isCollective ? neighboursBytes(blocks) : 0) +
+           peersOf(communicator, uses, node) * peerBytes(blocks);
+  }
+
+  int64_t blocksOf(const Communicator& communicator, const Uses& uses,
+                   int64_t node) const {
+    if (uses.bytes <= narrowBytes)
+      return narrowBlocks;
+    const int64_t neighbours = onHost(communicator.axes, node);
+    if (neighbours == 1)
+      return distantBlocks;
+    const bool isOfHosts =
+        neighbours <
+        ir::sizeOf(stage, ir::AxisSet::fromBits(communicator.axes));
+    return uses.exchangesAnywhere && isOfHosts ? exchangeBlocks : mostBlocks;
+  }
+
+  int64_t bytesOfLines(int64_t node) const {
+    std::map<int, ir::Transfer::Kind> lines;
     for (const ir::Transfer& transfer : stage.transfers)
-      sum += messageBytes + (transfer.kind == ir::Transfer::Kind::send
-                                 ? senderBytes
-                                 : receiverBytes);
+      lines[transfer.line] = transfer.kind;
+    const ir::AxisId pipeline = ir::findAxis(stage, "pp");
+    const bool isNear = onHost(ir::AxisSet(pipeline).raw(), node) > 1;
+    const int64_t blocks = isNear ? lineBlocks : distantLineBlocks;
+    int64_t sum = 0;
+    for (const auto& [line, kind] : lines)
+      sum += madeBytes(blocks) + (kind == ir::Transfer::Kind::send
+                                      ? senderBytes(blocks)
+                                      : receiverBytes(blocks));
     return sum;
   }
 
-  bool isWorld(const Communicator& communicator) const {
-    return communicator.axes == all.raw() && communicator.stages.empty() &&
-           !communicator.isBackground;
+  /// Whether a rank of the stage is one of the group's.
+  bool hasStage(const Communicator& communicator) const {
+    const std::vector<std::string>& stages = communicator.stages;
+    return stages.empty() ||
+           std::find(stages.begin(), stages.end(),
+                     std::to_string(stage.stage)) != stages.end();
   }
 
   /// Those of other hosts are reached through the host's memory.
-  int64_t peersOf(const Communicator& communicator, Uses uses,
+  int64_t peersOf(const Communicator& communicator, const Uses& uses,
                   int64_t node) const {
     const int64_t peers = onHost(communicator.axes, node) - 1;
     return uses.isExchange ? peers
@@ -124,40 +198,58 @@ private:
     return int64_t(members.size());
   }
 
-  void add(const ir::Op& op) {
+  void add(const ir::Module& module, const ir::Op& op) {
     Communicator communicator{(op.group & all).raw(), {}, false};
     if (const auto chosen = op.attributes.find("stages");
         chosen != op.attributes.end())
       communicator.stages = std::get<std::vector<std::string>>(chosen->second);
-    switch (op.kind) {
-    case OpKind::AllReduce:
-      found[communicator].isCollective = true;
-      break;
-    case OpKind::AllGather:
-    case OpKind::ReduceScatter:
-      found[communicator].isCollective = true;
-      packs |= std::get<int64_t>(op.attributes.at("dim")) > 0;
-      break;
-    case OpKind::AllToAll:
-      found[communicator].isExchange = true;
-      packs = true;
-      break;
-    case OpKind::AllGatherStart:
-      communicator.isBackground = true;
-      found[communicator].isCollective = true;
-      break;
-    case OpKind::ReduceScatterStart:
-      communicator.isBackground = true;
-      found[communicator].isExchange = true;
-      break;
-    case OpKind::RingAttention:
-    case OpKind::RingAttentionBackward:
-      communicator.isBackground = true;
-      found[communicator].isShift = true;
-      break;
-    default: // the end of what has begun
-      break;
-    }
+    communicator.isBackground = runsBesideKernels(op.kind);
+    if (isEnd(op.kind))
+      return;
+    Uses& uses = found[communicator];
+    uses.bytes = std::max(uses.bytes, largestOf(module, op));
+    packs |= doesPack(op);
+    const bool isExchange =
+        op.kind == OpKind::AllToAll || op.kind == OpKind::ReduceScatterStart;
+    uses.exchangesAnywhere |= isExchange;
+    if (&module != &stage)
+      return;
+    (isExchange   ? uses.isExchange
+     : isRing(op) ? uses.isShift
+                  : uses.isCollective) = true;
+  }
+
+  static bool isRing(const ir::Op& op) {
+    return op.kind == OpKind::RingAttention ||
+           op.kind == OpKind::RingAttentionBackward;
+  }
+
+  static bool isEnd(OpKind kind) {
+    return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone;
+  }
+
+  static bool runsBesideKernels(OpKind kind) {
+    return kind == OpKind::AllGatherStart ||
+           kind == OpKind::ReduceScatterStart ||
+           kind == OpKind::RingAttention ||
+           kind == OpKind::RingAttentionBackward;
+  }
+
+  /// Along another dimension than the first.
+  static bool doesPack(const ir::Op& op) {
+    if (op.kind == OpKind::AllToAll)
+      return true;
+    const auto dim = op.attributes.find("dim");
+    return dim != op.attributes.end() && std::get<int64_t>(dim->second) > 0;
+  }
+
+  static int64_t largestOf(const ir::Module& module, const ir::Op& op) {
+    int64_t largest = 0;
+    for (const auto* list : {&op.operands, &op.results})
+      for (ir::ValueId value : *list)
+        if (value != ir::ValueId::none)
+          largest = std::max(largest, ir::localBytes(module, value));
+    return largest;
   }
 
   const ir::Module& stage;
@@ -168,8 +260,9 @@ private:
 
 } // namespace
 
-int64_t connectionBytes(const ir::Module& stage, int64_t node) {
-  return Counter(stage).bytes(node);
+int64_t connectionBytes(const std::vector<ir::Module>& stages, size_t stage,
+                        int64_t node) {
+  return Counter(stages, stage).bytes(node);
 }
 
 } // namespace recipec::cost

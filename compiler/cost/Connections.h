@@ -6,12 +6,16 @@
 
 #include "compiler/ir/Ir.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace recipec::cost {
 
-/// Bytes on a GPU of a rank of the stage; `node` ranks share a host.
-int64_t connectionBytes(const ir::Module& stage, int64_t node);
+/// Bytes on a GPU of a rank of the stage of that number; `node` ranks share a
+/// host.
+int64_t connectionBytes(const std::vector<ir::Module>& stages, size_t stage,
+                        int64_t node);
 
 } // namespace recipec::cost
 

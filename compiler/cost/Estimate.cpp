@@ -279,8 +279,9 @@ int64_t stackBytes(const ir::Module& program) {
 
 } // namespace
 
-MemoryTable memoryTable(const ir::Module& program,
+MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
                         const recipe::Recipe& recipe) {
+  const ir::Module& program = stages[stage];
   MemoryTable table;
   std::map<std::string, int64_t*> columns = {
       {"parameters", &table.parameters}, {"gradients", &table.gradients},
@@ -298,9 +299,10 @@ MemoryTable memoryTable(const ir::Module& program,
   }
   table.library = recipe.count("cluster.hardware.library");
   if (recipe.string("cluster.hardware.kind") == "cuda")
-    table.library += std::max(
-        connectionBytes(program, recipe.integer("cluster.ranks_per_node")),
-        stackBytes(program));
+    table.library +=
+        std::max(connectionBytes(stages, stage,
+                                 recipe.integer("cluster.ranks_per_node")),
+                 stackBytes(program));
   table.arena = program.arenaBytes;
   table.total = table.arena + table.library;
   if (stagesCheckpoints(recipe))
@@ -323,8 +325,8 @@ Estimate estimate(const std::vector<ir::Module>& stages,
                   const recipe::Recipe& recipe) {
   Estimate estimate;
   Device device = deviceOf(stages[0], recipe);
-  for (const ir::Module& stage : stages)
-    estimate.stages.push_back(memoryTable(stage, recipe));
+  for (size_t stage = 0; stage < stages.size(); ++stage)
+    estimate.stages.push_back(memoryTable(stages, stage, recipe));
   estimate.memory =
       *std::max_element(estimate.stages.begin(), estimate.stages.end(),
                         [](const MemoryTable& left, const MemoryTable& right) {

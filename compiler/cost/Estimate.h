@@ -6,6 +6,8 @@
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -44,7 +46,9 @@ struct Estimate {
   double mfu = 0;
 };
 
-MemoryTable memoryTable(const ir::Module& stage, const recipe::Recipe& recipe);
+/// Of a rank of the stage of that number.
+MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
+                        const recipe::Recipe& recipe);
 
 /// Tells the seconds of an op of the program by itself, by the roofline. The
 /// program outlives it.
