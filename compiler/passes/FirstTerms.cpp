@@ -107,6 +107,7 @@ private:
   static bool writesAll(const Op& op) {
     const auto added = op.attributes.find("accumulate");
     return op.kind == OpKind::LinearWgrad ||
+           op.kind == OpKind::ExpertLinearWgrad ||
            (op.kind == OpKind::ScaledProduct && added != op.attributes.end() &&
             std::get<bool>(added->second));
   }

@@ -314,6 +314,7 @@ int main(int argc, char** argv) {
     bench.products(n, k);
   tellMemory("with cuBLASLt");
   bench.experts(8, 16384, 4096, 2048);
+  bench.experts(8, 16384, 14336, 4096);
   bench.experts(64, 32768, 1408, 2048);
   bench.attention(4, 4096, 32, 8, 64);
   bench.attention(1, 4096, 16, 16, 256);

@@ -217,10 +217,13 @@ struct ExpertCase {
   int64_t groups, blocks, members, height, from, to;
   bool isStacked = false, accumulate = false;
   double alpha = 1;
+  std::vector<int64_t> counts = {}; // of each block's members; or drawn
 };
 
 /// Counts of which some are 0 and some blocks are full or claim to be more.
 Array countsOf(const ExpertCase& c) {
+  if (!c.counts.empty())
+    return Array::integers({c.groups, c.blocks, c.members}, c.counts);
   std::mt19937 generator(7);
   std::vector<int64_t> counts;
   for (int64_t block = 0; block < c.groups * c.blocks; ++block) {
@@ -236,6 +239,19 @@ Array countsOf(const ExpertCase& c) {
     }
   }
   return Array::integers({c.groups, c.blocks, c.members}, counts);
+}
+
+/// Makes rows that belong to no token what no product may meet.
+void spoilUnused(const ExpertCase& c, const Array& counts, Array& rows) {
+  const int64_t width = rows.size() / (c.groups * c.blocks * c.height);
+  for (int64_t block = 0; block < c.groups * c.blocks; ++block) {
+    int64_t used = 0;
+    for (int64_t e = 0; e < c.members; ++e)
+      used += int64_t(counts.get(block * c.members + e));
+    for (int64_t i = std::min(used, c.height) * width; i < c.height * width;
+         ++i)
+      rows.set(block * c.height * width + i, std::nan(""));
+  }
 }
 
 void checkExperts(const ExpertCase& c, DType type) {
@@ -255,6 +271,8 @@ void checkExperts(const ExpertCase& c, DType type) {
   Array x = Array::random(type, {c.groups, rows, c.from}, 1);
   Array w = Array::random(type, matrix, 2);
   Array dy = Array::random(type, {c.groups, rows, c.to}, 3);
+  spoilUnused(c, counts, x);
+  spoilUnused(c, counts, dy);
   auto check = [&](const char* name, OpKind kind, Array& a, Array& b,
                    std::vector<Array*> extra, const Array& start) {
     Array a64 = a.cast(DType::f64), b64 = b.cast(DType::f64);
@@ -286,6 +304,19 @@ TEST_F(CudaExperts, AgreeWithTheCpu) {
     checkExperts({1, 2, 3, 130, 19, 33}, type);
     checkExperts({1, 2, 3, 130, 33, 19, true, true}, type);
   }
+}
+
+/// Tiles are of 128 rows, 256 columns and 64 of the sum.
+TEST_F(CudaExperts, AgreeAtTheEdgesOfTiles) {
+  const std::vector<int64_t> one = {0, 1, 127, 129, 60};
+  const std::vector<int64_t> several = {129, 0,   1, 127, 128, 45,
+                                        300, 300, 5, 63,  64,  65};
+  for (DType type : {DType::f32, DType::bf16})
+    for (bool isStacked : {false, true}) {
+      checkExperts({1, 1, 5, 400, 64, 256, isStacked, false, 1, one}, type);
+      checkExperts({2, 2, 3, 300, 200, 328, isStacked, true, 0.5, several},
+                   type);
+    }
 }
 
 // ---- attention
