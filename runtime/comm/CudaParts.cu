@@ -123,8 +123,9 @@ __global__ void addTerms(Terms terms, int64_t packs, Pack<T, n>* out) {
     Wide sum[n];
     for (int term = 0; term < terms.count; ++term) {
       const auto* const from = reinterpret_cast<const Pack<T, n>*>(
-          term == terms.place ? terms.own
-                              : terms.first + term * packs * int64_t(sizeof *out));
+          term == terms.place
+              ? terms.own
+              : terms.first + term * packs * int64_t(sizeof *out));
       const Pack<T, n> pack = from[i];
 #pragma unroll
       for (int e = 0; e < n; ++e)

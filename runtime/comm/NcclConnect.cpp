@@ -169,8 +169,6 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
 /// Opens the way of copies for groups of one host each, where there are such.
 Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
                                       const PlanConnections& wanted) {
-  if (!getenv("RECIPERUN_PEER_COPIES")) // until it has been measured
-    return Status::ok();
   peers = std::make_unique<PeerCopies>(*processes);
   RECIPERUN_TRY(peers->findHosts());
   std::set<int> others;
