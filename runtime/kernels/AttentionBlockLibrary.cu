@@ -23,6 +23,10 @@ using device::Tensor;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 
+/// Elements of a sum that an access of 16 bytes moves.
+constexpr int pack = vectorLength<float>;
+using Sums = Vector<float, pack>;
+
 /// Some tokens of each sequence, from `first` on, of `all` in memory.
 struct Part {
   int64_t batch, first, count, all;
@@ -77,9 +81,13 @@ __global__ __launch_bounds__(threads) void mergeRows(Part part, bool isFirst,
   if (threadIdx.x == 0)
     lse[state] = merge.lse;
   const int64_t at = (part.tokenAt(token) * part.heads + head) * part.width;
-  for (int d = int(threadIdx.x); d < part.width; d += lanes) {
-    const float kept = isFirst ? 0.0f : merge.before * sum[at + d];
-    sum[at + d] = kept + merge.own * float(out[at + d]);
+  for (int d = int(threadIdx.x) * pack; d < part.width; d += lanes * pack) {
+    const auto more = Vector<bfloat16, pack>::load(out + at + d);
+    Sums next = isFirst ? Sums{} : Sums::load(sum + at + d);
+#pragma unroll
+    for (int e = 0; e < pack; ++e)
+      next.elements[e] = merge.before * next[e] + merge.own * more[e];
+    next.store(sum + at + d);
   }
 }
 
@@ -94,34 +102,36 @@ __global__ __launch_bounds__(threads) void packStates(Part part,
   packed[part.packedAt(token, head)] = lse[part.stateAt(token, head)];
 }
 
-template <int n>
+template <bool isSum>
 __global__ __launch_bounds__(threads) void addRows(Part part,
                                                    const bfloat16* from,
                                                    float* to) {
   const int64_t row = int64_t(part.heads) * part.width;
-  const int64_t i = (int64_t(blockIdx.x) * threads + threadIdx.x) * n;
+  const int64_t i = (int64_t(blockIdx.x) * threads + threadIdx.x) * pack;
   if (i >= part.elements())
     return;
   const int64_t at = part.tokenAt(i / row) * row + i % row;
-  const auto more = Vector<bfloat16, n>::load(from + at);
+  const auto more = Vector<bfloat16, pack>::load(from + at);
+  Sums next = isSum ? Sums::load(to + at) : Sums{};
 #pragma unroll
-  for (int e = 0; e < n; ++e)
-    to[at + e] += more[e];
+  for (int e = 0; e < pack; ++e)
+    next.elements[e] += more[e];
+  next.store(to + at);
 }
 
-/// What a gradient of the block has in bf16 is added to its sum. Widths are
-/// whole eights.
-Status add(const Part& part, const Tensor& from, const Tensor& sum,
+/// What a gradient of the block has in bf16 is added to its sum, which may be
+/// known to hold zeros. Widths are whole eights.
+Status add(const Part& part, const Tensor& from, const Tensor& sum, bool isZero,
            cudaStream_t stream) {
-  constexpr int n = vectorLength<bfloat16>;
-  addRows<n><<<unsigned(ceilDivide(part.elements(), threads * n)), threads, 0,
-               stream>>>(part, from.as<bfloat16>(), sum.as<float>());
+  const auto kernel = isZero ? addRows<false> : addRows<true>;
+  kernel<<<unsigned(ceilDivide(part.elements(), threads * pack)), threads, 0,
+           stream>>>(part, from.as<bfloat16>(), sum.as<float>());
   return device::launchStatus();
 }
 
 bool hasRoom(const CudaKernelArgs& args, size_t first) {
-  for (size_t i = first; i < args.outputs.size(); ++i)
-    if (!args.outputs[i].present() || !areAligned(16, args.outputs[i].data))
+  for (const Tensor& output : args.outputs)
+    if (!output.present() || !areAligned(16, output.data))
       return false;
   return args.outputs.size() > first;
 }
@@ -164,6 +174,7 @@ std::optional<Status> libraryBlockBackward(const CudaKernelArgs& args) {
     return std::nullopt;
   device::AttentionPlans& plans = args.context.attentionPlans();
   const Part queries = queriesOf(*block, in[2]), keys = keysOf(*block, in[3]);
+  const bool isFirst = args.op.flag("is_first");
   Scratch room(args.context);
   float* const lse = room.take<float>(queries.rows());
   const int64_t bytes = plans.backwardBytes(block->shape);
@@ -182,9 +193,9 @@ std::optional<Status> libraryBlockBackward(const CudaKernelArgs& args) {
     RECIPERUN_TRY(device::launchStatus());
     RECIPERUN_TRY(
         plans.backward(block->shape, data, args.workspace.data, stream));
-    RECIPERUN_TRY(add(queries, out[3], out[0], stream));
-    RECIPERUN_TRY(add(keys, out[4], out[1], stream));
-    return add(keys, out[5], out[2], stream);
+    RECIPERUN_TRY(add(queries, out[3], out[0], isFirst, stream));
+    RECIPERUN_TRY(add(keys, out[4], out[1], /*isZero=*/true, stream));
+    return add(keys, out[5], out[2], /*isZero=*/true, stream);
   };
   return run();
 }

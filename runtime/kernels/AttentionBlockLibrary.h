@@ -7,6 +7,8 @@
 //     rank has an early and a late piece of each row (plan::Inputs);
 //   - outputs behind the sums: tensors of T like out, or like dq, dk and dv,
 //     that hold nothing yet; absent where T is f32;
+//   - sums of the backward that hold zeros: those of a block's keys, and where
+//     `is_first` is set, those of the queries, too;
 //   - workspace of the backward: plan/RingWorkspace.h.
 
 #ifndef RECIPERUN_KERNELS_ATTENTIONBLOCKLIBRARY_H
