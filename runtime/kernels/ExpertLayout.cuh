@@ -16,7 +16,6 @@ struct ExpertLayout {
   int64_t height; // rows of a block
   const int32_t* counts;
 
-  ExpertLayout() = default;
   /// `rows` is [groups, places, ...].
   ExpertLayout(const device::Tensor& rows, const device::Tensor& counts)
       : groups(int(counts.shape[0])), blocks(int(counts.shape[1])),
