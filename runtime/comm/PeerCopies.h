@@ -3,9 +3,9 @@
 //
 // A rank maps the arenas of the others that it exchanges data with (CUDA IPC).
 // Ranks of a group run one program, so that what they exchange lies at the same
-// offset of each one's arena: a rank knows where to copy to. Streams of
-// two ranks meet by flags in memory that both have mapped, which they set and
-// wait for themselves (stream memory operations), in a graph, too:
+// offset of each one's arena: a rank knows where to copy to. Streams of two
+// ranks meet by flags in memory that both have mapped, which they set and wait
+// for themselves (stream memory operations), in a graph, too:
 //
 // 1. the receiver says that its buffer is free;
 // 2. the sender's stream waits for that and takes the flag back, copies,
@@ -52,8 +52,8 @@ public:
   /// address the last counts.
   Status share(std::byte* memory, int64_t bytes);
 
-  /// What goes to a rank: to where `target` lies in this rank's arena. A copy
-  /// to the rank itself is done when those that come here are.
+  /// What goes to a rank: to what is there where `target` is here, in memory
+  /// that is shared. A copy to the rank itself is done when all that comes is.
   struct Copy {
     int to = 0;
     const void* from = nullptr;
