@@ -26,7 +26,7 @@ using ir::OpKind;
 constexpr int64_t mebibyte = int64_t(1) << 20;
 
 // The blocks of runtime/comm/PlanConnections.cpp, and the library's own.
-constexpr int64_t narrowBytes = 2 * mebibyte;
+constexpr int64_t narrowBytes = 4 * mebibyte;
 constexpr int64_t narrowBlocks = 2, distantBlocks = 8, exchangeBlocks = 16;
 constexpr int64_t lineBlocks = 8, distantLineBlocks = 4;
 constexpr int64_t mostBlocks = 32;

@@ -89,8 +89,8 @@ TEST(PlanConnections, groupsOfOneExtentAreOne) {
 }
 
 TEST(PlanConnections, areAsWideAsWhatGoesByThem) {
-  const GroupUse little{2 * mebibyte, true}, much{2 * mebibyte + 1, false},
-      exchange{2 * mebibyte + 1, true};
+  const GroupUse little{4 * mebibyte, true}, much{4 * mebibyte + 1, false},
+      exchange{4 * mebibyte + 1, true};
   EXPECT_EQ(blocksFor(little, {0, 1, 2, 3}, 8), 2);
   EXPECT_EQ(blocksFor(much, {0, 1, 2, 3}, 8), unbounded);
   EXPECT_EQ(blocksFor(exchange, {0, 1, 2, 3}, 8), unbounded);
