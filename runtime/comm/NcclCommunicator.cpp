@@ -434,8 +434,7 @@ Status NcclCommunicator::addTerms(int group, const Tensor& in,
   Expected<const Circle*> found = circle(background, group);
   RECIPERUN_TRY(found);
   const Circle& circle = **found;
-  const std::byte* const own =
-      circle.copies < 0 ? bytesOf(terms) : bytesOf(in);
+  const std::byte* const own = circle.copies < 0 ? bytesOf(terms) : bytesOf(in);
   return addTermsInOrder(terms.type,
                          {bytesOf(terms), circle.ranks, circle.rank,
                           own + circle.rank * out.bytes()},
