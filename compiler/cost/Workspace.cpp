@@ -50,8 +50,10 @@ plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
   sizes.hasDocuments = flagOf(op, "documents", true);
   sizes.mostDocuments = integerOf(op, "most_documents");
   sizes.isDeterministic = flagOf(op, "deterministic", true);
-  for (const char* bound : {"window", "chunk", "softcap"})
-    sizes.isBounded |= op.attributes.contains(bound);
+  sizes.window = integerOf(op, "window");
+  sizes.isBounded = op.attributes.contains("chunk") ||
+                    op.attributes.contains("softcap") ||
+                    (sizes.window && !flagOf(op, "causal", true));
   return sizes;
 }
 

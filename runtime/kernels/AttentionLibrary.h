@@ -38,6 +38,7 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
       float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width))),
       op.flag("causal", true),
       sizes.isDeterministic};
+  shape.window = sizes.window < sizes.keys ? sizes.window : 0;
   if (!plan::isOfDocuments(sizes))
     return shape;
   shape.tokens = sizes.batch * sizes.queries;
@@ -46,13 +47,14 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
   return shape;
 }
 
-/// Its gradient for cuDNN: that of documents is never in order.
+/// Its gradient for cuDNN: that of documents is never in order, and that of a
+/// window slower than ours where it is.
 inline std::optional<device::AttentionPlans::Shape>
 libraryGradient(const plan::Op& op, const device::Tensor& q,
                 const device::Tensor& k) {
   const auto known = libraryAttention(op, q, k);
-  return known && known->tokens && known->isDeterministic ? std::nullopt
-                                                          : known;
+  const bool isOfParts = known && (known->tokens || known->window);
+  return isOfParts && known->isDeterministic ? std::nullopt : known;
 }
 
 /// A block of a ring for cuDNN: the part of its queries and keys that see one
@@ -65,13 +67,14 @@ struct LibraryBlock {
 /// Of ranks that have an early and a late piece of each row (plan::Inputs), by
 /// whose the keys are: all of this rank's own are in order; queries see the
 /// early piece of a rank before it, and their late piece sees all of one
-/// behind.
+/// behind; unless a window ends in a piece.
 inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
                                                 const device::Tensor& q,
                                                 const device::Tensor& k) {
   const auto whole = libraryAttention(op, q, k);
   const std::string& owner = op.string("keys");
-  if (!whole || owner.empty() || whole->queries % 2 != 0)
+  if (!whole || op.integer("window") || owner.empty() ||
+      whole->queries % 2 != 0)
     return std::nullopt;
   LibraryBlock block{*whole};
   if (!whole->isCausal || owner == "own")

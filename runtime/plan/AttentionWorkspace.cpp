@@ -60,8 +60,10 @@ int64_t attentionWorkspace(const AttentionSizes& sizes) {
 }
 
 int64_t libraryWorkspace(const AttentionSizes& sizes) {
+  const bool isOfParts =
+      isOfDocuments(sizes) || (sizes.window && sizes.window < sizes.keys);
   if (!isForLibrary(sizes) || libraryBytes(sizes) > mostLibraryBytes ||
-      (isOfDocuments(sizes) && sizes.isDeterministic))
+      (isOfParts && sizes.isDeterministic))
     return 0;
   return libraryBytes(sizes);
 }
@@ -79,8 +81,9 @@ AttentionSizes attentionSizes(const Op& op, DType type,
   sizes.keyHeads = k[2];
   sizes.hasDocuments = op.flag("documents", true);
   sizes.mostDocuments = op.integer("most_documents");
-  sizes.isBounded =
-      op.integer("window") || op.integer("chunk") || op.real("softcap") != 0;
+  sizes.window = op.integer("window");
+  sizes.isBounded = op.integer("chunk") || op.real("softcap") != 0 ||
+                    (sizes.window && !op.flag("causal", true));
   sizes.isDeterministic = op.flag("deterministic", true);
   return sizes;
 }

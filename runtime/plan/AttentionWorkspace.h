@@ -22,7 +22,9 @@ struct AttentionSizes {
   /// Of an op on a GPU: its attributes, by which cuDNN may serve.
   bool hasDocuments = true;
   int64_t mostDocuments = 0; // of a row; 0: any number
-  bool isBounded = false;    // by a window, a chunk or a cap of scores
+  int64_t window = 0;        // 0: all
+  /// By a chunk or a cap of scores, or by a window without being causal.
+  bool isBounded = false;
   bool isDeterministic = true;
 };
 
@@ -39,8 +41,8 @@ bool isOfDocuments(const AttentionSizes& sizes);
 int64_t attentionWorkspace(const AttentionSizes& sizes);
 
 /// Bytes that cuDNN takes for the gradient; 0 where it does not serve, or would
-/// take more than we give it: of documents in order it would be a square of the
-/// row for each.
+/// take more than we give it: in order of documents it would be a square of the
+/// row for each, of a window one of which most is not seen.
 int64_t libraryWorkspace(const AttentionSizes& sizes);
 
 /// Of an op of attention with these queries and keys.

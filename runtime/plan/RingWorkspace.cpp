@@ -49,7 +49,7 @@ RingWorkspace ringWorkspace(const RingSizes& sizes, bool isBackward) {
       gradients->dv = regions.take(keys, math);
     }
   if (isBackward) {
-    made.libraryBytes = libraryWorkspace(part);
+    made.libraryBytes = part.window ? 0 : libraryWorkspace(part);
     made.library = regions.takeBytes(made.libraryBytes, 256);
   }
   made.bytes = regions.size();

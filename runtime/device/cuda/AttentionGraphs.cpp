@@ -113,13 +113,31 @@ Tensor scaled(CudnnGraph& graph, Tensor products, Tensor scale) {
   return graph.pointwise(CUDNN_POINTWISE_MUL, products, scale);
 }
 
-/// -infinity where the column's index is above the row's.
-Tensor masked(CudnnGraph& graph, Tensor scores) {
-  const Tensor row = graph.index(scores, 2), column = graph.index(scores, 3);
-  const Tensor isSeen =
-      graph.pointwise(CUDNN_POINTWISE_CMP_GE, row, column, CUDNN_DATA_BOOLEAN);
+Tensor hiddenUnless(CudnnGraph& graph, Tensor isSeen, Tensor scores) {
   const Tensor hidden = graph.scalar(-std::numeric_limits<float>::infinity());
   return graph.select(isSeen, scores, hidden);
+}
+
+/// -infinity where the column's index is above the row's, or so far below that
+/// the window does not reach it.
+Tensor masked(CudnnGraph& graph, const Shape& shape, Tensor scores) {
+  if (!shape.isCausal)
+    return scores;
+  const Tensor row = graph.index(scores, 2), column = graph.index(scores, 3);
+  scores = hiddenUnless(
+      graph,
+      graph.pointwise(CUDNN_POINTWISE_CMP_GE, row, column, CUDNN_DATA_BOOLEAN),
+      scores);
+  if (!shape.window)
+    return scores;
+  const Tensor below = graph.index(scores, 2);
+  const Tensor end =
+      graph.pointwise(CUDNN_POINTWISE_ADD, graph.index(scores, 3),
+                      graph.scalar(float(shape.window)));
+  return hiddenUnless(
+      graph,
+      graph.pointwise(CUDNN_POINTWISE_CMP_GT, end, below, CUDNN_DATA_BOOLEAN),
+      scores);
 }
 
 /// -infinity behind the document's end.
@@ -130,10 +148,10 @@ Tensor withinLength(CudnnGraph& graph, Tensor scores, Tensor lengths) {
                            CUDNN_DATA_BOOLEAN);
   };
   const Tensor row = isWithin(2), column = isWithin(3);
-  const Tensor isSeen = graph.pointwise(CUDNN_POINTWISE_LOGICAL_AND, row,
-                                        column, CUDNN_DATA_BOOLEAN);
-  const Tensor hidden = graph.scalar(-std::numeric_limits<float>::infinity());
-  return graph.select(isSeen, scores, hidden);
+  return hiddenUnless(graph,
+                      graph.pointwise(CUDNN_POINTWISE_LOGICAL_AND, row, column,
+                                      CUDNN_DATA_BOOLEAN),
+                      scores);
 }
 
 /// out [b, keyHeads, keys, width] = left right, summed over the group; what the
@@ -181,8 +199,7 @@ ForwardGraph::ForwardGraph(const Shape& shape, CudnnGraph& graph) {
       graph.scalar(shape.scale));
   if (lengths.isThere())
     scores = withinLength(graph, scores, lengths);
-  if (shape.isCausal)
-    scores = masked(graph, scores);
+  scores = masked(graph, shape, scores);
   const Tensor most =
       graph.reduce(CUDNN_REDUCE_TENSOR_MAX, scores, layout.queryShape());
   const Tensor powers = graph.pointwise(
@@ -241,8 +258,7 @@ BackwardGraph::BackwardGraph(const Shape& shape, CudnnGraph& graph) {
   if (lengths.isThere())
     scores = withinLength(graph, scores, lengths);
   scores = graph.pointwise(CUDNN_POINTWISE_SUB, scores, lse);
-  if (shape.isCausal)
-    scores = masked(graph, scores);
+  scores = masked(graph, shape, scores);
   const Tensor weights = graph.pointwise(CUDNN_POINTWISE_EXP, scores);
   gradientOfKeys(graph, graph.transpose(weights, CUDNN_DATA_BFLOAT16), dout, dv,
                  lengths, dvOfHeads);

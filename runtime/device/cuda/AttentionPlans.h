@@ -37,6 +37,8 @@ public:
     /// documents there can be, `queries` and `keys` what the longest has; else
     /// 0.
     int64_t tokens = 0;
+    /// Of causal attention: a query sees the last so many keys; 0: all.
+    int64_t window = 0;
     auto operator<=>(const Shape&) const = default;
   };
 

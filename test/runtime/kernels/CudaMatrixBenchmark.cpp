@@ -184,9 +184,10 @@ public:
   }
 
   /// Where `document` is given, rows hold documents of so many tokens: by our
-  /// kernels, and by cuDNN with places for 64 and 256 in a row.
+  /// kernels, and by cuDNN with places for 64 and 256 in a row. Of a window,
+  /// where one is given, what is behind it counts as no operation.
   void attention(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d,
-                 int64_t document = 0) {
+                 int64_t document = 0, int64_t window = 0) {
     const Filled q(DType::bf16, {b, s, h, d}), k(DType::bf16, {b, s, hk, d}),
         v(DType::bf16, {b, s, hk, d}), out(DType::bf16, {b, s, h, d}),
         dout(DType::bf16, {b, s, h, d}), dq(DType::bf16, {b, s, h, d}),
@@ -208,11 +209,12 @@ public:
     forward.insert(forward.end(), tokens.begin(), tokens.end());
     backward.insert(backward.end(), tokens.begin(), tokens.end());
     const int64_t rest = s % length;
+    const double behind = window ? double(s - window) : 0;
     const double pairs = double(s / length) * double(length) * double(length) +
-                         double(rest) * double(rest);
+                         double(rest) * double(rest) - behind * behind;
     const double flops = 2.0 * double(b) * double(h) * pairs * double(d);
-    auto both = [&](const char* name, const Attributes& attributes,
-                    int64_t bytes) {
+    auto both = [&](const char* name, Attributes attributes, int64_t bytes) {
+      attributes.emplace_back("window", window);
       const Filled room(DType::f32, {bytes / 4 + 64});
       const double ahead = time(OpKind::Attention, forward,
                                 {out.view(), lse.view()}, attributes);
@@ -250,7 +252,7 @@ public:
       device::AttentionPlans& plans = gpu.attentionPlans();
       const int64_t bytes = plans.backwardBytes(
           {b, s, s, h, hk, d, float(1 / std::sqrt(double(d))), true,
-           isDeterministic});
+           isDeterministic, 0, 0, 0, window});
       if (bytes < 0) {
         std::printf("no cuDNN: %s\n", plans.notice().c_str());
         continue;
@@ -297,6 +299,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string("attention")) {
     bench.attention(2, 4096, 32, 8, 128);
     bench.attention(4, 4096, 32, 8, 64);
+    bench.attention(1, 8192, 32, 8, 128, 0, 1024);
     for (int64_t document : {4096, 1024, 200, 64}) {
       bench.attention(2, 4096, 32, 8, 128, document);
       bench.attention(4, 4096, 32, 8, 64, document);

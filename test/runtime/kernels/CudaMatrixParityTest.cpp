@@ -536,11 +536,13 @@ TEST_F(CudaAttention, GivesTheSameBitsEachTime) {
 // ---- attention by cuDNN
 
 void checkLibrary(const std::string& name, int64_t tokens, int64_t keyHeads,
-                  int64_t width, bool isCausal, bool isDeterministic) {
+                  int64_t width, bool isCausal, bool isDeterministic,
+                  int64_t window = 0) {
   const AttentionCase c = plainCase(name + (isDeterministic ? " in order" : ""),
                                     2, tokens, 4, keyHeads, width,
                                     {{"documents", false},
                                      {"causal", isCausal},
+                                     {"window", window},
                                      {"deterministic", isDeterministic}});
   device::AttentionPlans& plans = testGpu()->attentionPlans();
   const device::AttentionPlans::Shape shape{2,
@@ -551,7 +553,11 @@ void checkLibrary(const std::string& name, int64_t tokens, int64_t keyHeads,
                                             width,
                                             float(1 / std::sqrt(double(width))),
                                             isCausal,
-                                            isDeterministic};
+                                            isDeterministic,
+                                            /*queryRows=*/0,
+                                            /*keyRows=*/0,
+                                            /*tokens=*/0,
+                                            window};
   const int64_t forward = plans.forwardBytes(shape);
   const int64_t backward = plans.backwardBytes(shape);
   ASSERT_GE(forward, 0) << plans.notice();
@@ -574,6 +580,10 @@ TEST_F(CudaLibraryAttention, AgreesWithTheCpu) {
     checkLibrary("causal 128", 256, 2, 128, true, isDeterministic);
     checkLibrary("not causal", 192, 4, 128, false, isDeterministic);
     checkLibrary("ragged", 333, 1, 64, true, isDeterministic);
+    // Of a window of 1 the gradients of q and k are 0, and no error is small.
+    for (int64_t window : {2, 20, 128, 332})
+      checkLibrary("window " + std::to_string(window), 333, 2, 128, true,
+                   isDeterministic, window);
   }
 }
 
@@ -606,10 +616,10 @@ Lengths filled(Lengths lengths, int64_t tokens) {
 /// Rows of up to `most` documents. Padding is attended from like the end of the
 /// document before it, which no token of a document sees.
 void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
-                    int64_t width, const Lengths& first,
-                    const Lengths& second) {
-  const Attributes attributes = {{"most_documents", most},
-                                 {"deterministic", false}};
+                    int64_t width, const Lengths& first, const Lengths& second,
+                    int64_t window = 0) {
+  const Attributes attributes = {
+      {"most_documents", most}, {"window", window}, {"deterministic", false}};
   const AttentionCase c =
       rowsCase(name, tokens, width, first, second, attributes);
   plan::Op op;
@@ -630,7 +640,7 @@ void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
   EXPECT_LE(plans.backwardBytes(*shape), given);
   compare("cuDNN " + name, onGpu(c, DType::bf16, given),
           onCpu(rowsCase(name, tokens, width, filled(first, tokens),
-                         filled(second, tokens), {}),
+                         filled(second, tokens), {{"window", window}}),
                 DType::bf16),
           DType::bf16);
 }
@@ -643,6 +653,7 @@ TEST_F(CudaLibraryAttention, OfPackedDocuments) {
   checkDocuments("padding", 16, 400, 128, {7}, {});
   checkDocuments("of one token each", 130, 130, 128, Lengths(130, 1), {65, 65});
   checkDocuments("long", 64, 2000, 128, {1000, 999}, Lengths(60, 33));
+  checkDocuments("window", 8, 400, 128, {100, 3, 200, 80}, {130, 270}, 100);
 }
 
 // ---- blocks of a ring

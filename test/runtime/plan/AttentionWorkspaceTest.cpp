@@ -2,6 +2,7 @@
 // 9.19): CudaMatrixParityTest asks the library where there is a GPU.
 
 #include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/plan/RingWorkspace.h"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,18 @@ TEST(AttentionWorkspace, hasNoneOfDocumentsInOrder) {
   sizes.mostDocuments = 64;
   sizes.isDeterministic = true;
   EXPECT_TRUE(isForLibrary(sizes)); // the forward is always in order
+  EXPECT_EQ(libraryWorkspace(sizes), 0);
+}
+
+TEST(AttentionWorkspace, ofAWindowIsThatOfTheRowButNotInARing) {
+  AttentionSizes sizes = aRow();
+  sizes.hasDocuments = false;
+  const int64_t whole = libraryWorkspace(sizes);
+  EXPECT_EQ(ringWorkspace({sizes, 2}, true).libraryBytes, whole);
+  sizes.window = 1024;
+  EXPECT_EQ(libraryWorkspace(sizes), whole);
+  EXPECT_EQ(ringWorkspace({sizes, 2}, true).libraryBytes, 0);
+  sizes.isDeterministic = true;
   EXPECT_EQ(libraryWorkspace(sizes), 0);
 }
 
