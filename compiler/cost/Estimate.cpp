@@ -51,6 +51,26 @@ Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
   return device;
 }
 
+bool isNarrowProduct(const ir::Op& op) {
+  return op.kind == ir::OpKind::ScaledProduct ||
+         op.kind == ir::OpKind::ScaledProductAdd;
+}
+
+/// How many operands of one size an op reads to make matrices of 8 bits; the
+/// history is behind them.
+int valuesToQuantize(ir::OpKind kind) {
+  switch (kind) {
+  case ir::OpKind::Quantize:
+    return 1;
+  case ir::OpKind::SwigluQuantize:
+    return 2;
+  case ir::OpKind::SwigluBackwardQuantize:
+    return 3;
+  default:
+    return 0;
+  }
+}
+
 double trafficOf(const ir::Module& program, const ir::Op& op) {
   double bytes = 0;
   for (const auto* list : {&op.operands, &op.results})
@@ -58,9 +78,10 @@ double trafficOf(const ir::Module& program, const ir::Op& op) {
       if (value != ir::ValueId::none)
         bytes += double(ir::localBytes(program, value));
   // The scale of all elements is known behind a first pass over them.
-  if (op.kind == ir::OpKind::Quantize && !op.attributes.contains("blocks") &&
-      op.operands[1] == ir::ValueId::none)
-    bytes += double(ir::localBytes(program, op.operands[0]));
+  const int read = valuesToQuantize(op.kind);
+  if (!op.attributes.contains("blocks") && read > 0 &&
+      op.operands[size_t(read)] == ir::ValueId::none)
+    bytes += read * double(ir::localBytes(program, op.operands[0]));
   return bytes;
 }
 
@@ -102,9 +123,8 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
                      ringBytes(program, op) / device.linkBandwidth});
   if (ir::isCollective(op.kind))
     return collectiveSeconds(program, op, device);
-  bool isNarrow = op.kind == ir::OpKind::ScaledProduct;
   return std::max(localFlops(program, op) /
-                      (isNarrow ? device.narrowFlops : device.flops),
+                      (isNarrowProduct(op) ? device.narrowFlops : device.flops),
                   trafficOf(program, op) / device.bandwidth);
 }
 
@@ -125,7 +145,7 @@ bool runsAgain(const ir::Function& function, const ir::Op& op) {
           op.kind == ir::OpKind::ExpertLinear ||
           op.kind == ir::OpKind::CausalConv ||
           op.kind == ir::OpKind::StateScan ||
-          (op.kind == ir::OpKind::ScaledProduct &&
+          (isNarrowProduct(op) &&
            op.attributes.contains("fast"))); // one of `forward`
 }
 

@@ -121,6 +121,7 @@ double flops(const ir::Module& program, const ir::Op& op,
   case OpKind::LinearDgrad:
   case OpKind::LinearWgrad:
   case OpKind::ScaledProduct:
+  case OpKind::ScaledProductAdd:
   case OpKind::LinearAdd:
     return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
   case OpKind::LinearJoint:

@@ -20,6 +20,7 @@
 #include "compiler/passes/Evaluate.h"
 #include "compiler/passes/FirstTerms.h"
 #include "compiler/passes/Fuse.h"
+#include "compiler/passes/FuseCasts.h"
 #include "compiler/passes/Generate.h"
 #include "compiler/passes/Join.h"
 #include "compiler/passes/Offload.h"
@@ -120,6 +121,8 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   passes::addEvaluate(program);
   verify(program, "evaluate");
   passes::accumulate(program);
+  passes::fuseCasts(program);
+  verify(program, "fuse casts");
   verify(program, "accumulate");
   passes::join(program);
   verify(program, "join");

@@ -50,17 +50,20 @@ std::vector<Product> productsOf(const ir::Op& op) {
   }
 }
 
-/// Of matrices of 8 bits, and of the parameters that they are made of.
+/// Of matrices of 8 bits, and of the parameters that they are made of. An op
+/// has five results for each.
 void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
                       std::vector<size_t>& rows) {
   size_t lead = size_t(std::get<int64_t>(op.attributes.at("lead")));
   size_t all = program[op.operands[0]].dims.size();
   if (program[op.operands[0]].kind == ir::ValueKind::parameter)
     rows[size_t(op.operands[0])] = lead;
-  if (op.results[0] != ValueId::none)
-    rows[size_t(op.results[0])] = lead;
-  if (op.results[2] != ValueId::none)
-    rows[size_t(op.results[2])] = all - lead;
+  for (size_t first = 0; first < op.results.size(); first += 5) {
+    if (ValueId q = op.results[first]; q != ValueId::none)
+      rows[size_t(q)] = lead;
+    if (ValueId qt = op.results[first + 2]; qt != ValueId::none)
+      rows[size_t(qt)] = all - lead;
+  }
 }
 
 /// Of two such matrices, which may be copies, and of the gradient that their
@@ -81,9 +84,11 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
   std::vector<size_t> rows(program.values.size());
   for (const ir::Function& function : program.functions) {
     for (const ir::Op& op : function.ops) {
-      if (op.kind == OpKind::Quantize)
+      if (op.kind == OpKind::Quantize || op.kind == OpKind::SwigluQuantize ||
+          op.kind == OpKind::SwigluBackwardQuantize)
         findRowsOfNarrow(program, op, rows);
-      if (op.kind == OpKind::ScaledProduct)
+      if (op.kind == OpKind::ScaledProduct ||
+          op.kind == OpKind::ScaledProductAdd)
         findRowsOfScaled(program, op, rows);
       for (const Product& product : productsOf(op)) {
         if (product.w == ValueId::none)

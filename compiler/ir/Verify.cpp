@@ -204,6 +204,9 @@ private:
       return linearWgrad(op);
     case OpKind::Quantize:
     case OpKind::ScaledProduct:
+    case OpKind::ScaledProductAdd:
+    case OpKind::SwigluQuantize:
+    case OpKind::SwigluBackwardQuantize:
       for (const std::string& finding : findInQuantized(module, op))
         find(op, finding);
       return;

@@ -16,16 +16,33 @@ public:
   Quantized(const Module& module, const Op& op) : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
-    if (op.kind == OpKind::Quantize)
-      quantize();
-    else
+    const auto& in = op.operands;
+    switch (op.kind) {
+    case OpKind::Quantize:
+      quantize(in[0], in[1], 0);
+      break;
+    case OpKind::SwigluQuantize:
+      expectWhole();
+      expectSame(in[0], in[1]);
+      quantize(in[0], in[2], 0);
+      break;
+    case OpKind::SwigluBackwardQuantize:
+      expectWhole();
+      expectSame(in[0], in[1]);
+      expectSame(in[0], in[2]);
+      quantize(in[0], in[3], 0);
+      quantize(in[0], in[4], 5);
+      break;
+    default:
       product();
+    }
     return std::move(findings);
   }
 
 private:
-  void quantize() {
-    ValueId x = op.operands[0], q = op.results[0], qt = op.results[2];
+  /// The five results from `first` on, of a value that lies as x does.
+  void quantize(ValueId x, ValueId history, size_t first) {
+    ValueId q = op.results[first], qt = op.results[first + 2];
     auto found = op.attributes.find("lead");
     const int64_t* lead = found == op.attributes.end()
                               ? nullptr
@@ -35,11 +52,11 @@ private:
       return expect(false, "neither rows nor columns may be missing");
     expect(q != ValueId::none || qt != ValueId::none, "nothing is made");
     bool hasOneScale = !op.attributes.contains("blocks");
-    matrix(q, op.results[1], all);
+    matrix(q, op.results[first + 1], all);
     Pieces turned = part(all, size_t(*lead), all.size() - size_t(*lead));
     turned.insert(turned.end(), all.begin(), all.begin() + long(*lead));
-    matrix(qt, op.results[hasOneScale ? 1 : 3], turned);
-    expect(op.operands[1] == op.results[4], "the history is another");
+    matrix(qt, op.results[first + (hasOneScale ? 1 : 3)], turned);
+    expect(history == op.results[first + 4], "the history is another");
   }
 
   /// One of the two that a quantize makes.
@@ -67,6 +84,12 @@ private:
     expect(as.size() == lead + k && bs.size() == to + k && ys == expected &&
                summed == part(bs, to, k),
            "dimensions differ");
+    if (op.kind == OpKind::ScaledProductAdd) {
+      expectSame(op.operands[4], y);
+      expect(module[op.operands[4]].type == module[y].type,
+             "element types differ");
+      expect(partial(op.operands[4]) == partial(y), "partial sums differ");
+    }
     AxisSet sums = splitOf(summed) | partial(a) | partial(b);
     expect(module[y].kind == ValueKind::gradient ? (partial(y) & sums) == sums
                                                  : partial(y) == sums,

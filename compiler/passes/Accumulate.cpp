@@ -1,4 +1,4 @@
-// Adds of a linear's result become part of the linear.
+// Adds of a linear's result become part of the linear, in 8 bits or not.
 //
 // 1. Count for each value the ops that read and that write it, in all
 //    functions, and note those that have written it so far in this function.
@@ -7,7 +7,7 @@
 //    of two linears the one with the larger weight, so that the smaller product
 //    is what is read again. Where the add owns the other operand, too, whoever
 //    writes that writes the sum, and the linear adds to it in place. Else it
-//    becomes a linear_add.
+//    becomes a linear_add, or a scaled_product_add.
 // 3. At an add that owns a sum made so, the first of those who write it becomes
 //    a linear_add of the other operand, and they all write the sum of the add.
 
@@ -86,8 +86,7 @@ private:
       replace(other, add.results[0]);
       ++writers[size_t(add.results[0])];
     } else {
-      linear.kind = OpKind::LinearAdd;
-      linear.operands.push_back(other);
+      addTo(linear, other);
     }
     makers[size_t(add.results[0])].push_back(place);
     (*ops)[place] = std::move(linear);
@@ -104,9 +103,7 @@ private:
       const size_t first = makers[size_t(sum)][0];
       if (!isReadyAt(other, first))
         continue;
-      Op& linear = (*ops)[first];
-      linear.kind = OpKind::LinearAdd;
-      linear.operands.push_back(other);
+      addTo((*ops)[first], other);
       replace(sum, add.results[0]);
       dropped[place] = true;
       return true;
@@ -130,8 +127,9 @@ private:
       if (!owns(operand) || makers[size_t(operand)].size() != 1)
         continue;
       const Op& maker = (*ops)[makers[size_t(operand)][0]];
-      if (!isProduct(maker) || !isConstant(maker.operands[0]) ||
-          !isConstant(maker.operands[1]))
+      if (!isProduct(maker) ||
+          !std::ranges::all_of(
+              maker.operands, [&](ValueId value) { return isConstant(value); }))
         continue;
       // Of two of one size the second, which is made last.
       if (const int64_t size = ir::localElements(program, maker.operands[1]);
@@ -144,7 +142,15 @@ private:
   }
 
   static bool isProduct(const Op& op) {
-    return op.kind == OpKind::Linear && !op.attributes.contains("accumulate");
+    return (op.kind == OpKind::Linear || op.kind == OpKind::ScaledProduct) &&
+           !op.attributes.contains("accumulate");
+  }
+
+  /// The product becomes one that is added to something.
+  static void addTo(Op& product, ValueId other) {
+    product.kind = product.kind == OpKind::Linear ? OpKind::LinearAdd
+                                                  : OpKind::ScaledProductAdd;
+    product.operands.push_back(other);
   }
 
   /// Whether a value may be read later: it is written once, or is there before

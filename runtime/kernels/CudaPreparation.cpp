@@ -51,6 +51,7 @@ Expected<std::string> prepareCudaKernel(const CudaKernelArgs& args) {
     RECIPERUN_TRY(prepareProduct(args));
     return std::string();
   case plan::OpKind::ScaledProduct:
+  case plan::OpKind::ScaledProductAdd:
     RECIPERUN_TRY(prepareScaledProduct(args));
     return std::string();
   case plan::OpKind::Attention:

@@ -1,4 +1,5 @@
-// A matrix in 8 bits, as it lies and transposed, and its scales.
+// A matrix in 8 bits, as it lies and transposed, and its scales: of what is
+// stored, or of what a swiglu or its gradient would store.
 //
 // 1. Find the scale of each block: of the whole, or of the past.
 // 2. Round each element of the block, times the scale's inverse.
@@ -11,6 +12,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/Silu.h"
 #include "runtime/kernels/Types.h"
 
 #include <algorithm>
@@ -29,12 +31,39 @@ struct Block {
   int64_t row, rowEnd, column, columnEnd;
 };
 
-/// x [rows, columns] in T, which becomes numbers of F.
-template <class T, class F> class Quantization {
+// What becomes 8 bits, by element: what is stored, or what another op would
+// store, in T, from its own operands.
+
+template <class T> struct Stored {
+  const T* x;
+  float operator[](int64_t i) const { return float(x[i]); }
+};
+
+template <class T> struct Swiglu {
+  const T *gate, *up;
+  float operator[](int64_t i) const {
+    return float(T(silu(float(gate[i])) * float(up[i])));
+  }
+};
+
+/// Of a swiglu's gradient, by the same operations in the same order.
+template <class T, bool isOfGate> struct SwigluSlope {
+  const T *dy, *gate, *up;
+  float operator[](int64_t i) const {
+    const float slope = float(dy[i]), g = float(gate[i]);
+    const float s = 1.0f / (1.0f + exponential(-g));
+    return float(isOfGate
+                     ? T(slope * float(up[i]) * s * (1.0f + g * (1.0f - s)))
+                     : T(slope * g * s));
+  }
+};
+
+/// x [rows, columns], which becomes numbers of F.
+template <class X, class F> class Quantization {
 public:
-  Quantization(const KernelArgs& args, const QuantizeOperands& operands)
-      : operands(operands), threads(args.context.threads()),
-        x(operands.x.as<T>()), rows(operands.rows), columns(operands.columns) {}
+  Quantization(const KernelArgs& args, const QuantizeOperands& operands, X x)
+      : operands(operands), threads(args.context.threads()), x(x),
+        rows(operands.rows), columns(operands.columns) {}
 
   void run() {
     switch (operands.blocks) {
@@ -65,14 +94,14 @@ private:
     float most = 0;
     for (int64_t i = block.row; i < block.rowEnd; ++i)
       for (int64_t j = block.column; j < block.columnEnd; ++j)
-        most = std::fmax(most, std::fabs(float(x[i * columns + j])));
+        most = std::fmax(most, std::fabs(x[i * columns + j]));
     return most;
   }
 
   void round(const Block& block, float factor, F* q, F* qt) const {
     for (int64_t i = block.row; i < block.rowEnd; ++i)
       for (int64_t j = block.column; j < block.columnEnd; ++j) {
-        const F made(float(x[i * columns + j]) * factor);
+        const F made(x[i * columns + j] * factor);
         if (q)
           q[i * columns + j] = made;
         if (qt)
@@ -202,16 +231,25 @@ private:
 
   const QuantizeOperands& operands;
   int threads;
-  const T* x;
+  X x;
   int64_t rows, columns;
 };
 
-template <class T>
-void quantize(const KernelArgs& args, const QuantizeOperands& operands) {
+template <class X>
+void quantize(const KernelArgs& args, const QuantizeOperands& operands, X x) {
   if (operands.type() == plan::DType::f8e4m3)
-    Quantization<T, device::f8e4m3>(args, operands).run();
+    Quantization<X, device::f8e4m3>(args, operands, x).run();
   else
-    Quantization<T, device::f8e5m2>(args, operands).run();
+    Quantization<X, device::f8e5m2>(args, operands, x).run();
+}
+
+/// Calls body.operator()<T>() for the type of the first input.
+template <class Body> Status withInputType(const KernelArgs& args, Body body) {
+  if (args.inputs[0].type == plan::DType::bf16)
+    body.template operator()<device::bf16>();
+  else
+    body.template operator()<float>();
+  return Status::ok();
 }
 
 } // namespace
@@ -220,11 +258,29 @@ template <> Status kernel<plan::OpKind::Quantize>(const KernelArgs& args) {
   const auto operands = QuantizeOperands::of(args);
   assert(operands.rows * operands.columns == operands.x.elements() &&
          "a matrix in 8 bits has the size of what it is made of");
-  if (operands.x.type == plan::DType::bf16)
-    quantize<device::bf16>(args, operands);
-  else
-    quantize<float>(args, operands);
-  return Status::ok();
+  return withInputType(args, [&]<class T> {
+    quantize(args, operands, Stored<T>{operands.x.as<T>()});
+  });
+}
+
+template <>
+Status kernel<plan::OpKind::SwigluQuantize>(const KernelArgs& args) {
+  return withInputType(args, [&]<class T> {
+    quantize(args, QuantizeOperands::of(args, 2, 0),
+             Swiglu<T>{args.inputs[0].as<T>(), args.inputs[1].as<T>()});
+  });
+}
+
+template <>
+Status kernel<plan::OpKind::SwigluBackwardQuantize>(const KernelArgs& args) {
+  return withInputType(args, [&]<class T> {
+    const T *dy = args.inputs[0].as<T>(), *gate = args.inputs[1].as<T>(),
+            *up = args.inputs[2].as<T>();
+    quantize(args, QuantizeOperands::of(args, 3, 0),
+             SwigluSlope<T, true>{dy, gate, up});
+    quantize(args, QuantizeOperands::of(args, 4, 5),
+             SwigluSlope<T, false>{dy, gate, up});
+  });
 }
 
 } // namespace reciperun::kernels

@@ -28,19 +28,28 @@ inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
                              block % plan::mxTileBlocks);
 }
 
-/// The operands of a `quantize`, by their names in Ops.def.
+/// The operands of a `quantize`, by their names in Ops.def; of another op that
+/// makes what it would, without x.
 struct QuantizeOperands {
   device::Tensor x, q, scale, qt, qtScale, history;
   Blocks blocks;
   int64_t rows, columns;
 
   template <class Args> static QuantizeOperands of(const Args& args) {
-    QuantizeOperands made{args.inputs[0],
-                          args.outputs[0],
-                          args.outputs[1],
-                          args.outputs[2],
-                          args.outputs[3],
-                          args.outputs[4],
+    QuantizeOperands made = of(args, 1, 0);
+    made.x = args.inputs[0];
+    return made;
+  }
+
+  /// The results from `first` on, and the input that is their history.
+  template <class Args>
+  static QuantizeOperands of(const Args& args, size_t history, size_t first) {
+    QuantizeOperands made{{},
+                          args.outputs[first],
+                          args.outputs[first + 1],
+                          args.outputs[first + 2],
+                          args.outputs[first + 3],
+                          args.inputs[history],
                           plan::scaleBlocksOf(args.op, "blocks"),
                           0,
                           0};

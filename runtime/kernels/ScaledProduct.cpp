@@ -93,13 +93,18 @@ template <class T>
 void writeTile(const KernelArgs& args, const Tile& tile, int64_t row,
                int64_t height, int64_t column, int64_t width, int64_t stride) {
   const float alpha = float(args.op.real("alpha", 1));
-  const bool isAdded = args.op.flag("accumulate");
-  T* y = args.outputs[0].as<T>() + row * stride + column;
+  const int64_t first = row * stride + column;
+  T* y = args.outputs[0].as<T>() + first;
+  const T* base = nullptr; // y itself or apart from it
+  if (args.op.kind == plan::OpKind::ScaledProductAdd)
+    base = args.inputs[4].as<T>() + first;
+  else if (args.op.flag("accumulate"))
+    base = y;
   for (int64_t i = 0; i < height; ++i)
     for (int64_t j = 0; j < width; ++j) {
       const float made = alpha * tile.sum[i * tileWidth + j];
-      T& out = y[i * stride + j];
-      out = T(isAdded ? float(out) + made : made);
+      const int64_t at = i * stride + j;
+      y[at] = T(base ? float(base[at]) + made : made);
     }
 }
 
@@ -125,9 +130,7 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
     writeTile<float>(args, tile, row, height, column, width, b.rows);
 }
 
-} // namespace
-
-template <> Status kernel<plan::OpKind::ScaledProduct>(const KernelArgs& args) {
+Status multiply(const KernelArgs& args) {
   const Narrow a(args.inputs[0], args.inputs[2],
                  plan::scaleBlocksOf(args.op, "a_blocks"));
   const Narrow b(args.inputs[1], args.inputs[3],
@@ -140,6 +143,17 @@ template <> Status kernel<plan::OpKind::ScaledProduct>(const KernelArgs& args) {
         makeTile(args, a, b, number, *args.context.scratch<Tile>(thread, 1));
       });
   return Status::ok();
+}
+
+} // namespace
+
+template <> Status kernel<plan::OpKind::ScaledProduct>(const KernelArgs& args) {
+  return multiply(args);
+}
+
+template <>
+Status kernel<plan::OpKind::ScaledProductAdd>(const KernelArgs& args) {
+  return multiply(args);
 }
 
 } // namespace reciperun::kernels

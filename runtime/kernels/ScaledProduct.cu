@@ -41,7 +41,8 @@ MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
   if (b.type != a.type)
     shape.inputB = b.type;
   shape.output = args.outputs[0].type;
-  shape.accumulate = args.op.flag("accumulate");
+  shape.accumulate = args.op.flag("accumulate") ||
+                     args.op.kind == plan::OpKind::ScaledProductAdd;
   shape.scalesA = scalesOf(args.op, "a_blocks");
   shape.scalesB = scalesOf(args.op, "b_blocks");
   // Sums of blocks meet their scales in f32, whatever is asked for.
@@ -55,6 +56,8 @@ MatrixProducts::Operands operandsOf(const CudaKernelArgs& args) {
                                     args.outputs[0].data};
   operands.scaleA = args.inputs[2].data;
   operands.scaleB = args.inputs[3].data;
+  if (args.op.kind == plan::OpKind::ScaledProductAdd)
+    operands.base = args.inputs[4].data;
   return operands;
 }
 
@@ -78,12 +81,21 @@ template <class T> __global__ void fill(T* out, int64_t count, T value) {
     out[i] = value;
 }
 
+Status multiply(const CudaKernelArgs& args) {
+  return args.context.products().run(
+      shapeOf(args), float(args.op.real("alpha", 1)), operandsOf(args));
+}
+
 } // namespace
 
 template <>
 Status cudaKernel<plan::OpKind::ScaledProduct>(const CudaKernelArgs& args) {
-  return args.context.products().run(
-      shapeOf(args), float(args.op.real("alpha", 1)), operandsOf(args));
+  return multiply(args);
+}
+
+template <>
+Status cudaKernel<plan::OpKind::ScaledProductAdd>(const CudaKernelArgs& args) {
+  return multiply(args);
 }
 
 Status prepareScaledProduct(const CudaKernelArgs& args) {

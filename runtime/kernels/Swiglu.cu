@@ -1,34 +1,15 @@
 // y = silu(gate) * up and its two gradients on a GPU, each in one pass.
 
 #include "runtime/kernels/CudaKernels.h"
-#include "runtime/kernels/Elementwise.cuh"
-#include "runtime/kernels/Sigmoid.cuh"
+#include "runtime/kernels/Swiglu.cuh"
 
 namespace reciperun::kernels {
-namespace {
-
-struct Forward {
-  __device__ float operator()(float gate, float up) const {
-    return gate * sigmoid(gate) * up;
-  }
-};
-
-/// dgate and dup.
-struct Backward {
-  __device__ Results<2> operator()(float dy, float gate, float up) const {
-    const float s = sigmoid(gate);
-    return {{dy * up * s * (1.0f + gate * (1.0f - s)), dy * gate * s}};
-  }
-};
-
-} // namespace
-
 using device::Tensor;
 using plan::OpKind;
 
 template <>
 Status cudaKernel<OpKind::Swiglu>(const device::CudaKernelArgs& args) {
-  return mapOp<2>(args, Forward());
+  return mapOp<2>(args, swiglu::Forward());
 }
 
 template <>
@@ -39,7 +20,7 @@ Status cudaKernel<OpKind::SwigluBackward>(const device::CudaKernelArgs& args) {
                                             args.inputs[1].as<T>(),
                                             args.inputs[2].as<T>()},
                                            {dgate.as<T>(), dup.as<T>()}};
-    mapElements(args, dgate.elements(), operands, Backward());
+    mapElements(args, dgate.elements(), operands, swiglu::Backward());
   });
 }
 

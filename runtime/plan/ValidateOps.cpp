@@ -523,6 +523,9 @@ bool checkKind(OpCheck& c) {
     return checkJointWgrad(c);
   case OpKind::Quantize:
   case OpKind::ScaledProduct:
+  case OpKind::ScaledProductAdd:
+  case OpKind::SwigluQuantize:
+  case OpKind::SwigluBackwardQuantize:
     return checkQuantizedOp(c);
   case OpKind::AddBias:
     return c.arity(2, 1) && checkBias(c, c.in(0), c.in(1)) &&

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace reciperun::plan {
 namespace {
@@ -39,29 +40,45 @@ bool checkMade(OpCheck& c, size_t matrix, size_t scale, ScaleBlocks blocks) {
          c.counts(c.out(matrix), elementCount(c.in(0).shape));
 }
 
-bool checkQuantize(OpCheck& c) {
-  if (!c.arity(2, 5, 5, {1}))
-    return false;
+/// What is made of values of the size and type of in(0): the outputs from
+/// `first` on, and the input that is their history.
+bool checkQuantized(OpCheck& c, size_t first, size_t history) {
   const auto blocks = blocksOf(c, "blocks");
   if (!blocks || !c.is(c.in(0), {DType::f32, DType::bf16}))
     return false;
-  if (!c.hasOut(0) && !c.hasOut(2))
+  const size_t q = first, qt = first + 2;
+  if (!c.hasOut(q) && !c.hasOut(qt))
     return c.fail("makes nothing");
   const bool hasOneScale = *blocks == ScaleBlocks::tensor;
-  for (size_t i : {0, 2})
-    if (c.hasOut(i) && !checkMade(c, i, hasOneScale ? 1 : i + 1, *blocks))
+  for (size_t i : {q, qt})
+    if (c.hasOut(i) &&
+        !checkMade(c, i, hasOneScale ? first + 1 : i + 1, *blocks))
       return false;
-  if (c.hasOut(0) && c.hasOut(2) &&
-      !c.shaped(c.out(2), {c.out(0).shape[1], c.out(0).shape[0]}))
+  if (c.hasOut(q) && c.hasOut(qt) &&
+      !c.shaped(c.out(qt), {c.out(q).shape[1], c.out(q).shape[0]}))
     return false;
-  if (c.op.inputs[1] != c.op.outputs[4])
+  if (c.op.inputs[history] != c.op.outputs[first + 4])
     return c.fail("takes one history and writes another");
-  return !c.hasIn(1) || (c.is(c.in(1), {DType::f32}) && c.rank(c.in(1), 1) &&
-                         (hasOneScale || c.fail("has a history of blocks")));
+  return !c.hasIn(history) ||
+         (c.is(c.in(history), {DType::f32}) && c.rank(c.in(history), 1) &&
+          (hasOneScale || c.fail("has a history of blocks")));
+}
+
+/// Two that one kernel makes, from the outputs 0 and 5 on, are alike.
+bool areAlike(OpCheck& c) {
+  auto matrixFrom = [&](size_t first) {
+    Buffer matrix = c.out(c.hasOut(first) ? first : first + 2);
+    if (!c.hasOut(first))
+      std::swap(matrix.shape[0], matrix.shape[1]);
+    return matrix;
+  };
+  const Buffer first = matrixFrom(0), second = matrixFrom(5);
+  return c.is(second, {first.dtype}) && c.shaped(second, first.shape);
 }
 
 bool checkProduct(OpCheck& c) {
-  if (!c.arity(4, 1))
+  const bool isAdded = c.op.kind == OpKind::ScaledProductAdd;
+  if (!c.arity(isAdded ? 5 : 4, 1) || (isAdded && !c.same(c.out(0), c.in(4))))
     return false;
   const auto aBlocks = blocksOf(c, "a_blocks"),
              bBlocks = blocksOf(c, "b_blocks");
@@ -82,7 +99,19 @@ bool checkProduct(OpCheck& c) {
 } // namespace
 
 bool checkQuantizedOp(OpCheck& c) {
-  return c.op.kind == OpKind::Quantize ? checkQuantize(c) : checkProduct(c);
+  switch (c.op.kind) {
+  case OpKind::Quantize:
+    return c.arity(2, 5, 5, {1}) && checkQuantized(c, 0, 1);
+  case OpKind::SwigluQuantize:
+    return c.arity(3, 5, 5, {2}) && c.same(c.in(0), c.in(1)) &&
+           checkQuantized(c, 0, 2);
+  case OpKind::SwigluBackwardQuantize:
+    return c.arity(5, 10, 10, {3, 4}) && c.same(c.in(0), c.in(1)) &&
+           c.same(c.in(0), c.in(2)) && checkQuantized(c, 0, 3) &&
+           checkQuantized(c, 5, 4) && areAlike(c);
+  default:
+    return checkProduct(c);
+  }
 }
 
 } // namespace reciperun::plan

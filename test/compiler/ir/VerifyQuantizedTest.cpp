@@ -32,6 +32,9 @@ function forward {
   %wq, %ws, %wt, _, _ = quantize @w, _ {lead = 1} : f8e4m3[hidden, heads/tp, width], saved f32[], saved f8e4m3[heads/tp, width, hidden]
   %y = scaled_product %xq, %wq, %xs, %ws {fast = true} : bf16[batch/dp, sequence, hidden] +tp
   %z = all_reduce %y over tp {reduce = "sum"} : bf16[batch/dp, sequence, hidden]
+  %t = scaled_product_add %xq, %wq, %xs, %ws, %y {fast = true} : bf16[batch/dp, sequence, hidden] +tp
+  %sq, %ss, _, _, _ = swiglu_quantize %x, %x, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[]
+  %gq, %gs, _, _, _, _, %us, %ut, _, _ = swiglu_backward_quantize %x, %x, %x, _, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[], f32[], f8e4m3[heads/tp, width, batch/dp, sequence]
 }
 function backward {
   %d = zero : bf16[batch/dp, sequence, hidden]
@@ -100,6 +103,23 @@ TEST(VerifyQuantized, ProductsAreOfRowsByRows) {
   expectFound("scaled_product %xq, %wq,", "scaled_product %xq, %wt,",
               "dimensions differ");
   expectFound("scaled_product %xq,", "scaled_product %x,", "8 bits");
+}
+
+TEST(VerifyQuantized, WhatIsAddedToLiesLikeTheSum) {
+  expectFound("%ws, %y {fast", "%ws, %x {fast", "dimensions differ");
+  expectFound("%ws, %y {fast", "%ws, %z {fast", "partial sums differ");
+}
+
+TEST(VerifyQuantized, WhatASwigluMakesLiesLikeItsOperands) {
+  expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %x, %z,",
+              "dimensions differ");
+  expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %y, %y,",
+              "not linear");
+  expectFound("quantize %x, %x, %x, _", "quantize %x, %x, %x, %history",
+              "history is another");
+  expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
+              "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
+              "dimensions differ");
 }
 
 TEST(VerifyQuantized, SumsOverRanksArePartial) {

@@ -119,6 +119,119 @@ TEST_F(CudaQuantize, KeepsWhatIsNoNumber) {
   EXPECT_TRUE(std::isfinite(made.scale.get(0)));
 }
 
+// ---- of what other ops would make
+
+/// GPUs and CPUs have exponentials that differ in their last bits, so that a
+/// GPU's swiglu in 8 bits is held against its own two ops one after the other:
+/// the same bits. Those are held against the CPU's by themselves.
+class CudaSwigluQuantize : public CudaParityTest {
+protected:
+  struct Case {
+    DType type, narrow;
+    std::string blocks;
+    int64_t rows, columns;
+    bool isPlain = true, isTurned = true;
+    int64_t shift = 0;
+    Array* history = nullptr;
+  };
+
+  void checkForward(const Case& of) {
+    Array gate = wide(of, 1), up = wide(of, 2), y(of.type, gate.shape());
+    NarrowOutputs apart(of.narrow, of.blocks, of.rows, of.columns);
+    NarrowOutputs together = apart;
+    Array past = of.history ? *of.history : Array(DType::f32, {1});
+    runOnGpu({OpKind::Swiglu, {&gate, &up}, {&y}});
+    cast(of, y, apart, of.history ? &past : nullptr);
+    runOnGpu({OpKind::SwigluQuantize,
+              {&gate, &up, of.history},
+              together.pointers(of.isPlain, of.isTurned, of.history),
+              together.attributes(),
+              {},
+              of.shift});
+    expectSame(apart, together);
+    if (of.history) {
+      EXPECT_EQ(relativeError(*of.history, past), 0);
+    }
+  }
+
+  void checkBackward(const Case& of) {
+    Array dy = wide(of, 3), gate = wide(of, 1), up = wide(of, 2);
+    Array slopes[] = {Array(of.type, gate.shape()),
+                      Array(of.type, gate.shape())};
+    runOnGpu(
+        {OpKind::SwigluBackward, {&dy, &gate, &up}, {&slopes[0], &slopes[1]}});
+    const NarrowOutputs none(of.narrow, of.blocks, of.rows, of.columns);
+    NarrowOutputs together[] = {none, none};
+    std::vector<Array*> outputs;
+    for (NarrowOutputs& each : together)
+      for (Array* output : each.pointers(of.isPlain, of.isTurned))
+        outputs.push_back(output);
+    runOnGpu({OpKind::SwigluBackwardQuantize,
+              {&dy, &gate, &up, nullptr, nullptr},
+              outputs,
+              none.attributes(),
+              {},
+              of.shift});
+    for (int i = 0; i < 2; ++i) {
+      NarrowOutputs apart = none;
+      cast(of, slopes[i], apart, nullptr);
+      expectSame(apart, together[i]);
+    }
+  }
+
+private:
+  /// Large enough that some sigmoids are near their ends.
+  static Array wide(const Case& of, unsigned seed) {
+    return numbers(of.type, {of.rows, of.columns}, seed, 4);
+  }
+
+  void cast(const Case& of, Array& x, NarrowOutputs& made, Array* history) {
+    runOnGpu({OpKind::Quantize,
+              {&x, history},
+              made.pointers(of.isPlain, of.isTurned, history),
+              made.attributes()});
+  }
+
+  static void expectSame(const NarrowOutputs& apart,
+                         const NarrowOutputs& together) {
+    EXPECT_EQ(relativeError(together.q, apart.q), 0);
+    EXPECT_EQ(relativeError(together.qt, apart.qt), 0);
+    EXPECT_EQ(relativeError(together.scale, apart.scale), 0);
+    EXPECT_EQ(relativeError(together.qtScale, apart.qtScale), 0);
+  }
+};
+
+TEST_F(CudaSwigluQuantize, Shapes) {
+  const std::pair<int64_t, int64_t> shapes[] = {
+      {128, 128}, {256, 384}, {48, 1040}, {7, 3}, {130, 259}, {1304, 264}};
+  for (const std::string& blocks : allBlocks)
+    for (DType type : types)
+      for (DType narrow : {DType::f8e4m3, DType::f8e5m2})
+        for (auto [rows, columns] : shapes) {
+          checkForward({type, narrow, blocks, rows, columns});
+          checkBackward({type, narrow, blocks, rows, columns});
+        }
+}
+
+TEST_F(CudaSwigluQuantize, OneLayoutAndUnalignedBuffers) {
+  for (const std::string& blocks : allBlocks)
+    for (int64_t shift : {0, 1})
+      for (bool isPlain : {true, false}) {
+        const Case of{DType::bf16, DType::f8e4m3, blocks,   272,
+                      144,         isPlain,       !isPlain, shift};
+        checkForward(of);
+        checkBackward(of);
+      }
+}
+
+TEST_F(CudaSwigluQuantize, History) {
+  Array history(DType::f32, {16});
+  for (int i = 0; i < 3; ++i)
+    checkForward(
+        {DType::bf16, DType::f8e4m3, "", 272, 400, true, true, 0, &history});
+  EXPECT_GT(history.get(2), 0) << "the history has moved";
+}
+
 // ---- products
 
 class CudaScaledProduct : public CudaParityTest {
@@ -128,6 +241,7 @@ protected:
     std::string a, b; // blocks
     DType aType = DType::f8e4m3, bType = DType::f8e4m3;
     bool accumulate = false, fast = false;
+    bool hasBase = false; // what is added to lies elsewhere
   };
 
   void check(const Case& of, DType output) {
@@ -143,6 +257,11 @@ protected:
                       {&a.q, &b.q, &a.scale, &b.scale},
                       {&y},
                       attributes};
+    Array base = numbers(output, {of.m, of.n}, 4);
+    if (of.hasBase) {
+      parity.kind = OpKind::ScaledProductAdd;
+      parity.inputs.push_back(&base);
+    }
     Array first = y, second = y;
     ParityCase gpu = parity;
     gpu.outputs = {&first};
@@ -160,7 +279,7 @@ protected:
                 error > 0 ? std::log2(error) : -99.0);
     double bound = of.fast ? 0x1p-8 : 0x1p-11;
     if (output == DType::bf16)
-      bound += of.accumulate ? 0x1.8p-7 : 0x1p-7;
+      bound += of.accumulate || of.hasBase ? 0x1.8p-7 : 0x1p-7;
     EXPECT_LE(error, bound) << describe(parity);
   }
 
@@ -183,6 +302,19 @@ TEST_F(CudaScaledProduct, OfTensors) {
     check({144, 272, 400, "", "", DType::f8e5m2}, output);
     check({16, 48, 4096, "", "", DType::f8e5m2, DType::f8e4m3, true}, output);
     check({512, 256, 2048, "", "", DType::f8e4m3, DType::f8e4m3, true}, output);
+  }
+}
+
+TEST_F(CudaScaledProduct, AddedToWhatLiesElsewhere) {
+  for (DType output : {DType::bf16, DType::f32}) {
+    Case of{256, 512, 1024, "", ""};
+    of.hasBase = true;
+    check(of, output);
+    of.fast = true;
+    check(of, output);
+    of.a = "rows";
+    of.b = "squares";
+    check(of, output);
   }
 }
 

@@ -284,10 +284,65 @@ void checkProduct(const ProductCase& of, DType output) {
     attributes.emplace_back("a_blocks", of.a);
   if (!of.b.empty())
     attributes.emplace_back("b_blocks", of.b);
+  Array base = y;
   call(OpKind::ScaledProduct, {&a.q, &b.q, &a.scale, &b.scale}, {&y},
        attributes);
   // Sums of some hundred terms in f32; bf16 is rounded once.
   EXPECT_LT(relativeError(y, wanted), output == DType::f32 ? 1e-5 : 0x1p-8);
+  if (!of.accumulate)
+    return;
+  Array apart(output, {of.m, of.n});
+  call(OpKind::ScaledProductAdd, {&a.q, &b.q, &a.scale, &b.scale, &base},
+       {&apart}, attributes);
+  EXPECT_EQ(relativeError(apart, y), 0);
+}
+
+/// A value of bf16 that is made in other registers may be rounded to the other
+/// side: an element is off by a unit of bf16, and then by one of 8 bits.
+void expectCastsOf(const Array& x, const NarrowOutputs& got) {
+  const double most = mostIn(x, got.columns, 0, got.rows, 0, got.columns);
+  for (int64_t i = 0; i < got.rows; ++i)
+    for (int64_t j = 0; j < got.columns; ++j) {
+      const double wanted = x.get(i * got.columns + j);
+      const double bound =
+          std::abs(wanted) * (0x1p-3 + 0x1p-7) + most * 0x1p-17;
+      ASSERT_NEAR(got.get(i, j), wanted, bound) << i << ", " << j;
+      ASSERT_NEAR(got.getTurned(i, j), wanted, bound) << i << ", " << j;
+    }
+}
+
+TEST(SwigluQuantize, CastsWhatASwigluMakes) {
+  for (const std::string& blocks : allBlocks)
+    for (DType type : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE(blocks);
+      Array gate = Array::random(type, {130, 70}, 1, 3),
+            up = Array::random(type, {130, 70}, 2), y(type, {130, 70});
+      NarrowOutputs made(DType::f8e4m3, blocks, 130, 70);
+      call(OpKind::Swiglu, {&gate, &up}, {&y});
+      call(OpKind::SwigluQuantize, {&gate, &up, nullptr}, made.pointers(),
+           made.attributes());
+      expectCastsOf(y, made);
+    }
+}
+
+TEST(SwigluQuantize, CastsBothGradients) {
+  for (const std::string& blocks : allBlocks)
+    for (DType type : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE(blocks);
+      Array dy = Array::random(type, {130, 70}, 3),
+            gate = Array::random(type, {130, 70}, 1, 3),
+            up = Array::random(type, {130, 70}, 2);
+      Array dgate(type, {130, 70}), dup(type, {130, 70});
+      NarrowOutputs ofGate(DType::f8e5m2, blocks, 130, 70), ofUp = ofGate;
+      call(OpKind::SwigluBackward, {&dy, &gate, &up}, {&dgate, &dup});
+      std::vector<Array*> outputs = ofGate.pointers();
+      for (Array* output : ofUp.pointers())
+        outputs.push_back(output);
+      call(OpKind::SwigluBackwardQuantize, {&dy, &gate, &up, nullptr, nullptr},
+           outputs, ofGate.attributes());
+      expectCastsOf(dgate, ofGate);
+      expectCastsOf(dup, ofUp);
+    }
 }
 
 TEST(ScaledProduct, MultipliesRowsByRows) {

@@ -93,8 +93,18 @@ const Call ofMx = {
      {DType::f8e8m0, {1, 1, 32, 4, 4}},
      {T, {150, 30}}},
     {{"a_blocks", std::string("mx")}, {"b_blocks", std::string("mx")}}};
+const Call sum = {OpKind::ScaledProductAdd,
+                  5,
+                  {q, {F, {30, 20}}, one, one, {T, {150, 30}}, {T, {150, 30}}}};
+const Call swiglu = {
+    OpKind::SwigluQuantize, 3, {x, x, none, q, one, qt, none, none}};
+const Call slopes = {
+    OpKind::SwigluBackwardQuantize,
+    5,
+    {x, x, x, none, none, q, one, none, none, none, q, one, qt, none, none}};
 /// Of which all sizes are told by the others.
-const Call all[] = {whole, rows, squares, mx, product, ofBlocks, ofMx};
+const Call all[] = {whole,    rows, squares, mx,     product,
+                    ofBlocks, ofMx, sum,     swiglu, slopes};
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
@@ -136,6 +146,15 @@ TEST(ValidateQuantized, whatGoesTogetherIsThere) {
   EXPECT_NE(without(whole, {2, 4}), "");
   EXPECT_NE(without(whole, {3}), "");
   EXPECT_NE(without(rows, {5}), "");
+}
+
+TEST(ValidateQuantized, matricesOfOneOpAreAlike) {
+  Call other = slopes;
+  other.operands[5] = {F, {300, 10}};
+  EXPECT_NE(refusal(other).find("[300, 10]"), std::string::npos);
+  other = slopes;
+  other.operands[5].type = DType::f8e5m2;
+  EXPECT_NE(refusal(other), "");
 }
 
 TEST(ValidateQuantized, attributesThatKernelsKnow) {

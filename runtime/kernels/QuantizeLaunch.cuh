@@ -1,0 +1,134 @@
+// Launches the kernels that make matrices of 8 bits: see QuantizeTiles.cuh.
+
+#ifndef RECIPERUN_KERNELS_QUANTIZELAUNCH_CUH
+#define RECIPERUN_KERNELS_QUANTIZELAUNCH_CUH
+
+#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/QuantizeTiles.cuh"
+#include "runtime/kernels/Scratch.cuh"
+
+#include <algorithm>
+#include <string>
+
+namespace reciperun::kernels::narrow {
+
+inline Matrix matrixOf(const QuantizeOperands& operands) {
+  Matrix m = {};
+  m.q = operands.q.as<uint8_t>();
+  m.qt = operands.qt.as<uint8_t>();
+  if (operands.blocks == Blocks::mx) {
+    m.mxScale = operands.scale.as<uint8_t>();
+    m.mxQtScale = operands.qtScale.as<uint8_t>();
+  } else {
+    m.scale = operands.scale.as<float>();
+    m.qtScale = operands.qtScale.as<float>();
+  }
+  m.rows = operands.rows;
+  m.columns = operands.columns;
+  if (operands.scale.present())
+    m.stride = operands.scale.shape.back();
+  if (operands.qtScale.present())
+    m.qtStride = operands.qtScale.shape.back();
+  return m;
+}
+
+template <class S> bool isAligned(const S& source) {
+  return std::ranges::all_of(source.x,
+                             [](const auto* x) { return areAligned(16, x); });
+}
+
+inline bool isWhole(const Matrix& m) {
+  return m.columns % piece == 0 && (!m.qt || m.rows % 16 == 0) &&
+         areAligned(16, m.q, m.qt);
+}
+
+/// Gives the maxima of matrices whose scale is that of the whole their place,
+/// and finds them.
+template <class S>
+Status findScales(const device::CudaKernelArgs& args, const S& source,
+                  const QuantizeOperands (&operands)[S::outputs], int64_t tiles,
+                  Matrices<S::outputs>& matrices) {
+  const int64_t count = matrices.of[0].rows * matrices.of[0].columns;
+  const int blocks = int(std::min<int64_t>(2 * args.context.multiprocessors(),
+                                           ceilDivide(count, mostThreads)));
+  Scratch scratch(args.context);
+  float* const maxima = scratch.take<float>(S::outputs * blocks);
+  for (int o = 0; o < S::outputs; ++o) {
+    Matrix& m = matrices.of[o];
+    m.maxima = maxima + o * blocks;
+    m.maximaCount = blocks;
+    if (!operands[o].history.present())
+      continue;
+    m.history = operands[o].history.template as<float>();
+    m.historyLength = int(operands[o].history.elements());
+    m.tileMaxima = scratch.take<float>(tiles);
+  }
+  if (scratch.leftBytes() < 0)
+    return Status::error(std::string("`") + plan::opName(args.op.kind) +
+                         "` has more tiles than its scratch holds");
+  auto* const kernel = isAligned(source)
+                           ? &findMost<S, vectorLength<typename S::Element>>
+                           : &findMost<S, 1>;
+  kernel<<<unsigned(blocks), mostThreads, 0, args.context.stream()>>>(
+      source, count, matrices, maxima);
+  return Status::ok();
+}
+
+template <class F, Blocks blocks, class S>
+void launchTiles(const S& source, const Matrices<S::outputs>& matrices,
+                 int64_t tiles, cudaStream_t stream) {
+  const bool whole =
+      isAligned(source) && std::ranges::all_of(matrices.of, &isWhole);
+  auto* const kernel = whole ? &quantizeTiles<S, F, blocks, true>
+                             : &quantizeTiles<S, F, blocks, false>;
+  const int64_t count = blocks == Blocks::tensor ? tiles : tiles * S::outputs;
+  kernel<<<unsigned(count), tileThreads, 0, stream>>>(source, matrices);
+}
+
+template <class F, class S>
+Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
+                      const QuantizeOperands (&operands)[S::outputs]) {
+  const cudaStream_t stream = args.context.stream();
+  Matrices<S::outputs> matrices;
+  for (int o = 0; o < S::outputs; ++o)
+    matrices.of[o] = matrixOf(operands[o]);
+  const Matrix& any = matrices.of[0];
+  const int64_t tiles =
+      ceilDivide(any.rows, side) * ceilDivide(any.columns, side);
+  switch (operands[0].blocks) {
+  case Blocks::tensor:
+    RECIPERUN_TRY(findScales(args, source, operands, tiles, matrices));
+    launchTiles<F, Blocks::tensor>(source, matrices, tiles, stream);
+    break;
+  case Blocks::rows:
+    launchTiles<F, Blocks::rows>(source, matrices, tiles, stream);
+    break;
+  case Blocks::squares:
+    launchTiles<F, Blocks::squares>(source, matrices, tiles, stream);
+    break;
+  case Blocks::mx:
+    launchTiles<F, Blocks::mx>(source, matrices, tiles, stream);
+    break;
+  }
+  for (int o = 0; o < S::outputs; ++o)
+    if (const Matrix& m = matrices.of[o]; m.history)
+      moveHistory<<<1, 1024, 0, stream>>>(
+          operands[o].history.template as<float>(), m.historyLength,
+          m.tileMaxima, int(tiles));
+  return device::launchStatus();
+}
+
+/// What a source gives, in 8 bits.
+template <class S>
+Status quantizeSource(const device::CudaKernelArgs& args, const S& source,
+                      const QuantizeOperands (&operands)[S::outputs]) {
+  if (operands[0].rows == 0 || operands[0].columns == 0)
+    return Status::ok();
+  return operands[0].type() == plan::DType::f8e4m3
+             ? launchQuantize<E4m3>(args, source, operands)
+             : launchQuantize<E5m2>(args, source, operands);
+}
+
+} // namespace reciperun::kernels::narrow
+
+#endif // RECIPERUN_KERNELS_QUANTIZELAUNCH_CUH
