@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/MatrixProducts.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/JointProducts.h"
 #include "runtime/kernels/LinearProducts.h"
 #include "runtime/kernels/ThinProducts.h"
 
@@ -137,11 +138,9 @@ std::vector<Product> productsOf(const CudaKernelArgs& args) {
 
 // ---- thin products
 
-using ThinKernel = Status (*)(const CudaKernelArgs&, const ThinProducts&);
-
-/// Products that our own kernels make.
+/// Products of which the wide operand is read or written once.
 struct ThinOp {
-  ThinKernel kernel;
+  ThinKind kind;
   ThinProducts products;
 };
 
@@ -159,24 +158,26 @@ std::optional<ThinOp> asThin(const CudaKernelArgs& args) {
   switch (args.op.kind) {
   case OpKind::Linear:
     if (isThinAcross(in[1]))
-      return ThinOp{makeWide, {out[0], {{in[0], in[1]}}, true, base}};
+      return ThinOp{ThinKind::makeWide, {out[0], {{in[0], in[1]}}, true, base}};
     if (isAdded)
       return std::nullopt;
-    return ThinOp{makeThin, {in[0], {{out[0], in[1]}}}};
+    return ThinOp{ThinKind::makeThin, {in[0], {{out[0], in[1]}}}};
   case OpKind::LinearAdd:
     if (!isThinAcross(in[1]))
       return std::nullopt;
-    return ThinOp{makeWide, {out[0], {{in[0], in[1]}}, true, in[2].data}};
+    return ThinOp{ThinKind::makeWide,
+                  {out[0], {{in[0], in[1]}}, true, in[2].data}};
   case OpKind::LinearDgrad:
     if (!isThinAcross(in[1]))
-      return ThinOp{makeWide, {out[0], {{in[0], in[1]}}, false, base}};
+      return ThinOp{ThinKind::makeWide,
+                    {out[0], {{in[0], in[1]}}, false, base}};
     if (isAdded)
       return std::nullopt;
-    return ThinOp{makeThin, {in[0], {{out[0], in[1]}}, true}};
+    return ThinOp{ThinKind::makeThin, {in[0], {{out[0], in[1]}}, true}};
   case OpKind::LinearWgrad:
     if (isThinAcross(out[0]))
-      return ThinOp{addToMatrices, {in[1], {{in[0], out[0]}}, true}};
-    return ThinOp{addToMatrices, {in[0], {{in[1], out[0]}}}};
+      return ThinOp{ThinKind::addToMatrices, {in[1], {{in[0], out[0]}}, true}};
+    return ThinOp{ThinKind::addToMatrices, {in[0], {{in[1], out[0]}}}};
   case OpKind::LinearJoint:
   case OpKind::LinearJointDgrad:
   case OpKind::LinearJointWgrad:
@@ -186,9 +187,9 @@ std::optional<ThinOp> asThin(const CudaKernelArgs& args) {
   }
   const bool isDgrad = args.op.kind == OpKind::LinearJointDgrad;
   const bool isWgrad = args.op.kind == OpKind::LinearJointWgrad;
-  ThinOp joint{isDgrad   ? makeWide
-               : isWgrad ? addToMatrices
-                         : makeThin,
+  ThinOp joint{isDgrad   ? ThinKind::makeWide
+               : isWgrad ? ThinKind::addToMatrices
+                         : ThinKind::makeThin,
                {isDgrad ? out[0] : in[0], {}, false, base}};
   for (size_t i = 0; i < jointProducts; ++i) {
     const Tensor& thin = isDgrad ? in[i] : isWgrad ? in[1 + i] : out[i];
@@ -208,13 +209,28 @@ std::optional<ThinOp> thinOp(const CudaKernelArgs& args) {
   return thin;
 }
 
+/// By one product of cuBLASLt, or by our own kernels.
+Status run(const CudaKernelArgs& args, const ThinOp& thin) {
+  if (areJoint(thin.kind, thin.products))
+    return runJoint(args, thin.kind, thin.products);
+  switch (thin.kind) {
+  case ThinKind::makeThin:
+    return makeThin(args, thin.products);
+  case ThinKind::makeWide:
+    return makeWide(args, thin.products);
+  case ThinKind::addToMatrices:
+    return addToMatrices(args, thin.products);
+  }
+  return Status::ok();
+}
+
 Status run(const CudaKernelArgs& args) {
   if (const std::optional<ThinOp> thin = thinOp(args)) {
     if (args.op.kind == OpKind::LinearWgrad && !isAddedToWeight(args.op))
       RECIPERUN_CUDA_TRY(cudaMemsetAsync, args.outputs[0].data, 0,
                          size_t(args.outputs[0].bytes()),
                          args.context.stream());
-    return thin->kernel(args, thin->products);
+    return run(args, *thin);
   }
   const float alpha = float(args.op.real("alpha", 1));
   for (const Product& product : productsOf(args))
@@ -280,8 +296,16 @@ Status cudaKernel<OpKind::LinearJointWgrad>(const CudaKernelArgs& args) {
 }
 
 Status prepareProduct(const CudaKernelArgs& args) {
-  if (thinOp(args))
-    return Status::ok();
+  if (const std::optional<ThinOp> thin = thinOp(args)) {
+    if (!areJoint(thin->kind, thin->products))
+      return Status::ok();
+    RECIPERUN_TRY(fillWithNoise(thin->products.x, args.context.stream()));
+    for (const ThinProducts::Part& part : thin->products.parts)
+      for (const Tensor& operand : {part.thin, part.matrix})
+        RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
+    return prepareJoint(args, thin->kind, thin->products)
+        .withContext("op `" + args.op.name + "`");
+  }
   for (const Product& product : productsOf(args)) {
     for (const Tensor& operand : {product.a, product.b})
       RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));

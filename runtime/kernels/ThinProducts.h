@@ -31,6 +31,9 @@ struct ThinProducts {
   int64_t wide() const { return x.elements() / tokens(); }
 };
 
+/// What is made of which: see the functions of these names.
+enum class ThinKind { makeThin, makeWide, addToMatrices };
+
 /// Whether the kernels below take the products: bf16 but for gradients of
 /// matrices, whole vectors at aligned addresses, n_i up to 64 and 128 together,
 /// a wide operand that is much wider; and several products, or one that is

@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/NearbyCores.h"
+#include "runtime/device/cuda/PackedOperands.h"
 
 #include <string>
 
@@ -34,8 +35,9 @@ Status CudaContext::open(int device) {
                      cudaStreamNonBlocking);
   RECIPERUN_TRY(hostCopies.open());
   RECIPERUN_CUDA_TRY(cudaMalloc, &scratchData, size_t(cudaScratchBytes));
-  matrixProducts.setPlace(
-      {compute, scratchData, size_t(cudaScratchBytes), described.name});
+  matrixProducts.setPlace({compute, scratchData,
+                           size_t(cudaScratchBytes - packedBytes),
+                           described.name});
   return Status::ok();
 }
 

@@ -76,7 +76,8 @@ struct JointCase {
   int64_t shift = 0;
 };
 
-/// Thin ones, which our own kernels make, and others.
+/// Thin ones, which are one product of the library, or our own kernels' where
+/// there is no room for their parts together, as in the last; and others.
 const JointCase jointCases[] = {
     {256, 512, {32, 16, 8}},    {1000, 2048, {32, 32}},
     {515, 1032, {8, 16, 64}},   {64, 4096, {64, 64, 64}},
@@ -84,7 +85,7 @@ const JointCase jointCases[] = {
     {520, 2048, {16, 32, 16}},  {300, 2048, {32, 32, 32}, 1},
     {1030, 2048, {32, 32, 32}}, {1, 512, {4, 4}},
     {259, 1024, {40, 24, 8}},   {300, 4096, {64, 64}},
-    {321, 640, {8, 8}},
+    {321, 640, {8, 8}},         {16500, 512, {64, 64}},
 };
 
 std::vector<Array> arrays(DType type, const JointCase& of, bool areWeights,
