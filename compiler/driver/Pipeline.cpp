@@ -28,7 +28,6 @@
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/OverlapProducts.h"
 #include "compiler/passes/PlanMemory.h"
-#include "compiler/passes/OverlapUpdate.h"
 #include "compiler/passes/Quantize.h"
 #include "compiler/passes/Recompute.h"
 #include "compiler/passes/RecomputeParts.h"
@@ -143,14 +142,13 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   for (ir::Module& stage : stages)
     passes::keepQuantizedWeights(stage);
   verify(stages, "keep quantized weights");
+  for (ir::Module& stage : stages)
+    passes::writeFirstTerms(stage, recipe.integer("batch.accumulation"));
+  verify(stages, "write first terms");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
-  if (passes::overlaps(recipe))
-    for (ir::Module& stage : stages)
-      passes::overlapUpdate(stage, recipe.integer("batch.accumulation"));
-  verify(stages, "overlap update");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlapProducts(stage, recipe);

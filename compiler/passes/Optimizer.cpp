@@ -5,9 +5,8 @@
 //    treats a whole group alike (Region). Where ranks keep no more than parts
 //    of gradients or parameters, the groups are buckets: layer by layer
 //    (LayerGroups.h), and what lies in no layer by itself; frozen parameters,
-//    too, are then grouped. Matrices are also where their collectives are to
-//    run beside the last backward pass and the optimizer (OverlapUpdate.h). A
-//    group of more bytes than `comm.bucket` is several regions.
+//    too, are then grouped. A group of more bytes than `comm.bucket` is several
+//    regions.
 // 2. Lay the members of a region one behind the other, each at a whole number
 //    of cache lines; pad so that the parts of the ranks that share it are equal
 //    and aligned. The state that the optimizer keeps (master copy, moments)
@@ -24,7 +23,6 @@
 
 #include "compiler/passes/LayerGroups.h"
 #include "compiler/passes/Names.h"
-#include "compiler/passes/Overlap.h"
 #include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
@@ -42,11 +40,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
-
-/// Of parameters that travel together once a step. With fewer, collectives
-/// between H200s stay below the links' speed; with more, what is on its way
-/// takes memory.
-constexpr int64_t defaultBucketBytes = int64_t(128) << 20;
 
 int64_t roundUp(int64_t number, int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
@@ -92,7 +85,6 @@ private:
   void addMaster(ir::Region& region, const ir::Sharding& part);
   ir::Region& regionOf(const ir::Param& param);
   bool hasRoom(const ir::Region& region, const ir::Param& param) const;
-  bool isInBuckets(const ir::Param& param) const;
   std::string regionName(const ir::Param& param) const;
 
   void addScalars();
@@ -122,7 +114,7 @@ private:
   AxisSet instanceAxes;
   bool hasGradientParts = false; // ranks keep no more than these
   bool hasParamParts = false;
-  std::optional<LayerGroups> layers;  // where there are buckets
+  std::optional<LayerGroups> layers;  // where there are parts
   std::optional<int64_t> bucketBytes; // of what travels together
   std::map<std::string, std::vector<size_t>> regionsOfKind;
   std::vector<const ir::Region*> trained;
@@ -169,12 +161,6 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 
 // ---- regions
 
-/// What is small, or not exchanged, goes together where nothing asks for more.
-bool OptimizerPass::isInBuckets(const ir::Param& param) const {
-  return layers && (hasGradientParts ||
-                    (param.decay && !param.adapter && !shardOf(param).empty()));
-}
-
 std::string OptimizerPass::regionName(const ir::Param& param) const {
   std::string name = !param.trainable ? "frozen"
                      : param.decay    ? "decay"
@@ -189,7 +175,7 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
     name += ".sum." + ir::groupName(program, sums);
   for (int stage : param.sharers)
     name += ".stage" + std::to_string(stage);
-  if (!isInBuckets(param))
+  if (!hasGradientParts)
     return name;
   int layer = layers->of(param.value);
   return name + (layer == LayerGroups::none ? "." + param.name
@@ -217,9 +203,7 @@ bool OptimizerPass::hasRoom(const ir::Region& region,
   int64_t bytes = ir::localBytes(program, param.value);
   for (ir::ParamId member : region.params)
     bytes += ir::localBytes(program, program[member].value);
-  const bool isWithinDefault =
-      hasGradientParts || !isInBuckets(param) || bytes <= defaultBucketBytes;
-  return bucketBytes ? bytes <= *bucketBytes : isWithinDefault;
+  return !bucketBytes || bytes <= *bucketBytes;
 }
 
 void OptimizerPass::groupParameters() {
@@ -511,8 +495,6 @@ void OptimizerPass::run() {
     bucketBytes = recipe.count("comm.bucket");
   if (hasGradientParts)
     layers.emplace(program, bucketBytes);
-  else if (isShared && overlaps(recipe))
-    layers.emplace(program, bucketBytes.value_or(defaultBucketBytes));
   groupParameters();
   for (const ir::Region& region : program.regions)
     if (region.gradientPart != ValueId::none)
