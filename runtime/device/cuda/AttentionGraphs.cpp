@@ -4,11 +4,15 @@
 // strides.
 //
 // Forward, with S = q k^T:
-//   scores = scale S, -infinity where the column is behind the row;
+//   scores = scale S, -infinity where the column is behind the row, out of the
+//     row's window, or behind the document's end;
 //   m = max, e = exp(scores - m), l = sum e; lse = m + log l; out = (e / l) v.
 // Backward:
 //   delta = sum(do o); P = exp(scores - lse); dv = P^T do;
 //   dS = scale P (do v^T - delta); dk = dS^T q; dq = dS k.
+// Documents are entries of the batch that begin at offsets in memory, and have
+// as many rows and columns as they have tokens.
+//
 // Of grouped queries dk and dv are made for each query head and then summed
 // over the group. dq is summed in f32 by blocks of keys as they come, or, if
 // the result must not depend on their order, after a matrix of dS is in memory.
