@@ -137,6 +137,8 @@ bool runs(const ir::Op& op, std::string_view when) {
 /// What is computed again counts once. So does what the first run of a function
 /// writes and the others add to: an op of the same product stands for both.
 bool runsAgain(const ir::Function& function, const ir::Op& op) {
+  if (runs(op, "first"))
+    return true;
   return function.name.starts_with("backward") &&
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::LinearAdd ||
           op.kind == ir::OpKind::LinearJoint ||
@@ -157,8 +159,6 @@ double stepFlops(const std::vector<ir::Module>& stages) {
     std::map<std::string, double> costs;
     for (const ir::Function& function : stage.functions)
       for (const ir::Op& op : function.ops)
-  if (runs(op, "first"))
-    return true;
         if (!runsAgain(function, op))
           costs[function.name] += wholeFlops(stage, op);
     for (const ir::Schedule& schedule : stage.schedules)
@@ -184,10 +184,12 @@ bool isDone(const ir::Op& op) {
 /// the other ops, up to where they have to be done, and copies between device
 /// and host over theirs.
 double functionSeconds(const ir::Module& stage, const ir::Function& function,
-                       const Device& device) {
+                       const Device& device, bool isLast) {
   double seconds = 0, link = 0, hostLink = 0;
   std::map<ir::ValueId, double> arrivals;
   for (const ir::Op& op : function.ops) {
+    if (runs(op, "first") || (runs(op, "last") && !isLast))
+      continue;
     if (isStart(op)) {
       link = std::max(link, seconds) + secondsOf(stage, op, device);
       arrivals[op.results[0]] = link;
@@ -208,9 +210,7 @@ double functionSeconds(const ir::Module& stage, const ir::Function& function,
 }
 
 Timeline trainTimeline(const std::vector<ir::Module>& stages,
-    if (runs(op, "first") || (runs(op, "last") && !isLast))
-      continue;
-                       const Device& device, bool isLast) {
+                       const Device& device) {
   using Seconds = std::array<double, 2>; // of the last run, and of others
   std::vector<std::map<std::string, Seconds>> seconds(stages.size());
   for (size_t i = 0; i < stages.size(); ++i)

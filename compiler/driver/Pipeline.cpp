@@ -120,9 +120,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   passes::addEvaluate(program);
   verify(program, "evaluate");
   passes::accumulate(program);
+  verify(program, "accumulate");
   passes::fuseCasts(program);
   verify(program, "fuse casts");
-  verify(program, "accumulate");
   passes::join(program);
   verify(program, "join");
   std::vector<ir::Module> stages =
