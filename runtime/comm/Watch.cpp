@@ -21,14 +21,14 @@ std::string textOf(const Awaited& awaited) {
   return text;
 }
 
-Watch::Duration Watch::limitOfEnvironment() {
+std::optional<Watch::Duration> Watch::limitOfEnvironment() {
   if (const char* given = std::getenv("RECIPERUN_COMM_TIMEOUT"))
     if (const long seconds = std::strtol(given, nullptr, 10); seconds > 0)
       return std::chrono::seconds(seconds);
-  return std::chrono::minutes(10);
+  return std::nullopt;
 }
 
-Watch::Watch(int rank, Duration limit, Duration pause)
+Watch::Watch(int rank, std::optional<Duration> limit, Duration pause)
     : rank(rank), limit(limit), pause(pause) {
   // Signals are for the thread that carries out the plan.
   sigset_t all, before;
@@ -62,6 +62,20 @@ Watch::Wait::~Wait() {
   const std::lock_guard lock(watch->mutex);
   watch->waits.pop_back();
   watch->hasHostMoved = true;
+}
+
+Watch::Pace::Pace(Watch* watch, std::optional<Duration> bound) : watch(watch) {
+  if (!watch)
+    return;
+  const std::lock_guard lock(watch->mutex);
+  watch->pace = bound;
+}
+
+Watch::Pace::~Pace() {
+  if (!watch)
+    return;
+  const std::lock_guard lock(watch->mutex);
+  watch->pace.reset();
 }
 
 void Watch::add(Lookout& lookout) {
@@ -107,7 +121,7 @@ std::string Watch::awaited() const {
 }
 
 Watch::Duration Watch::presentLimit() const {
-  Duration least = limit;
+  Duration least = limit.value_or(pace.value_or(std::chrono::minutes(10)));
   for (const Waiting& wait : waits)
     least = std::min(least, wait.bound);
   return least;

@@ -10,7 +10,7 @@
 //    itself: neither MPI nor the GPU's driver, which other threads may hold.
 // 3. Where something is awaited and nothing has come for the limit, it tells
 //    which op, group and ranks it is, and ends the process; mpirun ends the
-//    others.
+//    others. Where ranks keep pace the limit is much shorter (Watch::Pace).
 
 #ifndef RECIPERUN_COMM_WATCH_H
 #define RECIPERUN_COMM_WATCH_H
@@ -18,6 +18,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -48,17 +49,17 @@ class Watch {
 public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// Watches this rank from now on, with a pause between two looks.
-  Watch(int rank, Duration limit,
+  /// Watches this rank from now on, with a pause between two looks. Without a
+  /// limit it is 10 minutes, longer than what a rank does by itself between two
+  /// collectives, such as writing a checkpoint or computing on a CPU.
+  Watch(int rank, std::optional<Duration> limit,
         Duration pause = std::chrono::milliseconds(500));
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// `RECIPERUN_COMM_TIMEOUT` in seconds, or 10 minutes: longer than what a
-  /// rank does by itself between two collectives, such as reading a batch or
-  /// computing a micro-batch.
-  static Duration limitOfEnvironment();
+  /// `RECIPERUN_COMM_TIMEOUT` in seconds, where it is set.
+  static std::optional<Duration> limitOfEnvironment();
 
   /// The host waits as long as it lives. A wait may lie in another one. Without
   /// a watch, null, nobody looks.
@@ -70,6 +71,20 @@ public:
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     ~Wait();
+
+  private:
+    Watch* watch;
+  };
+
+  /// As long as it lives, nothing is waited for longer than its bound, if it
+  /// has one, unless the watch was given a limit. Without a watch, null, nobody
+  /// looks.
+  class Pace {
+  public:
+    Pace(Watch* watch, std::optional<Duration> bound);
+    Pace(const Pace&) = delete;
+    Pace& operator=(const Pace&) = delete;
+    ~Pace();
 
   private:
     Watch* watch;
@@ -92,13 +107,14 @@ private:
   [[noreturn]] void endJob(const std::string& what) const;
 
   const int rank;
-  const Duration limit;
+  const std::optional<Duration> limit;
   const Duration pause;
   std::mutex mutex; // of all that follows
   std::condition_variable stopped;
   bool isStopping = false;
-  std::vector<Waiting> waits; // the innermost last
-  bool hasHostMoved = false;  // since the last look
+  std::optional<Duration> pace; // the bound of a Pace that lives
+  std::vector<Waiting> waits;   // the innermost last
+  bool hasHostMoved = false;    // since the last look
   std::vector<Lookout*> lookouts;
   std::thread thread;
 };

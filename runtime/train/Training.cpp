@@ -39,6 +39,10 @@ using Clock = std::chrono::steady_clock;
 /// The first steps of a run load kernels, and record them.
 constexpr int64_t unlike = 3;
 
+/// What a rank may be behind the others in a step of GPUs, beside two steps:
+/// reading a batch, say.
+constexpr std::chrono::seconds mostBehind(20);
+
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -66,6 +70,8 @@ Expected<Outcome> Training::runSteps() {
   hostClock.start();
   int64_t step = start.step;
   for (; step < trainData->steps() && !signal; ++step) {
+    std::optional<comm::Watch::Pace> pace;
+    pace.emplace(communicator.host().watch(), paceOf(step));
     Expected<StepRecord> record = trainStep(step);
     RECIPERUN_TRY(record);
     Expected<std::string> complaint = complaintOf(*record);
@@ -94,6 +100,7 @@ Expected<Outcome> Training::runSteps() {
     if (isOver)
       return Outcome{
           0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
+    pace.reset();
     auto begin = Clock::now();
     hostClock.stop();
     if (Status failure = saveAfter(*record); !failure)
@@ -141,6 +148,15 @@ exec::Observer& Training::observerOf(int64_t step) {
   if (trace)
     return *trace;
   return isFollowed ? static_cast<exec::Observer&>(*opTimes) : clock;
+}
+
+/// Ranks on GPUs keep pace once the first steps are done. What a step computes
+/// without a word from others takes at most a step.
+std::optional<comm::Watch::Duration> Training::paceOf(int64_t step) const {
+  if (device.isHost() || step < start.step + unlike)
+    return std::nullopt;
+  return mostBehind + std::chrono::duration_cast<comm::Watch::Duration>(
+                          std::chrono::duration<double>(2 * longest.step));
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {

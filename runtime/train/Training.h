@@ -104,6 +104,7 @@ private:
   Status load(const data::Loader& loader, int64_t step, int microBatch);
   exec::Observer& observerOf(int64_t step);
   Expected<StepRecord> trainStep(int64_t step);
+  std::optional<comm::Watch::Duration> paceOf(int64_t step) const;
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
   Status tellTimes(int64_t step, const exec::Observer& observer);

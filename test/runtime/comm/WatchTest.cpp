@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace reciperun::comm {
@@ -54,6 +55,31 @@ TEST(WatchTest, endsAtTheBoundOfAnOuterWait) {
         hang(watch);
       },
       testing::ExitedWithCode(1), "has waited for 1 s for all-reduce");
+}
+
+TEST(WatchTest, endsARankThatDoesNotKeepPace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Watch watch(/*rank=*/0, std::nullopt, pause);
+        const Watch::Pace pace(&watch, 1s);
+        hang(watch);
+      },
+      testing::ExitedWithCode(1), "has waited for 1 s for all-reduce");
+}
+
+TEST(WatchTest, keepsToALimitThatIsGiven) {
+  Watch watch(/*rank=*/0, 10min, pause);
+  const Watch::Pace pace(&watch, 500ms);
+  const Watch::Wait wait(&watch, reduction);
+  std::this_thread::sleep_for(1500ms);
+}
+
+TEST(WatchTest, waitsLongOnceThePaceIsOver) {
+  Watch watch(/*rank=*/0, std::nullopt, pause);
+  { const Watch::Pace pace(&watch, 500ms); }
+  const Watch::Wait wait(&watch, reduction);
+  std::this_thread::sleep_for(1500ms);
 }
 
 TEST(WatchTest, tellsWhatADeviceWaitsForFirst) {
