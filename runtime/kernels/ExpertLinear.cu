@@ -224,23 +224,33 @@ Status startOnAll(const CudaKernelArgs& args, const Work& work) {
   return device::launchStatus();
 }
 
-template <bool across>
-Status multiplyByWarpgroups(const CudaKernelArgs& args,
-                            const ExpertLayout& layout, int64_t from,
-                            int64_t to) {
+template <bool across, bool beside>
+Status multiplyPairs(const CudaKernelArgs& args, const ExpertLayout& layout,
+                     int64_t from, int64_t to) {
   const Tensor &in = args.inputs[0], &w = args.inputs[1];
-  auto left = device::mapMatrices(in.data, 1, layout.rows(), from, alongBox);
+  auto left = device::mapMatrices(in.data, 1, layout.rows(), from, leftBox);
   RECIPERUN_TRY(left);
   auto right =
       across
           ? device::mapMatrices(w.data, layout.experts(), from, to, acrossBox)
-          : device::mapMatrices(w.data, layout.experts(), to, from, alongBox);
+          : device::mapMatrices(w.data, layout.experts(), to, from, rightBox);
   RECIPERUN_TRY(right);
-  return startOnAll(args, RowProducts<across>{*left, *right, layout,
-                                              args.outputs[0].as<Bf16>(),
-                                              int(from), int(to),
-                                              float(args.op.real("alpha", 1)),
-                                              args.op.flag("accumulate")});
+  return startOnAll(args,
+                    RowProducts<across, beside>{
+                        *left, *right, layout, args.outputs[0].as<Bf16>(),
+                        int(from), int(to), float(args.op.real("alpha", 1)),
+                        args.op.flag("accumulate")});
+}
+
+/// Tiles are beside one another where that leaves few columns over.
+template <bool across>
+Status multiplyByWarpgroups(const CudaKernelArgs& args,
+                            const ExpertLayout& layout, int64_t from,
+                            int64_t to) {
+  const int64_t columns = ceilDivide(to, wideColumns);
+  const bool isBeside = columns % wideCluster == 0 || columns > 8;
+  return isBeside ? multiplyPairs<across, true>(args, layout, from, to)
+                  : multiplyPairs<across, false>(args, layout, from, to);
 }
 
 template <class T>

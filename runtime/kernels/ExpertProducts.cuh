@@ -1,8 +1,10 @@
 // Products of experts in bf16 by the warpgroups of Hopper.
 //
-// One block a multiprocessor, for all tiles; two blocks that are a cluster take
-// two tiles of 128 by 256 below one another, so that each copies half of the
-// right operand's and both get it.
+// One block a multiprocessor, for all tiles of 128 by 256. Two blocks that are
+// a cluster take two tiles beside one another, so that each copies half of the
+// left operand's rows and both get them; or two below one another, where the
+// right operand's are shared: no narrow matrix's columns are left over, but an
+// expert's rows are cut into taller pairs.
 //   1. A warp draws the numbers of the cluster's tiles from a counter, so that
 //      clusters that wait for another kernel's end make fewer.
 //   2. A warp copies: step by step, 64 of the sum each, both operands' boxes
@@ -28,11 +30,17 @@ namespace reciperun::kernels::cuda {
 inline constexpr int wideRows = 128, wideColumns = 256, wideDepth = 64;
 inline constexpr int wideThreads = 3 * 128, wideCluster = 2;
 inline constexpr int consumerWarps = 8;
-/// Rows of a cluster's tiles.
-inline constexpr int pairRows = wideCluster * wideRows;
+/// Rows and columns of a cluster's tiles, which are beside one another or
+/// below.
+inline constexpr int pairRows(bool beside) {
+  return (beside ? 1 : wideCluster) * wideRows;
+}
+inline constexpr int pairColumns(bool beside) {
+  return (beside ? wideCluster : 1) * wideColumns;
+}
 /// Rows of the boxes that tiles are copied in: of an operand whose rows are
-/// summed over, and of another.
-inline constexpr int acrossBox = wideDepth, alongBox = 128;
+/// summed over, and of a left and a right one whose are not.
+inline constexpr int acrossBox = wideDepth, leftBox = 64, rightBox = 128;
 
 /// A cluster's tiles.
 struct PairOfTiles {
@@ -58,9 +66,11 @@ struct TilePlace {
   }
 };
 
-/// out = in w^T, expert by expert, or with `across` in w.
-template <bool across> struct RowProducts {
+/// out = in w^T, expert by expert, or with `across` in w; `beside` as of
+/// pairRows().
+template <bool across, bool beside_> struct RowProducts {
   using Out = Bf16;
+  static constexpr bool beside = beside_;
   static constexpr bool acrossLeft = false, acrossRight = across;
 
   CUtensorMap left, right; // in [rows, from], w
@@ -73,18 +83,19 @@ template <bool across> struct RowProducts {
   class Tiles {
   public:
     __device__ explicit Tiles(const RowProducts& work)
-        : work(work), walk(work.layout, pairRows, work.isAdded, 0,
+        : work(work), walk(work.layout, pairRows(beside), work.isAdded, 0,
                            work.layout.groups * work.layout.blocks) {}
 
     __device__ bool find(int number, PairOfTiles& tile) {
-      const int columns = (work.to + wideColumns - 1) / wideColumns;
+      constexpr int width = pairColumns(beside);
+      const int columns = (work.to + width - 1) / width;
       TileWalk::Found found;
       if (!walk.find(number, columns, found))
         return false;
       const TilePlace place(found.inside, found.tiles, columns);
-      const int begin = place.row * pairRows;
+      const int begin = place.row * pairRows(beside);
       tile.place = int(found.run.first) + begin;
-      tile.column = place.column * wideColumns;
+      tile.column = place.column * width;
       tile.rows = found.run.count - begin;
       tile.expert = found.group * work.layout.members + found.run.expert;
       tile.isUnused = found.run.expert == work.layout.members;
@@ -115,6 +126,7 @@ template <bool across> struct RowProducts {
 /// dw [experts, height, columns] += left^T right, or = where not `isAdded`.
 template <class Out_> struct WeightProducts {
   using Out = Out_;
+  static constexpr bool beside = false;
   static constexpr bool acrossLeft = true, acrossRight = true;
 
   CUtensorMap left, right; // [rows, height], [rows, columns]
@@ -129,13 +141,13 @@ template <class Out_> struct WeightProducts {
     __device__ explicit Tiles(const WeightProducts& work) : work(work) {}
 
     __device__ bool find(int number, PairOfTiles& tile) const {
-      const int rows = (work.height + pairRows - 1) / pairRows;
+      const int rows = (work.height + pairRows(beside) - 1) / pairRows(beside);
       const int columns = (work.columns + wideColumns - 1) / wideColumns;
       tile.expert = number / (rows * columns);
       if (tile.expert >= work.layout.experts())
         return false;
       const TilePlace place(number % (rows * columns), rows, columns);
-      tile.place = place.row * pairRows;
+      tile.place = place.row * pairRows(beside);
       tile.column = place.column * wideColumns;
       tile.rows = work.height - tile.place;
       tile.isUnused = false;
@@ -169,6 +181,9 @@ template <class Out_> struct WeightProducts {
 template <bool acrossLeft, bool acrossRight> class StageRing {
 public:
   static constexpr int stages = 4;
+  /// Of a place in a stage: 64 of the sum. Boxes of operands whose rows are
+  /// summed over have 64 places, which take as much.
+  static constexpr int rowBytes = wideDepth * 2, boxPlaces = 64;
   static constexpr int leftBytes = wideRows * wideDepth * 2;
   static constexpr int rightBytes = wideColumns * wideDepth * 2;
   static constexpr int stageBytes = leftBytes + rightBytes;
@@ -200,30 +215,17 @@ public:
   template <class Work>
   __device__ void copy(const Work& work, const PairOfTiles& tile, int rank,
                        int at) const {
-    ClusterBarrier& barrier = full[stage()];
-    barrier.expect(stageBytes);
-    const int place = tile.place + rank * wideRows;
-    if constexpr (acrossLeft) {
-      for (int box = 0; box < wideRows / 64; ++box)
-        copyBox(work.left, place + box * 64, at, 0,
-                left() + box * OperandTile<true>::boxBytes, barrier);
+    full[stage()].expect(stageBytes);
+    if constexpr (Work::beside) {
+      constexpr int share = wideRows / wideCluster;
+      copyLeft<share>(work, tile.place + rank * share, at, rank * share, all);
+      copyRight<wideColumns>(work, tile, tile.column + rank * wideColumns, at,
+                             0, 0);
     } else {
-      copyBox(work.left, at, place, 0, left(), barrier);
-    }
-    // Half of the right operand's tile, to both blocks.
-    constexpr int half = wideColumns / wideCluster;
-    const int column = tile.column + rank * half;
-    char* const to = right() + rank * (rightBytes / wideCluster);
-    const int matrix = work.matrixOf(tile);
-    constexpr uint16_t all = (1 << wideCluster) - 1;
-    if constexpr (acrossRight) {
-      for (int box = 0; box < half / 64; ++box)
-        copyBoxToAll(work.right, column + box * 64, at, matrix,
-                     to + box * OperandTile<true>::boxBytes, barrier, all);
-    } else {
-      for (int box = 0; box < half / alongBox; ++box)
-        copyBoxToAll(work.right, at, column + box * alongBox, matrix,
-                     to + box * alongBox * 128, barrier, all);
+      constexpr int share = wideColumns / wideCluster;
+      copyLeft<wideRows>(work, tile.place + rank * wideRows, at, 0, 0);
+      copyRight<share>(work, tile, tile.column + rank * share, at, rank * share,
+                       all);
     }
   }
 
@@ -238,7 +240,44 @@ public:
   __device__ void advance() { ++step; }
 
 private:
+  static constexpr uint16_t all = (1 << wideCluster) - 1; // blocks
+
   __device__ uint32_t stage() const { return step % stages; }
+
+  /// Copies places of an operand from `place` on to where in a tile those from
+  /// `inside` on are; to the block's own, or to that of `blocks`.
+  template <int places, class Work>
+  __device__ void copyLeft(const Work& work, int place, int at, int inside,
+                           uint16_t blocks) const {
+    for (int i = 0; i < places; i += leftBox) {
+      char* const to = left() + (inside + i) * rowBytes;
+      if constexpr (acrossLeft)
+        start(work.left, place + i, at, 0, to, blocks);
+      else
+        start(work.left, at, place + i, 0, to, blocks);
+    }
+  }
+  template <int places, class Work>
+  __device__ void copyRight(const Work& work, const PairOfTiles& tile,
+                            int place, int at, int inside,
+                            uint16_t blocks) const {
+    constexpr int box = acrossRight ? boxPlaces : rightBox;
+    const int matrix = work.matrixOf(tile);
+    for (int i = 0; i < places; i += box) {
+      char* const to = right() + (inside + i) * rowBytes;
+      if constexpr (acrossRight)
+        start(work.right, place + i, at, matrix, to, blocks);
+      else
+        start(work.right, at, place + i, matrix, to, blocks);
+    }
+  }
+  __device__ void start(const CUtensorMap& map, int column, int row, int matrix,
+                        char* to, uint16_t blocks) const {
+    if (blocks)
+      copyBoxToAll(map, column, row, matrix, to, full[stage()], blocks);
+    else
+      copyBox(map, column, row, matrix, to, full[stage()]);
+  }
 
   char* const data;
   ClusterBarrier *const full, *const empty;
@@ -502,12 +541,13 @@ __device__ __forceinline__ void multiplyTiles(const Work& work, TileFeed feed,
       ring.freeBefore(lane);
     if (work.addsNothing(steps))
       continue;
-    const int begin = rank * wideRows + group * 64;
+    const int begin = (Work::beside ? 0 : rank * wideRows) + group * 64;
+    const int column = tile.column + (Work::beside ? rank * wideColumns : 0);
     SumsTarget<typename Work::Out>{
-        work.rowsOf(tile) + int64_t(begin) * work.width() + tile.column,
+        work.rowsOf(tile) + int64_t(begin) * work.width() + column,
         work.width(),
         int(min(max(tile.rows - begin, int64_t(0)), int64_t(wideRows))),
-        work.width() - tile.column,
+        work.width() - column,
         work.alpha,
         work.isAdded}
         .store(sums);
