@@ -132,12 +132,12 @@ private:
 
   // ---- products that wait
 
-  /// One that adds to a parameter's gradient.
+  /// One that adds to a parameter's gradient. Not those of experts: what they
+  /// would hold meanwhile has places for all tokens that may come.
   bool isGradientProduct(const Op& op) const {
     switch (op.kind) {
     case OpKind::LinearWgrad:
     case OpKind::LinearJointWgrad:
-    case OpKind::ExpertLinearWgrad:
       return true;
     case OpKind::ScaledProduct:
       return program[op.results[0]].kind == ir::ValueKind::gradient ||
