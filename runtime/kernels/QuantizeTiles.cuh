@@ -225,6 +225,23 @@ __device__ float scaleOfAll(const Matrix& m, int tile, float (*room)[32]) {
   return scale;
 }
 
+/// Of each column of a tile, the largest of the rows that a warp holds, in that
+/// warp's row of `ofWarps`. All threads see them afterwards.
+template <class T>
+__device__ void shareMostOfColumns(const Piece<T>& elements,
+                                   float (*ofWarps)[side]) {
+  const int down = int(threadIdx.x) / groups, right = int(threadIdx.x) % groups;
+  const int warp = int(threadIdx.x) / 32;
+#pragma unroll
+  for (int j = 0; j < piece; ++j) {
+    float most = elements.mostOfColumn(j);
+    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, groups));
+    if (down % 2 == 0)
+      ofWarps[warp][right * piece + j] = most;
+  }
+  __syncthreads();
+}
+
 /// The scales of a tile's rows of q and of its columns, which are rows of qt.
 template <class F, class T>
 __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
@@ -232,7 +249,6 @@ __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
                              float (*ofWarps)[side], float (&ofRows)[piece],
                              float (&ofColumns)[piece]) {
   const int down = int(threadIdx.x) / groups, right = int(threadIdx.x) % groups;
-  const int warp = int(threadIdx.x) / 32;
   if (m.q)
 #pragma unroll
     for (int i = 0; i < piece; ++i) {
@@ -245,14 +261,7 @@ __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
     }
   if (!m.qt)
     return;
-#pragma unroll
-  for (int j = 0; j < piece; ++j) {
-    float most = elements.mostOfColumn(j);
-    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, groups));
-    if (down % 2 == 0)
-      ofWarps[warp][right * piece + j] = most;
-  }
-  __syncthreads();
+  shareMostOfColumns(elements, ofWarps);
   if (const int j = int(threadIdx.x); j < side) {
     float most = 0;
 #pragma unroll
@@ -293,14 +302,7 @@ __device__ void scalesOfMx(const Matrix& m, const Piece<T>& elements,
         tiles[0][plan::mxPlaceInTile(down * piece + i, right / across)];
     ofRows[i] = factorOf(most, place, right % across == 0);
   }
-#pragma unroll
-  for (int j = 0; j < piece; ++j) {
-    float most = elements.mostOfColumn(j);
-    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, groups));
-    if (down % 2 == 0)
-      ofWarps[warp][right * piece + j] = most;
-  }
-  __syncthreads();
+  shareMostOfColumns(elements, ofWarps);
 #pragma unroll
   for (int j = 0; j < piece; ++j) {
     const int column = right * piece + j;
