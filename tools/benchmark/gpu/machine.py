@@ -1,6 +1,7 @@
 """The GPUs of this machine: who they are, what they do meanwhile, and the
 libraries that programs find beside them."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -21,6 +22,35 @@ def visible():
     except FileNotFoundError:
         return []
     return [str(number) for number in range(len(listed.splitlines()))]
+
+
+class Pool:
+    """Things of which one takes some, waiting in the order of the asking."""
+
+    def __init__(self, things):
+        self.free = list(things)
+        self.total = len(self.free)
+        self.turn = threading.Lock()
+        self.changed = threading.Condition()
+
+    def take(self, count):
+        with self.turn, self.changed:
+            self.changed.wait_for(lambda: len(self.free) >= count)
+            taken, self.free = self.free[:count], self.free[count:]
+        return taken
+
+    def give_back(self, taken):
+        with self.changed:
+            self.free += taken
+            self.changed.notify_all()
+
+    @contextlib.contextmanager
+    def lend(self, count):
+        taken = self.take(count)
+        try:
+            yield taken
+        finally:
+            self.give_back(taken)
 
 
 def library(names, function):

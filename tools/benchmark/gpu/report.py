@@ -100,7 +100,7 @@ def powers(measured):
     yield "|---|---|---|---|---|---|"
     for each in measured.values():
         how = "side by side" if each.beside else "in turn"
-        yield (f"| {each.row.recipe} | {how} | "
+        yield (f"| {each.row.recipe} | {how if each.peers else ''} | "
                f"{mean_of(each.ours, 'mhz', 'MHz')} | "
                f"{mean_of(each.ours, 'watts', 'W')} | "
                f"{mean_of(each.peers, 'mhz', 'MHz')} | "
