@@ -40,6 +40,8 @@ public:
   virtual void contribute(ir::ValueId weight, ir::AxisSet partial) = 0;
   virtual ir::Op& emit(ir::Op op) = 0;
 
+  /// For what its values have beside their sharding, and for its groups.
+  const ir::Module& program() const { return module; }
   const ir::Sharding& shardingOf(ir::ValueId value) const {
     return module[value].sharding;
   }
@@ -66,12 +68,32 @@ inline ir::Op opFor(const ir::Op& source, ir::OpKind kind,
   return op;
 }
 
+/// The axes that split dimensions, from `from` to before `end`.
+inline ir::AxisSet splitOf(const ir::Sharding& sharding, size_t from,
+                           size_t end) {
+  ir::AxisSet axes;
+  for (size_t i = from; i < end; ++i)
+    axes = axes | sharding.dims[i];
+  return axes;
+}
+/// Those that split any dimension from `from` on.
+inline ir::AxisSet splitFrom(const ir::Sharding& sharding, size_t from) {
+  return splitOf(sharding, from, sharding.dims.size());
+}
+
 /// The rules of ops of one activation; `dy` is the cotangent of the first
 /// result and not `none`.
 void differentiateUnary(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateNorm(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateRope(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateAddBias(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+
+/// The rules of ops that have a matrix of weights; likewise.
+void differentiateEmbedding(Cotangents& rules, const ir::Op& op,
+                            ir::ValueId dy);
+void differentiateLinear(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
+                               ir::ValueId dy);
 
 /// The rules of ops that put rows apart and together; likewise.
 void differentiateNarrow(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
@@ -85,8 +107,6 @@ void differentiateBroadcast(Cotangents& rules, const ir::Op& op,
 void differentiateRoute(Cotangents& rules, const ir::Op& op);
 void differentiateDispatch(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiatePacking(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
-                               ir::ValueId dy);
 void differentiateCombine(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 
 /// The rules of state spaces; likewise.
@@ -94,6 +114,14 @@ void differentiateCausalConv(Cotangents& rules, const ir::Op& op,
                              ir::ValueId dy);
 void differentiateStateScan(Cotangents& rules, const ir::Op& op,
                             ir::ValueId dy);
+
+/// The rules of collectives; likewise. That of reduce_scatter is slice's, too.
+void differentiateAllReduce(Cotangents& rules, const ir::Op& op,
+                            ir::ValueId dy);
+void differentiateAllGather(Cotangents& rules, const ir::Op& op,
+                            ir::ValueId dy);
+void differentiateScatter(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateAllToAll(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 
 } // namespace recipec::passes
 

@@ -43,13 +43,6 @@ using ir::Sharding;
 using ir::ValueId;
 using ir::ValueKind;
 
-AxisSet splitOf(const std::vector<AxisSet>& dims, size_t from, size_t end) {
-  AxisSet axes;
-  for (size_t i = from; i < end; ++i)
-    axes = axes | dims[i];
-  return axes;
-}
-
 class Differentiation final : public Cotangents {
 public:
   explicit Differentiation(ir::Module& module)
@@ -221,9 +214,9 @@ private:
       return;
     switch (op.kind) {
     case OpKind::Embedding:
-      return embedding(op, dy);
+      return differentiateEmbedding(*this, op, dy);
     case OpKind::Linear:
-      return linear(op, dy);
+      return differentiateLinear(*this, op, dy);
     case OpKind::AddBias:
       return differentiateAddBias(*this, op, dy);
     case OpKind::RmsNorm:
@@ -271,14 +264,14 @@ private:
     case OpKind::StateScan:
       return differentiateStateScan(*this, op, dy);
     case OpKind::AllReduce:
-      return push(op.operands[0], complete(dy, op), op);
+      return differentiateAllReduce(*this, op, dy);
     case OpKind::AllGather:
-      return allGather(op, dy);
+      return differentiateAllGather(*this, op, dy);
     case OpKind::ReduceScatter:
     case OpKind::Slice:
-      return gather(op, dy);
+      return differentiateScatter(*this, op, dy);
     case OpKind::AllToAll:
-      return exchange(op, dy);
+      return differentiateAllToAll(*this, op, dy);
     default:
       assert(false && "an op of `forward` has no gradient");
     }
@@ -309,63 +302,6 @@ private:
     while (maker->kind != OpKind::SoftmaxSum)
       maker = &forward.ops[size_t(makers[size_t(maker->operands[0])])];
     return *maker;
-  }
-
-  void embedding(const Op& op, ValueId dy) {
-    dy = complete(dy, op);
-    Op& made = emit(opFor(op, OpKind::EmbeddingBackward, {op.operands[0], dy},
-                          {gradientOf(op.operands[1])}));
-    made.attributes = op.attributes;
-    const Sharding& sharding = shardingOf(dy);
-    contribute(op.operands[1],
-               splitOf(sharding.dims, 0, sharding.dims.size() - 1));
-  }
-
-  void linear(const Op& op, ValueId dy) {
-    ValueId x = op.operands[0], w = op.operands[1];
-    // A product of two partial sums is not one, and an axis that splits the
-    // weight cannot also be summed over in what is made from it.
-    const std::vector<AxisSet>& split = shardingOf(w).dims;
-    AxisSet taken = shardingOf(x).partial | splitOf(split, 0, split.size());
-    if (!(taken & shardingOf(dy).partial).empty())
-      dy = complete(dy, op);
-    if (isTrained(w))
-      linearWgrad(op, read(x), dy);
-    if (isActive(x))
-      linearDgrad(op, dy);
-  }
-
-  void linearWgrad(const Op& op, ValueId x, ValueId dy) {
-    ValueId w = op.operands[1];
-    size_t lead = leadOf(op);
-    AxisSet partial = splitOf(shardingOf(x).dims, 0, lead) |
-                      shardingOf(x).partial | shardingOf(dy).partial;
-    Op& made = emit(opFor(op, OpKind::LinearWgrad, {x, dy}, {gradientOf(w)}));
-    made.attributes = op.attributes;
-    contribute(w, partial);
-  }
-
-  /// How many dimensions x and y of a linear share.
-  size_t leadOf(const Op& op) const {
-    return (module[op.operands[0]].dims.size() +
-            module[op.results[0]].dims.size() -
-            module[op.operands[1]].dims.size()) /
-           2;
-  }
-
-  void linearDgrad(const Op& op, ValueId dy) {
-    ValueId x = op.operands[0], w = op.operands[1];
-    const std::vector<AxisSet>& y = shardingOf(dy).dims;
-    AxisSet partial = splitOf(y, leadOf(op), y.size()) | shardingOf(dy).partial;
-    ValueId sum = sumOf(x, dy, partial);
-    bool isAccumulated = sum != ValueId::none;
-    ValueId dx = isAccumulated ? sum : makeCotangent(x, partial);
-    Op& made = emit(opFor(op, OpKind::LinearDgrad, {dy, w}, {dx}));
-    made.attributes = op.attributes;
-    if (isAccumulated)
-      made.attributes["accumulate"] = true;
-    else
-      push(x, dx, op);
   }
 
   ValueId sumOf(ValueId value, ValueId dy, AxisSet partial) const override {
@@ -447,56 +383,6 @@ private:
     Op& made = emit(opFor(op, op.kind, std::move(operands), {dx}));
     made.attributes = op.attributes;
     push(op.operands[0], dx, op);
-  }
-
-  // ---- transposes of collectives
-
-  /// Every rank read the whole: what they computed from it is summed, each
-  /// rank keeps its part. Where the cotangent is complete, the part is cut out.
-  void allGather(const Op& op, ValueId dy) {
-    ValueId x = op.operands[0];
-    Sharding sharding = shardingOf(dy);
-    bool isSum = (sharding.partial & op.group) == op.group;
-    if (!isSum)
-      dy = complete(dy, op);
-    ValueId dx = makeCotangent(x, shardingOf(dy).partial -
-                                      (isSum ? op.group : AxisSet()));
-    Op& made = emit(
-        opFor(op, isSum ? OpKind::ReduceScatter : OpKind::Slice, {dy}, {dx}));
-    made.attributes["dim"] = op.attributes.at("dim");
-    if (isSum)
-      made.group = op.group;
-    else
-      made.attributes["axis"] = groupName(module, op.group);
-    push(x, dx, op);
-  }
-
-  /// Of reduce_scatter and slice: each rank made a part of the result.
-  void gather(const Op& op, ValueId dy) {
-    ValueId x = op.operands[0];
-    dy = complete(dy, op);
-    ValueId dx = makeCotangent(x);
-    AxisSet group = op.group;
-    if (op.kind == OpKind::Slice)
-      group = ir::findGroup(module,
-                            std::get<std::string>(op.attributes.at("axis")));
-    Op& made = emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
-    made.attributes["dim"] = op.attributes.at("dim");
-    made.group = group;
-    push(x, dx, op);
-  }
-
-  /// Back the way the parts came.
-  void exchange(const Op& op, ValueId dy) {
-    ValueId x = op.operands[0];
-    if (!(shardingOf(dy).partial & op.group).empty())
-      dy = complete(dy, op);
-    ValueId dx = makeCotangent(x, shardingOf(dy).partial);
-    Op& made = emit(opFor(op, OpKind::AllToAll, {dy}, {dx}));
-    made.group = op.group;
-    made.attributes["split"] = op.attributes.at("concat");
-    made.attributes["concat"] = op.attributes.at("split");
-    push(x, dx, op);
   }
 
   // ---- gradients of parameters

@@ -18,10 +18,7 @@ using ir::ValueId;
 
 /// What splits all but the last `width` dimensions.
 AxisSet splitOfTokens(const ir::Sharding& sharding, size_t width) {
-  AxisSet axes;
-  for (size_t i = 0; i + width < sharding.dims.size(); ++i)
-    axes = axes | sharding.dims[i];
-  return axes;
+  return splitOf(sharding, 0, sharding.dims.size() - width);
 }
 
 OpKind backwardOf(OpKind kind) {

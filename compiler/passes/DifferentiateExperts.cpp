@@ -1,4 +1,4 @@
-// The rules of route, dispatch, combine and the experts' linear.
+// The rules of route, dispatch, combine and the packing of rows.
 //
 // Dispatch and combine are each other's transposes, with gates as a second
 // operand. Choices and rows are whole numbers and have no cotangents. A router
@@ -11,17 +11,9 @@ namespace recipec::passes {
 
 namespace {
 
-using ir::AxisSet;
 using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
-
-AxisSet splitFrom(const ir::Sharding& sharding, size_t first) {
-  AxisSet axes;
-  for (size_t i = first; i < sharding.dims.size(); ++i)
-    axes = axes | sharding.dims[i];
-  return axes;
-}
 
 bool isPositive(const Op& op, const char* attribute) {
   auto found = op.attributes.find(attribute);
@@ -98,38 +90,6 @@ void differentiatePacking(Cotangents& rules, const Op& op, ValueId dy) {
   rules.emit(opFor(op, isPack ? OpKind::UnpackRows : OpKind::PackRows,
                    {dy, counts}, std::move(results)));
   rules.push(x, dx, op);
-}
-
-/// x [groups, places, from...], w [experts, to..., from...].
-void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
-  ValueId x = op.operands[0], w = op.operands[1];
-  ValueId counts = rules.read(op.operands[2]);
-  // As for a linear: a product of two partial sums is none.
-  AxisSet taken =
-      rules.shardingOf(x).partial | splitFrom(rules.shardingOf(w), 0);
-  if (!(taken & rules.shardingOf(dy).partial).empty())
-    dy = rules.complete(dy, op);
-  AxisSet sums = rules.shardingOf(dy).partial;
-  if (rules.isTrained(w)) {
-    Op& made =
-        rules.emit(opFor(op, OpKind::ExpertLinearWgrad,
-                         {rules.read(x), dy, counts}, {rules.gradientOf(w)}));
-    made.attributes = op.attributes;
-    rules.contribute(w, rules.shardingOf(x).dims[1] |
-                            rules.shardingOf(x).partial | sums);
-  }
-  if (!rules.isActive(x))
-    return;
-  AxisSet partial = splitFrom(rules.shardingOf(dy), 2) | sums;
-  ValueId sum = rules.sumOf(x, dy, partial);
-  ValueId dx = sum == ValueId::none ? rules.makeCotangent(x, partial) : sum;
-  Op& made =
-      rules.emit(opFor(op, OpKind::ExpertLinearDgrad, {dy, w, counts}, {dx}));
-  made.attributes = op.attributes;
-  if (sum != ValueId::none)
-    made.attributes["accumulate"] = true;
-  else
-    rules.push(x, dx, op);
 }
 
 } // namespace recipec::passes

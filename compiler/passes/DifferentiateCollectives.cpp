@@ -1,0 +1,68 @@
+// The rules of collectives, and of slice, which is one without messages: the
+// transposes of what they do to parts of a value.
+//
+// What every rank of a group reads gets a part of its cotangent from each of
+// them, so that a cotangent that comes here is often a partial sum over the
+// group. One over other axes is let through where moving it costs no more.
+
+#include "compiler/passes/Cotangents.h"
+
+namespace recipec::passes {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+void differentiateAllReduce(Cotangents& rules, const Op& op, ValueId dy) {
+  rules.push(op.operands[0], rules.complete(dy, op), op);
+}
+
+/// Every rank read the whole: what they computed from it is summed, each
+/// rank keeps its part. Where the cotangent is complete, the part is cut out.
+void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0];
+  bool isSum = (rules.shardingOf(dy).partial & op.group) == op.group;
+  if (!isSum)
+    dy = rules.complete(dy, op);
+  ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial -
+                                          (isSum ? op.group : AxisSet()));
+  Op& made = rules.emit(
+      opFor(op, isSum ? OpKind::ReduceScatter : OpKind::Slice, {dy}, {dx}));
+  made.attributes["dim"] = op.attributes.at("dim");
+  if (isSum)
+    made.group = op.group;
+  else
+    made.attributes["axis"] = ir::groupName(rules.program(), op.group);
+  rules.push(x, dx, op);
+}
+
+/// Of reduce_scatter and slice: each rank made a part of the result.
+void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0];
+  dy = rules.complete(dy, op);
+  ValueId dx = rules.makeCotangent(x);
+  AxisSet group = op.group;
+  if (op.kind == OpKind::Slice)
+    group = ir::findGroup(rules.program(),
+                          std::get<std::string>(op.attributes.at("axis")));
+  Op& made = rules.emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
+  made.attributes["dim"] = op.attributes.at("dim");
+  made.group = group;
+  rules.push(x, dx, op);
+}
+
+/// Back the way the parts came.
+void differentiateAllToAll(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0];
+  if (!(rules.shardingOf(dy).partial & op.group).empty())
+    dy = rules.complete(dy, op);
+  ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial);
+  Op& made = rules.emit(opFor(op, OpKind::AllToAll, {dy}, {dx}));
+  made.group = op.group;
+  made.attributes["split"] = op.attributes.at("concat");
+  made.attributes["concat"] = op.attributes.at("split");
+  rules.push(x, dx, op);
+}
+
+} // namespace recipec::passes
