@@ -5,27 +5,24 @@
 //   1. describe the product and its three matrices;
 //   2. ask for up to 8 algorithms that keep to the workspace and never add
 //      partial sums in a narrower type than f32;
-//   3. choose: by the file, by time, or the first;
+//   3. choose: by the file (ProductChoices.h), by time (ProductComparison.h),
+//      or the first;
 //   4. enqueue.
 
 #include "runtime/device/cuda/MatrixProducts.h"
 
+#include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/ProductChoices.h"
-#include "runtime/device/cuda/SharedLibrary.h"
+#include "runtime/device/cuda/ProductComparison.h"
 
-#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstring>
-#include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <cublasLt.h>
 
 namespace reciperun::device {
 namespace {
@@ -35,50 +32,7 @@ using Shape = MatrixProducts::Shape;
 using Operands = MatrixProducts::Operands;
 using Scales = MatrixProducts::Scales;
 
-constexpr int candidates = 8;      // cuBLASLt 13.1 has no more to suggest
-constexpr float heatingTime = 300; // ms
-
-/// The functions of the library that we call.
-struct Functions {
-  decltype(&cublasLtCreate) create;
-  decltype(&cublasLtDestroy) destroy;
-  decltype(&cublasLtGetVersion) version;
-  decltype(&cublasLtGetStatusString) statusString;
-  decltype(&cublasLtMatmulDescCreate) descCreate;
-  decltype(&cublasLtMatmulDescDestroy) descDestroy;
-  decltype(&cublasLtMatmulDescSetAttribute) descSet;
-  decltype(&cublasLtMatrixLayoutCreate) layoutCreate;
-  decltype(&cublasLtMatrixLayoutDestroy) layoutDestroy;
-  decltype(&cublasLtMatmulPreferenceCreate) preferenceCreate;
-  decltype(&cublasLtMatmulPreferenceDestroy) preferenceDestroy;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preferenceSet;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic;
-  decltype(&cublasLtMatmulAlgoCheck) check;
-  decltype(&cublasLtMatmulAlgoConfigSetAttribute) configure;
-  decltype(&cublasLtMatmul) matmul;
-
-  Status load(const SharedLibrary& from) {
-    RECIPERUN_TRY(from.find("cublasLtCreate", create));
-    RECIPERUN_TRY(from.find("cublasLtDestroy", destroy));
-    RECIPERUN_TRY(from.find("cublasLtGetVersion", version));
-    RECIPERUN_TRY(from.find("cublasLtGetStatusString", statusString));
-    RECIPERUN_TRY(from.find("cublasLtMatmulDescCreate", descCreate));
-    RECIPERUN_TRY(from.find("cublasLtMatmulDescDestroy", descDestroy));
-    RECIPERUN_TRY(from.find("cublasLtMatmulDescSetAttribute", descSet));
-    RECIPERUN_TRY(from.find("cublasLtMatrixLayoutCreate", layoutCreate));
-    RECIPERUN_TRY(from.find("cublasLtMatrixLayoutDestroy", layoutDestroy));
-    RECIPERUN_TRY(
-        from.find("cublasLtMatmulPreferenceCreate", preferenceCreate));
-    RECIPERUN_TRY(
-        from.find("cublasLtMatmulPreferenceDestroy", preferenceDestroy));
-    RECIPERUN_TRY(
-        from.find("cublasLtMatmulPreferenceSetAttribute", preferenceSet));
-    RECIPERUN_TRY(from.find("cublasLtMatmulAlgoGetHeuristic", heuristic));
-    RECIPERUN_TRY(from.find("cublasLtMatmulAlgoCheck", check));
-    RECIPERUN_TRY(from.find("cublasLtMatmulAlgoConfigSetAttribute", configure));
-    return from.find("cublasLtMatmul", matmul);
-  }
-};
+constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
 
 struct TypeInfo {
   cudaDataType_t type;
@@ -173,14 +127,6 @@ private:
   cudaEvent_t begin = nullptr, end = nullptr;
 };
 
-/// Of few numbers; what has none is never the least.
-double median(std::vector<double> values) {
-  if (values.empty())
-    return std::numeric_limits<double>::infinity();
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 /// The largest power of two, up to 256, that divides all addresses.
 uint32_t alignmentOf(const Operands& operands) {
   const uintptr_t all = reinterpret_cast<uintptr_t>(operands.a) |
@@ -203,66 +149,51 @@ struct MatrixProducts::Library {
     bool isMeasured = false;
   };
 
-  SharedLibrary file;
-  Functions call = {};
-  cublasLtHandle_t handle = nullptr;
+  CublasLt lt;
   Place place;
   std::filesystem::path choicesFile = ProductChoices::defaultFile();
   ProductChoices choices;
-  bool isHot = false; // from products that were compared
+  ProductComparison comparison;
   std::string notice;
   std::map<Key, Product> products;
 
   ~Library() {
     for (auto& [key, product] : products)
       release(product);
-    if (handle)
-      call.destroy(handle);
   }
 
   void release(Product& product) {
     if (product.desc)
-      call.descDestroy(product.desc);
+      lt.descDestroy(product.desc);
     for (cublasLtMatrixLayout_t layout :
          {product.first, product.second, product.out})
       if (layout)
-        call.layoutDestroy(layout);
+        lt.layoutDestroy(layout);
     product = {};
   }
 
   Status open() {
-    if (handle)
+    if (lt.handle)
       return Status::ok();
-    RECIPERUN_TRY(file.open("libcublasLt.so.13", "cuBLAS of CUDA 13"));
-    RECIPERUN_TRY(call.load(file));
-    RECIPERUN_TRY(
-        checkMajorVersion("cuBLASLt", call.version(), CUBLAS_VERSION));
-    RECIPERUN_TRY(checked(call.create(&handle), "cublasLtCreate"));
+    RECIPERUN_TRY(lt.open());
     if (Status status = choices.load(choicesFile); !status)
       notice = status.message();
     return Status::ok();
   }
 
-  Status checked(cublasStatus_t status, const std::string& what) const {
-    if (status == CUBLAS_STATUS_SUCCESS)
-      return Status::ok();
-    return Status::error("cuBLASLt refused " + what + ": " +
-                         call.statusString(status));
-  }
-
   Status makeLayout(cublasLtMatrixLayout_t& layout, DType type, int64_t rows,
                     int64_t columns) const {
-    return checked(call.layoutCreate(&layout, infoOf(type).type,
-                                     uint64_t(columns), uint64_t(rows),
-                                     columns),
-                   "a matrix");
+    return lt.checked(lt.layoutCreate(&layout, infoOf(type).type,
+                                      uint64_t(columns), uint64_t(rows),
+                                      columns),
+                      "a matrix");
   }
 
   template <class T>
   Status set(const Product& product, cublasLtMatmulDescAttributes_t which,
              T value) const {
-    return checked(call.descSet(product.desc, which, &value, sizeof value),
-                   "a product");
+    return lt.checked(lt.descSet(product.desc, which, &value, sizeof value),
+                      "a product");
   }
 
   Status describeScales(const Product& product, const Shape& shape) const {
@@ -288,12 +219,12 @@ struct MatrixProducts::Library {
   Status make(Product& product, const Shape& shape) const {
     // Full precision for f32: the types of fewer bits have names of their own.
     RECIPERUN_TRY(
-        checked(call.descCreate(&product.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-                "a product"));
+        lt.checked(lt.descCreate(&product.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                   "a product"));
     auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool isSet) {
       const cublasOperation_t value = isSet ? CUBLAS_OP_T : CUBLAS_OP_N;
-      return checked(call.descSet(product.desc, which, &value, sizeof value),
-                     "a transpose");
+      return lt.checked(lt.descSet(product.desc, which, &value, sizeof value),
+                        "a transpose");
     };
     RECIPERUN_TRY(transpose(CUBLASLT_MATMUL_DESC_TRANSA, shape.transposeB));
     RECIPERUN_TRY(transpose(CUBLASLT_MATMUL_DESC_TRANSB, shape.transposeA));
@@ -316,10 +247,10 @@ struct MatrixProducts::Library {
   suggest(const Product& product, const Shape& shape,
           uint32_t alignment) const {
     cublasLtMatmulPreference_t preference = nullptr;
-    RECIPERUN_TRY(checked(call.preferenceCreate(&preference), "a preference"));
+    RECIPERUN_TRY(lt.checked(lt.preferenceCreate(&preference), "a preference"));
     auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) {
-      return checked(
-          call.preferenceSet(preference, which, &value, sizeof value),
+      return lt.checked(
+          lt.preferenceSet(preference, which, &value, sizeof value),
           "a preference");
     };
     cublasLtMatmulHeuristicResult_t results[candidates];
@@ -334,13 +265,13 @@ struct MatrixProducts::Library {
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
         RECIPERUN_TRY(set(which, alignment));
-      return checked(call.heuristic(handle, product.desc, product.first,
-                                    product.second, product.out, product.out,
-                                    preference, candidates, results, &count),
-                     describe(shape));
+      return lt.checked(lt.heuristic(lt.handle, product.desc, product.first,
+                                     product.second, product.out, product.out,
+                                     preference, candidates, results, &count),
+                        describe(shape));
     };
     const Status status = ask();
-    call.preferenceDestroy(preference);
+    lt.preferenceDestroy(preference);
     RECIPERUN_TRY(status);
     std::vector<cublasLtMatmulAlgo_t> algorithms;
     for (int i = 0; i < count; ++i)
@@ -357,12 +288,12 @@ struct MatrixProducts::Library {
     const float beta = shape.accumulate ? 1.0f : 0.0f;
     const void* base = operands.base ? operands.base : operands.c;
     RECIPERUN_TRY(setScales(product, shape, operands));
-    return checked(call.matmul(handle, product.desc, &alpha, operands.b,
-                               product.first, operands.a, product.second, &beta,
-                               base, product.out, operands.c, product.out,
-                               &algorithm, place.workspace, place.bytes,
-                               place.stream),
-                   describe(shape));
+    return lt.checked(lt.matmul(lt.handle, product.desc, &alpha, operands.b,
+                                product.first, operands.a, product.second,
+                                &beta, base, product.out, operands.c,
+                                product.out, &algorithm, place.workspace,
+                                place.bytes, place.stream),
+                      describe(shape));
   }
 
   /// cuBLASLt has scales of blocks of 32 for Blackwell's tensor cores and those
@@ -411,7 +342,7 @@ struct MatrixProducts::Library {
   }
 
   std::string keyOf(const Shape& shape, uint32_t alignment) const {
-    return place.device + " | cublasLt " + std::to_string(call.version()) +
+    return place.device + " | cublasLt " + std::to_string(lt.version()) +
            " | " + std::to_string(shape.m) + " " + std::to_string(shape.n) +
            " " + std::to_string(shape.k) + " " +
            (shape.transposeA ? "t" : "n") + (shape.transposeB ? "t" : "n") +
@@ -423,9 +354,9 @@ struct MatrixProducts::Library {
   bool canRun(const Product& product,
               const cublasLtMatmulAlgo_t& algorithm) const {
     cublasLtMatmulHeuristicResult_t result;
-    return call.check(handle, product.desc, product.first, product.second,
-                      product.out, product.out, &algorithm,
-                      &result) == CUBLAS_STATUS_SUCCESS &&
+    return lt.check(lt.handle, product.desc, product.first, product.second,
+                    product.out, product.out, &algorithm,
+                    &result) == CUBLAS_STATUS_SUCCESS &&
            result.workspaceSize <= place.bytes;
   }
 
@@ -453,8 +384,8 @@ struct MatrixProducts::Library {
     RECIPERUN_TRY(all);
     for (size_t i = 0, count = all->size(); i < count; ++i) {
       cublasLtMatmulAlgo_t other = (*all)[i];
-      if (call.configure(&other, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &byTwos,
-                         sizeof byTwos) == CUBLAS_STATUS_SUCCESS &&
+      if (lt.configure(&other, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &byTwos,
+                       sizeof byTwos) == CUBLAS_STATUS_SUCCESS &&
           std::memcmp(&other, &(*all)[i], sizeof other) != 0 &&
           canRun(product, other))
         all->push_back(other);
@@ -468,7 +399,7 @@ struct MatrixProducts::Library {
                                const Operands& operands,
                                const cublasLtMatmulAlgo_t& algorithm,
                                const Stopwatch& watch, int repetitions,
-                               int before = 0) const {
+                               int before) const {
     for (int i = -before; i < repetitions; ++i) {
       if (i == 0 && !watch.start(place.stream))
         return std::nullopt;
@@ -478,87 +409,21 @@ struct MatrixProducts::Library {
     return watch.stop(place.stream);
   }
 
-  /// The candidates that run, by number: the first of them, and those of the
-  /// others that a single turn does not show to be much slower than the
-  /// fastest, at most as many as are worth a comparison.
-  std::vector<size_t>
-  select(size_t count,
-         const std::function<std::optional<float>(size_t)>& time) const {
-    constexpr float much = 1.12f;
-    constexpr size_t most = 6;
-    std::vector<std::pair<float, size_t>> times;
-    for (size_t i = 0; i < count; ++i)
-      if (time(i)) // loads the kernel
-        if (const auto taken = time(i))
-          times.emplace_back(*taken, i);
-    if (times.empty())
-      return {};
-    std::vector<size_t> selected = {times[0].second};
-    std::ranges::sort(times);
-    for (const auto& [taken, i] : times)
-      if (i != selected[0] && taken <= much * times[0].first &&
-          selected.size() < most)
-        selected.push_back(i);
-    return selected;
-  }
-
-  /// What a comparison takes: turns of so many ms, of which some before do not
-  /// count.
-  struct Turns {
-    int rounds;
-    float before, ms;
-  };
-
-  /// Training runs at the power limit, where a GPU's clocks follow from what
-  /// its kernels draw: the algorithm that is fastest by itself is not the one
-  /// that is fastest there. Products that take long are therefore compared
-  /// while the GPU is hot, in turns that are long enough for its clocks to
-  /// follow. They swing for longer than that: algorithms take turns, and what
-  /// counts is an algorithm's time as a part of the first one's, in the median
-  /// of the rounds. Another than the first has to be clearly faster, so that
-  /// runs rarely differ.
   Status chooseByTime(Product& product, const Shape& shape,
                       const Operands& operands, uint32_t alignment) {
-    constexpr Turns usual = {5, 0, 1}, hot = {3, 4, 10};
-    constexpr float much = 0.15f; // ms of a product
-    constexpr double clearly = 0.985;
     auto candidates = candidatesOf(product, shape, alignment);
     RECIPERUN_TRY(candidates);
     Stopwatch watch;
     RECIPERUN_TRY(watch.open());
-    auto timed = [&](size_t i, int repetitions, int before = 0) {
-      return measure(product, shape, operands, (*candidates)[i], watch,
-                     repetitions, before);
-    };
-    const std::vector<size_t> running =
-        select(candidates->size(), [&](size_t i) { return timed(i, 1); });
-    if (running.empty())
+    const auto fastest = comparison.fastest(
+        candidates->size(), [&](size_t i, int repetitions, int before) {
+          return measure(product, shape, operands, (*candidates)[i], watch,
+                         repetitions, before);
+        });
+    if (!fastest)
       return Status::error("none of cuBLASLt's algorithms runs for " +
                            describe(shape));
-    const float once = std::max(timed(running[0], 1).value_or(1), 1e-3f);
-    const Turns turns = once > much ? hot : usual;
-    auto within = [&](float ms) { return int(std::min(ms / once, 64.0f)); };
-    if (once > much && !std::exchange(isHot, true))
-      timed(running[0], 1, int(heatingTime / once));
-    const int repetitions = std::max(1, within(turns.ms));
-    std::vector<std::vector<double>> ratios(running.size());
-    for (int round = 0; round < turns.rounds; ++round) {
-      const float first =
-          timed(running[0], repetitions, within(turns.before)).value_or(0);
-      for (size_t i = 1; i < running.size(); ++i)
-        if (const auto time =
-                timed(running[i], repetitions, within(turns.before));
-            time && first > 0)
-          ratios[i].push_back(double(*time) / first);
-    }
-    size_t best = 0;
-    double least = clearly;
-    for (size_t i = 1; i < running.size(); ++i)
-      if (const double ratio = median(ratios[i]); ratio < least) {
-        least = ratio;
-        best = i;
-      }
-    product.algorithm = (*candidates)[running[best]];
+    product.algorithm = (*candidates)[*fastest];
     return Status::ok();
   }
 

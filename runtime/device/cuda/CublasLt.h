@@ -1,0 +1,55 @@
+// cuBLASLt as a library that is opened at run time: the functions of it that
+// MatrixProducts calls, its handle, and its failures in our words.
+
+#ifndef RECIPERUN_DEVICE_CUDA_CUBLASLT_H
+#define RECIPERUN_DEVICE_CUDA_CUBLASLT_H
+
+#include "runtime/device/cuda/SharedLibrary.h"
+#include "runtime/plan/Status.h"
+
+#include <string>
+
+#include <cublasLt.h>
+
+namespace reciperun::device {
+
+class CublasLt {
+public:
+  CublasLt() = default;
+  CublasLt(const CublasLt&) = delete;
+  CublasLt& operator=(const CublasLt&) = delete;
+  ~CublasLt();
+
+  /// Finds the functions and makes the handle; once.
+  Status open();
+  /// Fails where a call did; `what` is what the library refused.
+  Status checked(cublasStatus_t status, const std::string& what) const;
+
+  // All null until it is open.
+  cublasLtHandle_t handle = nullptr;
+  decltype(&cublasLtGetVersion) version = nullptr;
+  decltype(&cublasLtMatmulDescCreate) descCreate = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) descDestroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) descSet = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) layoutCreate = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) layoutDestroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) preferenceCreate = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) preferenceDestroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preferenceSet = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
+  decltype(&cublasLtMatmulAlgoCheck) check = nullptr;
+  decltype(&cublasLtMatmulAlgoConfigSetAttribute) configure = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+
+private:
+  Status load();
+
+  SharedLibrary file;
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtDestroy) destroy = nullptr;
+  decltype(&cublasLtGetStatusString) statusString = nullptr;
+};
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_CUDA_CUBLASLT_H

@@ -1,0 +1,102 @@
+// Compares algorithms by their times:
+//   1. a single turn of each tells those that are worth a comparison;
+//   2. where a product takes long, the GPU is heated once;
+//   3. the algorithms take turns, round by round;
+//   4. the least median of the parts of the first one's time is chosen.
+
+#include "runtime/device/cuda/ProductComparison.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace reciperun::device {
+namespace {
+
+using Time = ProductComparison::Time;
+
+constexpr float longProduct = 0.15f; // ms
+constexpr float heatingTime = 300;   // ms
+
+/// What a comparison takes: turns of so many ms, of which some before do not
+/// count.
+struct Turns {
+  int rounds;
+  float before, ms;
+};
+constexpr Turns usual = {5, 0, 1}, hot = {3, 4, 10};
+
+/// Of few numbers; what has none is never the least.
+double median(std::vector<double> values) {
+  if (values.empty())
+    return std::numeric_limits<double>::infinity();
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// The algorithms that run, by number: the first of them, and those of the
+/// others that a single turn does not show to be much slower than the fastest,
+/// at most as many as are worth a comparison.
+std::vector<size_t> select(size_t count, const Time& time) {
+  constexpr float much = 1.12f;
+  constexpr size_t most = 6;
+  std::vector<std::pair<float, size_t>> times;
+  for (size_t i = 0; i < count; ++i)
+    if (time(i, 1, 0)) // loads the kernel
+      if (const auto taken = time(i, 1, 0))
+        times.emplace_back(*taken, i);
+  if (times.empty())
+    return {};
+  std::vector<size_t> selected = {times[0].second};
+  std::ranges::sort(times);
+  for (const auto& [taken, i] : times)
+    if (i != selected[0] && taken <= much * times[0].first &&
+        selected.size() < most)
+      selected.push_back(i);
+  return selected;
+}
+
+/// Of each algorithm its times as parts of the first one's, which has none.
+/// `once` is the first one's time in ms.
+std::vector<std::vector<double>> compare(const std::vector<size_t>& algorithms,
+                                         const Time& time, const Turns& turns,
+                                         float once) {
+  auto within = [&](float ms) { return int(std::min(ms / once, 64.0f)); };
+  const int repetitions = std::max(1, within(turns.ms));
+  const int before = within(turns.before);
+  std::vector<std::vector<double>> parts(algorithms.size());
+  for (int round = 0; round < turns.rounds; ++round) {
+    const float first = time(algorithms[0], repetitions, before).value_or(0);
+    for (size_t i = 1; i < algorithms.size(); ++i)
+      if (const auto taken = time(algorithms[i], repetitions, before);
+          taken && first > 0)
+        parts[i].push_back(double(*taken) / first);
+  }
+  return parts;
+}
+
+} // namespace
+
+std::optional<size_t> ProductComparison::fastest(size_t count,
+                                                 const Time& time) {
+  constexpr double clearly = 0.985;
+  const std::vector<size_t> running = select(count, time);
+  if (running.empty())
+    return std::nullopt;
+  const float once = std::max(time(running[0], 1, 0).value_or(1), 1e-3f);
+  const bool isLong = once > longProduct;
+  if (isLong && !std::exchange(isHot, true))
+    time(running[0], 1, int(heatingTime / once));
+  const auto parts = compare(running, time, isLong ? hot : usual, once);
+  size_t best = 0;
+  double least = clearly;
+  for (size_t i = 1; i < running.size(); ++i)
+    if (const double part = median(parts[i]); part < least) {
+      least = part;
+      best = i;
+    }
+  return running[best];
+}
+
+} // namespace reciperun::device
