@@ -1,6 +1,4 @@
-// See ThinProducts.h. The thin operands of all parts lie side by side as one
-// [tokens, n], n up to 128, taken in groups of 16; behind the last part are
-// zeros.
+// See ThinProducts.h, and ThinTiles.cuh for how operands are copied.
 //
 // - makeThin: a block has 64 tokens and goes along X by 64 elements, with the
 //   matrices beside it, several steps ahead of what it multiplies; half of its
@@ -14,9 +12,9 @@
 #include "runtime/kernels/ThinProducts.h"
 
 #include "runtime/kernels/CudaTypes.cuh"
-#include "runtime/kernels/MatrixFragments.cuh"
+#include "runtime/kernels/ThinTiles.cuh"
 
-#include <climits>
+#include <algorithm>
 #include <cmath>
 
 namespace reciperun::kernels {
@@ -27,111 +25,23 @@ using cuda::chunkSize;
 using cuda::Tile;
 using device::CudaKernelArgs;
 using device::Tensor;
+using thin::fillAcross;
+using thin::fillMatrices;
+using thin::fillThin;
+using thin::fillWide;
+using thin::group;
+using thin::mostParts;
+using thin::multiplyRows;
+using thin::Shape;
+using thin::side;
+using thin::span;
+using thin::tileBytes;
+using thin::Tiles;
+using thin::tileWidth;
 
 constexpr int usualThreads = 128, thinThreads = 256;
-constexpr int side = 64, span = 128, group = 16;
-constexpr int mostParts = 3, widestPart = 64, mostColumns = 128;
+constexpr int widestPart = 64, mostColumns = 128;
 constexpr int64_t fewestTokens = 256, fewestWide = 512, muchWider = 8;
-
-/// The parts as a kernel sees them. Absent ones begin behind all columns.
-struct Parts {
-  Bf16* thin[mostParts];
-  const Bf16* matrix[mostParts];
-  int width[mostParts];
-  int first[mostParts] = {INT_MAX, INT_MAX, INT_MAX}; // column
-  int columns = 0;                                    // of all
-
-  __device__ int partOf(int column) const {
-    return (column >= first[1]) + (column >= first[2]);
-  }
-  __device__ Bf16* thinAt(int64_t token, int column) const {
-    const int part = partOf(column);
-    return thin[part] + token * width[part] + (column - first[part]);
-  }
-  /// Where row `column` of a matrix begins.
-  __device__ const Bf16* rowAt(int column, int64_t wide) const {
-    const int part = partOf(column);
-    return matrix[part] + (column - first[part]) * wide;
-  }
-};
-
-struct Shape {
-  Parts parts;
-  int64_t tokens, wide;
-  float alpha;
-};
-
-/// Columns of a tile that holds `groups` groups of 16.
-template <int groups> constexpr int tileWidth = groups* group <= 64 ? 64 : 128;
-
-/// Tiles one behind the other in the block's shared memory.
-class Tiles {
-public:
-  __device__ Tiles() {
-    extern __shared__ __align__(128) uint4 bytesOfTiles[];
-    next = reinterpret_cast<Bf16*>(bytesOfTiles);
-  }
-  template <int width> __device__ Tile<width> take(int rows) {
-    const Tile<width> tile{next};
-    next += rows * width;
-    return tile;
-  }
-
-private:
-  Bf16* next;
-};
-
-template <int width> constexpr size_t tileBytes(int rows) {
-  return size_t(rows) * width * sizeof(Bf16);
-}
-
-/// Rows of the thin operands from a token on.
-template <int threads, int width>
-__device__ void fillThin(Tile<width> tile, const Shape& shape, int64_t token,
-                         int64_t end) {
-  constexpr int chunks = width / chunkSize;
-  for (int i = int(threadIdx.x); i < side * chunks; i += threads) {
-    const int row = i / chunks, chunk = i % chunks, column = chunk * chunkSize;
-    const bool isInside = token + row < end && column < shape.parts.columns;
-    cuda::copyChunk(uint32_t(__cvta_generic_to_shared(tile.at(row, chunk))),
-                    isInside ? shape.parts.thinAt(token + row, column)
-                             : shape.parts.thin[0],
-                    isInside);
-  }
-}
-
-/// Of all matrices' rows, `width` elements from `from` on.
-template <int threads, int groups, int width>
-__device__ void fillMatrices(Tile<width> tile, const Shape& shape,
-                             int64_t from) {
-  constexpr int chunks = width / chunkSize;
-  for (int i = int(threadIdx.x); i < groups * group * chunks; i += threads) {
-    const int row = i / chunks, chunk = i % chunks;
-    const bool isInside = row < shape.parts.columns;
-    cuda::copyChunk(uint32_t(__cvta_generic_to_shared(tile.at(row, chunk))),
-                    isInside ? shape.parts.rowAt(row, shape.wide) + from +
-                                   chunk * chunkSize
-                             : shape.parts.matrix[0],
-                    isInside);
-  }
-}
-
-/// `rows` rows from `from` on of a matrix that lies across.
-template <int threads, int rows, int width>
-__device__ void fillAcross(Tile<width> tile, const Shape& shape, int64_t from) {
-  const int columns = shape.parts.columns;
-  cuda::fill<rows, threads>(tile, {shape.parts.matrix[0] + from * columns,
-                                   columns, rows, columns, true});
-}
-
-/// Rows of X from a token on, `width` elements from `from` on.
-template <int threads, int width>
-__device__ void fillWide(Tile<width> tile, const Shape& shape, const Bf16* x,
-                         int64_t token, int64_t end, int64_t from) {
-  const auto rows = int(min(int64_t(side), end - token));
-  cuda::fill<side, threads>(
-      tile, {x + token * shape.wide + from, shape.wide, rows, width, true});
-}
 
 // ---- T = alpha X W^T
 
@@ -187,26 +97,9 @@ __global__ void __launch_bounds__(thinThreads)
     const cuda::Operands<64> left(wideTile(step % stages), lane);
     const cuda::Operands<width> right(matrixTile(step % stages), lane);
 #pragma unroll
-    for (int from = 0; from < 32; from += group) {
-      const int k = begin + from;
-      uint32_t a[2][4];
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        left.left(a[i], rowBegin + i * group, k);
-#pragma unroll
-      for (int j = 0; j < groups / 2; ++j) {
-        uint32_t b[4];
-        if constexpr (isAcross)
-          right.rightAcross(b, columnBegin + j * group, k);
-        else
-          right.right(b, columnBegin + j * group, k);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          cuda::multiply(sums[i][2 * j], a[i], b[0], b[1]);
-          cuda::multiply(sums[i][2 * j + 1], a[i], b[2], b[3]);
-        }
-      }
-    }
+    for (int from = 0; from < 32; from += group)
+      multiplyRows<isAcross>(sums, left, rowBegin, right, columnBegin,
+                             begin + from);
   }
   cuda::waitForCopies<0>();
   __syncthreads();
@@ -297,25 +190,8 @@ __global__ void __launch_bounds__(usualThreads)
     const cuda::Operands<width> right(matrixTile(turn), lane);
     float sums[2][8][4] = {};
 #pragma unroll
-    for (int k = 0; k < groups * group; k += group) {
-      uint32_t a[2][4];
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        left.left(a[i], rowBegin + i * group, k);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        uint32_t b[4];
-        if constexpr (isAcross)
-          right.right(b, columnBegin + j * group, k);
-        else
-          right.rightAcross(b, columnBegin + j * group, k);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          cuda::multiply(sums[i][2 * j], a[i], b[0], b[1]);
-          cuda::multiply(sums[i][2 * j + 1], a[i], b[2], b[3]);
-        }
-      }
-    }
+    for (int k = 0; k < groups * group; k += group)
+      multiplyRows<!isAcross>(sums, left, rowBegin, right, columnBegin, k);
     // Each thread adds what it has to the tile, which then leaves by rows.
     const Tile<span> tile = sumTile(turn);
 #pragma unroll
