@@ -2,6 +2,8 @@
 
 #include "test/runtime/kernels/CudaHarness.h"
 
+#include "runtime/plan/OpCheck.h"
+
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -13,16 +15,10 @@
 namespace reciperun::kernels {
 namespace {
 
-const char* typeName(plan::DType type) {
-  constexpr const char* names[] = {"f64", "f32",    "bf16",   "i32",   "i64",
-                                   "u16", "f8e4m3", "f8e5m2", "f8e8m0"};
-  return names[size_t(type)];
-}
-
 std::string describe(const Array* array) {
   if (!array)
     return "-";
-  std::string text = std::string(typeName(array->dtype())) + "[";
+  std::string text = std::string(plan::typeName(array->dtype())) + "[";
   for (size_t i = 0; i < array->shape().size(); ++i)
     text += (i ? "," : "") + std::to_string(array->shape()[i]);
   return text + "]";
