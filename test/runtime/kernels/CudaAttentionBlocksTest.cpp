@@ -1,7 +1,7 @@
 // The GPU's attention to a part of the keys at a time, as ring attention takes
 // them, and to a cache, against their CPU twins.
 //
-// Tolerances are those of CudaMatrixParityTest.cpp: sums in f32 of some hundred
+// Tolerances are those of CudaAttentionCases.h: sums in f32 of some hundred
 // terms and exponentials, 1e-5; in bf16 weights are rounded to 2^-9, and so are
 // P and dS, beside a delta that nearly cancels.
 

@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <utility>
 
-#include <gtest/gtest.h>
-
 namespace reciperun::kernels {
 
 device::CudaContext* testGpu(std::string* cause) {
@@ -18,6 +16,12 @@ device::CudaContext* testGpu(std::string* cause) {
   if (!context && cause)
     *cause = context.message();
   return context ? context->get() : nullptr;
+}
+
+void OnGpu::SetUp() {
+  std::string cause;
+  if (!testGpu(&cause))
+    GTEST_SKIP() << cause;
 }
 
 DeviceBytes::DeviceBytes(int64_t bytes) {
@@ -80,6 +84,10 @@ void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
                    : cudaSuccess;
     ASSERT_EQ(code, cudaSuccess) << "output " << i;
   }
+}
+
+double productTolerance(plan::DType output) {
+  return output == plan::DType::f32 ? 1e-5 : 0x1p-8;
 }
 
 void expectClose(const std::string& what, const Array& got, const Array& wanted,

@@ -1,0 +1,87 @@
+// The choices of algorithms for matrix products: they are measured once, kept
+// in a file, and found there again; files of others are left alone.
+
+#include "runtime/device/cuda/ProductChoices.h"
+#include "test/runtime/kernels/CudaMatrixCalls.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace reciperun::kernels {
+namespace {
+
+using CudaProducts = OnGpu;
+
+TEST_F(CudaProducts, AreChosenOnceAndKept) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("reciperun-products-" + std::to_string(getpid()));
+  device::CudaContext& gpu = *testGpu();
+  DeviceBytes a(1 << 20), b(1 << 20), c(1 << 20);
+  const device::MatrixProducts::Shape shape{256, 512, 128, false, true};
+  auto prepared = [&] {
+    device::MatrixProducts products;
+    products.setPlace({gpu.stream(), gpu.scratch<void>(),
+                       size_t(device::cudaScratchBytes),
+                       gpu.properties().name});
+    products.setFile(file);
+    Status status = products.prepare(shape, {a.data(), b.data(), c.data()});
+    EXPECT_TRUE(status.isOk()) << status.message();
+    status = products.save();
+    EXPECT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(products.notice(), "");
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string first = prepared();
+  std::printf("%s", first.c_str());
+  EXPECT_NE(first.find("256 512 128 nt bf16 bf16 set"), std::string::npos);
+  EXPECT_EQ(prepared(), first);
+  std::filesystem::remove(file);
+}
+
+TEST(ProductChoices, IgnoresAFileThatIsNotItsOwn) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("reciperun-foreign-" + std::to_string(getpid()));
+  std::ofstream(file) << "a letter to a friend\n";
+  device::ProductChoices choices;
+  EXPECT_FALSE(choices.load(file));
+  choices.keep("key", {1, 2, 3});
+  EXPECT_TRUE(choices.save()); // nowhere
+  std::string line;
+  std::ifstream in(file);
+  std::getline(in, line);
+  EXPECT_EQ(line, "a letter to a friend");
+  std::filesystem::remove(file);
+}
+
+TEST(ProductChoices, KeepsWhatOthersHaveWritten) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("reciperun-choices-" + std::to_string(getpid()));
+  const auto file = folder / "products";
+  device::ProductChoices one, two, all;
+  EXPECT_TRUE(one.load(file));
+  EXPECT_TRUE(two.load(file));
+  one.keep("a b", {1});
+  two.keep("a b", {2});
+  two.keep("c", {~uint64_t(0), 5, 6, 7, 8, 9, 10, 11});
+  EXPECT_TRUE(one.save());
+  EXPECT_TRUE(two.save());
+  std::ofstream(file, std::ios::app) << "torn = 0012";
+  EXPECT_TRUE(all.load(file));
+  ASSERT_TRUE(all.find("a b"));
+  EXPECT_EQ((*all.find("a b"))[0], 1u); // who was first
+  ASSERT_TRUE(all.find("c"));
+  EXPECT_EQ((*all.find("c"))[0], ~uint64_t(0));
+  EXPECT_EQ((*all.find("c"))[7], 11u);
+  EXPECT_FALSE(all.find("torn"));
+  std::filesystem::remove_all(folder);
+}
+
+} // namespace
+} // namespace reciperun::kernels
