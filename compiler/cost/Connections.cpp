@@ -2,7 +2,8 @@
 // ranks, one for each other group that ops of some stage name, one more for
 // each whose collectives run beside kernels and reach other hosts, and one for
 // each line of messages between stages. Within a host, what runs beside kernels
-// is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags.
+// is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags
+// and maps the arenas of those that it exchanges data with.
 //
 // A communicator takes memory when it is made, when its first collective
 // connects neighbours, and for each rank that it exchanges parts with: the more
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +60,10 @@ constexpr int64_t firstExchangeBytes = 62 * mebibyte;
 constexpr int64_t kernelsBytes = 371 * mebibyte;
 /// Those of copies, of ranks that go by them.
 constexpr int64_t flagBytes = 2 * mebibyte;
+/// The pages in which a GPU maps memory of others (measured: 61 MiB for 30.9
+/// GiB of one, 213 MiB for 34.9 GiB of each of three), and what an entry for
+/// one takes.
+constexpr int64_t mappedPageBytes = 4096, pageEntryBytes = 8;
 /// Two buffers for parts along other dimensions than the first
 /// (NcclCommunicator::bufferBytes).
 constexpr int64_t packingBytes = 2 * 32 * mebibyte;
@@ -108,23 +114,30 @@ public:
       return 0;
     int64_t sum = libraryBytes + (packs ? packingBytes : 0) +
                   (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
-    bool exchanges = !stage.transfers.empty(), copies = false;
+    bool exchanges = !stage.transfers.empty();
+    std::set<int64_t> copying; // the ranks that do, the first and others
     for (const auto& [communicator, uses] : found)
       if (goesByCopies(communicator, node)) {
-        copies = true;
+        copying.merge(onHost(communicator.axes, node));
       } else if (hasStage(communicator)) {
         sum += bytesOf(communicator, uses, node);
         exchanges |= uses.isExchange || uses.isShift;
       }
     return sum + (exchanges ? firstExchangeBytes : 0) +
-           (copies ? flagBytes : 0);
+           (copying.empty() ? 0 : flagBytes + mappedBytes(copying.size() - 1));
   }
 
 private:
+  /// What mapping the arenas of so many other ranks takes.
+  int64_t mappedBytes(size_t others) const {
+    return int64_t(others) * stage.arenaBytes / mappedPageBytes *
+           pageEntryBytes;
+  }
+
   bool goesByCopies(const Communicator& communicator, int64_t node) const {
     const auto axes = ir::AxisSet::fromBits(communicator.axes);
     return communicator.isBackground &&
-           onHost(communicator.axes, node) == ir::sizeOf(stage, axes);
+           countOnHost(communicator.axes, node) == ir::sizeOf(stage, axes);
   }
 
   int64_t bytesOf(const Communicator& communicator, const Uses& uses,
@@ -139,7 +152,7 @@ private:
                    int64_t node) const {
     if (uses.bytes <= narrowBytes)
       return narrowBlocks;
-    const int64_t neighbours = onHost(communicator.axes, node);
+    const int64_t neighbours = countOnHost(communicator.axes, node);
     if (neighbours == 1)
       return distantBlocks;
     const bool isOfHosts =
@@ -153,7 +166,7 @@ private:
     for (const ir::Transfer& transfer : stage.transfers)
       lines[transfer.line] = transfer.kind;
     const ir::AxisId pipeline = ir::findAxis(stage, "pp");
-    const bool isNear = onHost(ir::AxisSet(pipeline).raw(), node) > 1;
+    const bool isNear = countOnHost(ir::AxisSet(pipeline).raw(), node) > 1;
     const int64_t blocks = isNear ? lineBlocks : distantLineBlocks;
     int64_t sum = 0;
     for (const auto& [line, kind] : lines)
@@ -174,15 +187,19 @@ private:
   /// Those of other hosts are reached through the host's memory.
   int64_t peersOf(const Communicator& communicator, const Uses& uses,
                   int64_t node) const {
-    const int64_t peers = onHost(communicator.axes, node) - 1;
+    const int64_t peers = countOnHost(communicator.axes, node) - 1;
     return uses.isExchange ? peers
            : uses.isShift  ? std::min<int64_t>(peers, 1)
                            : 0;
   }
 
-  /// How many ranks along the axes share the host of the first: a host has
+  int64_t countOnHost(uint32_t axes, int64_t node) const {
+    return int64_t(onHost(axes, node).size());
+  }
+
+  /// The ranks along the axes that share the host of the first: a host has
   /// `node` ranks in a row, and the last axis counts fastest.
-  int64_t onHost(uint32_t axes, int64_t node) const {
+  std::set<int64_t> onHost(uint32_t axes, int64_t node) const {
     std::vector<int64_t> members = {0};
     int64_t stride = 1;
     for (size_t axis = stage.axes.size(); axis-- > 0 && stride < node;) {
@@ -195,7 +212,7 @@ private:
               members.push_back(rank);
       stride *= size;
     }
-    return int64_t(members.size());
+    return {members.begin(), members.end()};
   }
 
   void add(const ir::Module& module, const ir::Op& op) {
