@@ -46,6 +46,8 @@ std::byte* writableBytes(const Tensor& tensor) {
 /// A type of MPI's of the same size, for what is moved and not added up.
 MPI_Datatype mpiType(plan::DType type) {
   switch (plan::byteSize(type)) {
+  case 1:
+    return MPI_UINT8_T;
   case 2:
     return MPI_UINT16_T;
   case 4:

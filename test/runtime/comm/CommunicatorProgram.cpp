@@ -6,6 +6,7 @@
 
 #include "runtime/comm/MpiSession.h"
 #include "runtime/device/BFloat16.h"
+#include "runtime/device/Float8.h"
 #include "runtime/plan/Mesh.h"
 
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@ namespace reciperun::comm {
 namespace {
 
 using device::bf16;
+using device::f8e4m3;
 using plan::DType;
 
 /// The job of this process; set once by main.
@@ -44,6 +46,8 @@ template <class T> constexpr DType typeOf() {
     return DType::bf16;
   else if constexpr (std::is_same_v<T, int32_t>)
     return DType::i32;
+  else if constexpr (std::is_same_v<T, f8e4m3>)
+    return DType::f8e4m3;
   else
     return DType::i64;
 }
@@ -280,6 +284,15 @@ TYPED_TEST(Collectives, gatherIntoTheOwnPart) {
     for (int64_t i = 0; i < elements; ++i)
       ASSERT_TRUE(same(whole[m * elements + size_t(i)],
                        valueOf<TypeParam>(members[m], i)));
+}
+
+/// Numbers of 8 bits travel, and are never added up.
+class Bytes : public Collectives<f8e4m3> {};
+
+TEST_F(Bytes, gatherAndExchangeMeanwhile) {
+  for (int group : {0, 1, 2})
+    for (int64_t elements : {1, 5000})
+      gatherAndExchangeMeanwhile(group, elements);
 }
 
 class Agreement : public Collectives<float> {};
