@@ -84,11 +84,6 @@ public:
   }
 
 private:
-  static float scaleOf(float most) {
-    const float scale = most / F::largest();
-    return scale < leastScale ? 1.0f : scale;
-  }
-
   /// What is not a number counts as nothing, and stays so.
   float mostOf(const Block& block) const {
     float most = 0;
@@ -138,7 +133,7 @@ private:
 
   void wholeTensor() {
     const float most = mostOfAll();
-    const float scale = scaleOf(fromHistory(most));
+    const float scale = scaleOf<F>(fromHistory(most));
     *operands.scale.as<float>() = scale;
     forBlocks(blockWidth, blockWidth,
               [&](const Block& block, int64_t, int64_t) {
@@ -162,7 +157,7 @@ private:
     float* scales = operands.scale.as<float>();
     forBlocks(1, blockWidth,
               [&](const Block& block, int64_t down, int64_t right) {
-                const float scale = scaleOf(mostOf(block));
+                const float scale = scaleOf<F>(mostOf(block));
                 scales[right * rows + down] = scale;
                 round(block, 1 / scale, q(), nullptr);
               });
@@ -172,7 +167,7 @@ private:
     float* scales = operands.qtScale.as<float>();
     forBlocks(blockWidth, 1,
               [&](const Block& block, int64_t down, int64_t right) {
-                const float scale = scaleOf(mostOf(block));
+                const float scale = scaleOf<F>(mostOf(block));
                 scales[down * columns + right] = scale;
                 round(block, 1 / scale, nullptr, qt());
               });
@@ -209,7 +204,7 @@ private:
     clear<float>(operands.qtScale);
     forBlocks(blockWidth, blockWidth,
               [&](const Block& block, int64_t down, int64_t right) {
-                const float scale = scaleOf(mostOf(block));
+                const float scale = scaleOf<F>(mostOf(block));
                 place(operands.scale, down, right, scale);
                 place(operands.qtScale, right, down, scale);
                 round(block, 1 / scale, q(), qt());

@@ -6,6 +6,7 @@
 #include "runtime/device/Tensor.h"
 #include "runtime/plan/ScaleBlocks.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace reciperun::kernels {
@@ -17,6 +18,12 @@ inline constexpr int64_t blockWidth = plan::scaleBlockWidth;
 /// The least normal number of f32: a scale below it would divide by less than
 /// its inverse can hold.
 inline constexpr float leastScale = 0x1p-126f;
+
+/// Of what has this largest element, in numbers of F.
+template <class F> float scaleOf(float most) {
+  const float scale = most / F::largest();
+  return scale < leastScale ? 1.0f : scale;
+}
 
 /// Where among the scales of `mx` is that of a row and a block of a matrix.
 inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
@@ -62,6 +69,21 @@ struct QuantizeOperands {
 
   plan::DType type() const { return q.present() ? q.type : qt.type; }
 };
+
+/// Elements [begin, end) of a rank's part: those of the x of a `part_maximum`
+/// or a `quantize_part`.
+struct OwnRun {
+  int64_t begin, end;
+};
+
+template <class Args> OwnRun ownRunOf(const Args& args) {
+  const int64_t elements = args.inputs[0].elements();
+  const int64_t begin = args.op.integer("start") -
+                        elements * args.coordinate(args.op.string("axis"));
+  const int64_t end = begin + args.op.integer("count");
+  return {std::clamp<int64_t>(begin, 0, elements),
+          std::clamp<int64_t>(end, 0, elements)};
+}
 
 } // namespace reciperun::kernels
 

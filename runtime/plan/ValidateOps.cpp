@@ -526,6 +526,9 @@ bool checkKind(OpCheck& c) {
   case OpKind::ScaledProductAdd:
   case OpKind::SwigluQuantize:
   case OpKind::SwigluBackwardQuantize:
+  case OpKind::Transpose:
+  case OpKind::PartMaximum:
+  case OpKind::QuantizePart:
     return checkQuantizedOp(c);
   case OpKind::AddBias:
     return c.arity(2, 1) && checkBias(c, c.in(0), c.in(1)) &&

@@ -96,6 +96,30 @@ bool checkProduct(OpCheck& c) {
          c.counts(c.out(0), a.shape[0], b.shape[0]);
 }
 
+bool checkTranspose(OpCheck& c) {
+  const Buffer &q = c.in(0), &qt = c.out(0);
+  return c.is(q, narrow) && c.rank(q, 2) && c.is(qt, {q.dtype}) &&
+         c.shaped(qt, {q.shape[1], q.shape[0]});
+}
+
+/// A run of what ranks keep in parts, and its maximum.
+bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
+  const std::string& axis = c.op.string("axis");
+  if (!c.is(part, {DType::f32, DType::bf16}) || !c.rank(part, 1) ||
+      !c.is(maxima, {DType::f32}) || !c.rank(maxima, 1) || !c.axis(axis))
+    return false;
+  const int64_t start = c.op.integer("start"), count = c.op.integer("count"),
+                place = c.op.integer("place"),
+                all = part.shape[0] * axisSize(c.plan.mesh, axis);
+  if (start < 0 || count < 1 || count > all || start > all - count)
+    return c.fail("takes " + std::to_string(count) + " elements from " +
+                  std::to_string(start) + " on, and all parts have " +
+                  std::to_string(all));
+  return (place >= 0 && place < maxima.shape[0]) ||
+         c.fail("names the maximum " + std::to_string(place) + " of " +
+                std::to_string(maxima.shape[0]));
+}
+
 } // namespace
 
 bool checkQuantizedOp(OpCheck& c) {
@@ -109,6 +133,14 @@ bool checkQuantizedOp(OpCheck& c) {
     return c.arity(5, 10, 10, {3, 4}) && c.same(c.in(0), c.in(1)) &&
            c.same(c.in(0), c.in(2)) && checkQuantized(c, 0, 3) &&
            checkQuantized(c, 5, 4) && areAlike(c);
+  case OpKind::Transpose:
+    return c.arity(1, 1) && checkTranspose(c);
+  case OpKind::PartMaximum:
+    return c.arity(1, 1) && checkPart(c, c.in(0), c.out(0));
+  case OpKind::QuantizePart:
+    return c.arity(2, 2) && checkPart(c, c.in(0), c.in(1)) &&
+           c.is(c.out(0), narrow) && c.shaped(c.out(0), c.in(0).shape) &&
+           c.is(c.out(1), {DType::f32}) && c.counts(c.out(1), 1);
   default:
     return checkProduct(c);
   }

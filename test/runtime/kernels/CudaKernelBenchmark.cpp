@@ -163,6 +163,14 @@ private:
             {}},
            {{"blocks", std::string(blocks)}});
     }
+    time("transpose", 2 * elements, OpKind::Transpose, {q}, {qt});
+    const std::vector<int64_t> flat = {tokens * ffn};
+    Tensor part{x.data, half, flat}, narrowPart{q.data, q.type, flat},
+        one = memory.some(full, {1});
+    const Attributes all = {{"count", tokens * ffn}};
+    time("part_maximum", 2 * elements, OpKind::PartMaximum, {part}, {one}, all);
+    time("quantize_part", 3 * elements, OpKind::QuantizePart, {part, one},
+         {narrowPart, memory.some(full, {1})}, all);
   }
 
   void norms() {

@@ -232,6 +232,86 @@ TEST_F(CudaSwigluQuantize, History) {
   EXPECT_GT(history.get(2), 0) << "the history has moved";
 }
 
+// ---- transposed, and part by part
+
+using CudaTranspose = CudaParityTest;
+
+TEST_F(CudaTranspose, Shapes) {
+  const std::pair<int64_t, int64_t> shapes[] = {
+      {16, 16}, {128, 128}, {256, 384}, {48, 1040},  {1000, 24},
+      {7, 3},   {130, 259}, {1, 4096},  {2048, 512}, {1304, 264}};
+  for (DType type : {DType::f8e4m3, DType::f8e5m2})
+    for (auto [rows, columns] : shapes)
+      for (int64_t shift : {0, 1}) {
+        Array q = numbers(type, {rows, columns}, 1), qt(type, {columns, rows});
+        compare({OpKind::Transpose, {&q}, {&qt}, {}, {}, shift}, {exact});
+      }
+}
+
+class CudaQuantizePart : public CudaParityTest {
+protected:
+  /// What `ranks` ranks have `own` elements each of.
+  struct Case {
+    int ranks;
+    int64_t own, start, count, shift = 0;
+  };
+
+  void check(DType type, DType narrow, const Case& of) {
+    for (int rank = 0; rank < of.ranks; ++rank) {
+      Place place;
+      place.mesh.axes = {{"dp", of.ranks}};
+      place.mesh.ranks = of.ranks;
+      place.rank = rank;
+      const Attributes attributes = {{"axis", std::string("dp")},
+                                     {"start", of.start},
+                                     {"count", of.count},
+                                     {"place", int64_t(2)}};
+      Array part = numbers(type, {of.own}, 1 + rank, 3.0);
+      Array maxima = numbers(DType::f32, {5}, 9, 0.5);
+      maxima.set(2, 0);
+      compare({OpKind::PartMaximum,
+               {&part},
+               {&maxima},
+               attributes,
+               place,
+               of.shift},
+              {exact});
+      Array q = numbers(narrow, {of.own}, 7), scale(DType::f32, {1});
+      compare({OpKind::QuantizePart,
+               {&part, &maxima},
+               {&q, &scale},
+               attributes,
+               place,
+               of.shift},
+              {exact});
+    }
+  }
+};
+
+/// Whole parts and pieces of them, some ranks without any; runs that no vector
+/// divides, and that begin between two.
+TEST_F(CudaQuantizePart, Runs) {
+  const Case cases[] = {{2, 4096, 0, 8192},        {4, 512, 192, 1200},
+                        {3, 640, 64, 1},           {2, 1 << 20, 4096, 1500007},
+                        {2, 1 << 20, 4099, 70001}, {2, 4096, 64, 5000, 1}};
+  for (DType type : types)
+    for (DType narrow : {DType::f8e4m3, DType::f8e5m2})
+      for (const Case& of : cases)
+        check(type, narrow, of);
+}
+
+TEST_F(CudaQuantizePart, KeepsWhatIsNoNumber) {
+  Array part = numbers(DType::bf16, {256}, 1), maxima(DType::f32, {1});
+  part.set(100, std::numeric_limits<double>::quiet_NaN());
+  Array q(DType::f8e4m3, {256}), scale(DType::f32, {1});
+  const Attributes attributes = {{"count", int64_t(256)}};
+  runOnGpu({OpKind::PartMaximum, {&part}, {&maxima}, attributes});
+  runOnGpu({OpKind::QuantizePart, {&part, &maxima}, {&q, &scale}, attributes});
+  EXPECT_TRUE(std::isnan(q.get(100)));
+  EXPECT_TRUE(std::isfinite(scale.get(0)));
+  EXPECT_GT(maxima.get(0), 0);
+}
+
 // ---- products
 
 class CudaScaledProduct : public CudaParityTest {

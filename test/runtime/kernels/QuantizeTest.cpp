@@ -250,6 +250,104 @@ TEST(Quantize, EndsAtTheLargestNumber) {
   EXPECT_EQ(made.get(0, 1), -448);
 }
 
+// ---- transposed, and part by part
+
+TEST(Transpose, PutsRowsInTheirColumns) {
+  const std::pair<int64_t, int64_t> shapes[] = {
+      {16, 48}, {130, 260}, {7, 3}, {1, 200}};
+  for (const Narrow& narrow : {e4m3, e5m2})
+    for (auto [rows, columns] : shapes) {
+      Array x = uneven(DType::f32, rows, columns);
+      NarrowOutputs made(narrow.type, "", rows, columns);
+      call(OpKind::Quantize, {&x, nullptr}, made.pointers());
+      Array turned(narrow.type, {columns, rows});
+      call(OpKind::Transpose, {&made.q}, {&turned});
+      EXPECT_EQ(relativeError(turned, made.qt), 0) << rows << " x " << columns;
+    }
+}
+
+/// A matrix that lies among others in the parts of four ranks.
+struct InParts {
+  static constexpr int64_t ranks = 4, own = 512; // elements of a part
+  int64_t rows, columns, start;
+
+  Attributes attributes() const {
+    return {{"axis", std::string("dp")},
+            {"start", start},
+            {"count", rows * columns},
+            {"place", int64_t(1)}};
+  }
+  Place placeOf(int rank) const {
+    Place place;
+    place.mesh.axes = {{"dp", ranks}};
+    place.mesh.ranks = ranks;
+    place.rank = rank;
+    return place;
+  }
+  bool has(int64_t place) const {
+    return place >= start && place < start + rows * columns;
+  }
+  /// Others have larger elements, which count for nothing.
+  Array part(const Array& x, int rank) const {
+    Array part(x.dtype(), {own});
+    for (int64_t i = 0; i < own; ++i)
+      part.set(i, has(rank * own + i) ? x.get(rank * own + i - start) : 1e6);
+    return part;
+  }
+};
+
+void checkParts(DType type, const Narrow& narrow, const InParts& in) {
+  Array x = uneven(type, in.rows, in.columns);
+  NarrowOutputs whole(narrow.type, "", in.rows, in.columns);
+  call(OpKind::Quantize, {&x, nullptr}, whole.pointers(true, false));
+  Array maxima(DType::f32, {3});
+  maxima.set(2, 7);
+  // One array for all ranks does what their all-reduce would.
+  for (int rank = 0; rank < in.ranks; ++rank) {
+    Array part = in.part(x, rank);
+    call(OpKind::PartMaximum, {&part}, {&maxima}, in.attributes(),
+         in.placeOf(rank));
+  }
+  EXPECT_EQ(maxima.get(0), 0);
+  EXPECT_EQ(maxima.get(1), mostIn(x, in.columns, 0, in.rows, 0, in.columns));
+  EXPECT_EQ(maxima.get(2), 7);
+  for (int rank = 0; rank < in.ranks; ++rank) {
+    Array part = in.part(x, rank), q(narrow.type, {in.own}),
+          scale(DType::f32, {1});
+    for (int64_t i = 0; i < in.own; ++i)
+      q.set(i, 3);
+    call(OpKind::QuantizePart, {&part, &maxima}, {&q, &scale}, in.attributes(),
+         in.placeOf(rank));
+    EXPECT_EQ(scale.get(0), whole.scale.get(0)) << "rank " << rank;
+    for (int64_t i = 0; i < in.own; ++i) {
+      const int64_t place = rank * in.own + i;
+      ASSERT_EQ(q.get(i), in.has(place) ? whole.q.get(place - in.start) : 3)
+          << "rank " << rank << ", " << i;
+    }
+  }
+}
+
+TEST(QuantizePart, IsAPartOfTheWhole) {
+  for (DType type : {DType::f32, DType::bf16})
+    for (const Narrow& narrow : {e4m3, e5m2})
+      for (const InParts& in :
+           {InParts{40, 30, 192}, InParts{7, 3, 1024}, InParts{64, 32, 0}})
+        checkParts(type, narrow, in);
+}
+
+TEST(QuantizePart, KeepsWhatIsNoNumber) {
+  const InParts in{8, 8, 0};
+  Array x = uneven(DType::bf16, 8, 8);
+  x.set(5, std::numeric_limits<double>::quiet_NaN());
+  Array part = in.part(x, 0), maxima(DType::f32, {2}),
+        q(DType::f8e4m3, {in.own}), scale(DType::f32, {1});
+  call(OpKind::PartMaximum, {&part}, {&maxima}, in.attributes(), in.placeOf(0));
+  call(OpKind::QuantizePart, {&part, &maxima}, {&q, &scale}, in.attributes(),
+       in.placeOf(0));
+  EXPECT_TRUE(std::isnan(q.get(5)));
+  EXPECT_TRUE(std::isfinite(scale.get(0)));
+}
+
 // ---- products
 
 struct ProductCase {

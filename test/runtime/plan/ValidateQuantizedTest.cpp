@@ -102,14 +102,24 @@ const Call slopes = {
     OpKind::SwigluBackwardQuantize,
     5,
     {x, x, x, none, none, q, one, none, none, none, q, one, qt, none, none}};
+const Call transpose = {OpKind::Transpose, 1, {q, qt}};
+const Attributes lastRun = {{"axis", std::string("dp")},
+                            {"start", int64_t(928)},
+                            {"count", int64_t(96)},
+                            {"place", int64_t(3)}};
+const Operand part{T, {512}}, maxima{DType::f32, {4}}, narrowPart{F, {512}};
+const Call mostOfPart = {OpKind::PartMaximum, 1, {part, maxima}, lastRun};
+const Call castPart = {
+    OpKind::QuantizePart, 2, {part, maxima, narrowPart, one}, lastRun};
 /// Of which all sizes are told by the others.
-const Call all[] = {whole,    rows, squares, mx,     product,
-                    ofBlocks, ofMx, sum,     swiglu, slopes};
+const Call all[] = {whole, rows, squares, mx,     product,  ofBlocks,
+                    ofMx,  sum,  swiglu,  slopes, transpose};
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
     EXPECT_EQ(refusal(call), "");
-  EXPECT_EQ(refusal(past), "");
+  for (const Call& call : {past, mostOfPart, castPart})
+    EXPECT_EQ(refusal(call), "");
 }
 
 TEST(ValidateQuantized, sizesDependOnOneAnother) {
@@ -155,6 +165,31 @@ TEST(ValidateQuantized, matricesOfOneOpAreAlike) {
   other = slopes;
   other.operands[5].type = DType::f8e5m2;
   EXPECT_NE(refusal(other), "");
+}
+
+TEST(ValidateQuantized, runsLieInTheParts) {
+  for (const Call& call : {mostOfPart, castPart}) {
+    auto with = [&](size_t attribute, AttributeValue value) {
+      Call other = call;
+      other.attributes[attribute].second = std::move(value);
+      return refusal(other);
+    };
+    EXPECT_NE(with(0, std::string("pp")), "");
+    for (int64_t start : {int64_t(-1), int64_t(929), INT64_MAX})
+      EXPECT_NE(with(1, start).find("all parts have 1024"), std::string::npos);
+    for (int64_t count : {int64_t(0), int64_t(97), INT64_MAX})
+      EXPECT_NE(with(2, count), "");
+    for (int64_t place : {int64_t(-1), int64_t(4)})
+      EXPECT_NE(with(3, place).find("of 4"), std::string::npos);
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      Call other = call;
+      other.operands[i].type = DType::i32;
+      EXPECT_NE(refusal(other), "") << i;
+    }
+  }
+  Call other = castPart;
+  other.operands[2].shape = {1024};
+  EXPECT_NE(refusal(other).find("[1024]"), std::string::npos);
 }
 
 TEST(ValidateQuantized, attributesThatKernelsKnow) {
