@@ -71,7 +71,21 @@ int valuesToQuantize(ir::OpKind kind) {
   }
 }
 
+/// What the rank has of a run of what ranks keep in parts, on an average.
+double bytesOfPart(const ir::Module& program, const ir::Op& op) {
+  const ir::AxisSet ranks =
+      ir::findGroup(program, std::get<std::string>(op.attributes.at("axis")));
+  const double elements = double(std::get<int64_t>(op.attributes.at("count"))) /
+                          double(ir::sizeOf(program, ranks));
+  int64_t bytes = ir::byteSize(program[op.operands[0]].type);
+  if (op.kind == ir::OpKind::QuantizePart)
+    bytes += ir::byteSize(program[op.results[0]].type);
+  return elements * double(bytes);
+}
+
 double trafficOf(const ir::Module& program, const ir::Op& op) {
+  if (op.kind == ir::OpKind::PartMaximum || op.kind == ir::OpKind::QuantizePart)
+    return bytesOfPart(program, op);
   double bytes = 0;
   for (const auto* list : {&op.operands, &op.results})
     for (ir::ValueId value : *list)

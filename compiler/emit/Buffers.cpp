@@ -66,6 +66,14 @@ void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
   }
 }
 
+/// Of one that is transposed, and the other.
+void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
+                          std::vector<size_t>& rows) {
+  size_t lead = size_t(std::get<int64_t>(op.attributes.at("lead")));
+  rows[size_t(op.operands[0])] = lead;
+  rows[size_t(op.results[0])] = program[op.operands[0]].dims.size() - lead;
+}
+
 /// Of two such matrices, which may be copies, and of the gradient that their
 /// product is added to.
 void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
@@ -87,6 +95,8 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
       if (op.kind == OpKind::Quantize || op.kind == OpKind::SwigluQuantize ||
           op.kind == OpKind::SwigluBackwardQuantize)
         findRowsOfNarrow(program, op, rows);
+      if (op.kind == OpKind::Transpose)
+        findRowsOfTransposed(program, op, rows);
       if (op.kind == OpKind::ScaledProduct ||
           op.kind == OpKind::ScaledProductAdd)
         findRowsOfScaled(program, op, rows);

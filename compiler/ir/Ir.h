@@ -213,6 +213,15 @@ struct Region {
   /// where they are kept; the whole of them where nothing is sharded.
   ValueId paramPart = ValueId::none;
   ValueId gradientPart = ValueId::none;
+  /// This rank's part of the parameters in 8 bits, where that is what ranks
+  /// send one another: there is no `param`, and products in 8 bits alone read
+  /// the members.
+  ValueId narrowPart = ValueId::none;
+
+  /// What of the parameters a rank sends others.
+  ValueId sentPart() const {
+    return narrowPart == ValueId::none ? paramPart : narrowPart;
+  }
 };
 
 /// A value that one stage sends to another, seen from one of the two. What both

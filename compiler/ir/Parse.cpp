@@ -280,6 +280,7 @@ private:
     region.momentV = part("v");
     region.paramPart = part("param_part");
     region.gradientPart = part("gradient_part");
+    region.narrowPart = part("narrow_part");
     expect('{');
     while (ok() && !take('}')) {
       auto member = paramNames.find(referenceName());

@@ -300,6 +300,7 @@ private:
     part("v", region.momentV);
     part("param_part", region.paramPart);
     part("gradient_part", region.gradientPart);
+    part("narrow_part", region.narrowPart);
     out += " {\n";
     for (size_t i = 0; i < region.params.size(); ++i) {
       out += "  ";

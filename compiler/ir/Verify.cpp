@@ -207,6 +207,9 @@ private:
     case OpKind::ScaledProductAdd:
     case OpKind::SwigluQuantize:
     case OpKind::SwigluBackwardQuantize:
+    case OpKind::Transpose:
+    case OpKind::PartMaximum:
+    case OpKind::QuantizePart:
       for (const std::string& finding : findInQuantized(module, op))
         find(op, finding);
       return;

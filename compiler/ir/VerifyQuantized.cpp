@@ -33,6 +33,16 @@ public:
       quantize(in[0], in[3], 0);
       quantize(in[0], in[4], 5);
       break;
+    case OpKind::Transpose:
+      transpose();
+      break;
+    case OpKind::PartMaximum:
+      partOf(op.results[0]);
+      break;
+    case OpKind::QuantizePart:
+      partOf(in[1]);
+      castPart();
+      break;
     default:
       product();
     }
@@ -43,20 +53,73 @@ private:
   /// The five results from `first` on, of a value that lies as x does.
   void quantize(ValueId x, ValueId history, size_t first) {
     ValueId q = op.results[first], qt = op.results[first + 2];
-    auto found = op.attributes.find("lead");
-    const int64_t* lead = found == op.attributes.end()
-                              ? nullptr
-                              : std::get_if<int64_t>(&found->second);
     Pieces all = pieces(x);
+    const int64_t* lead = attribute<int64_t>("lead");
     if (!lead || *lead < 1 || *lead >= int64_t(all.size()))
       return expect(false, "neither rows nor columns may be missing");
     expect(q != ValueId::none || qt != ValueId::none, "nothing is made");
     bool hasOneScale = !op.attributes.contains("blocks");
     matrix(q, op.results[first + 1], all);
-    Pieces turned = part(all, size_t(*lead), all.size() - size_t(*lead));
-    turned.insert(turned.end(), all.begin(), all.begin() + long(*lead));
-    matrix(qt, op.results[first + (hasOneScale ? 1 : 3)], turned);
+    matrix(qt, op.results[first + (hasOneScale ? 1 : 3)],
+           turned(all, size_t(*lead)));
     expect(history == op.results[first + 4], "the history is another");
+  }
+
+  template <class T> const T* attribute(const char* name) const {
+    auto found = op.attributes.find(name);
+    return found == op.attributes.end() ? nullptr
+                                        : std::get_if<T>(&found->second);
+  }
+
+  static Pieces turned(const Pieces& all, size_t lead) {
+    Pieces result = part(all, lead, all.size() - lead);
+    result.insert(result.end(), all.begin(), all.begin() + long(lead));
+    return result;
+  }
+
+  void transpose() {
+    ValueId q = op.operands[0], qt = op.results[0];
+    Pieces all = pieces(q);
+    const int64_t* lead = attribute<int64_t>("lead");
+    if (!lead || *lead < 1 || *lead >= int64_t(all.size()))
+      return expect(false, "neither rows nor columns may be missing");
+    expect(isNarrow(module[q].type) && module[qt].type == module[q].type,
+           "the matrices are not of one type of 8 bits");
+    expect(pieces(qt) == turned(all, size_t(*lead)), "dimensions differ");
+    expect(partial(qt) == partial(q), "partial sums differ");
+  }
+
+  /// A run of what ranks keep in parts has a place among the maxima.
+  void partOf(ValueId maxima) {
+    ValueId part = op.operands[0];
+    const std::string* axis = attribute<std::string>("axis");
+    const int64_t *start = attribute<int64_t>("start"),
+                  *count = attribute<int64_t>("count"),
+                  *place = attribute<int64_t>("place");
+    if (!axis || !start || !count || !place)
+      return expect(false, "it is not said what the run is");
+    AxisSet group = findGroup(module, *axis);
+    Pieces parts = pieces(part);
+    expect(!group.empty() && parts.size() == 1 &&
+               (parts[0].split & group) == group,
+           "the axis does not split it");
+    expect(partial(part).empty(), "a part is a partial sum");
+    expect(*start >= 0 && *count > 0 &&
+               *start <=
+                   localElements(module, part) * sizeOf(module, group) - *count,
+           "the run does not lie in the parts");
+    expect(module[maxima].type == DType::f32 &&
+               module[maxima].dims.size() == 1 && *place >= 0 &&
+               *place < localElements(module, maxima),
+           "there is no such maximum");
+  }
+
+  void castPart() {
+    ValueId q = op.results[0], scale = op.results[1];
+    expectSame(q, op.operands[0]);
+    expect(isNarrow(module[q].type), "the result is not of 8 bits");
+    expect(module[scale].type == DType::f32 && module[scale].dims.empty(),
+           "the scale is not a number");
   }
 
   /// One of the two that a quantize makes.

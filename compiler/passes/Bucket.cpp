@@ -5,6 +5,9 @@
 //    that into a temporary. The ops read views of it. As none behind the run
 //    does, its memory is free there: the next run, and the backward pass of the
 //    same layers, gather anew.
+//    A region that travels in 8 bits (NarrowParts.h) is gathered from the part
+//    in 8 bits; views of it are what the casts of its members made, transposed
+//    where that is read.
 // 2. Before the first op of a run that adds to a gradient, zero a temporary for
 //    those of the region. Behind the run they are complete: sum them over the
 //    ranks, each of which adds its part to what the micro-batches before left.
@@ -12,6 +15,7 @@
 #include "compiler/passes/Bucket.h"
 
 #include "compiler/passes/Names.h"
+#include "compiler/passes/NarrowParts.h"
 #include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
@@ -43,6 +47,7 @@ public:
       findLayers(function);
     for (ir::Function& function : program.functions)
       run(function);
+    castParts(program, narrow);
   }
 
 private:
@@ -58,9 +63,23 @@ private:
       const ir::Param& param = program[region.params[i]];
       if (region.param == ValueId::none)
         members[param.value] = {&region, region.starts[i], false};
+      if (region.narrowPart != ValueId::none)
+        addNarrow(region, i);
       if (region.gradient == ValueId::none && param.trainable)
         members[param.gradient] = {&region, region.starts[i], true};
     }
+  }
+
+  void addNarrow(const ir::Region& region, size_t number) {
+    const ir::Param& param = program[region.params[number]];
+    ir::Value scale;
+    scale.name = names.make(param.name + ".scale");
+    scale.kind = ir::ValueKind::parameter;
+    scale.range = program[param.value].range;
+    ValueId made = ir::addValue(program, std::move(scale));
+    scales[param.value] = made;
+    narrow.push_back(
+        {&region, region.starts[number], region.params[number], made});
   }
 
   void findLayers(const ir::Function& function) {
@@ -82,6 +101,10 @@ private:
         });
         layer = op.layer;
       }
+      if (isCast(op)) {
+        replaceCast(op);
+        continue;
+      }
       for (auto* list : {&op.operands, &op.results})
         for (ValueId& value : *list)
           value = inPlace(value, op);
@@ -91,8 +114,27 @@ private:
     function.ops = std::exchange(out, {});
   }
 
-  /// What an op names instead of a member.
+  /// Whether the op makes 8 bits of what comes in 8 bits.
+  bool isCast(const Op& op) const {
+    return op.kind == OpKind::Quantize && scales.contains(op.operands[0]);
+  }
+
+  void replaceCast(const Op& cast) {
+    const ValueId param = cast.operands[0], plain = cast.results[0],
+                  turned = cast.results[2];
+    const ValueId view = inPlace(param, cast);
+    if (plain != ValueId::none)
+      replaced[plain] = view;
+    replaced[cast.results[1]] = scales.at(param);
+    if (turned != ValueId::none)
+      emit(OpKind::Transpose, cast, {view}, turned).attributes["lead"] =
+          cast.attributes.at("lead");
+  }
+
+  /// What an op names instead of a member, or of what a cast of one made.
   ValueId inPlace(ValueId value, const Op& user) {
+    if (auto made = replaced.find(value); made != replaced.end())
+      return made->second;
     auto member = members.find(value);
     if (member == members.end())
       return value;
@@ -102,6 +144,7 @@ private:
     ValueId whole = wholeOf(member->second, user);
     ir::Value view = program[value];
     view.kind = ir::ValueKind::temporary;
+    view.type = program[whole].type;
     view.name = names.make(view.name + ".view");
     ValueId made = ir::addValue(program, std::move(view));
     emit(OpKind::View, user, {whole}, made).attributes["start"] =
@@ -122,11 +165,11 @@ private:
   }
 
   ValueId gather(const ir::Region& region, const Op& user) {
-    ir::Sharding sharding = program[region.paramPart].sharding;
+    const ValueId part = region.sentPart();
+    ir::Sharding sharding = program[part].sharding;
     sharding.dims[0] = sharding.dims[0] - region.shard;
-    ValueId made =
-        makeLike(region.paramPart, region, ".gathered", std::move(sharding));
-    Op& op = emit(OpKind::AllGather, user, {region.paramPart}, made);
+    ValueId made = makeLike(part, region, ".gathered", std::move(sharding));
+    Op& op = emit(OpKind::AllGather, user, {part}, made);
     op.attributes["dim"] = int64_t(0);
     op.group = region.shard;
     return made;
@@ -214,6 +257,9 @@ private:
   ir::DType reduction; // that gradients are summed in
   Names names;
   std::unordered_map<ValueId, Member> members;
+  std::vector<NarrowMember> narrow;                    // what travels in 8 bits
+  std::unordered_map<ValueId, ValueId> scales;         // of each, by parameter
+  std::unordered_map<ValueId, ValueId> replaced;       // results of casts
   std::map<const ir::Region*, std::set<int>> layersOf; // that use a region
   int layer = -1; // of the ops so far, -1 before the first one of a layer
   std::vector<Whole> wholes;

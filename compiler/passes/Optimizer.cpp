@@ -5,7 +5,8 @@
 //    treats a whole group alike (Region). Where ranks keep no more than parts
 //    of gradients or parameters, the groups are buckets: layer by layer
 //    (LayerGroups.h), and what lies in no layer by itself; frozen parameters,
-//    too, are then grouped. A group of more bytes than `comm.bucket` is several
+//    too, are then grouped, and those that travel in 8 bits (NarrowParts.h)
+//    by themselves. A group of more bytes than `comm.bucket` is several
 //    regions.
 // 2. Lay the members of a region one behind the other, each at a whole number
 //    of cache lines; pad so that the parts of the ranks that share it are equal
@@ -23,12 +24,14 @@
 
 #include "compiler/passes/LayerGroups.h"
 #include "compiler/passes/Names.h"
+#include "compiler/passes/NarrowParts.h"
 #include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
 #include <cassert>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -43,12 +46,6 @@ using ir::ValueKind;
 
 int64_t roundUp(int64_t number, int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
-}
-
-/// Elements in `bufferAlignment` bytes of the narrowest buffer of a region,
-/// which is the one in the compute type.
-int64_t alignmentElements(const ir::Module& program) {
-  return bufferAlignment / ir::byteSize(program.compute);
 }
 
 /// All axes that have more than one rank.
@@ -79,6 +76,8 @@ private:
   void groupParameters();
   bool isGrouped(const ir::Param& param) const;
   AxisSet shardOf(const ir::Param& param) const;
+  bool isNarrow(const ir::Param& param) const;
+  int64_t alignmentElements(const ir::Region& region) const;
   void layOut(ir::Region& region);
   void layMembers(ir::Region& region);
   void addOptimizerState(ir::Region& region, const ir::Sharding& part);
@@ -115,6 +114,7 @@ private:
   bool hasGradientParts = false; // ranks keep no more than these
   bool hasParamParts = false;
   std::optional<LayerGroups> layers;  // where there are parts
+  std::set<ValueId> narrow;           // parameters that travel in 8 bits
   std::optional<int64_t> bucketBytes; // of what travels together
   std::map<std::string, std::vector<size_t>> regionsOfKind;
   std::vector<const ir::Region*> trained;
@@ -175,6 +175,8 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
     name += ".sum." + ir::groupName(program, sums);
   for (int stage : param.sharers)
     name += ".stage" + std::to_string(stage);
+  if (isNarrow(param))
+    name += ".fp8";
   if (!hasGradientParts)
     return name;
   int layer = layers->of(param.value);
@@ -232,15 +234,27 @@ AxisSet OptimizerPass::shardOf(const ir::Param& param) const {
   return alike - instanceAxes;
 }
 
+bool OptimizerPass::isNarrow(const ir::Param& param) const {
+  return narrow.contains(param.value) && !shardOf(param).empty();
+}
+
+/// Elements in `bufferAlignment` bytes of the narrowest buffer of a region,
+/// which is that in 8 bits, or else the one in the compute type.
+int64_t OptimizerPass::alignmentElements(const ir::Region& region) const {
+  bool hasBytes = isNarrow(program[region.params.front()]);
+  return bufferAlignment /
+         ir::byteSize(hasBytes ? ir::DType::f8e4m3 : program.compute);
+}
+
 void OptimizerPass::layMembers(ir::Region& region) {
+  const int64_t alignment = alignmentElements(region);
   int64_t end = 0;
   for (ir::ParamId param : region.params) {
-    region.starts.push_back(roundUp(end, alignmentElements(program)));
+    region.starts.push_back(roundUp(end, alignment));
     end =
         region.starts.back() + ir::localElements(program, program[param].value);
   }
-  region.elements = roundUp(end, ir::sizeOf(program, region.shard) *
-                                     alignmentElements(program));
+  region.elements = roundUp(end, ir::sizeOf(program, region.shard) * alignment);
 }
 
 void OptimizerPass::layOut(ir::Region& region) {
@@ -251,15 +265,17 @@ void OptimizerPass::layOut(ir::Region& region) {
       ir::addDim(program, base, region.elements * ir::sizeOf(program, split));
   ir::Sharding whole{{split}, {}};
   ir::Sharding part{{split | region.shard}, {}};
-  auto add = [&](const std::string& name, const ir::Sharding& sharding) {
-    return addValue(name, ValueKind::parameter, program.compute, {dim},
-                    sharding);
+  auto add = [&](const std::string& name, ir::DType type,
+                 const ir::Sharding& sharding) {
+    return addValue(name, ValueKind::parameter, type, {dim}, sharding);
   };
   if (!hasParamParts || region.shard.empty())
-    region.param = add(base, whole);
+    region.param = add(base, program.compute, whole);
   region.paramPart = region.param;
   if (!region.shard.empty())
-    region.paramPart = add(base + ".part", part);
+    region.paramPart = add(base + ".part", program.compute, part);
+  if (isNarrow(program[region.params.front()]))
+    region.narrowPart = add(base + ".fp8_part", ir::DType::f8e4m3, part);
   region.master = region.paramPart;
   if (program[region.params.front()].trainable)
     addOptimizerState(region, part);
@@ -495,6 +511,8 @@ void OptimizerPass::run() {
     bucketBytes = recipe.count("comm.bucket");
   if (hasGradientParts)
     layers.emplace(program, bucketBytes);
+  if (hasParamParts)
+    narrow = findNarrow(program);
   groupParameters();
   for (const ir::Region& region : program.regions)
     if (region.gradientPart != ValueId::none)

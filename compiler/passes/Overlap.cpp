@@ -27,7 +27,7 @@ public:
       : program(program), halves(program) {
     for (const ir::Region& region : program.regions) {
       if (region.param == ValueId::none)
-        params.insert(region.paramPart);
+        params.insert(region.sentPart());
       if (region.gradient == ValueId::none)
         gradients.insert(region.gradientPart);
     }

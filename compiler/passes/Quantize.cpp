@@ -12,11 +12,12 @@
 //    What `backward` reads of `forward` is saved in 8 bits.
 // 4. What `backward` no longer reads is a temporary.
 //
-// A scale is that of the rank's part of a matrix: ranks do not wait for one
-// another to know the largest element of all parts. Weights that ranks keep in
-// parts are made anew from what has been gathered, in each function; all others
-// are made once a step: see keepQuantizedWeights, which runs when it is known
-// where parameters lie.
+// A scale is that of the rank's part of a matrix where `tp` splits it: ranks do
+// not wait for one another to know the largest element of all parts. Weights
+// that ranks keep in parts are made anew in each function, from what has been
+// gathered, unless it comes in 8 bits (NarrowParts.h); all others are made once
+// a step: see keepQuantizedWeights, which runs when it is known where
+// parameters lie.
 
 #include "compiler/passes/Quantize.h"
 

@@ -20,11 +20,15 @@ dim heads = 4
 dim width = 8
 dim 16 = 16
 dim 1 = 1
+dim flat = 1024
 dim 32 = 32
 dim 4 = 4
 input %x : bf16[batch/dp, sequence, heads/tp, width]
 state %history : f32[16]
 gradient %dw : f32[hidden, heads/tp, width] +dp
+value @part : bf16[flat/dp]
+value @narrow : f8e4m3[flat/dp]
+value @scale : f32[]
 param @w : bf16[hidden, heads/tp, width] init normal 0.02 gradient %dw
     hf "w" [16, 32]
 function forward {
@@ -33,6 +37,10 @@ function forward {
   %y = scaled_product %xq, %wq, %xs, %ws {fast = true} : bf16[batch/dp, sequence, hidden] +tp
   %z = all_reduce %y over tp {reduce = "sum"} : bf16[batch/dp, sequence, hidden]
   %t = scaled_product_add %xq, %wq, %xs, %ws, %y {fast = true} : bf16[batch/dp, sequence, hidden] +tp
+  %wr = transpose %wq {lead = 1} : f8e4m3[heads/tp, width, hidden]
+  %maxima = zero : f32[4]
+  %maxima = part_maximum @part {axis = "dp", count = 96, place = 3, start = 928} : f32[4]
+  @narrow, @scale = quantize_part @part, %maxima {axis = "dp", count = 96, place = 3, start = 928}
   %sq, %ss, _, _, _ = swiglu_quantize %x, %x, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[]
   %gq, %gs, _, _, _, _, %us, %ut, _, _ = swiglu_backward_quantize %x, %x, %x, _, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[], f32[], f8e4m3[heads/tp, width, batch/dp, sequence]
 }
@@ -120,6 +128,36 @@ TEST(VerifyQuantized, WhatASwigluMakesLiesLikeItsOperands) {
   expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
               "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
               "dimensions differ");
+}
+
+TEST(VerifyQuantized, ATransposeIsOfTheMatrix) {
+  const std::string of = "%wr = transpose %wq {lead = 1} : ";
+  expectFound(of, "%wr = transpose %wq {lead = 2} : ", "dimensions differ");
+  expectFound(of, "%wr = transpose %wq {lead = 3} : ", "rows nor columns");
+  expectFound(of + "f8e4m3", of + "f8e5m2", "not of one type");
+}
+
+TEST(VerifyQuantized, RunsOfPartsLieInThem) {
+  const std::string run = "part_maximum @part {axis = \"dp\", count = 96, "
+                          "place = 3, start = 928}";
+  auto with = [&](const std::string& from, const std::string& to) {
+    std::string other = run;
+    return other.replace(other.find(from), from.size(), to);
+  };
+  expectFound(run, with("928", "929"), "does not lie in the parts");
+  expectFound(run, with("place = 3", "place = 4"), "no such maximum");
+  expectFound(run, with("dp", "tp"), "does not split it");
+  expectFound(run, with("place = 3, ", ""), "not said");
+  expectFound(run, with("@part", "%x"), "does not split it");
+}
+
+TEST(VerifyQuantized, APartIsCastInItsPlace) {
+  expectFound("@narrow, @scale = quantize_part",
+              "@part, @scale = quantize_part", "8 bits");
+  expectFound("@narrow, @scale = quantize_part",
+              "@narrow, %history = quantize_part", "not a number");
+  expectFound("@narrow, @scale = quantize_part",
+              "@scale, @scale = quantize_part", "dimensions differ");
 }
 
 TEST(VerifyQuantized, SumsOverRanksArePartial) {
