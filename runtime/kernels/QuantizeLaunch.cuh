@@ -1,9 +1,11 @@
-// Launches the kernels that make matrices of 8 bits: see QuantizeTiles.cuh.
+// Launches the kernels that make matrices of 8 bits: see QuantizeLine.cuh for
+// those without transposes that have one scale, QuantizeTiles.cuh for others.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZELAUNCH_CUH
 #define RECIPERUN_KERNELS_QUANTIZELAUNCH_CUH
 
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/QuantizeLine.cuh"
 #include "runtime/kernels/QuantizeTiles.cuh"
 #include "runtime/kernels/Scratch.cuh"
 
@@ -42,15 +44,21 @@ inline bool isWhole(const Matrix& m) {
          areAligned(16, m.q, m.qt);
 }
 
+/// The blocks of threads of a kernel that goes through a source in a line.
+inline int blocksOfLine(const device::CudaKernelArgs& args, const Matrix& any) {
+  return int(
+      std::min<int64_t>(blocksAtOnce * args.context.multiprocessors(),
+                        ceilDivide(any.rows * any.columns, mostThreads)));
+}
+
 /// Gives the maxima of matrices whose scale is that of the whole their place,
-/// and finds them.
+/// and finds them. `parts` blocks of threads will make the matrices.
 template <class S>
 Status findScales(const device::CudaKernelArgs& args, const S& source,
-                  const QuantizeOperands (&operands)[S::outputs], int64_t tiles,
+                  const QuantizeOperands (&operands)[S::outputs], int64_t parts,
                   Matrices<S::outputs>& matrices) {
-  const int64_t count = matrices.of[0].rows * matrices.of[0].columns;
-  const int blocks = int(std::min<int64_t>(2 * args.context.multiprocessors(),
-                                           ceilDivide(count, mostThreads)));
+  const Matrix& any = matrices.of[0];
+  const int blocks = blocksOfLine(args, any);
   Scratch scratch(args.context);
   float* const maxima = scratch.take<float>(S::outputs * blocks);
   for (int o = 0; o < S::outputs; ++o) {
@@ -61,7 +69,7 @@ Status findScales(const device::CudaKernelArgs& args, const S& source,
       continue;
     m.history = operands[o].history.template as<float>();
     m.historyLength = int(operands[o].history.elements());
-    m.tileMaxima = scratch.take<float>(tiles);
+    m.partMaxima = scratch.take<float>(parts);
   }
   if (scratch.leftBytes() < 0)
     return Status::error(std::string("`") + plan::opName(args.op.kind) +
@@ -70,7 +78,7 @@ Status findScales(const device::CudaKernelArgs& args, const S& source,
                            ? &findMost<S, vectorLength<typename S::Element>>
                            : &findMost<S, 1>;
   kernel<<<unsigned(blocks), mostThreads, 0, args.context.stream()>>>(
-      source, count, matrices, maxima);
+      source, any.rows * any.columns, matrices, maxima);
   return Status::ok();
 }
 
@@ -86,6 +94,41 @@ void launchTiles(const S& source, const Matrices<S::outputs>& matrices,
 }
 
 template <class F, class S>
+void launchLine(const S& source, const Matrices<S::outputs>& matrices,
+                int blocks, cudaStream_t stream) {
+  constexpr int n = vectorLength<typename S::Element>;
+  const int64_t count = matrices.of[0].rows * matrices.of[0].columns;
+  const bool whole = isAligned(source) && count >= n &&
+                     std::ranges::all_of(matrices.of, [](const Matrix& m) {
+                       return areAligned(n, m.q);
+                     });
+  auto* const kernel = whole ? &quantizeLine<S, F, n> : &quantizeLine<S, F, 1>;
+  kernel<<<unsigned(blocks), mostThreads, 0, stream>>>(source, count, matrices);
+}
+
+/// Matrices that have one scale each.
+template <class F, class S>
+Status launchWhole(const device::CudaKernelArgs& args, const S& source,
+                   const QuantizeOperands (&operands)[S::outputs],
+                   int64_t tiles, Matrices<S::outputs>& matrices) {
+  const cudaStream_t stream = args.context.stream();
+  const bool inLine = std::ranges::none_of(
+      matrices.of, [](const Matrix& m) { return m.qt != nullptr; });
+  const int parts = inLine ? blocksOfLine(args, matrices.of[0]) : int(tiles);
+  RECIPERUN_TRY(findScales(args, source, operands, parts, matrices));
+  if (inLine)
+    launchLine<F>(source, matrices, parts, stream);
+  else
+    launchTiles<F, Blocks::tensor>(source, matrices, tiles, stream);
+  for (int o = 0; o < S::outputs; ++o)
+    if (const Matrix& m = matrices.of[o]; m.history)
+      moveHistory<<<1, 1024, 0, stream>>>(
+          operands[o].history.template as<float>(), m.historyLength,
+          m.partMaxima, parts);
+  return Status::ok();
+}
+
+template <class F, class S>
 Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
                       const QuantizeOperands (&operands)[S::outputs]) {
   const cudaStream_t stream = args.context.stream();
@@ -97,8 +140,7 @@ Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
       ceilDivide(any.rows, side) * ceilDivide(any.columns, side);
   switch (operands[0].blocks) {
   case Blocks::tensor:
-    RECIPERUN_TRY(findScales(args, source, operands, tiles, matrices));
-    launchTiles<F, Blocks::tensor>(source, matrices, tiles, stream);
+    RECIPERUN_TRY(launchWhole<F>(args, source, operands, tiles, matrices));
     break;
   case Blocks::rows:
     launchTiles<F, Blocks::rows>(source, matrices, tiles, stream);
@@ -110,11 +152,6 @@ Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
     launchTiles<F, Blocks::mx>(source, matrices, tiles, stream);
     break;
   }
-  for (int o = 0; o < S::outputs; ++o)
-    if (const Matrix& m = matrices.of[o]; m.history)
-      moveHistory<<<1, 1024, 0, stream>>>(
-          operands[o].history.template as<float>(), m.historyLength,
-          m.tileMaxima, int(tiles));
   return device::launchStatus();
 }
 

@@ -1,7 +1,7 @@
 // What becomes 8 bits on a GPU, and its largest element: values that lie in
 // memory, or that a function makes of them, element by element, in one or
 // several matrices. What a function makes is not kept: it is made anew wherever
-// it is read.
+// it is read. And how a number of it becomes 8 bits.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZESOURCE_CUH
 #define RECIPERUN_KERNELS_QUANTIZESOURCE_CUH
@@ -19,7 +19,9 @@
 namespace reciperun::kernels::narrow {
 
 inline constexpr int side = int(blockWidth); // of a tile
-inline constexpr int mostThreads = 512;
+// Of the kernels that go through all elements in a line, which have just as
+// many blocks as a GPU holds.
+inline constexpr int mostThreads = 512, blocksAtOnce = 2;
 
 struct E4m3 {
   static constexpr __nv_fp8_interpretation_t kind = __NV_E4M3;
@@ -35,6 +37,24 @@ struct E5m2 {
 /// Whether the two layouts have other blocks, and so other numbers.
 constexpr bool differInLayouts(Blocks blocks) {
   return blocks == Blocks::rows || blocks == Blocks::mx;
+}
+
+/// Elements as floats.
+template <class T, int n>
+__device__ void widen(const Vector<T, n>& from, float (&to)[n]) {
+  if constexpr (sizeof(T) == 2 && n % 2 == 0) {
+    // The upper half of a word is a float but for what is below it.
+    const auto* const words = reinterpret_cast<const uint32_t*>(from.elements);
+#pragma unroll
+    for (int i = 0; i < n; i += 2) {
+      to[i] = __uint_as_float(words[i / 2] << 16);
+      to[i + 1] = __uint_as_float(words[i / 2] & 0xffff0000u);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      to[i] = from[i];
+  }
 }
 
 // ---- what becomes 8 bits
@@ -64,10 +84,13 @@ struct Source {
     if constexpr (std::is_same_v<Function, Itself>) {
       out[0] = in[0];
     } else {
-      float made[outputs][n];
+      float values[inputs][n], made[outputs][n];
+#pragma unroll
+      for (int i = 0; i < inputs; ++i)
+        widen(in[i], values[i]);
 #pragma unroll
       for (int e = 0; e < n; ++e)
-        makeOne<n>(in, e, made, std::make_index_sequence<inputs>());
+        makeOne<n>(values, e, made, std::make_index_sequence<inputs>());
 #pragma unroll
       for (int o = 0; o < outputs; ++o)
         out[o] = rounded<T, n>(made[o]);
@@ -76,12 +99,13 @@ struct Source {
 
 private:
   template <int n, size_t... i>
-  __device__ void makeOne(const In<n>& in, int e, float (&made)[outputs][n],
+  __device__ void makeOne(const float (&in)[inputs][n], int e,
+                          float (&made)[outputs][n],
                           std::index_sequence<i...>) const {
-    const auto values = map::results(function(in[i][e]...));
+    const auto results = map::results(function(in[i][e]...));
 #pragma unroll
     for (int o = 0; o < outputs; ++o)
-      made[o][e] = values.values[o];
+      made[o][e] = results.values[o];
   }
 };
 
@@ -93,14 +117,18 @@ struct Matrix {
   uint8_t *mxScale, *mxQtScale; // in their place, for `mx`
   int64_t rows, columns;
   int64_t stride, qtStride; // of rows of scales
-  // Of a scale for all of it: maxima that tell it, and where those of tiles go.
+  // Of a scale for all of it: maxima that tell it, and where those of the parts
+  // go that blocks of threads make.
   const float *history, *maxima;
   int historyLength, maximaCount;
-  float* tileMaxima;
+  float* partMaxima;
 
   __device__ int64_t tilesDown() const { return (rows + side - 1) / side; }
   __device__ int64_t tilesAcross() const { return (columns + side - 1) / side; }
 };
+
+/// The matrices that a source gives.
+template <int count> struct Matrices { Matrix of[count]; };
 
 template <class F> __device__ float scaleOf(float most) {
   const float scale = __fdiv_rn(most, F::largest);
@@ -126,10 +154,78 @@ __device__ inline float mostOf(const float* values, int count, float* room) {
   return mostOfBlock(most, room);
 }
 
+/// The scale of the whole matrix, which one thread of all writes down. All
+/// threads of all blocks call it.
+template <class F>
+__device__ float scaleOfAll(const Matrix& m, float (*room)[32]) {
+  float most = 0;
+  if (m.history)
+    most = mostOf(m.history, m.historyLength, room[0]);
+  if (!(most > 0))
+    most = mostOf(m.maxima, m.maximaCount, room[1]);
+  const float scale = scaleOf<F>(most);
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    *m.scale = scale;
+  return scale;
+}
+
+/// The inverse scales of all matrices.
+template <class F, int count>
+__device__ void findFactors(const Matrices<count>& matrices, float (*room)[32],
+                            float (&factors)[count]) {
+#pragma unroll
+  for (int o = 0; o < count; ++o) {
+    if (o > 0)
+      __syncthreads(); // the room is used again
+    factors[o] = __frcp_rn(scaleOfAll<F>(matrices.of[o], room));
+  }
+}
+
+template <class F>
+__device__ uint32_t fourBytes(float a, float b, float c, float d) {
+  const uint32_t low =
+      __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, F::kind);
+  const uint32_t high =
+      __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, F::kind);
+  return low | high << 16;
+}
+
 // ---- the largest element
 
-/// The matrices that a source gives.
-template <int count> struct Matrices { Matrix of[count]; };
+/// The largest magnitude of vectors; a number wins over what is none.
+template <class T> class Most {
+public:
+  template <int n> __device__ void see(const Vector<T, n>& values) {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      most = fmaxf(most, fabsf(values[i]));
+  }
+  __device__ float value() const {
+    return most;
+  }
+
+private:
+  float most = 0;
+};
+
+/// One instruction compares two numbers.
+template <> class Most<bfloat16> {
+public:
+  template <int n> __device__ void see(const Vector<bfloat16, n>& values) {
+#pragma unroll
+    for (int i = 0; i < n; i += 2) {
+      const bfloat16 first = values.elements[i],
+                     second = values.elements[i + (n > 1)];
+      most = __hmax2(most, __habs2(__halves2bfloat162(first, second)));
+    }
+  }
+  __device__ float value() const {
+    return fmaxf(__low2float(most), __high2float(most));
+  }
+
+private:
+  __nv_bfloat162 most = __float2bfloat162_rn(0);
+};
 
 /// How many vectors of each input a thread has on their way at a time.
 template <class S> inline constexpr int loadsAtOnce = S::inputs == 1 ? 4 : 2;
@@ -139,7 +235,7 @@ template <class S> inline constexpr int loadsAtOnce = S::inputs == 1 ? 4 : 2;
 /// other is none. The maxima of a matrix are `blocks` numbers behind those of
 /// the one before.
 template <class S, int n>
-__global__ void __launch_bounds__(mostThreads)
+__global__ void __launch_bounds__(mostThreads, blocksAtOnce)
     findMost(const __grid_constant__ S source, int64_t count,
              const __grid_constant__ Matrices<S::outputs> matrices,
              float* maxima) {
@@ -157,16 +253,14 @@ __global__ void __launch_bounds__(mostThreads)
     return;
   const int64_t first = int64_t(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = int64_t(gridDim.x) * blockDim.x;
-  float most[S::outputs] = {};
+  Most<T> most[S::outputs];
   auto see = [&](const auto& in) {
     constexpr int width = sizeof(in[0]) / sizeof(T);
     Vector<T, width> made[S::outputs];
     source.template make<width>(in, made);
 #pragma unroll
     for (int o = 0; o < S::outputs; ++o)
-#pragma unroll
-      for (int j = 0; j < width; ++j)
-        most[o] = fmaxf(most[o], fabsf(made[o][j]));
+      most[o].see(made[o]);
   };
   const int64_t last = count / n - 1;
   for (int64_t i = first; i <= last; i += together * step) {
@@ -185,9 +279,9 @@ __global__ void __launch_bounds__(mostThreads)
   }
 #pragma unroll
   for (int o = 0; o < S::outputs; ++o) {
-    most[o] = mostOfBlock(most[o], room[S::outputs + o]);
+    const float largest = mostOfBlock(most[o].value(), room[S::outputs + o]);
     if (threadIdx.x == 0)
-      maxima[int64_t(o) * gridDim.x + blockIdx.x] = most[o];
+      maxima[int64_t(o) * gridDim.x + blockIdx.x] = largest;
   }
 }
 

@@ -1,6 +1,7 @@
 // Matrices in 8 bits, as they lie and transposed, and their scales, on a GPU:
 // of what lies in memory, or of what a function makes of it, element by
-// element. Several matrices may be made of the same values at a time.
+// element. Several matrices may be made of the same values at a time. Those of
+// one scale that are not transposed are QuantizeLine.cuh's.
 //
 // 1. Of a scale for the whole matrix: find the largest element, in one maximum
 //    for each block; the next kernel takes the maximum of those. A history that
@@ -103,15 +104,6 @@ __device__ void loadPiece(const S& source, int64_t rows, int64_t columns,
 /// 8 rows of 8 bytes: columns 0 to 3 of a row in x, the others in y.
 using Bytes = uint2[piece];
 
-template <class F>
-__device__ uint32_t fourBytes(float a, float b, float c, float d) {
-  const uint32_t low =
-      __nv_cvt_float2_to_fp8x2(make_float2(a, b), __NV_SATFINITE, F::kind);
-  const uint32_t high =
-      __nv_cvt_float2_to_fp8x2(make_float2(c, d), __NV_SATFINITE, F::kind);
-  return low | high << 16;
-}
-
 /// Element (i, j) times across[i] or down[j], whichever is given.
 template <class F, class T>
 __device__ void round(const Piece<T>& from, const float* ofRows,
@@ -209,20 +201,6 @@ __device__ inline void fill(float (&factors)[piece], float scale) {
 #pragma unroll
   for (float& each : factors)
     each = factor;
-}
-
-/// The scale of the whole matrix, which one thread of all writes down.
-template <class F>
-__device__ float scaleOfAll(const Matrix& m, int tile, float (*room)[32]) {
-  float most = 0;
-  if (m.history)
-    most = mostOf(m.history, m.historyLength, room[0]);
-  if (!(most > 0))
-    most = mostOf(m.maxima, m.maximaCount, room[1]);
-  const float scale = scaleOf<F>(most);
-  if (tile == 0 && threadIdx.x == 0)
-    *m.scale = scale;
-  return scale;
 }
 
 /// Of each column of a tile, the largest of the rows that a warp holds, in that
@@ -395,13 +373,6 @@ __device__ void makeTile(const S& source, const Matrix& m, int number,
   writeColumns<isWhole>(m, bytes, room.turned, row, column);
 }
 
-template <class T, int n, int count>
-__device__ void zero(Vector<T, n> (&vectors)[count]) {
-#pragma unroll
-  for (Vector<T, n>& vector : vectors)
-    vector = {};
-}
-
 /// A tile of all matrices of a source, each of which has one scale: elements
 /// are rounded as they are made.
 template <class F, bool isWhole, class S>
@@ -422,21 +393,16 @@ __device__ void makeTiles(const S& source, const Matrices<S::outputs>& matrices,
     for (int k = 0; k < together; ++k)
 #pragma unroll
       for (int j = 0; j < piece / n; ++j) {
-        const int64_t i = ownRow + first + k, to = ownColumn + j * n;
-        if (i < any.rows && to < any.columns)
-          source.template load<n>(i * any.columns + to, in[k][j]);
-        else
-          zero(in[k][j]);
+        // What is there instead of what is not changes no maximum.
+        const int64_t i = min(ownRow + first + k, any.rows - 1),
+                      from = min(ownColumn + j * n, any.columns - n);
+        source.template load<n>(i * any.columns + from, in[k][j]);
       }
   };
   load(0);
-  float factors[S::outputs], most[S::outputs] = {};
-#pragma unroll
-  for (int o = 0; o < S::outputs; ++o) {
-    if (o > 0)
-      __syncthreads(); // the room is used again
-    factors[o] = __frcp_rn(scaleOfAll<F>(matrices.of[o], number, room.maxima));
-  }
+  float factors[S::outputs];
+  Most<T> most[S::outputs];
+  findFactors<F>(matrices, room.maxima, factors);
   Bytes bytes[S::outputs];
 #pragma unroll
   for (int i = 0; i < piece; i += together) {
@@ -450,19 +416,16 @@ __device__ void makeTiles(const S& source, const Matrices<S::outputs>& matrices,
         Vector<T, n> made[S::outputs];
         source.template make<n>(in[k][j], made);
 #pragma unroll
-        for (int o = 0; o < S::outputs; ++o)
+        for (int o = 0; o < S::outputs; ++o) {
+          most[o].see(made[o]);
 #pragma unroll
           for (int e = 0; e < n; ++e)
-            values[o][j * n + e] = made[o][e];
+            values[o][j * n + e] = made[o][e] * factors[o];
+        }
       }
 #pragma unroll
       for (int o = 0; o < S::outputs; ++o) {
-        float(&of)[piece] = values[o];
-#pragma unroll
-        for (float& value : of) {
-          most[o] = fmaxf(most[o], fabsf(value));
-          value *= factors[o];
-        }
+        const float(&of)[piece] = values[o];
         bytes[o][i + k].x = fourBytes<F>(of[0], of[1], of[2], of[3]);
         bytes[o][i + k].y = fourBytes<F>(of[4], of[5], of[6], of[7]);
       }
@@ -473,11 +436,11 @@ __device__ void makeTiles(const S& source, const Matrices<S::outputs>& matrices,
 #pragma unroll
   for (int o = 0; o < S::outputs; ++o) {
     const Matrix& m = matrices.of[o];
-    if (m.tileMaxima) {
+    if (m.partMaxima) {
       __syncthreads();
-      const float largest = mostOfBlock(most[o], room.maxima[2]);
+      const float largest = mostOfBlock(most[o].value(), room.maxima[2]);
       if (threadIdx.x == 0)
-        m.tileMaxima[number] = largest;
+        m.partMaxima[number] = largest;
     }
     if (m.q)
       writeRows<isWhole>(m, bytes[o], ownRow, ownColumn);

@@ -1,5 +1,5 @@
 // What a swiglu and its gradient make, in 8 bits, on a GPU. See
-// QuantizeTiles.cuh: their bits are those of the two ops after one another.
+// QuantizeLaunch.cuh: their bits are those of the two ops after one another.
 
 #include "runtime/kernels/QuantizeLaunch.cuh"
 #include "runtime/kernels/Swiglu.cuh"

@@ -88,6 +88,7 @@ public:
     std::printf("bf16, copy %.0f GB/s\n", ceiling * 1e-9);
     elementwise();
     narrow();
+    narrowMade();
     norms();
     adapters();
     rows();
@@ -171,6 +172,35 @@ private:
     time("part_maximum", 2 * elements, OpKind::PartMaximum, {part}, {one}, all);
     time("quantize_part", 3 * elements, OpKind::QuantizePart, {part, one},
          {narrowPart, memory.some(full, {1})}, all);
+  }
+
+  /// What swiglus make, in both layouts and as it lies alone.
+  void narrowMade() {
+    Memory memory;
+    Tensor x[3], q[2], qt[2], scale[2];
+    for (Tensor& each : x)
+      each = memory.some(half, {tokens, ffn});
+    for (int i = 0; i < 2; ++i) {
+      q[i] = memory.some(DType::f8e4m3, {tokens, ffn});
+      qt[i] = memory.some(DType::f8e4m3, {ffn, tokens});
+      scale[i] = memory.some(full, {1});
+    }
+    const double elements = double(x[0].elements());
+    auto both = [&](const std::string& how, int layouts) {
+      time("quantize swiglu" + how, (8 + layouts) * elements,
+           OpKind::SwigluQuantize, {x[0], x[1], {}},
+           {q[0], scale[0], qt[0], {}, {}});
+      time("quantize swiglu_backward" + how, (12 + 2 * layouts) * elements,
+           OpKind::SwigluBackwardQuantize, {x[0], x[1], x[2], {}, {}},
+           {q[0], scale[0], qt[0], {}, {}, q[1], scale[1], qt[1], {}, {}});
+    };
+    both("", 2);
+    qt[0] = qt[1] = {};
+    both(" as it lies", 1);
+    Tensor stream = memory.some(half, {tokens, hidden}),
+           bytes = memory.some(DType::f8e4m3, {tokens, hidden});
+    time("quantize as it lies", 5 * double(stream.elements()), OpKind::Quantize,
+         {stream, {}}, {bytes, scale[0], {}, {}, {}});
   }
 
   void norms() {

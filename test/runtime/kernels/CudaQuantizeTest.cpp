@@ -66,32 +66,41 @@ TEST_F(CudaQuantize, Shapes) {
           check({type, narrow, blocks, rows, columns});
 }
 
+/// As it lies: fewer elements than an access has, some behind the last access,
+/// and more than all blocks of threads have under way.
 TEST_F(CudaQuantize, OneLayout) {
   for (const std::string& blocks : allBlocks)
     for (auto [rows, columns] : {std::pair(256, 144), std::pair(33, 65)}) {
       check({DType::bf16, DType::f8e4m3, blocks, rows, columns, true, false});
       check({DType::bf16, DType::f8e4m3, blocks, rows, columns, false, true});
     }
+  for (DType type : types)
+    for (DType narrow : {DType::f8e4m3, DType::f8e5m2})
+      for (auto [rows, columns] : {std::pair(1, 3), std::pair(7, 3),
+                                   std::pair(1, 4096), std::pair(3001, 1501)})
+        check({type, narrow, "", rows, columns, true, false});
 }
 
 TEST_F(CudaQuantize, UnalignedBuffers) {
   for (const std::string& blocks : allBlocks)
-    check({DType::bf16, DType::f8e5m2, blocks, 144, 272, true, true, 1});
+    for (bool isTurned : {true, false})
+      check({DType::bf16, DType::f8e5m2, blocks, 144, 272, true, isTurned, 1});
 }
 
 TEST_F(CudaQuantize, History) {
-  for (DType type : types) {
-    Array history(DType::f32, {16});
-    for (double size : {1.0, 3.0, 0.25, 8.0}) {
-      Array x = numbers(type, {272, 400}, 5, size);
-      NarrowOutputs made(DType::f8e4m3, "", 272, 400);
-      compare({OpKind::Quantize,
-               {&x, &history},
-               made.pointers(true, true, &history)},
-              {exact});
+  for (DType type : types)
+    for (bool isTurned : {true, false}) {
+      Array history(DType::f32, {16});
+      for (double size : {1.0, 3.0, 0.25, 8.0}) {
+        Array x = numbers(type, {272, 400}, 5, size);
+        NarrowOutputs made(DType::f8e4m3, "", 272, 400);
+        compare({OpKind::Quantize,
+                 {&x, &history},
+                 made.pointers(true, isTurned, &history)},
+                {exact});
+      }
+      EXPECT_GT(history.get(3), 0) << "the history has moved";
     }
-    EXPECT_GT(history.get(3), 0) << "the history has moved";
-  }
 }
 
 /// An infinity, the largest numbers, and those that are no normal ones.
@@ -110,13 +119,20 @@ TEST_F(CudaQuantize, ExtremesOfBlocks) {
 }
 
 TEST_F(CudaQuantize, KeepsWhatIsNoNumber) {
-  Array x = numbers(DType::bf16, {128, 128}, 1);
-  x.set(300, std::numeric_limits<double>::quiet_NaN());
-  NarrowOutputs made(DType::f8e4m3, "", 128, 128);
-  runOnGpu({OpKind::Quantize, {&x, nullptr}, made.pointers()});
-  EXPECT_TRUE(std::isnan(made.get(300 / 128, 300 % 128)));
-  EXPECT_TRUE(std::isnan(made.getTurned(300 / 128, 300 % 128)));
-  EXPECT_TRUE(std::isfinite(made.scale.get(0)));
+  for (DType type : types)
+    for (bool isTurned : {true, false}) {
+      Array x = numbers(type, {128, 128}, 1);
+      x.set(300, std::numeric_limits<double>::quiet_NaN());
+      NarrowOutputs made(DType::f8e4m3, "", 128, 128);
+      runOnGpu(
+          {OpKind::Quantize, {&x, nullptr}, made.pointers(true, isTurned)});
+      EXPECT_TRUE(std::isnan(made.get(300 / 128, 300 % 128)));
+      if (isTurned) {
+        EXPECT_TRUE(std::isnan(made.getTurned(300 / 128, 300 % 128)));
+      }
+      EXPECT_TRUE(std::isfinite(made.scale.get(0)));
+      EXPECT_GT(made.scale.get(0), 0);
+    }
 }
 
 // ---- of what other ops would make
@@ -222,14 +238,23 @@ TEST_F(CudaSwigluQuantize, OneLayoutAndUnalignedBuffers) {
         checkForward(of);
         checkBackward(of);
       }
+  for (DType type : types)
+    for (auto [rows, columns] : {std::pair(1, 3), std::pair(7, 3),
+                                 std::pair(1, 4096), std::pair(3001, 1501)}) {
+      const Case of{type, DType::f8e4m3, "", rows, columns, true, false};
+      checkForward(of);
+      checkBackward(of);
+    }
 }
 
 TEST_F(CudaSwigluQuantize, History) {
-  Array history(DType::f32, {16});
-  for (int i = 0; i < 3; ++i)
-    checkForward(
-        {DType::bf16, DType::f8e4m3, "", 272, 400, true, true, 0, &history});
-  EXPECT_GT(history.get(2), 0) << "the history has moved";
+  for (bool isTurned : {true, false}) {
+    Array history(DType::f32, {16});
+    for (int i = 0; i < 3; ++i)
+      checkForward({DType::bf16, DType::f8e4m3, "", 272, 400, true, isTurned, 0,
+                    &history});
+    EXPECT_GT(history.get(2), 0) << "the history has moved";
+  }
 }
 
 // ---- transposed, and part by part
