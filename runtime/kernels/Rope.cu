@@ -1,9 +1,9 @@
 // Rotary positions on a GPU; see Rope.cpp.
 //
-//   1. A block computes the cosines and sines of its tokens, once for all
-//      heads, from frequencies that come with the launch.
-//   2. A thread turns n pairs of a head: two vectors, which lie half a head
-//      apart, or behind one another where pairs are interleaved.
+// A thread has n pairs of a token in several heads: of each two vectors, which
+// lie half a head apart, or behind one another where pairs are interleaved. All
+// of them are under way while it computes the pairs' cosines and sines, once
+// for its heads, from frequencies that come with the launch.
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/RopeFrequencies.h"
@@ -22,7 +22,7 @@ using device::Tensor;
 using plan::OpKind;
 
 constexpr int64_t mostPairs = 512;
-constexpr int rowsPerThread = 2; // four would halve the blocks at a time
+constexpr int mostHeads = 8; // of a thread: as many as registers hold
 
 struct Rotation {
   int heads;
@@ -35,10 +35,10 @@ struct Rotation {
   __device__ int64_t tokenLength() const { return int64_t(heads) * width; }
 };
 
-/// The two vectors of n pairs, from pair `first` of a head on.
+/// The two vectors of n pairs.
 template <class T, int n>
-__device__ void turnPairs(const Rotation& by, int first, const float* cosines,
-                          const float* sines, const Vector<T, n> (&x)[2],
+__device__ void turnPairs(const Rotation& by, const float (&cosines)[n],
+                          const float (&sines)[n], const Vector<T, n> (&x)[2],
                           Vector<T, n> (&y)[2]) {
   float turned[2][n];
   if (by.isInterleaved) {
@@ -47,7 +47,7 @@ __device__ void turnPairs(const Rotation& by, int first, const float* cosines,
 #pragma unroll
       for (int e = 0; e < 2 * n; e += 2) {
         const float a = x[e / n][e % n], b = x[e / n][e % n + 1];
-        const float c = cosines[first + e / 2], s = sines[first + e / 2];
+        const float c = cosines[e / 2], s = sines[e / 2];
         turned[e / n][e % n] = a * c - b * s;
         turned[e / n][e % n + 1] = b * c + a * s;
       }
@@ -59,7 +59,7 @@ __device__ void turnPairs(const Rotation& by, int first, const float* cosines,
 #pragma unroll
   for (int e = 0; e < n; ++e) {
     const float a = x[0][e], b = x[1][e];
-    const float c = cosines[first + e], s = sines[first + e];
+    const float c = cosines[e], s = sines[e];
     turned[0][e] = a * c - b * s;
     turned[1][e] = b * c + a * s;
   }
@@ -67,72 +67,62 @@ __device__ void turnPairs(const Rotation& by, int first, const float* cosines,
   y[1] = rounded<T, n>(turned[1]);
 }
 
-/// Rows are tokens, columns groups of n pairs of all heads.
-template <class T, int n, int perThread>
-__global__ void __launch_bounds__(RowTiles::blockThreads)
+/// Rows are tokens. Columns are groups of n pairs of the first heads, which the
+/// threads of a column take further heads with, `step` of them apart.
+template <class T, int n, int headsPerThread>
+__global__ void __launch_bounds__(RowTiles::blockThreads, 2)
     turn(RowTiles tiles, const __grid_constant__ Rotation by,
          const int32_t* positions, const T* x, T* y) {
-  extern __shared__ float angles[]; // [tokens of the block, 2, half]
-  const int groups = by.half / n;
+  const int64_t token = tiles.row(0);
+  if (token >= tiles.rows || tiles.column() >= tiles.columns)
+    return;
+  const int groups = by.half / n, step = int(tiles.columns) / groups;
   const int head = int(tiles.column()) / groups;
   const int first = int(tiles.column()) % groups * n;
-  const int at = head * by.width + (by.isInterleaved ? 2 * first : first);
   const int apart = by.isInterleaved ? n : by.half;
-  const bool isInside = tiles.column() < tiles.columns;
-  // Under way while the angles are computed.
-  Vector<T, n> parts[perThread][2];
+  const int64_t begin =
+      token * by.tokenLength() + (by.isInterleaved ? 2 * first : first);
+  Vector<T, n> parts[headsPerThread][2];
 #pragma unroll
-  for (int u = 0; u < perThread; ++u)
-    if (tiles.row(u) < tiles.rows && isInside) {
-      const T* from = x + tiles.row(u) * by.tokenLength() + at;
-      parts[u][0] = Vector<T, n>::load(from);
-      parts[u][1] = Vector<T, n>::load(from + apart);
-    }
-  const int64_t left = tiles.rows - tiles.firstRow();
-  const int tokens = int(min(left, int64_t(blockDim.y) * perThread));
-  const int thread = int(threadIdx.y * blockDim.x + threadIdx.x);
-  for (int i = thread; i < tokens * by.half; i += RowTiles::blockThreads) {
-    // In float, as on the CPU and in transformers: their rounding is ours.
-    const int token = i / by.half, pair = i % by.half;
-    const float position = float(positions[tiles.firstRow() + token]);
-    float sine, cosine;
-    sincosf(position * by.frequencies[pair], &sine, &cosine);
-    angles[2 * token * by.half + pair] = cosine;
-    angles[(2 * token + 1) * by.half + pair] = by.sign * sine;
+  for (int u = 0; u < headsPerThread; ++u) {
+    const T* from = x + begin + min(head + u * step, by.heads - 1) * by.width;
+    parts[u][0] = Vector<T, n>::load(from);
+    parts[u][1] = Vector<T, n>::load(from + apart);
   }
-  __syncthreads();
-  if (!isInside)
-    return;
+  const float position = float(positions[token]);
+  float cosines[n], sines[n];
 #pragma unroll
-  for (int u = 0; u < perThread; ++u) {
-    if (tiles.row(u) >= tiles.rows)
+  for (int e = 0; e < n; ++e) {
+    // In float, as on the CPU and in transformers: their rounding is ours.
+    sincosf(position * by.frequencies[first + e], &sines[e], &cosines[e]);
+    sines[e] *= by.sign;
+  }
+#pragma unroll
+  for (int u = 0; u < headsPerThread; ++u) {
+    if (head + u * step >= by.heads)
       return;
-    const float* cosines =
-        angles + 2 * (tiles.row(u) - tiles.firstRow()) * by.half;
     Vector<T, n> turned[2];
-    turnPairs(by, first, cosines, cosines + by.half, parts[u], turned);
-    T* to = y + tiles.row(u) * by.tokenLength() + at;
+    turnPairs(by, cosines, sines, parts[u], turned);
+    T* to = y + begin + (head + u * step) * by.width;
     turned[0].store(to);
     turned[1].store(to + apart);
   }
 }
 
-template <class T, int n, int perThread>
+template <class T, int n, int headsPerThread>
 void launch(const CudaKernelArgs& args, const Rotation& by, int64_t tokens) {
-  const RowTiles tiles(tokens, int64_t(by.heads) * (by.half / n), perThread);
-  const size_t bytes =
-      size_t(tiles.rowsOfBlock()) * 2 * size_t(by.half) * sizeof(float);
-  turn<T, n, perThread>
-      <<<tiles.blocks(), tiles.threads(), bytes, args.context.stream()>>>(
+  const int64_t first = ceilDivide(by.heads, headsPerThread);
+  const RowTiles tiles(tokens, first * (by.half / n), 1);
+  turn<T, n, headsPerThread>
+      <<<tiles.blocks(), tiles.threads(), 0, args.context.stream()>>>(
           tiles, by, args.inputs[1].as<int32_t>(), args.inputs[0].as<T>(),
           args.outputs[0].as<T>());
 }
 
 template <class T, int n>
 void launch(const CudaKernelArgs& args, const Rotation& by, int64_t tokens) {
-  // A block of few heads has many tokens, whose cosines take shared memory.
-  if (by.heads >= rowsPerThread)
-    launch<T, n, rowsPerThread>(args, by, tokens);
+  if (by.heads >= mostHeads)
+    launch<T, n, mostHeads>(args, by, tokens);
   else
     launch<T, n, 1>(args, by, tokens);
 }
