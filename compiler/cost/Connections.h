@@ -12,8 +12,8 @@
 
 namespace recipec::cost {
 
-/// Bytes on a GPU of a rank of the stage of that number, whose arena is planned;
-/// `node` ranks share a host.
+/// Bytes on a GPU of a rank of the stage of that number, whose arena is
+/// planned; `node` ranks share a host.
 int64_t connectionBytes(const std::vector<ir::Module>& stages, size_t stage,
                         int64_t node);
 

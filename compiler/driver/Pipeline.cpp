@@ -27,6 +27,7 @@
 #include "compiler/passes/Optimizer.h"
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/OverlapProducts.h"
+#include "compiler/passes/OverlapUpdate.h"
 #include "compiler/passes/PlanMemory.h"
 #include "compiler/passes/Quantize.h"
 #include "compiler/passes/Recompute.h"
@@ -149,6 +150,10 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
+  if (passes::overlaps(recipe))
+    for (ir::Module& stage : stages)
+      passes::overlapUpdate(stage, recipe.integer("batch.accumulation"));
+  verify(stages, "overlap update");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlapProducts(stage, recipe);

@@ -6,8 +6,9 @@
 //    of gradients or parameters, the groups are buckets: layer by layer
 //    (LayerGroups.h), and what lies in no layer by itself; frozen parameters,
 //    too, are then grouped, and those that travel in 8 bits (NarrowParts.h)
-//    by themselves. A group of more bytes than `comm.bucket` is several
-//    regions.
+//    by themselves. Matrices are also where their collectives are to run beside
+//    the last backward pass and the optimizer (OverlapUpdate.h). A group of
+//    more bytes than `comm.bucket` is several regions.
 // 2. Lay the members of a region one behind the other, each at a whole number
 //    of cache lines; pad so that the parts of the ranks that share it are equal
 //    and aligned. The state that the optimizer keeps (master copy, moments)
@@ -25,6 +26,7 @@
 #include "compiler/passes/LayerGroups.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/NarrowParts.h"
+#include "compiler/passes/Overlap.h"
 #include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
@@ -43,6 +45,11 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
+
+/// Of parameters that travel together once a step. With fewer, collectives
+/// between H200s stay below the links' speed; with more, what is on its way
+/// takes memory.
+constexpr int64_t defaultBucketBytes = int64_t(128) << 20;
 
 int64_t roundUp(int64_t number, int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
@@ -84,6 +91,7 @@ private:
   void addMaster(ir::Region& region, const ir::Sharding& part);
   ir::Region& regionOf(const ir::Param& param);
   bool hasRoom(const ir::Region& region, const ir::Param& param) const;
+  bool isInBuckets(const ir::Param& param) const;
   std::string regionName(const ir::Param& param) const;
 
   void addScalars();
@@ -113,7 +121,7 @@ private:
   AxisSet instanceAxes;
   bool hasGradientParts = false; // ranks keep no more than these
   bool hasParamParts = false;
-  std::optional<LayerGroups> layers;  // where there are parts
+  std::optional<LayerGroups> layers;  // where there are buckets
   std::set<ValueId> narrow;           // parameters that travel in 8 bits
   std::optional<int64_t> bucketBytes; // of what travels together
   std::map<std::string, std::vector<size_t>> regionsOfKind;
@@ -161,6 +169,12 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 
 // ---- regions
 
+/// What is small, or not exchanged, goes together where nothing asks for more.
+bool OptimizerPass::isInBuckets(const ir::Param& param) const {
+  return layers && (hasGradientParts ||
+                    (param.decay && !param.adapter && !shardOf(param).empty()));
+}
+
 std::string OptimizerPass::regionName(const ir::Param& param) const {
   std::string name = !param.trainable ? "frozen"
                      : param.decay    ? "decay"
@@ -177,7 +191,7 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
     name += ".stage" + std::to_string(stage);
   if (isNarrow(param))
     name += ".fp8";
-  if (!hasGradientParts)
+  if (!isInBuckets(param))
     return name;
   int layer = layers->of(param.value);
   return name + (layer == LayerGroups::none ? "." + param.name
@@ -205,7 +219,9 @@ bool OptimizerPass::hasRoom(const ir::Region& region,
   int64_t bytes = ir::localBytes(program, param.value);
   for (ir::ParamId member : region.params)
     bytes += ir::localBytes(program, program[member].value);
-  return !bucketBytes || bytes <= *bucketBytes;
+  const bool isWithinDefault =
+      hasGradientParts || !isInBuckets(param) || bytes <= defaultBucketBytes;
+  return bucketBytes ? bytes <= *bucketBytes : isWithinDefault;
 }
 
 void OptimizerPass::groupParameters() {
@@ -511,6 +527,8 @@ void OptimizerPass::run() {
     bucketBytes = recipe.count("comm.bucket");
   if (hasGradientParts)
     layers.emplace(program, bucketBytes);
+  else if (isShared && overlaps(recipe))
+    layers.emplace(program, bucketBytes.value_or(defaultBucketBytes));
   if (hasParamParts)
     narrow = findNarrow(program);
   groupParameters();

@@ -39,6 +39,7 @@ Status Training::finish() {
     progress->line(opTimes->table());
   const std::string& directory = plan.exchange.hf;
   if (!directory.empty()) {
+    RECIPERUN_TRY(gatherParameters());
     checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base(),
                                        device);
     RECIPERUN_TRY(
@@ -47,6 +48,18 @@ Status Training::finish() {
       progress->line("exported to `" + directory + "`");
   }
   return reportMemory();
+}
+
+/// Behind a step a rank has the part of each region's parameters that it
+/// updated, and the others' perhaps as they were: the next forward pass is to
+/// gather them.
+Status Training::gatherParameters() {
+  for (const plan::Region& region : plan.regions)
+    if (!region.shardAxis.empty() && region.param >= 0)
+      RECIPERUN_TRY(communicator.allGather(
+          plan::groupIndex(plan.mesh, region.shardAxis),
+          executor->tensor(region.part), executor->tensor(region.param), 0));
+  return Status::ok();
 }
 
 /// Behind a step a rank has the part of each region's gradient that it updated;

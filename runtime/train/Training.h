@@ -131,6 +131,7 @@ private:
   Expected<double> readOutput(int buffer, int64_t index = 0);
   Expected<std::optional<double>> shareOf(int buffer);
   int64_t takenBytes() const;
+  Status gatherParameters();
   Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
