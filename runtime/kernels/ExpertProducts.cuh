@@ -308,7 +308,7 @@ public:
   __device__ void give(int32_t number) {
     const uint32_t slot = turn % slots, lane = threadIdx.x % 32;
     if (turn >= slots)
-      shared->taken[slot].wait(turn / slots - 1);
+      shared->taken[slot].waitForWrites(turn / slots - 1);
     if (lane < wideCluster) {
       storeAt(lane, shared->numbers[slot], number);
       shared->ready[slot].arriveWithWrites(lane);
@@ -322,7 +322,7 @@ public:
     const int32_t number = shared->numbers[slot];
     __syncwarp();
     if (threadIdx.x % 32 == 0)
-      shared->taken[slot].arriveAt(0);
+      shared->taken[slot].arriveWithWrites(0);
     return number;
   }
 
