@@ -2,8 +2,9 @@
 // ranks, one for each other group that ops of some stage name, one more for
 // each whose collectives run beside kernels and reach other hosts, and one for
 // each line of messages between stages. Within a host, what runs beside kernels
-// is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags
-// and maps the arenas of those that it exchanges data with.
+// is copied, and what ranks exchange without packing is written by kernels
+// (runtime/comm/PeerCopies.h), for which a rank has a page of flags and maps
+// the arenas of those that it exchanges data with.
 //
 // A communicator takes memory when it is made, when its first collective
 // connects neighbours, and for each rank that it exchanges parts with: the more
@@ -14,7 +15,9 @@
 #include "compiler/cost/Connections.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -68,12 +71,14 @@ constexpr int64_t mappedPageBytes = 4096, pageEntryBytes = 8;
 /// (NcclCommunicator::bufferBytes).
 constexpr int64_t packingBytes = 2 * 32 * mebibyte;
 
-/// The ranks of a group, by its axes, and its stages where it is not of all;
-/// and whether it is that of what runs beside kernels.
+/// What there are several communicators of a group for.
+enum class Purpose { inTurn, exchangeOfRuns, besideKernels };
+
+/// The ranks of a group, by its axes, and its stages where it is not of all.
 struct Communicator {
   uint32_t axes = 0;
   std::vector<std::string> stages;
-  bool isBackground = false;
+  Purpose purpose = Purpose::inTurn;
   auto operator<=>(const Communicator&) const = default;
 };
 
@@ -85,6 +90,14 @@ struct Uses {
   bool isExchange = false;   // from each rank to each
   bool exchangesAnywhere = false;
   int64_t bytes = 0; // the most of any stage's
+
+  void join(const Uses& other) {
+    isCollective |= other.isCollective;
+    isShift |= other.isShift;
+    isExchange |= other.isExchange;
+    exchangesAnywhere |= other.exchangesAnywhere;
+    bytes = std::max(bytes, other.bytes);
+  }
 };
 
 class Counter {
@@ -96,7 +109,7 @@ public:
         all = all | ir::AxisSet(ir::AxisId(axis));
     if (all.empty())
       return;
-    found[{all.raw(), {}, false}];
+    found[{all.raw(), {}}];
     for (const ir::Module& each : stages) {
       for (const ir::Function& function : each.functions)
         for (const ir::Op& op : function.ops)
@@ -105,7 +118,7 @@ public:
       // Gradients that are dumped are gathered among those that share a region.
       for (const ir::Region& region : each.regions)
         if (!(region.shard & all).empty())
-          found[{(region.shard & all).raw(), {}, false}];
+          found[{(region.shard & all).raw(), {}}];
     }
   }
 
@@ -116,10 +129,14 @@ public:
                   (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
     bool exchanges = !stage.transfers.empty();
     std::set<int64_t> copying; // the ranks that do, the first and others
+    std::map<Communicator, Uses> left; // for the library
     for (const auto& [communicator, uses] : found)
-      if (goesByCopies(communicator, node)) {
+      if (goesByCopies(communicator, node))
         copying.merge(onHost(communicator.axes, node));
-      } else if (hasStage(communicator)) {
+      else
+        left[byLibrary(communicator)].join(uses);
+    for (const auto& [communicator, uses] : left)
+      if (hasStage(communicator)) {
         sum += bytesOf(communicator, uses, node);
         exchanges |= uses.isExchange || uses.isShift;
       }
@@ -134,9 +151,16 @@ private:
            pageEntryBytes;
   }
 
+  /// What an exchange of runs goes by where it is not written by kernels.
+  static Communicator byLibrary(Communicator communicator) {
+    if (communicator.purpose == Purpose::exchangeOfRuns)
+      communicator.purpose = Purpose::inTurn;
+    return communicator;
+  }
+
   bool goesByCopies(const Communicator& communicator, int64_t node) const {
     const auto axes = ir::AxisSet::fromBits(communicator.axes);
-    return communicator.isBackground &&
+    return communicator.purpose != Purpose::inTurn &&
            countOnHost(communicator.axes, node) == ir::sizeOf(stage, axes);
   }
 
@@ -216,16 +240,16 @@ private:
   }
 
   void add(const ir::Module& module, const ir::Op& op) {
-    Communicator communicator{(op.group & all).raw(), {}, false};
+    Communicator communicator{(op.group & all).raw(), {}};
     if (const auto chosen = op.attributes.find("stages");
         chosen != op.attributes.end())
       communicator.stages = std::get<std::vector<std::string>>(chosen->second);
-    communicator.isBackground = runsBesideKernels(op.kind);
+    communicator.purpose = purposeOf(module, op);
     if (isEnd(op.kind))
       return;
     Uses& uses = found[communicator];
     uses.bytes = std::max(uses.bytes, largestOf(module, op));
-    packs |= doesPack(op);
+    packs |= doesPack(module, op);
     const bool isExchange =
         op.kind == OpKind::AllToAll || op.kind == OpKind::ReduceScatterStart;
     uses.exchangesAnywhere |= isExchange;
@@ -252,12 +276,34 @@ private:
            kind == OpKind::RingAttentionBackward;
   }
 
-  /// Along another dimension than the first.
-  static bool doesPack(const ir::Op& op) {
+  static Purpose purposeOf(const ir::Module& module, const ir::Op& op) {
+    if (runsBesideKernels(op.kind))
+      return Purpose::besideKernels;
+    return op.kind == OpKind::AllToAll && !doesPack(module, op)
+               ? Purpose::exchangeOfRuns
+               : Purpose::inTurn;
+  }
+
+  /// Along another dimension than the first; of an exchange, one of the two
+  /// with another before it that is longer than 1.
+  static bool doesPack(const ir::Module& module, const ir::Op& op) {
     if (op.kind == OpKind::AllToAll)
-      return true;
+      return rowsBefore(module, op.operands[0], dimOf(op, "split")) > 1 ||
+             rowsBefore(module, op.results[0], dimOf(op, "concat")) > 1;
     const auto dim = op.attributes.find("dim");
     return dim != op.attributes.end() && std::get<int64_t>(dim->second) > 0;
+  }
+
+  static size_t dimOf(const ir::Op& op, const char* attribute) {
+    return size_t(std::get<int64_t>(op.attributes.at(attribute)));
+  }
+
+  /// The product of the dimensions before one.
+  static int64_t rowsBefore(const ir::Module& module, ir::ValueId value,
+                            size_t dim) {
+    const std::vector<int64_t> shape = ir::localShape(module, value);
+    return std::accumulate(shape.begin(), shape.begin() + long(dim), int64_t(1),
+                           std::multiplies<>());
   }
 
   static int64_t largestOf(const ir::Module& module, const ir::Op& op) {

@@ -105,6 +105,10 @@ double collectiveSeconds(const ir::Module& program, const ir::Op& op,
   double ranks = double(ir::sizeOf(program, op.group));
   double whole = double(std::max(ir::localBytes(program, op.operands[0]),
                                  ir::localBytes(program, op.results[0])));
+  // Of rows of experts those that belong to tokens: ranks have places for all
+  // that the group can send, and an even share of them is taken.
+  if (op.kind == ir::OpKind::AllToAll && op.operands[1] != ir::ValueId::none)
+    whole /= ranks;
   double rounds = op.kind == ir::OpKind::AllReduce ? 2 : 1;
   return rounds * (ranks - 1) / ranks * whole / device.linkBandwidth;
 }

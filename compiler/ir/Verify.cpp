@@ -307,9 +307,12 @@ private:
     case OpKind::AllGather:
     case OpKind::ReduceScatter:
     case OpKind::Slice:
-    case OpKind::AllToAll:
     case OpKind::AllGatherStart:
     case OpKind::ReduceScatterDone:
+      return collective(op);
+    case OpKind::AllToAll:
+      for (const std::string& finding : findInExperts(module, op))
+        find(op, finding);
       return collective(op);
     case OpKind::AllGatherDone:
     case OpKind::ReduceScatterStart:

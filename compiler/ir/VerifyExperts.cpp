@@ -63,6 +63,10 @@ public:
     case OpKind::ExpertLinearWgrad:
       expertWgrad();
       break;
+    case OpKind::AllToAll:
+      if (op.operands[1] != ValueId::none)
+        counted(op.operands[0], op.operands[1]);
+      break;
     default:
       expect(false, "the op has no experts");
     }

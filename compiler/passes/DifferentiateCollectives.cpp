@@ -14,6 +14,25 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
+namespace {
+
+/// Of an exchange's rows of experts, how many belong to tokens where they come
+/// to: what an exchange of `forward` makes of their counts, or made them of.
+ValueId countsBehind(Cotangents& rules, const Op& op) {
+  if (op.operands[1] == ValueId::none)
+    return ValueId::none;
+  for (const Op& other : ir::findFunction(rules.program(), "forward")->ops)
+    if (other.kind == OpKind::AllToAll && other.group == op.group) {
+      if (other.operands[0] == op.operands[1])
+        return rules.read(other.results[0]);
+      if (other.results[0] == op.operands[1])
+        return rules.read(other.operands[0]);
+    }
+  return ValueId::none;
+}
+
+} // namespace
+
 void differentiateAllReduce(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(op.operands[0], rules.complete(dy, op), op);
 }
@@ -58,7 +77,8 @@ void differentiateAllToAll(Cotangents& rules, const Op& op, ValueId dy) {
   if (!(rules.shardingOf(dy).partial & op.group).empty())
     dy = rules.complete(dy, op);
   ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial);
-  Op& made = rules.emit(opFor(op, OpKind::AllToAll, {dy}, {dx}));
+  Op& made = rules.emit(
+      opFor(op, OpKind::AllToAll, {dy, countsBehind(rules, op)}, {dx}));
   made.group = op.group;
   made.attributes["split"] = op.attributes.at("concat");
   made.attributes["concat"] = op.attributes.at("split");

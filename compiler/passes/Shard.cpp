@@ -152,6 +152,7 @@ ValueId Sharder::reduce(ValueId form, const Sharding& wanted, Ends ends) {
 ValueId Sharder::exchange(ValueId form, AxisSet group, int split, int concat,
                           Ends ends) {
   Op op = opOn(OpKind::AllToAll, form, ends.reader);
+  op.operands.push_back(countsOf(form));
   op.group = group;
   op.attributes["split"] = int64_t(split);
   op.attributes["concat"] = int64_t(concat);

@@ -49,6 +49,21 @@ void Sharder::dispatch(Op& op) {
   set(op.results[0], {{}, parts, {}});
   set(op.results[1], {tokens[0], tokens[1], {}});
   set(op.results[2], {{}, parts, {}});
+  counts[module[op.results[0]].dims[1]] = op.results[2];
+}
+
+ValueId Sharder::countsOf(ValueId form) const {
+  const std::vector<ir::DimId>& dims = module[form].dims;
+  const auto counted = dims.size() > 1 ? counts.find(dims[1]) : counts.end();
+  if (counted == counts.end())
+    return ValueId::none;
+  const std::vector<AxisSet>& rows = shardingOf(form).dims;
+  const std::vector<ValueId>& known = forms[size_t(counted->second)];
+  const auto beside = std::ranges::find_if(known, [&](ValueId each) {
+    const std::vector<AxisSet>& blocks = shardingOf(each).dims;
+    return blocks[0] == rows[0] && blocks[1] == rows[1];
+  });
+  return beside == known.end() ? ValueId::none : *beside;
 }
 
 void Sharder::layPlaces(const Op& op, AxisSet parts) {

@@ -8,6 +8,7 @@
 #include "compiler/passes/Names.h"
 #include "compiler/passes/Shard.h"
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -74,6 +75,9 @@ private:
   /// exchange takes them back.
   ValueId exchange(ValueId form, AxisSet group, int split, int concat,
                    Ends ends);
+  /// Of rows of experts, how many belong to tokens, where these lie; none of
+  /// other values.
+  ValueId countsOf(ValueId form) const;
   ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
                      Ends ends);
   Op opOn(OpKind kind, ValueId form, int layer) const;
@@ -169,6 +173,8 @@ private:
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
   std::vector<std::optional<int>> layers;  // of ops that make it; likewise
+  /// By the dimension of their places, how the last dispatch counted its rows.
+  std::map<ir::DimId, ValueId> counts;
   std::vector<Op> out;
 };
 

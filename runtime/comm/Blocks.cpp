@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace reciperun::comm {
 
@@ -13,6 +14,14 @@ Blocks Blocks::of(std::span<const int64_t> partShape, int dim, int parts,
   for (size_t i = 0; i < partShape.size(); ++i)
     (int(i) < dim ? blocks.rows : blocks.block) *= partShape[i];
   return blocks;
+}
+
+Exchange::Ends Exchange::endsOf(std::span<const int64_t> shape, int ranks,
+                                int64_t elementBytes) const {
+  std::vector<int64_t> part(shape.begin(), shape.end());
+  part[size_t(split)] /= ranks;
+  return {Blocks::of(part, split, ranks, elementBytes),
+          Blocks::of(part, concat, ranks, elementBytes)};
 }
 
 /// Calls visit(byte in the whole, byte in the range, bytes) for each run of

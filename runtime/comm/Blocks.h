@@ -45,6 +45,21 @@ private:
   void runs(int part, int64_t begin, int64_t end, Visit&& visit) const;
 };
 
+/// The dimension that an exchange of parts cuts, and the one along which it
+/// lays what comes.
+struct Exchange {
+  int split = 0, concat = 0;
+
+  struct Ends {
+    Blocks from, to;
+    /// Whether each part goes from one run of memory to one run.
+    bool contiguous() const { return from.contiguous() && to.contiguous(); }
+  };
+  /// How parts lie among so many ranks, of a tensor of that shape.
+  Ends endsOf(std::span<const int64_t> shape, int ranks,
+              int64_t elementBytes) const;
+};
+
 } // namespace reciperun::comm
 
 #endif // RECIPERUN_COMM_BLOCKS_H

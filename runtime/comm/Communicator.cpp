@@ -15,6 +15,12 @@ Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
   return Status::ok();
 }
 
+Status Communicator::exchangeRows(int group, const Tensor& in,
+                                  const Tensor& /*counts*/, const Tensor& out,
+                                  Exchange exchange) {
+  return allToAll(group, in, out, exchange);
+}
+
 Expected<int64_t> Communicator::maximum(int64_t mine) {
   const int64_t shape[] = {1};
   Tensor value{&mine, plan::DType::i64, shape};

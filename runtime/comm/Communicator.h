@@ -15,6 +15,7 @@
 #ifndef RECIPERUN_COMM_COMMUNICATOR_H
 #define RECIPERUN_COMM_COMMUNICATOR_H
 
+#include "runtime/comm/Blocks.h"
 #include "runtime/comm/Watch.h"
 #include "runtime/device/Tensor.h"
 #include "runtime/plan/Status.h"
@@ -72,7 +73,14 @@ public:
   /// order of the ranks, and lays what the ranks give along dimension `concat`
   /// of `out`. The buffers do not overlap.
   virtual Status allToAll(int group, const Tensor& in, const Tensor& out,
-                          int split, int concat) = 0;
+                          Exchange exchange) = 0;
+
+  /// The same of rows of experts [groups, places, ...], of which `counts` i32
+  /// [groups, blocks, members] says how many belong to tokens: a block's first
+  /// ones, as many as its members' counts add up to. The others may stay
+  /// behind; what is at their places in `out` may be anything.
+  virtual Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
+                              const Tensor& out, Exchange exchange);
 
   /// Moves bytes of the host between two ranks of the world: one calls send,
   /// the other receive, with equal sizes.

@@ -1,12 +1,16 @@
 // Packing: a thread moves one unit of up to 16 bytes, the largest that divides
 // a block and all that it is moved from and to. Adding: a thread has 16 bytes
-// of the sum, and reads the same of each term.
+// of the sum, and reads the same of each term. Writing to other ranks: rows of
+// blocks follow one another, so that what is moved of a block is one run; some
+// blocks of threads, of as many as there are multiprocessors several times
+// over, go through it in strides.
 
 #include "runtime/comm/CudaParts.h"
 
 #include "runtime/device/cuda/CudaError.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -162,6 +166,62 @@ void launchAdd(const Terms& terms, int64_t elements, std::byte* out,
     launchAdd<T, 1>(terms, elements, out, stream);
 }
 
+// ---- writing to other ranks
+
+/// A part's blocks, in a rank's `in` as in the place where they go.
+struct Spread {
+  const std::byte* in;
+  RankPlaces places;
+  int blocks;
+  int64_t bytes; // of a block
+  CountedRows rows;
+
+  __device__ int64_t bytesOf(int block) const {
+    if (!rows.counts)
+      return bytes;
+    int64_t count = 0;
+    for (int m = 0; m < rows.members; ++m)
+      count += rows.counts[int64_t(block) * rows.members + m];
+    return min(bytes, max(count, int64_t(0)) * rows.rowBytes);
+  }
+};
+
+/// blockIdx.y is the number of a block of all parts.
+template <class Unit>
+__global__ void __launch_bounds__(threads) spread(Spread what) {
+  constexpr int turns = 4; // loads of a thread that are under way at a time
+  const int block = int(blockIdx.y), part = block / what.blocks;
+  const auto* const from =
+      reinterpret_cast<const Unit*>(what.in + block * what.bytes);
+  auto* const to = reinterpret_cast<Unit*>(what.places.of[part] +
+                                           block % what.blocks * what.bytes);
+  const int64_t units = what.bytesOf(block) / int64_t(sizeof(Unit));
+  const int64_t stride = int64_t(gridDim.x) * threads;
+  for (int64_t i = blockIdx.x * int64_t(threads) + threadIdx.x; i < units;
+       i += turns * stride) {
+    Unit held[turns];
+#pragma unroll
+    for (int t = 0; t < turns; ++t)
+      if (i + t * stride < units)
+        held[t] = from[i + t * stride];
+#pragma unroll
+    for (int t = 0; t < turns; ++t)
+      if (i + t * stride < units)
+        to[i + t * stride] = held[t];
+  }
+}
+
+template <class Unit>
+void launchSpread(const Spread& what, int ranks, cudaStream_t stream) {
+  constexpr int64_t most = 1024; // blocks of threads
+  const int64_t all = int64_t(ranks) * what.blocks;
+  const int64_t needed =
+      (what.bytes / int64_t(sizeof(Unit)) + threads - 1) / threads;
+  const dim3 grid(unsigned(std::min(needed, std::max<int64_t>(1, most / all))),
+                  unsigned(all));
+  spread<Unit><<<grid, threads, 0, stream>>>(what);
+}
+
 __global__ void set(volatile uint32_t* words, uint32_t value) {
   words[threadIdx.x] = value;
 }
@@ -208,6 +268,24 @@ Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
   case plan::DType::f8e8m0:
     return Status::error("numbers of 8 bits are moved, and never added");
   }
+  return device::launchStatus();
+}
+
+Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
+                    int blocks, int64_t bytes, const CountedRows& rows,
+                    cudaStream_t stream) {
+  assert(ranks <= RankPlaces::most && "places for all ranks");
+  if (bytes == 0)
+    return Status::ok();
+  uint64_t all = reinterpret_cast<uintptr_t>(in) | uint64_t(bytes) |
+                 uint64_t(rows.rowBytes);
+  for (int rank = 0; rank < ranks; ++rank)
+    all |= reinterpret_cast<uintptr_t>(places.of[rank]);
+  const Spread what{in, places, blocks, bytes, rows};
+  if (all % sizeof(uint4) == 0)
+    launchSpread<uint4>(what, ranks, stream);
+  else
+    launchSpread<uint8_t>(what, ranks, stream);
   return device::launchStatus();
 }
 

@@ -1,7 +1,7 @@
 // What collectives of GPUs do with tensors besides sending them: the parts of a
 // tensor that is split along a dimension are packed and unpacked (Blocks.h),
-// and terms are added up in the order of the ranks. All are enqueued on a
-// stream.
+// terms are added up in the order of the ranks, and blocks are written to the
+// memory of other ranks. All are enqueued on a stream.
 
 #ifndef RECIPERUN_COMM_CUDAPARTS_H
 #define RECIPERUN_COMM_CUDAPARTS_H
@@ -38,6 +38,26 @@ struct Terms {
 /// rounding, as reduceInRankOrder does. `out` may be one of them.
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream);
+
+/// Memory of the ranks of a circle that this one can write to.
+struct RankPlaces {
+  static constexpr int most = 64;
+  std::byte* of[most] = {};
+};
+
+/// Of rows of experts, how many are moved: a block's first ones, as many as its
+/// members' counts add up to; all bytes of a block where there are no counts.
+struct CountedRows {
+  const int32_t* counts = nullptr;
+  int members = 0;
+  int64_t rowBytes = 0;
+};
+
+/// Cuts `in` into `ranks` parts of `blocks` blocks each and writes those of
+/// part r, of `bytes` bytes a block, to where place r says.
+Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
+                    int blocks, int64_t bytes, const CountedRows& rows,
+                    cudaStream_t stream);
 
 /// Sets `count` words, at most 32, of the host's pinned memory, for the host to
 /// see how far a stream is.

@@ -281,15 +281,12 @@ Status MpiCommunicator::scatterPiece(const Circle& circle, const Blocks& blocks,
 }
 
 Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
-                                 int split, int concat) {
+                                 Exchange exchange) {
   const Circle& circle = this->circle(group);
   const Watch::Wait wait = waitFor("all-to-all", circle);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  std::vector<int64_t> message(in.shape.begin(), in.shape.end());
-  message[size_t(split)] /= circle.ranks;
-  Blocks from = Blocks::of(message, split, circle.ranks, size);
-  Blocks to = Blocks::of(message, concat, circle.ranks, size);
+  const auto [from, to] = exchange.endsOf(in.shape, circle.ranks, size);
   int64_t elements = from.partElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)

@@ -246,37 +246,52 @@ Status NcclCommunicator::scatterPieces(const Circle& circle,
 // ---- all-to-all
 
 Status NcclCommunicator::allToAll(int group, const Tensor& in,
-                                  const Tensor& out, int split, int concat) {
+                                  const Tensor& out, Exchange exchange) {
+  if (exchanges.contains(group) && areRuns(group, in, exchange))
+    return writeParts(group, in, nullptr, out);
   return collect("all-to-all", group, [&](const Circle& circle) -> Status {
     assert(in.bytes() == out.bytes() && in.type == out.type);
     if (circle.ranks == 1)
       return copy(circle, in.data, out.data, in.bytes());
     const int64_t size = plan::byteSize(in.type);
-    std::vector<int64_t> message(in.shape.begin(), in.shape.end());
-    message[size_t(split)] /= circle.ranks;
-    const Blocks from = Blocks::of(message, split, circle.ranks, size);
-    const Blocks to = Blocks::of(message, concat, circle.ranks, size);
-    if (from.contiguous() && to.contiguous())
-      return exchange(circle, bytesOf(in), writableBytes(out),
-                      in.bytes() / circle.ranks);
+    const Exchange::Ends ends = exchange.endsOf(in.shape, circle.ranks, size);
+    if (ends.contiguous())
+      return exchangeParts(circle, bytesOf(in), writableBytes(out),
+                           in.bytes() / circle.ranks);
     const int64_t most = pieceElements(circle, size);
-    const int64_t elements = from.partElements();
+    const int64_t elements = ends.from.partElements();
     for (int64_t begin = 0; begin < elements; begin += most) {
       const int64_t end = std::min(begin + most, elements);
-      RECIPERUN_TRY(
-          packParts(from, bytesOf(in), begin, end, sendBuffer, circle.stream));
-      RECIPERUN_TRY(
-          exchange(circle, sendBuffer, receiveBuffer, (end - begin) * size));
-      RECIPERUN_TRY(unpackParts(to, receiveBuffer, begin, end,
+      RECIPERUN_TRY(packParts(ends.from, bytesOf(in), begin, end, sendBuffer,
+                              circle.stream));
+      RECIPERUN_TRY(exchangeParts(circle, sendBuffer, receiveBuffer,
+                                  (end - begin) * size));
+      RECIPERUN_TRY(unpackParts(ends.to, receiveBuffer, begin, end,
                                 writableBytes(out), circle.stream));
     }
     return Status::ok();
   });
 }
 
+Status NcclCommunicator::exchangeRows(int group, const Tensor& in,
+                                      const Tensor& counts, const Tensor& out,
+                                      Exchange exchange) {
+  if (exchanges.contains(group) && areRuns(group, in, exchange))
+    return writeParts(group, in, &counts, out);
+  return allToAll(group, in, out, exchange);
+}
+
+bool NcclCommunicator::areRuns(int group, const Tensor& in,
+                               Exchange exchange) const {
+  return exchange
+      .endsOf(in.shape, exchanges.at(group).ranks, plan::byteSize(in.type))
+      .contiguous();
+}
+
 /// Sends so many bytes to each rank of the circle and receives as many.
-Status NcclCommunicator::exchange(const Circle& circle, const std::byte* in,
-                                  std::byte* out, int64_t bytes) {
+Status NcclCommunicator::exchangeParts(const Circle& circle,
+                                       const std::byte* in, std::byte* out,
+                                       int64_t bytes) {
   NCCL_TRY(circle, GroupStart);
   for (int peer = 0; peer < circle.ranks; ++peer) {
     NCCL_TRY(circle, Send, in + peer * bytes, size_t(bytes), ncclInt8, peer,
@@ -286,6 +301,40 @@ Status NcclCommunicator::exchange(const Circle& circle, const std::byte* in,
   }
   NCCL_TRY(circle, GroupEnd);
   return Status::ok();
+}
+
+/// Each rank writes its parts to where they belong in `out` of the others.
+Status NcclCommunicator::writeParts(int group, const Tensor& in,
+                                    const Tensor* counts, const Tensor& out) {
+  assert(in.bytes() == out.bytes() && in.type == out.type);
+  const Circle& circle = exchanges.at(group);
+  const Watch::Wait wait = waitFor("all-to-all", circle);
+  const int64_t bytes = in.bytes() / circle.ranks;
+  std::byte* const part = writableBytes(out) + circle.rank * bytes;
+  RankPlaces places;
+  std::vector<int> others;
+  for (int place = 0; place < circle.ranks; ++place) {
+    const int member = circle.members[size_t(place)];
+    if (place != circle.rank)
+      others.push_back(member);
+    places.of[place] =
+        place == circle.rank ? part : peers->placeOn(member, part, bytes);
+  }
+  CountedRows rows;
+  int blocks = 1;
+  if (counts) {
+    rows = {counts->as<int32_t>(), int(counts->shape.back()),
+            in.bytes() / (in.shape[0] * in.shape[1])};
+    blocks = int(counts->elements() / rows.members / circle.ranks);
+  }
+  RECIPERUN_TRY(peers->enqueue(
+      circle.copies, others,
+      [&] {
+        return spreadBlocks(bytesOf(in), places, circle.ranks, blocks,
+                            bytes / blocks, rows, circle.stream);
+      },
+      circle.stream));
+  return watched("all-to-all", circle);
 }
 
 // ---- what runs beside kernels
@@ -370,7 +419,7 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
   else if (const int64_t part = in.bytes() / circle.ranks; circle.copies >= 0)
     RECIPERUN_TRY(copyParts(circle, in, part, out, part));
   else
-    RECIPERUN_TRY(exchange(circle, bytesOf(in), writableBytes(out), part));
+    RECIPERUN_TRY(exchangeParts(circle, bytesOf(in), writableBytes(out), part));
   return keep("reduce-scatter", circle);
 }
 

@@ -2,7 +2,9 @@
 //
 // Groups of the same ranks share a communicator, and another one for what runs
 // beside kernels (beginAllGather, beginExchange), which has a stream of its
-// own, too; on one host such data goes by copies instead (PeerCopies.h). So has
+// own, too; on one host such data goes by copies instead (PeerCopies.h), and
+// what an all-to-all exchanges without packing is written there by a kernel,
+// which reads on the device how much there is to write. A stream of its own has
 // every line between two stages, since NCCL knows no tags:
 // messages of a pair of ranks arrive in the order of their communicator.
 // Communicators are made once, from the plan, in one order on all ranks, and
@@ -54,8 +56,10 @@ public:
                    int dim) override;
   Status reduceScatter(int group, const Tensor& in, const Tensor& out,
                        int dim) override;
-  Status allToAll(int group, const Tensor& in, const Tensor& out, int split,
-                  int concat) override;
+  Status allToAll(int group, const Tensor& in, const Tensor& out,
+                  Exchange exchange) override;
+  Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
+                      const Tensor& out, Exchange exchange) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
   Expected<int> beginSend(int to, int line,
@@ -107,9 +111,9 @@ private:
   Status connectWorld(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status connectGroups(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
+  PlanConnections byLibrary(const plan::Mesh& mesh, PlanConnections wanted);
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
-  Circle byCopies(const std::vector<int>& members, cudaStream_t stream,
-                  int number) const;
+  Circle byCopies(const std::vector<int>& members, cudaStream_t stream);
   Status connectLines(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status takeBuffers();
   Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream,
@@ -135,8 +139,11 @@ private:
                      const Tensor& in, const Tensor& out);
   Status scatterPieces(const Circle& circle, const Blocks& blocks,
                        const Tensor& in, const Tensor& out);
-  Status exchange(const Circle& circle, const std::byte* in, std::byte* out,
-                  int64_t bytes);
+  Status exchangeParts(const Circle& circle, const std::byte* in,
+                       std::byte* out, int64_t bytes);
+  bool areRuns(int group, const Tensor& in, Exchange exchange) const;
+  Status writeParts(int group, const Tensor& in, const Tensor* counts,
+                    const Tensor& out);
 
   /// Each other rank gets `bytes` of `in` as this rank's part of its `out`: the
   /// same, or those that are as many strides on as its place is.
@@ -162,8 +169,10 @@ private:
   std::vector<cudaStream_t> streams;
   std::map<int, Circle> groups;      // by number, those that the plan uses
   std::map<int, Circle> background;  // those of what runs beside kernels
+  std::map<int, Circle> exchanges;   // those of what kernels write
   std::unique_ptr<PeerCopies> peers; // none where nothing goes that way
   std::string whyNoPeers;            // where it could otherwise
+  int circlesOfCopies = 0;
   Links sending, receiving;
   std::vector<Message> messages;
   std::string_view op; // of the plan, which what is called now is for

@@ -4,12 +4,16 @@
 //   2. the world is split into the groups that the plan's ops name, unless one
 //      is of all ranks, or of those of another group;
 //   3. and into those that run beside kernels;
-//   4. and into the pairs of ranks that exchange messages, line by line, which
+//   4. what kernels and copies write to other GPUs of a host needs none: ranks
+//      map each other's memory, before all that;
+//   5. the world is split into the pairs of ranks that exchange messages, line
+//   by line, which
 //      exchange the first one.
 //
 // All ranks go through the same list, as each split is a collective of the
 // world's.
 
+#include "runtime/comm/CudaParts.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
@@ -70,15 +74,18 @@ NcclCommunicator::make(const plan::Plan& plan,
 Status NcclCommunicator::connect(const plan::Plan& plan) {
   RECIPERUN_CUDA_TRY(cudaEventCreateWithFlags, &enqueued,
                      cudaEventDisableTiming);
-  const PlanConnections wanted = connectionsOf(plan);
+  PlanConnections wanted = connectionsOf(plan);
   if (ranks() > 1) {
     Expected<NcclLibrary> library = NcclLibrary::open();
     // Nobody waits for a rank that lacks the library.
     RECIPERUN_TRY(processes->agree(library.status()));
     nccl = *library;
     RECIPERUN_TRY(countHost());
-    RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
+    RECIPERUN_TRY(connectPeers(plan.mesh, wanted));
   }
+  wanted = byLibrary(plan.mesh, std::move(wanted));
+  if (ranks() > 1)
+    RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
   RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
   RECIPERUN_TRY(connectLines(plan.mesh, wanted));
   if (Watch* host = processes->watch())
@@ -146,7 +153,7 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
         Expected<Circle> made =
             !isBeside && isWorld(members) ? whole(stream)
             : isBeside && peers && areOnOneHost(mesh, group)
-                ? byCopies(members, stream, int(known.size()) - 1)
+                ? byCopies(members, stream)
                 : split(members, stream, name, configOf(blocks));
         RECIPERUN_TRY(made.status().withContext("group `" + group.name + "`"));
         circle->second = *made;
@@ -159,27 +166,29 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
   RECIPERUN_TRY(connect(wanted.groups, context.stream(), groups));
   if (wanted.background.empty())
     return Status::ok();
-  RECIPERUN_TRY(connectPeers(mesh, wanted));
   Expected<cudaStream_t> stream = newStream();
   RECIPERUN_TRY(stream);
   return connect(wanted.background, *stream, background);
 }
 
-/// Opens the way of copies for groups of one host each, where there are such.
+/// Maps memory of the ranks of groups of one host each, where there are such.
 Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
                                       const PlanConnections& wanted) {
+  if (wanted.background.empty() && wanted.exchanges.empty())
+    return Status::ok();
   peers = std::make_unique<PeerCopies>(*processes);
   RECIPERUN_TRY(peers->findHosts());
   std::set<int> others;
   bool isWanted = false;
-  for (const auto& [number, use] : wanted.background) {
-    const plan::Group& group = mesh.groups[size_t(number)];
-    if (extentOf(mesh, group).first.empty() || !areOnOneHost(mesh, group))
-      continue;
-    isWanted = true;
-    const auto members = plan::groupMembers(mesh, group, rank());
-    others.insert(members.begin(), members.end());
-  }
+  for (const auto* list : {&wanted.background, &wanted.exchanges})
+    for (const auto& [number, use] : *list) {
+      const plan::Group& group = mesh.groups[size_t(number)];
+      if (extentOf(mesh, group).first.empty() || !areOnOneHost(mesh, group))
+        continue;
+      isWanted = true;
+      const auto members = plan::groupMembers(mesh, group, rank());
+      others.insert(members.begin(), members.end());
+    }
   others.erase(rank());
   if (isWanted)
     whyNoPeers = peers->open({others.begin(), others.end()});
@@ -192,6 +201,26 @@ Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
   return Status::ok();
 }
 
+/// What is left for the library: exchanges among ranks of one host are written
+/// by kernels instead, where ranks map each other's memory.
+PlanConnections NcclCommunicator::byLibrary(const plan::Mesh& mesh,
+                                            PlanConnections wanted) {
+  for (const auto& [number, use] : std::exchange(wanted.exchanges, {})) {
+    const plan::Group& group = mesh.groups[size_t(number)];
+    const auto members = plan::groupMembers(mesh, group, rank());
+    const int size = plan::groupSize(mesh, group);
+    if (peers && size > 1 && size <= RankPlaces::most &&
+        areOnOneHost(mesh, group)) {
+      Circle& circle = exchanges[number];
+      circle = byCopies(members, context.stream());
+      circle.name = nameOf(group, members);
+    } else {
+      join(wanted.groups[number], use);
+    }
+  }
+  return wanted;
+}
+
 /// Whether each of the groups along these axes is of one host.
 bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
                                     const plan::Group& group) const {
@@ -202,14 +231,14 @@ bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
 }
 
 NcclCommunicator::Circle
-NcclCommunicator::byCopies(const std::vector<int>& members, cudaStream_t stream,
-                           int number) const {
+NcclCommunicator::byCopies(const std::vector<int>& members,
+                           cudaStream_t stream) {
   Circle circle;
   const auto own = std::find(members.begin(), members.end(), rank());
   circle.rank = own == members.end() ? 0 : int(own - members.begin());
   circle.ranks = std::max(1, int(members.size()));
   circle.stream = stream;
-  circle.copies = number;
+  circle.copies = circlesOfCopies++;
   circle.members = members;
   return circle;
 }

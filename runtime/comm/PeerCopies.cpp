@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cassert>
 #include <fstream>
-#include <functional>
-#include <set>
 
 #include <unistd.h>
 
@@ -152,27 +150,59 @@ Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
   for (const Copy& copy : copies)
     if (copy.to != own)
       receivers.insert(copy.to);
-  Operations begin, end, wait;
-  for (int rank : senders)
-    begin.push_back(setOf(flag(peers.at(rank), circle, own, isFree), 1));
-  for (int rank : receivers) {
-    uint32_t* const freed = flag(flags, circle, rank, isFree);
-    begin.insert(begin.end(), {waitFor(freed), setOf(freed, 0)});
-    end.push_back(setOf(flag(peers.at(rank), circle, own, hasArrived), 1));
-  }
-  for (int rank : senders) {
-    uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
-    wait.insert(wait.end(), {waitFor(arrived), setOf(arrived, 0)});
-  }
-  RECIPERUN_TRY(enqueue(begin, stream));
+  RECIPERUN_TRY(begin(circle, receivers, senders, stream));
   for (const Copy& copy : copies)
     if (copy.to != own)
-      RECIPERUN_TRY(enqueue(copy, placeOf(copy), stream));
-  RECIPERUN_TRY(enqueue(end, stream));
+      RECIPERUN_TRY(
+          enqueue(copy, placeOn(copy.to, copy.target, copy.bytes), stream));
+  RECIPERUN_TRY(end(circle, receivers, stream));
   for (const Copy& copy : copies)
     if (copy.to == own && copy.from != copy.target)
       RECIPERUN_TRY(enqueue(copy, copy.target, stream));
-  return enqueue(wait, stream);
+  return wait(circle, senders, stream);
+}
+
+Status PeerCopies::enqueue(int circle, std::span<const int> others,
+                           const std::function<Status()>& write,
+                           cudaStream_t stream) {
+  const std::set<int> receivers(others.begin(), others.end());
+  RECIPERUN_TRY(begin(circle, receivers, others, stream));
+  RECIPERUN_TRY(write());
+  RECIPERUN_TRY(end(circle, receivers, stream));
+  return wait(circle, others, stream);
+}
+
+Status PeerCopies::begin(int circle, const std::set<int>& receivers,
+                         std::span<const int> senders,
+                         cudaStream_t stream) const {
+  const int own = processes.rank();
+  Operations operations;
+  for (int rank : senders)
+    operations.push_back(setOf(flag(peers.at(rank), circle, own, isFree), 1));
+  for (int rank : receivers) {
+    uint32_t* const freed = flag(flags, circle, rank, isFree);
+    operations.insert(operations.end(), {waitFor(freed), setOf(freed, 0)});
+  }
+  return enqueue(operations, stream);
+}
+
+Status PeerCopies::end(int circle, const std::set<int>& receivers,
+                       cudaStream_t stream) const {
+  Operations operations;
+  for (int rank : receivers)
+    operations.push_back(
+        setOf(flag(peers.at(rank), circle, processes.rank(), hasArrived), 1));
+  return enqueue(operations, stream);
+}
+
+Status PeerCopies::wait(int circle, std::span<const int> senders,
+                        cudaStream_t stream) const {
+  Operations operations;
+  for (int rank : senders) {
+    uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
+    operations.insert(operations.end(), {waitFor(arrived), setOf(arrived, 0)});
+  }
+  return enqueue(operations, stream);
 }
 
 Status PeerCopies::enqueue(const Copy& copy, void* target,
@@ -182,16 +212,16 @@ Status PeerCopies::enqueue(const Copy& copy, void* target,
   return Status::ok();
 }
 
-/// In the receiver's memory, as it is mapped here.
-std::byte* PeerCopies::placeOf(const Copy& copy) const {
-  auto* const target = static_cast<std::byte*>(copy.target);
+std::byte* PeerCopies::placeOn(int rank, const void* memory,
+                               int64_t bytes) const {
+  const auto* const place = static_cast<const std::byte*>(memory);
   const auto holds = [&](const Memory& each) {
-    return target >= each.base && target + copy.bytes <= each.base + each.bytes;
+    return place >= each.base && place + bytes <= each.base + each.bytes;
   };
   const auto found = std::find_if(memories.rbegin(), memories.rend(), holds);
   assert(found != memories.rend() && "what ranks exchange lies in memory that "
                                      "they share");
-  return found->mapped.at(copy.to) + (target - found->base);
+  return found->mapped.at(rank) + (place - found->base);
 }
 
 Status PeerCopies::enqueue(Operations& operations, cudaStream_t stream) const {

@@ -8,7 +8,8 @@
 // for themselves (stream memory operations), in a graph, too:
 //
 // 1. the receiver says that its buffer is free;
-// 2. the sender's stream waits for that and takes the flag back, copies,
+// 2. the sender's stream waits for that and takes the flag back, copies (or has
+//    a kernel write there, where nothing else runs),
 // 3. and says that it has; the receiver's stream waits for that likewise.
 //
 // A flag is said again only behind the answer to it, so that none is lost.
@@ -21,8 +22,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,6 +68,13 @@ public:
   Status enqueue(int circle, std::span<const Copy> copies,
                  std::span<const int> senders, cudaStream_t stream);
 
+  /// The same for kernels that `write`, called once, enqueues: they write to
+  /// memory of each of the `others`, as these do to this rank's.
+  Status enqueue(int circle, std::span<const int> others,
+                 const std::function<Status()>& write, cudaStream_t stream);
+  /// What is `bytes` from `memory` on here, in another rank's memory.
+  std::byte* placeOn(int rank, const void* memory, int64_t bytes) const;
+
 private:
   /// What this rank shares, and what others do, by their ranks.
   struct Memory {
@@ -81,7 +91,13 @@ private:
   template <class T>
   static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
   uint32_t* flag(uint32_t* page, int circle, int rank, Flag kind) const;
-  std::byte* placeOf(const Copy& copy) const;
+  /// The three things that a stream does for flags: see above.
+  Status begin(int circle, const std::set<int>& receivers,
+               std::span<const int> senders, cudaStream_t stream) const;
+  Status end(int circle, const std::set<int>& receivers,
+             cudaStream_t stream) const;
+  Status wait(int circle, std::span<const int> senders,
+              cudaStream_t stream) const;
   Status enqueue(const Copy& copy, void* target, cudaStream_t stream) const;
   Status enqueue(Operations& operations, cudaStream_t stream) const;
 

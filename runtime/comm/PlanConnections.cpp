@@ -2,6 +2,7 @@
 
 #include "runtime/comm/PlanConnections.h"
 
+#include "runtime/comm/Blocks.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
@@ -47,28 +48,35 @@ int64_t largestOf(const plan::Stage& stage, const plan::Op& op) {
   return largest;
 }
 
-void join(GroupUse& use, const GroupUse& other) {
-  use.bytes = std::max(use.bytes, other.bytes);
-  use.isExchange |= other.isExchange;
+/// Of an exchange of all parts, whether none is to be packed.
+bool movesRuns(const plan::Mesh& mesh, const plan::Stage& stage,
+               const plan::Op& op) {
+  const plan::Buffer& in = stage.buffers[size_t(op.inputs[0])];
+  const Exchange exchange{int(op.integer("split")), int(op.integer("concat"))};
+  const int ranks = plan::groupSize(mesh, mesh.groups[size_t(op.group)]);
+  return exchange.endsOf(in.shape, ranks, plan::byteSize(in.dtype))
+      .contiguous();
 }
 
-void add(PlanConnections& connections, const plan::Stage& stage,
-         const plan::Op& op) {
+void add(PlanConnections& connections, const plan::Mesh& mesh,
+         const plan::Stage& stage, const plan::Op& op) {
   if (op.group < 0 || isEnd(op.kind))
     return;
-  auto& groups =
-      runsBesideKernels(op.kind) ? connections.background : connections.groups;
-  join(groups[op.group],
-       {largestOf(stage, op),
-        op.kind == OpKind::AllToAll || op.kind == OpKind::ReduceScatterStart});
-  connections.packs |= op.kind == OpKind::AllToAll || op.integer("dim") > 0;
+  const bool isOfAll = op.kind == OpKind::AllToAll;
+  const bool isOfRuns = isOfAll && movesRuns(mesh, stage, op);
+  auto& groups = runsBesideKernels(op.kind) ? connections.background
+                 : isOfRuns                 ? connections.exchanges
+                                            : connections.groups;
+  join(groups[op.group], {largestOf(stage, op),
+                          isOfAll || op.kind == OpKind::ReduceScatterStart});
+  connections.packs |= isOfAll ? !isOfRuns : op.integer("dim") > 0;
 }
 
 void add(PlanConnections& connections, const plan::Mesh& mesh,
          const plan::Stage& stage, int number) {
   for (const plan::Function& function : stage.functions)
     for (const plan::Op& op : function.ops)
-      add(connections, stage, op);
+      add(connections, mesh, stage, op);
   // Gradients that are dumped are gathered among those that share a region.
   for (const plan::Region& region : stage.regions)
     if (int group = plan::groupIndex(mesh, region.shardAxis); group >= 0)
@@ -88,6 +96,11 @@ int mostOnAHost(const std::vector<int>& members, int ranksOnHost) {
 }
 
 } // namespace
+
+void join(GroupUse& use, const GroupUse& other) {
+  use.bytes = std::max(use.bytes, other.bytes);
+  use.isExchange |= other.isExchange;
+}
 
 PlanConnections connectionsOf(const plan::Plan& plan) {
   PlanConnections connections;

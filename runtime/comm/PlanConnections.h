@@ -36,10 +36,14 @@ struct LineUse {
 struct PlanConnections {
   std::map<int, GroupUse> groups;     // by number
   std::map<int, GroupUse> background; // of what runs beside kernels
+  std::map<int, GroupUse> exchanges;  // of parts that are one run of memory
   std::set<LineUse> lines;
   bool packs = false; // parts along other dimensions than the first
 };
 PlanConnections connectionsOf(const plan::Plan& plan);
+
+/// What both want.
+void join(GroupUse& use, const GroupUse& other);
 
 /// The axes of more than one rank, and the stages, that a group spans: groups
 /// of one extent have the same members.

@@ -40,8 +40,15 @@ Status TimedCommunicator::reduceScatter(int group, const Tensor& in,
 }
 
 Status TimedCommunicator::allToAll(int group, const Tensor& in,
-                                   const Tensor& out, int split, int concat) {
-  return timed([&] { return inner.allToAll(group, in, out, split, concat); });
+                                   const Tensor& out, Exchange exchange) {
+  return timed([&] { return inner.allToAll(group, in, out, exchange); });
+}
+
+Status TimedCommunicator::exchangeRows(int group, const Tensor& in,
+                                       const Tensor& counts, const Tensor& out,
+                                       Exchange exchange) {
+  return timed(
+      [&] { return inner.exchangeRows(group, in, counts, out, exchange); });
 }
 
 Status TimedCommunicator::send(int to, std::span<const std::byte> bytes) {

@@ -405,10 +405,13 @@ Status Executor::communicate(const Call& call) {
     return ringAttention(described(call), communicator, runner);
   case plan::OpKind::RingAttentionBackward:
     return ringAttentionBackward(described(call), communicator, runner);
-  case plan::OpKind::AllToAll:
-    return communicator.allToAll(op.group, in, out,
-                                 static_cast<int>(op.integer("split")),
-                                 static_cast<int>(op.integer("concat")));
+  case plan::OpKind::AllToAll: {
+    const comm::Exchange exchange{int(op.integer("split")),
+                                  int(op.integer("concat"))};
+    return op.inputs[1] < 0 ? communicator.allToAll(op.group, in, out, exchange)
+                            : communicator.exchangeRows(
+                                  op.group, in, call.inputs[1], out, exchange);
+  }
   default:
     assert(false && "a collective that the executor does not know");
     return Status::error("unknown collective");

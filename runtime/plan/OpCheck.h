@@ -185,6 +185,8 @@ inline const Types wide = {DType::f64, DType::f32};
 
 /// The checks of the ops of mixtures of experts (ValidateExperts.cpp).
 bool checkExpertsOp(OpCheck& c);
+/// That of counts [g,n,m] of rows [g,p,..] (likewise).
+bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows);
 /// Those of matrices of 8 bits (ValidateQuantized.cpp).
 bool checkQuantizedOp(OpCheck& c);
 /// Those of state space layers (ValidateStateSpace.cpp).

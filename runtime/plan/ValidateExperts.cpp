@@ -84,16 +84,6 @@ bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
          c.counts(gates, elementCount(numbers.shape));
 }
 
-/// Counts [g,n,m] of rows [g,p,..].
-bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows) {
-  if (!c.is(counts, {DType::i32}) || !c.rank(counts, 3))
-    return false;
-  if (counts.shape[0] != rows.shape[0] || elementCount(counts.shape) < 1)
-    return c.fail("counts rows of " + shapeText(rows) + " in " +
-                  shapeText(counts));
-  return c.divides(counts.shape[1], rows.shape[1], "places in blocks");
-}
-
 bool checkDispatch(OpCheck& c) {
   return c.arity(3, 3, 0, {2}) && checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
          c.is(c.out(1), {DType::i32}) && c.shaped(c.out(1), c.in(1).shape) &&
@@ -174,6 +164,15 @@ bool checkExpertLinear(OpCheck& c, const Buffer& x, const Buffer& y,
 }
 
 } // namespace
+
+bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows) {
+  if (!c.is(counts, {DType::i32}) || !c.rank(counts, 3))
+    return false;
+  if (counts.shape[0] != rows.shape[0] || elementCount(counts.shape) < 1)
+    return c.fail("counts rows of " + shapeText(rows) + " in " +
+                  shapeText(counts));
+  return c.divides(counts.shape[1], rows.shape[1], "places in blocks");
+}
 
 bool checkExpertsOp(OpCheck& c) {
   switch (c.op.kind) {

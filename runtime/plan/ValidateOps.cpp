@@ -452,7 +452,8 @@ bool checkCopy(OpCheck& c) {
 }
 
 bool checkAllToAll(OpCheck& c) {
-  if (!c.arity(1, 1) || !c.grouped())
+  if (!c.arity(2, 1, 0, {1}) || !c.grouped() ||
+      (c.hasIn(1) && !checkCounts(c, c.in(1), c.in(0))))
     return false;
   const std::vector<int64_t>& in = c.in(0).shape;
   int64_t split = c.op.integer("split", -1);

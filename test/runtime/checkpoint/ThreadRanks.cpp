@@ -72,8 +72,8 @@ public:
                        int) override {
     return Status::error("not offered");
   }
-  Status allToAll(int, const comm::Tensor&, const comm::Tensor&, int,
-                  int) override {
+  Status allToAll(int, const comm::Tensor&, const comm::Tensor&,
+                  comm::Exchange) override {
     return Status::error("not offered");
   }
   Expected<int> beginSend(int, int, std::span<const std::byte>) override {

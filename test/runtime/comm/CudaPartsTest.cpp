@@ -98,8 +98,61 @@ protected:
     }
   }
 
+  /// Three parts of two blocks; places are parts of one memory, apart.
+  void spread(int64_t rowBytes, int64_t rows,
+              const std::vector<int32_t>& counts, int64_t apart) {
+    constexpr int ranks = 3, blocks = 2, members = 2;
+    const int64_t bytes = rows * rowBytes, part = blocks * bytes;
+    const Bytes given = countedBytes(size_t(ranks * part));
+    Bytes expected(size_t(ranks * (part + apart)), std::byte(0x55));
+    memory::Arena in = onGpu(given), out = onGpu(expected), numbers;
+    RankPlaces places;
+    for (int rank = 0; rank < ranks; ++rank)
+      places.of[rank] = out.base() + rank * (part + apart);
+    CountedRows counted;
+    if (!counts.empty()) {
+      Bytes raw(counts.size() * sizeof(int32_t));
+      std::memcpy(raw.data(), counts.data(), raw.size());
+      numbers = onGpu(raw);
+      counted = {reinterpret_cast<const int32_t*>(numbers.base()), members,
+                 rowBytes};
+    }
+    for (int block = 0; block < ranks * blocks; ++block) {
+      int64_t used = bytes;
+      if (!counts.empty()) {
+        const int64_t sum = int64_t(counts[size_t(block * members)]) +
+                            counts[size_t(block * members + 1)];
+        used = std::clamp<int64_t>(sum, 0, rows) * rowBytes;
+      }
+      std::copy_n(given.begin() + block * bytes, used,
+                  expected.begin() + block / blocks * (part + apart) +
+                      block % blocks * bytes);
+    }
+    ASSERT_TRUE(spreadBlocks(in.base(), places, ranks, blocks, bytes, counted,
+                             gpu->context().stream()));
+    EXPECT_EQ(onHost(out), expected)
+        << rows << " rows of " << rowBytes << " bytes";
+  }
+
   std::unique_ptr<device::CudaDevice> gpu;
 };
+
+TEST_F(CudaParts, writesBlocksToTheirPlaces) {
+  for (int64_t rows : {1, 40, 5000})
+    for (int64_t rowBytes : {16, 6, 4096}) {
+      spread(rowBytes, rows, {}, 32);
+      spread(rowBytes, rows, {}, 7);
+    }
+}
+
+TEST_F(CudaParts, writesRowsThatBelongToTokens) {
+  for (int64_t rowBytes : {16, 18, 4096})
+    for (int64_t apart : {0, 16, 1}) {
+      spread(rowBytes, 40, {0, 0, 1, 0, 0, 40, 20, 20, 17, 6, 39, 0}, apart);
+      // What a block cannot hold, or is no count, stays within it.
+      spread(rowBytes, 40, {41, 0, -3, 1, 7, 90, 1, 1, 0, 0, 2, 2}, apart);
+    }
+}
 
 TEST_F(CudaParts, packsEveryDimension) {
   const std::vector<int64_t> shape = {3, 5, 8, 7};

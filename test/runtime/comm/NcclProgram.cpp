@@ -41,6 +41,10 @@ plan::Op opOf(OpKind kind, int group, bool isLarge) {
   if (isLarge)
     op.outputs = {0};
   op.attributes = {{"dim", int64_t(1)}};
+  if (kind == OpKind::AllToAll) {
+    op.inputs = {0};
+    op.attributes = {{"split", int64_t(1)}, {"concat", int64_t(0)}};
+  }
   return op;
 }
 
@@ -54,13 +58,14 @@ plan::Plan testPlan() {
   plan.mesh.ranks = ranks;
   plan::Function function{"all", {}};
   for (int group = 0; group < 3; ++group)
-    for (OpKind kind : {OpKind::AllGather, OpKind::AllGatherStart})
+    for (OpKind kind :
+         {OpKind::AllGather, OpKind::AllGatherStart, OpKind::AllToAll})
       function.ops.push_back(opOf(kind, group, /*isLarge=*/group > 0));
   for (int stage = 0; stage < stages; ++stage) {
     plan::Stage described;
     described.functions = {function};
     described.buffers.resize(1);
-    described.buffers[0].shape = {int64_t(1) << 20}; // of f32
+    described.buffers[0].shape = {1, int64_t(1) << 20}; // of f32
     using Kind = plan::Transfer::Kind;
     if (stages > 1)
       described.transfers = {
@@ -239,6 +244,7 @@ protected:
   void testAllReduce();
   void testGatherAndScatter();
   void testAllToAll();
+  void testExchangeRows();
   void testBesideKernels();
   void testShift();
   void testSwap(int64_t elements);
@@ -291,17 +297,68 @@ void Nccl::testAllToAll() {
       const int64_t elements = plan::elementCount(in);
       Pair from = filled(DType::bf16, elements),
            to = filled(DType::bf16, elements);
+      share({&to});
       ASSERT_TRUE(nccl->host().allToAll(group, onHost(from, DType::bf16, in),
-                                        onHost(to, DType::bf16, out), split,
-                                        concat));
+                                        onHost(to, DType::bf16, out),
+                                        {split, concat}));
       Status status =
           nccl->allToAll(group, onGpu(from, DType::bf16, in),
-                         onGpu(to, DType::bf16, out), split, concat);
+                         onGpu(to, DType::bf16, out), {split, concat});
       ASSERT_TRUE(status) << status.message();
       expectSame(to, DType::bf16, elements, 0,
                  "all-to-all from " + std::to_string(split) + " to " +
                      std::to_string(concat));
     }
+}
+
+/// Rows of experts there and back: those that belong to tokens arrive, and the
+/// others stay what they were.
+void Nccl::testExchangeRows() {
+  tell("exchanges rows");
+  for (int group : {0, 1, 2})
+    for (int64_t width : {8, 9})
+      for (bool isBack : {false, true}) {
+        const int64_t ranks = sizeOf(group), blocks = 2, places = 50;
+        const Shape here = {ranks, blocks * places, width},
+                    there = {1, ranks * blocks * places, width};
+        const Shape counted =
+            isBack ? Shape{1, ranks * blocks, 3} : Shape{ranks, blocks, 3};
+        const int64_t elements = plan::elementCount(here);
+        Pair from = filled(DType::bf16, elements),
+             to = filled(DType::bf16, elements),
+             counts = filled(DType::i32, plan::elementCount(counted)),
+             theirs = filled(DType::i32, plan::elementCount(counted));
+        share({&to, &theirs});
+        auto* const numbers = reinterpret_cast<int32_t*>(counts.host.data());
+        for (int64_t i = 0; i < plan::elementCount(counted); ++i)
+          numbers[i] = int32_t((rank * 5 + i * 7) % 17);
+        ASSERT_TRUE(device->upload(counts.gpu.base(), counts.host));
+        const Exchange exchange = isBack ? Exchange{1, 0} : Exchange{0, 1};
+        const Bytes before = to.host;
+        ASSERT_TRUE(nccl->host().allToAll(
+            group, onHost(from, DType::bf16, isBack ? there : here),
+            onHost(to, DType::bf16, isBack ? here : there), exchange));
+        ASSERT_TRUE(nccl->host().allToAll(
+            group, onHost(counts, DType::i32, {ranks * blocks, 3}),
+            onHost(theirs, DType::i32, {ranks * blocks, 3}), {0, 0}));
+        const auto* sent = reinterpret_cast<int32_t*>(theirs.host.data());
+        for (int64_t block = 0; ranks > 1 && block < ranks * blocks; ++block) {
+          const int64_t used =
+              sent[3 * block] + sent[3 * block + 1] + sent[3 * block + 2];
+          const int64_t begin = (block * places + used) * width * 2,
+                        end = (block + 1) * places * width * 2;
+          std::copy(before.begin() + begin, before.begin() + end,
+                    to.host.begin() + begin);
+        }
+        Status status = nccl->exchangeRows(
+            group, onGpu(from, DType::bf16, isBack ? there : here),
+            onGpu(counts, DType::i32, counted),
+            onGpu(to, DType::bf16, isBack ? here : there), exchange);
+        ASSERT_TRUE(status) << status.message();
+        expectSame(to, DType::bf16, elements, 0,
+                   "rows of " + std::to_string(width) + " of group " +
+                       std::to_string(group) + (isBack ? ", back" : ""));
+      }
 }
 
 void Nccl::testBesideKernels() {
@@ -442,6 +499,7 @@ TEST_F(Nccl, doesWhatMpiDoes) {
   testAllReduce();
   testGatherAndScatter();
   testAllToAll();
+  testExchangeRows();
   testBesideKernels();
   testShift();
   // A sender of the larger ones waits for its receiver.

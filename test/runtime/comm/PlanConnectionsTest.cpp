@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 namespace reciperun::comm {
 namespace {
 
@@ -25,14 +28,17 @@ plan::Plan testPlan() {
   for (plan::Stage& stage : plan.stages) {
     stage.buffers.resize(2);
     stage.buffers[0].shape = {1000}; // f32
-    stage.buffers[1].shape = {2 * mebibyte};
+    stage.buffers[1].shape = {2, mebibyte};
     stage.functions = {{"all", {}}};
   }
   return plan;
 }
 
-void add(plan::Plan& plan, int stage, OpKind kind, int group, int buffer) {
+void add(plan::Plan& plan, int stage, OpKind kind, int group, int buffer,
+         const std::map<std::string, int64_t>& attributes = {}) {
   plan::Op op{kind, "op", {buffer}, {buffer}, group, -1, {}};
+  for (const auto& [name, value] : attributes)
+    op.attributes.emplace_back(name, value);
   plan.stages[size_t(stage)].functions[0].ops.push_back(op);
 }
 
@@ -42,16 +48,26 @@ TEST(PlanConnections, followFromOpsOfAllStages) {
   add(plan, 1, OpKind::AllReduce, 1, 1);
   add(plan, 1, OpKind::ReduceScatterStart, 0, 1);
   add(plan, 1, OpKind::ReduceScatterDone, 0, 1);
-  add(plan, 0, OpKind::AllToAll, 2, 0);
+  add(plan, 0, OpKind::AllToAll, 2, 1, {{"split", 1}, {"concat", 0}});
   const PlanConnections found = connectionsOf(plan);
   ASSERT_EQ(found.groups.size(), 2u);
   EXPECT_EQ(found.groups.at(1).bytes, 8 * mebibyte);
   EXPECT_FALSE(found.groups.at(1).isExchange);
-  EXPECT_EQ(found.groups.at(2).bytes, 4000);
+  EXPECT_EQ(found.groups.at(2).bytes, 8 * mebibyte);
   EXPECT_TRUE(found.groups.at(2).isExchange);
   ASSERT_EQ(found.background.size(), 1u);
   EXPECT_TRUE(found.background.at(0).isExchange);
   EXPECT_TRUE(found.packs);
+}
+
+TEST(PlanConnections, exchangesOfRunsAreApart) {
+  plan::Plan plan = testPlan();
+  add(plan, 0, OpKind::AllToAll, 1, 1, {{"split", 0}, {"concat", 1}});
+  const PlanConnections found = connectionsOf(plan);
+  EXPECT_TRUE(found.groups.empty());
+  ASSERT_EQ(found.exchanges.size(), 1u);
+  EXPECT_EQ(found.exchanges.at(1).bytes, 8 * mebibyte);
+  EXPECT_FALSE(found.packs);
 }
 
 TEST(PlanConnections, sharedRegionsHaveGroupsToo) {
@@ -79,7 +95,7 @@ TEST(PlanConnections, lineIsOfAllItsMessages) {
 TEST(PlanConnections, groupsOfOneExtentAreOne) {
   plan::Plan plan = testPlan();
   add(plan, 0, OpKind::AllReduce, 1, 0);
-  add(plan, 0, OpKind::AllToAll, 3, 1);
+  add(plan, 0, OpKind::AllToAll, 3, 1, {{"split", 1}, {"concat", 0}});
   const auto uses = usesByExtent(plan.mesh, connectionsOf(plan).groups);
   ASSERT_EQ(uses.size(), 1u);
   EXPECT_EQ(uses.begin()->second.bytes, 8 * mebibyte);
