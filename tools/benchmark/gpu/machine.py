@@ -25,8 +25,7 @@ def visible():
 
 
 class Pool:
-    """Things of which one takes some, different ones, waiting in the order of
-    the asking."""
+    """Things of which one takes some, waiting in the order of the asking."""
 
     def __init__(self, things):
         self.free = list(things)
@@ -36,10 +35,8 @@ class Pool:
 
     def take(self, count):
         with self.turn, self.changed:
-            self.changed.wait_for(lambda: len(set(self.free)) >= count)
-            taken = list(dict.fromkeys(self.free))[:count]
-            for each in taken:
-                self.free.remove(each)
+            self.changed.wait_for(lambda: len(self.free) >= count)
+            taken, self.free = self.free[:count], self.free[count:]
         return taken
 
     def give_back(self, taken):
