@@ -150,7 +150,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
-  if (passes::overlaps(recipe))
+  if (passes::overlapsUpdate(recipe))
     for (ir::Module& stage : stages)
       passes::overlapUpdate(stage, recipe.integer("batch.accumulation"));
   verify(stages, "overlap update");

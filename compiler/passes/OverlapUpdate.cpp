@@ -17,6 +17,7 @@
 #include "compiler/passes/OverlapUpdate.h"
 
 #include "compiler/passes/CollectiveHalves.h"
+#include "compiler/passes/Overlap.h"
 
 #include <algorithm>
 #include <map>
@@ -296,6 +297,11 @@ private:
 };
 
 } // namespace
+
+bool overlapsUpdate(const recipe::Recipe& recipe) {
+  return overlaps(recipe) && recipe.integer("parallel.tp") == 1 &&
+         recipe.integer("parallel.cp") == 1;
+}
 
 void overlapUpdate(ir::Module& program, int64_t microBatches) {
   if (ir::findFunction(program, "update"))

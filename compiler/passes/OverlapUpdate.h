@@ -5,8 +5,14 @@
 #define RECIPEC_PASSES_OVERLAPUPDATE_H
 
 #include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
 
 namespace recipec::passes {
+
+/// Whether `comm.overlap` asks for it, and nothing stands against it: what `tp`
+/// and `cp` exchange beside the ops of a pass goes by the same copies, and
+/// would wait behind those of whole layers.
+bool overlapsUpdate(const recipe::Recipe& recipe);
 
 /// Cuts the collectives of regions that ranks keep whole in two: gradients are
 /// on their way while the last of `microBatches` goes backward, parameters
