@@ -1,5 +1,5 @@
 // What checks of an op are made of: its operands by number, types, sizes, and
-// the first finding. ValidateOps.cpp has the checks.
+// the first finding. ValidateOps.cpp has the checks, and those beside it.
 
 #ifndef RECIPERUN_PLAN_OPCHECK_H
 #define RECIPERUN_PLAN_OPCHECK_H
@@ -46,6 +46,14 @@ inline std::string shapeText(const Buffer& buffer) {
   for (size_t i = 0; i < buffer.shape.size(); ++i)
     text += (i ? ", " : "") + std::to_string(buffer.shape[i]);
   return text + "] " + typeName(buffer.dtype);
+}
+
+/// Elements of the last dimension, and how many such rows there are.
+inline int64_t widthOf(const Buffer& buffer) {
+  return buffer.shape.empty() ? 1 : buffer.shape.back();
+}
+inline int64_t rowsOf(const Buffer& buffer) {
+  return elementCount(buffer.shape) / std::max<int64_t>(1, widthOf(buffer));
 }
 
 /// Collects the first thing that is wrong with an op.
@@ -183,10 +191,18 @@ private:
 inline const Types real = {DType::f64, DType::f32, DType::bf16};
 inline const Types wide = {DType::f64, DType::f32};
 
-/// The checks of the ops of mixtures of experts (ValidateExperts.cpp).
+/// The checks of attention (ValidateAttention.cpp).
+bool checkAttentionOp(OpCheck& c);
+/// Those of the ops of mixtures of experts (ValidateExperts.cpp).
 bool checkExpertsOp(OpCheck& c);
 /// That of counts [g,n,m] of rows [g,p,..] (likewise).
 bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows);
+/// Those of products of dense weights (ValidateLinears.cpp).
+bool checkLinearOp(OpCheck& c);
+/// Those of the loss (ValidateLoss.cpp).
+bool checkLossOp(OpCheck& c);
+/// Those of collectives, slices and copies (ValidateMoves.cpp).
+bool checkMoveOp(OpCheck& c);
 /// Those of matrices of 8 bits (ValidateQuantized.cpp).
 bool checkQuantizedOp(OpCheck& c);
 /// Those of state space layers (ValidateStateSpace.cpp).

@@ -1,0 +1,146 @@
+// Attention, of a rank's keys, of those that go round a ring, and of a cache.
+// See ValidateOps.cpp.
+
+#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/plan/OpCheck.h"
+#include "runtime/plan/RingWorkspace.h"
+
+#include <algorithm>
+
+namespace reciperun::plan {
+namespace {
+
+/// q [b,s,hq,d], k and v [b,t,hk,d].
+bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
+  for (const char* bound : {"window", "chunk"})
+    if (c.op.integer(bound) < 0)
+      return c.fail("has `" + std::string(bound) + "` below 0");
+  if (!(c.op.real("softcap") >= 0))
+    return c.fail("has `softcap` below 0");
+  return c.rank(q, 4) && c.rank(k, 4) && c.is(q, real) && c.same(k, v) &&
+         c.is(k, {q.dtype}) &&
+         c.shaped(k, {q.shape[0], k.shape[1], k.shape[2], q.shape[3]}) &&
+         c.divides(k.shape[2], q.shape[2], "heads of keys and of queries");
+}
+
+/// From input `first` on: segments and places of the queries, of the keys.
+bool checkTokens(OpCheck& c, const Buffer& q, const Buffer& k, size_t first) {
+  int64_t queries = q.shape[0] * q.shape[1], keys = k.shape[0] * k.shape[1];
+  for (size_t i = 0; i < 4; ++i) {
+    const Buffer& tokens = c.in(first + i);
+    if (!c.is(tokens, {DType::i32}) ||
+        !c.counts(tokens, i < 2 ? queries : keys))
+      return false;
+  }
+  return true;
+}
+
+bool checkLse(OpCheck& c, const Buffer& lse, const Buffer& q) {
+  return c.isMath(lse, q) &&
+         c.counts(lse, q.shape[0] * q.shape[1] * q.shape[2]);
+}
+
+bool checkAttention(OpCheck& c) {
+  if (!c.arity(7, 2) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
+    return false;
+  const Buffer& q = c.in(0);
+  return checkTokens(c, q, c.in(1), 3) && c.same(q, c.out(0)) &&
+         checkLse(c, c.out(1), q);
+}
+
+AttentionSizes sizesOf(const OpCheck& c, const Buffer& q, const Buffer& k) {
+  return attentionSizes(c.op, q.dtype, q.shape, k.shape);
+}
+
+/// Above it sizes of workspaces might pass 2^63.
+bool isMeasurable(OpCheck& c, const Buffer& q) {
+  return double(q.shape[0]) * double(q.shape[2]) *
+                 std::max(double(q.shape[1]), 128.0) *
+                 std::max({double(q.shape[1]), double(q.shape[3]), 128.0}) <
+             0x1p56 ||
+         c.fail("attends with more than 2^56 scores");
+}
+
+bool checkAttentionBackward(OpCheck& c) {
+  if (!c.arity(10, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
+    return false;
+  const Buffer &q = c.in(2), &k = c.in(3);
+  return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
+         checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
+         c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
+         (q.dtype != DType::bf16 ||
+          (isMeasurable(c, q) &&
+           c.workspace(attentionWorkspace(sizesOf(c, q, k)))));
+}
+
+/// The rank's own queries and keys, and room for the keys of others.
+bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
+  const Buffer &q = c.in(first), &k = c.in(first + 1);
+  if (!checkHeads(c, q, k, c.in(first + 2)) || !c.grouped() ||
+      !c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}))
+    return false;
+  // So that sizes of workspaces stay far below 2^63.
+  if (elementCount(q.shape) + elementCount(k.shape) > int64_t(1) << 56)
+    return c.fail("wants more than 2^56 elements to go round");
+  int64_t count = q.shape[0] * q.shape[1];
+  for (size_t i : {tokens, tokens + 1})
+    if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), count))
+      return false;
+  if (!isMeasurable(c, q))
+    return false;
+  const RingSizes sizes{sizesOf(c, q, k), c.ranksOfGroup()};
+  return c.workspace(ringWorkspace(sizes, isBackward).elements());
+}
+
+bool checkRingAttention(OpCheck& c) {
+  return c.arity(5, 2) && checkRing(c, 0, 3, false) &&
+         c.same(c.in(0), c.out(0)) && checkLse(c, c.out(1), c.in(0));
+}
+
+bool checkRingAttentionBackward(OpCheck& c) {
+  return c.arity(8, 3) && checkRing(c, 2, 6, true) &&
+         c.same(c.in(2), c.in(0)) && c.same(c.in(2), c.in(1)) &&
+         checkLse(c, c.in(5), c.in(2)) && c.same(c.in(2), c.out(0)) &&
+         c.same(c.in(3), c.out(1)) && c.same(c.in(3), c.out(2));
+}
+
+bool checkAttentionCached(OpCheck& c) {
+  if (!c.arity(4, 3) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
+    return false;
+  const Buffer &q = c.in(0), &k = c.in(1);
+  return c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}) &&
+         c.is(c.in(3), {DType::i32}) &&
+         c.counts(c.in(3), q.shape[0] * q.shape[1]) && c.same(q, c.out(0)) &&
+         c.rank(c.out(1), 3) &&
+         c.shaped(c.out(1), {c.out(1).shape[0], k.shape[2], k.shape[3]}) &&
+         c.is(c.out(1), {q.dtype}) && c.same(c.out(1), c.out(2)) &&
+         (c.out(1).shape[0] >= c.plan.cacheTokens ||
+          c.fail("has a cache of " + std::to_string(c.out(1).shape[0]) +
+                 " tokens, and the plan's is of " +
+                 std::to_string(c.plan.cacheTokens)));
+}
+
+} // namespace
+
+bool checkAttentionOp(OpCheck& c) {
+  switch (c.op.kind) {
+  case OpKind::Attention:
+    return checkAttention(c);
+  case OpKind::AttentionBackward:
+    return checkAttentionBackward(c);
+  case OpKind::RingAttention:
+    return checkRingAttention(c);
+  case OpKind::RingAttentionBackward:
+    return checkRingAttentionBackward(c);
+  case OpKind::AttentionBlock:
+  case OpKind::AttentionBlocksEnd:
+  case OpKind::AttentionBlockBackward:
+    return c.fail("is a part of ring attention, which no plan holds by itself");
+  case OpKind::AttentionCached:
+    return checkAttentionCached(c);
+  default:
+    return c.fail("is no attention");
+  }
+}
+
+} // namespace reciperun::plan
