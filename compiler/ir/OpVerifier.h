@@ -30,10 +30,23 @@ protected:
       expect(pieces(left) == pieces(right), "dimensions differ");
   }
 
-  void expectWhole() {
-    for (ValueId operand : op.operands)
-      if (operand != ValueId::none)
-        expect(partial(operand).empty(),
+  void expectSameType(ValueId left, ValueId right) {
+    if (left != ValueId::none && right != ValueId::none)
+      expect(module[left].type == module[right].type, "element types differ");
+  }
+
+  /// In dimensions, type and what they are partial sums over; both are there.
+  void expectAlike(ValueId left, ValueId right) {
+    expectSame(left, right);
+    expectSameType(left, right);
+    expect(partial(left) == partial(right), "partial sums differ");
+  }
+
+  /// No operand from number `first` on is a partial sum.
+  void expectWhole(size_t first = 0) {
+    for (size_t i = first; i < op.operands.size(); ++i)
+      if (op.operands[i] != ValueId::none)
+        expect(partial(op.operands[i]).empty(),
                "a partial sum goes into an op that is not linear");
   }
 
@@ -60,6 +73,19 @@ protected:
     AxisSet needed = splitOf(part(pieces(x), 0, lead)) | partial(x);
     expect((partial(gradient) & needed) == needed,
            "the partial sum is not that of the gradient");
+  }
+
+  /// Null where the op has none of that name and type.
+  template <class T> const T* attribute(const char* name) const {
+    auto found = op.attributes.find(name);
+    return found == op.attributes.end() ? nullptr
+                                        : std::get_if<T>(&found->second);
+  }
+
+  /// The same, but empty or 0.
+  template <class T> T valueOf(const char* name) const {
+    const T* value = attribute<T>(name);
+    return value ? *value : T();
   }
 
   const Module& module;

@@ -43,12 +43,20 @@ inline Pieces part(const Pieces& all, size_t from, size_t count) {
   return Pieces(all.begin() + long(from), all.begin() + long(from + count));
 }
 
+/// What is wrong with the types and layouts of an op (VerifyOps.cpp).
+std::vector<std::string> findInOp(const Module& module, const Op& op);
 /// What is wrong with an op of attention (VerifyAttention.cpp).
 std::vector<std::string> findInAttention(const Module& module, const Op& op);
 /// What is wrong with a bias or a norm (VerifyNorms.cpp).
 std::vector<std::string> findInNorms(const Module& module, const Op& op);
 /// What is wrong with an op of mixtures of experts (VerifyExperts.cpp).
 std::vector<std::string> findInExperts(const Module& module, const Op& op);
+/// What is wrong with a product of dense weights (VerifyLinears.cpp).
+std::vector<std::string> findInLinears(const Module& module, const Op& op);
+/// What is wrong with an op of the loss (VerifyLoss.cpp).
+std::vector<std::string> findInLoss(const Module& module, const Op& op);
+/// What is wrong with a collective, a slice or a copy (VerifyMoves.cpp).
+std::vector<std::string> findInMoves(const Module& module, const Op& op);
 /// What is wrong with an op that puts rows apart or together (VerifyParts.cpp).
 std::vector<std::string> findInParts(const Module& module, const Op& op);
 /// What is wrong with a matrix of 8 bits or a product of two

@@ -119,7 +119,7 @@ private:
                to[1].split == (from[0].split | from[1].split) &&
                from[2] == to[2],
            "tokens and rows lie on different ranks");
-    expect(module[tokens].type == module[rows].type, "element types differ");
+    expectSameType(tokens, rows);
     expect(partial(tokens) == partial(rows), "partial sums differ");
     Pieces number = pieces(numbers);
     expect(number.size() == 3 && from.size() == 3 && number[0] == from[0] &&

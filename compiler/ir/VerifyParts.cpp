@@ -29,7 +29,7 @@ private:
     int64_t width = 0;
     for (ValueId x : op.operands) {
       expect(leading(x) == expected, "leading dimensions differ");
-      expect(module[x].type == module[y].type, "element types differ");
+      expectSameType(x, y);
       expect(partial(x) == partial(y), "partial sums differ");
       width += widthOf(x);
     }
@@ -38,10 +38,7 @@ private:
     bool isPad = op.kind == OpKind::Pad;
     int64_t whole = isPad ? widthOf(y) : width,
             part = isPad ? width : widthOf(y);
-    auto begin = op.attributes.find("begin");
-    const int64_t* first = begin == op.attributes.end()
-                               ? nullptr
-                               : std::get_if<int64_t>(&begin->second);
+    const int64_t* first = attribute<int64_t>("begin");
     expect(first && *first >= 0 && part <= whole && *first <= whole - part,
            "the part does not lie in its row");
   }
@@ -72,7 +69,7 @@ private:
     AxisSet over = pieces[pieces.size() - 2].split;
     pieces.erase(pieces.end() - 2);
     expect(piecesOf(module, x) == pieces, "dimensions differ");
-    expect(module[x].type == module[y].type, "element types differ");
+    expectSameType(x, y);
     bool isBack = op.kind == OpKind::BroadcastBackward;
     expect(partial(x) == (isBack ? partial(y) | over : partial(y)),
            "partial sums differ");

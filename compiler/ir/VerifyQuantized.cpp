@@ -65,12 +65,6 @@ private:
     expect(history == op.results[first + 4], "the history is another");
   }
 
-  template <class T> const T* attribute(const char* name) const {
-    auto found = op.attributes.find(name);
-    return found == op.attributes.end() ? nullptr
-                                        : std::get_if<T>(&found->second);
-  }
-
   static Pieces turned(const Pieces& all, size_t lead) {
     Pieces result = part(all, lead, all.size() - lead);
     result.insert(result.end(), all.begin(), all.begin() + long(lead));
@@ -147,12 +141,8 @@ private:
     expect(as.size() == lead + k && bs.size() == to + k && ys == expected &&
                summed == part(bs, to, k),
            "dimensions differ");
-    if (op.kind == OpKind::ScaledProductAdd) {
-      expectSame(op.operands[4], y);
-      expect(module[op.operands[4]].type == module[y].type,
-             "element types differ");
-      expect(partial(op.operands[4]) == partial(y), "partial sums differ");
-    }
+    if (op.kind == OpKind::ScaledProductAdd)
+      expectAlike(op.operands[4], y);
     AxisSet sums = splitOf(summed) | partial(a) | partial(b);
     expect(module[y].kind == ValueKind::gradient ? (partial(y) & sums) == sums
                                                  : partial(y) == sums,

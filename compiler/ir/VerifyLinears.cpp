@@ -1,0 +1,115 @@
+// The verifier's rules for products of dense weights, one or several of an
+// operand at a time; see Verify.h.
+
+#include "compiler/ir/OpVerifier.h"
+
+namespace recipec::ir {
+
+namespace {
+
+class LinearVerifier : OpVerifier {
+public:
+  LinearVerifier(const Module& module, const Op& op) : OpVerifier(module, op) {}
+
+  std::vector<std::string> run() {
+    switch (op.kind) {
+    case OpKind::Linear:
+      linear(op.operands[0], op.operands[1], op.results[0]);
+      break;
+    case OpKind::LinearDgrad:
+      dgrad(op.operands[0], op.operands[1], op.results[0]);
+      break;
+    case OpKind::LinearWgrad:
+      wgrad(op.operands[0], op.operands[1], op.results[0]);
+      break;
+    case OpKind::LinearAdd:
+      expectAlike(op.operands[2], op.results[0]);
+      linear(op.operands[0], op.operands[1], op.results[0]);
+      break;
+    case OpKind::LinearJoint:
+    case OpKind::LinearJointDgrad:
+    case OpKind::LinearJointWgrad:
+      joint();
+      break;
+    default:
+      expect(false, "the op is no linear");
+    }
+    return std::move(findings);
+  }
+
+private:
+  /// x [lead..., k...], w [to..., k...], y [lead..., to...]: the sizes of the
+  /// three follow from their ranks.
+  struct Product {
+    size_t lead, to, k;
+  };
+  Product productOf(ValueId x, ValueId w, ValueId y) const {
+    size_t xs = module[x].dims.size(), ws = module[w].dims.size(),
+           ys = module[y].dims.size();
+    return {(xs + ys - ws) / 2, (ys + ws - xs) / 2, (xs + ws - ys) / 2};
+  }
+
+  Product product(ValueId x, ValueId w, ValueId y) {
+    Product sizes = productOf(x, w, y);
+    Pieces xs = pieces(x), ws = pieces(w), ys = pieces(y);
+    bool agree = xs.size() == sizes.lead + sizes.k &&
+                 ys.size() == sizes.lead + sizes.to &&
+                 part(xs, sizes.lead, sizes.k) == part(ws, sizes.to, sizes.k) &&
+                 part(ys, sizes.lead, sizes.to) == part(ws, 0, sizes.to) &&
+                 part(xs, 0, sizes.lead) == part(ys, 0, sizes.lead);
+    expect(agree, "dimensions differ");
+    return sizes;
+  }
+
+  void linear(ValueId x, ValueId w, ValueId y) {
+    Product sizes = product(x, w, y);
+    AxisSet contracted = splitOf(part(pieces(w), sizes.to, sizes.k));
+    expect(partial(w).empty(), "the weight is a partial sum");
+    expect(partial(y) == (contracted | partial(x)),
+           "the partial sum is not that of the contraction");
+  }
+
+  void dgrad(ValueId dy, ValueId w, ValueId dx) {
+    Product sizes = product(dx, w, dy);
+    AxisSet contracted = splitOf(part(pieces(w), 0, sizes.to));
+    expect(partial(dx) == (contracted | partial(dy)),
+           "the partial sum is not that of the contraction");
+  }
+
+  /// A gradient sums over the leading dimensions: it is a partial sum over what
+  /// splits those, and over what its operands are partial sums over.
+  void wgrad(ValueId x, ValueId dy, ValueId dw) {
+    Product sizes = product(x, dw, dy);
+    AxisSet needed =
+        splitOf(part(pieces(x), 0, sizes.lead)) | partial(x) | partial(dy);
+    expect((partial(dw) & needed) == needed,
+           "the partial sum is not that of the gradient");
+  }
+
+  /// Products that one op makes: each is as by itself.
+  void joint() {
+    for (size_t i = 0; i < 3; ++i) {
+      const bool isDgrad = op.kind == OpKind::LinearJointDgrad;
+      const ValueId own = op.operands[isDgrad ? i : i + 1];
+      const ValueId other = isDgrad ? op.operands[3 + i] : op.results[i];
+      expect((own == ValueId::none) == (other == ValueId::none),
+             "a product lacks a part");
+      if (own == ValueId::none || other == ValueId::none)
+        continue;
+      if (isDgrad)
+        dgrad(own, other, op.results[0]);
+      else if (op.kind == OpKind::LinearJoint)
+        linear(op.operands[0], own, other);
+      else
+        wgrad(op.operands[0], own, other);
+    }
+  }
+};
+
+} // namespace
+
+std::vector<std::string> findInLinears(const Module& module, const Op& op) {
+  return LinearVerifier(module, op).run();
+}
+
+} // namespace recipec::ir
