@@ -21,22 +21,24 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
+/// Of a matrix to 8 bits.
+struct Casting {
+  DType type, narrow;
+  std::string blocks;
+  int64_t rows, columns;
+  bool isPlain = true, isTurned = true; // the layouts that are made
+  int64_t shift = 0;                    // of buffers, in elements
+  Array* history = nullptr;
+};
+
 class CudaQuantize : public CudaParityTest {
 protected:
-  struct Case {
-    DType type, narrow;
-    std::string blocks;
-    int64_t rows, columns;
-    bool isPlain = true, isTurned = true;
-    int64_t shift = 0;
-  };
-
-  void check(const Case& of) {
+  void check(const Casting& of) {
     Array x = uneven(of.type, of.rows, of.columns);
     NarrowOutputs made(of.narrow, of.blocks, of.rows, of.columns);
     compare({OpKind::Quantize,
-             {&x, nullptr},
-             made.pointers(of.isPlain, of.isTurned),
+             {&x, of.history},
+             made.pointers(of.isPlain, of.isTurned, of.history),
              made.attributes(),
              {},
              of.shift},
@@ -105,7 +107,7 @@ TEST_F(CudaQuantize, History) {
 
 /// An infinity, the largest numbers, and those that are no normal ones.
 TEST_F(CudaQuantize, ExtremesOfBlocks) {
-  for (const std::string& blocks : {"rows", "squares", "mx"})
+  for (const char* blocks : {"rows", "squares", "mx"})
     for (DType narrow : {DType::f8e4m3, DType::f8e5m2}) {
       Array x = numbers(DType::f32, {288, 320}, 1);
       for (int64_t i = 0; i < x.size(); ++i)
@@ -142,16 +144,7 @@ TEST_F(CudaQuantize, KeepsWhatIsNoNumber) {
 /// the same bits. Those are held against the CPU's by themselves.
 class CudaSwigluQuantize : public CudaParityTest {
 protected:
-  struct Case {
-    DType type, narrow;
-    std::string blocks;
-    int64_t rows, columns;
-    bool isPlain = true, isTurned = true;
-    int64_t shift = 0;
-    Array* history = nullptr;
-  };
-
-  void checkForward(const Case& of) {
+  void checkForward(const Casting& of) {
     Array gate = wide(of, 1), up = wide(of, 2), y(of.type, gate.shape());
     NarrowOutputs apart(of.narrow, of.blocks, of.rows, of.columns);
     NarrowOutputs together = apart;
@@ -170,7 +163,7 @@ protected:
     }
   }
 
-  void checkBackward(const Case& of) {
+  void checkBackward(const Casting& of) {
     Array dy = wide(of, 3), gate = wide(of, 1), up = wide(of, 2);
     Array slopes[] = {Array(of.type, gate.shape()),
                       Array(of.type, gate.shape())};
@@ -197,11 +190,11 @@ protected:
 
 private:
   /// Large enough that some sigmoids are near their ends.
-  static Array wide(const Case& of, unsigned seed) {
+  static Array wide(const Casting& of, unsigned seed) {
     return numbers(of.type, {of.rows, of.columns}, seed, 4);
   }
 
-  void cast(const Case& of, Array& x, NarrowOutputs& made, Array* history) {
+  void cast(const Casting& of, Array& x, NarrowOutputs& made, Array* history) {
     runOnGpu({OpKind::Quantize,
               {&x, history},
               made.pointers(of.isPlain, of.isTurned, history),
@@ -233,15 +226,15 @@ TEST_F(CudaSwigluQuantize, OneLayoutAndUnalignedBuffers) {
   for (const std::string& blocks : allBlocks)
     for (int64_t shift : {0, 1})
       for (bool isPlain : {true, false}) {
-        const Case of{DType::bf16, DType::f8e4m3, blocks,   272,
-                      144,         isPlain,       !isPlain, shift};
+        const Casting of{DType::bf16, DType::f8e4m3, blocks,   272,
+                         144,         isPlain,       !isPlain, shift};
         checkForward(of);
         checkBackward(of);
       }
   for (DType type : types)
     for (auto [rows, columns] : {std::pair(1, 3), std::pair(7, 3),
                                  std::pair(1, 4096), std::pair(3001, 1501)}) {
-      const Case of{type, DType::f8e4m3, "", rows, columns, true, false};
+      const Casting of{type, DType::f8e4m3, "", rows, columns, true, false};
       checkForward(of);
       checkBackward(of);
     }
