@@ -23,6 +23,7 @@
 
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
+#include "compiler/passes/Saved.h"
 #include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>
@@ -145,7 +146,7 @@ public:
       out.push_back(op);
     });
     walk([&](Op& op, const Product& product) { rewrite(op, product); });
-    dropUnread();
+    dropUnreadSaved(program);
   }
 
 private:
@@ -416,18 +417,6 @@ private:
       value.dims.push_back(ir::constantDim(program, size));
     value.sharding.dims.resize(shape.size());
     return ir::addValue(program, std::move(value));
-  }
-
-  void dropUnread() {
-    std::vector<bool> isRead(program.values.size());
-    for (const Op& op : ir::findFunction(program, "backward")->ops)
-      for (const auto* list : {&op.operands, &op.results})
-        for (ValueId value : *list)
-          if (value != ValueId::none)
-            isRead[size_t(value)] = true;
-    for (size_t i = 0; i < program.values.size(); ++i)
-      if (program.values[i].kind == ValueKind::saved && !isRead[i])
-        program.values[i].kind = ValueKind::temporary;
   }
 
   ir::Module& program;

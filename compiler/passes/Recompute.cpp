@@ -10,6 +10,7 @@
 
 #include "compiler/passes/Names.h"
 #include "compiler/passes/RecomputeParts.h"
+#include "compiler/passes/Saved.h"
 #include "compiler/passes/Stages.h"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ public:
       out.push_back(std::move(op));
     }
     ir::findFunction(program, "backward")->ops = std::move(out);
-    dropUnread();
+    dropUnreadSaved(program);
   }
 
 private:
@@ -138,18 +139,6 @@ private:
       result = made;
     }
     out.push_back(std::move(op));
-  }
-
-  void dropUnread() {
-    std::vector<bool> isRead(program.values.size());
-    for (const Op& op : ir::findFunction(program, "backward")->ops)
-      for (const auto* list : {&op.operands, &op.results})
-        for (ValueId value : *list)
-          if (value != ValueId::none)
-            isRead[size_t(value)] = true;
-    for (size_t i = 0; i < program.values.size(); ++i)
-      if (program.values[i].kind == ValueKind::saved && !isRead[i])
-        program.values[i].kind = ValueKind::temporary;
   }
 
   ir::Module& program;

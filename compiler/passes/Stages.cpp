@@ -10,6 +10,7 @@
 #include "compiler/passes/Stages.h"
 
 #include "compiler/passes/Names.h"
+#include "compiler/passes/Saved.h"
 
 #include <algorithm>
 #include <cassert>
@@ -276,30 +277,13 @@ private:
       ir::AxisSet& sums = module[module.bindings.at(role)].sharding.partial;
       sums = sums | ir::AxisSet(pipeline);
     }
-    keepSaved(module);
+    dropUnreadSaved(module);
     for (size_t i = 0; i < whole.params.size(); ++i)
       addParam(ParamId(i), stage);
     for (ir::Param& param : module.params)
       for (ParamId* factor : {&param.loraA, &param.loraB})
         if (*factor != ParamId::none)
           *factor = ofStage[size_t(stage)].params.at(*factor);
-  }
-
-  /// What no backward function and no other stage reads is a temporary again.
-  void keepSaved(ir::Module& module) const {
-    std::vector<bool> isRead(module.values.size());
-    for (const ir::Function& function : module.functions)
-      if (function.name.starts_with("backward"))
-        for (const Op& op : function.ops)
-          for (const auto* list : {&op.operands, &op.results})
-            for (ValueId value : *list)
-              if (value != ValueId::none)
-                isRead[size_t(value)] = true;
-    for (const Transfer& transfer : module.transfers)
-      isRead[size_t(transfer.value)] = true;
-    for (size_t i = 0; i < module.values.size(); ++i)
-      if (module.values[i].kind == ValueKind::saved && !isRead[i])
-        module.values[i].kind = ValueKind::temporary;
   }
 
   /// A parameter that no op names is kept by the first stage.
