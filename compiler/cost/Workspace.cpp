@@ -22,39 +22,16 @@ plan::DType planType(ir::DType type) {
   }
 }
 
-bool flagOf(const ir::Op& op, const char* name, bool otherwise) {
-  const auto found = op.attributes.find(name);
-  return found == op.attributes.end() ? otherwise
-                                      : std::get<bool>(found->second);
-}
-
-int64_t integerOf(const ir::Op& op, const char* name) {
-  const auto found = op.attributes.find(name);
-  return found == op.attributes.end() ? 0 : std::get<int64_t>(found->second);
-}
-
-/// Of an attention whose queries are operand `first`, before its keys.
+/// Of an attention whose queries are operand `first`, before its keys: by the
+/// attributes, which the plan gets as they are.
 plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
                                     size_t first) {
-  const std::vector<int64_t> q = ir::localShape(program, op.operands[first]),
-                             k = ir::localShape(program,
-                                                op.operands[first + 1]);
-  plan::AttentionSizes sizes;
-  sizes.type = planType(program[op.operands[first]].type);
-  sizes.batch = q[0];
-  sizes.queries = q[1];
-  sizes.heads = q[2];
-  sizes.width = q[3];
-  sizes.keys = k[1];
-  sizes.keyHeads = k[2];
-  sizes.hasDocuments = flagOf(op, "documents", true);
-  sizes.mostDocuments = integerOf(op, "most_documents");
-  sizes.isDeterministic = flagOf(op, "deterministic", true);
-  sizes.window = integerOf(op, "window");
-  sizes.isBounded = op.attributes.contains("chunk") ||
-                    op.attributes.contains("softcap") ||
-                    (sizes.window && !flagOf(op, "causal", true));
-  return sizes;
+  plan::Op inPlan{};
+  inPlan.attributes.assign(op.attributes.begin(), op.attributes.end());
+  return plan::attentionSizes(inPlan,
+                              planType(program[op.operands[first]].type),
+                              ir::localShape(program, op.operands[first]),
+                              ir::localShape(program, op.operands[first + 1]));
 }
 
 int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
