@@ -1,10 +1,8 @@
-// MPI's return codes as Status, and agreement on one.
+// MPI's return codes as Status, agreement on one, and the ranks of a host.
 
 #include "runtime/comm/MpiCheck.h"
 
 #include "runtime/comm/GroupName.h"
-
-#include <mpi.h>
 
 #include <cstdint>
 #include <string>
@@ -43,6 +41,15 @@ Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch) {
   if (lowest == 0)
     return Status::error(text);
   return Status::error(text).withContext("on rank " + std::to_string(lowest));
+}
+
+Expected<MPI_Comm> splitHost(int rank) {
+  MPI_Comm host = MPI_COMM_NULL;
+  RECIPERUN_TRY(
+      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank,
+                                   MPI_INFO_NULL, &host),
+               "MPI_Comm_split_type", rank));
+  return host;
 }
 
 } // namespace reciperun::comm

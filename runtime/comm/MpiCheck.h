@@ -1,10 +1,12 @@
-// MPI's return codes as Status, and agreement on one.
+// MPI's return codes as Status, agreement on one, and the ranks of a host.
 
 #ifndef RECIPERUN_COMM_MPICHECK_H
 #define RECIPERUN_COMM_MPICHECK_H
 
 #include "runtime/comm/Watch.h"
 #include "runtime/plan/Status.h"
+
+#include <mpi.h>
 
 namespace reciperun::comm {
 
@@ -13,6 +15,10 @@ Status checkMpi(int code, const char* call, int rank);
 
 /// What Communicator::agree promises, over MPI_COMM_WORLD. `watch` may be null.
 Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch);
+
+/// A communicator of the ranks of this host, which the caller frees.
+/// Collective.
+Expected<MPI_Comm> splitHost(int rank);
 
 } // namespace reciperun::comm
 

@@ -56,34 +56,28 @@ MpiSession::~MpiSession() {
 
 Expected<int> MpiSession::placeOnHost() const {
   const Watch::Wait wait(watch.get(), countOfHost);
-  MPI_Comm host = MPI_COMM_NULL;
-  RECIPERUN_TRY(
-      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                   ownRank, MPI_INFO_NULL, &host),
-               "MPI_Comm_split_type", ownRank));
+  Expected<MPI_Comm> host = splitHost(ownRank);
+  RECIPERUN_TRY(host);
   int number = 0;
   RECIPERUN_TRY(
-      checkMpi(MPI_Comm_rank(host, &number), "MPI_Comm_rank", ownRank));
-  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", ownRank));
+      checkMpi(MPI_Comm_rank(*host, &number), "MPI_Comm_rank", ownRank));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", ownRank));
   return number;
 }
 
 Expected<int> MpiSession::countOnHost(std::span<const std::byte> bytes) const {
   const Watch::Wait wait(watch.get(), countOfHost);
-  MPI_Comm host = MPI_COMM_NULL;
-  RECIPERUN_TRY(
-      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                   ownRank, MPI_INFO_NULL, &host),
-               "MPI_Comm_split_type", ownRank));
+  Expected<MPI_Comm> host = splitHost(ownRank);
+  RECIPERUN_TRY(host);
   int ranksOnHost = 0;
   RECIPERUN_TRY(
-      checkMpi(MPI_Comm_size(host, &ranksOnHost), "MPI_Comm_size", ownRank));
+      checkMpi(MPI_Comm_size(*host, &ranksOnHost), "MPI_Comm_size", ownRank));
   std::vector<std::byte> all(bytes.size() * size_t(ranksOnHost));
   int length = int(bytes.size());
   RECIPERUN_TRY(checkMpi(MPI_Allgather(bytes.data(), length, MPI_BYTE,
-                                       all.data(), length, MPI_BYTE, host),
+                                       all.data(), length, MPI_BYTE, *host),
                          "MPI_Allgather", ownRank));
-  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", ownRank));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", ownRank));
   int same = 0;
   for (size_t at = 0; at < all.size(); at += bytes.size())
     same += std::equal(bytes.begin(), bytes.end(), all.begin() + ptrdiff_t(at));

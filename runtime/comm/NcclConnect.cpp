@@ -96,14 +96,11 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
 /// Hosts have equally many ranks, in a row; where they do not, the largest
 /// counts, on all ranks.
 Status NcclCommunicator::countHost() {
-  MPI_Comm host = MPI_COMM_NULL;
-  RECIPERUN_TRY(
-      checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank(),
-                                   MPI_INFO_NULL, &host),
-               "MPI_Comm_split_type", rank()));
+  Expected<MPI_Comm> host = splitHost(rank());
+  RECIPERUN_TRY(host);
   int own = 1;
-  RECIPERUN_TRY(checkMpi(MPI_Comm_size(host, &own), "MPI_Comm_size", rank()));
-  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&host), "MPI_Comm_free", rank()));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_size(*host, &own), "MPI_Comm_size", rank()));
+  RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", rank()));
   Expected<int64_t> most = processes->maximum(own);
   RECIPERUN_TRY(most);
   ranksOnHost = int(*most);
