@@ -43,22 +43,6 @@ private:
   const plan::Plan& plan;
 };
 
-plan::Parameter parameterOf(const SavedParameter& saved) {
-  plan::Parameter parameter;
-  parameter.name = saved.name;
-  parameter.globalShape = saved.shape;
-  parameter.shardAxes.resize(saved.shape.size());
-  parameter.hfName = saved.hfName;
-  parameter.hfShape = saved.hfShape;
-  parameter.hfRows = saved.hfRows;
-  parameter.type = saved.type;
-  parameter.adapter = saved.adapter;
-  parameter.loraA = saved.loraA;
-  parameter.loraB = saved.loraB;
-  parameter.loraScale = saved.loraScale;
-  return parameter;
-}
-
 plan::Plan planOf(const StateReader& reader) {
   const Manifest& manifest = reader.manifest();
   plan::Plan plan;

@@ -1,4 +1,5 @@
-// Names in a manifest, and the comparison with the files beside it.
+// Names in a manifest, parameters as plans have them, and the comparison with
+// the files beside it.
 
 #include "runtime/checkpoint/Manifest.h"
 
@@ -32,6 +33,19 @@ Status checkFile(const std::filesystem::path& path, int64_t expected) {
                        " bytes, the manifest says " + std::to_string(expected));
 }
 
+/// What both have under one name.
+template <class From, class To> void copyDescription(const From& from, To& to) {
+  to.name = from.name;
+  to.hfName = from.hfName;
+  to.hfShape = from.hfShape;
+  to.hfRows = from.hfRows;
+  to.type = from.type;
+  to.adapter = from.adapter;
+  to.loraA = from.loraA;
+  to.loraB = from.loraB;
+  to.loraScale = from.loraScale;
+}
+
 } // namespace
 
 std::string pieceTensor(StateKind kind, const std::string& parameter) {
@@ -48,6 +62,21 @@ std::string_view describe(StateKind kind) {
     return "second moments";
   }
   return "";
+}
+
+SavedParameter savedParameter(const plan::Parameter& parameter) {
+  SavedParameter saved;
+  copyDescription(parameter, saved);
+  saved.shape = parameter.globalShape;
+  return saved;
+}
+
+plan::Parameter parameterOf(const SavedParameter& saved) {
+  plan::Parameter parameter;
+  copyDescription(saved, parameter);
+  parameter.globalShape = saved.shape;
+  parameter.shardAxes.resize(saved.shape.size());
+  return parameter;
 }
 
 bool Manifest::hasMoments() const {

@@ -59,6 +59,10 @@ struct SavedParameter {
   std::vector<Piece> pieces;
 };
 
+/// A plan's parameter, as yet without pieces; and back, whole on every rank.
+SavedParameter savedParameter(const plan::Parameter& parameter);
+plan::Parameter parameterOf(const SavedParameter& saved);
+
 /// Where the run stood. All counts are from the beginning of the training.
 struct Position {
   int64_t step = 0; // steps that are over

@@ -46,21 +46,6 @@ Status readHalves(const BufferAccess& buffers, const StatePart& part,
   return Status::ok();
 }
 
-SavedParameter savedParameter(const plan::Parameter& parameter) {
-  SavedParameter saved;
-  saved.name = parameter.name;
-  saved.shape = parameter.globalShape;
-  saved.hfName = parameter.hfName;
-  saved.hfShape = parameter.hfShape;
-  saved.hfRows = parameter.hfRows;
-  saved.type = parameter.type;
-  saved.adapter = parameter.adapter;
-  saved.loraA = parameter.loraA;
-  saved.loraB = parameter.loraB;
-  saved.loraScale = parameter.loraScale;
-  return saved;
-}
-
 } // namespace
 
 RankFile::RankFile(const plan::Plan& plan, int rank)
