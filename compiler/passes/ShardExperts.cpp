@@ -1,12 +1,12 @@
 // How mixtures of experts lie on the mesh.
 //
 // 1. A router chooses for whole sequences; a dispatch lays each rank's own
-// tokens
-//    in rows, and a combine brings rows back to the ranks of their tokens.
+//    tokens in rows, and a combine brings rows back to the ranks of their
+//    tokens.
 // 2. In between, each rank of `ep` has its group of the experts and each of
-// `etp`
-//    a part of each: rows go there and back by collectives, as for any operand
-//    that does not lie as it must.
+//    `etp` a part of each: rows go there and back by collectives, as for any
+//    operand that does not lie as it must. They are told how many of the rows
+//    belong to tokens.
 
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Sharder.h"

@@ -7,8 +7,7 @@
 //   4. what kernels and copies write to other GPUs of a host needs none: ranks
 //      map each other's memory, before all that;
 //   5. the world is split into the pairs of ranks that exchange messages, line
-//   by line, which
-//      exchange the first one.
+//      by line, which exchange the first one.
 //
 // All ranks go through the same list, as each split is a collective of the
 // world's.
