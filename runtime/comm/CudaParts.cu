@@ -222,10 +222,6 @@ void launchSpread(const Spread& what, int ranks, cudaStream_t stream) {
   spread<Unit><<<grid, threads, 0, stream>>>(what);
 }
 
-__global__ void set(volatile uint32_t* words, uint32_t value) {
-  words[threadIdx.x] = value;
-}
-
 } // namespace
 
 Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
@@ -286,12 +282,6 @@ Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
     launchSpread<uint4>(what, ranks, stream);
   else
     launchSpread<uint8_t>(what, ranks, stream);
-  return device::launchStatus();
-}
-
-Status setWords(uint32_t* words, int count, uint32_t value,
-                cudaStream_t stream) {
-  set<<<1, unsigned(count), 0, stream>>>(words, value);
   return device::launchStatus();
 }
 

@@ -59,11 +59,6 @@ Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
                     cudaStream_t stream);
 
-/// Sets `count` words, at most 32, of the host's pinned memory, for the host to
-/// see how far a stream is.
-Status setWords(uint32_t* words, int count, uint32_t value,
-                cudaStream_t stream);
-
 } // namespace reciperun::comm
 
 #endif // RECIPERUN_COMM_CUDAPARTS_H

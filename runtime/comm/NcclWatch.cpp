@@ -2,8 +2,8 @@
 
 #include "runtime/comm/NcclWatch.h"
 
-#include "runtime/comm/CudaParts.h"
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/HostWords.h"
 
 #include <algorithm>
 #include <atomic>
@@ -57,7 +57,7 @@ Status NcclWatch::enter(cudaStream_t stream, std::string what, int recording) {
     const std::lock_guard lock(mutex);
     underway.push_back({number, count, std::move(what), recording});
   }
-  return setWords(words + number, 1, count, stream);
+  return device::setWords(words + number, 1, count, stream);
 }
 
 Status NcclWatch::beginRecording(cudaStream_t stream) {
@@ -71,7 +71,8 @@ Status NcclWatch::beginRecording(cudaStream_t stream) {
       own = words + mostCounters + graphs.size() * mostStreams;
     graphs.emplace_back().words = own;
   }
-  return own ? setWords(own, int(mostStreams), 0, stream) : Status::ok();
+  return own ? device::setWords(own, int(mostStreams), 0, stream)
+             : Status::ok();
 }
 
 /// Has the graph count what it has done last on a stream.
@@ -91,7 +92,7 @@ Status NcclWatch::record(cudaStream_t stream, std::string what) {
     if (graph.words && number < mostStreams)
       word = graph.words + number;
   }
-  return word ? setWords(word, 1, count, stream) : Status::ok();
+  return word ? device::setWords(word, 1, count, stream) : Status::ok();
 }
 
 int NcclWatch::endRecording() {

@@ -26,9 +26,12 @@ std::string versionText(int version) {
 
 /// Streams share so many queues of the device: with fewer queues than streams a
 /// message that waits for another rank would hold up what is enqueued behind it
-/// on other streams. Read when the device is opened.
-void separateStreams() {
+/// on other streams. A queue four times as long as usual holds the graph of a
+/// backward pass; of one that does not fit a launch would spin until it does.
+/// Read when the device is opened.
+void openQueues() {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/1);
+  setenv("CUDA_SCALE_LAUNCH_QUEUES", "4x", /*overwrite=*/0);
 }
 
 /// Whether a launch returns when the kernel is done.
@@ -88,7 +91,7 @@ Expected<memory::Arena> allocatePinned(int64_t bytes) {
 Expected<std::unique_ptr<CudaDevice>>
 CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
                  CudaPreparation prepareKernel, CudaDraw drawValues) {
-  separateStreams();
+  openQueues();
   Expected<int> visible = visibleGpus();
   RECIPERUN_TRY(visible);
   auto context = CudaContext::make(place % *visible);

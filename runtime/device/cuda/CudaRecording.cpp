@@ -31,9 +31,9 @@ Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream,
 }
 
 Status CudaRecording::open(cudaGraph_t graph) {
-  const Expected<uint32_t*> followed = pace.follow(graph);
-  RECIPERUN_TRY(followed);
-  word = *followed;
+  const Expected<GraphPace::Followed> asFollowed = pace.follow(graph);
+  RECIPERUN_TRY(asFollowed);
+  followed = *asFollowed;
   // What was enqueued on a stream of higher priority keeps it.
   RECIPERUN_CUDA_TRY(cudaGraphInstantiate, &executable, graph,
                      cudaGraphInstantiateFlagUseNodePriority);
@@ -47,7 +47,7 @@ CudaRecording::~CudaRecording() {
 }
 
 Status CudaRecording::launch() {
-  RECIPERUN_TRY(pace.next(word, stream));
+  RECIPERUN_TRY(pace.next(followed, stream));
   RECIPERUN_CUDA_TRY(cudaGraphLaunch, executable, stream);
   return Status::ok();
 }

@@ -38,7 +38,7 @@ private:
 
   cudaStream_t stream;
   GraphPace& pace;
-  uint32_t* word = nullptr; // in which it tells the pace how far it is
+  GraphPace::Followed followed;
   cudaGraphExec_t executable = nullptr;
 };
 

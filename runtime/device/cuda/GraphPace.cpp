@@ -1,8 +1,11 @@
-// A node that copies a word to the host, behind one of the graph's last.
+// A graph says how far it is by a kernel in the row of its others. As a branch
+// of its own it would go through another queue, behind what waits there for
+// other ranks.
 
 #include "runtime/device/cuda/GraphPace.h"
 
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/HostWords.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,62 +15,115 @@
 
 namespace reciperun::device {
 
+namespace {
+
+/// What waits for the end of a node; nothing where something may start before
+/// that.
+Expected<std::vector<cudaGraphNode_t>> waitingFor(cudaGraphNode_t node) {
+  size_t count = 0;
+  RECIPERUN_CUDA_TRY(cudaGraphNodeGetDependentNodes, node, nullptr, nullptr,
+                     &count);
+  std::vector<cudaGraphNode_t> nodes(count);
+  std::vector<cudaGraphEdgeData> edges(count);
+  RECIPERUN_CUDA_TRY(cudaGraphNodeGetDependentNodes, node, nodes.data(),
+                     edges.data(), &count);
+  const auto isEarly = [](const cudaGraphEdgeData& edge) {
+    return edge.type != cudaGraphDependencyTypeDefault;
+  };
+  if (std::ranges::any_of(edges, isEarly))
+    nodes.clear();
+  return nodes;
+}
+
+} // namespace
+
 GraphPace::~GraphPace() {
-  cudaFree(one);
   cudaFreeHost(words);
 }
 
 Status GraphPace::open() {
   if (words)
     return Status::ok();
-  RECIPERUN_CUDA_TRY(cudaMalloc, &one, sizeof(uint32_t));
-  RECIPERUN_CUDA_TRY(cudaMemset, one, 1, sizeof(uint32_t));
   RECIPERUN_CUDA_TRY(cudaHostAlloc, reinterpret_cast<void**>(&words),
                      mostWords * sizeof(uint32_t), cudaHostAllocDefault);
   return Status::ok();
 }
 
-Expected<uint32_t*> GraphPace::follow(cudaGraph_t graph) {
+Expected<GraphPace::Followed> GraphPace::follow(cudaGraph_t graph) {
   size_t count = 0;
   RECIPERUN_CUDA_TRY(cudaGraphGetNodes, graph, nullptr, &count);
-  if (count < large || taken == mostWords)
-    return nullptr;
+  if (count < tiny || taken == mostWords)
+    return Followed();
   RECIPERUN_TRY(open());
   std::vector<cudaGraphNode_t> nodes(count);
   RECIPERUN_CUDA_TRY(cudaGraphGetNodes, graph, nodes.data(), &count);
-  uint32_t* const word = words + taken++;
-  cudaGraphNode_t copy = nullptr;
-  RECIPERUN_CUDA_TRY(cudaGraphAddMemcpyNode1D, &copy, graph,
-                     &nodes[count - tail], 1, word, one, sizeof(uint32_t),
-                     cudaMemcpyDeviceToHost);
-  return word;
+  for (size_t number = count - std::min(tail, count / 2); number > 0;) {
+    const cudaGraphNode_t node = nodes[--number];
+    const auto waiting = waitingFor(node);
+    RECIPERUN_TRY(waiting);
+    if (waiting->empty())
+      continue;
+    uint32_t* const word = words + taken++;
+    RECIPERUN_TRY(insertWord(graph, node, *waiting, word));
+    return Followed{word, count};
+  }
+  return Followed();
 }
 
-Status GraphPace::next(uint32_t* word, cudaStream_t stream) {
-  if (!word)
-    return Status::ok();
-  if (last)
-    RECIPERUN_TRY(waitFor(last, stream));
-  // What the graph said in its launch before has been seen, or is older.
-  std::atomic_ref(*word).store(0);
-  last = word;
+/// Between a node and those that wait for it.
+Status GraphPace::insertWord(cudaGraph_t graph, cudaGraphNode_t node,
+                             const std::vector<cudaGraphNode_t>& waiting,
+                             uint32_t* word) {
+  const Expected<cudaGraphNode_t> added = addWord(graph, node, word);
+  RECIPERUN_TRY(added);
+  const std::vector<cudaGraphNode_t> before(waiting.size(), node);
+  const std::vector<cudaGraphNode_t> now(waiting.size(), *added);
+  RECIPERUN_CUDA_TRY(cudaGraphRemoveDependencies, graph, before.data(),
+                     waiting.data(), nullptr, waiting.size());
+  RECIPERUN_CUDA_TRY(cudaGraphAddDependencies, graph, now.data(),
+                     waiting.data(), nullptr, waiting.size());
   return Status::ok();
 }
 
-Status GraphPace::waitFor(const uint32_t* word, cudaStream_t stream) const {
-  // A sixteenth more than needed, which the tail is for, and so 50 looks or so.
-  constexpr std::chrono::microseconds shortest(500), longest(50'000);
+Status GraphPace::next(const Followed& graph, cudaStream_t stream) {
+  if (!graph.word)
+    return Status::ok();
+  while (!mayLaunch(graph))
+    RECIPERUN_TRY(waitFor(launched.front().word, stream));
+  // What the graph said in its launch before has been seen.
+  std::atomic_ref(*graph.word).store(0);
+  launched.push_back(graph);
+  return Status::ok();
+}
+
+/// A graph has one word, so that it is not launched again before it has said
+/// it.
+bool GraphPace::mayLaunch(const Followed& graph) {
+  while (!launched.empty() && std::atomic_ref(*launched.front().word).load())
+    launched.pop_front();
+  size_t ahead = 0;
+  for (const Followed& each : launched) {
+    if (each.word == graph.word)
+      return false;
+    ahead += each.nodes;
+  }
+  return ahead <= few;
+}
+
+Status GraphPace::waitFor(uint32_t* word, cudaStream_t stream) const {
+  // An eighth more than needed, which the tail is for, and so 40 looks or so.
+  constexpr std::chrono::microseconds shortest(1000), longest(20'000);
   constexpr int looks = 8; // without asking for failures
-  const auto& said = *reinterpret_cast<const volatile uint32_t*>(word);
+  const std::atomic_ref said(*word);
   std::chrono::microseconds waited(0);
-  for (int look = 0; said == 0; ++look) {
+  for (int look = 0; said.load() == 0; ++look) {
     if (look % looks == 0) {
       const cudaError_t code = cudaStreamQuery(stream);
       if (code != cudaErrorNotReady)
         return cudaStatus(code, "cudaStreamQuery"); // it has done all, or fails
       cudaGetLastError();
     }
-    const auto pause = std::clamp(waited / 16, shortest, longest);
+    const auto pause = std::clamp(waited / 8, shortest, longest);
     std::this_thread::sleep_for(pause);
     waited += pause;
   }

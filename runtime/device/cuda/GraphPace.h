@@ -2,10 +2,12 @@
 //
 // Where the queue is full, some thousand kernels, a launch spins until there is
 // room, on a core that others want.
-//   1. A large graph says, in a word of the host's, that all but its last
-//      kernels are done.
-//   2. The next large graph is launched then; the host sleeps until it may.
-// The GPU has the last kernels of the one to do while the other is enqueued.
+//   1. A graph says, in a word of the host's, that all but its last kernels are
+//      done.
+//   2. The next graph is launched once those that have not said so are few
+//      kernels together; the host sleeps until then.
+// What the GPU has left to do meanwhile are the last kernels of one graph, and
+// small graphs behind it.
 
 #ifndef RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
 #define RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
@@ -14,6 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -21,32 +25,39 @@ namespace reciperun::device {
 
 class GraphPace {
 public:
+  /// What the pace knows of a graph.
+  struct Followed {
+    uint32_t* word = nullptr; // null where nobody waits for the graph
+    size_t nodes = 0;
+  };
+
   GraphPace() = default;
   GraphPace(const GraphPace&) = delete;
   GraphPace& operator=(const GraphPace&) = delete;
   ~GraphPace();
 
-  /// Has a graph that is large say when it is nearly done: the word it says it
-  /// in, null where the graph is small.
-  Expected<uint32_t*> follow(cudaGraph_t graph);
+  /// Has a graph say when it is nearly done, unless it is tiny.
+  Expected<Followed> follow(cudaGraph_t graph);
 
-  /// Waits until the graph that was launched last is nearly done, and takes the
-  /// one of the word for launched.
-  Status next(uint32_t* word, cudaStream_t stream);
+  /// Waits until the graph may be launched, and takes it for launched.
+  Status next(const Followed& graph, cudaStream_t stream);
 
 private:
-  /// A graph of so many nodes is large; the last of them are what the GPU does
-  /// meanwhile.
-  static constexpr size_t large = 600, tail = 300;
+  /// Graphs of fewer nodes are tiny; the last nodes of one, at most half of
+  /// them, are what the GPU does meanwhile; so many nodes are few.
+  static constexpr size_t tiny = 64, tail = 300, few = 600;
   static constexpr size_t mostWords = 1024;
 
   Status open();
-  Status waitFor(const uint32_t* word, cudaStream_t stream) const;
+  static Status insertWord(cudaGraph_t graph, cudaGraphNode_t node,
+                           const std::vector<cudaGraphNode_t>& waiting,
+                           uint32_t* word);
+  bool mayLaunch(const Followed& graph);
+  Status waitFor(uint32_t* word, cudaStream_t stream) const;
 
   uint32_t* words = nullptr; // on the host
   size_t taken = 0;
-  void* one = nullptr; // a word of the GPU's that is not 0
-  uint32_t* last = nullptr;
+  std::deque<Followed> launched; // those that may have said nothing yet
 };
 
 } // namespace reciperun::device

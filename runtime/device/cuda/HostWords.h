@@ -1,0 +1,26 @@
+// Words in pinned memory of the host that kernels set, for the host to see how
+// far a stream or a graph is. A copy would go through the queue of a copy
+// engine, where it waits for others.
+
+#ifndef RECIPERUN_DEVICE_CUDA_HOSTWORDS_H
+#define RECIPERUN_DEVICE_CUDA_HOSTWORDS_H
+
+#include "runtime/plan/Status.h"
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+namespace reciperun::device {
+
+/// Sets `count` words, at most 32.
+Status setWords(uint32_t* words, int count, uint32_t value,
+                cudaStream_t stream);
+
+/// Has a graph set a word to 1 behind a node.
+Expected<cudaGraphNode_t> addWord(cudaGraph_t graph, cudaGraphNode_t behind,
+                                  uint32_t* word);
+
+} // namespace reciperun::device
+
+#endif // RECIPERUN_DEVICE_CUDA_HOSTWORDS_H
