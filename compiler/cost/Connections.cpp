@@ -2,9 +2,10 @@
 // ranks, one for each other group that ops of some stage name, one more for
 // each whose collectives run beside kernels and reach other hosts, and one for
 // each line of messages between stages. Within a host, what runs beside kernels
-// is copied, and what ranks exchange without packing is written by kernels
-// (runtime/comm/PeerCopies.h), for which a rank has a page of flags and maps
-// the arenas of those that it exchanges data with.
+// is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags
+// and maps the arenas of those that it exchanges data with. Kernels of ranks
+// that map them do by themselves what needs no packing, and all such
+// all-to-alls.
 //
 // A communicator takes memory when it is made, when its first collective
 // connects neighbours, and for each rank that it exchanges parts with: the more
@@ -72,7 +73,7 @@ constexpr int64_t mappedPageBytes = 4096, pageEntryBytes = 8;
 constexpr int64_t packingBytes = 2 * 32 * mebibyte;
 
 /// What there are several communicators of a group for.
-enum class Purpose { inTurn, exchangeOfRuns, besideKernels };
+enum class Purpose { inTurn, ofRuns, besideKernels };
 
 /// The ranks of a group, by its axes, and its stages where it is not of all.
 struct Communicator {
@@ -120,6 +121,7 @@ public:
         if (!(region.shard & all).empty())
           found[{(region.shard & all).raw(), {}}];
     }
+    keepMeetings();
   }
 
   int64_t bytes(int64_t node) const {
@@ -151,9 +153,21 @@ private:
            pageEntryBytes;
   }
 
-  /// What an exchange of runs goes by where it is not written by kernels.
+  /// Leaves runs to kernels where ranks map each other's memory anyway.
+  void keepMeetings() {
+    std::map<Communicator, Uses> kept;
+    for (const auto& [communicator, uses] : found) {
+      Communicator beside = communicator;
+      beside.purpose = Purpose::besideKernels;
+      const bool isMapped = uses.exchangesAnywhere || found.contains(beside);
+      kept[isMapped ? communicator : byLibrary(communicator)].join(uses);
+    }
+    found = std::move(kept);
+  }
+
+  /// What runs go by where kernels do not meet.
   static Communicator byLibrary(Communicator communicator) {
-    if (communicator.purpose == Purpose::exchangeOfRuns)
+    if (communicator.purpose == Purpose::ofRuns)
       communicator.purpose = Purpose::inTurn;
     return communicator;
   }
@@ -277,19 +291,32 @@ private:
   }
 
   static Purpose purposeOf(const ir::Module& module, const ir::Op& op) {
-    if (runsBesideKernels(op.kind))
-      return Purpose::besideKernels;
-    return op.kind == OpKind::AllToAll && !doesPack(module, op)
-               ? Purpose::exchangeOfRuns
-               : Purpose::inTurn;
+    return runsBesideKernels(op.kind) ? Purpose::besideKernels
+           : movesRuns(module, op)    ? Purpose::ofRuns
+                                      : Purpose::inTurn;
   }
 
-  /// Along another dimension than the first; of an exchange, one of the two
-  /// with another before it that is longer than 1.
+  /// Whether parts are one run of memory: no dimension before those that are
+  /// cut and put together is longer than 1.
+  static bool movesRuns(const ir::Module& module, const ir::Op& op) {
+    const auto isRun = [&](ir::ValueId value, const char* attribute) {
+      return rowsBefore(module, value, dimOf(op, attribute)) == 1;
+    };
+    switch (op.kind) {
+    case OpKind::AllGather:
+    case OpKind::ReduceScatter:
+      return isRun(op.operands[0], "dim");
+    case OpKind::AllToAll:
+      return isRun(op.operands[0], "split") && isRun(op.results[0], "concat");
+    default:
+      return false;
+    }
+  }
+
+  /// Along another dimension than the first.
   static bool doesPack(const ir::Module& module, const ir::Op& op) {
     if (op.kind == OpKind::AllToAll)
-      return rowsBefore(module, op.operands[0], dimOf(op, "split")) > 1 ||
-             rowsBefore(module, op.results[0], dimOf(op, "concat")) > 1;
+      return !movesRuns(module, op);
     const auto dim = op.attributes.find("dim");
     return dim != op.attributes.end() && std::get<int64_t>(dim->second) > 0;
   }

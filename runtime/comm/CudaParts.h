@@ -1,7 +1,8 @@
 // What collectives of GPUs do with tensors besides sending them: the parts of a
 // tensor that is split along a dimension are packed and unpacked (Blocks.h),
-// terms are added up in the order of the ranks, and blocks are written to the
-// memory of other ranks. All are enqueued on a stream.
+// terms are added up in the order of the ranks, here or where other ranks have
+// them, and blocks are written to the memory of other ranks. All are enqueued
+// on a stream.
 
 #ifndef RECIPERUN_COMM_CUDAPARTS_H
 #define RECIPERUN_COMM_CUDAPARTS_H
@@ -25,6 +26,12 @@ Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
 Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
                    int64_t end, std::byte* whole, cudaStream_t stream);
 
+/// Memory of the ranks of a circle that this one can read and write.
+struct RankPlaces {
+  static constexpr int most = 64;
+  std::byte* of[most] = {};
+};
+
 /// Tensors of one size: `count` of them one behind the other, but that number
 /// `place` is elsewhere.
 struct Terms {
@@ -38,12 +45,9 @@ struct Terms {
 /// rounding, as reduceInRankOrder does. `out` may be one of them.
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream);
-
-/// Memory of the ranks of a circle that this one can write to.
-struct RankPlaces {
-  static constexpr int most = 64;
-  std::byte* of[most] = {};
-};
+/// The same of terms that lie in so many places.
+Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
+                        int64_t elements, std::byte* out, cudaStream_t stream);
 
 /// Of rows of experts, how many are moved: a block's first ones, as many as its
 /// members' counts add up to; all bytes of a block where there are no counts.
@@ -58,6 +62,9 @@ struct CountedRows {
 Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
                     cudaStream_t stream);
+/// Writes `in`, of `bytes` bytes, to each of `ranks` places.
+Status spreadWhole(const std::byte* in, const RankPlaces& places, int ranks,
+                   int64_t bytes, cudaStream_t stream);
 
 } // namespace reciperun::comm
 

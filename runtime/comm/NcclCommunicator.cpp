@@ -54,12 +54,12 @@ std::byte* writableBytes(const Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data);
 }
 
-bool overlap(const Tensor& a, const Tensor& b) {
+} // namespace
+
+bool NcclCommunicator::overlap(const Tensor& a, const Tensor& b) {
   return bytesOf(a) < bytesOf(b) + b.bytes() &&
          bytesOf(b) < bytesOf(a) + a.bytes();
 }
-
-} // namespace
 
 /// Calls a function of NCCL and returns its failure.
 #define NCCL_TRY(circle, name, ...)                                            \
@@ -73,6 +73,11 @@ NcclCommunicator::circle(const std::map<int, Circle>& circles,
     return Status::error("group number " + std::to_string(group) +
                          " of the plan is not connected");
   return &found->second;
+}
+
+Blocks NcclCommunicator::partsOf(const Tensor& part, int dim,
+                                 const Circle& circle) {
+  return Blocks::of(part.shape, dim, circle.ranks, plan::byteSize(part.type));
 }
 
 /// The most elements of each part that the buffers hold at a time, a multiple
@@ -133,12 +138,14 @@ Status NcclCommunicator::allReduce(int group, const Tensor& in,
 
 Status NcclCommunicator::allGather(int group, const Tensor& in,
                                    const Tensor& out, int dim) {
+  if (const Circle* circle = meeting(group, {&in, &out});
+      circle && partsOf(in, dim, *circle).contiguous())
+    return gatherByKernels(*circle, in, out);
   return collect("all-gather", group, [&](const Circle& circle) -> Status {
     assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
     if (circle.ranks == 1)
       return copy(circle, in.data, out.data, in.bytes());
-    const Blocks blocks =
-        Blocks::of(in.shape, dim, circle.ranks, plan::byteSize(in.type));
+    const Blocks blocks = partsOf(in, dim, circle);
     const bool isOverlapping = overlap(in, out);
     if (blocks.contiguous()) {
       std::byte* own = writableBytes(out) + circle.rank * in.bytes();
@@ -188,12 +195,14 @@ Status NcclCommunicator::gatherPieces(const Circle& circle,
 
 Status NcclCommunicator::reduceScatter(int group, const Tensor& in,
                                        const Tensor& out, int dim) {
+  if (const Circle* circle = meeting(group, {&in, &out});
+      circle && partsOf(out, dim, *circle).contiguous())
+    return scatterByKernels(*circle, in, out);
   return collect("reduce-scatter", group, [&](const Circle& circle) -> Status {
     assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
     if (circle.ranks == 1)
       return copy(circle, in.data, out.data, in.bytes());
-    const Blocks blocks =
-        Blocks::of(out.shape, dim, circle.ranks, plan::byteSize(in.type));
+    const Blocks blocks = partsOf(out, dim, circle);
     if (blocks.contiguous())
       return scatterContiguous(circle, in, out);
     return blocks.rows <= fewRows && !overlap(in, out)
@@ -247,8 +256,9 @@ Status NcclCommunicator::scatterPieces(const Circle& circle,
 
 Status NcclCommunicator::allToAll(int group, const Tensor& in,
                                   const Tensor& out, Exchange exchange) {
-  if (exchanges.contains(group) && areRuns(group, in, exchange))
-    return writeParts(group, in, nullptr, out);
+  if (const Circle* circle = meeting(group, {&out});
+      circle && areRuns(in, exchange, *circle))
+    return exchangeByKernels(*circle, in, nullptr, out);
   return collect("all-to-all", group, [&](const Circle& circle) -> Status {
     assert(in.bytes() == out.bytes() && in.type == out.type);
     if (circle.ranks == 1)
@@ -276,16 +286,10 @@ Status NcclCommunicator::allToAll(int group, const Tensor& in,
 Status NcclCommunicator::exchangeRows(int group, const Tensor& in,
                                       const Tensor& counts, const Tensor& out,
                                       Exchange exchange) {
-  if (exchanges.contains(group) && areRuns(group, in, exchange))
-    return writeParts(group, in, &counts, out);
+  if (const Circle* circle = meeting(group, {&out});
+      circle && areRuns(in, exchange, *circle))
+    return exchangeByKernels(*circle, in, &counts, out);
   return allToAll(group, in, out, exchange);
-}
-
-bool NcclCommunicator::areRuns(int group, const Tensor& in,
-                               Exchange exchange) const {
-  return exchange
-      .endsOf(in.shape, exchanges.at(group).ranks, plan::byteSize(in.type))
-      .contiguous();
 }
 
 /// Sends so many bytes to each rank of the circle and receives as many.
@@ -301,40 +305,6 @@ Status NcclCommunicator::exchangeParts(const Circle& circle,
   }
   NCCL_TRY(circle, GroupEnd);
   return Status::ok();
-}
-
-/// Each rank writes its parts to where they belong in `out` of the others.
-Status NcclCommunicator::writeParts(int group, const Tensor& in,
-                                    const Tensor* counts, const Tensor& out) {
-  assert(in.bytes() == out.bytes() && in.type == out.type);
-  const Circle& circle = exchanges.at(group);
-  const Watch::Wait wait = waitFor("all-to-all", circle);
-  const int64_t bytes = in.bytes() / circle.ranks;
-  std::byte* const part = writableBytes(out) + circle.rank * bytes;
-  RankPlaces places;
-  std::vector<int> others;
-  for (int place = 0; place < circle.ranks; ++place) {
-    const int member = circle.members[size_t(place)];
-    if (place != circle.rank)
-      others.push_back(member);
-    places.of[place] =
-        place == circle.rank ? part : peers->placeOn(member, part, bytes);
-  }
-  CountedRows rows;
-  int blocks = 1;
-  if (counts) {
-    rows = {counts->as<int32_t>(), int(counts->shape.back()),
-            in.bytes() / (in.shape[0] * in.shape[1])};
-    blocks = int(counts->elements() / rows.members / circle.ranks);
-  }
-  RECIPERUN_TRY(peers->enqueue(
-      circle.copies, others,
-      [&] {
-        return spreadBlocks(bytesOf(in), places, circle.ranks, blocks,
-                            bytes / blocks, rows, circle.stream);
-      },
-      circle.stream));
-  return watched("all-to-all", circle);
 }
 
 // ---- what runs beside kernels

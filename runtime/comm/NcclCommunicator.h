@@ -2,11 +2,13 @@
 //
 // Groups of the same ranks share a communicator, and another one for what runs
 // beside kernels (beginAllGather, beginExchange), which has a stream of its
-// own, too; on one host such data goes by copies instead (PeerCopies.h), and
-// what an all-to-all exchanges without packing is written there by a kernel,
-// which reads on the device how much there is to write. A stream of its own has
-// every line between two stages, since NCCL knows no tags:
-// messages of a pair of ranks arrive in the order of their communicator.
+// own, too. On one host such data goes by copies instead (PeerCopies.h),
+// and what such groups do in turn with parts that need no packing is done by
+// kernels that read and write the others' memory. So are
+// all such all-to-alls: of experts' rows the device alone knows how many there
+// are. A stream of its own has every line between two stages, since NCCL knows
+// no tags: messages of a pair of ranks arrive in the order of their
+// communicator.
 // Communicators are made once, from the plan, in one order on all ranks, and
 // lines carry a byte then: the first message of a pair sets up its connection,
 // for which the host waits until the other side calls, too. Ranks that both
@@ -24,6 +26,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/plan/Plan.h"
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,6 +35,8 @@
 #include <vector>
 
 namespace reciperun::comm {
+
+struct RankPlaces;
 
 class NcclCommunicator final : public Communicator {
 public:
@@ -141,9 +146,24 @@ private:
                        const Tensor& in, const Tensor& out);
   Status exchangeParts(const Circle& circle, const std::byte* in,
                        std::byte* out, int64_t bytes);
-  bool areRuns(int group, const Tensor& in, Exchange exchange) const;
-  Status writeParts(int group, const Tensor& in, const Tensor* counts,
-                    const Tensor& out);
+  static bool overlap(const Tensor& a, const Tensor& b);
+  static Blocks partsOf(const Tensor& part, int dim, const Circle& circle);
+
+  /// The group's circle if kernels may carry out what it does with the tensors.
+  const Circle* meeting(int group,
+                        std::initializer_list<const Tensor*> tensors) const;
+  static bool areRuns(const Tensor& in, Exchange exchange,
+                      const Circle& circle);
+  Status gatherByKernels(const Circle& circle, const Tensor& in,
+                         const Tensor& out);
+  Status scatterByKernels(const Circle& circle, const Tensor& in,
+                          const Tensor& out);
+  Status exchangeByKernels(const Circle& circle, const Tensor& in,
+                           const Tensor* counts, const Tensor& out);
+  RankPlaces placesOf(const Circle& circle, std::byte* memory,
+                      int64_t bytes) const;
+  template <class Body>
+  Status meet(const char* what, const Circle& circle, const Body& body);
 
   /// Each other rank gets `bytes` of `in` as this rank's part of its `out`: the
   /// same, or those that are as many strides on as its place is.
@@ -169,7 +189,7 @@ private:
   std::vector<cudaStream_t> streams;
   std::map<int, Circle> groups;      // by number, those that the plan uses
   std::map<int, Circle> background;  // those of what runs beside kernels
-  std::map<int, Circle> exchanges;   // those of what kernels write
+  std::map<int, Circle> meetings;    // those whose kernels meet
   std::unique_ptr<PeerCopies> peers; // none where nothing goes that way
   std::string whyNoPeers;            // where it could otherwise
   int circlesOfCopies = 0;

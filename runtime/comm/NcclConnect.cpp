@@ -135,6 +135,7 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
                                        const PlanConnections& wanted) {
   auto connect = [&](const std::map<int, GroupUse>& used, cudaStream_t stream,
                      std::map<int, Circle>& circles) -> Status {
+    const bool isBeside = stream != context.stream();
     const std::map<Extent, GroupUse> uses = usesByExtent(mesh, used);
     std::map<Extent, Circle> known;
     for (const auto& [number, own] : used) {
@@ -145,7 +146,6 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
       const int blocks = blocksFor(uses.at(extent), members, ranksOnHost);
       auto [circle, isNew] = known.try_emplace(extent);
       if (isNew) {
-        const bool isBeside = stream != context.stream();
         Expected<Circle> made =
             !isBeside && isWorld(members) ? whole(stream)
             : isBeside && peers && areOnOneHost(mesh, group)
@@ -170,13 +170,13 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
 /// Maps memory of the ranks of groups of one host each, where there are such.
 Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
                                       const PlanConnections& wanted) {
-  if (wanted.background.empty() && wanted.exchanges.empty())
+  if (wanted.background.empty() && wanted.meetings.empty())
     return Status::ok();
   peers = std::make_unique<PeerCopies>(*processes);
   RECIPERUN_TRY(peers->findHosts());
   std::set<int> others;
   bool isWanted = false;
-  for (const auto* list : {&wanted.background, &wanted.exchanges})
+  for (const auto* list : {&wanted.background, &wanted.meetings})
     for (const auto& [number, use] : *list) {
       const plan::Group& group = mesh.groups[size_t(number)];
       if (extentOf(mesh, group).first.empty() || !areOnOneHost(mesh, group))
@@ -201,13 +201,13 @@ Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
 /// by kernels instead, where ranks map each other's memory.
 PlanConnections NcclCommunicator::byLibrary(const plan::Mesh& mesh,
                                             PlanConnections wanted) {
-  for (const auto& [number, use] : std::exchange(wanted.exchanges, {})) {
+  for (const auto& [number, use] : std::exchange(wanted.meetings, {})) {
     const plan::Group& group = mesh.groups[size_t(number)];
     const auto members = plan::groupMembers(mesh, group, rank());
     const int size = plan::groupSize(mesh, group);
     if (peers && size > 1 && size <= RankPlaces::most &&
         areOnOneHost(mesh, group)) {
-      Circle& circle = exchanges[number];
+      Circle& circle = meetings[number];
       circle = byCopies(members, context.stream());
       circle.name = nameOf(group, members);
     } else {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cassert>
 #include <fstream>
+#include <iterator>
+#include <utility>
 
 #include <unistd.h>
 
@@ -150,31 +152,32 @@ Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
   for (const Copy& copy : copies)
     if (copy.to != own)
       receivers.insert(copy.to);
-  RECIPERUN_TRY(begin(circle, receivers, senders, stream));
+  RECIPERUN_TRY(enqueue(begin(circle, receivers, senders), stream));
   for (const Copy& copy : copies)
     if (copy.to != own)
       RECIPERUN_TRY(
           enqueue(copy, placeOn(copy.to, copy.target, copy.bytes), stream));
-  RECIPERUN_TRY(end(circle, receivers, stream));
+  RECIPERUN_TRY(enqueue(end(circle, receivers), stream));
   for (const Copy& copy : copies)
     if (copy.to == own && copy.from != copy.target)
       RECIPERUN_TRY(enqueue(copy, copy.target, stream));
-  return wait(circle, senders, stream);
+  return enqueue(wait(circle, senders), stream);
 }
 
 Status PeerCopies::enqueue(int circle, std::span<const int> others,
-                           const std::function<Status()>& write,
+                           const std::function<Status()>& meet,
                            cudaStream_t stream) {
   const std::set<int> receivers(others.begin(), others.end());
-  RECIPERUN_TRY(begin(circle, receivers, others, stream));
-  RECIPERUN_TRY(write());
-  RECIPERUN_TRY(end(circle, receivers, stream));
-  return wait(circle, others, stream);
+  RECIPERUN_TRY(enqueue(begin(circle, receivers, others), stream));
+  RECIPERUN_TRY(meet());
+  Operations operations = end(circle, receivers);
+  std::ranges::copy(wait(circle, others), std::back_inserter(operations));
+  return enqueue(std::move(operations), stream);
 }
 
-Status PeerCopies::begin(int circle, const std::set<int>& receivers,
-                         std::span<const int> senders,
-                         cudaStream_t stream) const {
+PeerCopies::Operations PeerCopies::begin(int circle,
+                                         const std::set<int>& receivers,
+                                         std::span<const int> senders) const {
   const int own = processes.rank();
   Operations operations;
   for (int rank : senders)
@@ -183,26 +186,26 @@ Status PeerCopies::begin(int circle, const std::set<int>& receivers,
     uint32_t* const freed = flag(flags, circle, rank, isFree);
     operations.insert(operations.end(), {waitFor(freed), setOf(freed, 0)});
   }
-  return enqueue(operations, stream);
+  return operations;
 }
 
-Status PeerCopies::end(int circle, const std::set<int>& receivers,
-                       cudaStream_t stream) const {
+PeerCopies::Operations PeerCopies::end(int circle,
+                                       const std::set<int>& receivers) const {
   Operations operations;
   for (int rank : receivers)
     operations.push_back(
         setOf(flag(peers.at(rank), circle, processes.rank(), hasArrived), 1));
-  return enqueue(operations, stream);
+  return operations;
 }
 
-Status PeerCopies::wait(int circle, std::span<const int> senders,
-                        cudaStream_t stream) const {
+PeerCopies::Operations PeerCopies::wait(int circle,
+                                        std::span<const int> senders) const {
   Operations operations;
   for (int rank : senders) {
     uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
     operations.insert(operations.end(), {waitFor(arrived), setOf(arrived, 0)});
   }
-  return enqueue(operations, stream);
+  return operations;
 }
 
 Status PeerCopies::enqueue(const Copy& copy, void* target,
@@ -212,19 +215,28 @@ Status PeerCopies::enqueue(const Copy& copy, void* target,
   return Status::ok();
 }
 
+const PeerCopies::Memory* PeerCopies::find(const std::byte* place,
+                                           int64_t bytes) const {
+  const auto found =
+      std::find_if(memories.rbegin(), memories.rend(), [&](const Memory& each) {
+        return each.holds(place, bytes);
+      });
+  return found == memories.rend() ? nullptr : &*found;
+}
+
+bool PeerCopies::holds(const void* memory, int64_t bytes) const {
+  return find(static_cast<const std::byte*>(memory), bytes);
+}
+
 std::byte* PeerCopies::placeOn(int rank, const void* memory,
                                int64_t bytes) const {
   const auto* const place = static_cast<const std::byte*>(memory);
-  const auto holds = [&](const Memory& each) {
-    return place >= each.base && place + bytes <= each.base + each.bytes;
-  };
-  const auto found = std::find_if(memories.rbegin(), memories.rend(), holds);
-  assert(found != memories.rend() && "what ranks exchange lies in memory that "
-                                     "they share");
+  const Memory* const found = find(place, bytes);
+  assert(found && "what ranks exchange lies in memory that they share");
   return found->mapped.at(rank) + (place - found->base);
 }
 
-Status PeerCopies::enqueue(Operations& operations, cudaStream_t stream) const {
+Status PeerCopies::enqueue(Operations operations, cudaStream_t stream) const {
   const CUresult code =
       batch(stream, unsigned(operations.size()), operations.data(), 0);
   return code == CUDA_SUCCESS

@@ -68,10 +68,12 @@ public:
   Status enqueue(int circle, std::span<const Copy> copies,
                  std::span<const int> senders, cudaStream_t stream);
 
-  /// The same for kernels that `write`, called once, enqueues: they write to
-  /// memory of each of the `others`, as these do to this rank's.
+  /// The same for kernels that `meet`, called once, enqueues: they read memory
+  /// of each of the `others` and write it, as these do with this rank's.
   Status enqueue(int circle, std::span<const int> others,
-                 const std::function<Status()>& write, cudaStream_t stream);
+                 const std::function<Status()>& meet, cudaStream_t stream);
+  /// Whether all ranks of the host share that memory.
+  bool holds(const void* memory, int64_t bytes) const;
   /// What is `bytes` from `memory` on here, in another rank's memory.
   std::byte* placeOn(int rank, const void* memory, int64_t bytes) const;
 
@@ -81,25 +83,28 @@ private:
     std::byte* base = nullptr;
     int64_t bytes = 0;
     std::map<int, std::byte*> mapped = {};
+
+    bool holds(const std::byte* place, int64_t size) const {
+      return place >= base && place + size <= base + bytes;
+    }
   };
   enum Flag { isFree, hasArrived, flagKinds };
   /// What a stream does with flags, in this order.
   using Operations = std::vector<CUstreamBatchMemOpParams>;
 
+  const Memory* find(const std::byte* place, int64_t bytes) const;
   Status takeFlags();
   std::vector<cudaIpcMemHandle_t> exchangeHandles(void* memory, Status& mine);
   template <class T>
   static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
   uint32_t* flag(uint32_t* page, int circle, int rank, Flag kind) const;
   /// The three things that a stream does for flags: see above.
-  Status begin(int circle, const std::set<int>& receivers,
-               std::span<const int> senders, cudaStream_t stream) const;
-  Status end(int circle, const std::set<int>& receivers,
-             cudaStream_t stream) const;
-  Status wait(int circle, std::span<const int> senders,
-              cudaStream_t stream) const;
+  Operations begin(int circle, const std::set<int>& receivers,
+                   std::span<const int> senders) const;
+  Operations end(int circle, const std::set<int>& receivers) const;
+  Operations wait(int circle, std::span<const int> senders) const;
   Status enqueue(const Copy& copy, void* target, cudaStream_t stream) const;
-  Status enqueue(Operations& operations, cudaStream_t stream) const;
+  Status enqueue(Operations operations, cudaStream_t stream) const;
 
   Communicator& processes;
   std::vector<int64_t> hosts; // by rank

@@ -48,10 +48,15 @@ int64_t largestOf(const plan::Stage& stage, const plan::Op& op) {
   return largest;
 }
 
-/// Of an exchange of all parts, whether none is to be packed.
+/// Whether what an op does in turn needs no packing: parts are one run of
+/// memory.
 bool movesRuns(const plan::Mesh& mesh, const plan::Stage& stage,
                const plan::Op& op) {
   const plan::Buffer& in = stage.buffers[size_t(op.inputs[0])];
+  if (op.kind == OpKind::AllGather || op.kind == OpKind::ReduceScatter)
+    return Blocks::of(in.shape, int(op.integer("dim")), 1, 1).contiguous();
+  if (op.kind != OpKind::AllToAll)
+    return false;
   const Exchange exchange{int(op.integer("split")), int(op.integer("concat"))};
   const int ranks = plan::groupSize(mesh, mesh.groups[size_t(op.group)]);
   return exchange.endsOf(in.shape, ranks, plan::byteSize(in.dtype))
@@ -63,13 +68,30 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
   if (op.group < 0 || isEnd(op.kind))
     return;
   const bool isOfAll = op.kind == OpKind::AllToAll;
-  const bool isOfRuns = isOfAll && movesRuns(mesh, stage, op);
+  const bool isOfRuns = movesRuns(mesh, stage, op);
   auto& groups = runsBesideKernels(op.kind) ? connections.background
-                 : isOfRuns                 ? connections.exchanges
+                 : isOfRuns                 ? connections.meetings
                                             : connections.groups;
   join(groups[op.group], {largestOf(stage, op),
                           isOfAll || op.kind == OpKind::ReduceScatterStart});
   connections.packs |= isOfAll ? !isOfRuns : op.integer("dim") > 0;
+}
+
+/// Leaves kernels to meet where ranks map each other's memory anyway: for the
+/// all-to-alls among the ops, and for what runs beside kernels. To map a host's
+/// GPUs takes more memory than other groups gain by it.
+void keepMeetings(PlanConnections& connections, const plan::Mesh& mesh) {
+  const auto background = usesByExtent(mesh, connections.background);
+  const auto meetings = usesByExtent(mesh, connections.meetings);
+  std::erase_if(connections.meetings, [&](const auto& each) {
+    const auto& [number, use] = each;
+    const Extent extent = extentOf(mesh, mesh.groups[size_t(number)]);
+    const bool isKept =
+        background.contains(extent) || meetings.at(extent).isExchange;
+    if (!isKept)
+      join(connections.groups[number], use);
+    return !isKept;
+  });
 }
 
 void add(PlanConnections& connections, const plan::Mesh& mesh,
@@ -108,6 +130,7 @@ PlanConnections connectionsOf(const plan::Plan& plan) {
     add(connections, plan.mesh, plan.stages[stage], int(stage));
   if (plan.stages.empty())
     add(connections, plan.mesh, plan, 0);
+  keepMeetings(connections, plan.mesh);
   return connections;
 }
 

@@ -96,6 +96,19 @@ protected:
       there = onGpu(own);
       add({others.base(), count, place, there.base()});
     }
+    addPlaces(type, source, count, elements, sum);
+  }
+
+  /// The same terms, where they are.
+  void addPlaces(plan::DType type, const memory::Arena& terms, int count,
+                 int64_t elements, const Bytes& sum) {
+    RankPlaces places;
+    for (int term = 0; term < count; ++term)
+      places.of[term] = terms.base() + term * int64_t(sum.size());
+    memory::Arena there = onGpu(Bytes(sum.size()));
+    ASSERT_TRUE(addPlacesInOrder(type, places, count, elements, there.base(),
+                                 gpu->context().stream()));
+    EXPECT_EQ(onHost(there), sum) << count << " places of " << elements;
   }
 
   /// Three parts of two blocks; places are parts of one memory, apart.
@@ -134,8 +147,31 @@ protected:
         << rows << " rows of " << rowBytes << " bytes";
   }
 
+  /// The same bytes to three places, so far apart.
+  void spreadToAll(int64_t bytes, int64_t apart) {
+    constexpr int ranks = 3;
+    const Bytes given = countedBytes(size_t(bytes));
+    Bytes expected(size_t(ranks * (bytes + apart)), std::byte(0x55));
+    memory::Arena in = onGpu(given), out = onGpu(expected);
+    RankPlaces places;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int64_t begin = rank * (bytes + apart);
+      places.of[rank] = out.base() + begin;
+      std::copy(given.begin(), given.end(), expected.begin() + begin);
+    }
+    ASSERT_TRUE(
+        spreadWhole(in.base(), places, ranks, bytes, gpu->context().stream()));
+    EXPECT_EQ(onHost(out), expected) << bytes << " bytes, " << apart;
+  }
+
   std::unique_ptr<device::CudaDevice> gpu;
 };
+
+TEST_F(CudaParts, writesTheSameToAllPlaces) {
+  for (int64_t bytes : {1, 16, 4099, 5 << 20})
+    for (int64_t apart : {0, 16, 1})
+      spreadToAll(bytes, apart);
+}
 
 TEST_F(CudaParts, writesBlocksToTheirPlaces) {
   for (int64_t rows : {1, 40, 5000})

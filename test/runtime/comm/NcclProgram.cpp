@@ -37,7 +37,7 @@ MpiSession*& session() {
 
 /// One that moves much makes its group's communicator a wide one.
 plan::Op opOf(OpKind kind, int group, bool isLarge) {
-  plan::Op op{kind, "op", {}, {}, group, -1, {}};
+  plan::Op op{kind, "op", {1}, {}, group, -1, {}};
   if (isLarge)
     op.outputs = {0};
   op.attributes = {{"dim", int64_t(1)}};
@@ -58,14 +58,15 @@ plan::Plan testPlan() {
   plan.mesh.ranks = ranks;
   plan::Function function{"all", {}};
   for (int group = 0; group < 3; ++group)
-    for (OpKind kind :
-         {OpKind::AllGather, OpKind::AllGatherStart, OpKind::AllToAll})
+    for (OpKind kind : {OpKind::AllReduce, OpKind::AllGather,
+                        OpKind::AllGatherStart, OpKind::AllToAll})
       function.ops.push_back(opOf(kind, group, /*isLarge=*/group > 0));
   for (int stage = 0; stage < stages; ++stage) {
     plan::Stage described;
     described.functions = {function};
-    described.buffers.resize(1);
+    described.buffers.resize(2);
     described.buffers[0].shape = {1, int64_t(1) << 20}; // of f32
+    described.buffers[1].shape = {1, 16};
     using Kind = plan::Transfer::Kind;
     if (stages > 1)
       described.transfers = {
@@ -206,8 +207,10 @@ protected:
                                  : 0x1p-53);
   }
 
+  /// Where memory is mapped by the others kernels meet, as far as parts are
+  /// runs.
   void gatherAndScatter(DType type, int group, Shape part, int dim,
-                        bool sharing) {
+                        bool sharing, bool isMapped) {
     Shape whole = part;
     whole[size_t(dim)] *= sizeOf(group);
     const int64_t few = plan::elementCount(part),
@@ -219,6 +222,8 @@ protected:
                              std::to_string(plan::byteSize(type));
     Pair in = filled(type, few), out = filled(type, all);
     Pair& source = sharing ? out : in;
+    if (isMapped)
+      share({&in, &out});
     ASSERT_TRUE(nccl->host().allGather(group, onHost(source, type, part),
                                        onHost(out, type, whole), dim));
     Status status = nccl->allGather(group, onGpu(source, type, part),
@@ -227,6 +232,8 @@ protected:
     expectSame(out, type, all, 0, "all-gather, " + what);
     Pair terms = filled(type, all), sum = filled(type, few);
     Pair& target = sharing ? terms : sum;
+    if (isMapped)
+      share({&terms, &sum});
     ASSERT_TRUE(nccl->host().reduceScatter(group, onHost(terms, type, whole),
                                            onHost(target, type, part), dim));
     status = nccl->reduceScatter(group, onGpu(terms, type, whole),
@@ -273,15 +280,20 @@ void Nccl::testAllReduce() {
 
 void Nccl::testGatherAndScatter() {
   tell("gathers and scatters");
-  for (DType type : {DType::f32, DType::bf16})
-    for (int group : {0, 1, 2})
-      for (bool sharing : {false, true})
-        for (int dim : {0, 1, 2})
-          for (int64_t rows : {1, 3, 40})
-            gatherAndScatter(type, group, {rows, 6, 36}, dim, sharing);
-  // More than the buffers hold at a time.
-  for (bool sharing : {false, true})
-    gatherAndScatter(DType::f32, 2, {300, 1, 30'000}, 1, sharing);
+  // Memory that has once been mapped may be used again.
+  for (bool isMapped : {false, true}) {
+    for (DType type : {DType::f32, DType::bf16})
+      for (int group : {0, 1, 2})
+        for (bool sharing : {false, true})
+          for (int dim : {0, 1, 2})
+            for (int64_t rows : {1, 3, 40})
+              gatherAndScatter(type, group, {rows, 6, 35 + rows % 2}, dim,
+                               sharing, isMapped);
+    // More than the buffers hold at a time.
+    for (bool sharing : {false, true})
+      gatherAndScatter(DType::f32, 2, {300, 1, 30'000}, isMapped ? 0 : 1,
+                       sharing, isMapped);
+  }
 }
 
 void Nccl::testAllToAll() {
