@@ -150,14 +150,14 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     for (ir::Module& stage : stages)
       passes::overlap(stage);
   verify(stages, "overlap");
-  if (passes::overlapsUpdate(recipe))
-    for (ir::Module& stage : stages)
-      passes::overlapUpdate(stage, recipe.integer("batch.accumulation"));
-  verify(stages, "overlap update");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlapProducts(stage, recipe);
   verify(stages, "overlap products");
+  if (passes::overlaps(recipe))
+    for (ir::Module& stage : stages)
+      passes::overlapUpdate(stage, recipe.integer("batch.accumulation"));
+  verify(stages, "overlap update");
   for (ir::Module& stage : stages)
     passes::offload(stage, recipe);
   verify(stages, "offload");

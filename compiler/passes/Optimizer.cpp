@@ -26,7 +26,7 @@
 #include "compiler/passes/LayerGroups.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/NarrowParts.h"
-#include "compiler/passes/OverlapUpdate.h"
+#include "compiler/passes/Overlap.h"
 #include "compiler/passes/StoredTypes.h"
 
 #include <algorithm>
@@ -527,7 +527,7 @@ void OptimizerPass::run() {
     bucketBytes = recipe.count("comm.bucket");
   if (hasGradientParts)
     layers.emplace(program, bucketBytes);
-  else if (isShared && overlapsUpdate(recipe))
+  else if (isShared && overlaps(recipe))
     layers.emplace(program, bucketBytes.value_or(defaultBucketBytes));
   if (hasParamParts)
     narrow = findNarrow(program);

@@ -17,7 +17,6 @@
 #include "compiler/passes/OverlapUpdate.h"
 
 #include "compiler/passes/CollectiveHalves.h"
-#include "compiler/passes/Overlap.h"
 
 #include <algorithm>
 #include <map>
@@ -114,23 +113,25 @@ private:
   void startScatters(ir::Function& function,
                      std::multimap<size_t, Op>& scatters) {
     std::vector<Op> out;
-    const Op* underway = nullptr;
-    const auto finish = [&] {
-      if (underway)
-        out.push_back(inRun("last", halves.done(*underway)));
+    Op* underway = nullptr;
+    const auto finish = [&](int layer) {
+      if (!underway)
+        return;
+      underway->layer = layer;
+      out.push_back(inRun("last", halves.done(*underway)));
     };
     for (size_t i = 0; i < function.ops.size(); ++i) {
       const int layer = function.ops[i].layer;
       out.push_back(std::move(function.ops[i]));
       const auto [begin, end] = scatters.equal_range(i);
       for (auto each = begin; each != end; ++each) {
-        finish();
+        finish(layer);
         each->second.layer = layer;
         underway = &each->second;
         out.push_back(inRun("last", halves.start(each->second)));
       }
     }
-    finish();
+    finish(out.back().layer);
     function.ops = std::move(out);
   }
 
@@ -297,11 +298,6 @@ private:
 };
 
 } // namespace
-
-bool overlapsUpdate(const recipe::Recipe& recipe) {
-  return overlaps(recipe) && recipe.integer("parallel.tp") == 1 &&
-         recipe.integer("parallel.cp") == 1;
-}
 
 void overlapUpdate(ir::Module& program, int64_t microBatches) {
   if (ir::findFunction(program, "update"))

@@ -2,9 +2,9 @@
 //
 // Groups of the same ranks share a communicator, and another one for what runs
 // beside kernels (beginAllGather, beginExchange), which has a stream of its
-// own, too. On one host such data goes by copies instead (PeerCopies.h),
-// and what such groups do in turn with parts that need no packing is done by
-// kernels that read and write the others' memory. So are
+// own, too. On one host such data goes by copies instead (PeerCopies.h), on a
+// stream for each group, and what such groups do in turn with parts that need
+// no packing is done by kernels that read and write the others' memory. So are
 // all such all-to-alls: of experts' rows the device alone knows how many there
 // are. A stream of its own has every line between two stages, since NCCL knows
 // no tags: messages of a pair of ranks arrive in the order of their
@@ -118,6 +118,7 @@ private:
   Status connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
   PlanConnections byLibrary(const plan::Mesh& mesh, PlanConnections wanted);
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
+  Expected<Circle> besideByCopies(const std::vector<int>& members);
   Circle byCopies(const std::vector<int>& members, cudaStream_t stream);
   Status connectLines(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status takeBuffers();

@@ -149,7 +149,7 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
         Expected<Circle> made =
             !isBeside && isWorld(members) ? whole(stream)
             : isBeside && peers && areOnOneHost(mesh, group)
-                ? byCopies(members, stream)
+                ? besideByCopies(members)
                 : split(members, stream, name, configOf(blocks));
         RECIPERUN_TRY(made.status().withContext("group `" + group.name + "`"));
         circle->second = *made;
@@ -224,6 +224,14 @@ bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
     if (!peers->areOnOneHost(plan::groupMembers(mesh, group, each)))
       return false;
   return true;
+}
+
+/// On a stream of its own: what one group waits for holds up no other one.
+Expected<NcclCommunicator::Circle>
+NcclCommunicator::besideByCopies(const std::vector<int>& members) {
+  Expected<cudaStream_t> stream = newStream();
+  RECIPERUN_TRY(stream);
+  return byCopies(members, *stream);
 }
 
 NcclCommunicator::Circle
