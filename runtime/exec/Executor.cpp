@@ -196,6 +196,23 @@ Status Executor::prepare() {
   return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
 }
 
+Status Executor::rehearse() {
+  if (plan.transfers.empty() || !runner.records())
+    return Status::ok();
+  for (size_t i = 0; i < functions.size(); ++i) {
+    if (halfOf(plan.functions[i]))
+      continue;
+    for (std::vector<Resolved>& turn : functions[i].turns) {
+      if (!turn.empty())
+        RECIPERUN_TRY(runOps(int(i), turn.front()));
+      for (Resolved& resolved : turn)
+        resolved.hasRun = true;
+    }
+  }
+  RECIPERUN_TRY(wait());
+  return runner.clear(arena.base(), arena.bytes());
+}
+
 const plan::Schedule* Executor::findSchedule(std::string_view name) const {
   for (const plan::Schedule& schedule : plan.schedules)
     if (schedule.name == name)

@@ -49,6 +49,13 @@ public:
   /// the arena holds anything: it is zeroed afterwards.
   Status prepare();
 
+  /// Has a device that records run each function of a pipeline's stage once,
+  /// before the arena holds anything: it is zeroed afterwards. All ranks call
+  /// it. What a driver does for a kernel's first launch may wait for all that
+  /// the device was given: in the midst of a schedule for a message, too, which
+  /// another stage may send behind what this one launches next.
+  Status rehearse();
+
   /// Runs all steps of a schedule, `load` where the schedule says so. A failure
   /// names function, op and rank.
   Status run(const plan::Schedule& schedule, const Load& load);

@@ -216,7 +216,9 @@ Status Training::takeMemory() {
 Status Training::prepareKernels() {
   RECIPERUN_TRY(
       communicator.agree(isRoot() ? executor->prepare() : Status::ok()));
-  return communicator.agree(isRoot() ? Status::ok() : executor->prepare());
+  RECIPERUN_TRY(
+      communicator.agree(isRoot() ? Status::ok() : executor->prepare()));
+  return communicator.agree(executor->rehearse());
 }
 
 /// Every parameter has its initial value first, which an adapter that is not

@@ -103,6 +103,7 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   device->prepareKernel = prepareKernel;
   device->drawValues = drawValues;
   RECIPERUN_TRY(device->copies.open());
+  RECIPERUN_TRY(device->pace.open());
   return device;
 }
 

@@ -1,6 +1,5 @@
-// A graph says how far it is by a kernel in the row of its others. As a branch
-// of its own it would go through another queue, behind what waits there for
-// other ranks.
+// A graph says how far it is by a kernel in the row of its others: a branch of
+// its own would take another queue, and a launch longer.
 
 #include "runtime/device/cuda/GraphPace.h"
 
@@ -42,8 +41,6 @@ GraphPace::~GraphPace() {
 }
 
 Status GraphPace::open() {
-  if (words)
-    return Status::ok();
   RECIPERUN_CUDA_TRY(cudaHostAlloc, reinterpret_cast<void**>(&words),
                      mostWords * sizeof(uint32_t), cudaHostAllocDefault);
   return Status::ok();
@@ -54,7 +51,6 @@ Expected<GraphPace::Followed> GraphPace::follow(cudaGraph_t graph) {
   RECIPERUN_CUDA_TRY(cudaGraphGetNodes, graph, nullptr, &count);
   if (count < tiny || taken == mostWords)
     return Followed();
-  RECIPERUN_TRY(open());
   std::vector<cudaGraphNode_t> nodes(count);
   RECIPERUN_CUDA_TRY(cudaGraphGetNodes, graph, nodes.data(), &count);
   for (size_t number = count - std::min(tail, count / 2); number > 0;) {

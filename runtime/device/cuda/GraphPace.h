@@ -36,6 +36,9 @@ public:
   GraphPace& operator=(const GraphPace&) = delete;
   ~GraphPace();
 
+  /// Takes the words, for which the driver may wait for the device.
+  Status open();
+
   /// Has a graph say when it is nearly done, unless it is tiny.
   Expected<Followed> follow(cudaGraph_t graph);
 
@@ -48,7 +51,6 @@ private:
   static constexpr size_t tiny = 64, tail = 300, few = 600;
   static constexpr size_t mostWords = 1024;
 
-  Status open();
   static Status insertWord(cudaGraph_t graph, cudaGraphNode_t node,
                            const std::vector<cudaGraphNode_t>& waiting,
                            uint32_t* word);

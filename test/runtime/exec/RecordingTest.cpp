@@ -161,6 +161,22 @@ TEST_F(RecordingTest, theSecondRunOnSlotsIsTheFirstLaunch) {
   EXPECT_TRUE(executor->takeNotes().empty());
 }
 
+TEST_F(RecordingTest, stagesOfAPipelineRehearse) {
+  make();
+  ASSERT_TRUE(executor->rehearse());
+  EXPECT_EQ(device.ops, 0);
+  plan.transfers = {{plan::Transfer::Kind::send, t, 1, 0, 0}};
+  ASSERT_TRUE(executor->rehearse());
+  // Of a function that differs by slots alone, one run.
+  EXPECT_EQ(device.ops, 3);
+  EXPECT_EQ(executor->tensor(x, 1).as<float>()[0], 0.f);
+  std::fill_n(executor->tensor(x, 0).as<float>(), 16, 1.f);
+  std::fill_n(executor->tensor(x, 1).as<float>(), 16, 10.f);
+  step();
+  EXPECT_EQ(device.ops, 0);
+  EXPECT_EQ(device.launches, 3);
+}
+
 TEST_F(RecordingTest, opsThatAreFollowedAreRunOneByOne) {
   make();
   step();
