@@ -6,6 +6,7 @@
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/EmbeddingRows.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
 
@@ -20,34 +21,8 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-/// A table's rows on this rank, and tokens in that numbering.
-struct Rows {
-  const int32_t* tokens;
-  int64_t count; // of tokens
-  int64_t width; // of a row
-  int64_t rows;  // on this rank
-  int64_t first; // the token of row 0
-
-  /// The row of token number `i`, -1 where another rank holds it.
-  int64_t rowOf(int64_t i) const {
-    const int64_t row = tokens[i] - first;
-    return row >= 0 && row < rows ? row : -1;
-  }
-};
-
-Rows rowsOf(const KernelArgs& args, const Tensor& tokens, const Tensor& values,
-            const Tensor& table) {
-  Rows rows;
-  rows.tokens = tokens.as<int32_t>();
-  rows.count = tokens.elements();
-  rows.width = values.elements() / rows.count;
-  rows.rows = table.elements() / rows.width;
-  rows.first = rows.rows * args.coordinate(args.op.string("axis"));
-  return rows;
-}
-
 template <class T>
-void gather(const Rows& rows, const T* table, T* out, int threads) {
+void gather(const EmbeddingRows& rows, const T* table, T* out, int threads) {
   constexpr int64_t grain = 16;
   device::parallelFor(
       threads, rows.count, grain, [&](int64_t begin, int64_t end) {
@@ -63,7 +38,7 @@ void gather(const Rows& rows, const T* table, T* out, int threads) {
 }
 
 /// Tokens whose row is here, those of a row side by side in their order.
-void sortByRow(const Rows& rows, std::vector<int32_t>& order) {
+void sortByRow(const EmbeddingRows& rows, std::vector<int32_t>& order) {
   order.clear();
   for (int64_t i = 0; i < rows.count; ++i)
     if (rows.rowOf(i) >= 0)
@@ -77,7 +52,8 @@ void sortByRow(const Rows& rows, std::vector<int32_t>& order) {
 /// of the tokens however many threads there are. A row's sum is taken in Math
 /// and stored once, which counts where the table is narrower.
 template <class T, class G>
-void scatterAdd(const Rows& rows, const T* dy, G* dtable, int threads) {
+void scatterAdd(const EmbeddingRows& rows, const T* dy, G* dtable,
+                int threads) {
   using M = Math<T>;
   constexpr int64_t grain = 64;
   std::vector<int32_t> order;
@@ -111,7 +87,7 @@ void scatterAdd(const Rows& rows, const T* dy, G* dtable, int threads) {
 template <> Status kernel<OpKind::Embedding>(const KernelArgs& args) {
   const Tensor& table = args.inputs[1];
   const Tensor& y = args.outputs[0];
-  const Rows rows = rowsOf(args, args.inputs[0], y, table);
+  const EmbeddingRows rows = EmbeddingRows::of(args, args.inputs[0], y, table);
   return withType(args, y.type, [&]<class T>(Type<T>) {
     gather(rows, table.as<T>(), y.as<T>(), args.context.threads());
   });
@@ -120,7 +96,8 @@ template <> Status kernel<OpKind::Embedding>(const KernelArgs& args) {
 template <> Status kernel<OpKind::EmbeddingBackward>(const KernelArgs& args) {
   const Tensor& dy = args.inputs[1];
   const Tensor& dtable = args.outputs[0];
-  const Rows rows = rowsOf(args, args.inputs[0], dy, dtable);
+  const EmbeddingRows rows =
+      EmbeddingRows::of(args, args.inputs[0], dy, dtable);
   return withType(args, dy.type, [&]<class T>(Type<T>) {
     withStored<Math<T>>(dtable.type, [&]<class G>(Type<G>) {
       scatterAdd(rows, dy.as<T>(), dtable.as<G>(), args.context.threads());

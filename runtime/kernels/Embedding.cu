@@ -11,6 +11,7 @@
 // A row is summed in f32 and rounded once.
 
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/EmbeddingRows.h"
 #include "runtime/kernels/RowCopies.cuh"
 #include "runtime/kernels/Scratch.cuh"
 
@@ -26,40 +27,14 @@ using device::CudaKernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-/// A table's rows on this rank, and tokens in that numbering.
-struct Rows {
-  const int32_t* tokens;
-  int64_t count; // of tokens
-  int64_t width; // of a row
-  int64_t rows;  // on this rank
-  int64_t first; // the token of row 0
-
-  /// The row of a token, -1 where another rank holds it.
-  __device__ int64_t rowOf(int32_t token) const {
-    const int64_t row = token - first;
-    return row >= 0 && row < rows ? row : -1;
-  }
-};
-
-Rows rowsOf(const CudaKernelArgs& args, const Tensor& tokens,
-            const Tensor& values, const Tensor& table) {
-  Rows rows;
-  rows.tokens = tokens.as<int32_t>();
-  rows.count = tokens.elements();
-  rows.width = values.shape.back();
-  rows.rows = table.elements() / rows.width;
-  rows.first = rows.rows * args.coordinate(args.op.string("axis"));
-  return rows;
-}
-
 /// A token's row of the table.
 struct RowsOfTokens {
-  Rows rows;
+  EmbeddingRows rows;
   const std::byte* table;
   int64_t bytes; // of a row
 
   __device__ const std::byte* operator()(int64_t place) const {
-    const int64_t row = rows.rowOf(rows.tokens[place]);
+    const int64_t row = rows.rowOf(place);
     return row < 0 ? nullptr : table + row * bytes;
   }
   int64_t alignment() const {
@@ -73,11 +48,11 @@ constexpr int usualLength = 32; // places of a piece
 /// Step 1's input: the row of each place, `rows.rows` where another rank holds
 /// it, and the places themselves.
 __global__ void __launch_bounds__(numberThreads)
-    numberPlaces(Rows rows, uint32_t* keys, int32_t* places) {
+    numberPlaces(EmbeddingRows rows, uint32_t* keys, int32_t* places) {
   const int64_t place = int64_t(blockIdx.x) * numberThreads + threadIdx.x;
   if (place >= rows.count)
     return;
-  const int64_t row = rows.rowOf(rows.tokens[place]);
+  const int64_t row = rows.rowOf(place);
   keys[place] = uint32_t(row < 0 ? rows.rows : row);
   places[place] = int32_t(place);
 }
@@ -106,7 +81,7 @@ struct Pieces {
 /// Step 2. Blocks are numbered by pieces, and by chunks of a row's vectors.
 template <class T, class G, int n>
 __global__ void __launch_bounds__(addThreads)
-    addRows(Rows rows, Pieces pieces, const T* dy, G* table) {
+    addRows(EmbeddingRows rows, Pieces pieces, const T* dy, G* table) {
   const int piece = int(blockIdx.x / pieces.chunks);
   const int begin = pieces.begin(piece), end = pieces.end(piece);
   const int64_t at =
@@ -166,7 +141,7 @@ __global__ void __launch_bounds__(addThreads)
 /// Step 3, for the row that begins in a piece and goes on behind it.
 template <class G, int n>
 __global__ void __launch_bounds__(addThreads)
-    joinRows(Rows rows, Pieces pieces, G* table) {
+    joinRows(EmbeddingRows rows, Pieces pieces, G* table) {
   const int piece = int(blockIdx.x / pieces.chunks);
   const int begin = pieces.begin(piece), end = pieces.end(piece);
   const uint32_t row = pieces.keys[end - 1];
@@ -208,7 +183,7 @@ __global__ void __launch_bounds__(addThreads)
 }
 
 /// Step 1, and the cut of step 2.
-Status sortPlaces(const CudaKernelArgs& args, const Rows& rows,
+Status sortPlaces(const CudaKernelArgs& args, const EmbeddingRows& rows,
                   Pieces& pieces) {
   const cudaStream_t stream = args.context.stream();
   const int bits = std::bit_width(uint64_t(rows.rows));
@@ -243,7 +218,8 @@ Status sortPlaces(const CudaKernelArgs& args, const Rows& rows,
 }
 
 template <class T, class G, int n>
-void launchAdd(const CudaKernelArgs& args, const Rows& rows, Pieces pieces) {
+void launchAdd(const CudaKernelArgs& args, const EmbeddingRows& rows,
+               Pieces pieces) {
   pieces.chunks = unsigned(ceilDivide(rows.width, n * addThreads));
   const unsigned blocks =
       unsigned(ceilDivide(pieces.count, pieces.length)) * pieces.chunks;
@@ -255,7 +231,7 @@ void launchAdd(const CudaKernelArgs& args, const Rows& rows, Pieces pieces) {
 }
 
 template <class T, class G>
-void addRows(const CudaKernelArgs& args, const Rows& rows,
+void addRows(const CudaKernelArgs& args, const EmbeddingRows& rows,
              const Pieces& pieces) {
   constexpr int n = std::min(vectorLength<T>, 4);
   if (rows.width % n == 0 &&
@@ -269,7 +245,7 @@ void addRows(const CudaKernelArgs& args, const Rows& rows,
 
 template <> Status cudaKernel<OpKind::Embedding>(const CudaKernelArgs& args) {
   const Tensor &table = args.inputs[1], &y = args.outputs[0];
-  const Rows rows = rowsOf(args, args.inputs[0], y, table);
+  const EmbeddingRows rows = EmbeddingRows::of(args, args.inputs[0], y, table);
   const int64_t bytes = y.bytes() / rows.count;
   return copyRows(args, {y.as<std::byte>(), rows.count, bytes, bytes, 0, bytes},
                   RowsOfTokens{rows, table.as<std::byte>(), bytes});
@@ -278,7 +254,8 @@ template <> Status cudaKernel<OpKind::Embedding>(const CudaKernelArgs& args) {
 template <>
 Status cudaKernel<OpKind::EmbeddingBackward>(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[1], &dtable = args.outputs[0];
-  const Rows rows = rowsOf(args, args.inputs[0], dy, dtable);
+  const EmbeddingRows rows =
+      EmbeddingRows::of(args, args.inputs[0], dy, dtable);
   if (rows.count == 0)
     return Status::ok();
   Pieces pieces = {};

@@ -1,14 +1,10 @@
 // y = alpha x w^T and its gradients, through the context's matrix products.
-//
-// Operands may group dimensions as they like ([b,s,heads,width] for [tokens,
-// heads * width]); the three sizes of the product follow from the elements
-// alone: x has t k, w has n k, y has t n, hence t^2 = x y / w.
+// Operands may group dimensions as they like (LinearSizes.h).
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/LinearSizes.h"
 
-#include <cassert>
-#include <cmath>
 #include <cstring>
 
 namespace reciperun::kernels {
@@ -18,26 +14,6 @@ using device::Gemm;
 using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
-
-struct LinearSizes {
-  int64_t tokens = 0;
-  int64_t out = 0; // n
-  int64_t in = 0;  // k
-};
-
-LinearSizes sizesOf(const Tensor& x, const Tensor& w, const Tensor& y) {
-  // x / w = t / n, and t / n times y = t n is t^2: exact in long double, whose
-  // mantissa holds 64 bits, up to a rounding that the root halves.
-  const long double square =
-      (long double)(x.elements()) / w.elements() * y.elements();
-  LinearSizes sizes;
-  sizes.tokens = std::llround(std::sqrt(square));
-  sizes.in = x.elements() / sizes.tokens;
-  sizes.out = y.elements() / sizes.tokens;
-  assert(sizes.in * sizes.out == w.elements() &&
-         "a linear's operands agree in size");
-  return sizes;
-}
 
 /// Of a weight, which is added to where nothing is said.
 bool isGradient(OpKind kind) {
@@ -73,7 +49,7 @@ Status run(const KernelArgs& args, How how, Gemm::Shape shape, const Tensor& a,
 /// y [t,n] = x [t,k] w [n,k]^T.
 Status multiply(const KernelArgs& args, How how, const Tensor& x,
                 const Tensor& w, const Tensor& y) {
-  const LinearSizes sizes = sizesOf(x, w, y);
+  const LinearSizes sizes = LinearSizes::of(x, w, y);
   Gemm::Shape shape;
   shape.m = sizes.tokens;
   shape.n = sizes.out;
@@ -85,7 +61,7 @@ Status multiply(const KernelArgs& args, How how, const Tensor& x,
 /// dx [t,k] = dy [t,n] w [n,k].
 Status multiplyBack(const KernelArgs& args, How how, const Tensor& dy,
                     const Tensor& w, const Tensor& dx) {
-  const LinearSizes sizes = sizesOf(dx, w, dy);
+  const LinearSizes sizes = LinearSizes::of(dx, w, dy);
   Gemm::Shape shape;
   shape.m = sizes.tokens;
   shape.n = sizes.in;
@@ -96,7 +72,7 @@ Status multiplyBack(const KernelArgs& args, How how, const Tensor& dy,
 /// dw [n,k] += dy [t,n]^T x [t,k].
 Status addToWeight(const KernelArgs& args, const Tensor& x, const Tensor& dy,
                    const Tensor& dw) {
-  const LinearSizes sizes = sizesOf(x, dw, dy);
+  const LinearSizes sizes = LinearSizes::of(x, dw, dy);
   Gemm::Shape shape;
   shape.m = sizes.out;
   shape.n = sizes.in;

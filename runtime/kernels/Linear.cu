@@ -9,10 +9,9 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/JointProducts.h"
 #include "runtime/kernels/LinearProducts.h"
+#include "runtime/kernels/LinearSizes.h"
 #include "runtime/kernels/ThinProducts.h"
 
-#include <cassert>
-#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -25,24 +24,6 @@ using device::CudaKernelArgs;
 using device::MatrixProducts;
 using device::Tensor;
 using plan::OpKind;
-
-struct LinearSizes {
-  int64_t tokens = 0;
-  int64_t out = 0; // n
-  int64_t in = 0;  // k
-};
-
-LinearSizes sizesOf(const Tensor& x, const Tensor& w, const Tensor& y) {
-  const long double square =
-      (long double)(x.elements()) / w.elements() * y.elements();
-  LinearSizes sizes;
-  sizes.tokens = std::llround(std::sqrt(square));
-  sizes.in = x.elements() / sizes.tokens;
-  sizes.out = y.elements() / sizes.tokens;
-  assert(sizes.in * sizes.out == w.elements() &&
-         "a linear's operands agree in size");
-  return sizes;
-}
 
 struct Product {
   MatrixProducts::Shape shape;
@@ -69,7 +50,7 @@ Product productOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
 /// y [t,n] = x [t,k] w [n,k]^T.
 Product forward(const Tensor& x, const Tensor& w, const Tensor& y,
                 bool isAdded) {
-  Product product = productOf(sizesOf(x, w, y), x, w, y, isAdded);
+  Product product = productOf(LinearSizes::of(x, w, y), x, w, y, isAdded);
   product.shape.transposeB = true;
   return product;
 }
@@ -77,14 +58,14 @@ Product forward(const Tensor& x, const Tensor& w, const Tensor& y,
 /// dx [t,k] = dy [t,n] w [n,k].
 Product backward(const Tensor& dy, const Tensor& w, const Tensor& dx,
                  bool isAdded) {
-  const LinearSizes sizes = sizesOf(dx, w, dy);
+  const LinearSizes sizes = LinearSizes::of(dx, w, dy);
   return productOf({sizes.tokens, sizes.in, sizes.out}, dy, w, dx, isAdded);
 }
 
 /// dw [n,k] += dy [t,n]^T x [t,k].
 Product ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
                  bool isAdded) {
-  const LinearSizes sizes = sizesOf(x, dw, dy);
+  const LinearSizes sizes = LinearSizes::of(x, dw, dy);
   Product product =
       productOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, isAdded);
   product.shape.transposeA = true;
