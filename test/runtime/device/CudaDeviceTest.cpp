@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace reciperun::device {
 namespace {
@@ -32,6 +33,8 @@ protected:
       std::this_thread::yield();
     ASSERT_TRUE(isIdle) << isIdle.message();
   }
+
+  void followOneAnother(memory::Arena& arena, int clears, int launches);
 
   std::unique_ptr<CudaDevice> gpu;
 };
@@ -128,15 +131,20 @@ TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
   }
 }
 
-TEST_F(CudaDeviceTest, largeRecordingsFollowOneAnother) {
+TEST_F(CudaDeviceTest, recordingsFollowOneAnother) {
   auto arena = gpu->allocate(int64_t(256) << 20, 0);
   ASSERT_TRUE(arena) << arena.message();
   // About 0.1 ms each: the host would be far ahead.
-  constexpr int clears = 1000, launches = 8;
+  for (auto [clears, launches] : {std::pair(1000, 8), std::pair(100, 80)})
+    followOneAnother(*arena, clears, launches);
+}
+
+void CudaDeviceTest::followOneAnother(memory::Arena& arena, int clears,
+                                      int launches) {
   ASSERT_TRUE(gpu->beginRecording());
   const int begin = gpu->mark();
   for (int i = 0; i < clears; ++i)
-    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+    ASSERT_TRUE(gpu->clear(arena.base(), arena.bytes()));
   const int end = gpu->mark();
   auto recording = gpu->endRecording();
   ASSERT_TRUE(recording) << recording.message();
