@@ -63,6 +63,15 @@ struct Activity {
   double end = 0;
 };
 
+/// What one of `count` ranks does of something that they do together.
+struct Share {
+  int number = 0, count = 1;
+
+  bool takes(size_t hash) const {
+    return hash % size_t(count) == size_t(number);
+  }
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -78,8 +87,11 @@ public:
   /// Whether it can run ops of that kind.
   virtual bool hasKernel(plan::OpKind kind) const = 0;
   /// Gets ready for ops that it has kernels for, before the first step: chooses
-  /// among algorithms, compiles. True where what their buffers hold is lost.
-  virtual Expected<bool> prepare(std::span<const OpCall>) { return false; }
+  /// among algorithms, of which other ranks may leave it a share, compiles.
+  /// True where what their buffers hold is lost.
+  virtual Expected<bool> prepare(std::span<const OpCall>, Share) {
+    return false;
+  }
   /// What a user should know of it, such as a library that is not there.
   virtual std::vector<std::string> notes() const { return {}; }
   /// Runs an op that it has a kernel for.

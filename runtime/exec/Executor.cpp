@@ -183,7 +183,7 @@ Tensor Executor::tensor(int number, int microBatch) const {
           buffer.dtype, buffer.shape};
 }
 
-Status Executor::prepare() {
+Status Executor::prepare(device::Share share) {
   std::vector<device::OpCall> all;
   for (const ByTurn& function : functions)
     for (const std::vector<Resolved>& turn : function.turns)
@@ -191,7 +191,7 @@ Status Executor::prepare() {
         for (const Call& call : resolved.calls)
           if (!call.isCollective)
             all.push_back(described(call));
-  Expected<bool> isSpoiled = runner.prepare(all);
+  Expected<bool> isSpoiled = runner.prepare(all, share);
   RECIPERUN_TRY(isSpoiled);
   return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
 }

@@ -46,8 +46,9 @@ public:
                                  device::Device& device);
 
   /// Has the device get ready for all ops, before the first step and before
-  /// the arena holds anything: it is zeroed afterwards.
-  Status prepare();
+  /// the arena holds anything: it is zeroed afterwards. Of what is to be
+  /// measured it may leave others their share.
+  Status prepare(device::Share share = {});
 
   /// Has a device that records run each function of a pipeline's stage once,
   /// before the arena holds anything: it is zeroed afterwards. All ranks call

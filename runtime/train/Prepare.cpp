@@ -211,9 +211,16 @@ Status Training::takeMemory() {
   return saving->open(*checkpoints);
 }
 
-/// Rank 0 first: the others find what it has chosen, so that all of them
-/// compute alike.
+/// Ranks of the first host measure a share each. What is left rank 0 does
+/// first: the others find what has been chosen, so that all of them compute
+/// alike.
 Status Training::prepareKernels() {
+  constexpr int most = 8; // ranks of a host, or fewer
+  const int rank = communicator.rank();
+  const int sharing = std::min(communicator.ranks(), most);
+  if (sharing > 1)
+    RECIPERUN_TRY(communicator.agree(
+        rank < sharing ? executor->prepare({rank, sharing}) : Status::ok()));
   RECIPERUN_TRY(
       communicator.agree(isRoot() ? executor->prepare() : Status::ok()));
   RECIPERUN_TRY(

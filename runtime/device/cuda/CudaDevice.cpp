@@ -141,9 +141,10 @@ CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {
           call.mesh, call.rank,   *gpu};
 }
 
-Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls) {
+Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls, Share share) {
   if (!prepareKernel)
     return false;
+  gpu->products().begin(share);
   for (const OpCall& call : calls) {
     const Expected<std::string> told = prepareKernel(arguments(call));
     RECIPERUN_TRY(told);

@@ -44,7 +44,7 @@ public:
   Status checkRoom(const plan::MemoryTable& memory) const;
 
   bool hasKernel(plan::OpKind kind) const override;
-  Expected<bool> prepare(std::span<const OpCall> calls) override;
+  Expected<bool> prepare(std::span<const OpCall> calls, Share share) override;
   std::vector<std::string> notes() const override { return told; }
   Status run(const OpCall& call) override;
   Expected<bool> draw(const FirstValues& values) override;

@@ -154,6 +154,7 @@ struct MatrixProducts::Library {
   std::filesystem::path choicesFile = ProductChoices::defaultFile();
   ProductChoices choices;
   ProductComparison comparison;
+  Share share;
   std::string notice;
   std::map<Key, Product> products;
 
@@ -176,9 +177,25 @@ struct MatrixProducts::Library {
     if (lt.handle)
       return Status::ok();
     RECIPERUN_TRY(lt.open());
+    load();
+    return Status::ok();
+  }
+
+  void load() {
     if (Status status = choices.load(choicesFile); !status)
       notice = status.message();
-    return Status::ok();
+  }
+
+  void begin(Share ours) {
+    share = ours;
+    if (lt.handle)
+      load();
+  }
+
+  /// Those that differ by being added, or by being written, are of one share.
+  bool isOurs(Shape shape, uint32_t alignment) const {
+    shape.accumulate = false;
+    return share.takes(std::hash<std::string>()(keyOf(shape, alignment)));
   }
 
   Status makeLayout(cublasLtMatrixLayout_t& layout, DType type, int64_t rows,
@@ -449,6 +466,8 @@ struct MatrixProducts::Library {
     if (const auto algorithm = remembered(product, key)) {
       product.algorithm = *algorithm;
     } else {
+      if (!isOurs(shape, alignment))
+        return Status::ok();
       if (const auto same = chosenForTwin(shape, alignment))
         product.algorithm = *same;
       else
@@ -471,6 +490,10 @@ void MatrixProducts::setPlace(const Place& place) {
 
 void MatrixProducts::setFile(const std::filesystem::path& file) {
   library->choicesFile = file;
+}
+
+void MatrixProducts::begin(Share share) {
+  library->begin(share);
 }
 
 Status MatrixProducts::prepare(const Shape& shape, const Operands& operands) {

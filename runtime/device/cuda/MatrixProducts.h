@@ -11,6 +11,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_MATRIXPRODUCTS_H
 #define RECIPERUN_DEVICE_CUDA_MATRIXPRODUCTS_H
 
+#include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
@@ -70,6 +71,9 @@ public:
   /// where empty.
   void setFile(const std::filesystem::path& file);
 
+  /// From now on `prepare` chooses for the shapes of a share alone. What other
+  /// ranks have written to the file by now counts.
+  void begin(Share share);
   /// Chooses the algorithm for a shape by measuring, unless a run before has.
   /// What C holds is lost, and the device is waited for: a thing to do before
   /// the first step.

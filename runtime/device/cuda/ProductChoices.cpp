@@ -9,6 +9,9 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace reciperun::device {
@@ -38,6 +41,26 @@ std::string print(const ProductChoices::Algorithm& algorithm) {
   }
   return text;
 }
+
+/// Keeps other processes from changing what is in a folder, as far as they take
+/// turns, too. Where it cannot be opened nothing is written, either.
+class Turn {
+public:
+  explicit Turn(const std::filesystem::path& folder)
+      : folder(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (this->folder >= 0)
+      flock(this->folder, LOCK_EX);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (folder >= 0)
+      close(folder);
+  }
+
+private:
+  int folder;
+};
 
 } // namespace
 
@@ -97,13 +120,14 @@ void ProductChoices::keep(const std::string& key, const Algorithm& algorithm) {
 Status ProductChoices::save() {
   if (file.empty() || added.empty())
     return Status::ok();
+  std::error_code failure;
+  std::filesystem::create_directories(file.parent_path(), failure);
+  const Turn turn(file.parent_path());
   Lines lines;
   RECIPERUN_TRY(read(lines));
   lines.insert(added.begin(), added.end());
   const std::filesystem::path aside =
       file.string() + "." + std::to_string(getpid()) + ".tmp";
-  std::error_code failure;
-  std::filesystem::create_directories(file.parent_path(), failure);
   std::ofstream out(aside);
   out << firstLine << '\n';
   for (const auto& [key, algorithm] : lines)

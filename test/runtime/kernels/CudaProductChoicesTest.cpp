@@ -9,6 +9,9 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
+
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -35,6 +38,11 @@ TEST_F(CudaProducts, AreChosenOnceAndKept) {
     status = products.save();
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(products.notice(), "");
+    // What is another's share waits for it.
+    products.begin({0, 1 << 30});
+    status = products.prepare({64, 512, 128, false, true},
+                              {a.data(), b.data(), c.data()});
+    EXPECT_TRUE(status.isOk()) << status.message();
     std::ifstream in(file);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
@@ -58,6 +66,32 @@ TEST(ProductChoices, IgnoresAFileThatIsNotItsOwn) {
   std::getline(in, line);
   EXPECT_EQ(line, "a letter to a friend");
   std::filesystem::remove(file);
+}
+
+TEST(ProductChoices, AreSavedInTurn) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("reciperun-turns-" + std::to_string(getpid()));
+  const auto file = folder / "products";
+  constexpr int savers = 4, each = 25;
+  std::vector<std::thread> threads;
+  for (int saver = 0; saver < savers; ++saver)
+    threads.emplace_back([&, saver] {
+      for (int i = 0; i < each; ++i) {
+        device::ProductChoices choices;
+        EXPECT_TRUE(choices.load(file));
+        choices.keep(std::to_string(saver) + " " + std::to_string(i), {1});
+        EXPECT_TRUE(choices.save());
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  device::ProductChoices all;
+  EXPECT_TRUE(all.load(file));
+  for (int saver = 0; saver < savers; ++saver)
+    for (int i = 0; i < each; ++i)
+      EXPECT_TRUE(all.find(std::to_string(saver) + " " + std::to_string(i)))
+          << saver << " " << i;
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ProductChoices, KeepsWhatOthersHaveWritten) {
