@@ -7,6 +7,7 @@
 
 #include "runtime/comm/CudaParts.h"
 
+#include "runtime/comm/CudaMeeting.cuh"
 #include "runtime/device/cuda/CudaError.h"
 
 #include <algorithm>
@@ -20,11 +21,12 @@ namespace reciperun::comm {
 namespace {
 
 constexpr int threads = 256;
+static_assert(threads >= MeetingPlace::most);
 
 /// Enough blocks to fill a GPU several times over; threads go on in strides.
 int64_t blocksFor(int64_t items) {
   constexpr int64_t most = 4096;
-  return std::min((items + threads - 1) / threads, most);
+  return std::clamp<int64_t>((items + threads - 1) / threads, 1, most);
 }
 
 // ---- packing
@@ -128,8 +130,9 @@ __device__ const std::byte* place(const RankPlaces& terms, int term, int64_t) {
 
 template <class T, int n, class Places>
 __global__ void addTerms(Places terms, int count, int64_t packs,
-                         Pack<T, n>* out) {
+                         Pack<T, n>* out, Meeting meeting) {
   using Wide = typename WideType<T>::Type;
+  enter(meeting);
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < packs;
        i += int64_t(gridDim.x) * blockDim.x) {
     Wide sum[n];
@@ -148,14 +151,15 @@ __global__ void addTerms(Places terms, int count, int64_t packs,
       result.elements[e] = T(sum[e]);
     out[i] = result;
   }
+  leave(meeting);
 }
 
 template <class T, int n, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
-               cudaStream_t stream) {
+               const Meeting& meeting, cudaStream_t stream) {
   const int64_t packs = elements / n;
   addTerms<T, n><<<unsigned(blocksFor(packs)), threads, 0, stream>>>(
-      terms, count, packs, reinterpret_cast<Pack<T, n>*>(out));
+      terms, count, packs, reinterpret_cast<Pack<T, n>*>(out), meeting);
 }
 
 bool areAligned(const Terms& terms, int) {
@@ -172,38 +176,37 @@ bool areAligned(const RankPlaces& places, int count) {
 
 template <class T, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
-               cudaStream_t stream) {
+               const Meeting& meeting, cudaStream_t stream) {
   constexpr int n = 16 / int(sizeof(T));
   if (elements % n == 0 && areAligned(terms, count) &&
       reinterpret_cast<uintptr_t>(out) % 16 == 0)
-    launchAdd<T, n>(terms, count, elements, out, stream);
+    launchAdd<T, n>(terms, count, elements, out, meeting, stream);
   else
-    launchAdd<T, 1>(terms, count, elements, out, stream);
+    launchAdd<T, 1>(terms, count, elements, out, meeting, stream);
 }
 
 template <class Places>
 Status addInOrder(plan::DType type, const Places& terms, int count,
-                  int64_t elements, std::byte* out, cudaStream_t stream) {
-  if (elements == 0)
-    return Status::ok();
+                  int64_t elements, std::byte* out, const Meeting& meeting,
+                  cudaStream_t stream) {
   switch (type) {
   case plan::DType::f32:
-    launchAdd<float>(terms, count, elements, out, stream);
+    launchAdd<float>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::bf16:
-    launchAdd<__nv_bfloat16>(terms, count, elements, out, stream);
+    launchAdd<__nv_bfloat16>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::f64:
-    launchAdd<double>(terms, count, elements, out, stream);
+    launchAdd<double>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::i32:
-    launchAdd<int32_t>(terms, count, elements, out, stream);
+    launchAdd<int32_t>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::i64:
-    launchAdd<int64_t>(terms, count, elements, out, stream);
+    launchAdd<int64_t>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::u16:
-    launchAdd<uint16_t>(terms, count, elements, out, stream);
+    launchAdd<uint16_t>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
@@ -236,8 +239,10 @@ struct Spread {
 
 /// blockIdx.y is the number of a block of all parts.
 template <class Unit>
-__global__ void __launch_bounds__(threads) spread(Spread what) {
+__global__ void __launch_bounds__(threads)
+    spread(Spread what, Meeting meeting) {
   constexpr int turns = 4; // loads of a thread that are under way at a time
+  enter(meeting);
   const int block = int(blockIdx.y), part = block / what.blocks;
   const int64_t inPart = block % what.blocks * what.bytes;
   const auto* const from =
@@ -257,33 +262,35 @@ __global__ void __launch_bounds__(threads) spread(Spread what) {
       if (i + t * stride < units)
         to[i + t * stride] = held[t];
   }
+  leave(meeting);
 }
 
 template <class Unit>
-void launchSpread(const Spread& what, int ranks, cudaStream_t stream) {
+void launchSpread(const Spread& what, int ranks, const Meeting& meeting,
+                  cudaStream_t stream) {
   // Of 64 MiB, four H200s write each other's parts in 152 us with 256 blocks of
   // threads, and in 211 with 1024.
   constexpr int64_t most = 256;
   const int64_t all = int64_t(ranks) * what.blocks;
   const int64_t needed =
       (what.bytes / int64_t(sizeof(Unit)) + threads - 1) / threads;
-  const dim3 grid(unsigned(std::min(needed, std::max<int64_t>(1, most / all))),
-                  unsigned(all));
-  spread<Unit><<<grid, threads, 0, stream>>>(what);
+  const auto each =
+      unsigned(std::max<int64_t>(1, std::min(needed, most / all)));
+  const dim3 grid(each, unsigned(all));
+  spread<Unit><<<grid, threads, 0, stream>>>(what, meeting);
 }
 
-Status launchSpread(const Spread& what, int ranks, cudaStream_t stream) {
-  assert(ranks <= RankPlaces::most && "places for all ranks");
-  if (what.bytes == 0)
-    return Status::ok();
+Status launchSpread(const Spread& what, int ranks, const Meeting& meeting,
+                    cudaStream_t stream) {
+  assert(ranks <= MeetingPlace::most && "places for all ranks");
   uint64_t all = reinterpret_cast<uintptr_t>(what.in) | uint64_t(what.bytes) |
                  uint64_t(what.rows.rowBytes);
   for (int rank = 0; rank < ranks; ++rank)
     all |= reinterpret_cast<uintptr_t>(what.places.of[rank]);
   if (all % sizeof(uint4) == 0)
-    launchSpread<uint4>(what, ranks, stream);
+    launchSpread<uint4>(what, ranks, meeting, stream);
   else
-    launchSpread<uint8_t>(what, ranks, stream);
+    launchSpread<uint8_t>(what, ranks, meeting, stream);
   return device::launchStatus();
 }
 
@@ -303,25 +310,27 @@ Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
 
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream) {
-  return addInOrder(type, terms, terms.count, elements, out, stream);
+  return addInOrder(type, terms, terms.count, elements, out, /*meeting=*/{},
+                    stream);
 }
 
 Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
-                        int64_t elements, std::byte* out, cudaStream_t stream) {
-  assert(count <= RankPlaces::most && "places for all ranks");
-  return addInOrder(type, places, count, elements, out, stream);
+                        int64_t elements, std::byte* out,
+                        const Meeting& meeting, cudaStream_t stream) {
+  assert(count <= MeetingPlace::most && "places for all ranks");
+  return addInOrder(type, places, count, elements, out, meeting, stream);
 }
 
 Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
-                    cudaStream_t stream) {
+                    const Meeting& meeting, cudaStream_t stream) {
   return launchSpread({in, blocks * bytes, places, blocks, bytes, rows}, ranks,
-                      stream);
+                      meeting, stream);
 }
 
 Status spreadWhole(const std::byte* in, const RankPlaces& places, int ranks,
-                   int64_t bytes, cudaStream_t stream) {
-  return launchSpread({in, 0, places, 1, bytes, {}}, ranks, stream);
+                   int64_t bytes, const Meeting& meeting, cudaStream_t stream) {
+  return launchSpread({in, 0, places, 1, bytes, {}}, ranks, meeting, stream);
 }
 
 } // namespace reciperun::comm

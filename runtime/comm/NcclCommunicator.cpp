@@ -115,11 +115,21 @@ Watch::Wait NcclCommunicator::waitFor(const char* what,
 
 /// Has the watch know what was enqueued last.
 Status NcclCommunicator::watched(const char* what, const Circle& circle) {
-  if (circle.ranks == 1)
-    return Status::ok();
+  return circle.ranks == 1 ? Status::ok()
+                           : waits.note(circle.stream, purposeOf(what, circle));
+}
+
+/// Has the watch know what is enqueued next, and sets the word behind it.
+device::HostWord NcclCommunicator::announced(const char* what,
+                                             const Circle& circle) {
+  return waits.announce(circle.stream, purposeOf(what, circle));
+}
+
+std::string NcclCommunicator::purposeOf(const char* what,
+                                        const Circle& circle) const {
   const std::string purpose =
       op.empty() ? "" : " for op `" + std::string(op) + "`";
-  return waits.note(circle.stream, what + purpose + " by " + circle.name);
+  return what + purpose + " by " + circle.name;
 }
 
 Status NcclCommunicator::allReduce(int group, const Tensor& in,
@@ -325,7 +335,8 @@ Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
     free = messages.insert(messages.end(), {event, true});
   }
   // A recording's watch enqueues something, which is to be waited for, too.
-  RECIPERUN_TRY(watched(what, circle));
+  if (circle.copies < 0)
+    RECIPERUN_TRY(watched(what, circle));
   RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, circle.stream);
   free->isFree = false;
   return int(free - messages.begin());
@@ -370,7 +381,7 @@ Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
   if (circle.ranks == 1)
     RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
   else if (circle.copies >= 0)
-    RECIPERUN_TRY(copyParts(circle, in, 0, out, in.bytes()));
+    RECIPERUN_TRY(copyParts("all-gather", circle, in, 0, out, in.bytes()));
   else
     NCCL_TRY(circle, AllGather, in.data, out.data, size_t(in.elements()),
              ncclType(in.type), circle.comm, circle.stream);
@@ -387,7 +398,7 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
   if (circle.ranks == 1)
     RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
   else if (const int64_t part = in.bytes() / circle.ranks; circle.copies >= 0)
-    RECIPERUN_TRY(copyParts(circle, in, part, out, part));
+    RECIPERUN_TRY(copyParts("reduce-scatter", circle, in, part, out, part));
   else
     RECIPERUN_TRY(exchangeParts(circle, bytesOf(in), writableBytes(out), part));
   return keep("reduce-scatter", circle);
@@ -395,9 +406,9 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
 
 /// What a rank gives itself goes last, and where ranks get different parts, not
 /// at all: addTerms finds it where it is.
-Status NcclCommunicator::copyParts(const Circle& circle, const Tensor& in,
-                                   int64_t stride, const Tensor& out,
-                                   int64_t bytes) {
+Status NcclCommunicator::copyParts(const char* what, const Circle& circle,
+                                   const Tensor& in, int64_t stride,
+                                   const Tensor& out, int64_t bytes) {
   std::byte* const part = writableBytes(out) + circle.rank * bytes;
   std::vector<PeerCopies::Copy> copies;
   std::vector<int> others;
@@ -409,7 +420,8 @@ Status NcclCommunicator::copyParts(const Circle& circle, const Tensor& in,
   }
   if (stride == 0)
     copies.push_back({rank(), in.data, part, bytes});
-  return peers->enqueue(circle.copies, copies, others, circle.stream);
+  return peers->enqueue(circle.copies, copies, others, announced(what, circle),
+                        circle.stream);
 }
 
 Expected<int> NcclCommunicator::beginShift(int group,
@@ -433,8 +445,9 @@ Expected<int> NcclCommunicator::beginShift(int group,
       copies.push_back({circle.members[size_t(next)], shift.out.data,
                         shift.in.data, shift.in.bytes()});
     const int senders[] = {circle.members[size_t(before)]};
-    RECIPERUN_TRY(
-        peers->enqueue(circle.copies, copies, senders, circle.stream));
+    RECIPERUN_TRY(peers->enqueue(circle.copies, copies, senders,
+                                 announced("a turn of a ring", circle),
+                                 circle.stream));
     return keep("a turn of a ring", circle);
   }
   NCCL_TRY(circle, GroupStart);

@@ -36,6 +36,7 @@
 
 namespace reciperun::comm {
 
+struct MeetingPlace;
 struct RankPlaces;
 
 class NcclCommunicator final : public Communicator {
@@ -100,6 +101,7 @@ private:
     /// Where data goes by copies: their number for it, and who takes part.
     int copies = -1;
     std::vector<int> members = {};
+    MeetingPlace* place = nullptr; // where kernels meet
   };
   /// By rank of the other side and line.
   using Links = std::map<std::pair<int, int>, Circle>;
@@ -116,7 +118,8 @@ private:
   Status connectWorld(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status connectGroups(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
-  PlanConnections byLibrary(const plan::Mesh& mesh, PlanConnections wanted);
+  Expected<PlanConnections> byLibrary(const plan::Mesh& mesh,
+                                      PlanConnections wanted);
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
   Expected<Circle> besideByCopies(const std::vector<int>& members);
   Circle byCopies(const std::vector<int>& members, cudaStream_t stream);
@@ -168,14 +171,16 @@ private:
 
   /// Each other rank gets `bytes` of `in` as this rank's part of its `out`: the
   /// same, or those that are as many strides on as its place is.
-  Status copyParts(const Circle& circle, const Tensor& in, int64_t stride,
-                   const Tensor& out, int64_t bytes);
+  Status copyParts(const char* what, const Circle& circle, const Tensor& in,
+                   int64_t stride, const Tensor& out, int64_t bytes);
 
   /// Has a stream wait for the kernels that were enqueued so far.
   Status follow(cudaStream_t stream);
   /// The number of what has been enqueued beside kernels.
   Expected<int> keep(const char* what, const Circle& circle);
   Status watched(const char* what, const Circle& circle);
+  device::HostWord announced(const char* what, const Circle& circle);
+  std::string purposeOf(const char* what, const Circle& circle) const;
   /// The host waits for the circle as long as it lives: the first collective of
   /// a kind connects ranks.
   Watch::Wait waitFor(const char* what, const Circle& circle) const;

@@ -82,7 +82,9 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
     RECIPERUN_TRY(countHost());
     RECIPERUN_TRY(connectPeers(plan.mesh, wanted));
   }
-  wanted = byLibrary(plan.mesh, std::move(wanted));
+  Expected<PlanConnections> rest = byLibrary(plan.mesh, std::move(wanted));
+  RECIPERUN_TRY(rest);
+  wanted = *std::move(rest);
   if (ranks() > 1)
     RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
   RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
@@ -199,17 +201,21 @@ Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
 
 /// What is left for the library: exchanges among ranks of one host are written
 /// by kernels instead, where ranks map each other's memory.
-PlanConnections NcclCommunicator::byLibrary(const plan::Mesh& mesh,
-                                            PlanConnections wanted) {
+Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
+                                                      PlanConnections wanted) {
   for (const auto& [number, use] : std::exchange(wanted.meetings, {})) {
     const plan::Group& group = mesh.groups[size_t(number)];
     const auto members = plan::groupMembers(mesh, group, rank());
     const int size = plan::groupSize(mesh, group);
-    if (peers && size > 1 && size <= RankPlaces::most &&
+    if (peers && size > 1 && size <= MeetingPlace::most &&
         areOnOneHost(mesh, group)) {
       Circle& circle = meetings[number];
       circle = byCopies(members, context.stream());
       circle.name = nameOf(group, members);
+      Expected<MeetingPlace*> place =
+          peers->meetingPlace(circle.copies, members);
+      RECIPERUN_TRY(place);
+      circle.place = *place;
     } else {
       join(wanted.groups[number], use);
     }

@@ -17,6 +17,11 @@ uint32_t valueOf(uint32_t& word) {
   return std::atomic_ref(word).load(std::memory_order_relaxed);
 }
 
+Status set(const device::HostWord& word, cudaStream_t stream) {
+  return word.place ? device::setWords(word.place, 1, word.value, stream)
+                    : Status::ok();
+}
+
 } // namespace
 
 NcclWatch::~NcclWatch() {
@@ -36,20 +41,25 @@ Status NcclWatch::start(Watch& asking) {
 }
 
 Status NcclWatch::note(cudaStream_t stream, std::string what) {
+  return set(announce(stream, std::move(what)), stream);
+}
+
+device::HostWord NcclWatch::announce(cudaStream_t stream, std::string what) {
   if (!watch)
-    return Status::ok();
+    return {};
   return isRecording ? record(stream, std::move(what))
                      : enter(stream, std::move(what), -1);
 }
 
-/// Has the stream set its word, and lists what it is about to do before that.
-Status NcclWatch::enter(cudaStream_t stream, std::string what, int recording) {
+/// Lists what the stream is about to do before it sets its word.
+device::HostWord NcclWatch::enter(cudaStream_t stream, std::string what,
+                                  int recording) {
   auto counter =
       std::find_if(counters.begin(), counters.end(),
                    [&](const Counter& each) { return each.stream == stream; });
   const size_t number = size_t(counter - counters.begin());
   if (number == mostCounters)
-    return Status::ok();
+    return {};
   if (counter == counters.end())
     counter = counters.insert(counter, {stream, 0});
   const uint32_t count = ++counter->count;
@@ -57,7 +67,7 @@ Status NcclWatch::enter(cudaStream_t stream, std::string what, int recording) {
     const std::lock_guard lock(mutex);
     underway.push_back({number, count, std::move(what), recording});
   }
-  return device::setWords(words + number, 1, count, stream);
+  return {words + number, count};
 }
 
 Status NcclWatch::beginRecording(cudaStream_t stream) {
@@ -76,7 +86,7 @@ Status NcclWatch::beginRecording(cudaStream_t stream) {
 }
 
 /// Has the graph count what it has done last on a stream.
-Status NcclWatch::record(cudaStream_t stream, std::string what) {
+device::HostWord NcclWatch::record(cudaStream_t stream, std::string what) {
   uint32_t* word = nullptr;
   uint32_t count = 1;
   {
@@ -92,7 +102,7 @@ Status NcclWatch::record(cudaStream_t stream, std::string what) {
     if (graph.words && number < mostStreams)
       word = graph.words + number;
   }
-  return word ? device::setWords(word, 1, count, stream) : Status::ok();
+  return {word, count};
 }
 
 int NcclWatch::endRecording() {
@@ -109,7 +119,7 @@ Status NcclWatch::noteLaunch(cudaStream_t stream, int recording) {
     if (graphs[size_t(recording)].collectives.empty())
       return Status::ok();
   }
-  return enter(stream, {}, recording);
+  return set(enter(stream, {}, recording), stream);
 }
 
 /// Counts go round.

@@ -15,6 +15,7 @@
 #define RECIPERUN_COMM_NCCLWATCH_H
 
 #include "runtime/comm/Watch.h"
+#include "runtime/device/cuda/HostWords.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
@@ -41,6 +42,9 @@ public:
   /// Notes what has been enqueued last on a stream; `what` says what it is and
   /// with which ranks. Nothing is noted before the start.
   Status note(cudaStream_t stream, std::string what);
+  /// The same of what is enqueued next, which is to set the word when it is
+  /// done.
+  device::HostWord announce(cudaStream_t stream, std::string what);
 
   /// What is noted from now on is recorded in a graph, which begins on the
   /// stream.
@@ -81,8 +85,8 @@ private:
   static constexpr size_t mostCounters = 512, mostStreams = 8,
                           mostGraphs = 1024;
 
-  Status record(cudaStream_t stream, std::string what);
-  Status enter(cudaStream_t stream, std::string what, int recording);
+  device::HostWord record(cudaStream_t stream, std::string what);
+  device::HostWord enter(cudaStream_t stream, std::string what, int recording);
   bool isDone(const Entry& entry) const;
   uint64_t doneOfOldest() const;
   std::string textOf(const Entry& entry) const;

@@ -2,12 +2,12 @@
 
 #include "runtime/comm/PeerCopies.h"
 
+#include "runtime/comm/CudaMeeting.h"
 #include "runtime/device/cuda/CudaError.h"
 
 #include <algorithm>
 #include <cassert>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <unistd.h>
@@ -54,6 +54,8 @@ PeerCopies::~PeerCopies() {
       cudaIpcCloseMemHandle(mapped);
   for (const auto& [rank, mapped] : peers)
     cudaIpcCloseMemHandle(mapped);
+  for (MeetingPlace* place : places)
+    cudaFree(place);
   cudaFree(flags);
 }
 
@@ -146,7 +148,8 @@ uint32_t* PeerCopies::flag(uint32_t* page, int circle, int rank,
 }
 
 Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
-                           std::span<const int> senders, cudaStream_t stream) {
+                           std::span<const int> senders, device::HostWord done,
+                           cudaStream_t stream) {
   const int own = processes.rank();
   std::set<int> receivers;
   for (const Copy& copy : copies)
@@ -161,18 +164,27 @@ Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
   for (const Copy& copy : copies)
     if (copy.to == own && copy.from != copy.target)
       RECIPERUN_TRY(enqueue(copy, copy.target, stream));
-  return enqueue(wait(circle, senders), stream);
+  return enqueue(wait(circle, senders, done), stream);
 }
 
-Status PeerCopies::enqueue(int circle, std::span<const int> others,
-                           const std::function<Status()>& meet,
-                           cudaStream_t stream) {
-  const std::set<int> receivers(others.begin(), others.end());
-  RECIPERUN_TRY(enqueue(begin(circle, receivers, others), stream));
-  RECIPERUN_TRY(meet());
-  Operations operations = end(circle, receivers);
-  std::ranges::copy(wait(circle, others), std::back_inserter(operations));
-  return enqueue(std::move(operations), stream);
+Expected<MeetingPlace*>
+PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
+  static_assert(int(MeetingPlace::flagKinds) == int(flagKinds));
+  const int own = processes.rank();
+  MeetingPlace place;
+  assert(members.size() <= MeetingPlace::most && "places for all ranks");
+  for (int rank : members) {
+    uint32_t* const theirs = rank == own ? flags : peers.at(rank);
+    place.heard[place.ranks] = flag(flags, circle, rank, Flag(0));
+    place.told[place.ranks] = flag(theirs, circle, own, Flag(0));
+    ++place.ranks;
+  }
+  void* taken = nullptr;
+  RECIPERUN_CUDA_TRY(cudaMalloc, &taken, sizeof place);
+  places.push_back(static_cast<MeetingPlace*>(taken));
+  RECIPERUN_CUDA_TRY(cudaMemcpy, taken, &place, sizeof place,
+                     cudaMemcpyHostToDevice);
+  return places.back();
 }
 
 PeerCopies::Operations PeerCopies::begin(int circle,
@@ -199,12 +211,15 @@ PeerCopies::Operations PeerCopies::end(int circle,
 }
 
 PeerCopies::Operations PeerCopies::wait(int circle,
-                                        std::span<const int> senders) const {
+                                        std::span<const int> senders,
+                                        device::HostWord done) const {
   Operations operations;
   for (int rank : senders) {
     uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
     operations.insert(operations.end(), {waitFor(arrived), setOf(arrived, 0)});
   }
+  if (done.place)
+    operations.push_back(setOf(done.place, done.value));
   return operations;
 }
 

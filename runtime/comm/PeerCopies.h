@@ -8,21 +8,22 @@
 // for themselves (stream memory operations), in a graph, too:
 //
 // 1. the receiver says that its buffer is free;
-// 2. the sender's stream waits for that and takes the flag back, copies (or has
-//    a kernel write there, where nothing else runs),
+// 2. the sender's stream waits for that and takes the flag back, copies,
 // 3. and says that it has; the receiver's stream waits for that likewise.
 //
 // A flag is said again only behind the answer to it, so that none is lost.
+// Kernels that read and write the memory of all use such flags by themselves
+// (CudaMeeting.h).
 
 #ifndef RECIPERUN_COMM_PEERCOPIES_H
 #define RECIPERUN_COMM_PEERCOPIES_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/device/cuda/HostWords.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -34,6 +35,8 @@
 #include <cuda_runtime_api.h>
 
 namespace reciperun::comm {
+
+struct MeetingPlace;
 
 class PeerCopies {
 public:
@@ -64,14 +67,16 @@ public:
     int64_t bytes = 0;
   };
   /// Enqueues copies, in which all ranks of a circle, of that number, take part
-  /// in one order. `senders` are the ranks that copy to this one.
+  /// in one order. `senders` are the ranks that copy to this one. When all is
+  /// done `done` is set.
   Status enqueue(int circle, std::span<const Copy> copies,
-                 std::span<const int> senders, cudaStream_t stream);
+                 std::span<const int> senders, device::HostWord done,
+                 cudaStream_t stream);
 
-  /// The same for kernels that `meet`, called once, enqueues: they read memory
-  /// of each of the `others` and write it, as these do with this rank's.
-  Status enqueue(int circle, std::span<const int> others,
-                 const std::function<Status()>& meet, cudaStream_t stream);
+  /// Where the kernels of a circle's ranks meet, this rank's among them; it
+  /// lives as long as the object.
+  Expected<MeetingPlace*> meetingPlace(int circle,
+                                       const std::vector<int>& members);
   /// Whether all ranks of the host share that memory.
   bool holds(const void* memory, int64_t bytes) const;
   /// What is `bytes` from `memory` on here, in another rank's memory.
@@ -102,7 +107,8 @@ private:
   Operations begin(int circle, const std::set<int>& receivers,
                    std::span<const int> senders) const;
   Operations end(int circle, const std::set<int>& receivers) const;
-  Operations wait(int circle, std::span<const int> senders) const;
+  Operations wait(int circle, std::span<const int> senders,
+                  device::HostWord done) const;
   Status enqueue(const Copy& copy, void* target, cudaStream_t stream) const;
   Status enqueue(Operations operations, cudaStream_t stream) const;
 
@@ -111,6 +117,7 @@ private:
   std::vector<Memory> memories;
   std::map<int, uint32_t*> peers; // their flags, by rank
   uint32_t* flags = nullptr;      // by circle and rank, which others set
+  std::vector<MeetingPlace*> places;
   decltype(&cuStreamBatchMemOp) batch = nullptr;
 };
 

@@ -144,7 +144,7 @@ CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {
 Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls, Share share) {
   if (!prepareKernel)
     return false;
-  gpu->products().begin(share);
+  gpu->products().takeShare(share);
   for (const OpCall& call : calls) {
     const Expected<std::string> told = prepareKernel(arguments(call));
     RECIPERUN_TRY(told);

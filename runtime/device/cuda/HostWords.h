@@ -13,6 +13,12 @@
 
 namespace reciperun::device {
 
+/// A word, and what it is to be set to; no word where nobody looks.
+struct HostWord {
+  uint32_t* place = nullptr;
+  uint32_t value = 0;
+};
+
 /// Sets `count` words, at most 32.
 Status setWords(uint32_t* words, int count, uint32_t value,
                 cudaStream_t stream);

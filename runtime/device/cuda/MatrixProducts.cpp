@@ -186,7 +186,7 @@ struct MatrixProducts::Library {
       notice = status.message();
   }
 
-  void begin(Share ours) {
+  void takeShare(Share ours) {
     share = ours;
     if (lt.handle)
       load();
@@ -492,8 +492,8 @@ void MatrixProducts::setFile(const std::filesystem::path& file) {
   library->choicesFile = file;
 }
 
-void MatrixProducts::begin(Share share) {
-  library->begin(share);
+void MatrixProducts::takeShare(Share share) {
+  library->takeShare(share);
 }
 
 Status MatrixProducts::prepare(const Shape& shape, const Operands& operands) {

@@ -73,7 +73,7 @@ public:
 
   /// From now on `prepare` chooses for the shapes of a share alone. What other
   /// ranks have written to the file by now counts.
-  void begin(Share share);
+  void takeShare(Share share);
   /// Chooses the algorithm for a shape by measuring, unless a run before has.
   /// What C holds is lost, and the device is waited for: a thing to do before
   /// the first step.

@@ -1,6 +1,7 @@
 // Packing and adding on a GPU: the same bits as on the host, for splits along
 // every dimension, ranges that begin anywhere, and sizes that no vector
-// divides. Skipped where there is no GPU.
+// divides. Kernels that meet those of other ranks do so with themselves here,
+// again and again. Skipped where there is no GPU.
 
 #include "runtime/comm/CudaParts.h"
 
@@ -33,6 +34,12 @@ protected:
     if (!opened)
       GTEST_SKIP() << opened.message();
     gpu = *std::move(opened);
+    openPlace();
+  }
+  void TearDown() override {
+    if (gpu)
+      expectDone();
+    cudaFreeHost(word);
   }
 
   /// A copy on the GPU, which lives as long as the arena.
@@ -107,7 +114,7 @@ protected:
       places.of[term] = terms.base() + term * int64_t(sum.size());
     memory::Arena there = onGpu(Bytes(sum.size()));
     ASSERT_TRUE(addPlacesInOrder(type, places, count, elements, there.base(),
-                                 gpu->context().stream()));
+                                 meeting(), gpu->context().stream()));
     EXPECT_EQ(onHost(there), sum) << count << " places of " << elements;
   }
 
@@ -142,7 +149,7 @@ protected:
                       block % blocks * bytes);
     }
     ASSERT_TRUE(spreadBlocks(in.base(), places, ranks, blocks, bytes, counted,
-                             gpu->context().stream()));
+                             meeting(), gpu->context().stream()));
     EXPECT_EQ(onHost(out), expected)
         << rows << " rows of " << rowBytes << " bytes";
   }
@@ -159,12 +166,43 @@ protected:
       places.of[rank] = out.base() + begin;
       std::copy(given.begin(), given.end(), expected.begin() + begin);
     }
-    ASSERT_TRUE(
-        spreadWhole(in.base(), places, ranks, bytes, gpu->context().stream()));
+    ASSERT_TRUE(spreadWhole(in.base(), places, ranks, bytes, meeting(),
+                            gpu->context().stream()));
     EXPECT_EQ(onHost(out), expected) << bytes << " bytes, " << apart;
   }
 
+  /// Opens a circle of this rank alone.
+  void openPlace() {
+    constexpr size_t flags = MeetingPlace::flagKinds * sizeof(uint32_t);
+    Bytes raw(sizeof(MeetingPlace) + flags);
+    place = onGpu(raw);
+    MeetingPlace alone;
+    alone.ranks = 1;
+    alone.heard[0] = alone.told[0] =
+        reinterpret_cast<uint32_t*>(place.base() + sizeof alone);
+    std::memcpy(raw.data(), &alone, sizeof alone);
+    ASSERT_TRUE(gpu->upload(place.base(), raw));
+    void* taken = nullptr;
+    ASSERT_EQ(cudaHostAlloc(&taken, sizeof *word, cudaHostAllocMapped),
+              cudaSuccess);
+    word = new (taken) uint32_t(0);
+  }
+  Meeting meeting() {
+    return {reinterpret_cast<MeetingPlace*>(place.base()), {word, ++meetings}};
+  }
+  /// A kernel that has met leaves everything ready for the next one.
+  void expectDone() {
+    MeetingPlace left;
+    std::memcpy(&left, onHost(place).data(), sizeof left);
+    EXPECT_EQ(left.times, meetings);
+    EXPECT_EQ(left.blocks, 0u);
+    EXPECT_EQ(*word, meetings);
+  }
+
   std::unique_ptr<device::CudaDevice> gpu;
+  memory::Arena place;
+  uint32_t* word = nullptr; // what the host sees
+  uint32_t meetings = 0;
 };
 
 TEST_F(CudaParts, writesTheSameToAllPlaces) {

@@ -39,7 +39,7 @@ TEST_F(CudaProducts, AreChosenOnceAndKept) {
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(products.notice(), "");
     // What is another's share waits for it.
-    products.begin({0, 1 << 30});
+    products.takeShare({0, 1 << 30});
     status = products.prepare({64, 512, 128, false, true},
                               {a.data(), b.data(), c.data()});
     EXPECT_TRUE(status.isOk()) << status.message();

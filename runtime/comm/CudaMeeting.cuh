@@ -1,0 +1,73 @@
+// What kernels do to meet: see CudaMeeting.h. All threads of all blocks call
+// both, in this order; a block has at least MeetingPlace::most threads.
+
+#ifndef RECIPERUN_COMM_CUDAMEETING_CUH
+#define RECIPERUN_COMM_CUDAMEETING_CUH
+
+#include "runtime/comm/CudaMeeting.h"
+
+#include <cuda/atomic>
+
+namespace reciperun::comm {
+
+/// A word that other GPUs write, or read.
+using SharedWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
+
+/// Waits until the words of all ranks are at `times`, or beyond: counts go
+/// round. A thread has a rank.
+__device__ inline void hear(const MeetingPlace& place, MeetingPlace::Flag flag,
+                            uint32_t times) {
+  if (const int rank = int(threadIdx.x); rank < place.ranks) {
+    const SharedWord word(place.heard[rank][flag]);
+    while (int32_t(word.load(cuda::memory_order_acquire) - times) < 0)
+      continue;
+  }
+}
+
+__device__ inline void tell(const MeetingPlace& place, MeetingPlace::Flag flag,
+                            uint32_t times) {
+  if (const int rank = int(threadIdx.x); rank < place.ranks)
+    SharedWord(place.told[rank][flag]).store(times, cuda::memory_order_release);
+}
+
+/// All ranks are done with what they enqueued before.
+__device__ inline void enter(const Meeting& meeting) {
+  if (!meeting.place)
+    return;
+  const MeetingPlace& place = *meeting.place;
+  const uint32_t times = place.times + 1;
+  if (blockIdx.x + blockIdx.y + blockIdx.z == 0)
+    tell(place, MeetingPlace::hasBegun, times);
+  hear(place, MeetingPlace::hasBegun, times);
+  __syncthreads();
+}
+
+/// The kernel ends when all ranks are done with the memory of all.
+__device__ inline void leave(const Meeting& meeting) {
+  if (!meeting.place)
+    return;
+  MeetingPlace& place = *meeting.place;
+  __shared__ bool isLast;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    isLast =
+        SharedWord(place.blocks).fetch_add(1, cuda::memory_order_acq_rel) + 1 ==
+        gridDim.x * gridDim.y * gridDim.z;
+  __syncthreads();
+  if (!isLast)
+    return;
+  const uint32_t times = place.times + 1;
+  tell(place, MeetingPlace::isDone, times);
+  hear(place, MeetingPlace::isDone, times);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    place.blocks = 0;
+    place.times = times;
+    if (meeting.done.place)
+      *const_cast<volatile uint32_t*>(meeting.done.place) = meeting.done.value;
+  }
+}
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_CUDAMEETING_CUH
