@@ -77,19 +77,23 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
     executor.notes.push_back(std::move(note));
   executor.functions.resize(plan.functions.size());
   executor.isRecordable.resize(plan.functions.size(), device.records());
-  for (size_t i = 0; i < plan.functions.size(); ++i)
+  for (size_t i = 0; i < plan.functions.size(); ++i) {
     executor.functions[i].isAlike =
         std::ranges::all_of(plan.functions[i].ops, [](const plan::Op& op) {
           return op.string("when").empty();
         });
+    executor.functions[i].period = executor.period(plan.functions[i]);
+  }
   for (const plan::Schedule& schedule : plan.schedules) {
     const std::vector<Turn> turns = turnsOf(schedule);
     for (size_t i = 0; i < turns.size(); ++i)
-      if (schedule.steps[i].kind == plan::Step::Kind::run)
-        RECIPERUN_TRY(executor.resolve(schedule.steps[i].function, turns[i]));
+      if (const plan::Step& step = schedule.steps[i];
+          step.kind == plan::Step::Kind::run)
+        RECIPERUN_TRY(
+            executor.resolve(step.function, step.microBatch, turns[i]));
   }
   for (const plan::Bucket& bucket : plan.buckets)
-    RECIPERUN_TRY(executor.resolve(bucket.function, Turn()));
+    RECIPERUN_TRY(executor.resolve(bucket.function, 0, Turn()));
   return executor;
 }
 
@@ -116,25 +120,27 @@ bool Executor::takesPart(const plan::Op& op, Turn turn) {
          (when == "later" && !turn.isFirst) || (when == "last" && turn.isLast);
 }
 
-Status Executor::resolve(int function, Turn turn) {
-  std::vector<Resolved>& resolved = functions[size_t(function)].of(turn);
-  if (!resolved.empty())
-    return Status::ok();
+/// What it is resolved to, anew where it is not yet.
+Expected<Executor::Resolved*> Executor::resolve(int function, int microBatch,
+                                                Turn turn) {
+  ByTurn& known = functions[size_t(function)];
+  const int number = microBatch % known.period;
+  const auto [resolved, isNew] = known.of(turn).try_emplace(number);
+  if (!isNew)
+    return &resolved->second;
   const plan::Function& described = plan.functions[size_t(function)];
-  resolved.resize(size_t(period(described)));
-  for (size_t i = 0; i < resolved.size(); ++i)
-    for (const plan::Op& op : described.ops) {
-      if (!takesPart(op, turn))
-        continue;
-      Expected<Call> call = resolve(op, int(i));
-      if (!call)
-        return call.status();
-      resolved[i].calls.push_back(std::move(*call));
-    }
-  if (const plan::Op* open = halfOf(described); open && device().records())
+  for (const plan::Op& op : described.ops) {
+    if (!takesPart(op, turn))
+      continue;
+    Expected<Call> call = resolve(op, number);
+    RECIPERUN_TRY(call);
+    resolved->second.calls.push_back(std::move(*call));
+  }
+  const plan::Op* const open = halfOf(described);
+  if (open && isRecordable[size_t(function)])
     giveUpRecording(function, "op " + textOf(*open) +
                                   " has its other half in another function");
-  return Status::ok();
+  return &resolved->second;
 }
 
 /// The number of micro-batches after which the slots of all of a function's
@@ -186,8 +192,8 @@ Tensor Executor::tensor(int number, int microBatch) const {
 Status Executor::prepare(device::Share share) {
   std::vector<device::OpCall> all;
   for (const ByTurn& function : functions)
-    for (const std::vector<Resolved>& turn : function.turns)
-      for (const Resolved& resolved : turn)
+    for (const std::map<int, Resolved>& turn : function.turns)
+      for (const auto& [number, resolved] : turn)
         for (const Call& call : resolved.calls)
           if (!call.isCollective)
             all.push_back(described(call));
@@ -202,11 +208,14 @@ Status Executor::rehearse() {
   for (size_t i = 0; i < functions.size(); ++i) {
     if (halfOf(plan.functions[i]))
       continue;
-    for (std::vector<Resolved>& turn : functions[i].turns) {
+    for (std::map<int, Resolved>& turn : functions[i].turns) {
       if (!turn.empty())
-        RECIPERUN_TRY(runOps(int(i), turn.front()));
-      for (Resolved& resolved : turn)
+        RECIPERUN_TRY(runOps(int(i), turn.begin()->second));
+      for (auto& [number, resolved] : turn) {
         resolved.hasRun = true;
+        if (isRecordable[i])
+          RECIPERUN_TRY(record(int(i), resolved));
+      }
     }
   }
   RECIPERUN_TRY(wait());
@@ -271,9 +280,9 @@ Status Executor::finish(int transfer, int microBatch) {
 }
 
 Status Executor::run(int function, int microBatch, Turn turn) {
-  std::vector<Resolved>& all = functions[size_t(function)].of(turn);
-  assert(!all.empty() && "a function that no schedule runs");
-  Resolved& resolved = all[size_t(microBatch) % all.size()];
+  const Expected<Resolved*> found = resolve(function, microBatch, turn);
+  RECIPERUN_TRY(found);
+  Resolved& resolved = **found;
   const Range range(runner, plan.functions[size_t(function)].name);
   if (isRecorded(function, resolved)) {
     RECIPERUN_TRY(record(function, resolved));

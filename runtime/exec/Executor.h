@@ -50,11 +50,12 @@ public:
   /// measured it may leave others their share.
   Status prepare(device::Share share = {});
 
-  /// Has a device that records run each function of a pipeline's stage once,
-  /// before the arena holds anything: it is zeroed afterwards. All ranks call
-  /// it. What a driver does for a kernel's first launch may wait for all that
-  /// the device was given: in the midst of a schedule for a message, too, which
-  /// another stage may send behind what this one launches next.
+  /// Has a device that records run and record each function of a pipeline's
+  /// stage, before the arena holds anything: it is zeroed afterwards. All ranks
+  /// call it. What a driver does for a kernel's first launch, or to open a
+  /// graph, may wait for all that the device was given: in the midst of a
+  /// schedule for a message, too, which another stage may send behind what this
+  /// one launches next.
   Status rehearse();
 
   /// Runs all steps of a schedule, `load` where the schedule says so. A failure
@@ -111,12 +112,13 @@ private:
     bool isFirst = true, isLast = true;
   };
   /// What a function is resolved to, by turn and then by the micro-batch modulo
-  /// the function's period. Empty where there is no such run.
+  /// the function's period, as far as there are such runs.
   struct ByTurn {
     bool isAlike = true; // all turns are one
-    std::vector<Resolved> turns[4];
+    int period = 1;
+    std::map<int, Resolved> turns[4];
 
-    std::vector<Resolved>& of(Turn turn) {
+    std::map<int, Resolved>& of(Turn turn) {
       return turns[isAlike ? 0 : 2 * turn.isFirst + turn.isLast];
     }
   };
@@ -126,7 +128,7 @@ private:
       : plan(plan), arena(arena), communicator(communicator), runner(device) {}
   static std::vector<Turn> turnsOf(const plan::Schedule& schedule);
   static bool takesPart(const plan::Op& op, Turn turn);
-  Status resolve(int function, Turn turn);
+  Expected<Resolved*> resolve(int function, int microBatch, Turn turn);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int period(const plan::Function& function) const;
   Status run(int function, int microBatch, Turn turn);

@@ -61,12 +61,14 @@ public:
   }
   Expected<std::unique_ptr<device::Recording>> endRecording() override {
     isRecording = false;
+    ++recordings;
     return std::unique_ptr<device::Recording>(
         std::make_unique<Calls>(*this, recorded));
   }
 
   OpKind unrecordable = OpKind::SumSquares;
-  int ops = 0;      // that were run one by one
+  int ops = 0; // that were run one by one
+  int recordings = 0;
   int launches = 0; // of recordings
 
 private:
@@ -169,12 +171,14 @@ TEST_F(RecordingTest, stagesOfAPipelineRehearse) {
   ASSERT_TRUE(executor->rehearse());
   // Of a function that differs by slots alone, one run.
   EXPECT_EQ(device.ops, 3);
+  EXPECT_EQ(device.recordings, 3);
   EXPECT_EQ(executor->tensor(x, 1).as<float>()[0], 0.f);
   std::fill_n(executor->tensor(x, 0).as<float>(), 16, 1.f);
   std::fill_n(executor->tensor(x, 1).as<float>(), 16, 10.f);
   step();
   EXPECT_EQ(device.ops, 0);
   EXPECT_EQ(device.launches, 3);
+  EXPECT_EQ(device.recordings, 3);
 }
 
 TEST_F(RecordingTest, opsThatAreFollowedAreRunOneByOne) {
