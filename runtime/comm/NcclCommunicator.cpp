@@ -404,8 +404,8 @@ Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
   return keep("reduce-scatter", circle);
 }
 
-/// What a rank gives itself goes last, and where ranks get different parts, not
-/// at all: addTerms finds it where it is.
+/// What a rank gives itself goes first, and where ranks get different parts,
+/// not at all: addTerms finds it where it is.
 Status NcclCommunicator::copyParts(const char* what, const Circle& circle,
                                    const Tensor& in, int64_t stride,
                                    const Tensor& out, int64_t bytes) {

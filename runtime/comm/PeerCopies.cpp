@@ -155,16 +155,15 @@ Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
   for (const Copy& copy : copies)
     if (copy.to != own)
       receivers.insert(copy.to);
+  for (const Copy& copy : copies)
+    if (copy.to == own && copy.from != copy.target)
+      RECIPERUN_TRY(enqueue(copy, copy.target, stream));
   RECIPERUN_TRY(enqueue(begin(circle, receivers, senders), stream));
   for (const Copy& copy : copies)
     if (copy.to != own)
       RECIPERUN_TRY(
           enqueue(copy, placeOn(copy.to, copy.target, copy.bytes), stream));
-  RECIPERUN_TRY(enqueue(end(circle, receivers), stream));
-  for (const Copy& copy : copies)
-    if (copy.to == own && copy.from != copy.target)
-      RECIPERUN_TRY(enqueue(copy, copy.target, stream));
-  return enqueue(wait(circle, senders, done), stream);
+  return enqueue(end(circle, receivers, senders, done), stream);
 }
 
 Expected<MeetingPlace*>
@@ -202,18 +201,13 @@ PeerCopies::Operations PeerCopies::begin(int circle,
 }
 
 PeerCopies::Operations PeerCopies::end(int circle,
-                                       const std::set<int>& receivers) const {
+                                       const std::set<int>& receivers,
+                                       std::span<const int> senders,
+                                       device::HostWord done) const {
   Operations operations;
   for (int rank : receivers)
     operations.push_back(
         setOf(flag(peers.at(rank), circle, processes.rank(), hasArrived), 1));
-  return operations;
-}
-
-PeerCopies::Operations PeerCopies::wait(int circle,
-                                        std::span<const int> senders,
-                                        device::HostWord done) const {
-  Operations operations;
   for (int rank : senders) {
     uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
     operations.insert(operations.end(), {waitFor(arrived), setOf(arrived, 0)});

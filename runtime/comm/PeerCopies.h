@@ -59,7 +59,7 @@ public:
   Status share(std::byte* memory, int64_t bytes);
 
   /// What goes to a rank: to what is there where `target` is here, in memory
-  /// that is shared. A copy to the rank itself is done when all that comes is.
+  /// that is shared. A copy to the rank itself goes first.
   struct Copy {
     int to = 0;
     const void* from = nullptr;
@@ -103,12 +103,12 @@ private:
   template <class T>
   static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
   uint32_t* flag(uint32_t* page, int circle, int rank, Flag kind) const;
-  /// The three things that a stream does for flags: see above.
+  /// What a stream does for flags before its copies, and behind them: see
+  /// above.
   Operations begin(int circle, const std::set<int>& receivers,
                    std::span<const int> senders) const;
-  Operations end(int circle, const std::set<int>& receivers) const;
-  Operations wait(int circle, std::span<const int> senders,
-                  device::HostWord done) const;
+  Operations end(int circle, const std::set<int>& receivers,
+                 std::span<const int> senders, device::HostWord done) const;
   Status enqueue(const Copy& copy, void* target, cudaStream_t stream) const;
   Status enqueue(Operations operations, cudaStream_t stream) const;
 

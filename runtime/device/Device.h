@@ -139,7 +139,8 @@ public:
   /// One that is recorded has a number of its own for good, and the time of the
   /// recording's last launch.
   virtual int mark() = 0;
-  /// The seconds between two marks of a device that is idle.
+  /// The seconds between two marks of a device that is idle, of which both are
+  /// recorded or none is.
   virtual double seconds(int from, int to) const = 0;
   /// Forgets all marks but recorded ones; numbers begin anew.
   virtual void forgetMarks() = 0;

@@ -104,13 +104,13 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   device->drawValues = drawValues;
   RECIPERUN_TRY(device->copies.open());
   RECIPERUN_TRY(device->pace.open());
+  RECIPERUN_TRY(device->recordedMarks.open());
   return device;
 }
 
 CudaDevice::~CudaDevice() {
-  for (const auto* made : {&events, &recordedEvents})
-    for (cudaEvent_t event : *made)
-      cudaEventDestroy(event);
+  for (cudaEvent_t event : events)
+    cudaEventDestroy(event);
 }
 
 std::string CudaDevice::identity() const {
@@ -226,8 +226,10 @@ Expected<std::unique_ptr<Recording>> CudaDevice::endRecording() {
 }
 
 int CudaDevice::mark() {
-  const int number = isRecording ? int(recordedEvents.size()) : marks++;
-  if (Status status = record(number); !status)
+  const int number = isRecording ? recordedMarks.count() : marks++;
+  const Status status =
+      isRecording ? recordedMarks.add(gpu->stream()) : record(number);
+  if (!status)
     failedMark = status;
   return isRecording ? firstRecorded + number : number;
 }
@@ -235,28 +237,23 @@ int CudaDevice::mark() {
 /// Enqueues the event of a mark, which is made where there is none yet.
 Status CudaDevice::record(int number) {
   RECIPERUN_TRY(failedMark);
-  std::vector<cudaEvent_t>& made = isRecording ? recordedEvents : events;
-  if (size_t(number) == made.size()) {
+  if (size_t(number) == events.size()) {
     cudaEvent_t event = nullptr;
     RECIPERUN_CUDA_TRY(cudaEventCreate, &event);
-    made.push_back(event);
+    events.push_back(event);
   }
-  // One that is recorded notes the time anew in each launch.
-  RECIPERUN_CUDA_TRY(
-      cudaEventRecordWithFlags, made[size_t(number)], gpu->stream(),
-      isRecording ? cudaEventRecordExternal : cudaEventRecordDefault);
+  RECIPERUN_CUDA_TRY(cudaEventRecord, events[size_t(number)], gpu->stream());
   return Status::ok();
 }
 
-cudaEvent_t CudaDevice::eventOf(int mark) const {
-  return mark < firstRecorded ? events[size_t(mark)]
-                              : recordedEvents[size_t(mark - firstRecorded)];
-}
-
 double CudaDevice::seconds(int from, int to) const {
+  assert((from < firstRecorded) == (to < firstRecorded));
+  if (from >= firstRecorded)
+    return recordedMarks.seconds(from - firstRecorded, to - firstRecorded);
   float milliseconds = 0;
   if (failedMark)
-    cudaEventElapsedTime(&milliseconds, eventOf(from), eventOf(to));
+    cudaEventElapsedTime(&milliseconds, events[size_t(from)],
+                         events[size_t(to)]);
   return double(milliseconds) / 1000;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/device/cuda/CudaKernelTable.h"
 #include "runtime/device/cuda/CudaProfile.h"
 #include "runtime/device/cuda/GraphPace.h"
+#include "runtime/device/cuda/RecordedMarks.h"
 #include "runtime/device/cuda/StagedCopies.h"
 
 #include <array>
@@ -82,7 +83,6 @@ private:
       : gpu(std::move(context)) {}
   CudaKernelArgs arguments(const OpCall& call) const;
   Status record(int number);
-  cudaEvent_t eventOf(int mark) const;
   void note(const std::string& text);
 
   std::unique_ptr<CudaContext> gpu;
@@ -95,10 +95,10 @@ private:
   int marks = 0;
   bool isRecording = false;
   bool areLaunchesWaitedFor = false;
-  GraphPace pace;                          // of recordings
-  std::vector<cudaEvent_t> recordedEvents; // of marks, see eventOf
-  Status failedMark;                       // told by isIdle
-  std::unique_ptr<CudaProfile> profile;    // while activities are noted
+  GraphPace pace; // of recordings
+  RecordedMarks recordedMarks;
+  Status failedMark;                    // told by isIdle
+  std::unique_ptr<CudaProfile> profile; // while activities are noted
 };
 
 } // namespace reciperun::device

@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/CudaRecording.h"
 
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/GraphNodes.h"
 
 namespace reciperun::device {
 
@@ -31,6 +32,7 @@ Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream,
 }
 
 Status CudaRecording::open(cudaGraph_t graph) {
+  RECIPERUN_TRY(fillByKernels(graph));
   const Expected<GraphPace::Followed> asFollowed = pace.follow(graph);
   RECIPERUN_TRY(asFollowed);
   followed = *asFollowed;

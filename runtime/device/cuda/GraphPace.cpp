@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/GraphPace.h"
 
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/device/cuda/GraphNodes.h"
 #include "runtime/device/cuda/HostWords.h"
 
 #include <algorithm>
@@ -13,28 +14,6 @@
 #include <vector>
 
 namespace reciperun::device {
-
-namespace {
-
-/// What waits for the end of a node; nothing where something may start before
-/// that.
-Expected<std::vector<cudaGraphNode_t>> waitingFor(cudaGraphNode_t node) {
-  size_t count = 0;
-  RECIPERUN_CUDA_TRY(cudaGraphNodeGetDependentNodes, node, nullptr, nullptr,
-                     &count);
-  std::vector<cudaGraphNode_t> nodes(count);
-  std::vector<cudaGraphEdgeData> edges(count);
-  RECIPERUN_CUDA_TRY(cudaGraphNodeGetDependentNodes, node, nodes.data(),
-                     edges.data(), &count);
-  const auto isEarly = [](const cudaGraphEdgeData& edge) {
-    return edge.type != cudaGraphDependencyTypeDefault;
-  };
-  if (std::ranges::any_of(edges, isEarly))
-    nodes.clear();
-  return nodes;
-}
-
-} // namespace
 
 GraphPace::~GraphPace() {
   cudaFreeHost(words);
@@ -47,21 +26,24 @@ Status GraphPace::open() {
 }
 
 Expected<GraphPace::Followed> GraphPace::follow(cudaGraph_t graph) {
-  size_t count = 0;
-  RECIPERUN_CUDA_TRY(cudaGraphGetNodes, graph, nullptr, &count);
-  if (count < tiny || taken == mostWords)
+  const auto nodes = nodesOf(graph);
+  RECIPERUN_TRY(nodes);
+  const size_t count = nodes->size();
+  const auto takesPlace = [](cudaGraphNode_t node) {
+    return kindOf(node) != NodeKind::kernel;
+  };
+  const auto places = size_t(std::ranges::count_if(*nodes, takesPlace));
+  if (places < tiny || taken == mostWords)
     return Followed();
-  std::vector<cudaGraphNode_t> nodes(count);
-  RECIPERUN_CUDA_TRY(cudaGraphGetNodes, graph, nodes.data(), &count);
   for (size_t number = count - std::min(tail, count / 2); number > 0;) {
-    const cudaGraphNode_t node = nodes[--number];
-    const auto waiting = waitingFor(node);
-    RECIPERUN_TRY(waiting);
-    if (waiting->empty())
+    const cudaGraphNode_t node = (*nodes)[--number];
+    const auto behind = nodesBehind(node);
+    RECIPERUN_TRY(behind);
+    if (behind->nodes.empty() || behind->isEarly)
       continue;
     uint32_t* const word = words + taken++;
-    RECIPERUN_TRY(insertWord(graph, node, *waiting, word));
-    return Followed{word, count};
+    RECIPERUN_TRY(insertWord(graph, node, behind->nodes, word));
+    return Followed{word, places};
   }
   return Followed();
 }
@@ -101,13 +83,14 @@ bool GraphPace::mayLaunch(const Followed& graph) {
   for (const Followed& each : launched) {
     if (each.word == graph.word)
       return false;
-    ahead += each.nodes;
+    ahead += each.places;
   }
   return ahead <= few;
 }
 
 Status GraphPace::waitFor(uint32_t* word, cudaStream_t stream) const {
-  // An eighth more than needed, which the tail is for, and so 40 looks or so.
+  // A look takes the host some 20 us. At most a quarter more is waited than
+  // needed, or 20 ms, which the tail is for.
   constexpr std::chrono::microseconds shortest(1000), longest(20'000);
   constexpr int looks = 8; // without asking for failures
   const std::atomic_ref said(*word);
@@ -119,7 +102,7 @@ Status GraphPace::waitFor(uint32_t* word, cudaStream_t stream) const {
         return cudaStatus(code, "cudaStreamQuery"); // it has done all, or fails
       cudaGetLastError();
     }
-    const auto pause = std::clamp(waited / 8, shortest, longest);
+    const auto pause = std::clamp(waited / 4, shortest, longest);
     std::this_thread::sleep_for(pause);
     waited += pause;
   }

@@ -1,12 +1,14 @@
 // Keeps the host from being further ahead of a GPU than its queue holds.
 //
-// Where the queue is full, some thousand kernels, a launch spins until there is
-// room, on a core that others want.
-//   1. A graph says, in a word of the host's, that all but its last kernels are
-//      done.
-//   2. The next graph is launched once those that have not said so are few
-//      kernels together; the host sleeps until then.
-// What the GPU has left to do meanwhile are the last kernels of one graph, and
+// Kernels that follow one another in a graph take one place of the queue, and
+// so does each other node. Where it is full, with some thousand, a launch spins
+// until there is room, on a core that others want.
+//   1. A graph of many places says, in a word of the host's, that all but its
+//      last nodes are done.
+//   2. The next one is launched once those that have not said so take few
+//   places
+//      together; the host sleeps until then.
+// What the GPU has left to do meanwhile are the last nodes of one graph, and
 // small graphs behind it.
 
 #ifndef RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
@@ -28,7 +30,7 @@ public:
   /// What the pace knows of a graph.
   struct Followed {
     uint32_t* word = nullptr; // null where nobody waits for the graph
-    size_t nodes = 0;
+    size_t places = 0;        // of the queue: half of those that it takes
   };
 
   GraphPace() = default;
@@ -39,15 +41,15 @@ public:
   /// Takes the words, for which the driver may wait for the device.
   Status open();
 
-  /// Has a graph say when it is nearly done, unless it is tiny.
+  /// Has a graph say when it is nearly done, unless it takes next to no place.
   Expected<Followed> follow(cudaGraph_t graph);
 
   /// Waits until the graph may be launched, and takes it for launched.
   Status next(const Followed& graph, cudaStream_t stream);
 
 private:
-  /// Graphs of fewer nodes are tiny; the last nodes of one, at most half of
-  /// them, are what the GPU does meanwhile; so many nodes are few.
+  /// Fewer places are next to none; the last nodes of a graph, at most half of
+  /// them, are what the GPU does meanwhile; so many places are few.
   static constexpr size_t tiny = 64, tail = 300, few = 600;
   static constexpr size_t mostWords = 1024;
 

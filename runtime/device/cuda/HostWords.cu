@@ -10,11 +10,22 @@ __global__ void set(volatile uint32_t* words, uint32_t value) {
   words[threadIdx.x] = value;
 }
 
+__global__ void note(volatile uint64_t* word) {
+  uint64_t time = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  *word = time;
+}
+
 } // namespace
 
 Status setWords(uint32_t* words, int count, uint32_t value,
                 cudaStream_t stream) {
   set<<<1, unsigned(count), 0, stream>>>(words, value);
+  return launchStatus();
+}
+
+Status noteTime(uint64_t* word, cudaStream_t stream) {
+  note<<<1, 1, 0, stream>>>(word);
   return launchStatus();
 }
 

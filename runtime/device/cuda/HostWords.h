@@ -23,6 +23,9 @@ struct HostWord {
 Status setWords(uint32_t* words, int count, uint32_t value,
                 cudaStream_t stream);
 
+/// Sets a word to the time, in nanoseconds of a clock of the device.
+Status noteTime(uint64_t* word, cudaStream_t stream);
+
 /// Has a graph set a word to 1 behind a node.
 Expected<cudaGraphNode_t> addWord(cudaGraph_t graph, cudaGraphNode_t behind,
                                   uint32_t* word);
