@@ -72,7 +72,7 @@ bool hasGpu() {
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
-TEST(NcclWatchTest, endsWhatWaitsTooLong) {
+TEST(NcclWatchDeathTest, endsWhatWaitsTooLong) {
   if (!hasGpu())
     GTEST_SKIP() << "no GPU";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -87,7 +87,7 @@ TEST(NcclWatchTest, letsOthersGoOn) {
   BusyStream().runGraph(1s, 10s);
 }
 
-TEST(NcclWatchTest, namesWhatAGraphWaitsFor) {
+TEST(NcclWatchDeathTest, namesWhatAGraphWaitsFor) {
   if (!hasGpu())
     GTEST_SKIP() << "no GPU";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
