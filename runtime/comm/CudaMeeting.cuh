@@ -1,5 +1,5 @@
 // What kernels do to meet: see CudaMeeting.h. All threads of all blocks call
-// both, in this order; a block has at least MeetingPlace::most threads.
+// `enter` and then `leave`; a block has at least MeetingPlace::most threads.
 
 #ifndef RECIPERUN_COMM_CUDAMEETING_CUH
 #define RECIPERUN_COMM_CUDAMEETING_CUH
@@ -24,6 +24,7 @@ __device__ inline void hear(const MeetingPlace& place, MeetingPlace::Flag flag,
   }
 }
 
+/// Sets the words that this rank has with all ranks.
 __device__ inline void tell(const MeetingPlace& place, MeetingPlace::Flag flag,
                             uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks)
@@ -36,8 +37,7 @@ __device__ inline void enter(const Meeting& meeting) {
     return;
   const MeetingPlace& place = *meeting.place;
   const uint32_t times = place.times + 1;
-  if (blockIdx.x + blockIdx.y + blockIdx.z == 0)
-    tell(place, MeetingPlace::hasBegun, times);
+  tell(place, MeetingPlace::hasBegun, times);
   hear(place, MeetingPlace::hasBegun, times);
   __syncthreads();
 }

@@ -158,7 +158,10 @@ template <class T, int n, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
                const Meeting& meeting, cudaStream_t stream) {
   const int64_t packs = elements / n;
-  addTerms<T, n><<<unsigned(blocksFor(packs)), threads, 0, stream>>>(
+  const int64_t most =
+      meeting.place ? MeetingPlace::mostBlocks : blocksFor(packs);
+  const auto blocks = unsigned(std::min(blocksFor(packs), most));
+  addTerms<T, n><<<blocks, threads, 0, stream>>>(
       terms, count, packs, reinterpret_cast<Pack<T, n>*>(out), meeting);
 }
 

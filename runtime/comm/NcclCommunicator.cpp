@@ -119,7 +119,8 @@ Status NcclCommunicator::watched(const char* what, const Circle& circle) {
                            : waits.note(circle.stream, purposeOf(what, circle));
 }
 
-/// Has the watch know what is enqueued next, and sets the word behind it.
+/// Has the watch know what is enqueued next, which is to set the word that
+/// comes back when it is done.
 device::HostWord NcclCommunicator::announced(const char* what,
                                              const Circle& circle) {
   return waits.announce(circle.stream, purposeOf(what, circle));
@@ -334,7 +335,8 @@ Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
                        cudaEventDisableTiming);
     free = messages.insert(messages.end(), {event, true});
   }
-  // A recording's watch enqueues something, which is to be waited for, too.
+  // That enqueues something, which is to be waited for, too. Copies have told
+  // the watch by themselves.
   if (circle.copies < 0)
     RECIPERUN_TRY(watched(what, circle));
   RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, circle.stream);
@@ -412,14 +414,14 @@ Status NcclCommunicator::copyParts(const char* what, const Circle& circle,
   std::byte* const part = writableBytes(out) + circle.rank * bytes;
   std::vector<PeerCopies::Copy> copies;
   std::vector<int> others;
+  if (stride == 0)
+    copies.push_back({rank(), in.data, part, bytes});
   for (int step = 1; step < circle.ranks; ++step) {
     const int place = (circle.rank + step) % circle.ranks;
     others.push_back(circle.members[size_t(place)]);
     copies.push_back(
         {others.back(), bytesOf(in) + place * stride, part, bytes});
   }
-  if (stride == 0)
-    copies.push_back({rank(), in.data, part, bytes});
   return peers->enqueue(circle.copies, copies, others, announced(what, circle),
                         circle.stream);
 }

@@ -24,6 +24,7 @@
 #include "runtime/comm/PeerCopies.h"
 #include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/CudaContext.h"
+#include "runtime/device/cuda/HostWords.h"
 #include "runtime/plan/Plan.h"
 
 #include <initializer_list>

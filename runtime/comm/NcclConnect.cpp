@@ -12,7 +12,7 @@
 // All ranks go through the same list, as each split is a collective of the
 // world's.
 
-#include "runtime/comm/CudaParts.h"
+#include "runtime/comm/CudaMeeting.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
@@ -83,7 +83,7 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
     RECIPERUN_TRY(connectPeers(plan.mesh, wanted));
   }
   Expected<PlanConnections> rest = byLibrary(plan.mesh, std::move(wanted));
-  RECIPERUN_TRY(rest);
+  RECIPERUN_TRY(processes->agree(rest.status()));
   wanted = *std::move(rest);
   if (ranks() > 1)
     RECIPERUN_TRY(connectWorld(plan.mesh, wanted));

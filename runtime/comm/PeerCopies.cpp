@@ -140,7 +140,7 @@ Status PeerCopies::map(const cudaIpcMemHandle_t& handle, T*& memory) {
 
 /// In `page`, what a rank tells its owner of a circle.
 uint32_t* PeerCopies::flag(uint32_t* page, int circle, int rank,
-                           Flag kind) const {
+                           int kind) const {
   const int64_t number =
       (int64_t(circle) * processes.ranks() + rank) * flagKinds + kind;
   assert(number < flagBytes / int64_t(sizeof *page) && "flags for all circles");
@@ -168,14 +168,15 @@ Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
 
 Expected<MeetingPlace*>
 PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
-  static_assert(int(MeetingPlace::flagKinds) == int(flagKinds));
+  static_assert(int(MeetingPlace::flagKinds) == int(flagKinds),
+                "kernels have the flags of a pair for their own purpose");
   const int own = processes.rank();
   MeetingPlace place;
   assert(members.size() <= MeetingPlace::most && "places for all ranks");
   for (int rank : members) {
     uint32_t* const theirs = rank == own ? flags : peers.at(rank);
-    place.heard[place.ranks] = flag(flags, circle, rank, Flag(0));
-    place.told[place.ranks] = flag(theirs, circle, own, Flag(0));
+    place.heard[place.ranks] = flag(flags, circle, rank, 0);
+    place.told[place.ranks] = flag(theirs, circle, own, 0);
     ++place.ranks;
   }
   void* taken = nullptr;
@@ -183,6 +184,7 @@ PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
   places.push_back(static_cast<MeetingPlace*>(taken));
   RECIPERUN_CUDA_TRY(cudaMemcpy, taken, &place, sizeof place,
                      cudaMemcpyHostToDevice);
+  RECIPERUN_CUDA_TRY(cudaDeviceSynchronize);
   return places.back();
 }
 

@@ -102,7 +102,7 @@ private:
   std::vector<cudaIpcMemHandle_t> exchangeHandles(void* memory, Status& mine);
   template <class T>
   static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
-  uint32_t* flag(uint32_t* page, int circle, int rank, Flag kind) const;
+  uint32_t* flag(uint32_t* page, int circle, int rank, int kind) const;
   /// What a stream does for flags before its copies, and behind them: see
   /// above.
   Operations begin(int circle, const std::set<int>& receivers,

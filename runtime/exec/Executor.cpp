@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -120,19 +121,17 @@ bool Executor::takesPart(const plan::Op& op, Turn turn) {
          (when == "later" && !turn.isFirst) || (when == "last" && turn.isLast);
 }
 
-/// What it is resolved to, anew where it is not yet.
-Expected<Executor::Resolved*> Executor::resolve(int function, int microBatch,
-                                                Turn turn) {
+Status Executor::resolve(int function, int microBatch, Turn turn) {
   ByTurn& known = functions[size_t(function)];
-  const int number = microBatch % known.period;
+  const int64_t number = microBatch % known.period;
   const auto [resolved, isNew] = known.of(turn).try_emplace(number);
   if (!isNew)
-    return &resolved->second;
+    return Status::ok();
   const plan::Function& described = plan.functions[size_t(function)];
   for (const plan::Op& op : described.ops) {
     if (!takesPart(op, turn))
       continue;
-    Expected<Call> call = resolve(op, number);
+    Expected<Call> call = resolve(op, int(number));
     RECIPERUN_TRY(call);
     resolved->second.calls.push_back(std::move(*call));
   }
@@ -140,18 +139,22 @@ Expected<Executor::Resolved*> Executor::resolve(int function, int microBatch,
   if (open && isRecordable[size_t(function)])
     giveUpRecording(function, "op " + textOf(*open) +
                                   " has its other half in another function");
-  return &resolved->second;
+  return Status::ok();
 }
 
 /// The number of micro-batches after which the slots of all of a function's
 /// buffers come round again.
-int Executor::period(const plan::Function& function) const {
-  int period = 1;
+int64_t Executor::period(const plan::Function& function) const {
+  // There are fewer micro-batches than this.
+  constexpr int64_t most = std::numeric_limits<int>::max();
+  int64_t period = 1;
   for (const plan::Op& op : function.ops)
     for (const auto* list : {&op.inputs, &op.outputs})
       for (int number : *list)
         if (number >= 0)
-          period = std::lcm(period, plan.buffers[size_t(number)].slots);
+          period = std::min(
+              most,
+              std::lcm(period, int64_t(plan.buffers[size_t(number)].slots)));
   return period;
 }
 
@@ -192,7 +195,7 @@ Tensor Executor::tensor(int number, int microBatch) const {
 Status Executor::prepare(device::Share share) {
   std::vector<device::OpCall> all;
   for (const ByTurn& function : functions)
-    for (const std::map<int, Resolved>& turn : function.turns)
+    for (const std::map<int64_t, Resolved>& turn : function.turns)
       for (const auto& [number, resolved] : turn)
         for (const Call& call : resolved.calls)
           if (!call.isCollective)
@@ -208,7 +211,7 @@ Status Executor::rehearse() {
   for (size_t i = 0; i < functions.size(); ++i) {
     if (halfOf(plan.functions[i]))
       continue;
-    for (std::map<int, Resolved>& turn : functions[i].turns) {
+    for (std::map<int64_t, Resolved>& turn : functions[i].turns) {
       if (!turn.empty())
         RECIPERUN_TRY(runOps(int(i), turn.begin()->second));
       for (auto& [number, resolved] : turn) {
@@ -280,9 +283,10 @@ Status Executor::finish(int transfer, int microBatch) {
 }
 
 Status Executor::run(int function, int microBatch, Turn turn) {
-  const Expected<Resolved*> found = resolve(function, microBatch, turn);
-  RECIPERUN_TRY(found);
-  Resolved& resolved = **found;
+  ByTurn& known = functions[size_t(function)];
+  const auto found = known.of(turn).find(microBatch % known.period);
+  assert(found != known.of(turn).end() && "a run that is in no schedule");
+  Resolved& resolved = found->second;
   const Range range(runner, plan.functions[size_t(function)].name);
   if (isRecorded(function, resolved)) {
     RECIPERUN_TRY(record(function, resolved));
@@ -312,7 +316,7 @@ Status Executor::runOps(int function, const Resolved& resolved) {
 // ---- recordings
 
 /// Whether the function is to be given to the device as one. The first time it
-/// is not: libraries load kernels and connect ranks then.
+/// is not: libraries load kernels and connect ranks then. Rehearsals count.
 bool Executor::isRecorded(int function, const Resolved& resolved) const {
   const bool isFollowed = observer && observer->followsOps();
   return isRecordable[size_t(function)] && resolved.hasRun && !isFollowed;

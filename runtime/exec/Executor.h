@@ -8,7 +8,8 @@
 //    the plan's; there is no policy here.
 // 3. A device that records work is given a function op by op once, which gets
 //    it ready; the next time it records the ops, and from then on it is given
-//    the recording as one. Loads and messages between stages stay outside.
+//    the recording as one. Loads and messages between stages stay outside. For
+//    a stage of a pipeline both are done at the start (rehearse).
 // 4. wait: until the device has done what it was given.
 
 #ifndef RECIPERUN_EXEC_EXECUTOR_H
@@ -115,10 +116,10 @@ private:
   /// the function's period, as far as there are such runs.
   struct ByTurn {
     bool isAlike = true; // all turns are one
-    int period = 1;
-    std::map<int, Resolved> turns[4];
+    int64_t period = 1;
+    std::map<int64_t, Resolved> turns[4];
 
-    std::map<int, Resolved>& of(Turn turn) {
+    std::map<int64_t, Resolved>& of(Turn turn) {
       return turns[isAlike ? 0 : 2 * turn.isFirst + turn.isLast];
     }
   };
@@ -128,9 +129,9 @@ private:
       : plan(plan), arena(arena), communicator(communicator), runner(device) {}
   static std::vector<Turn> turnsOf(const plan::Schedule& schedule);
   static bool takesPart(const plan::Op& op, Turn turn);
-  Expected<Resolved*> resolve(int function, int microBatch, Turn turn);
+  Status resolve(int function, int microBatch, Turn turn);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
-  int period(const plan::Function& function) const;
+  int64_t period(const plan::Function& function) const;
   Status run(int function, int microBatch, Turn turn);
   Status runOps(int function, const Resolved& resolved);
   bool isRecorded(int function, const Resolved& resolved) const;

@@ -1,4 +1,5 @@
-// Kernels by the op's number, memory of the device, and events as marks.
+// Kernels by the op's number, memory of the device, and events as marks that
+// are not recorded.
 
 #include "runtime/device/cuda/CudaDevice.h"
 
@@ -27,8 +28,8 @@ std::string versionText(int version) {
 /// Streams share so many queues of the device: with fewer queues than streams a
 /// message that waits for another rank would hold up what is enqueued behind it
 /// on other streams. A queue four times as long as usual holds the graph of a
-/// backward pass; of one that does not fit a launch would spin until it does.
-/// Read when the device is opened.
+/// backward pass with all its copies to other ranks; of one that does not fit a
+/// launch would spin until it does. Read when the device is opened.
 void openQueues() {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/1);
   setenv("CUDA_SCALE_LAUNCH_QUEUES", "4x", /*overwrite=*/0);

@@ -5,6 +5,7 @@
 #include "runtime/device/cuda/CudaError.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace reciperun::device {

@@ -11,8 +11,10 @@
 
 namespace reciperun::device {
 
+/// In the order in which they were made.
 Expected<std::vector<cudaGraphNode_t>> nodesOf(cudaGraph_t graph);
 
+/// What the host's time for a launch depends on.
 enum class NodeKind { kernel, memset, other };
 NodeKind kindOf(cudaGraphNode_t node);
 

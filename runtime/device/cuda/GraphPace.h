@@ -6,8 +6,7 @@
 //   1. A graph of many places says, in a word of the host's, that all but its
 //      last nodes are done.
 //   2. The next one is launched once those that have not said so take few
-//   places
-//      together; the host sleeps until then.
+//      places together; the host sleeps until then.
 // What the GPU has left to do meanwhile are the last nodes of one graph, and
 // small graphs behind it.
 
@@ -30,7 +29,9 @@ public:
   /// What the pace knows of a graph.
   struct Followed {
     uint32_t* word = nullptr; // null where nobody waits for the graph
-    size_t places = 0;        // of the queue: half of those that it takes
+    /// Nodes that are no kernels; with the kernels between them they take twice
+    /// as many places.
+    size_t places = 0;
   };
 
   GraphPace() = default;

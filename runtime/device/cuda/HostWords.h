@@ -1,6 +1,6 @@
-// Words in pinned memory of the host that kernels set, for the host to see how
-// far a stream or a graph is. A copy would go through the queue of a copy
-// engine, where it waits for others.
+// Words in pinned memory of the host that kernels set, or other things that are
+// enqueued, for the host to see how far a stream or a graph is, and when. A
+// copy would go through the queue of a copy engine, where it waits for others.
 
 #ifndef RECIPERUN_DEVICE_CUDA_HOSTWORDS_H
 #define RECIPERUN_DEVICE_CUDA_HOSTWORDS_H

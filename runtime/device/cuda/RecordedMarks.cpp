@@ -14,13 +14,15 @@ RecordedMarks::~RecordedMarks() {
     cudaFreeHost(block);
 }
 
-Status RecordedMarks::open() {
+Status RecordedMarks::open(int words) {
+  wordsOfBlock = words;
   return takeBlock();
 }
 
 Status RecordedMarks::takeBlock() {
   void* taken = nullptr;
-  RECIPERUN_CUDA_TRY(cudaHostAlloc, &taken, wordsOfBlock * sizeof(uint64_t),
+  RECIPERUN_CUDA_TRY(cudaHostAlloc, &taken,
+                     size_t(wordsOfBlock) * sizeof(uint64_t),
                      cudaHostAllocMapped);
   blocks.push_back(static_cast<uint64_t*>(taken));
   std::fill_n(blocks.back(), wordsOfBlock, uint64_t(0));

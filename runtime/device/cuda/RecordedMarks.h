@@ -7,6 +7,7 @@
 
 #include "runtime/plan/Status.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,9 +22,9 @@ public:
   RecordedMarks& operator=(const RecordedMarks&) = delete;
   ~RecordedMarks();
 
-  /// Takes words for the first marks, for which the driver may wait for the
-  /// device.
-  Status open();
+  /// Takes words for so many marks, for which the driver may wait for the
+  /// device; for as many again whenever they are used up.
+  Status open(int words = 1 << 16);
 
   int count() const { return marks; }
   /// Enqueues a kernel that notes the time of the next mark.
@@ -32,14 +33,13 @@ public:
   double seconds(int from, int to) const;
 
 private:
-  static constexpr int wordsOfBlock = 1 << 16;
-
   Status takeBlock();
   uint64_t& word(int mark) const {
     return blocks[size_t(mark / wordsOfBlock)][mark % wordsOfBlock];
   }
 
   std::vector<uint64_t*> blocks; // pinned
+  int wordsOfBlock = 0;
   int marks = 0;
 };
 

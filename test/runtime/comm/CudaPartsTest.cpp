@@ -37,7 +37,7 @@ protected:
     openPlace();
   }
   void TearDown() override {
-    if (gpu)
+    if (word)
       expectDone();
     cudaFreeHost(word);
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/device/HostCopy.h"
 #include "runtime/device/cuda/NearbyCores.h"
+#include "runtime/device/cuda/RecordedMarks.h"
 
 #include <gtest/gtest.h>
 
@@ -98,6 +99,21 @@ TEST_F(CudaDeviceTest, marksTellTheTime) {
     EXPECT_GE(gpu->seconds(begin, end), 0.015);
     EXPECT_LT(gpu->seconds(begin, end), 1);
     gpu->forgetMarks();
+  }
+}
+
+TEST_F(CudaDeviceTest, recordedMarksFindRoom) {
+  RecordedMarks marks;
+  ASSERT_TRUE(marks.open(/*words=*/2));
+  for (int mark = 0; mark < 5; ++mark) {
+    EXPECT_EQ(marks.count(), mark);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_TRUE(marks.add(gpu->context().stream()));
+    wait();
+  }
+  for (int mark = 1; mark < 5; ++mark) {
+    EXPECT_GE(marks.seconds(mark - 1, mark), 0.004);
+    EXPECT_LT(marks.seconds(mark - 1, mark), 1);
   }
 }
 

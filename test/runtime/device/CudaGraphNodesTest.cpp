@@ -8,7 +8,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <memory>
+#include <vector>
+
+#include <cuda_runtime_api.h>
 
 namespace reciperun::device {
 namespace {
@@ -52,9 +57,13 @@ protected:
                 expected.begin() + ptrdiff_t(to));
   }
 
-  /// Has kernels fill, runs the graph, and looks at what it left.
+  /// Of what was captured.
   void run() {
     ASSERT_EQ(cudaStreamEndCapture(stream(), &graph), cudaSuccess);
+    runGraph();
+  }
+  /// Has kernels fill, runs the graph, and looks at what it left.
+  void runGraph() {
     const Status filled = fillByKernels(graph);
     ASSERT_TRUE(filled) << filled.message();
     const auto nodes = nodesOf(graph);
@@ -102,6 +111,38 @@ TEST_F(CudaGraphNodes, theOrderStays) {
   run();
   EXPECT_EQ(kinds[NodeKind::kernel], 3);
   EXPECT_EQ(kinds[NodeKind::other], 2);
+}
+
+/// A graph that is made of nodes: two values after one, and one after both.
+TEST_F(CudaGraphNodes, wordsKeepTheirValues) {
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream(), &captured), cudaSuccess);
+  cudaGraphDestroy(captured);
+  ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+  auto add = [&](std::vector<cudaGraphNode_t> before, size_t begin,
+                 unsigned value, unsigned bytes, size_t width, size_t height) {
+    cudaMemsetParams params = {};
+    params.dst = memory + begin;
+    params.value = value;
+    params.elementSize = bytes;
+    params.width = width;
+    params.height = height;
+    params.pitch = bytes * width;
+    cudaGraphNode_t node = nullptr;
+    EXPECT_EQ(cudaGraphAddMemsetNode(&node, graph, before.data(), before.size(),
+                                     &params),
+              cudaSuccess);
+    for (size_t i = 0; i < bytes * width * height; ++i)
+      expected[begin + i] = std::byte(value >> 8 * (i % bytes));
+    return node;
+  };
+  const cudaGraphNode_t first = add({}, 0, 0x01020304, 4, 100, 7);
+  const cudaGraphNode_t left = add({first}, 6, 0x0506, 2, 33, 1);
+  const cudaGraphNode_t right = add({first}, 1000, 0x07080910, 4, 5, 3);
+  add({left, right}, 64, 0x1112, 2, 480, 1);
+  runGraph();
+  EXPECT_EQ(kinds[NodeKind::kernel], 4);
+  EXPECT_EQ(kinds[NodeKind::memset], 0);
 }
 
 TEST_F(CudaGraphNodes, rowsApartStay) {
