@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 namespace recipec::driver {
 namespace {
@@ -107,14 +107,14 @@ TEST(Pipeline, FlopsDoNotDependOnTheLayout) {
 }
 
 /// 405 billion parameters on 1024 ranks: the work grows with layers alone. The
-/// limit is ten times what an idle core takes, so that a busy one passes.
+/// limit is five times the processor's time that it takes on an idle machine:
+/// what runs beside it counts little.
 TEST(Pipeline, CompilesTheLargestModelQuickly) {
-  auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   auto compiled = compileInput("large.recipe:llama_405b");
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - start;
+  const double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
   ASSERT_TRUE(compiled);
-  EXPECT_LT(seconds.count(), 2.0);
+  EXPECT_LT(seconds, 2.0);
   int64_t elements = 0;
   for (const ir::Param& param : compiled->result.stages[0].params)
     elements += ir::localElements(compiled->result.stages[0], param.value);
