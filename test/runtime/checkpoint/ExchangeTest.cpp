@@ -412,7 +412,10 @@ TEST(Exchange, AFailedExportIsToldToAllRanksAndLeavesTheOldOne) {
   writeModel(folder);
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   passThrough(plan, folder);
-  plan.data.train = plan::DataSource{"jsonl", "train.jsonl"}; // is text
+  plan::DataSource text;
+  text.kind = "jsonl";
+  text.path = "train.jsonl";
+  plan.data.train = text;
   plan.data.tokenizer = (folder / "gone/tokenizer.json").string();
   runRanks(2, [&](comm::Communicator& communicator) {
     std::vector<std::byte> arena(size_t(plan.memory.arena));
