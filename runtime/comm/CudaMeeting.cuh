@@ -1,5 +1,6 @@
 // What kernels do to meet: see CudaMeeting.h. All threads of all blocks call
-// `enter` and then `leave`; a block has at least MeetingPlace::most threads.
+// `enter` and then `leave`; a block has at least MeetingPlace::mostRanks
+// threads.
 
 #ifndef RECIPERUN_COMM_CUDAMEETING_CUH
 #define RECIPERUN_COMM_CUDAMEETING_CUH

@@ -21,11 +21,10 @@ namespace reciperun::comm {
 namespace {
 
 constexpr int threads = 256;
-static_assert(threads >= MeetingPlace::most);
+static_assert(threads >= MeetingPlace::mostRanks);
 
 /// Enough blocks to fill a GPU several times over; threads go on in strides.
-int64_t blocksFor(int64_t items) {
-  constexpr int64_t most = 4096;
+int64_t blocksFor(int64_t items, int64_t most = 4096) {
   return std::clamp<int64_t>((items + threads - 1) / threads, 1, most);
 }
 
@@ -158,9 +157,10 @@ template <class T, int n, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
                const Meeting& meeting, cudaStream_t stream) {
   const int64_t packs = elements / n;
-  const int64_t most =
-      meeting.place ? MeetingPlace::mostBlocks : blocksFor(packs);
-  const auto blocks = unsigned(std::min(blocksFor(packs), most));
+  // Others find room beside those that wait for ranks: all fit on a GPU twice.
+  constexpr int64_t mostThatWait = 512;
+  const auto blocks = unsigned(meeting.place ? blocksFor(packs, mostThatWait)
+                                             : blocksFor(packs));
   addTerms<T, n><<<blocks, threads, 0, stream>>>(
       terms, count, packs, reinterpret_cast<Pack<T, n>*>(out), meeting);
 }
@@ -285,7 +285,7 @@ void launchSpread(const Spread& what, int ranks, const Meeting& meeting,
 
 Status launchSpread(const Spread& what, int ranks, const Meeting& meeting,
                     cudaStream_t stream) {
-  assert(ranks <= MeetingPlace::most && "places for all ranks");
+  assert(ranks <= MeetingPlace::mostRanks && "places for all ranks");
   uint64_t all = reinterpret_cast<uintptr_t>(what.in) | uint64_t(what.bytes) |
                  uint64_t(what.rows.rowBytes);
   for (int rank = 0; rank < ranks; ++rank)
@@ -320,7 +320,7 @@ Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
 Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
                         int64_t elements, std::byte* out,
                         const Meeting& meeting, cudaStream_t stream) {
-  assert(count <= MeetingPlace::most && "places for all ranks");
+  assert(count <= MeetingPlace::mostRanks && "places for all ranks");
   return addInOrder(type, places, count, elements, out, meeting, stream);
 }
 

@@ -29,7 +29,7 @@ Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
 
 /// Memory of the ranks of a circle that this one can read and write.
 struct RankPlaces {
-  std::byte* of[MeetingPlace::most] = {};
+  std::byte* of[MeetingPlace::mostRanks] = {};
 };
 
 /// Tensors of one size: `count` of them one behind the other, but that number

@@ -207,7 +207,7 @@ Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
     const plan::Group& group = mesh.groups[size_t(number)];
     const auto members = plan::groupMembers(mesh, group, rank());
     const int size = plan::groupSize(mesh, group);
-    if (peers && size > 1 && size <= MeetingPlace::most &&
+    if (peers && size > 1 && size <= MeetingPlace::mostRanks &&
         areOnOneHost(mesh, group)) {
       Circle& circle = meetings[number];
       circle = byCopies(members, context.stream());

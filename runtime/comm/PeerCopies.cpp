@@ -172,7 +172,7 @@ PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
                 "kernels have the flags of a pair for their own purpose");
   const int own = processes.rank();
   MeetingPlace place;
-  assert(members.size() <= MeetingPlace::most && "places for all ranks");
+  assert(members.size() <= MeetingPlace::mostRanks && "places for all ranks");
   for (int rank : members) {
     uint32_t* const theirs = rank == own ? flags : peers.at(rank);
     place.heard[place.ranks] = flag(flags, circle, rank, 0);
