@@ -3,9 +3,7 @@
 
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
-#include "runtime/kernels/NormWeights.cuh"
-#include "runtime/kernels/RowFeeds.cuh"
-#include "runtime/kernels/RowSums.cuh"
+#include "runtime/kernels/NormLaunch.cuh"
 
 namespace reciperun::kernels {
 namespace {
@@ -137,77 +135,45 @@ __global__ void __launch_bounds__(mostThreads,
                          a.partial + a.of.place(blockIdx.x) * a.of.width);
 }
 
+struct Kernels {
+  template <class T, int vectors, int mostThreads, bool whole, class Rows>
+  static auto forward() {
+    return kernels::forward<T, vectors, mostThreads, whole, Rows>;
+  }
+  template <class T, int vectors, int mostThreads, bool whole, class Rows>
+  static auto backward() {
+    return kernels::backward<T, vectors, mostThreads, whole, Rows>;
+  }
+};
+
 template <class T> Status runForward(const CudaKernelArgs& args) {
-  const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
+  const Tensor &x = args.inputs[0], &w = args.inputs[1];
   const NormRows rows(x, w);
-  Forward<T> operands{{{x.as<T>()}, rows.tokens, int(rows.width)},
-                      float(args.op.real("eps")),
-                      normWeight<T>(args, w),
-                      y.as<T>(),
-                      args.outputs[1].as<float>(),
-                      args.outputs[2].as<float>()};
-  return withRowBlock<T>(
-      rows.width, areAligned(16, x.data, w.data, y.data),
-      [&](auto vectors, auto most, auto whole, const RowBlock& block) {
-        using Part = RowPart<T, vectors.value, whole.value>;
-        const cudaStream_t stream = args.context.stream();
-        const RingShape ring = ringOf<T>(args, block, rows, 1, 1024);
-        if constexpr (mayBeRing(most.value, whole.value)) {
-          if (ring.slots > 0) {
-            operands.x.slots = ring.slots;
-            launchRing(forward<T, vectors.value, most.value, whole.value,
-                               RingRows<T, Part, 1>>,
-                       ring, block, rows, stream, operands);
-            return;
-          }
-        }
-        forward<T, vectors.value, most.value, whole.value,
-                LoadedRows<T, Part, 1, false>>
-            <<<rowGrid(block.blocks(rows.tokens), rows), block.threads, 0,
-               stream>>>(operands);
-      });
+  return launchNorm<Kernels, T>(
+      args, rows,
+      Forward<T>{{{x.as<T>()}, rows.tokens, int(rows.width)},
+                 float(args.op.real("eps")),
+                 normWeight<T>(args, w),
+                 args.outputs[0].as<T>(),
+                 args.outputs[1].as<float>(),
+                 args.outputs[2].as<float>()});
 }
 
 template <class T> Status runBackward(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2],
                &dx = args.outputs[0], &dw = args.outputs[1];
   const NormRows rows(x, w);
-  const int64_t weightSize = rows.perToken * rows.width;
-  const int read = args.op.flag("accumulate") ? 3 : 2;
-  Backward<T> operands{
-      {{dy.as<T>(), x.as<T>(), dx.as<T>()}, rows.tokens, int(rows.width), read},
-      normWeight<T>(args, w),
-      args.inputs[3].as<float>(),
-      args.inputs[4].as<float>(),
-      dx.as<T>(),
-      dw.present() ? args.context.scratch<float>() : nullptr};
-  return withRowBlock<T>(
-      rows.width, areAligned(16, dy.data, x.data, w.data, dx.data),
-      [&](auto vectors, auto most, auto whole, const RowBlock& block) {
-        using Part = RowPart<T, vectors.value, whole.value>;
-        const cudaStream_t stream = args.context.stream();
-        int64_t blocks = rowPieces(blocksOfSums(args, block, rows), weightSize);
-        RingShape ring =
-            ringOf<T>(args, block, rows, read, vectors.value > 1 ? 512 : 1024);
-        bool isRing = false;
-        if constexpr (mayBeRing(most.value, whole.value)) {
-          if (ring.slots > 0) {
-            isRing = true;
-            blocks = ring.blocks = rowPieces(ring.blocks, weightSize);
-            operands.of.slots = ring.slots;
-            launchRing(backward<T, vectors.value, most.value, whole.value,
-                                RingRows<T, Part, 3>>,
-                       ring, block, rows, stream, operands);
-          }
-        }
-        if (!isRing)
-          backward<T, vectors.value, most.value, whole.value,
-                   LoadedRows<T, Part, 3, true>>
-              <<<rowGrid(blocks, rows), block.threads,
-                 blockSumBytes(block, rows.width), stream>>>(operands);
-        if (dw.present())
-          addPieces(args, blocks, operands.partial, dw);
-      });
+  return launchNormBackward<Kernels, T>(
+      args, rows,
+      Backward<T>{{{dy.as<T>(), x.as<T>(), dx.as<T>()},
+                   rows.tokens,
+                   int(rows.width),
+                   args.op.flag("accumulate") ? 3 : 2},
+                  normWeight<T>(args, w),
+                  args.inputs[3].as<float>(),
+                  args.inputs[4].as<float>(),
+                  dx.as<T>(),
+                  dw.present() ? args.context.scratch<float>() : nullptr});
 }
 
 } // namespace
