@@ -262,11 +262,13 @@ Status attendFew(const Cached& sizes, const CudaKernelArgs& args) {
                   unsigned(sizes.tokens));
   const dim3 block(lanes, warps);
   const cudaStream_t stream = args.context.stream();
-  constexpr int n = vectorLength<T>;
-  if (sizes.width % n == 0 && areAligned(16, keys))
-    attendPieces<n><<<grid, block, 0, stream>>>(sizes, pieces, q, keys, values);
-  else
-    attendPieces<1><<<grid, block, 0, stream>>>(sizes, pieces, q, keys, values);
+  withVectors<T>(
+      sizes.width,
+      [&](auto n) {
+        attendPieces<n.value>
+            <<<grid, block, 0, stream>>>(sizes, pieces, q, keys, values);
+      },
+      keys);
   RECIPERUN_TRY(device::launchStatus());
   mergePieces<<<dim3(unsigned(sizes.heads), unsigned(sizes.tokens)), lanes, 0,
                 stream>>>(sizes, pieces, args.outputs[0].as<T>());

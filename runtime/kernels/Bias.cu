@@ -101,12 +101,9 @@ void launchSums(const CudaKernelArgs& args, int64_t width) {
 template <> Status cudaKernel<OpKind::AddBias>(const CudaKernelArgs& args) {
   const int64_t width = args.inputs[1].elements();
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
-    constexpr int n = vectorLength<T>;
-    if (width % n == 0 && areAligned(16, args.inputs[0].data,
-                                     args.inputs[1].data, args.outputs[0].data))
-      launchAdd<T, n>(args, width);
-    else
-      launchAdd<T, 1>(args, width);
+    withVectors<T>(
+        width, [&](auto n) { launchAdd<T, n.value>(args, width); },
+        args.inputs[0].data, args.inputs[1].data, args.outputs[0].data);
   });
 }
 
@@ -114,11 +111,9 @@ template <>
 Status cudaKernel<OpKind::BiasBackward>(const CudaKernelArgs& args) {
   const int64_t width = args.outputs[0].elements();
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
-    constexpr int n = vectorLength<T>;
-    if (width % n == 0 && areAligned(16, args.inputs[0].data))
-      launchSums<T, n>(args, width);
-    else
-      launchSums<T, 1>(args, width);
+    withVectors<T>(
+        width, [&](auto n) { launchSums<T, n.value>(args, width); },
+        args.inputs[0].data);
   });
 }
 

@@ -54,11 +54,9 @@ Status cudaKernel<OpKind::BroadcastBackward>(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[0], &dx = args.outputs[0];
   const int64_t width = dx.shape.back(), over = dy.elements() / dx.elements();
   return withDeviceType(args, dx.type, [&]<class T>(DeviceType<T>) {
-    constexpr int n = vectorLength<T>;
-    if (width % n == 0 && areAligned(16, dy.data, dx.data))
-      launchSum<T, n>(args, width, over);
-    else
-      launchSum<T, 1>(args, width, over);
+    withVectors<T>(
+        width, [&](auto n) { launchSum<T, n.value>(args, width, over); },
+        dy.data, dx.data);
   });
 }
 

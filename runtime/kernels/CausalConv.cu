@@ -138,16 +138,12 @@ __global__ __launch_bounds__(threads) void correlate(Sizes sizes,
   }
 }
 
-/// Calls body(std::integral_constant<int, n>()) with the channels that a lane
-/// takes at a time.
+/// Calls body(n) with the channels that a lane takes at a time.
 template <class T, class... Pointer, class Body>
-void withVectors(const Sizes& sizes, Body body, const Pointer*... rows) {
-  constexpr int n = vectorLength<T>;
-  if (sizes.channels % n == 0 && areAligned(16, rows...) &&
-      sizes.taps * lanes * n * int64_t(sizeof(float)) <= sharedBytes)
-    body(std::integral_constant<int, n>());
-  else
-    body(std::integral_constant<int, 1>());
+void withChannels(const Sizes& sizes, Body body, const Pointer*... rows) {
+  const int64_t bytes =
+      sizes.taps * lanes * vectorLength<T> * int64_t(sizeof(float));
+  withVectors<T>(bytes <= sharedBytes ? sizes.channels : 1, body, rows...);
 }
 
 template <class T>
@@ -164,7 +160,7 @@ void launchConvolution(const CudaKernelArgs& args, const Sizes& sizes, int side,
         sizes, side, w.as<T>(), segments.as<int32_t>(), from.as<T>(),
         to.as<T>());
   };
-  withVectors<T>(sizes, run, from.as<T>(), to.as<T>());
+  withChannels<T>(sizes, run, from.as<T>(), to.as<T>());
 }
 
 template <class T>
@@ -186,7 +182,7 @@ void launchCorrelation(const CudaKernelArgs& args, const Sizes& sizes,
         sizes, segments.as<int32_t>(), dy.as<T>(), x.as<T>(), partial);
     addPieces(args, pieces, partial, dw);
   };
-  withVectors<T>(sizes, run, dy.as<T>(), x.as<T>());
+  withChannels<T>(sizes, run, dy.as<T>(), x.as<T>());
 }
 
 /// Refuses what the kernels are not made for.

@@ -197,16 +197,13 @@ __global__ void __launch_bounds__(rowThreads) gradient(Gradient<T> a) {
       });
 }
 
-/// Calls body(Type, a number of elements n) for rows of logits.
+/// Calls body(DeviceType<T>(), n) for rows of logits, and of `other`.
 template <class Body>
-Status withVectors(const CudaKernelArgs& args, const Tensor& logits,
-                   int64_t width, const void* other, Body body) {
+Status withLogits(const CudaKernelArgs& args, const Tensor& logits,
+                  int64_t width, const void* other, Body body) {
   return withDeviceType(args, logits.type, [&]<class T>(DeviceType<T> type) {
-    constexpr int n = vectorLength<T>;
-    if (width % n == 0 && areAligned(16, logits.data, other))
-      body(type, std::integral_constant<int, n>());
-    else
-      body(type, std::integral_constant<int, 1>());
+    withVectors<T>(
+        width, [&](auto n) { body(type, n); }, logits.data, other);
   });
 }
 
@@ -216,7 +213,7 @@ template <> Status cudaKernel<OpKind::SoftmaxMax>(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.outputs[0];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
-  return withVectors(
+  return withLogits(
       args, logits, vocabulary.width, nullptr,
       [&]<class T>(DeviceType<T>, auto n) {
         largest<T, n.value>
@@ -229,7 +226,7 @@ template <> Status cudaKernel<OpKind::SoftmaxSum>(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.inputs[1];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
-  return withVectors(
+  return withLogits(
       args, logits, vocabulary.width, nullptr,
       [&]<class T>(DeviceType<T>, auto n) {
         sumExponentials<T, n.value>
@@ -244,7 +241,7 @@ Status cudaKernel<OpKind::SoftmaxStats>(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.outputs[0];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
-  return withVectors(
+  return withLogits(
       args, logits, vocabulary.width, nullptr,
       [&]<class T>(DeviceType<T>, auto n) {
         softmaxStats<T, n.value>
@@ -270,7 +267,7 @@ Status cudaKernel<OpKind::CrossEntropyBackward>(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.inputs[1];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
-  return withVectors(
+  return withLogits(
       args, logits, vocabulary.width, args.outputs[0].data,
       [&]<class T>(DeviceType<T>, auto n) {
         const Gradient<T> operands{vocabulary,

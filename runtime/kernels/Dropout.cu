@@ -165,11 +165,9 @@ Status cudaKernel<plan::OpKind::Dropout>(const CudaKernelArgs& args) {
   const RowNumbering rows = numberingOf(args);
   const int64_t width = x.shape.size() > 2 ? x.shape.back() : 1;
   return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {
-    constexpr int n = vectorLength<T>;
-    if (width % n == 0 && areAligned(16, x.data, y.data))
-      launch<T, n>(args, rows, width);
-    else
-      launch<T, 1>(args, rows, width);
+    withVectors<T>(
+        width, [&](auto n) { launch<T, n.value>(args, rows, width); }, x.data,
+        y.data);
   });
 }
 

@@ -71,11 +71,9 @@ Status cudaKernel<OpKind::PositionScale>(const CudaKernelArgs& args) {
   const int64_t tokens = args.inputs[1].elements();
   const int64_t width = x.elements() / tokens;
   return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {
-    constexpr int n = vectorLength<T>;
-    if (width % n == 0 && areAligned(16, x.data, y.data))
-      launch<T, n>(args, tokens, width);
-    else
-      launch<T, 1>(args, tokens, width);
+    withVectors<T>(
+        width, [&](auto n) { launch<T, n.value>(args, tokens, width); }, x.data,
+        y.data);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/kernels/RowCopies.cuh"
 #include "runtime/kernels/RowTiles.cuh"
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -163,11 +164,9 @@ template <> Status cudaKernel<OpKind::Rope>(const CudaKernelArgs& args) {
   for (size_t i = 0; i < frequencies.size(); ++i)
     by.frequencies[i] = float(frequencies[i]);
   RECIPERUN_TRY(withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {
-    constexpr int n = vectorLength<T>;
-    if (half % n == 0 && width % n == 0 && areAligned(16, x.data, y.data))
-      launch<T, n>(args, by, tokens);
-    else
-      launch<T, 1>(args, by, tokens);
+    withVectors<T>(
+        std::gcd(half, width),
+        [&](auto n) { launch<T, n.value>(args, by, tokens); }, x.data, y.data);
   }));
   return copyRest(args, by, tokens);
 }

@@ -5,6 +5,7 @@
 #define RECIPERUN_KERNELS_VECTORS_CUH
 
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda_bf16.h>
 
@@ -62,6 +63,18 @@ template <class... Pointer>
 bool areAligned(int64_t bytes, const Pointer*... pointers) {
   return ((reinterpret_cast<uintptr_t>(pointers) % uintptr_t(bytes) == 0) &&
           ...);
+}
+
+/// Calls body(n), n elements of T being what an access moves: those of 16 bytes
+/// where rows of `width` elements from `rows` on consist of such, and else one.
+/// n is a std::integral_constant.
+template <class T, class Body, class... Pointer>
+void withVectors(int64_t width, Body&& body, const Pointer*... rows) {
+  constexpr int n = vectorLength<T>;
+  if (width % n == 0 && areAligned(16, rows...))
+    body(std::integral_constant<int, n>());
+  else
+    body(std::integral_constant<int, 1>());
 }
 
 } // namespace reciperun::kernels
