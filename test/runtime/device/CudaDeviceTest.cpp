@@ -158,25 +158,25 @@ TEST_F(CudaDeviceTest, recordingsFollowOneAnother) {
 void CudaDeviceTest::followOneAnother(memory::Arena& arena, int copies,
                                       int launches) {
   ASSERT_TRUE(gpu->beginRecording());
-  const int begin = gpu->mark();
   const int64_t half = arena.bytes() / 2;
   for (int i = 0; i < copies; ++i)
     ASSERT_EQ(cudaMemcpyAsync(arena.base(), arena.base() + half, size_t(half),
                               cudaMemcpyDeviceToDevice,
                               gpu->context().stream()),
               cudaSuccess);
-  const int end = gpu->mark();
   auto recording = gpu->endRecording();
   ASSERT_TRUE(recording) << recording.message();
   using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
   const auto start = Clock::now();
   for (int launch = 0; launch < launches; ++launch)
     ASSERT_TRUE((*recording)->launch());
-  const double launched =
-      std::chrono::duration<double>(Clock::now() - start).count();
+  const Seconds launched = Clock::now() - start;
   wait();
-  // The last but one had begun when the last was launched.
-  EXPECT_GE(launched, (launches - 2) * gpu->seconds(begin, end));
+  const Seconds all = Clock::now() - start;
+  // The last but one had begun when the last was launched. A third leaves room
+  // for another program on the GPU, beside which no two take as long.
+  EXPECT_GE(launched, all * (launches - 3) / launches);
 }
 
 TEST_F(CudaDeviceTest, whatCannotBeRecordedChangesNothing) {

@@ -78,7 +78,10 @@ protected:
     std::vector<std::byte> found(size);
     ASSERT_EQ(cudaMemcpy(found.data(), memory, size, cudaMemcpyDeviceToHost),
               cudaSuccess);
-    EXPECT_TRUE(found == expected);
+    const auto [at, wanted] = std::ranges::mismatch(found, expected);
+    EXPECT_TRUE(at == found.end())
+        << "byte " << at - found.begin() << " is " << int(*at) << ", and "
+        << int(*wanted) << " is expected";
   }
 
   std::unique_ptr<CudaContext> context;
@@ -146,9 +149,10 @@ TEST_F(CudaGraphNodes, wordsKeepTheirValues) {
 }
 
 TEST_F(CudaGraphNodes, rowsApartStay) {
-  ASSERT_EQ(cudaMemset2DAsync(memory, 100, 7, 20, 3, stream()), cudaSuccess);
+  constexpr size_t pitch = 512;
+  ASSERT_EQ(cudaMemset2DAsync(memory, pitch, 7, 20, 3, stream()), cudaSuccess);
   for (size_t row = 0; row < 3; ++row)
-    std::fill_n(expected.begin() + ptrdiff_t(row * 100), 20, std::byte(7));
+    std::fill_n(expected.begin() + ptrdiff_t(row * pitch), 20, std::byte(7));
   run();
   EXPECT_EQ(kinds[NodeKind::memset], 1);
 }
