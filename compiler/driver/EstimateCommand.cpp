@@ -51,13 +51,20 @@ void printLine(std::ostream& out, const char* name, const char* format,
 
 void printTables(const Compilation& compilation, std::ostream& out) {
   const cost::Estimate& estimate = compilation.estimate;
+  const std::string& device =
+      compilation.recipe.string("cluster.hardware.name");
   out << '`' << compilation.recipe.name << "` on " << estimate.ranks << " x "
-      << compilation.recipe.string("cluster.hardware.name") << "\n";
+      << device << "\n";
   for (size_t i = 0; i < estimate.stages.size(); ++i) {
     out << "\nmemory of a rank";
     if (estimate.stages.size() > 1)
       out << " of stage " << i;
-    out << ", in bytes\n" << memoryTableText(estimate.stages[i]);
+    const cost::MemoryTable& memory = estimate.stages[i];
+    out << ", in bytes\n" << memoryTableText(memory);
+    if (!memory.fits())
+      out << "  does not fit: " << formatBytes(memory.total - memory.capacity)
+          << " more than the " << formatBytes(memory.capacity) << " of `"
+          << device << "`\n";
   }
   if (estimate.stepSeconds <= 0)
     return;

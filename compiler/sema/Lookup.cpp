@@ -56,6 +56,21 @@ bool isDeclaredIn(const Module& module, std::string_view name) {
           std::holds_alternative<ast::FunDecl>(entry->declaration->node));
 }
 
+/// How to write a value in the place of a bare word: on the command line the
+/// whole argument, in the quotation marks that a shell takes away.
+std::string quotedAs(const SourceMap& sources, SourceRange word,
+                     const std::string& quoted) {
+  std::string plain = "write `" + quoted + "`, in quotation marks";
+  if (sources.kind(word.source) != SourceKind::commandLine)
+    return plain;
+  std::string argument(sources.text(word.source));
+  argument.replace(word.begin, word.end - word.begin, quoted);
+  if (argument.find('\'') != std::string::npos) // would end a shell's
+    return plain;
+  return "write `" + std::string(sources.name(word.source)) + " '" + argument +
+         "'`";
+}
+
 } // namespace
 
 Value Evaluator::letValue(const ast::Let& let, const Env& env) {
@@ -172,7 +187,7 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
         bareLiteral(*running.back().first, *running.back().second, &place);
   if (literal && place == name.range) {
     std::string quoted = "\"" + *literal + "\"";
-    builder.help("write `" + quoted + "`, in quotation marks")
+    builder.help(quotedAs(sources, name.range, quoted))
         .fixIt(name.range, quoted);
     return;
   }

@@ -123,7 +123,7 @@ def raw(measured):
             yield f"the peer failed: {each.failed}"
 
 
-def head(facts):
+def head(facts, measured):
     ours, peer = facts["ours"], facts["peer"]
     yield (f"{facts['gpus']} {facts['gpu']} ({facts['memory_mib']:,} MiB), "
            f"power limit {facts['power_limit_w']:.0f} W, at most "
@@ -131,7 +131,7 @@ def head(facts):
     yield (f"Ours: cuBLASLt {version(ours['cuBLASLt'], 10000)}, cuDNN "
            f"{version(ours['cuDNN'], 10000)}, NCCL "
            f"{version(ours['NCCL'], 10000)}.")
-    if peer:
+    if peer and any(each.peers for each in measured.values()):
         yield (f"Peer: PyTorch {peer['torch']}, transformers "
                f"{peer['transformers']}, CUDA {peer['CUDA']}, cuDNN "
                f"{version(peer['cuDNN'], 10000)}, NCCL {peer['NCCL']}.")
@@ -145,7 +145,7 @@ def markdown(records, facts):
              if row.recipe in records}
     warmup = max(record["warmup"] for record in records.values())
     lines = [
-        *head(facts), "", *speeds(found), "",
+        *head(facts, found), "", *speeds(found), "",
         "MFU: " + " ".join(runs.__doc__.split("\n\n")[1].split())
         .removeprefix("MFU is ") +
         " Of fp8 that against 989 comes first, then that against 1,979. "
