@@ -146,7 +146,8 @@ Status MpiCommunicator::allReduce(int group, const Tensor& in,
   if (in.bytes() * circle.ranks <= smallBytes)
     return reduceSmall(circle, in.type, reduction, elements, bytesOf(in),
                        writableBytes(out));
-  int64_t piece = bufferBytes / size;
+  // No slice of a piece is larger than its part of the buffer.
+  const int64_t piece = bufferBytes / size / circle.ranks * circle.ranks;
   for (int64_t begin = 0; begin < elements; begin += piece)
     RECIPERUN_TRY(reducePiece(
         circle, in.type, reduction, std::min(piece, elements - begin),

@@ -30,10 +30,11 @@ MpiSession*& session() {
 
 plan::Mesh testMesh() {
   plan::Mesh mesh;
-  int tp = session()->ranks() > 1 ? 2 : 1;
-  mesh.axes = {{"dp", session()->ranks() / tp}, {"tp", tp}};
+  const int ranks = session()->ranks();
+  const int tp = ranks % 2 == 0 ? 2 : 1;
+  mesh.axes = {{"dp", ranks / tp}, {"tp", tp}};
   mesh.groups = {{"tp", {"tp"}}, {"dp", {"dp"}}, {"world", {"dp", "tp"}}};
-  mesh.ranks = session()->ranks();
+  mesh.ranks = ranks;
   return mesh;
 }
 
