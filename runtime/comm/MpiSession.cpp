@@ -36,15 +36,18 @@ Expected<MpiSession> MpiSession::start() {
                          "MPI_Comm_rank", 0));
   RECIPERUN_TRY(checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &session.allRanks),
                          "MPI_Comm_size", session.ownRank));
+  const auto limit = Watch::limitOfEnvironment();
+  session.read = limit.status();
   if (session.allRanks > 1)
     session.watch =
-        std::make_unique<Watch>(session.ownRank, Watch::limitOfEnvironment());
+        std::make_unique<Watch>(session.ownRank, limit ? *limit : std::nullopt);
   return session;
 }
 
 MpiSession::MpiSession(MpiSession&& other) noexcept
     : active(std::exchange(other.active, false)), ownRank(other.ownRank),
-      allRanks(other.allRanks), watch(std::move(other.watch)) {}
+      allRanks(other.allRanks), read(std::move(other.read)),
+      watch(std::move(other.watch)) {}
 
 MpiSession::~MpiSession() {
   if (!active)

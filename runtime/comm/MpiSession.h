@@ -26,6 +26,8 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return allRanks; }
+  /// How this rank's environment read.
+  const Status& environment() const { return read; }
   /// The number of this rank among those of its host. Collective.
   Expected<int> placeOnHost() const;
   /// How many ranks of this host, this one included, hand in the same bytes;
@@ -48,6 +50,7 @@ private:
   bool active = true;
   int ownRank = 0;
   int allRanks = 1;
+  Status read;
   std::unique_ptr<Watch> watch; // where there are others
 };
 

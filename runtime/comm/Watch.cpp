@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -21,11 +22,20 @@ std::string textOf(const Awaited& awaited) {
   return text;
 }
 
-std::optional<Watch::Duration> Watch::limitOfEnvironment() {
-  if (const char* given = std::getenv("RECIPERUN_COMM_TIMEOUT"))
-    if (const long seconds = std::strtol(given, nullptr, 10); seconds > 0)
-      return std::chrono::seconds(seconds);
-  return std::nullopt;
+Expected<std::optional<Watch::Duration>> Watch::limitOfEnvironment() {
+  const char* const given = std::getenv("RECIPERUN_COMM_TIMEOUT");
+  if (!given)
+    return std::optional<Duration>();
+  constexpr int most = 1'000'000; // some days
+  const std::string_view text = given;
+  int seconds = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 ||
+      seconds > most)
+    return Status::error("`RECIPERUN_COMM_TIMEOUT` is `" + std::string(text) +
+                         "`: it takes seconds, 1 to " + std::to_string(most));
+  return std::optional<Duration>(std::chrono::seconds(seconds));
 }
 
 Watch::Watch(int rank, std::optional<Duration> limit, Duration pause)
@@ -121,7 +131,9 @@ std::string Watch::awaited() const {
 }
 
 Watch::Duration Watch::presentLimit() const {
-  Duration least = limit.value_or(pace.value_or(std::chrono::minutes(10)));
+  if (limit)
+    return *limit;
+  Duration least = pace.value_or(std::chrono::minutes(10));
   for (const Waiting& wait : waits)
     least = std::min(least, wait.bound);
   return least;

@@ -15,6 +15,8 @@
 #ifndef RECIPERUN_COMM_WATCH_H
 #define RECIPERUN_COMM_WATCH_H
 
+#include "runtime/plan/Status.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -49,9 +51,10 @@ class Watch {
 public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// Watches this rank from now on, with a pause between two looks. Without a
-  /// limit it is 10 minutes, longer than what a rank does by itself between two
-  /// collectives, such as writing a checkpoint or computing on a CPU.
+  /// Watches this rank from now on, with a pause between two looks. A limit
+  /// goes before all bounds of waits and paces. Without one it is 10 minutes,
+  /// longer than what a rank does by itself between two collectives, such as
+  /// writing a checkpoint or computing on a CPU.
   Watch(int rank, std::optional<Duration> limit,
         Duration pause = std::chrono::milliseconds(500));
   Watch(const Watch&) = delete;
@@ -59,13 +62,13 @@ public:
   ~Watch();
 
   /// `RECIPERUN_COMM_TIMEOUT` in seconds, where it is set.
-  static std::optional<Duration> limitOfEnvironment();
+  static Expected<std::optional<Duration>> limitOfEnvironment();
 
   /// The host waits as long as it lives. A wait may lie in another one. Without
   /// a watch, null, nobody looks.
   class Wait {
   public:
-    /// Of a wait with a bound of its own the lesser limit counts.
+    /// Of a wait with a bound of its own the least counts.
     Wait(Watch* watch, const Awaited& awaited,
          Duration bound = Duration::max());
     Wait(const Wait&) = delete;
@@ -77,8 +80,7 @@ public:
   };
 
   /// As long as it lives, nothing is waited for longer than its bound, if it
-  /// has one, unless the watch was given a limit. Without a watch, null, nobody
-  /// looks.
+  /// has one. Without a watch, null, nobody looks.
   class Pace {
   public:
     Pace(Watch* watch, std::optional<Duration> bound);

@@ -65,6 +65,7 @@ void failAlone(comm::MpiSession& session, const Status& status) {
 
 Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
                                   const std::string& path) {
+  RECIPERUN_TRY(session.agree(session.environment()));
   Expected<plan::Plan> read = plan::readPlan(path);
   RECIPERUN_TRY(session.agree(read.status()));
   RECIPERUN_TRY(checkJob(*read, session.ranks()));

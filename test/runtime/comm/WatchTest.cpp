@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace reciperun::comm {
@@ -50,7 +52,7 @@ TEST(WatchTest, endsAtTheBoundOfAnOuterWait) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        Watch watch(/*rank=*/0, 10min, pause);
+        Watch watch(/*rank=*/0, std::nullopt, pause);
         const Watch::Wait outer(&watch, {"NCCL to connect", {}, {}}, 1s);
         hang(watch);
       },
@@ -71,8 +73,25 @@ TEST(WatchTest, endsARankThatDoesNotKeepPace) {
 TEST(WatchTest, keepsToALimitThatIsGiven) {
   Watch watch(/*rank=*/0, 10min, pause);
   const Watch::Pace pace(&watch, 500ms);
+  const Watch::Wait outer(&watch, {"NCCL to connect", {}, {}}, 500ms);
   const Watch::Wait wait(&watch, reduction);
   std::this_thread::sleep_for(1500ms);
+}
+
+TEST(WatchTest, takesWholeSecondsFromTheEnvironment) {
+  constexpr const char* name = "RECIPERUN_COMM_TIMEOUT";
+  unsetenv(name);
+  EXPECT_EQ(*Watch::limitOfEnvironment(), std::nullopt);
+  setenv(name, "30", 1);
+  EXPECT_EQ(*Watch::limitOfEnvironment(), 30s);
+  for (const char* bad : {"", "0", "-1", "10m", "abc", "1000001"}) {
+    setenv(name, bad, 1);
+    const auto limit = Watch::limitOfEnvironment();
+    EXPECT_EQ(limit.message(), "`RECIPERUN_COMM_TIMEOUT` is `" +
+                                   std::string(bad) +
+                                   "`: it takes seconds, 1 to 1000000");
+  }
+  unsetenv(name);
 }
 
 TEST(WatchTest, waitsLongOnceThePaceIsOver) {
