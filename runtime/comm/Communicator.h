@@ -128,7 +128,7 @@ public:
   virtual Status agree(const Status& mine) = 0;
 
   /// What looks whether this rank waits too long for others; null where nothing
-  /// does.
+  /// does. It is host()'s.
   virtual Watch* watch() { return nullptr; }
 
   /// All that begins is to move lies in this memory of the device: ranks of a

@@ -87,7 +87,6 @@ public:
   Status launched(int recording) override;
   Status check() override;
   Status agree(const Status& mine) override;
-  Watch* watch() override { return processes->watch(); }
   Status share(std::byte* memory, int64_t bytes) override;
   std::string note() const override { return whyNoPeers; }
 
@@ -115,10 +114,10 @@ private:
   NcclCommunicator(std::unique_ptr<Communicator> host,
                    device::CudaContext& context);
   Status connect(const plan::Plan& plan);
-  Status countHost();
+  Status findHosts();
   Status connectWorld(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status connectGroups(const plan::Mesh& mesh, const PlanConnections& wanted);
-  Status connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
+  void connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
   Expected<PlanConnections> byLibrary(const plan::Mesh& mesh,
                                       PlanConnections wanted);
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
@@ -131,7 +130,7 @@ private:
   bool isWorld(const std::vector<int>& members) const;
   Circle whole(cudaStream_t stream) const;
   Status greet(const Circle& link);
-  Expected<cudaStream_t> newStream();
+  Expected<cudaStream_t> newStream(bool isMine = true);
   Expected<const Circle*> circle(const std::map<int, Circle>& circles,
                                  int group) const;
 
@@ -189,6 +188,7 @@ private:
   Watch::Wait waitForConnection() const;
 
   std::unique_ptr<Communicator> processes;
+  std::vector<int64_t> hosts; // by rank, each named by its first one
   int ranksOnHost = 1;
   device::CudaContext& context;
   NcclLibrary nccl;

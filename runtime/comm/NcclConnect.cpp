@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -79,8 +80,8 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
     // Nobody waits for a rank that lacks the library.
     RECIPERUN_TRY(processes->agree(library.status()));
     nccl = *library;
-    RECIPERUN_TRY(countHost());
-    RECIPERUN_TRY(connectPeers(plan.mesh, wanted));
+    RECIPERUN_TRY(findHosts());
+    connectPeers(plan.mesh, wanted);
   }
   Expected<PlanConnections> rest = byLibrary(plan.mesh, std::move(wanted));
   RECIPERUN_TRY(processes->agree(rest.status()));
@@ -94,17 +95,22 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
   return ranks() > 1 && wanted.packs ? takeBuffers() : Status::ok();
 }
 
-/// Hosts have equally many ranks, in a row; where they do not, the largest
-/// counts, on all ranks.
-Status NcclCommunicator::countHost() {
+/// Which ranks share a host. Hosts have equally many, in a row; where they do
+/// not, the largest counts, on all ranks.
+Status NcclCommunicator::findHosts() {
   Expected<MPI_Comm> host = splitHost(rank());
   RECIPERUN_TRY(host);
-  int own = 1;
-  RECIPERUN_TRY(checkMpi(MPI_Comm_size(*host, &own), "MPI_Comm_size", rank()));
+  int64_t first = rank();
+  RECIPERUN_TRY(checkMpi(MPI_Bcast(&first, 1, MPI_INT64_T, 0, *host),
+                         "MPI_Bcast", rank()));
   RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", rank()));
-  Expected<int64_t> most = processes->maximum(own);
-  RECIPERUN_TRY(most);
-  ranksOnHost = int(*most);
+  hosts.resize(size_t(ranks()));
+  const int64_t one[] = {1}, all[] = {ranks()};
+  RECIPERUN_TRY(processes->allGather(world, {&first, plan::DType::i64, one},
+                                     {hosts.data(), plan::DType::i64, all}, 0));
+  std::map<int64_t, int> counts;
+  for (int64_t each : hosts)
+    ranksOnHost = std::max(ranksOnHost, ++counts[each]);
   return Status::ok();
 }
 
@@ -170,12 +176,8 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
 }
 
 /// Maps memory of the ranks of groups of one host each, where there are such.
-Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
-                                      const PlanConnections& wanted) {
-  if (wanted.background.empty() && wanted.meetings.empty())
-    return Status::ok();
-  peers = std::make_unique<PeerCopies>(*processes);
-  RECIPERUN_TRY(peers->findHosts());
+void NcclCommunicator::connectPeers(const plan::Mesh& mesh,
+                                    const PlanConnections& wanted) {
   std::set<int> others;
   bool isWanted = false;
   for (const auto* list : {&wanted.background, &wanted.meetings})
@@ -188,15 +190,16 @@ Status NcclCommunicator::connectPeers(const plan::Mesh& mesh,
       others.insert(members.begin(), members.end());
     }
   others.erase(rank());
-  if (isWanted)
-    whyNoPeers = peers->open({others.begin(), others.end()});
-  if (!isWanted || !whyNoPeers.empty())
-    peers.reset();
-  if (!whyNoPeers.empty())
-    whyNoPeers = "GPUs of a host exchange data by NCCL's kernels, not by their "
-                 "copy engines: " +
-                 whyNoPeers;
-  return Status::ok();
+  if (!isWanted)
+    return;
+  peers = std::make_unique<PeerCopies>(*processes);
+  whyNoPeers = peers->open({others.begin(), others.end()});
+  if (whyNoPeers.empty())
+    return;
+  peers.reset();
+  whyNoPeers = "GPUs of a host exchange data by NCCL's kernels, not by their "
+               "copy engines: " +
+               whyNoPeers;
 }
 
 /// What is left for the library: exchanges among ranks of one host are written
@@ -227,8 +230,9 @@ Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
 bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
                                     const plan::Group& group) const {
   for (int each = 0; each < ranks(); ++each)
-    if (!peers->areOnOneHost(plan::groupMembers(mesh, group, each)))
-      return false;
+    for (int member : plan::groupMembers(mesh, group, each))
+      if (hosts[size_t(member)] != hosts[size_t(each)])
+        return false;
   return true;
 }
 
@@ -259,23 +263,20 @@ Status NcclCommunicator::connectLines(const plan::Mesh& mesh,
   const int own = plan::coordinate(mesh, rank(), "pp");
   for (const auto& [line, from, to] : wanted.lines) {
     std::vector<int> pair;
-    if (own == from || own == to)
+    std::string name;
+    int blocks = unbounded;
+    if (own == from || own == to) {
       pair = {plan::rankInStage(mesh, rank(), from),
               plan::rankInStage(mesh, rank(), to)};
-    cudaStream_t stream = nullptr;
-    std::string name;
-    if (!pair.empty()) {
-      Expected<cudaStream_t> made = newStream();
-      RECIPERUN_TRY(made);
-      stream = *made;
       name = nameOfLine(pair[0], pair[1], line);
+      blocks = blocksForLine(pair[0], pair[1], ranksOnHost);
     }
-    const int blocks =
-        pair.empty() ? unbounded : blocksForLine(pair[0], pair[1], ranksOnHost);
-    Expected<Circle> circle = split(pair, stream, name, configOf(blocks));
+    Expected<cudaStream_t> stream = newStream(/*isMine=*/!pair.empty());
+    RECIPERUN_TRY(stream);
+    Expected<Circle> circle = split(pair, *stream, name, configOf(blocks));
     RECIPERUN_TRY(circle);
-    if (circle->comm)
-      RECIPERUN_TRY(greet(*circle).withContext("the line of " + name));
+    const Status greeted = circle->comm ? greet(*circle) : Status::ok();
+    RECIPERUN_TRY(processes->agree(greeted.withContext("the line of " + name)));
     if (own == from)
       sending[{pair[1], line}] = *circle;
     if (own == to)
@@ -296,20 +297,16 @@ Watch::Wait NcclCommunicator::waitForConnection() const {
 Status NcclCommunicator::greet(const Circle& link) {
   constexpr int sender = 0, receiver = 1;
   const Watch::Wait wait = waitForConnection();
-  void* byte = nullptr;
-  RECIPERUN_CUDA_TRY(cudaMalloc, &byte, 1);
-  Status said = link.rank == sender
+  auto* const byte = context.scratch<std::byte>();
+  RECIPERUN_TRY(link.rank == sender
                     ? nccl.check(nccl.Send(byte, 1, ncclInt8, receiver,
                                            link.comm, link.stream),
                                  "ncclSend", link.comm)
                     : nccl.check(nccl.Recv(byte, 1, ncclInt8, sender, link.comm,
                                            link.stream),
-                                 "ncclRecv", link.comm);
-  if (said)
-    said = device::cudaStatus(cudaStreamSynchronize(link.stream),
-                              "cudaStreamSynchronize");
-  cudaFree(byte);
-  return said;
+                                 "ncclRecv", link.comm));
+  RECIPERUN_CUDA_TRY(cudaStreamSynchronize, link.stream);
+  return Status::ok();
 }
 
 Status NcclCommunicator::takeBuffers() {
@@ -353,13 +350,18 @@ NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
 }
 
 /// What runs there goes before kernels that wait for a place on the device.
-Expected<cudaStream_t> NcclCommunicator::newStream() {
-  int least = 0, greatest = 0;
-  RECIPERUN_CUDA_TRY(cudaDeviceGetStreamPriorityRange, &least, &greatest);
+/// Collective, also of ranks that take none.
+Expected<cudaStream_t> NcclCommunicator::newStream(bool isMine) {
   cudaStream_t stream = nullptr;
-  RECIPERUN_CUDA_TRY(cudaStreamCreateWithPriority, &stream,
-                     cudaStreamNonBlocking, greatest);
-  streams.push_back(stream);
+  auto make = [&]() -> Status {
+    int least = 0, greatest = 0;
+    RECIPERUN_CUDA_TRY(cudaDeviceGetStreamPriorityRange, &least, &greatest);
+    RECIPERUN_CUDA_TRY(cudaStreamCreateWithPriority, &stream,
+                       cudaStreamNonBlocking, greatest);
+    streams.push_back(stream);
+    return Status::ok();
+  };
+  RECIPERUN_TRY(processes->agree(isMine ? make() : Status::ok()));
   return stream;
 }
 

@@ -7,26 +7,13 @@
 
 #include <algorithm>
 #include <cassert>
-#include <fstream>
 #include <utility>
-
-#include <unistd.h>
 
 namespace reciperun::comm {
 namespace {
 
 /// What can be mapped by others is taken in pieces of this size.
 constexpr int64_t flagBytes = int64_t(2) << 20;
-
-/// The same for all processes of a host, another one on another host.
-std::string identityOfHost() {
-  std::string identity;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> identity;
-  char name[256] = {};
-  if (identity.empty() && gethostname(name, sizeof name - 1) == 0)
-    identity = name;
-  return identity;
-}
 
 CUstreamBatchMemOpParams setOf(uint32_t* flag, uint32_t value) {
   CUstreamBatchMemOpParams params = {};
@@ -59,26 +46,16 @@ PeerCopies::~PeerCopies() {
   cudaFree(flags);
 }
 
-Status PeerCopies::findHosts() {
-  int64_t own = int64_t(std::hash<std::string>()(identityOfHost()));
-  hosts.resize(size_t(processes.ranks()));
-  const int64_t one[] = {1}, all[] = {processes.ranks()};
-  return processes.allGather(world, {&own, plan::DType::i64, one},
-                             {hosts.data(), plan::DType::i64, all}, 0);
-}
-
-bool PeerCopies::areOnOneHost(const std::vector<int>& ranks) const {
-  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
-    return hosts[size_t(rank)] == hosts[size_t(ranks.front())];
-  });
-}
-
 std::string PeerCopies::open(const std::vector<int>& ranks) {
   Status mine = takeFlags();
   std::vector<cudaIpcMemHandle_t> handles = exchangeHandles(flags, mine);
-  for (int rank : ranks)
+  for (int rank : ranks) {
+    uint32_t* mapped = nullptr;
     if (mine)
-      mine = map(handles[size_t(rank)], peers[rank]);
+      mine = map(handles[size_t(rank)], mapped);
+    if (mapped)
+      peers[rank] = mapped;
+  }
   const Status all = processes.agree(mine);
   return all ? "" : all.message();
 }
@@ -102,9 +79,13 @@ Status PeerCopies::share(std::byte* memory, int64_t bytes) {
   Memory shared{memory, bytes};
   Status mine;
   std::vector<cudaIpcMemHandle_t> handles = exchangeHandles(memory, mine);
-  for (const auto& [rank, page] : peers)
+  for (const auto& [rank, page] : peers) {
+    std::byte* mapped = nullptr;
     if (mine)
-      mine = map(handles[size_t(rank)], shared.mapped[rank]);
+      mine = map(handles[size_t(rank)], mapped);
+    if (mapped)
+      shared.mapped[rank] = mapped;
+  }
   memories.push_back(std::move(shared));
   return processes.agree(
       mine.withContext("the memory of GPUs that exchange data"));

@@ -46,13 +46,9 @@ public:
   PeerCopies& operator=(const PeerCopies&) = delete;
   ~PeerCopies();
 
-  /// Learns which ranks share a host. Collective of all ranks, as the next two
-  /// are.
-  Status findHosts();
-  bool areOnOneHost(const std::vector<int>& ranks) const;
-
   /// Maps flags of the ranks that this one exchanges data with. What comes back
   /// is why some rank cannot, the same on all of them; empty where all can.
+  /// Collective of all ranks, as the next one is.
   std::string open(const std::vector<int>& ranks);
   /// Maps memory of theirs that is this rank's `memory`. Of two that hold one
   /// address the last counts.
@@ -113,7 +109,6 @@ private:
   Status enqueue(Operations operations, cudaStream_t stream) const;
 
   Communicator& processes;
-  std::vector<int64_t> hosts; // by rank
   std::vector<Memory> memories;
   std::map<int, uint32_t*> peers; // their flags, by rank
   uint32_t* flags = nullptr;      // by circle and rank, which others set

@@ -1,9 +1,8 @@
 // Which connections between GPUs a plan wants, and how wide each is.
 //
 // What NCCL keeps for a connection grows with the multiprocessors that it may
-// take: buffers of 10 MiB for each, on either side. So those are no more than
-// carry what goes by it. compiler/cost/Connections.cpp counts the bytes by the
-// same rules.
+// take, by megabytes for each. So those are no more than carry what goes by it.
+// compiler/cost/Connections.cpp counts the bytes by the same rules.
 
 #ifndef RECIPERUN_COMM_PLANCONNECTIONS_H
 #define RECIPERUN_COMM_PLANCONNECTIONS_H
