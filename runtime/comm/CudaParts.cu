@@ -209,12 +209,10 @@ Status addInOrder(plan::DType type, const Places& terms, int count,
     launchAdd<int64_t>(terms, count, elements, out, meeting, stream);
     break;
   case plan::DType::u16:
-    launchAdd<uint16_t>(terms, count, elements, out, meeting, stream);
-    break;
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
-    return Status::error("numbers of 8 bits are moved, and never added");
+    return Status::error("such numbers are moved, and never added");
   }
   return device::launchStatus();
 }

@@ -6,9 +6,16 @@
 namespace reciperun::plan {
 namespace {
 
+/// What ranks add up: other types are moved, and never added.
+bool isSummed(OpCheck& c, const Buffer& buffer) {
+  return c.is(buffer,
+              {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i64});
+}
+
 bool checkAllReduce(OpCheck& c) {
   const std::string& reduce = c.op.string("reduce");
-  return c.arity(1, 1) && c.grouped() && c.same(c.in(0), c.out(0)) &&
+  return c.arity(1, 1) && c.grouped() && isSummed(c, c.in(0)) &&
+         c.same(c.in(0), c.out(0)) &&
          (reduce == "sum" || reduce == "max" ||
           c.fail("has `reduce` = `" + reduce + "`, neither `sum` nor `max`"));
 }
@@ -75,10 +82,11 @@ bool checkMoveOp(OpCheck& c) {
            c.divides(c.ranksOfGroup(), elementCount(c.in(0).shape),
                      "what it scatters");
   case OpKind::ReduceScatterDone:
-    return c.arity(2, 1) && c.grouped() && c.same(c.in(0), c.in(1)) &&
+    return c.arity(2, 1) && c.grouped() && isSummed(c, c.in(0)) &&
+           c.same(c.in(0), c.in(1)) &&
            checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
   case OpKind::ReduceScatter:
-    return c.arity(1, 1) && c.grouped() &&
+    return c.arity(1, 1) && c.grouped() && isSummed(c, c.in(0)) &&
            checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
   case OpKind::Slice:
     return c.arity(1, 1) && c.axis(c.op.string("axis")) &&

@@ -416,6 +416,30 @@ TEST(Validate, halvesOfCollectives) {
   }
 }
 
+TEST(Validate, sumsAreOfNumbers) {
+  for (OpKind kind : {OpKind::AllReduce, OpKind::ReduceScatter})
+    for (auto [type, isSummed] :
+         {std::pair(DType::f32, true), std::pair(DType::bf16, true),
+          std::pair(DType::i32, true), std::pair(DType::u16, false),
+          std::pair(DType::f8e4m3, false)}) {
+      const int64_t whole = kind == OpKind::AllReduce ? 8 : 16;
+      const std::string why = refusal([&](Plan& p) {
+        const int first = int(p.buffers.size());
+        addBuffer(p, "terms", type, {whole});
+        addBuffer(p, "sums", type, {8});
+        Op op = makeOp(kind, "sum", {first}, {first + 1});
+        op.group = 0;
+        if (kind == OpKind::AllReduce)
+          op.attributes = {{"reduce", std::string("sum")}};
+        p.functions[0].ops = {op};
+      });
+      EXPECT_EQ(why.find("does not take `terms` of type") == std::string::npos,
+                isSummed)
+          << why;
+      EXPECT_EQ(why.empty(), isSummed) << why;
+    }
+}
+
 TEST(Validate, checkpoints) {
   EXPECT_REFUSED(p.checkpoint.every = -1, "numbers of checkpoints");
   EXPECT_REFUSED(p.checkpoint.everySeconds = -0.5, "numbers of checkpoints");
