@@ -61,6 +61,7 @@ std::string wayOut(cudaError_t code) {
 Status cudaStatus(cudaError_t code, const char* call) {
   if (code == cudaSuccess)
     return Status::ok();
+  cudaGetLastError(); // told here, and of no launch
   std::string text = std::string("`") + call +
                      "` failed: " + cudaGetErrorString(code) + " (" +
                      cudaGetErrorName(code) + ")";

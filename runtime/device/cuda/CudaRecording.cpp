@@ -18,12 +18,7 @@ Status CudaRecording::begin(cudaStream_t stream) {
 Expected<std::unique_ptr<Recording>> CudaRecording::end(cudaStream_t stream,
                                                         GraphPace& pace) {
   cudaGraph_t graph = nullptr;
-  Status captured =
-      cudaStatus(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-  if (!captured) {
-    cudaGetLastError(); // told here, and of no launch
-    return captured;
-  }
+  RECIPERUN_CUDA_TRY(cudaStreamEndCapture, stream, &graph);
   std::unique_ptr<CudaRecording> recording(new CudaRecording(stream, pace));
   Status opened = recording->open(graph);
   cudaGraphDestroy(graph);

@@ -88,6 +88,17 @@ TEST_F(CudaDeviceTest, anArenaIsZero) {
   }
 }
 
+TEST_F(CudaDeviceTest, aFailureThatWasToldIsNoKernels) {
+  const auto none = gpu->allocate(int64_t(1) << 50, 0);
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.message().find("cudaMalloc"), std::string::npos)
+      << none.message();
+  RecordedMarks marks; // which a kernel sets
+  ASSERT_TRUE(marks.open(/*words=*/1));
+  EXPECT_TRUE(marks.add(gpu->context().stream()));
+  wait();
+}
+
 TEST_F(CudaDeviceTest, marksTellTheTime) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     const int begin = gpu->mark();
