@@ -113,6 +113,8 @@ ProductChoices::find(const std::string& key) const {
 }
 
 void ProductChoices::keep(const std::string& key, const Algorithm& algorithm) {
+  if (const auto found = known.find(key); found != known.end())
+    refused.try_emplace(key, found->second);
   known[key] = algorithm;
   added[key] = algorithm;
 }
@@ -125,6 +127,10 @@ Status ProductChoices::save() {
   const Turn turn(file.parent_path());
   Lines lines;
   RECIPERUN_TRY(read(lines));
+  for (const auto& [key, algorithm] : refused)
+    if (const auto line = lines.find(key);
+        line != lines.end() && line->second == algorithm)
+      lines.erase(line);
   lines.insert(added.begin(), added.end());
   const std::filesystem::path aside =
       file.string() + "." + std::to_string(getpid()) + ".tmp";
@@ -137,6 +143,7 @@ Status ProductChoices::save() {
     std::filesystem::rename(aside, file, failure);
   if (out && !failure) {
     added.clear();
+    refused.clear();
     return Status::ok();
   }
   std::error_code none;

@@ -36,7 +36,7 @@ public:
 
   std::optional<Algorithm> find(const std::string& key) const;
 
-  /// Remembers a choice for save.
+  /// Remembers a choice for save; one that was known did not serve.
   void keep(const std::string& key, const Algorithm& algorithm);
 
   /// Adds what was kept to the file, as it is now, where other ranks have not
@@ -48,7 +48,7 @@ private:
   Status read(Lines& lines) const;
 
   std::filesystem::path file; // empty: none
-  Lines known, added;
+  Lines known, added, refused;
 };
 
 } // namespace reciperun::device

@@ -117,5 +117,25 @@ TEST(ProductChoices, KeepsWhatOthersHaveWritten) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(ProductChoices, ReplacesWhatDoesNotServe) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("reciperun-refused-" + std::to_string(getpid()));
+  const auto file = folder / "products";
+  device::ProductChoices old, one, two, all;
+  EXPECT_TRUE(old.load(file));
+  old.keep("a", {1});
+  EXPECT_TRUE(old.save());
+  EXPECT_TRUE(one.load(file));
+  EXPECT_TRUE(two.load(file));
+  one.keep("a", {2});
+  two.keep("a", {3});
+  EXPECT_TRUE(one.save());
+  EXPECT_TRUE(two.save());
+  EXPECT_TRUE(all.load(file));
+  ASSERT_TRUE(all.find("a"));
+  EXPECT_EQ((*all.find("a"))[0], 2u); // who was first to replace it
+  std::filesystem::remove_all(folder);
+}
+
 } // namespace
 } // namespace reciperun::kernels
