@@ -81,7 +81,7 @@ Expected<int> TimedCommunicator::beginExchange(int group, const Tensor& in,
 
 Expected<int> TimedCommunicator::beginShift(int group,
                                             std::span<const Shift> shifts) {
-  return timed([&] { return inner.beginShift(group, shifts); });
+  return timedBegin([&] { return inner.beginShift(group, shifts); });
 }
 
 Status TimedCommunicator::beginsRecording() {

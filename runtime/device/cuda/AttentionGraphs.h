@@ -24,7 +24,6 @@ struct DocumentTensors {
 /// The tensors of a graph that are in memory. A plan's workspace has `ownBytes`
 /// of them, and behind these what the library takes for itself.
 struct ForwardGraph {
-  static constexpr const char* name = "forward";
   using Data = AttentionPlans::Forward;
 
   DocumentTensors documents;
@@ -38,7 +37,6 @@ struct ForwardGraph {
 };
 
 struct BackwardGraph {
-  static constexpr const char* name = "backward";
   using Data = AttentionPlans::Backward;
 
   DocumentTensors documents;

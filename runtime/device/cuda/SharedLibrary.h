@@ -26,8 +26,6 @@ public:
   /// the process. `source` says in an error where to get it.
   Status open(const std::string& file, const std::string& source);
 
-  bool isOpen() const { return handle != nullptr; }
-
   /// Sets `function` to the one of that name; fails where the library, of
   /// another version, has none.
   template <class Function>
