@@ -179,16 +179,9 @@ Status ShardReader::load(int number, const TensorPart& part,
   return Status::ok();
 }
 
-} // namespace
-
-bool isIgnorableTensor(const std::string& name, const std::string& config) {
-  return name.ends_with("rotary_emb.inv_freq") ||
-         (name == "lm_head.weight" && isTied(config));
-}
-
-Status loadHuggingFace(const plan::Plan& plan, int rank,
-                       const std::filesystem::path& directory,
-                       ParameterAccess& access) {
+/// What is there has been checked against the plan.
+Expected<ModelFiles> openModel(const plan::Plan& plan,
+                               const std::filesystem::path& directory) {
   Expected<ModelFiles> model = ModelFiles::open(directory);
   RECIPERUN_TRY(model);
   RECIPERUN_TRY(
@@ -199,6 +192,26 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
     for (const std::string& name : tensorNames(parameter))
       if (!parameter.adapter)
         RECIPERUN_TRY(checkTensor(parameter, name, *model->find(name)));
+  return model;
+}
+
+} // namespace
+
+bool isIgnorableTensor(const std::string& name, const std::string& config) {
+  return name.ends_with("rotary_emb.inv_freq") ||
+         (name == "lm_head.weight" && isTied(config));
+}
+
+Status checkHuggingFace(const plan::Plan& plan,
+                        const std::filesystem::path& directory) {
+  return openModel(plan, directory).status();
+}
+
+Status loadHuggingFace(const plan::Plan& plan, int rank,
+                       const std::filesystem::path& directory,
+                       ParameterAccess& access) {
+  Expected<ModelFiles> model = openModel(plan, directory);
+  RECIPERUN_TRY(model);
   ShardReader reader(plan, rank, access);
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
     const plan::Parameter& parameter = plan.parameters[i];

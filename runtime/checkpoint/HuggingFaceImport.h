@@ -23,6 +23,10 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
                        const std::filesystem::path& directory,
                        ParameterAccess& access);
 
+/// Fails where loadHuggingFace() would before a value is touched.
+Status checkHuggingFace(const plan::Plan& plan,
+                        const std::filesystem::path& directory);
+
 /// Whether a tensor of such a directory holds nothing that the model does not
 /// know already; `config` is the text of the model's config.json.
 bool isIgnorableTensor(const std::string& name, const std::string& config);

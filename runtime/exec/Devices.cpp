@@ -7,6 +7,7 @@
 
 #ifdef RECIPERUN_CUDA
 #include "runtime/comm/NcclCommunicator.h"
+#include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernels/CudaInitialize.h"
 #include "runtime/kernels/CudaKernels.h"
@@ -58,8 +59,8 @@ Expected<Links> connectGpus(const plan::Plan& plan, Links host,
 
 Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan&, int) {
   return Status::error("the plan is for GPUs, and this program was built "
-                       "without CUDA; build it where `nvcc` is, or compile the "
-                       "recipe with `--set cluster.hardware=cpu`");
+                       "without CUDA; build it where CUDA 12.9 or later is, or "
+                       "compile the recipe with `--set cluster.hardware=cpu`");
 }
 
 Expected<Links> connectGpus(const plan::Plan&, Links, device::Device&) {
@@ -70,6 +71,14 @@ Expected<Links> connectGpus(const plan::Plan&, Links, device::Device&) {
 #endif
 
 } // namespace
+
+std::string gpuNames() {
+#ifdef RECIPERUN_CUDA
+  return device::architectureNames();
+#else
+  return "";
+#endif
+}
 
 Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
                                                      int place, int threads) {

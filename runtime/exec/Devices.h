@@ -8,8 +8,13 @@
 #include "runtime/plan/Plan.h"
 
 #include <memory>
+#include <string>
 
 namespace reciperun::exec {
+
+/// The GPUs that this program has kernels for, `9.0 (H100, H200)`; empty where
+/// it was built without CUDA.
+std::string gpuNames();
 
 /// The device of a rank, which is number `place` on its host and has `threads`
 /// threads there. Fails where this build or this host has none of the kind.

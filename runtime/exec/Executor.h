@@ -41,7 +41,7 @@ public:
 
   /// All arguments outlive the executor; the plan has been validated, the arena
   /// is the device's and has the plan's size. Fails where the device cannot run
-  /// an op.
+  /// an op. Collective.
   static Expected<Executor> make(const plan::Plan& plan, memory::Arena& arena,
                                  comm::Communicator& communicator,
                                  device::Device& device);

@@ -25,11 +25,9 @@ std::string text(double number) {
 
 } // namespace
 
-/// Why the run cannot go on behind this step; empty where it can.
+/// Why the run cannot go on behind this step. Collective.
 Expected<std::string> Training::complaintOf(const StepRecord& record) {
-  bool isLoss = !std::isfinite(record.loss);
-  if (!isLoss && std::isfinite(record.gradNorm))
-    return std::string();
+  const bool isLoss = !std::isfinite(record.loss);
   std::string complaint =
       (isLoss ? "the loss is " + text(record.loss)
               : "the gradient's norm is " + text(record.gradNorm)) +

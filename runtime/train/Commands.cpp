@@ -2,6 +2,7 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/GenerateCommand.h"
 
@@ -21,7 +22,9 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"train", "train PLAN [--progress=auto|bar|lines] [--dump-gradients=FILE]",
+    {"train",
+     "train PLAN [--progress=auto|bar|lines] [--op-times]\n"
+     "      [--profile=FIRST:LAST:RANKS] [--dump-gradients=FILE]",
      "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
      trainCommand},
     {"eval", "eval PLAN [--checkpoint PATH|latest] [--json]",
@@ -62,8 +65,13 @@ int printHelp() {
 }
 
 int printVersion() {
-  std::printf("reciperun " RECIPERUN_VERSION ", plans of version %d.%d\n",
-              plan::majorVersion, plan::minorVersion);
+  const std::string gpus = exec::gpuNames();
+  std::printf("reciperun " RECIPERUN_VERSION ", plans of version %d.%d, "
+              "kernels for CPUs %s\n",
+              plan::majorVersion, plan::minorVersion,
+              gpus.empty()
+                  ? "alone"
+                  : ("and GPUs of compute capability " + gpus).c_str());
   return 0;
 }
 

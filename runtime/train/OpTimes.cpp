@@ -71,6 +71,8 @@ std::string OpTimes::usualText() const {
 }
 
 std::string OpTimes::table() const {
+  if (steps == 0)
+    return "`--op-times` follows every fourth step, and the run had fewer";
   std::vector<std::pair<std::string, Sum>> lines(sums.begin(), sums.end());
   std::stable_sort(lines.begin(), lines.end(),
                    [](const auto& left, const auto& right) {

@@ -78,6 +78,8 @@ Status Training::prepare() {
   start = std::move(*found);
   if (start.resumes())
     resumed = start.source->path().string();
+  RECIPERUN_TRY(checkProfile());
+  RECIPERUN_TRY(communicator.agree(checkWeights()));
   RECIPERUN_TRY(communicator.agree(openFiles()));
   startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
@@ -105,7 +107,34 @@ Status Training::makeDirectory() {
                          directory.string() +
                          "` (`train.dir`): " + failure.message());
   return plan.exchange.hf.empty() ? Status::ok()
-                                  : checkpoint::checkWritable(plan.exchange.hf);
+                                  : checkpoint::checkWritable(plan.exchange.hf)
+                                        .withContext("`export.hf`");
+}
+
+/// The same on all ranks.
+Status Training::checkProfile() const {
+  const ProfileRange& range = options.profile;
+  if (range.first == 0)
+    return Status::ok();
+  if (range.first <= start.step || range.first > trainData->steps())
+    return Status::error(
+        "`--profile` begins at step " + std::to_string(range.first) +
+        ", and the run goes from step " + std::to_string(start.step + 1) +
+        " to " + std::to_string(trainData->steps()));
+  for (int rank : range.ranks)
+    if (rank >= communicator.ranks())
+      return Status::error("`--profile` names rank " + std::to_string(rank) +
+                           ", and those of the run are 0 to " +
+                           std::to_string(communicator.ranks() - 1));
+  return Status::ok();
+}
+
+/// Whether there are weights to begin with, where no checkpoint has them.
+Status Training::checkWeights() const {
+  if (start.source || plan.exchange.weights.empty())
+    return Status::ok();
+  return checkpoint::checkHuggingFace(plan, plan.exchange.weights)
+      .withContext("`weights`");
 }
 
 /// Whether prompts can be answered when the training has ended: the exported
@@ -197,8 +226,8 @@ Expected<data::Loader> Training::openLoader(data::DataSet set,
 Status Training::takeMemory() {
   Expected<memory::Arena> taken =
       device.allocate(plan.memory.arena, plan.memory.offloaded);
-  if (!taken)
-    return taken.status();
+  // What follows is for all ranks or for none.
+  RECIPERUN_TRY(communicator.agree(taken.status()));
   arena = std::move(*taken);
   Expected<exec::Executor> made =
       exec::Executor::make(plan, arena, communicator, device);

@@ -10,6 +10,7 @@
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/Phases.h"
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +42,11 @@ struct StepRecord {
   std::optional<double> validLoss;
   /// By group of parameters, where the plan logs them.
   std::vector<GradientNorms::Norm> gradNorms;
+
+  /// Whether training can go on from what the step left.
+  bool isFinite() const {
+    return std::isfinite(loss) && std::isfinite(gradNorm);
+  }
 };
 
 /// metrics.jsonl: an object a step, on the disk's side of the process (flushed)

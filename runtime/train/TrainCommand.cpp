@@ -62,38 +62,66 @@ Expected<Style> parseStyle(const std::string& name) {
                        name + "`");
 }
 
+/// Of the option at `i`, if it is `option`: `--option=VALUE`, or VALUE is the
+/// next argument, and `i` leads there.
+Expected<std::optional<std::string>>
+valueOf(const std::string& option, const std::vector<std::string>& arguments,
+        size_t& i) {
+  const std::string& argument = arguments[i];
+  if (argument.starts_with(option + "="))
+    return std::optional(argument.substr(option.size() + 1));
+  if (argument != option)
+    return std::optional<std::string>();
+  if (i + 1 == arguments.size())
+    return Status::error("`" + option + "` wants a value: `" + option +
+                         "=VALUE`");
+  return std::optional(arguments[++i]);
+}
+
+/// Whether the argument at `i` is an option with a value, which is taken.
+Expected<bool> takeValue(const std::vector<std::string>& arguments, size_t& i,
+                         Options& options) {
+  auto value = valueOf("--progress", arguments, i);
+  RECIPERUN_TRY(value);
+  if (*value) {
+    Expected<Style> style = parseStyle(**value);
+    RECIPERUN_TRY(style);
+    options.style = *style;
+    return true;
+  }
+  value = valueOf("--profile", arguments, i);
+  RECIPERUN_TRY(value);
+  if (*value) {
+    Expected<ProfileRange> range = ProfileRange::parse(**value);
+    RECIPERUN_TRY(range);
+    options.profile = *std::move(range);
+    return true;
+  }
+  value = valueOf("--dump-gradients", arguments, i);
+  RECIPERUN_TRY(value);
+  if (*value)
+    options.gradients = **value;
+  return value->has_value();
+}
+
 Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
-  const std::string progress = "--progress=";
-  const std::string gradients = "--dump-gradients=";
-  const std::string profile = "--profile";
   CommandLine line;
   for (size_t i = 0; i < arguments.size(); ++i) {
+    Expected<bool> taken = takeValue(arguments, i, line.options);
+    RECIPERUN_TRY(taken);
+    if (*taken)
+      continue;
     const std::string& argument = arguments[i];
-    if (argument.starts_with(progress)) {
-      Expected<Style> style = parseStyle(argument.substr(progress.size()));
-      if (!style)
-        return style.status();
-      line.options.style = *style;
-    } else if (argument.starts_with(profile + "=") ||
-               (argument == profile && i + 1 < arguments.size())) {
-      Expected<ProfileRange> range = ProfileRange::parse(
-          argument == profile ? arguments[++i]
-                              : argument.substr(profile.size() + 1));
-      RECIPERUN_TRY(range);
-      line.options.profile = *std::move(range);
-    } else if (argument == "--op-times") {
+    if (argument == "--op-times")
       line.options.timesOps = true;
-    } else if (argument.starts_with(gradients)) {
-      line.options.gradients = argument.substr(gradients.size());
-    } else if (argument.starts_with("-")) {
+    else if (argument.starts_with("-"))
       return Status::error("`reciperun train` has no option `" + argument +
                            "`");
-    } else if (!line.planPath.empty()) {
+    else if (!line.planPath.empty())
       return Status::error("`reciperun train` takes one plan, not `" +
                            line.planPath + "` and `" + argument + "`");
-    } else {
+    else
       line.planPath = argument;
-    }
   }
   if (line.planPath.empty())
     return Status::error("`reciperun train` needs the path of a plan");

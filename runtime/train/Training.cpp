@@ -74,10 +74,12 @@ Expected<Outcome> Training::runSteps() {
     pace.emplace(communicator.host().watch(), paceOf(step));
     Expected<StepRecord> record = trainStep(step);
     RECIPERUN_TRY(record);
-    Expected<std::string> complaint = complaintOf(*record);
-    RECIPERUN_TRY(complaint);
-    if (!complaint->empty())
+    if (!record->isFinite()) {
+      pace.reset(); // some ranks look at more than others, or write longer
+      Expected<std::string> complaint = complaintOf(*record);
+      RECIPERUN_TRY(complaint);
       return Outcome{0, step, giveUp(*complaint), {}};
+    }
     if (step == start.step && !options.gradients.empty())
       if (Status failure = dumpGradients(options.gradients); !failure)
         return Outcome{0, step, failure, {}};
@@ -97,10 +99,10 @@ Expected<Outcome> Training::runSteps() {
       if (usualLoss && !isOver)
         progress->line("warning: " + spikeText(*record));
     }
+    pace.reset();
     if (isOver)
       return Outcome{
           0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
-    pace.reset();
     auto begin = Clock::now();
     hostClock.stop();
     if (Status failure = saveAfter(*record); !failure)
@@ -217,9 +219,18 @@ Status Training::tellTimes(int64_t step, const exec::Observer& observer) {
     startTimes.mark("first step");
     progress->line(startTimes.text());
   }
-  const bool isLast =
-      step + 1 == std::min(options.profile.last, trainData->steps());
-  return trace && isLast ? endTrace() : Status::ok();
+  const int64_t last = std::min(options.profile.last, trainData->steps());
+  if (step + 1 != last)
+    return Status::ok();
+  const std::filesystem::path folder =
+      std::filesystem::path(plan.train.directory) / "profile";
+  if (trace)
+    RECIPERUN_TRY(endTrace(folder));
+  if (isRoot())
+    progress->line("traces of steps " + std::to_string(options.profile.first) +
+                   " to " + std::to_string(last) + " in `" + folder.string() +
+                   "`");
+  return Status::ok();
 }
 
 void Training::beginTrace() {
@@ -233,19 +244,13 @@ void Training::beginTrace() {
     progress->line("note: " + note);
 }
 
-Status Training::endTrace() {
+Status Training::endTrace(const std::filesystem::path& folder) {
   char name[32];
   std::snprintf(name, sizeof name, "rank-%05d.json", communicator.rank());
-  const std::filesystem::path folder =
-      std::filesystem::path(plan.train.directory) / "profile";
   std::error_code code; // told when the file cannot be written
   std::filesystem::create_directories(folder, code);
   Status written = trace->write(folder / name, communicator.rank());
   trace.reset();
-  if (isRoot() && written)
-    progress->line("traces of steps " + std::to_string(options.profile.first) +
-                   " to " + std::to_string(options.profile.last) + " in `" +
-                   folder.string() + "`");
   return written;
 }
 

@@ -89,6 +89,8 @@ public:
 private:
   Status makeDirectory();
   Status checkAnswers() const;
+  Status checkProfile() const;
+  Status checkWeights() const;
   Status openCheckpoints();
   Status takeMemory();
   Status prepareKernels();
@@ -109,7 +111,7 @@ private:
   void tellNotes();
   Status tellTimes(int64_t step, const exec::Observer& observer);
   void beginTrace();
-  Status endTrace();
+  Status endTrace(const std::filesystem::path& folder);
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;
   Expected<std::optional<Validation>> validate();
