@@ -15,6 +15,8 @@
 
 #include "compiler/cost/Connections.h"
 
+#include "runtime/plan/ConnectionWidths.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -27,17 +29,14 @@
 namespace recipec::cost {
 namespace {
 
+namespace plan = reciperun::plan;
 using ir::OpKind;
 
 constexpr int64_t mebibyte = int64_t(1) << 20;
 
-// The blocks of runtime/comm/PlanConnections.cpp, and the library's own.
-constexpr int64_t narrowBytes = 4 * mebibyte;
-constexpr int64_t narrowBlocks = 2, distantBlocks = 8, exchangeBlocks = 16;
-constexpr int64_t lineBlocks = 8, distantLineBlocks = 4;
-constexpr int64_t mostBlocks = 32;
-/// Of those as many carry collectives.
-constexpr int64_t mostInCollectives = 24;
+/// The library's own blocks, where they are not bounded, and as many of them as
+/// carry collectives.
+constexpr int64_t mostBlocks = 32, mostInCollectives = 24;
 
 constexpr int64_t madeBytes(int64_t blocks) {
   return (6 + 6 * blocks) * mebibyte;
@@ -62,15 +61,10 @@ constexpr int64_t libraryBytes = 379 * mebibyte;
 constexpr int64_t firstExchangeBytes = 62 * mebibyte;
 /// What stages take that load all kernels when they start (exec/Devices.cpp).
 constexpr int64_t kernelsBytes = 371 * mebibyte;
-/// Those of copies, of ranks that go by them.
-constexpr int64_t flagBytes = 2 * mebibyte;
 /// The pages in which a GPU maps memory of others (measured: 61 MiB for 30.9
 /// GiB of one, 213 MiB for 34.9 GiB of each of three), and what an entry for
 /// one takes.
 constexpr int64_t mappedPageBytes = 4096, pageEntryBytes = 8;
-/// Two buffers for parts along other dimensions than the first
-/// (NcclCommunicator::bufferBytes).
-constexpr int64_t packingBytes = 2 * 32 * mebibyte;
 
 /// What there are several communicators of a group for.
 enum class Purpose { inTurn, ofRuns, besideKernels };
@@ -127,7 +121,7 @@ public:
   int64_t bytes(int64_t node) const {
     if (all.empty())
       return 0;
-    int64_t sum = libraryBytes + (packs ? packingBytes : 0) +
+    int64_t sum = libraryBytes + (packs ? 2 * plan::packingBytes : 0) +
                   (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
     bool exchanges = !stage.transfers.empty();
     std::set<int64_t> copying; // the ranks that do, the first and others
@@ -143,7 +137,9 @@ public:
         exchanges |= uses.isExchange || uses.isShift;
       }
     return sum + (exchanges ? firstExchangeBytes : 0) +
-           (copying.empty() ? 0 : flagBytes + mappedBytes(copying.size() - 1));
+           (copying.empty()
+                ? 0
+                : plan::flagBytes + mappedBytes(copying.size() - 1));
   }
 
 private:
@@ -188,15 +184,11 @@ private:
 
   int64_t blocksOf(const Communicator& communicator, const Uses& uses,
                    int64_t node) const {
-    if (uses.bytes <= narrowBytes)
-      return narrowBlocks;
-    const int64_t neighbours = countOnHost(communicator.axes, node);
-    if (neighbours == 1)
-      return distantBlocks;
-    const bool isOfHosts =
-        neighbours <
-        ir::sizeOf(stage, ir::AxisSet::fromBits(communicator.axes));
-    return uses.exchangesAnywhere && isOfHosts ? exchangeBlocks : mostBlocks;
+    const auto axes = ir::AxisSet::fromBits(communicator.axes);
+    const int blocks =
+        plan::blocksOfGroup(uses.bytes, countOnHost(communicator.axes, node),
+                            ir::sizeOf(stage, axes), uses.exchangesAnywhere);
+    return blocks == plan::unboundedBlocks ? mostBlocks : blocks;
   }
 
   int64_t bytesOfLines(int64_t node) const {
@@ -205,7 +197,7 @@ private:
       lines[transfer.line] = transfer.kind;
     const ir::AxisId pipeline = ir::findAxis(stage, "pp");
     const bool isNear = countOnHost(ir::AxisSet(pipeline).raw(), node) > 1;
-    const int64_t blocks = isNear ? lineBlocks : distantLineBlocks;
+    const int64_t blocks = plan::blocksOfLine(isNear);
     int64_t sum = 0;
     for (const auto& [line, kind] : lines)
       sum += madeBytes(blocks) + (kind == ir::Transfer::Kind::send

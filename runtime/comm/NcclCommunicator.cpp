@@ -14,6 +14,7 @@
 
 #include "runtime/comm/CudaParts.h"
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/plan/ConnectionWidths.h"
 
 #include <algorithm>
 #include <cassert>
@@ -85,7 +86,7 @@ Blocks NcclCommunicator::partsOf(const Tensor& part, int dim,
 int64_t NcclCommunicator::pieceElements(const Circle& circle,
                                         int64_t elementBytes) {
   constexpr int64_t aligned = 64;
-  return bufferBytes / elementBytes / circle.ranks / aligned * aligned;
+  return plan::packingBytes / elementBytes / circle.ranks / aligned * aligned;
 }
 
 /// What a collective of one rank is.

@@ -42,10 +42,6 @@ struct RankPlaces;
 
 class NcclCommunicator final : public Communicator {
 public:
-  /// Bytes of each of the two buffers that parts are packed in, where the plan
-  /// has collectives along other dimensions than the first.
-  static constexpr int64_t bufferBytes = int64_t(32) << 20;
-
   /// Connects the GPUs of all ranks; `host` connects the processes. Collective.
   /// The context outlives the object.
   static Expected<std::unique_ptr<Communicator>>

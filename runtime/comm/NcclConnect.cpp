@@ -17,6 +17,7 @@
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/plan/ConnectionWidths.h"
 #include "runtime/plan/Mesh.h"
 
 #include <mpi.h>
@@ -37,7 +38,7 @@ constexpr std::chrono::minutes longestConnection(2);
 
 ncclConfig_t configOf(int blocks) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  if (blocks != unbounded)
+  if (blocks != plan::unboundedBlocks)
     config.maxCTAs = blocks;
   return config;
 }
@@ -264,12 +265,13 @@ Status NcclCommunicator::connectLines(const plan::Mesh& mesh,
   for (const auto& [line, from, to] : wanted.lines) {
     std::vector<int> pair;
     std::string name;
-    int blocks = unbounded;
+    int blocks = plan::unboundedBlocks;
     if (own == from || own == to) {
       pair = {plan::rankInStage(mesh, rank(), from),
               plan::rankInStage(mesh, rank(), to)};
       name = nameOfLine(pair[0], pair[1], line);
-      blocks = blocksForLine(pair[0], pair[1], ranksOnHost);
+      blocks =
+          plan::blocksOfLine(hosts[size_t(pair[0])] == hosts[size_t(pair[1])]);
     }
     Expected<cudaStream_t> stream = newStream(/*isMine=*/!pair.empty());
     RECIPERUN_TRY(stream);
@@ -310,8 +312,8 @@ Status NcclCommunicator::greet(const Circle& link) {
 }
 
 Status NcclCommunicator::takeBuffers() {
-  RECIPERUN_CUDA_TRY(cudaMalloc, &sendBuffer, size_t(bufferBytes));
-  RECIPERUN_CUDA_TRY(cudaMalloc, &receiveBuffer, size_t(bufferBytes));
+  RECIPERUN_CUDA_TRY(cudaMalloc, &sendBuffer, size_t(plan::packingBytes));
+  RECIPERUN_CUDA_TRY(cudaMalloc, &receiveBuffer, size_t(plan::packingBytes));
   return Status::ok();
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/comm/CudaMeeting.h"
 #include "runtime/device/cuda/CudaError.h"
+#include "runtime/plan/ConnectionWidths.h"
 
 #include <algorithm>
 #include <cassert>
@@ -11,9 +12,6 @@
 
 namespace reciperun::comm {
 namespace {
-
-/// What can be mapped by others is taken in pieces of this size.
-constexpr int64_t flagBytes = int64_t(2) << 20;
 
 CUstreamBatchMemOpParams setOf(uint32_t* flag, uint32_t value) {
   CUstreamBatchMemOpParams params = {};
@@ -68,9 +66,9 @@ Status PeerCopies::takeFlags() {
                      &function, version, cudaEnableDefault, &found);
   batch = reinterpret_cast<decltype(batch)>(function);
   void* taken = nullptr;
-  RECIPERUN_CUDA_TRY(cudaMalloc, &taken, size_t(flagBytes));
+  RECIPERUN_CUDA_TRY(cudaMalloc, &taken, size_t(plan::flagBytes));
   flags = static_cast<uint32_t*>(taken);
-  RECIPERUN_CUDA_TRY(cudaMemset, flags, 0, size_t(flagBytes));
+  RECIPERUN_CUDA_TRY(cudaMemset, flags, 0, size_t(plan::flagBytes));
   RECIPERUN_CUDA_TRY(cudaDeviceSynchronize);
   return Status::ok();
 }
@@ -124,7 +122,8 @@ uint32_t* PeerCopies::flag(uint32_t* page, int circle, int rank,
                            int kind) const {
   const int64_t number =
       (int64_t(circle) * processes.ranks() + rank) * flagKinds + kind;
-  assert(number < flagBytes / int64_t(sizeof *page) && "flags for all circles");
+  assert(number < plan::flagBytes / int64_t(sizeof *page) &&
+         "flags for all circles");
   return page + number;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/comm/PlanConnections.h"
 
 #include "runtime/comm/Blocks.h"
+#include "runtime/plan/ConnectionWidths.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
@@ -11,20 +12,6 @@ namespace reciperun::comm {
 namespace {
 
 using plan::OpKind;
-
-/// Groups by which no op moves more take `narrowBlocks`: two carry 30 GB/s, by
-/// which it is a matter of 0.15 ms.
-constexpr int64_t narrowBytes = int64_t(4) << 20;
-constexpr int narrowBlocks = 2;
-/// Ranks that share no host send by their network cards, of 50 GB/s each; 8
-/// blocks carry more than 100.
-constexpr int distantBlocks = 8;
-/// Where each rank gives something to each, and not all share a host, what goes
-/// by the cards takes longest, too; connections are as many as ranks.
-constexpr int exchangeBlocks = 16;
-/// A message waits on its multiprocessors for the other side, and several wait
-/// at a time while kernels compute.
-constexpr int lineBlocks = 8, distantLineBlocks = 4;
 
 bool runsBesideKernels(OpKind kind) {
   return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
@@ -159,18 +146,8 @@ std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
 
 int blocksFor(const GroupUse& use, const std::vector<int>& members,
               int ranksOnHost) {
-  if (use.bytes <= narrowBytes)
-    return narrowBlocks;
-  const int neighbours = mostOnAHost(members, ranksOnHost);
-  if (neighbours == 1)
-    return distantBlocks;
-  const bool isOfHosts = neighbours < int(members.size());
-  return use.isExchange && isOfHosts ? exchangeBlocks : unbounded;
-}
-
-int blocksForLine(int fromRank, int toRank, int ranksOnHost) {
-  const bool isNear = fromRank / ranksOnHost == toRank / ranksOnHost;
-  return isNear ? lineBlocks : distantLineBlocks;
+  return plan::blocksOfGroup(use.bytes, mostOnAHost(members, ranksOnHost),
+                             int64_t(members.size()), use.isExchange);
 }
 
 } // namespace reciperun::comm

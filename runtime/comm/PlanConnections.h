@@ -2,7 +2,7 @@
 //
 // What NCCL keeps for a connection grows with the multiprocessors that it may
 // take, by megabytes for each. So those are no more than carry what goes by it.
-// compiler/cost/Connections.cpp counts the bytes by the same rules.
+// compiler/cost/Connections.cpp counts the bytes.
 
 #ifndef RECIPERUN_COMM_PLANCONNECTIONS_H
 #define RECIPERUN_COMM_PLANCONNECTIONS_H
@@ -54,13 +54,10 @@ Extent extentOfAll(const plan::Mesh& mesh);
 std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
                                         const std::map<int, GroupUse>& groups);
 
-/// As many multiprocessors as the library likes.
-inline constexpr int unbounded = 0;
-/// The multiprocessors that a group's communicator may take; `ranksOnHost` in a
-/// row share a host.
+/// The multiprocessors that a group's communicator may take
+/// (plan/ConnectionWidths.h); `ranksOnHost` in a row share a host.
 int blocksFor(const GroupUse& use, const std::vector<int>& members,
               int ranksOnHost);
-int blocksForLine(int fromRank, int toRank, int ranksOnHost);
 
 } // namespace reciperun::comm
 
