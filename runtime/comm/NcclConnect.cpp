@@ -230,10 +230,12 @@ Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
 /// Whether each of the groups along these axes is of one host.
 bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
                                     const plan::Group& group) const {
-  for (int each = 0; each < ranks(); ++each)
-    for (int member : plan::groupMembers(mesh, group, each))
-      if (hosts[size_t(member)] != hosts[size_t(each)])
+  for (int each = 0; each < ranks(); ++each) {
+    const auto members = plan::groupMembers(mesh, group, each);
+    for (int member : members)
+      if (hosts[size_t(member)] != hosts[size_t(members.front())])
         return false;
+  }
   return true;
 }
 
