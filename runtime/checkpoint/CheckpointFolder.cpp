@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <set>
+#include <utility>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -121,12 +122,17 @@ Status CheckpointFolder::publish(Manifest manifest, const Keep& keep) {
   RECIPERUN_TRY(writeTextFile(aside / manifestName, toJson(manifest)));
   RECIPERUN_TRY(putInPlace(aside, checkpoint(step)));
   entries[step] = {manifest.serial, manifest.validLoss};
-  return prune(keep);
+  prune(keep);
+  return Status::ok();
+}
+
+std::vector<std::string> CheckpointFolder::takeLeftovers() {
+  return std::exchange(leftovers, {});
 }
 
 /// A checkpoint loses its name first, so that none that is half removed bears
-/// one.
-Status CheckpointFolder::prune(const Keep& keep) {
+/// one. Somebody else may have moved it away, which is as good.
+void CheckpointFolder::prune(const Keep& keep) {
   std::vector<int64_t> bySerial, byLoss;
   for (const auto& [step, entry] : entries) {
     bySerial.push_back(step);
@@ -155,13 +161,15 @@ Status CheckpointFolder::prune(const Keep& keep) {
       continue;
     std::error_code code;
     fs::rename(checkpoint(step), staging(step), code);
+    const bool isThere = code && code != std::errc::no_such_file_or_directory;
     if (!code)
       fs::remove_all(staging(step), code);
-    if (code)
-      return systemError("remove", checkpoint(step), code.value());
-    entries.erase(step);
+    if (code && code != std::errc::no_such_file_or_directory)
+      leftovers.push_back(
+          systemError("remove", checkpoint(step), code.value()).message());
+    if (!isThere)
+      entries.erase(step);
   }
-  return Status::ok();
 }
 
 } // namespace reciperun::checkpoint

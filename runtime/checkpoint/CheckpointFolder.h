@@ -49,6 +49,8 @@ public:
   /// manifest its serial number, compares the files with it, writes it, and
   /// puts the folder in place. Then removes what `keep` does not keep.
   Status publish(Manifest manifest, const Keep& keep);
+  /// What could not be removed since this was asked last, and why.
+  std::vector<std::string> takeLeftovers();
 
 private:
   struct Entry {
@@ -56,11 +58,11 @@ private:
     std::optional<double> validLoss;
   };
 
-  Status prune(const Keep& keep);
+  void prune(const Keep& keep);
 
   std::filesystem::path folder;
   std::map<int64_t, Entry> entries; // by step
-  std::vector<std::string> messages;
+  std::vector<std::string> messages, leftovers;
 };
 
 /// The step of a checkpoint's folder by its name; nothing for other names.

@@ -88,6 +88,10 @@ Status Saver::publish() {
                          {plan.checkpoint.keepLast, plan.checkpoint.keepTop});
 }
 
+std::vector<std::string> Saver::takeLeftovers() {
+  return folder ? folder->takeLeftovers() : std::vector<std::string>();
+}
+
 bool Saver::isBusy() const {
   return work.valid() &&
          work.wait_for(std::chrono::seconds(0)) != std::future_status::ready;

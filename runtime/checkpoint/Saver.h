@@ -21,6 +21,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace reciperun::checkpoint {
 
@@ -54,6 +55,8 @@ public:
 
   /// The checkpoint that was published last; empty before.
   const std::string& published() const { return lastPublished; }
+  /// In phase idle: what of older ones could not be removed, and why.
+  std::vector<std::string> takeLeftovers();
 
 private:
   void start(std::function<Status()> work);

@@ -59,6 +59,8 @@ Status Saving::advance() {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f", passed.count());
   news = "saved `" + saver.published() + "` in " + seconds + " s";
+  for (const std::string& leftover : saver.takeLeftovers())
+    news += "\nnote: " + leftover;
   return Status::ok();
 }
 

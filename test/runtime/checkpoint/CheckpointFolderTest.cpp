@@ -37,6 +37,25 @@ TEST(CheckpointFolder, KeepsTheLast) {
   EXPECT_EQ(test.names(), (Names{"step-00000003", "step-00000004"}));
 }
 
+TEST(CheckpointFolder, DoesWithoutThoseThatOthersMoved) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(publish(folder, 1, {1, 0}));
+  std::filesystem::remove_all(folder.checkpoint(1));
+  ASSERT_TRUE(publish(folder, 2, {1, 0}));
+  EXPECT_TRUE(folder.takeLeftovers().empty());
+  // Something is in the way of what is to be removed.
+  std::filesystem::create_directories(folder.staging(2) / "full");
+  ASSERT_TRUE(publish(folder, 3, {1, 0}));
+  const std::vector<std::string> left = folder.takeLeftovers();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_NE(left[0].find("cannot remove"), std::string::npos) << left[0];
+  EXPECT_TRUE(folder.takeLeftovers().empty());
+  std::filesystem::remove_all(folder.staging(2));
+  ASSERT_TRUE(publish(folder, 4, {1, 0}));
+  EXPECT_EQ(test.names(), Names{"step-00000004"});
+}
+
 TEST(CheckpointFolder, KeepsTheBestAndTheLast) {
   TestFolder test;
   CheckpointFolder folder(test.path());
