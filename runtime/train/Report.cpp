@@ -51,9 +51,9 @@ struct Kept {
   std::vector<double> losses;
 };
 
-/// The rows of a metrics file that are of the first `steps` steps; one that a
-/// process did not finish is none.
-Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t steps) {
+/// The rows of a metrics file of steps that had consumed no more samples; one
+/// that a process did not finish is none.
+Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t samples) {
   std::error_code code;
   Kept kept;
   if (!std::filesystem::exists(path, code))
@@ -61,9 +61,9 @@ Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t steps) {
   std::ifstream file(path);
   for (std::string row; std::getline(file, row);) {
     auto json = nlohmann::json::parse(row, nullptr, false);
-    if (!json.is_object() || !json["step"].is_number_integer())
+    if (!json.is_object() || !json["samples"].is_number_integer())
       continue;
-    if (json["step"].get<int64_t>() > steps)
+    if (json["samples"].get<int64_t>() > samples)
       continue;
     kept.rows += row + "\n";
     kept.losses.push_back(json.value("loss", 0.0));
@@ -86,16 +86,16 @@ std::string bytesText(int64_t bytes) {
 }
 
 Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
-                                        int64_t steps) {
+                                        int64_t samples) {
   MetricsFile metrics;
   metrics.path = path;
-  if (steps > 0) {
-    Expected<Kept> kept = rowsUpTo(path, steps);
+  if (samples > 0) {
+    Expected<Kept> kept = rowsUpTo(path, samples);
     RECIPERUN_TRY(kept);
     RECIPERUN_TRY(checkpoint::writeTextFile(path, kept->rows));
     metrics.losses = std::move(kept->losses);
   }
-  metrics.file.open(path, steps > 0 ? std::ios::app : std::ios::trunc);
+  metrics.file.open(path, samples > 0 ? std::ios::app : std::ios::trunc);
   if (!metrics.file)
     return Status::error("cannot write `" + path.string() +
                          "`: " + std::strerror(errno));

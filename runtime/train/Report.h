@@ -53,10 +53,11 @@ struct StepRecord {
 /// when `write` returns.
 class MetricsFile {
 public:
-  /// Of a file that is there, the rows of the first `steps` steps stay, and
-  /// new ones follow them.
+  /// Of a file that is there, the rows of the steps that led to so many samples
+  /// stay, and new ones follow them. A step may have been of another number: of
+  /// another global batch.
   static Expected<MetricsFile> open(const std::filesystem::path& path,
-                                    int64_t steps);
+                                    int64_t samples);
   Status write(const StepRecord& record);
   /// The losses of the rows that stayed.
   const std::vector<double>& keptLosses() const { return losses; }

@@ -1,0 +1,67 @@
+// Which rows of a metrics file a run that goes on keeps.
+
+#include "runtime/train/Report.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+namespace reciperun::train {
+namespace {
+
+class MetricsFileTest : public testing::Test {
+protected:
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() /
+      ("reciperun-metrics-" + std::to_string(getpid()));
+
+  ~MetricsFileTest() override { std::filesystem::remove(path); }
+
+  /// Steps `first` ... `last` of so many samples each, from `samples` on.
+  void write(int64_t samples, int64_t first, int64_t last, int64_t each) {
+    auto file = MetricsFile::open(path, samples);
+    ASSERT_TRUE(file) << file.message();
+    kept = file->keptLosses();
+    for (int64_t step = first; step <= last; ++step) {
+      StepRecord record;
+      record.step = step;
+      record.samples = samples += each;
+      record.loss = double(samples);
+      ASSERT_TRUE(file->write(record));
+    }
+  }
+  int rows() const {
+    std::ifstream file(path);
+    int count = 0;
+    for (std::string row; std::getline(file, row);)
+      ++count;
+    return count;
+  }
+
+  std::vector<double> kept;
+};
+
+TEST_F(MetricsFileTest, keepsWhatLedToTheSamples) {
+  write(0, 1, 10, 4);
+  EXPECT_EQ(rows(), 10);
+  write(32, 9, 10, 4); // the last two again
+  EXPECT_EQ(kept.size(), 8u);
+  EXPECT_EQ(rows(), 10);
+  // Twice the batch: 40 samples are 5 of its steps.
+  write(40, 6, 9, 8);
+  EXPECT_EQ(kept.size(), 10u);
+  write(56, 8, 10, 8);
+  EXPECT_EQ(kept, (std::vector<double>{4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48,
+                                       56}));
+  EXPECT_EQ(rows(), 15);
+  write(0, 1, 2, 4);
+  EXPECT_EQ(rows(), 2);
+}
+
+} // namespace
+} // namespace reciperun::train
