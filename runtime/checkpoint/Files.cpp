@@ -132,6 +132,10 @@ Status OutputFile::append(std::span<const std::byte> data) {
     ssize_t put = pwrite(to.get(), data.data(), bytes, offset);
     if (put < 0 && errno == EINTR)
       continue;
+    if (put < 0 && errno == EINVAL && around) { // it wants larger units
+      direct.close();
+      continue;
+    }
     if (put < 0)
       return systemError("write", partialPath(), errno);
     offset += put;

@@ -93,8 +93,7 @@ Expected<std::string> Training::badGradient() {
 /// Ends the run: finishes the checkpoint in the making, which is of a good
 /// step, and says how to go on. Collective.
 Status Training::giveUp(const std::string& complaint) {
-  if (saving)
-    RECIPERUN_TRY(saving->finish());
+  const Status finished = saving ? saving->finish() : Status::ok();
   tellNews();
   std::string last =
       saving && !saving->published().empty() ? saving->published() : resumed;
@@ -102,7 +101,16 @@ Status Training::giveUp(const std::string& complaint) {
       complaint +
       "; nothing of this step is kept: lower `optimizer.lr`, raise its "
       "warm-up, or give the step other rows with `data.seed`" +
-      (last.empty() ? "" : ", and go on from `" + last + "`"));
+      (last.empty() ? "" : ", and go on from `" + last + "`") +
+      (finished ? ""
+                : "; nor is the checkpoint before: " + finished.message()));
+}
+
+/// What the step's update has done shows in the next loss, or here.
+std::string Training::validationComplaint(const StepRecord& record) {
+  return "the validation loss is " + text(*record.validLoss) + " behind step " +
+         std::to_string(record.step) + " (learning rate " +
+         text(record.learningRate) + ")";
 }
 
 /// Of a loss that exceeds the usual one.

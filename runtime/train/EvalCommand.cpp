@@ -106,6 +106,7 @@ int runRank(comm::MpiSession& session,
   if (!plan)
     return failTogether(session, plan.status());
   releaseFreeMemory();
+  raiseFileLimit();
   return evaluate(session, *plan, *line);
 }
 

@@ -9,6 +9,7 @@ namespace reciperun::train {
 Status Training::prepareEvaluation(const std::string& wanted) {
   Status opened = openValidation();
   RECIPERUN_TRY(communicator.agree(opened));
+  RECIPERUN_TRY(compareData());
   checkpoints.emplace(plan.checkpoint.directory);
   RECIPERUN_TRY(
       communicator.agree(isRoot() ? checkpoints->open() : Status::ok()));

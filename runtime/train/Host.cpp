@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -42,6 +43,14 @@ Expected<int> threadsOfRank(const comm::MpiSession& session) {
 
 void releaseFreeMemory() {
   malloc_trim(0);
+}
+
+void raiseFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int64_t peakBytes() {

@@ -20,6 +20,10 @@ Expected<int> threadsOfRank(const comm::MpiSession& session);
 /// for a while does not add to the arena's peak.
 void releaseFreeMemory();
 
+/// Lets this process open as many files as the system allows: data may be in
+/// thousands.
+void raiseFileLimit();
+
 /// The most memory that the process has held so far, in bytes (VmHWM of
 /// proc(5)); 0 where the system does not tell.
 int64_t peakBytes();

@@ -70,6 +70,7 @@ Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
   RECIPERUN_TRY(communicator.agree(openData()));
+  RECIPERUN_TRY(compareData());
   RECIPERUN_TRY(communicator.agree(openCheckpoints()));
   Expected<Start> found =
       findStart(plan, communicator, *checkpoints, *trainData);
@@ -83,6 +84,7 @@ Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(openFiles()));
   startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
+  RECIPERUN_TRY(communicator.agree(openSaving()));
   startTimes.mark("memory");
   RECIPERUN_TRY(prepareKernels());
   startTimes.mark("kernels");
@@ -172,7 +174,8 @@ Status Training::openFiles() {
     return Status::ok();
   fs::path directory = plan.train.directory;
   RECIPERUN_TRY(writeFile(directory / "plan.json", plan::toJson(plan)));
-  int64_t kept = start.resumes() ? start.source->manifest().position.step : 0;
+  const int64_t kept =
+      start.resumes() ? start.source->manifest().position.samples : 0;
   Expected<MetricsFile> file =
       MetricsFile::open(directory / "metrics.jsonl", kept);
   if (!file)
@@ -193,6 +196,28 @@ Status Training::openData() {
   loader = openLoader(data::DataSet::valid, "evaluate");
   RECIPERUN_TRY(loader);
   validData = std::move(*loader);
+  return Status::ok();
+}
+
+/// Each rank reads its own files, and all go by their number of rows.
+/// Collective.
+Status Training::compareData() {
+  for (const auto* loader : {&trainData, &validData}) {
+    if (!*loader)
+      continue;
+    for (const int64_t mine : {(*loader)->steps(), (*loader)->rowsOfEpoch(0)}) {
+      Expected<int64_t> most = communicator.maximum(mine);
+      RECIPERUN_TRY(most);
+      Expected<int64_t> negated = communicator.maximum(-mine);
+      RECIPERUN_TRY(negated);
+      if (*most != -*negated)
+        return Status::error(
+            std::string("the files of `") +
+            (loader == &trainData ? "data.train" : "data.valid") +
+            "` differ between hosts: ranks find " + std::to_string(-*negated) +
+            " to " + std::to_string(*most) + " rows or steps in them");
+    }
+  }
   return Status::ok();
 }
 
@@ -234,6 +259,10 @@ Status Training::takeMemory() {
   if (!made)
     return made.status();
   executor.emplace(std::move(*made));
+  return Status::ok();
+}
+
+Status Training::openSaving() {
   if (!plan.checkpoint.saves())
     return Status::ok();
   saving.emplace(plan, communicator, device, arena);

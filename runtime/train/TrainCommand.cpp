@@ -172,6 +172,7 @@ int runRank(comm::MpiSession& session,
     return failTogether(session, read.status());
   plan = std::move(*read);
   releaseFreeMemory();
+  raiseFileLimit();
   watchStopSignals();
   return train(session, *plan, line->options);
 }

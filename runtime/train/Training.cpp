@@ -91,6 +91,10 @@ Expected<Outcome> Training::runSteps() {
       RECIPERUN_TRY(validation);
       if (*validation)
         record->validLoss = (*validation)->loss;
+      if (!std::isfinite(record->validLoss.value_or(0))) {
+        pace.reset();
+        return Outcome{0, step, giveUp(validationComplaint(*record)), {}};
+      }
     }
     tellNotes();
     if (isRoot()) {

@@ -93,8 +93,10 @@ private:
   Status checkWeights() const;
   Status openCheckpoints();
   Status takeMemory();
+  Status openSaving();
   Status prepareKernels();
   Status openData();
+  Status compareData();
   Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
   Status openTokenizer();
   Status openValidation();
@@ -122,6 +124,7 @@ private:
   void tellNews();
   Expected<std::string> complaintOf(const StepRecord& record);
   Expected<std::string> causeOf(int64_t step);
+  static std::string validationComplaint(const StepRecord& record);
   std::string originText(const NonFiniteSearch& search,
                          const NonFiniteSearch::Origin& origin,
                          int64_t step) const;
