@@ -21,6 +21,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 namespace recipec::passes {
 
@@ -419,8 +420,9 @@ bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
       continue;
     if (std::string_view(bound) == "softcap")
       op.attributes[bound] = real(value);
-    else
-      op.attributes[bound] = std::get<int64_t>(value.data);
+    else // places are numbers of 32 bits
+      op.attributes[bound] = std::min<int64_t>(
+          std::get<int64_t>(value.data), std::numeric_limits<int32_t>::max());
   }
   const recipe::Value& scale = at(call, "scale");
   int64_t width = module[module[op.operands[0]].dims.back()].size;

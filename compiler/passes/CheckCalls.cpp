@@ -30,6 +30,7 @@ constexpr Bound bounds[] = {
     {"attention", "window", 1, false},
     {"attention", "chunk", 1, false},
     {"attention", "softcap", 0, true},
+    {"attention", "scale", 0, true},
     {"router", "capacity", 0, true},
     {"router", "aux_loss", 0, false},
     {"router", "z_loss", 0, false},
@@ -44,7 +45,7 @@ void checkCalls(const recipe::Recipe& recipe, diag::Engine& engine) {
       if (call.op != bound.op)
         continue;
       const recipe::Value& value = at(call, bound.argument);
-      if (value.isNone())
+      if (value.isNone() || value.isAuto())
         continue;
       double number = real(value);
       if (bound.isAbove ? number > bound.least : number >= bound.least)

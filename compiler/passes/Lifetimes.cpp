@@ -68,6 +68,14 @@ Life* LifeBuilder::reused(const ir::Op& op, int position) {
     assert(op.kind != ir::OpKind::View && "views are of temporaries");
     return nullptr;
   }
+  // A product reads all of its factors for each part of the result.
+  const bool isProduct = op.kind == ir::OpKind::LinearAdd ||
+                         op.kind == ir::OpKind::ScaledProductAdd;
+  for (size_t i = 0; isProduct && i < op.operands.size(); ++i)
+    if (const auto other = lifeOf.find(op.operands[i]);
+        int(i) != reuse && other != lifeOf.end() &&
+        other->second == found->second)
+      return nullptr;
   Life& life = timeline.lives[found->second];
   bool dies = life.end == position;
   bool fits = life.bytes == ir::localBytes(program, op.results[0]);

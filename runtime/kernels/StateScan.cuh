@@ -46,7 +46,9 @@ template <class T> struct ScanInputs {
         state(int(in[2].shape[3])),
         chunk(int(std::min<int64_t>(op.integer("chunk"), tokens))) {}
 
-  bool isEmpty() const { return sequences * tokens * channels == 0; }
+  bool isEmpty() const {
+    return sequences == 0 || tokens == 0 || channels == 0;
+  }
 
   __host__ __device__ int headWidth() const { return channels / heads; }
   __host__ __device__ int chunks() const { return (tokens - 1) / chunk + 1; }

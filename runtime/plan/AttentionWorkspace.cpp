@@ -46,7 +46,9 @@ bool isOfDocuments(const AttentionSizes& sizes) {
 
 bool isForLibrary(const AttentionSizes& sizes) {
   const int64_t step = isOfDocuments(sizes) ? 16 : 8;
-  return (!sizes.hasDocuments || isOfDocuments(sizes)) && !sizes.isBounded &&
+  constexpr int64_t mostDocuments = 32'768; // that a block of threads lists
+  return sizes.mostDocuments <= mostDocuments &&
+         (!sizes.hasDocuments || isOfDocuments(sizes)) && !sizes.isBounded &&
          sizes.type == DType::bf16 && sizes.queries == sizes.keys &&
          sizes.width % step == 0 && sizes.width <= 128;
 }

@@ -6,6 +6,7 @@
 #include "runtime/plan/RingWorkspace.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace reciperun::plan {
 namespace {
@@ -13,10 +14,13 @@ namespace {
 /// q [b,s,hq,d], k and v [b,t,hk,d].
 bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
   for (const char* bound : {"window", "chunk"})
-    if (c.op.integer(bound) < 0)
+    if (const int64_t places = c.op.integer(bound);
+        places < 0 || places > std::numeric_limits<int32_t>::max())
+      return c.fail("has `" + std::string(bound) +
+                    "` below 0 or above 2^31 - 1");
+  for (const char* bound : {"softcap", "scale"})
+    if (!(c.op.real(bound) >= 0))
       return c.fail("has `" + std::string(bound) + "` below 0");
-  if (!(c.op.real("softcap") >= 0))
-    return c.fail("has `softcap` below 0");
   return c.rank(q, 4) && c.rank(k, 4) && c.is(q, real) && c.same(k, v) &&
          c.is(k, {q.dtype}) &&
          c.shaped(k, {q.shape[0], k.shape[1], k.shape[2], q.shape[3]}) &&
