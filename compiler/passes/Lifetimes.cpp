@@ -36,6 +36,7 @@ private:
   void define(const ir::Op& op, int position);
   /// The operand's life that the op's first result continues, or none.
   Life* reused(const ir::Op& op, int position);
+  bool multiplies(const ir::Op& op, size_t life, size_t sum) const;
   int64_t offsetOf(const ir::Op& op) const;
 
   const ir::Module& program;
@@ -58,6 +59,20 @@ void LifeBuilder::findEnds() {
       lastUse[value] = int(timeline.ops.size()) - 1;
 }
 
+/// Whether a product that is added to operand `sum`, which is of this life, has
+/// factors of it, too: it reads all of them for each part of the result.
+bool LifeBuilder::multiplies(const ir::Op& op, size_t life, size_t sum) const {
+  if (op.kind != ir::OpKind::LinearAdd &&
+      op.kind != ir::OpKind::ScaledProductAdd)
+    return false;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    const auto found = lifeOf.find(op.operands[i]);
+    if (i != sum && found != lifeOf.end() && found->second == life)
+      return true;
+  }
+  return false;
+}
+
 Life* LifeBuilder::reused(const ir::Op& op, int position) {
   int reuse = ir::traits(op.kind).reuse;
   if (reuse < 0 || op.operands[size_t(reuse)] == ValueId::none)
@@ -68,14 +83,8 @@ Life* LifeBuilder::reused(const ir::Op& op, int position) {
     assert(op.kind != ir::OpKind::View && "views are of temporaries");
     return nullptr;
   }
-  // A product reads all of its factors for each part of the result.
-  const bool isProduct = op.kind == ir::OpKind::LinearAdd ||
-                         op.kind == ir::OpKind::ScaledProductAdd;
-  for (size_t i = 0; isProduct && i < op.operands.size(); ++i)
-    if (const auto other = lifeOf.find(op.operands[i]);
-        int(i) != reuse && other != lifeOf.end() &&
-        other->second == found->second)
-      return nullptr;
+  if (multiplies(op, found->second, size_t(reuse)))
+    return nullptr;
   Life& life = timeline.lives[found->second];
   bool dies = life.end == position;
   bool fits = life.bytes == ir::localBytes(program, op.results[0]);
