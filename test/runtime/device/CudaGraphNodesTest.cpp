@@ -33,6 +33,8 @@ protected:
     ASSERT_EQ(cudaMalloc(&taken, size), cudaSuccess);
     memory = static_cast<std::byte*>(taken);
     ASSERT_EQ(cudaMemset(memory, 0x55, size), cudaSuccess);
+    // Returns before it is done, and the context's stream does not wait for it.
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     ASSERT_EQ(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeRelaxed),
               cudaSuccess);
   }
