@@ -29,6 +29,8 @@
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/StoredTypes.h"
 
+#include "runtime/plan/Plan.h"
+
 #include <algorithm>
 #include <cassert>
 #include <map>
@@ -45,6 +47,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
+using reciperun::plan::bufferAlignment;
 
 /// Of parameters that travel together once a step. With fewer, collectives
 /// between H200s stay below the links' speed; with more, what is on its way

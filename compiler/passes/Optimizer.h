@@ -12,10 +12,6 @@
 
 namespace recipec::passes {
 
-/// Bytes to which every buffer of a plan is aligned: a cache line, and the
-/// widest vector register.
-inline constexpr int64_t bufferAlignment = 64;
-
 /// Fills `program.regions` and adds AdamW as the recipe's `optimizer` says,
 /// shared by the ranks that add up a gradient unless `parallel.shard` is
 /// `"none"`. With `"gradients"` a region is a bucket, what one layer has of it,

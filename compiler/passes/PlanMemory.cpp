@@ -19,7 +19,8 @@
 #include "compiler/passes/FreeList.h"
 #include "compiler/passes/Lifetimes.h"
 #include "compiler/passes/Names.h"
-#include "compiler/passes/Optimizer.h"
+
+#include "runtime/plan/Plan.h"
 
 #include <algorithm>
 #include <cassert>
@@ -28,6 +29,7 @@ namespace recipec::passes {
 namespace {
 
 using ir::ValueId;
+using reciperun::plan::bufferAlignment;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;

@@ -20,9 +20,6 @@
 
 namespace reciperun::memory {
 
-/// Bytes at which buffers, and the arena itself, are aligned.
-inline constexpr int64_t alignment = 64;
-
 class Arena {
 public:
   /// Takes `bytes` zeroed bytes, and `hostBytes` on the host. The Status of a

@@ -60,13 +60,18 @@ enum class Category {
   library
 };
 
+/// Bytes to which arenas and the buffers in them are aligned: that of
+/// cudaMalloc, so that products of one shape are of one alignment, too, for
+/// which cuBLASLt's algorithms are chosen.
+inline constexpr int64_t bufferAlignment = 256;
+
 /// A piece of the arena. Views of one another are buffers with one offset.
 struct Buffer {
   std::string name; // `layers.0.q.weight`, `forward/layers.0.rmsnorm`
   DType dtype = DType::f32;
   std::vector<int64_t> shape; // local
   bool host = false;  // in the arena on the host rather than the device's
-  int64_t offset = 0; // in its arena, a multiple of 64
+  int64_t offset = 0; // in its arena, aligned
   /// Copies for micro-batches in flight, `slotStride` bytes apart: that of
   /// micro-batch m is number m % slots.
   int slots = 1;

@@ -149,11 +149,11 @@ private:
       return damaged(who + " is split along " + quoted(buffer.shardAxis) +
                      ", which is no axis");
     int64_t size = byteSize(buffer.dtype);
-    if (buffer.offset % alignment != 0 || buffer.slotStride % size != 0 ||
+    if (buffer.offset % bufferAlignment != 0 || buffer.slotStride % size != 0 ||
         buffer.shardStride % size != 0)
       return damaged(who + " is not aligned: offset " +
                      std::to_string(buffer.offset) + " is no multiple of " +
-                     std::to_string(alignment));
+                     std::to_string(bufferAlignment));
     std::optional<int64_t> last = end(buffer);
     int64_t arena = buffer.host ? stage.memory.offloaded : stage.memory.arena;
     if (!last || *last > arena)
@@ -565,7 +565,6 @@ private:
   static constexpr int64_t maxSteps = std::numeric_limits<int32_t>::max();
 
   static constexpr int64_t maxRanks = 1 << 24;
-  static constexpr int64_t alignment = 64;
   static constexpr int maxChannels = 1 << 20;
   const Plan& plan;
   const Stage& stage;

@@ -6,7 +6,8 @@
 
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/passes/Lifetimes.h"
-#include "compiler/passes/Optimizer.h"
+
+#include "runtime/plan/Plan.h"
 
 #include <gtest/gtest.h>
 
@@ -66,7 +67,7 @@ public:
       : program(program), owners(program.arenaBytes + program.hostBytes) {
     for (const ir::Placement& placement : program.placements) {
       places[placement.value] = &placement;
-      EXPECT_EQ(placement.offset % passes::bufferAlignment, 0);
+      EXPECT_EQ(placement.offset % reciperun::plan::bufferAlignment, 0);
       EXPECT_LE(placement.offset + placement.bytes, program.arenaBytes);
     }
     // As if the host's arena lay behind the device's.

@@ -25,7 +25,8 @@ TEST(Arena, HasThePlansBytesZeroedAndAligned) {
     Expected<Arena> arena = Arena::allocate(bytes);
     ASSERT_TRUE(arena) << arena.message();
     EXPECT_EQ(arena->bytes(), bytes);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->base()) % alignment, 0u);
+    EXPECT_EQ(
+        reinterpret_cast<uintptr_t>(arena->base()) % plan::bufferAlignment, 0u);
     for (int64_t i = 0; i < bytes; ++i) {
       ASSERT_EQ(arena->base()[i], std::byte(0));
       arena->base()[i] = std::byte(1); // all of it can be written
@@ -75,16 +76,16 @@ TEST(Arena, AddressesFollowSlotsAndShards) {
 
 TEST(Arena, HasAnotherForBuffersOnTheHost) {
   const plan::Mesh mesh{{}, {}, 1};
-  Expected<Arena> arena = Arena::allocate(128, 256);
+  Expected<Arena> arena = Arena::allocate(128, 512);
   ASSERT_TRUE(arena);
-  plan::Buffer there = buffer(192, 4);
+  plan::Buffer there = buffer(256, 4);
   there.host = true;
   there.slotStride = 16;
   Arena moved = *std::move(arena);
   auto* address = static_cast<std::byte*>(moved.address(there, 1, mesh, 0));
   EXPECT_TRUE(address + 16 <= moved.base() ||
               address >= moved.base() + moved.bytes());
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % alignment, 16u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % plan::bufferAlignment, 16u);
   address[0] = std::byte(1);
 }
 

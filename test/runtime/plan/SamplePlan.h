@@ -19,7 +19,8 @@ inline int addBuffer(Plan& plan, const char* name, DType dtype,
   for (int64_t dimension : shape)
     bytes *= dimension;
   buffer.shape = std::move(shape);
-  plan.memory.arena += (bytes + 63) / 64 * 64;
+  plan.memory.arena +=
+      (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
   plan.memory.total = plan.memory.arena;
   plan.buffers.push_back(buffer);
   return int(plan.buffers.size()) - 1;

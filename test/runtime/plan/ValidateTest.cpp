@@ -41,7 +41,7 @@ TEST(Validate, mesh) {
 
 TEST(Validate, buffersStayInTheArena) {
   EXPECT_REFUSED(p.buffers[0].offset = p.memory.arena, "ends at byte");
-  EXPECT_REFUSED(p.buffers[0].offset = -64, "negative");
+  EXPECT_REFUSED(p.buffers[0].offset = -bufferAlignment, "negative");
   EXPECT_REFUSED(p.buffers[1].offset += 4, "not aligned");
   EXPECT_REFUSED(p.buffers[0].shape = {0}, "below 1");
   EXPECT_REFUSED((p.buffers[0].shape = {int64_t(1) << 40, int64_t(1) << 40}),
