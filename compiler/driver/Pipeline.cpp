@@ -13,6 +13,7 @@
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckCalls.h"
 #include "compiler/passes/CheckDivisibility.h"
+#include "compiler/passes/CheckKernels.h"
 #include "compiler/passes/CheckLowered.h"
 #include "compiler/passes/CheckSizes.h"
 #include "compiler/passes/Differentiate.h"
@@ -272,6 +273,8 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
   ir::Module graph = passes::build(recipe, extentOf(recipe), engine);
   if (!hasFailed())
     passes::checkSizes(graph, engine);
+  if (!hasFailed())
+    passes::checkKernels(graph, recipe, engine);
   if (hasFailed())
     return std::nullopt;
   verify(graph, "build");

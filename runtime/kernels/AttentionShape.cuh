@@ -5,13 +5,13 @@
 #define RECIPERUN_KERNELS_ATTENTIONSHAPE_CUH
 
 #include "runtime/kernels/AttentionMask.cuh"
+#include "runtime/plan/KernelLimits.h"
 
 #include <cstdint>
 
 namespace reciperun::kernels::cuda {
 
-/// The widest head that the kernels take.
-inline constexpr int widestHead = 256;
+using plan::widestHead;
 
 struct AttentionShape {
   int batch, heads, keyHeads, width;

@@ -13,6 +13,7 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/ExpertRows.cuh"
+#include "runtime/plan/KernelLimits.h"
 
 #include <cstdio>
 
@@ -21,11 +22,11 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
+using plan::mostExperts;
 using plan::OpKind;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int scanWarps = 32;
-constexpr int64_t mostExperts = 1536; // counted by each warp in shared memory
 
 /// Choices in tiles, each of whole turns of a block.
 struct Tiles {

@@ -8,6 +8,7 @@
 #define RECIPERUN_KERNELS_ROWPARTS_CUH
 
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/plan/KernelLimits.h"
 
 #include <bit>
 #include <string>
@@ -99,6 +100,7 @@ Status withRowBlock(int64_t width, bool aligned, Body&& body) {
   using namespace rows;
   constexpr int64_t n = vectorLength<T>;
   constexpr int64_t widest = n * mostVectors * mostThreads;
+  static_assert(widest * int64_t(sizeof(T)) == plan::widestRow);
   if (width > widest)
     return Status::error("its rows have " + std::to_string(width) +
                          " elements, and on GPUs they have at most " +

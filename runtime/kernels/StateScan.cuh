@@ -6,6 +6,7 @@
 #define RECIPERUN_KERNELS_STATESCAN_CUH
 
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/plan/KernelLimits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +15,7 @@
 
 namespace reciperun::kernels::cuda {
 
-/// Numbers of a channel's state that the kernels take at most.
-inline constexpr int widestState = 256;
+using plan::widestState;
 
 /// log(1 + e^x), which no x overflows, and its derivative.
 __device__ inline float softplus(float x) {
