@@ -22,7 +22,8 @@ Status checkMpi(int code, const char* call, int rank) {
 
 Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch) {
   const std::string all = nameOfAll(ranks);
-  const Watch::Wait wait(watch, {"an agreement on how it goes", {}, all});
+  const Watch::Wait wait(
+      watch, {"an agreement on how it goes", {}, all, mine.message()});
   int first = mine ? ranks : rank, lowest = 0;
   RECIPERUN_TRY(checkMpi(
       MPI_Allreduce(&first, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD),

@@ -139,15 +139,27 @@ Watch::Duration Watch::presentLimit() const {
   return least;
 }
 
+/// Of this rank, empty where there is none.
+std::string_view Watch::failure() const {
+  const auto found = std::ranges::find_if(
+      waits, [](const Waiting& wait) { return !wait.awaited.failure.empty(); });
+  return found == waits.end() ? std::string_view() : found->awaited.failure;
+}
+
 void Watch::endJob(const std::string& what) const {
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(presentLimit()).count();
+  const auto limit =
+      std::chrono::duration_cast<std::chrono::seconds>(presentLimit());
+  const std::string seconds = std::to_string(limit.count());
+  std::string text(failure());
+  if (text.empty())
+    text = "has waited for " + seconds + " s for " + what +
+           "; a rank of them hangs or is far behind: its own messages say "
+           "more, or set `RECIPERUN_COMM_TIMEOUT` to more seconds";
+  else
+    text +=
+        " (the other ranks have not come to hear of it in " + seconds + " s)";
   std::fflush(stdout);
-  std::fprintf(stderr,
-               "rank %d: error: has waited for %lld s for %s; a rank of them "
-               "hangs or is far behind: its own messages say more, or set "
-               "`RECIPERUN_COMM_TIMEOUT` to more seconds\n",
-               rank, static_cast<long long>(seconds), what.c_str());
+  std::fprintf(stderr, "rank %d: error: %s\n", rank, text.c_str());
   std::fflush(stderr);
   std::_Exit(1);
 }

@@ -39,11 +39,13 @@ public:
 };
 
 /// What the host waits for: `all-reduce` for op `embed` by group `dp` of ranks
-/// 0, 1. The names outlive the waiting; the last two may be empty.
+/// 0, 1. The names outlive the waiting; all but the first may be empty.
 struct Awaited {
   std::string_view what;
   std::string_view op;
   std::string_view who;
+  /// What the others are to hear of: told where they do not come.
+  std::string_view failure = {};
 };
 std::string textOf(const Awaited& awaited);
 
@@ -106,6 +108,7 @@ private:
   bool hasMoved();
   std::string awaited() const;
   Duration presentLimit() const;
+  std::string_view failure() const;
   [[noreturn]] void endJob(const std::string& what) const;
 
   const int rank;

@@ -48,6 +48,22 @@ TEST(WatchTest, endsAHostThatWaitsTooLong) {
       "group `dp` of ranks 0, 1; .*RECIPERUN_COMM_TIMEOUT");
 }
 
+TEST(WatchTest, tellsAFailureThatTheOthersDoNotHearOf) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Watch watch(/*rank=*/2, 1s, pause);
+        Device device;
+        watch.add(device);
+        const Watch::Wait outer(&watch,
+                                {"an agreement", {}, {}, "the disk is full"});
+        hang(watch);
+      },
+      testing::ExitedWithCode(1),
+      "rank 2: error: the disk is full \\(the other ranks have not come to "
+      "hear of it in 1 s\\)");
+}
+
 TEST(WatchTest, endsAtTheBoundOfAnOuterWait) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
