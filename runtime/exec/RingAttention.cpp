@@ -104,7 +104,7 @@ public:
         layout(plan::ringWorkspace(
             {plan::attentionSizes(call.op, q.type, q.shape, k.shape), ranks},
             isBackward)),
-        libraryShape{layout.libraryBytes / 4} {
+        kernelShape{layout.kernelBytes / 4} {
     assert(call.workspace.bytes() >= layout.bytes &&
            "the plan has been validated");
   }
@@ -131,11 +131,9 @@ public:
   }
   Gradients own() const { return gradients(layout.own); }
 
-  /// Room for a library's kernels; absent where none serves.
-  Tensor library() const {
-    return layout.libraryBytes
-               ? at(layout.library, plan::DType::f32, libraryShape)
-               : Tensor();
+  /// What kernels keep while they work on a block.
+  Tensor ofKernels() const {
+    return at(layout.kernels, plan::DType::f32, kernelShape);
   }
 
 private:
@@ -153,7 +151,7 @@ private:
   const OpCall& call;
   const Tensor &q, &k, &v, &segments, &places;
   plan::RingWorkspace layout;
-  const int64_t libraryShape[1];
+  const int64_t kernelShape[1];
 };
 
 /// An output that is written at the end, as room until then; none where it is
@@ -243,7 +241,7 @@ private:
                               in[7], keys.segments, keys.places},
                              {dq, added.dk, added.dv, roomIn(out[0], dq),
                               roomIn(out[1], dq), roomIn(out[2], dq)},
-                             workspace.library()));
+                             workspace.ofKernels()));
     RECIPERUN_TRY(ring.finish());
     if (step == 0)
       return Status::ok();

@@ -57,8 +57,8 @@ Status findDeltas(const AttentionShape& shape, const CudaKernelArgs& args,
   return device::launchStatus();
 }
 
-/// Room for delta behind the bounds: the plan's workspace, which bf16 has, or
-/// else the rest of the scratch.
+/// Room for delta behind the bounds: the plan's workspace, which bf16 and
+/// blocks of a ring have, or else the rest of the scratch.
 Expected<float*> roomForDeltas(const AttentionShape& shape,
                                const CudaKernelArgs& args) {
   const int64_t bytes = int64_t(shape.batch) * shape.heads *

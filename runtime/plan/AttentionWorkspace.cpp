@@ -1,5 +1,5 @@
-// Ours: dk and dv in f32, in which they are summed. cuDNN's, one behind the
-// other, each a multiple of 256 bytes:
+// Ours: dk and dv in f32, in which the CPU sums them; on GPUs delta. cuDNN's,
+// one behind the other, each a multiple of 256 bytes:
 //   1. delta: a number for each query and head, f32;
 //   2. dq in f32, to which blocks of keys add as they come; or, in order,
 //      the scores' gradient in bf16, its sides padded to whole blocks of 128
@@ -28,7 +28,7 @@ int64_t ownBytes(const AttentionSizes& s) {
 }
 
 int64_t libraryBytes(const AttentionSizes& s) {
-  const int64_t rows = s.batch * s.heads * s.queries;
+  const int64_t rows = deltaElements(s);
   const int64_t padded = roundUp(s.queries, 128);
   const int64_t sums = s.isDeterministic
                            ? s.batch * s.heads * padded * padded * 2
@@ -53,12 +53,16 @@ bool isForLibrary(const AttentionSizes& sizes) {
          sizes.width % step == 0 && sizes.width <= 128;
 }
 
+int64_t deltaElements(const AttentionSizes& sizes) {
+  return sizes.batch * sizes.heads * sizes.queries;
+}
+
 int64_t attentionWorkspace(const AttentionSizes& sizes) {
   if (sizes.type != DType::bf16)
     return 0;
   const int64_t ours =
       2 * sizes.batch * sizes.keys * sizes.keyHeads * sizes.width;
-  return std::max(ours, libraryWorkspace(sizes) / 4);
+  return std::max({ours, deltaElements(sizes), libraryWorkspace(sizes) / 4});
 }
 
 int64_t libraryWorkspace(const AttentionSizes& sizes) {

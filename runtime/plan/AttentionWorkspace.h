@@ -36,6 +36,9 @@ bool isForLibrary(const AttentionSizes& sizes);
 /// Whether it takes each document for a sequence of its own.
 bool isOfDocuments(const AttentionSizes& sizes);
 
+/// Sums of do o that our own gradient keeps: one for each query and head.
+int64_t deltaElements(const AttentionSizes& sizes);
+
 /// f32 elements of the workspace of `attention_backward`; 0 where it needs
 /// none.
 int64_t attentionWorkspace(const AttentionSizes& sizes);

@@ -2,6 +2,8 @@
 
 #include "runtime/plan/RingWorkspace.h"
 
+#include <algorithm>
+
 namespace reciperun::plan {
 namespace {
 
@@ -49,8 +51,9 @@ RingWorkspace ringWorkspace(const RingSizes& sizes, bool isBackward) {
       gradients->dv = regions.take(keys, math);
     }
   if (isBackward) {
-    made.libraryBytes = part.window ? 0 : libraryWorkspace(part);
-    made.library = regions.takeBytes(made.libraryBytes, 256);
+    made.kernelBytes = std::max(part.window ? 0 : libraryWorkspace(part),
+                                deltaElements(part) * byteSize(math));
+    made.kernels = regions.takeBytes(made.kernelBytes, 256);
   }
   made.bytes = regions.size();
   return made;

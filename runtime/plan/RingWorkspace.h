@@ -31,8 +31,9 @@ struct RingWorkspace {
   Block blocks[2];
   /// Of the backward: those under way in turn, and what this rank adds.
   Gradients passing[2], own;
-  /// Of the backward: what cuDNN takes for a block, and how much that is.
-  int64_t library = 0, libraryBytes = 0;
+  /// Of the backward: what kernels take for a block, cuDNN's or ours, and how
+  /// much that is.
+  int64_t kernels = 0, kernelBytes = 0;
   int64_t bytes = 0;
 
   /// Elements of the f32 buffer that the plan gives.

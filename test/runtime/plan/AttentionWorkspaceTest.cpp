@@ -38,6 +38,10 @@ TEST(AttentionWorkspace, hasNoneOfDocumentsThatNobodyCounts) {
   EXPECT_EQ(libraryWorkspace(sizes), 0);
   // Ours, which sums dk and dv in f32.
   EXPECT_EQ(attentionWorkspace(sizes), 2 * 4096 * 8 * 128);
+  // And a number for each query and head, which are more where keys are few.
+  sizes.keyHeads = 1;
+  sizes.width = 8;
+  EXPECT_EQ(attentionWorkspace(sizes), 4096 * 32);
 }
 
 TEST(AttentionWorkspace, hasNoneOfDocumentsInOrder) {
@@ -52,10 +56,11 @@ TEST(AttentionWorkspace, ofAWindowIsThatOfTheRowButNotInARing) {
   AttentionSizes sizes = aRow();
   sizes.hasDocuments = false;
   const int64_t whole = libraryWorkspace(sizes);
-  EXPECT_EQ(ringWorkspace({sizes, 2}, true).libraryBytes, whole);
+  EXPECT_EQ(ringWorkspace({sizes, 2}, true).kernelBytes, whole);
   sizes.window = 1024;
   EXPECT_EQ(libraryWorkspace(sizes), whole);
-  EXPECT_EQ(ringWorkspace({sizes, 2}, true).libraryBytes, 0);
+  // Ours, which keeps a number for each query and head.
+  EXPECT_EQ(ringWorkspace({sizes, 2}, true).kernelBytes, 4096 * 32 * 4);
   sizes.isDeterministic = true;
   EXPECT_EQ(libraryWorkspace(sizes), 0);
 }
