@@ -65,16 +65,18 @@ bool isMeasurable(OpCheck& c, const Buffer& q) {
          c.fail("attends with more than 2^56 scores");
 }
 
+bool hasRoom(OpCheck& c, int64_t elements) {
+  return elements == 0 || c.workspace(elements);
+}
+
 bool checkAttentionBackward(OpCheck& c) {
   if (!c.arity(10, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
     return false;
   const Buffer &q = c.in(2), &k = c.in(3);
   return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
          checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
-         c.same(k, c.out(1)) && c.same(k, c.out(2)) &&
-         (q.dtype != DType::bf16 ||
-          (isMeasurable(c, q) &&
-           c.workspace(attentionWorkspace(sizesOf(c, q, k)))));
+         c.same(k, c.out(1)) && c.same(k, c.out(2)) && isMeasurable(c, q) &&
+         hasRoom(c, attentionWorkspace(sizesOf(c, q, k)));
 }
 
 /// The rank's own queries and keys, and room for the keys of others.

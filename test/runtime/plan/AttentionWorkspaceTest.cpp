@@ -44,6 +44,14 @@ TEST(AttentionWorkspace, hasNoneOfDocumentsThatNobodyCounts) {
   EXPECT_EQ(attentionWorkspace(sizes), 4096 * 32);
 }
 
+TEST(AttentionWorkspace, ofF32IsWhatTheScratchDoesNotHold) {
+  AttentionSizes sizes = aRow();
+  sizes.type = DType::f32;
+  EXPECT_EQ(attentionWorkspace(sizes), 0);
+  sizes.queries = sizes.keys = 262'144;
+  EXPECT_EQ(attentionWorkspace(sizes), 262'144 * 32);
+}
+
 TEST(AttentionWorkspace, hasNoneOfDocumentsInOrder) {
   AttentionSizes sizes = aRow();
   sizes.mostDocuments = 64;
