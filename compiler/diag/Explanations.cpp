@@ -434,7 +434,9 @@ is reported at once. For
 
     precision { moments = "fp8" }
 
-the help says what this version takes instead: change the value to that.)";
+the help says what this version takes instead: change the value to that. Kernels
+of GPUs have sizes that they are not made for, such as heads of more than 256
+elements, where those of CPU ranks take any.)";
   case Kind::ShapeMismatch:
     return R"(
 The named dimensions of a tensor are not those that the op takes. Dimensions
