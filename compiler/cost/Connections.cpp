@@ -21,7 +21,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,10 +60,6 @@ constexpr int64_t libraryBytes = 379 * mebibyte;
 constexpr int64_t firstExchangeBytes = 62 * mebibyte;
 /// What stages take that load all kernels when they start (exec/Devices.cpp).
 constexpr int64_t kernelsBytes = 371 * mebibyte;
-/// The pages in which a GPU maps memory of others (measured: 61 MiB for 30.9
-/// GiB of one, 213 MiB for 34.9 GiB of each of three), and what an entry for
-/// one takes.
-constexpr int64_t mappedPageBytes = 4096, pageEntryBytes = 8;
 
 /// What there are several communicators of a group for.
 enum class Purpose { inTurn, ofRuns, besideKernels };
@@ -124,11 +119,11 @@ public:
     int64_t sum = libraryBytes + (packs ? 2 * plan::packingBytes : 0) +
                   (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
     bool exchanges = !stage.transfers.empty();
-    std::set<int64_t> copying; // the ranks that do, the first and others
+    bool copies = false;
     std::map<Communicator, Uses> left; // for the library
     for (const auto& [communicator, uses] : found)
       if (goesByCopies(communicator, node))
-        copying.merge(onHost(communicator.axes, node));
+        copies = true;
       else
         left[byLibrary(communicator)].join(uses);
     for (const auto& [communicator, uses] : left)
@@ -137,18 +132,10 @@ public:
         exchanges |= uses.isExchange || uses.isShift;
       }
     return sum + (exchanges ? firstExchangeBytes : 0) +
-           (copying.empty()
-                ? 0
-                : plan::flagBytes + mappedBytes(copying.size() - 1));
+           (copies ? plan::flagBytes : 0);
   }
 
 private:
-  /// What mapping the arenas of so many other ranks takes.
-  int64_t mappedBytes(size_t others) const {
-    return int64_t(others) * stage.arenaBytes / mappedPageBytes *
-           pageEntryBytes;
-  }
-
   /// Leaves runs to kernels where ranks map each other's memory anyway.
   void keepMeetings() {
     std::map<Communicator, Uses> kept;
@@ -223,13 +210,9 @@ private:
                            : 0;
   }
 
-  int64_t countOnHost(uint32_t axes, int64_t node) const {
-    return int64_t(onHost(axes, node).size());
-  }
-
-  /// The ranks along the axes that share the host of the first: a host has
+  /// How many ranks along the axes share the host of the first: a host has
   /// `node` ranks in a row, and the last axis counts fastest.
-  std::set<int64_t> onHost(uint32_t axes, int64_t node) const {
+  int64_t countOnHost(uint32_t axes, int64_t node) const {
     std::vector<int64_t> members = {0};
     int64_t stride = 1;
     for (size_t axis = stage.axes.size(); axis-- > 0 && stride < node;) {
@@ -242,7 +225,7 @@ private:
               members.push_back(rank);
       stride *= size;
     }
-    return {members.begin(), members.end()};
+    return int64_t(members.size());
   }
 
   void add(const ir::Module& module, const ir::Op& op) {

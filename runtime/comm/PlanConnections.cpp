@@ -65,8 +65,7 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
 }
 
 /// Leaves kernels to meet where ranks map each other's memory anyway: for the
-/// all-to-alls among the ops, and for what runs beside kernels. To map a host's
-/// GPUs takes more memory than other groups gain by it.
+/// all-to-alls among the ops, and for what runs beside kernels.
 void keepMeetings(PlanConnections& connections, const plan::Mesh& mesh) {
   const auto background = usesByExtent(mesh, connections.background);
   const auto meetings = usesByExtent(mesh, connections.meetings);

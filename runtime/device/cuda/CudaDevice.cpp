@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
 #include "runtime/device/cuda/Room.h"
+#include "runtime/plan/ConnectionWidths.h"
 
 #include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
@@ -180,8 +181,10 @@ Expected<bool> CudaDevice::isIdle() {
 }
 
 Expected<memory::Arena> CudaDevice::allocate(int64_t bytes, int64_t hostBytes) {
+  constexpr int64_t page = plan::mappedPageBytes; // other ranks may map it
+  const int64_t whole = (bytes + page - 1) / page * page;
   void* data = nullptr;
-  Status taken = cudaStatus(cudaMalloc(&data, size_t(bytes)), "cudaMalloc");
+  Status taken = cudaStatus(cudaMalloc(&data, size_t(whole)), "cudaMalloc");
   RECIPERUN_TRY(taken.withContext("the plan's arena of " +
                                   std::to_string(bytes) + " bytes"));
   memory::Arena arena(static_cast<std::byte*>(data), bytes,

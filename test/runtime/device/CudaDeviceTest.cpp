@@ -5,7 +5,9 @@
 #include "runtime/device/HostCopy.h"
 #include "runtime/device/cuda/NearbyCores.h"
 #include "runtime/device/cuda/RecordedMarks.h"
+#include "runtime/plan/ConnectionWidths.h"
 
+#include <cuda.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -62,6 +64,29 @@ TEST_F(CudaDeviceTest, bytesComeBack) {
   EXPECT_EQ(taken[1004], std::byte(0));
   EXPECT_EQ(taken[1005], given[1005]);
   wait();
+}
+
+TEST_F(CudaDeviceTest, othersMapAnArenaInLargePages) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &function,
+                                             12000, cudaEnableDefault, &found),
+            cudaSuccess);
+  const auto rangeOf =
+      reinterpret_cast<decltype(&cuMemGetAddressRange)>(function);
+  for (int64_t bytes : {int64_t(256), 3 * plan::mappedPageBytes,
+                        3 * plan::mappedPageBytes + 256}) {
+    auto arena = gpu->allocate(bytes, 0);
+    ASSERT_TRUE(arena) << arena.message();
+    EXPECT_EQ(arena->bytes(), bytes);
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    ASSERT_EQ(
+        rangeOf(&base, &size, reinterpret_cast<CUdeviceptr>(arena->base())),
+        CUDA_SUCCESS);
+    EXPECT_EQ(base, reinterpret_cast<CUdeviceptr>(arena->base()));
+    EXPECT_EQ(size % plan::mappedPageBytes, 0u) << bytes << " bytes";
+  }
 }
 
 TEST_F(CudaDeviceTest, anArenaIsZero) {
