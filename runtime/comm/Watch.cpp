@@ -2,8 +2,7 @@
 
 #include "runtime/comm/Watch.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include "runtime/comm/QuietThread.h"
 
 #include <algorithm>
 #include <charconv>
@@ -39,14 +38,8 @@ Expected<std::optional<Watch::Duration>> Watch::limitOfEnvironment() {
 }
 
 Watch::Watch(int rank, std::optional<Duration> limit, Duration pause)
-    : rank(rank), limit(limit), pause(pause) {
-  // Signals are for the thread that carries out the plan.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this] { watch(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+    : rank(rank), limit(limit), pause(pause),
+      thread(quietThread([this] { watch(); })) {}
 
 Watch::~Watch() {
   {

@@ -13,6 +13,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace reciperun::train {
@@ -88,17 +89,16 @@ std::string bytesText(int64_t bytes) {
 Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
                                         int64_t samples) {
   MetricsFile metrics;
-  metrics.path = path;
   if (samples > 0) {
     Expected<Kept> kept = rowsUpTo(path, samples);
     RECIPERUN_TRY(kept);
     RECIPERUN_TRY(checkpoint::writeTextFile(path, kept->rows));
     metrics.losses = std::move(kept->losses);
   }
-  metrics.file.open(path, samples > 0 ? std::ios::app : std::ios::trunc);
-  if (!metrics.file)
-    return Status::error("cannot write `" + path.string() +
-                         "`: " + std::strerror(errno));
+  auto lines = LineWriter::open(path, samples > 0 ? LineWriter::Mode::append
+                                                  : LineWriter::Mode::truncate);
+  RECIPERUN_TRY(lines);
+  metrics.lines = *std::move(lines);
   return metrics;
 }
 
@@ -129,11 +129,7 @@ Status MetricsFile::write(const StepRecord& record) {
   seconds["saving"] = record.times.saving;
   for (const auto& [group, norm] : record.gradNorms)
     object["grad_norms"][group] = norm;
-  file << object.dump() << std::endl;
-  if (!file)
-    return Status::error("cannot write `" + path.string() +
-                         "`: " + std::strerror(errno));
-  return Status::ok();
+  return lines->write(object.dump());
 }
 
 Progress::Progress(Style style, int64_t steps, int64_t done,

@@ -8,12 +8,13 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 #include "runtime/train/GradientNorms.h"
+#include "runtime/train/LineWriter.h"
 #include "runtime/train/Phases.h"
 
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,8 +50,7 @@ struct StepRecord {
   }
 };
 
-/// metrics.jsonl: an object a step, on the disk's side of the process (flushed)
-/// when `write` returns.
+/// metrics.jsonl: an object a step, which a thread writes at once.
 class MetricsFile {
 public:
   /// Of a file that is there, the rows of the steps that led to so many samples
@@ -58,14 +58,16 @@ public:
   /// another global batch.
   static Expected<MetricsFile> open(const std::filesystem::path& path,
                                     int64_t samples);
+  /// Fails where an earlier row could not be written.
   Status write(const StepRecord& record);
+  /// Waits until the file has all rows.
+  Status wait() { return lines->wait(); }
   /// The losses of the rows that stayed.
   const std::vector<double>& keptLosses() const { return losses; }
 
 private:
   std::vector<double> losses;
-  std::filesystem::path path;
-  std::ofstream file;
+  std::unique_ptr<LineWriter> lines;
 };
 
 enum class Style { automatic, bar, lines };

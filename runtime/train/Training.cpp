@@ -114,6 +114,7 @@ Expected<Outcome> Training::runSteps() {
     hostClock.start();
     times.saving = secondsSince(begin);
   }
+  RECIPERUN_TRY(waitForMetrics());
   return Outcome{
       step < trainData->steps() ? signal : 0, step, Status::ok(), {}};
 }
@@ -124,11 +125,18 @@ Status Training::saveAfter(const StepRecord& record) {
   if (!saving)
     return Status::ok();
   RECIPERUN_TRY(saving->proceed(reports));
-  if (savesAfter(record.step - 1))
+  if (savesAfter(record.step - 1)) {
+    RECIPERUN_TRY(waitForMetrics()); // what resumes there finds them
     RECIPERUN_TRY(saving->save(positionAfter(plan, *trainData, record.step),
                                record.validLoss));
+  }
   tellNews();
   return Status::ok();
+}
+
+/// Until rank 0's file has what it was given. Fails on all ranks.
+Status Training::waitForMetrics() {
+  return communicator.agree(isRoot() ? metrics->wait() : Status::ok());
 }
 
 void Training::tellNews() {

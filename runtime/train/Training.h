@@ -121,6 +121,7 @@ private:
   bool savesAfter(int64_t step) const;
   Expected<Outcome> runSteps();
   Status saveAfter(const StepRecord& record);
+  Status waitForMetrics();
   void tellNews();
   Expected<std::string> complaintOf(const StepRecord& record);
   Expected<std::string> causeOf(int64_t step);

@@ -1,0 +1,24 @@
+// A thread beside the one that carries out the plan, which signals are for.
+
+#ifndef RECIPERUN_COMM_QUIETTHREAD_H
+#define RECIPERUN_COMM_QUIETTHREAD_H
+
+#include <csignal>
+#include <thread>
+#include <utility>
+
+namespace reciperun::comm {
+
+/// Starts a thread that no signal is given to.
+template <class Body> std::thread quietThread(Body body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+} // namespace reciperun::comm
+
+#endif // RECIPERUN_COMM_QUIETTHREAD_H

@@ -1,0 +1,77 @@
+// See LineWriter.h. The thread takes all lines that wait as one piece.
+
+#include "runtime/train/LineWriter.h"
+
+#include "runtime/comm/QuietThread.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace reciperun::train {
+namespace {
+
+Status cannotWrite(const std::filesystem::path& path) {
+  return Status::error("cannot write `" + path.string() +
+                       "`: " + std::strerror(errno));
+}
+
+} // namespace
+
+Expected<std::unique_ptr<LineWriter>>
+LineWriter::open(const std::filesystem::path& path, Mode mode) {
+  std::ofstream file(path,
+                     mode == Mode::append ? std::ios::app : std::ios::trunc);
+  if (!file)
+    return cannotWrite(path);
+  return std::unique_ptr<LineWriter>(new LineWriter(path, std::move(file)));
+}
+
+LineWriter::LineWriter(const std::filesystem::path& path, std::ofstream file)
+    : path(path), file(std::move(file)),
+      thread(comm::quietThread([this] { work(); })) {}
+
+LineWriter::~LineWriter() {
+  {
+    const std::lock_guard lock(mutex);
+    isOver = true;
+  }
+  news.notify_all();
+  thread.join();
+}
+
+Status LineWriter::write(std::string line) {
+  {
+    const std::lock_guard lock(mutex);
+    RECIPERUN_TRY(failure);
+    lines += line + '\n';
+  }
+  news.notify_all();
+  return Status::ok();
+}
+
+Status LineWriter::wait() {
+  std::unique_lock lock(mutex);
+  news.wait(lock, [&] { return !failure || (lines.empty() && !isWriting); });
+  return failure;
+}
+
+void LineWriter::work() {
+  std::unique_lock lock(mutex);
+  while (failure) {
+    news.wait(lock, [&] { return isOver || !lines.empty(); });
+    if (lines.empty())
+      return;
+    const std::string piece = std::exchange(lines, {});
+    isWriting = true;
+    lock.unlock();
+    file << piece << std::flush;
+    Status written = file ? Status::ok() : cannotWrite(path);
+    lock.lock();
+    isWriting = false;
+    failure = std::move(written);
+    news.notify_all();
+  }
+}
+
+} // namespace reciperun::train
