@@ -153,15 +153,6 @@ std::string_view typeNameOf(Takes takes) {
   }
 }
 
-/// What the argument is, for a message.
-std::string phraseOf(Takes takes) {
-  if (takes == Takes::amount)
-    return "a number or a quantity";
-  if (takes == Takes::scalar)
-    return "a number, a string or another plain value";
-  return "of type `" + std::string(typeNameOf(takes)) + "`";
-}
-
 /// Evaluates and checks the arguments of one call.
 class ArgumentReader {
 public:

@@ -3,6 +3,7 @@
 #include "runtime/train/StopSignal.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace reciperun::train {
 namespace {
@@ -14,15 +15,22 @@ void note(int number) {
   received = number;
 }
 
+void handleBy(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART; // no call of a library fails for it
+  for (int number : {SIGTERM, SIGINT, SIGUSR1})
+    sigaction(number, &action, nullptr);
+}
+
 } // namespace
 
 void watchStopSignals() {
-  struct sigaction action = {};
-  action.sa_handler = note;
-  action.sa_flags = SA_RESTART; // no call of a library fails for it
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGUSR1, &action, nullptr);
+  handleBy(note);
+}
+
+void releaseStopSignals() {
+  handleBy(SIG_DFL);
 }
 
 int stopSignal() {

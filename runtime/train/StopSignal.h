@@ -10,6 +10,9 @@ namespace reciperun::train {
 /// leaves them the time that their step takes; `recipec run` makes use of that.
 void watchStopSignals();
 
+/// From now on they end the process again.
+void releaseStopSignals();
+
 /// The number of the last such signal, 0 where none has come.
 int stopSignal();
 

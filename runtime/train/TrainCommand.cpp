@@ -200,6 +200,7 @@ int trainCommand(const std::vector<std::string>& arguments) {
   // alone and has all cores.
   if (code != 0 || rank != 0)
     return code;
+  releaseStopSignals(); // all is saved
   Status status = answerPrompts(*plan);
   if (!status)
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
