@@ -40,11 +40,11 @@ LineWriter::~LineWriter() {
   thread.join();
 }
 
-Status LineWriter::write(std::string line) {
+Status LineWriter::write(std::string_view line) {
   {
     const std::lock_guard lock(mutex);
     RECIPERUN_TRY(failure);
-    lines += line + '\n';
+    lines.append(line) += '\n';
   }
   news.notify_all();
   return Status::ok();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace reciperun::train {
@@ -30,7 +31,7 @@ public:
 
   /// Has a line written, behind those before. Fails where one of these could
   /// not be, with the file's name; nothing more is written then.
-  Status write(std::string line);
+  Status write(std::string_view line);
 
   /// Waits until the file has all lines, as others see it, or one could not be
   /// written.
