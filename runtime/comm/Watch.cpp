@@ -2,7 +2,7 @@
 
 #include "runtime/comm/Watch.h"
 
-#include "runtime/comm/QuietThread.h"
+#include "runtime/comm/ThreadWithoutSignals.h"
 
 #include <algorithm>
 #include <charconv>
@@ -39,7 +39,7 @@ Expected<std::optional<Watch::Duration>> Watch::limitOfEnvironment() {
 
 Watch::Watch(int rank, std::optional<Duration> limit, Duration pause)
     : rank(rank), limit(limit), pause(pause),
-      thread(quietThread([this] { watch(); })) {}
+      thread(threadWithoutSignals([this] { watch(); })) {}
 
 Watch::~Watch() {
   {

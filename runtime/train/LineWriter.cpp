@@ -2,7 +2,7 @@
 
 #include "runtime/train/LineWriter.h"
 
-#include "runtime/comm/QuietThread.h"
+#include "runtime/comm/ThreadWithoutSignals.h"
 
 #include <cerrno>
 #include <cstring>
@@ -29,7 +29,7 @@ LineWriter::open(const std::filesystem::path& path, Mode mode) {
 
 LineWriter::LineWriter(const std::filesystem::path& path, std::ofstream file)
     : path(path), file(std::move(file)),
-      thread(comm::quietThread([this] { work(); })) {}
+      thread(comm::threadWithoutSignals([this] { work(); })) {}
 
 LineWriter::~LineWriter() {
   {

@@ -3,10 +3,11 @@
 
 #include "runtime/train/LineWriter.h"
 
+#include "test/runtime/checkpoint/TestFolder.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -23,16 +24,10 @@ std::string lineOf(int number) {
 
 class LineWriterTest : public testing::Test {
 protected:
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() /
-      ("reciperun-lines-" + std::to_string(getpid()));
+  std::string content() const { return checkpoint::readBytes(path); }
 
-  ~LineWriterTest() override { std::filesystem::remove(path); }
-
-  std::string content() const {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  const checkpoint::TestFolder folder;
+  const std::filesystem::path path = folder / "lines";
 };
 
 TEST_F(LineWriterTest, linesAreThereOnceAwaited) {

@@ -2,6 +2,8 @@
 
 #include "runtime/train/Report.h"
 
+#include "test/runtime/checkpoint/TestFolder.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,18 +11,13 @@
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 namespace reciperun::train {
 namespace {
 
 class MetricsFileTest : public testing::Test {
 protected:
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() /
-      ("reciperun-metrics-" + std::to_string(getpid()));
-
-  ~MetricsFileTest() override { std::filesystem::remove(path); }
+  const checkpoint::TestFolder folder;
+  const std::filesystem::path path = folder / "metrics.jsonl";
 
   /// Steps `first` ... `last` of so many samples each, from `samples` on.
   void write(int64_t samples, int64_t first, int64_t last, int64_t each) {

@@ -1,7 +1,7 @@
 // A thread beside the one that carries out the plan, which signals are for.
 
-#ifndef RECIPERUN_COMM_QUIETTHREAD_H
-#define RECIPERUN_COMM_QUIETTHREAD_H
+#ifndef RECIPERUN_COMM_THREADWITHOUTSIGNALS_H
+#define RECIPERUN_COMM_THREADWITHOUTSIGNALS_H
 
 #include <csignal>
 #include <thread>
@@ -10,7 +10,7 @@
 namespace reciperun::comm {
 
 /// Starts a thread that no signal is given to.
-template <class Body> std::thread quietThread(Body body) {
+template <class Body> std::thread threadWithoutSignals(Body body) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -21,4 +21,4 @@ template <class Body> std::thread quietThread(Body body) {
 
 } // namespace reciperun::comm
 
-#endif // RECIPERUN_COMM_QUIETTHREAD_H
+#endif // RECIPERUN_COMM_THREADWITHOUTSIGNALS_H
