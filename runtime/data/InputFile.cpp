@@ -3,6 +3,7 @@
 #include "runtime/data/InputFile.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,12 @@ namespace reciperun::data {
 namespace {
 
 Status failure(const std::string& path) {
-  return Status::error("cannot read `" + path + "`: " + std::strerror(errno));
+  std::string reason = std::strerror(errno);
+  if (rlimit limit = {};
+      errno == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    reason += "; raise the limit of " + std::to_string(limit.rlim_cur) +
+              " (`ulimit -n`) or join files";
+  return Status::error("cannot read `" + path + "`: " + reason);
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "runtime/kernels/AttentionLaunch.cuh"
 #include "runtime/kernels/AttentionLibrary.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/plan/AttentionWorkspace.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -61,6 +62,8 @@ Status findDeltas(const AttentionShape& shape, const CudaKernelArgs& args,
 /// blocks of a ring have, or else the rest of the scratch.
 Expected<float*> roomForDeltas(const AttentionShape& shape,
                                const CudaKernelArgs& args) {
+  static_assert(plan::mostDeltasInScratch * int64_t(sizeof(float)) <
+                device::cudaScratchBytes);
   const int64_t bytes = int64_t(shape.batch) * shape.heads *
                         shape.queries.count * int64_t(sizeof(float));
   if (args.workspace.present() && args.workspace.bytes() >= bytes)

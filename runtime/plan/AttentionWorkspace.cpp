@@ -59,8 +59,7 @@ int64_t deltaElements(const AttentionSizes& sizes) {
 
 int64_t attentionWorkspace(const AttentionSizes& sizes) {
   // Of f32 there is delta alone, which the scratch of a GPU mostly holds.
-  constexpr int64_t mostInScratch = int64_t(4) << 20;
-  if (sizes.type == DType::f32 && deltaElements(sizes) > mostInScratch)
+  if (sizes.type == DType::f32 && deltaElements(sizes) > mostDeltasInScratch)
     return deltaElements(sizes);
   if (sizes.type != DType::bf16)
     return 0;

@@ -39,6 +39,9 @@ bool isOfDocuments(const AttentionSizes& sizes);
 /// Sums of do o that our own gradient keeps: one for each query and head.
 int64_t deltaElements(const AttentionSizes& sizes);
 
+/// The most of them that a GPU's scratch holds.
+inline constexpr int64_t mostDeltasInScratch = int64_t(4) << 20;
+
 /// f32 elements of the workspace of `attention_backward`; 0 where it needs
 /// none.
 int64_t attentionWorkspace(const AttentionSizes& sizes);
