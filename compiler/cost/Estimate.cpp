@@ -280,10 +280,27 @@ int64_t writtenBytes(const ir::Module& program, ir::ValueId value) {
   return program[value].type == ir::DType::u16 ? 2 * bytes : bytes;
 }
 
-/// What a rank writes at most: weights and moments of its parts, and whole
-/// those frozen parameters of which it has no part.
+/// The histories of what is brought to 8 bits: the state that such ops take.
+std::set<ir::ValueId> historiesOf(const ir::Module& program) {
+  std::set<ir::ValueId> histories;
+  for (const ir::Function& function : program.functions)
+    for (const ir::Op& op : function.ops)
+      if (op.kind == ir::OpKind::Quantize ||
+          op.kind == ir::OpKind::SwigluQuantize ||
+          op.kind == ir::OpKind::SwigluBackwardQuantize)
+        for (ir::ValueId operand : op.operands)
+          if (operand != ir::ValueId::none &&
+              program[operand].kind == ir::ValueKind::state)
+            histories.insert(operand);
+  return histories;
+}
+
+/// What a rank writes at most: weights and moments of its parts, whole those
+/// frozen parameters of which it has no part, and histories.
 int64_t stateBytes(const ir::Module& program) {
   int64_t bytes = 0;
+  for (ir::ValueId history : historiesOf(program))
+    bytes += ir::localBytes(program, history);
   std::set<ir::ParamId> inParts;
   for (const ir::Region& region : program.regions) {
     for (ir::ValueId value : {region.master, region.momentM, region.momentV})

@@ -110,7 +110,7 @@ Status Conversion::describeTensor(const ModelFiles::Place& place) {
   saved.pieces.push_back(std::move(piece));
   manifest.parameters.push_back(std::move(saved));
   specs.push_back(
-      {pieceTensor(StateKind::weight, name), place.tensor->dtype, {elements}});
+      {stateTensor(StateKind::weight, name), place.tensor->dtype, {elements}});
   places.push_back(place);
   return Status::ok();
 }

@@ -18,6 +18,8 @@ const char* prefixOf(StateKind kind) {
     return "moment_m/";
   case StateKind::momentV:
     return "moment_v/";
+  case StateKind::history:
+    return "history/";
   }
   return "";
 }
@@ -48,8 +50,8 @@ template <class From, class To> void copyDescription(const From& from, To& to) {
 
 } // namespace
 
-std::string pieceTensor(StateKind kind, const std::string& parameter) {
-  return prefixOf(kind) + parameter;
+std::string stateTensor(StateKind kind, const std::string& name) {
+  return prefixOf(kind) + name;
 }
 
 std::string_view describe(StateKind kind) {
@@ -60,6 +62,8 @@ std::string_view describe(StateKind kind) {
     return "first moments";
   case StateKind::momentV:
     return "second moments";
+  case StateKind::history:
+    return "histories";
   }
   return "";
 }
@@ -77,6 +81,13 @@ plan::Parameter parameterOf(const SavedParameter& saved) {
   parameter.globalShape = saved.shape;
   parameter.shardAxes.resize(saved.shape.size());
   return parameter;
+}
+
+bool Manifest::isOf(const plan::Mesh& wanted) const {
+  return std::ranges::equal(mesh, wanted.axes,
+                            [](const plan::Axis& a, const plan::Axis& b) {
+                              return a.name == b.name && a.size == b.size;
+                            });
 }
 
 bool Manifest::hasMoments() const {

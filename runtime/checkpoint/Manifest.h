@@ -4,6 +4,8 @@
 // this list of them. A parameter's weights and moments are pieces: runs of
 // elements of a block of the whole tensor. Whoever reads needs the manifest
 // alone to know where any element lies, whatever layout it was written in.
+// Histories (plan/Histories.h) serve nobody but the rank that wrote them, in
+// the same layout: they are in its file, and the manifest does not list them.
 
 #ifndef RECIPERUN_CHECKPOINT_MANIFEST_H
 #define RECIPERUN_CHECKPOINT_MANIFEST_H
@@ -27,7 +29,7 @@ inline constexpr int manifestVersion = 1;
 inline constexpr const char* manifestName = "manifest.json";
 
 /// A run of elements in a file. Its tensor there is flat and bears the name
-/// `pieceTensor(kind, parameter)`.
+/// `stateTensor(kind, parameter)`.
 struct Piece {
   StateKind kind = StateKind::weight;
   ElementType type = ElementType::f32;
@@ -37,8 +39,9 @@ struct Piece {
   int64_t count = 0;
 };
 
-/// `weight/layers.0.q.weight`, `moment_m/...`, `moment_v/...`.
-std::string pieceTensor(StateKind kind, const std::string& parameter);
+/// `weight/layers.0.q.weight`, `moment_m/...`, `moment_v/...`; `history/` and
+/// the name of the buffer.
+std::string stateTensor(StateKind kind, const std::string& name);
 /// `weights`, `first moments`, `second moments`.
 std::string_view describe(StateKind kind);
 
@@ -99,9 +102,12 @@ struct Manifest {
   Position position;
   std::optional<double> validLoss; // at this very step
   SavedModel model;
+  std::vector<plan::Axis> mesh; // of the run; empty behind a conversion
   std::vector<SavedFile> files;
   std::vector<SavedParameter> parameters;
 
+  /// Whether ranks of this mesh wrote it.
+  bool isOf(const plan::Mesh& wanted) const;
   /// Whether it holds what an optimizer goes on from.
   bool hasMoments() const;
 };

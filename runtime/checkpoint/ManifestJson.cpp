@@ -90,6 +90,13 @@ Json jsonOf(const Position& position) {
           {"epoch_rows", position.epochRows}};
 }
 
+Json jsonOf(const std::vector<plan::Axis>& mesh) {
+  Json json = Json::array();
+  for (const plan::Axis& axis : mesh)
+    json.push_back({{"name", axis.name}, {"size", axis.size}});
+  return json;
+}
+
 Json jsonOf(const SavedModel& model) {
   return {{"compute", safetensorsName(model.compute)},
           {"config", model.config},
@@ -123,6 +130,12 @@ public:
     if (json.is_object() && json.contains("valid_loss"))
       manifest.validLoss = real(json, "", "valid_loss");
     manifest.model = model(member(json, "", "model"));
+    if (json.is_object() && json.contains("mesh"))
+      each(json, "", "mesh", [&](const Json& axis, const std::string& path) {
+        const int64_t size = number(axis, path, "size", 1);
+        manifest.mesh.push_back({text(axis, path, "name"),
+                                 int(std::min<int64_t>(size, INT32_MAX))});
+      });
     std::set<std::string> names;
     each(json, "", "files", [&](const Json& file, const std::string& path) {
       manifest.files.push_back(
@@ -376,6 +389,8 @@ std::string toJson(const Manifest& manifest) {
   if (manifest.validLoss)
     json["valid_loss"] = *manifest.validLoss;
   json["model"] = jsonOf(manifest.model);
+  if (!manifest.mesh.empty())
+    json["mesh"] = jsonOf(manifest.mesh);
   json["files"] = Json::array();
   for (const SavedFile& file : manifest.files)
     json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});

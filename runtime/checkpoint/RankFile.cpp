@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -50,12 +51,21 @@ Status readHalves(const BufferAccess& buffers, const StatePart& part,
 
 RankFile::RankFile(const plan::Plan& plan, int rank)
     : plan(plan), stage(stageOf(plan, rank)), rank(rank),
-      parts(writtenParts(plan, rank)) {}
+      parts(writtenParts(plan, rank)) {
+  std::ranges::copy(historyParts(plan, rank), std::back_inserter(parts));
+}
 
-std::string RankFile::name() const {
+std::string rankFileName(int rank) {
   char name[48];
   std::snprintf(name, sizeof name, "rank-%05d.safetensors", rank);
   return name;
+}
+
+std::string RankFile::nameOf(const StatePart& part) const {
+  return stateTensor(part.kind,
+                     part.kind == StateKind::history
+                         ? stage.buffers[size_t(part.buffer)].name
+                         : plan.parameters[size_t(part.parameter)].name);
 }
 
 /// Masters that are kept in halves are whole in the file, as all others are.
@@ -82,10 +92,9 @@ int64_t RankFile::fileBytes() const {
 std::vector<TensorSpec> RankFile::specs() const {
   std::vector<TensorSpec> specs;
   for (const StatePart& part : parts)
-    specs.push_back(
-        {pieceTensor(part.kind, plan.parameters[size_t(part.parameter)].name),
-         std::string(safetensorsName(typeOf(part))),
-         {part.count}});
+    specs.push_back({nameOf(part),
+                     std::string(safetensorsName(typeOf(part))),
+                     {part.count}});
   return specs;
 }
 
@@ -140,6 +149,8 @@ void RankFile::describe(Manifest& manifest) const {
   int file = int(manifest.files.size());
   manifest.files.push_back({name(), fileBytes()});
   for (const StatePart& part : parts) {
+    if (part.kind == StateKind::history)
+      continue;
     const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];
     Piece piece;
     piece.kind = part.kind;
@@ -165,6 +176,7 @@ Manifest describeRun(const plan::Plan& plan) {
                     plan.generation,
                     plan.data.bosToken,
                     plan.data.eosToken};
+  manifest.mesh = plan.mesh.axes;
   for (const plan::Parameter& parameter : plan.parameters)
     manifest.parameters.push_back(savedParameter(parameter));
   for (int rank = 0; rank < plan.mesh.ranks; ++rank)

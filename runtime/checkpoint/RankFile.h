@@ -1,7 +1,7 @@
 // The file of a checkpoint that one rank writes.
 //
 // It holds the parts of the state that no lower rank holds, in the order of
-// writtenParts, each as a flat tensor.
+// writtenParts, and the rank's histories, each as a flat tensor.
 
 #ifndef RECIPERUN_CHECKPOINT_RANKFILE_H
 #define RECIPERUN_CHECKPOINT_RANKFILE_H
@@ -18,6 +18,9 @@
 
 namespace reciperun::checkpoint {
 
+/// `rank-00003.safetensors`.
+std::string rankFileName(int rank);
+
 class RankFile {
 public:
   /// The plan outlives the object.
@@ -25,8 +28,7 @@ public:
 
   /// Whether the rank writes no file, since lower ranks hold all that it does.
   bool isEmpty() const { return parts.empty(); }
-  /// `rank-00003.safetensors`.
-  std::string name() const;
+  std::string name() const { return rankFileName(rank); }
   /// Of the tensors, and of the whole file.
   int64_t dataBytes() const;
   int64_t fileBytes() const;
@@ -47,6 +49,7 @@ public:
 
 private:
   /// In the file.
+  std::string nameOf(const StatePart& part) const;
   plan::DType typeOf(const StatePart& part) const;
   /// The elements of a part from number `first` on, as the file has them.
   Status read(const BufferAccess& buffers, const StatePart& part, int64_t first,

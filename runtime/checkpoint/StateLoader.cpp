@@ -1,6 +1,8 @@
 // Loading: 1. each parameter's value in the compute type, the rank's whole
 // block or its run of it; 2. its parts of the master weights, where they are
 // wider; 3. its parts of the moments. Parts are read in pieces of bounded size.
+// 4. Histories, where the layout is the same; elsewhere they begin anew, as in
+// a run that begins.
 
 #include "runtime/checkpoint/StateLoader.h"
 
@@ -208,6 +210,18 @@ private:
   std::vector<std::byte> piece;
 };
 
+Status loadHistories(const plan::Plan& plan, int rank, StateReader& reader,
+                     BufferAccess& buffers) {
+  for (const StatePart& part : historyParts(plan, rank)) {
+    std::vector<float> maxima(size_t(part.count)); // 0: none yet
+    const auto bytes = std::as_writable_bytes(std::span(maxima));
+    RECIPERUN_TRY(reader.readHistory(
+        rank, plan.buffers[size_t(part.buffer)].name, bytes));
+    RECIPERUN_TRY(buffers.write(part.buffer, 0, bytes));
+  }
+  return Status::ok();
+}
+
 } // namespace
 
 Status checkModel(const plan::Plan& plan, const StateReader& reader,
@@ -242,7 +256,9 @@ Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
     if (isMaster || (isMoment && take == Take::all))
       RECIPERUN_TRY(loader.load(part));
   }
-  return Status::ok();
+  return take == Take::all && reader.manifest().isOf(plan.mesh)
+             ? loadHistories(plan, rank, reader, buffers)
+             : Status::ok();
 }
 
 } // namespace reciperun::checkpoint

@@ -19,8 +19,9 @@ enum class Take {
 Status checkModel(const plan::Plan& plan, const StateReader& reader, Take take);
 
 /// Fills the rank's parameters, its master weights and, with `all`, its part of
-/// the moments, converted to the plan's types. The checkpoint has passed
-/// checkModel. No collective: ranks may differ in the outcome.
+/// the moments, converted to the plan's types, and its histories. The
+/// checkpoint has passed checkModel. No collective: ranks may differ in the
+/// outcome.
 Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
                  Take take, BufferAccess& buffers);
 

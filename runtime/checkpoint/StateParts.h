@@ -16,9 +16,10 @@
 
 namespace reciperun::checkpoint {
 
-enum class StateKind { weight, momentM, momentV };
+enum class StateKind { weight, momentM, momentV, history };
 
-/// A run of elements of a parameter's block, and where its rank keeps it.
+/// A run of elements of a parameter's block, and where its rank keeps it; or a
+/// whole history of maxima (plan/Histories.h), which belongs to none.
 struct StatePart {
   int parameter = -1;
   StateKind kind = StateKind::weight;
@@ -55,6 +56,9 @@ std::vector<StatePart> stateParts(const plan::Plan& plan, int rank);
 /// Those of them that the rank writes to a checkpoint: of all ranks that hold
 /// a part, one writes it, the lowest of the first stage that has it.
 std::vector<StatePart> writtenParts(const plan::Plan& plan, int rank);
+
+/// The rank's histories: each has its own, of what it computes.
+std::vector<StatePart> historyParts(const plan::Plan& plan, int rank);
 
 } // namespace reciperun::checkpoint
 

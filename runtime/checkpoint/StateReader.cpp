@@ -6,6 +6,8 @@
 
 #include "runtime/checkpoint/StateReader.h"
 
+#include "runtime/checkpoint/RankFile.h"
+
 #include <algorithm>
 #include <cassert>
 
@@ -100,19 +102,36 @@ Expected<StateReader::Extent> StateReader::find(int64_t global) {
     Expected<const SafetensorsFile*> file = fileOf(piece.file);
     RECIPERUN_TRY(file);
     const SavedParameter& saved = described.parameters[size_t(parameter)];
-    const StoredTensor* tensor = (*file)->find(pieceTensor(kind, saved.name));
+    const StoredTensor* tensor = (*file)->find(stateTensor(kind, saved.name));
     if (!tensor || findElementType(tensor->dtype) != piece.type ||
         tensor->end - tensor->begin != piece.count * byteSize(piece.type))
       return Status::error(
           "`" + (*file)->path().string() + "` " +
           (tensor ? "holds `" + tensor->name + "` as " + tensor->dtype + " " +
                         shapeText(tensor->shape)
-                  : "lacks `" + pieceTensor(kind, saved.name) + "`") +
+                  : "lacks `" + stateTensor(kind, saved.name) + "`") +
           ", not as the manifest says");
     return Extent{&piece, tensor->begin + within * byteSize(piece.type),
                   std::min(place->count, piece.count - within), 0};
   }
   return missing(global);
+}
+
+Status StateReader::readHistory(int rank, const std::string& name,
+                                std::span<std::byte> out) {
+  const auto own =
+      std::ranges::find(described.files, rankFileName(rank), &SavedFile::name);
+  if (own == described.files.end())
+    return Status::ok();
+  Expected<const SafetensorsFile*> file =
+      fileOf(int(own - described.files.begin()));
+  RECIPERUN_TRY(file);
+  const StoredTensor* tensor =
+      (*file)->find(stateTensor(StateKind::history, name));
+  const bool isAlike = tensor &&
+                       findElementType(tensor->dtype) == ElementType::f32 &&
+                       tensor->end - tensor->begin == int64_t(out.size());
+  return isAlike ? (*file)->read(*tensor, 0, out) : Status::ok();
 }
 
 Status StateReader::missing(int64_t global) const {

@@ -33,6 +33,11 @@ public:
               int64_t first, int64_t count, plan::DType type,
               std::span<std::byte> out);
 
+  /// Fills `out` with the history of that name that a rank wrote; leaves it as
+  /// it is where the rank has none of that length.
+  Status readHistory(int rank, const std::string& name,
+                     std::span<std::byte> out);
+
 private:
   /// The pieces of one block, by where they begin in it.
   struct SavedBlock {

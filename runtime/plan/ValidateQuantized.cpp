@@ -1,9 +1,11 @@
 // Checks of the ops that make matrices of 8 bits and multiply them: a matrix
 // has two dimensions, and its scales as many as Ops.def says.
 
+#include "runtime/plan/Histories.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/ScaleBlocks.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,9 +42,9 @@ bool checkMade(OpCheck& c, size_t matrix, size_t scale, ScaleBlocks blocks) {
          c.counts(c.out(matrix), elementCount(c.in(0).shape));
 }
 
-/// What is made of values of the size and type of in(0): the outputs from
-/// `first` on, and the input that is their history.
-bool checkQuantized(OpCheck& c, size_t first, size_t history) {
+/// What is made of values of the size and type of in(0).
+bool checkQuantized(OpCheck& c, const QuantizedTensor& tensor) {
+  const auto [first, history] = tensor;
   const auto blocks = blocksOf(c, "blocks");
   if (!blocks || !c.is(c.in(0), {DType::f32, DType::bf16}))
     return false;
@@ -62,6 +64,12 @@ bool checkQuantized(OpCheck& c, size_t first, size_t history) {
   return !c.hasIn(history) ||
          (c.is(c.in(history), {DType::f32}) && c.rank(c.in(history), 1) &&
           (hasOneScale || c.fail("has a history of blocks")));
+}
+
+bool checkAllQuantized(OpCheck& c) {
+  return std::ranges::all_of(
+      quantizedTensors(c.op.kind),
+      [&](const QuantizedTensor& tensor) { return checkQuantized(c, tensor); });
 }
 
 /// Two that one kernel makes, from the outputs 0 and 5 on, are alike.
@@ -125,14 +133,13 @@ bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
 bool checkQuantizedOp(OpCheck& c) {
   switch (c.op.kind) {
   case OpKind::Quantize:
-    return c.arity(2, 5, 5, {1}) && checkQuantized(c, 0, 1);
+    return c.arity(2, 5, 5, {1}) && checkAllQuantized(c);
   case OpKind::SwigluQuantize:
     return c.arity(3, 5, 5, {2}) && c.same(c.in(0), c.in(1)) &&
-           checkQuantized(c, 0, 2);
+           checkAllQuantized(c);
   case OpKind::SwigluBackwardQuantize:
     return c.arity(5, 10, 10, {3, 4}) && c.same(c.in(0), c.in(1)) &&
-           c.same(c.in(0), c.in(2)) && checkQuantized(c, 0, 3) &&
-           checkQuantized(c, 5, 4) && areAlike(c);
+           c.same(c.in(0), c.in(2)) && checkAllQuantized(c) && areAlike(c);
   case OpKind::Transpose:
     return c.arity(1, 1) && checkTranspose(c);
   case OpKind::PartMaximum:
