@@ -143,6 +143,14 @@ std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
   return uses;
 }
 
+int streamsOf(const plan::Mesh& mesh, const PlanConnections& connections) {
+  const size_t groups = usesByExtent(mesh, connections.groups).size();
+  const size_t background = usesByExtent(mesh, connections.background).size();
+  const size_t lines = connections.lines.size();
+  const size_t communicators = 1 + groups + background + lines;
+  return int((background ? 1 + background : 0) + lines + 2 * communicators);
+}
+
 int blocksFor(const GroupUse& use, const std::vector<int>& members,
               int ranksOnHost) {
   return plan::blocksOfGroup(use.bytes, mostOnAHost(members, ranksOnHost),

@@ -54,6 +54,10 @@ Extent extentOfAll(const plan::Mesh& mesh);
 std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
                                         const std::map<int, GroupUse>& groups);
 
+/// The most streams that connections take, with the two that NCCL has for each
+/// communicator.
+int streamsOf(const plan::Mesh& mesh, const PlanConnections& connections);
+
 /// The multiprocessors that a group's communicator may take
 /// (plan/ConnectionWidths.h); `ranksOnHost` in a row share a host.
 int blocksFor(const GroupUse& use, const std::vector<int>& members,

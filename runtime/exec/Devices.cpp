@@ -7,6 +7,7 @@
 
 #ifdef RECIPERUN_CUDA
 #include "runtime/comm/NcclCommunicator.h"
+#include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernels/CudaInitialize.h"
@@ -33,6 +34,16 @@ void loadKernelsAtStart() {
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
 }
 
+/// One for each stream, as far as the device has them. What stages send one
+/// another waits for another program, whose order is not this one's: there
+/// streams must not hold up one another, and all queues are taken.
+int queuesFor(const plan::Plan& plan) {
+  return plan::axisSize(plan.mesh, "pp") > 1
+             ? device::CudaDevice::mostQueues
+             : device::CudaDevice::ownStreams +
+                   comm::streamsOf(plan.mesh, comm::connectionsOf(plan));
+}
+
 Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
                                                   int place) {
   if (plan.compute == plan::DType::f64)
@@ -41,9 +52,9 @@ Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
                          "cluster.hardware=cpu`");
   if (plan::axisSize(plan.mesh, "pp") > 1)
     loadKernelsAtStart();
-  auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel,
-                                         &kernels::prepareCudaKernel,
-                                         &kernels::drawFirstValues);
+  auto opened = device::CudaDevice::open(
+      place, &kernels::findCudaKernel, &kernels::prepareCudaKernel,
+      &kernels::drawFirstValues, queuesFor(plan));
   RECIPERUN_TRY(opened);
   RECIPERUN_TRY((*opened)->checkRoom(plan.memory));
   return std::unique_ptr<device::Device>(*std::move(opened));

@@ -27,13 +27,19 @@ using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
 
 class CudaDevice final : public Device {
 public:
+  /// Of the kernels and of copies each way.
+  static constexpr int ownStreams = 3;
+  static constexpr int mostQueues = 32;
+
   /// The GPU of the rank that is number `place` on its host: the visible ones
   /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
   /// there is none; `prepareKernel` gets ready for one; `drawValues` draws what
-  /// parameters begin with.
+  /// parameters begin with. The process's streams share so many `queues`, 8 at
+  /// least; the first device that a process opens decides.
   static Expected<std::unique_ptr<CudaDevice>>
   open(int place, CudaKernel (*findKernel)(plan::OpKind),
-       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr);
+       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr,
+       int queues = mostQueues);
   ~CudaDevice() override;
 
   CudaContext& context() { return *gpu; }

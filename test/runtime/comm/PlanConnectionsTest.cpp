@@ -62,6 +62,22 @@ TEST(PlanConnections, followFromOpsOfAllStages) {
   EXPECT_TRUE(found.packs);
 }
 
+TEST(PlanConnections, takeStreamsForWhatRunsBesideAndForTheLibrary) {
+  plan::Plan plan = testPlan();
+  const auto streams = [&] {
+    return streamsOf(plan.mesh, connectionsOf(plan));
+  };
+  EXPECT_EQ(streams(), 2); // of the communicator of all
+  add(plan, 0, OpKind::AllReduce, 1, 0);
+  add(plan, 1, OpKind::AllReduce, 3, 0); // the same ranks
+  EXPECT_EQ(streams(), 4);
+  add(plan, 1, OpKind::ReduceScatterStart, 0, 1);
+  EXPECT_EQ(streams(), 8); // one for all, one for the group, two of its own
+  plan.stages[0].transfers.resize(1);
+  plan.stages[0].transfers[0].peer = 1;
+  EXPECT_EQ(streams(), 11);
+}
+
 TEST(PlanConnections, kernelsExchangeRuns) {
   plan::Plan plan = testPlan();
   add(plan, 0, OpKind::AllToAll, 1, 1, {{"split", 0}, {"concat", 1}});
