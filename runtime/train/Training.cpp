@@ -74,6 +74,12 @@ Expected<Outcome> Training::runSteps() {
     pace.emplace(communicator.host().watch(), paceOf(step));
     Expected<StepRecord> record = trainStep(step);
     RECIPERUN_TRY(record);
+    if (step + 1 == lastProfiled()) {
+      pace.reset(); // some ranks write, and the others wait for them
+      if (Status failure = writeTraces(); !failure)
+        return Outcome{0, step + 1, failure, {}};
+      pace.emplace(communicator.host().watch(), paceOf(step));
+    }
     if (!record->isFinite()) {
       pace.reset(); // some ranks look at more than others, or write longer
       Expected<std::string> complaint = complaintOf(*record);
@@ -114,9 +120,8 @@ Expected<Outcome> Training::runSteps() {
     hostClock.start();
     times.saving = secondsSince(begin);
   }
-  RECIPERUN_TRY(waitForMetrics());
   return Outcome{
-      step < trainData->steps() ? signal : 0, step, Status::ok(), {}};
+      step < trainData->steps() ? signal : 0, step, waitForMetrics(), {}};
 }
 
 /// Goes on with the checkpoint in the making, and begins one where it is due.
@@ -214,13 +219,13 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
     usualLoss = spikes.take(record->loss);
   times.host = hostClock.takeComputed();
   hostClock.stop();
-  RECIPERUN_TRY(tellTimes(step, observer));
+  tellTimes(step, observer);
   hostClock.start();
   return record;
 }
 
 /// What those that follow steps have seen of one.
-Status Training::tellTimes(int64_t step, const exec::Observer& observer) {
+void Training::tellTimes(int64_t step, const exec::Observer& observer) {
   if (trace)
     trace->takeStep();
   else if (&observer != &clock)
@@ -231,18 +236,6 @@ Status Training::tellTimes(int64_t step, const exec::Observer& observer) {
     startTimes.mark("first step");
     progress->line(startTimes.text());
   }
-  const int64_t last = std::min(options.profile.last, trainData->steps());
-  if (step + 1 != last)
-    return Status::ok();
-  const std::filesystem::path folder =
-      std::filesystem::path(plan.train.directory) / "profile";
-  if (trace)
-    RECIPERUN_TRY(endTrace(folder));
-  if (isRoot())
-    progress->line("traces of steps " + std::to_string(options.profile.first) +
-                   " to " + std::to_string(last) + " in `" + folder.string() +
-                   "`");
-  return Status::ok();
 }
 
 void Training::beginTrace() {
@@ -254,6 +247,25 @@ void Training::beginTrace() {
   hostClock.start();
   if (isRoot() && !note.empty())
     progress->line("note: " + note);
+}
+
+/// Of the run's steps, from 1; 0 where none is.
+int64_t Training::lastProfiled() const {
+  return std::min(options.profile.last, trainData->steps());
+}
+
+/// Behind the last step that is profiled. Fails on all ranks.
+Status Training::writeTraces() {
+  const std::filesystem::path folder =
+      std::filesystem::path(plan.train.directory) / "profile";
+  hostClock.stop();
+  RECIPERUN_TRY(communicator.agree(trace ? endTrace(folder) : Status::ok()));
+  hostClock.start();
+  if (isRoot())
+    progress->line("traces of steps " + std::to_string(options.profile.first) +
+                   " to " + std::to_string(lastProfiled()) + " in `" +
+                   folder.string() + "`");
+  return Status::ok();
 }
 
 Status Training::endTrace(const std::filesystem::path& folder) {

@@ -111,8 +111,10 @@ private:
   std::optional<comm::Watch::Duration> paceOf(int64_t step) const;
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
-  Status tellTimes(int64_t step, const exec::Observer& observer);
+  void tellTimes(int64_t step, const exec::Observer& observer);
   void beginTrace();
+  int64_t lastProfiled() const;
+  Status writeTraces();
   Status endTrace(const std::filesystem::path& folder);
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;
