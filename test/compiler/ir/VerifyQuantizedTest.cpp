@@ -1,16 +1,14 @@
 // The verifier of matrices in 8 bits and their products: a sound Program has no
 // findings, and each kind of damage has one that names it.
 
-#include "compiler/ir/Parse.h"
-#include "compiler/ir/Print.h"
-#include "compiler/ir/Verify.h"
+#include "SoundProgram.h"
 
 #include <gtest/gtest.h>
 
 namespace recipec::ir {
 namespace {
 
-constexpr const char* sound = R"(program test bf16
+const SoundProgram program(R"(program test bf16
 axis dp = 2
 axis tp = 2
 dim batch = 4
@@ -51,90 +49,67 @@ function backward {
   %dx = scaled_product %dq, %wt, %ds, %ws : bf16[batch/dp, sequence, heads/tp, width]
   %mq, %ms, %mt, %mts, _ = quantize %d, _ {blocks = "mx", lead = 2} : f8e4m3[batch/dp, sequence, hidden], f8e8m0[1, 1, 32, 4, 4], f8e4m3[hidden, batch/dp, sequence], f8e8m0[1, 1, 32, 4, 4]
 }
-)";
-
-/// Findings of the sound Program after one replacement in its text.
-std::vector<std::string> findingsWith(const std::string& from,
-                                      const std::string& to) {
-  std::string text = sound;
-  size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  text.replace(place, from.size(), to);
-  std::string error;
-  std::optional<Module> module = parse(text, error);
-  EXPECT_TRUE(module) << error;
-  return module ? verify(*module) : std::vector<std::string>();
-}
-
-void expectFound(const std::string& from, const std::string& to,
-                 const std::string& finding) {
-  std::vector<std::string> findings = findingsWith(from, to);
-  bool found = false;
-  for (const std::string& each : findings)
-    found = found || each.find(finding) != std::string::npos;
-  EXPECT_TRUE(found) << "`" << from << "` -> `" << to << "` gives "
-                     << (findings.empty() ? "nothing" : findings[0]);
-}
+)");
 
 TEST(VerifyQuantized, TakesWhatIsSound) {
-  EXPECT_EQ(findingsWith("test", "test"), std::vector<std::string>());
-  std::string error;
-  std::optional<Module> module = parse(sound, error);
-  ASSERT_TRUE(module) << error;
-  EXPECT_EQ(print(*module), sound);
+  program.expectSound();
 }
 
 TEST(VerifyQuantized, LayoutsAreThoseOfTheMatrix) {
-  expectFound("{lead = 2}", "{lead = 1}", "dimensions differ");
-  expectFound("{lead = 2}", "{lead = 4}", "rows nor columns");
-  expectFound("_ {lead = 1} : f8e4m3[", "_ {lead = 1} : bf16[", "8 bits");
-  expectFound("f8e4m3[heads/tp, width, hidden]",
-              "f8e4m3[width, heads/tp, hidden]", "dimensions differ");
+  program.expectFound("{lead = 2}", "{lead = 1}", "dimensions differ");
+  program.expectFound("{lead = 2}", "{lead = 4}", "rows nor columns");
+  program.expectFound("_ {lead = 1} : f8e4m3[", "_ {lead = 1} : bf16[",
+                      "8 bits");
+  program.expectFound("f8e4m3[heads/tp, width, hidden]",
+                      "f8e4m3[width, heads/tp, hidden]", "dimensions differ");
 }
 
 TEST(VerifyQuantized, AMatrixHasItsScaleAndItsHistory) {
   const std::string made = " = quantize @w, _ {lead = 1} : ",
                     plain = "f8e4m3[hidden, heads/tp, width], ",
                     turned = "saved f8e4m3[heads/tp, width, hidden]";
-  expectFound("%ws, %wt, _, _" + made + plain + "saved f32[], " + turned,
-              "_, %wt, %ws, _" + made + plain + turned + ", saved f32[]",
-              "no scale");
+  program.expectFound(
+      "%ws, %wt, _, _" + made + plain + "saved f32[], " + turned,
+      "_, %wt, %ws, _" + made + plain + turned + ", saved f32[]", "no scale");
   const std::string scale = "f8e8m0[1, 1, 32, 4, 4]",
                     of = " = quantize %d, _ {blocks = \"mx\", lead = 2} : "
                          "f8e4m3[batch/dp, sequence, hidden], " +
                          scale + ", f8e4m3[hidden, batch/dp, sequence]";
-  expectFound("%mts, _" + of + ", " + scale, "_, _" + of, "no scale");
-  expectFound("quantize %x, %history", "quantize %x, _", "history is another");
+  program.expectFound("%mts, _" + of + ", " + scale, "_, _" + of, "no scale");
+  program.expectFound("quantize %x, %history", "quantize %x, _",
+                      "history is another");
 }
 
 TEST(VerifyQuantized, ProductsAreOfRowsByRows) {
-  expectFound("scaled_product %xq, %wq,", "scaled_product %xq, %wt,",
-              "dimensions differ");
-  expectFound("scaled_product %xq,", "scaled_product %x,", "8 bits");
+  program.expectFound("scaled_product %xq, %wq,", "scaled_product %xq, %wt,",
+                      "dimensions differ");
+  program.expectFound("scaled_product %xq,", "scaled_product %x,", "8 bits");
 }
 
 TEST(VerifyQuantized, WhatIsAddedToLiesLikeTheSum) {
-  expectFound("%ws, %y {fast", "%ws, %x {fast", "dimensions differ");
-  expectFound("%ws, %y {fast", "%ws, %z {fast", "partial sums differ");
+  program.expectFound("%ws, %y {fast", "%ws, %x {fast", "dimensions differ");
+  program.expectFound("%ws, %y {fast", "%ws, %z {fast", "partial sums differ");
 }
 
 TEST(VerifyQuantized, WhatASwigluMakesLiesLikeItsOperands) {
-  expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %x, %z,",
-              "dimensions differ");
-  expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %y, %y,",
-              "not linear");
-  expectFound("quantize %x, %x, %x, _", "quantize %x, %x, %x, %history",
-              "history is another");
-  expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
-              "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
-              "dimensions differ");
+  program.expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %x, %z,",
+                      "dimensions differ");
+  program.expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %y, %y,",
+                      "not linear");
+  program.expectFound("quantize %x, %x, %x, _", "quantize %x, %x, %x, %history",
+                      "history is another");
+  program.expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
+                      "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
+                      "dimensions differ");
 }
 
 TEST(VerifyQuantized, ATransposeIsOfTheMatrix) {
   const std::string of = "%wr = transpose %wq {lead = 1} : ";
-  expectFound(of, "%wr = transpose %wq {lead = 2} : ", "dimensions differ");
-  expectFound(of, "%wr = transpose %wq {lead = 3} : ", "rows nor columns");
-  expectFound(of + "f8e4m3", of + "f8e5m2", "not of one type");
+  program.expectFound(of,
+                      "%wr = transpose %wq {lead = 2} : ", "dimensions differ");
+  program.expectFound(of,
+                      "%wr = transpose %wq {lead = 3} : ", "rows nor columns");
+  program.expectFound(of + "f8e4m3", of + "f8e5m2", "not of one type");
 }
 
 TEST(VerifyQuantized, RunsOfPartsLieInThem) {
@@ -144,27 +119,27 @@ TEST(VerifyQuantized, RunsOfPartsLieInThem) {
     std::string other = run;
     return other.replace(other.find(from), from.size(), to);
   };
-  expectFound(run, with("928", "929"), "does not lie in the parts");
-  expectFound(run, with("place = 3", "place = 4"), "no such maximum");
-  expectFound(run, with("dp", "tp"), "does not split it");
-  expectFound(run, with("place = 3, ", ""), "not said");
-  expectFound(run, with("@part", "%x"), "does not split it");
+  program.expectFound(run, with("928", "929"), "does not lie in the parts");
+  program.expectFound(run, with("place = 3", "place = 4"), "no such maximum");
+  program.expectFound(run, with("dp", "tp"), "does not split it");
+  program.expectFound(run, with("place = 3, ", ""), "not said");
+  program.expectFound(run, with("@part", "%x"), "does not split it");
 }
 
 TEST(VerifyQuantized, APartIsCastInItsPlace) {
-  expectFound("@narrow, @scale = quantize_part",
-              "@part, @scale = quantize_part", "8 bits");
-  expectFound("@narrow, @scale = quantize_part",
-              "@narrow, %history = quantize_part", "not a number");
-  expectFound("@narrow, @scale = quantize_part",
-              "@scale, @scale = quantize_part", "dimensions differ");
+  program.expectFound("@narrow, @scale = quantize_part",
+                      "@part, @scale = quantize_part", "8 bits");
+  program.expectFound("@narrow, @scale = quantize_part",
+                      "@narrow, %history = quantize_part", "not a number");
+  program.expectFound("@narrow, @scale = quantize_part",
+                      "@scale, @scale = quantize_part", "dimensions differ");
 }
 
 TEST(VerifyQuantized, SumsOverRanksArePartial) {
-  expectFound("bf16[batch/dp, sequence, hidden] +tp",
-              "bf16[batch/dp, sequence, hidden]", "partial sum");
-  expectFound("f32[hidden, heads/tp, width] +dp",
-              "f32[hidden, heads/tp, width]", "partial sum");
+  program.expectFound("bf16[batch/dp, sequence, hidden] +tp",
+                      "bf16[batch/dp, sequence, hidden]", "partial sum");
+  program.expectFound("f32[hidden, heads/tp, width] +dp",
+                      "f32[hidden, heads/tp, width]", "partial sum");
 }
 
 } // namespace

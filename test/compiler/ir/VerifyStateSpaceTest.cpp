@@ -1,16 +1,14 @@
 // The verifier of state spaces and of norms with wide weights: a sound Program
 // has no findings, and each kind of damage has one that names it.
 
-#include "compiler/ir/Parse.h"
-#include "compiler/ir/Print.h"
-#include "compiler/ir/Verify.h"
+#include "SoundProgram.h"
 
 #include <gtest/gtest.h>
 
 namespace recipec::ir {
 namespace {
 
-constexpr const char* sound = R"(program test f32
+const SoundProgram program(R"(program test f32
 axis dp = 2
 axis tp = 2
 dim batch = 4
@@ -45,72 +43,49 @@ function backward {
   %du, %ddt, %db, %dc, %dr, _, _ = state_scan_backward %dy, %u, %dt, %b, %b, @r, @r, @r, %segments, %h {chunk = 4} : f32[batch/dp, sequence, groups/tp, channels], f32[batch/dp, sequence, groups/tp, heads], f32[batch/dp, sequence, groups/tp, state], f32[batch/dp, sequence, groups/tp, state]
   %dx, %dw = causal_conv_backward %du, %x, @w, %segments : f32[batch/dp, sequence, groups/tp, channels]
 }
-)";
-
-/// Findings of the sound Program after a replacement of all that equals `from`.
-std::vector<std::string> findingsWith(const std::string& from,
-                                      const std::string& to) {
-  std::string text = sound;
-  size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  for (; place != std::string::npos; place = text.find(from, place + to.size()))
-    text.replace(place, from.size(), to);
-  std::string error;
-  std::optional<Module> module = parse(text, error);
-  EXPECT_TRUE(module) << error;
-  return module ? verify(*module) : std::vector<std::string>();
-}
-
-void expectFound(const std::string& from, const std::string& to,
-                 const std::string& finding) {
-  std::vector<std::string> findings = findingsWith(from, to);
-  bool found = false;
-  for (const std::string& each : findings)
-    found = found || each.find(finding) != std::string::npos;
-  EXPECT_TRUE(found) << "`" << from << "` -> `" << to << "` gives "
-                     << (findings.empty() ? "nothing" : findings[0]);
-}
+)");
 
 TEST(VerifyStateSpace, ASoundProgramHasNoFindings) {
-  EXPECT_EQ(findingsWith("test", "test"), std::vector<std::string>());
-  std::string error;
-  EXPECT_EQ(print(*parse(sound, error)), sound);
+  program.expectSound();
 }
 
 TEST(VerifyStateSpace, SequencesAreWhole) {
-  expectFound("batch/dp, sequence", "batch, sequence/dp",
-              "a sequence or a group is split");
-  expectFound("groups/tp, channels", "groups, channels/tp",
-              "a sequence or a group is split");
+  program.expectFound("batch/dp, sequence", "batch, sequence/dp",
+                      "a sequence or a group is split");
+  program.expectFound("groups/tp, channels", "groups, channels/tp",
+                      "a sequence or a group is split");
 }
 
 TEST(VerifyStateSpace, ParametersLieAsTheirGroups) {
-  expectFound("f32[groups/tp, channels, kernel]",
-              "f32[groups, channels, kernel]", "the weight is another's");
-  expectFound("@r : f32[groups/tp, heads]", "@r : f32[groups, heads]",
-              "the parameters are another's");
-  expectFound("@s : f32[groups/tp, channels]", "@s : f32[groups, channels]",
-              "trailing dimensions differ");
+  program.expectFound("f32[groups/tp, channels, kernel]",
+                      "f32[groups, channels, kernel]",
+                      "the weight is another's");
+  program.expectFound("@r : f32[groups/tp, heads]", "@r : f32[groups, heads]",
+                      "the parameters are another's");
+  program.expectFound("@s : f32[groups/tp, channels]",
+                      "@s : f32[groups, channels]",
+                      "trailing dimensions differ");
 }
 
 TEST(VerifyStateSpace, States) {
-  expectFound("groups/tp, chunks, channels, state",
-              "groups/tp, chunks, channels, heads", "the states are another's");
+  program.expectFound("groups/tp, chunks, channels, state",
+                      "groups/tp, chunks, channels, heads",
+                      "the states are another's");
 }
 
 TEST(VerifyStateSpace, Tokens) {
-  expectFound("%b, %b, @r", "%b, %dt, @r", "dimensions differ");
-  expectFound("%x : f32[batch/dp,", "%x : f32[batch,",
-              "leading dimensions differ");
+  program.expectFound("%b, %b, @r", "%b, %dt, @r", "dimensions differ");
+  program.expectFound("%x : f32[batch/dp,", "%x : f32[batch,",
+                      "leading dimensions differ");
 }
 
 TEST(VerifyStateSpace, Gradients) {
   for (const char* gradient :
        {"%dw : f32[groups/tp, channels, kernel]", "%dr : f32[groups/tp, heads]",
         "%ds : f32[groups/tp, channels]"})
-    expectFound(gradient + std::string(" +dp"), gradient,
-                "the partial sum is not that of the gradient");
-  expectFound("%dr, _, _ =", "%ds, _, _ =", "dimensions differ");
+    program.expectFound(gradient + std::string(" +dp"), gradient,
+                        "the partial sum is not that of the gradient");
+  program.expectFound("%dr, _, _ =", "%ds, _, _ =", "dimensions differ");
 }
 
 } // namespace
