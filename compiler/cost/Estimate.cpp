@@ -285,9 +285,7 @@ std::set<ir::ValueId> historiesOf(const ir::Module& program) {
   std::set<ir::ValueId> histories;
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
-      if (op.kind == ir::OpKind::Quantize ||
-          op.kind == ir::OpKind::SwigluQuantize ||
-          op.kind == ir::OpKind::SwigluBackwardQuantize)
+      if (valuesToQuantize(op.kind) > 0)
         for (ir::ValueId operand : op.operands)
           if (operand != ir::ValueId::none &&
               program[operand].kind == ir::ValueKind::state)

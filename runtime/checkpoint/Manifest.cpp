@@ -83,8 +83,8 @@ plan::Parameter parameterOf(const SavedParameter& saved) {
   return parameter;
 }
 
-bool Manifest::isOf(const plan::Mesh& wanted) const {
-  return std::ranges::equal(mesh, wanted.axes,
+bool Manifest::wasWrittenBy(const plan::Mesh& run) const {
+  return std::ranges::equal(mesh, run.axes,
                             [](const plan::Axis& a, const plan::Axis& b) {
                               return a.name == b.name && a.size == b.size;
                             });

@@ -106,8 +106,8 @@ struct Manifest {
   std::vector<SavedFile> files;
   std::vector<SavedParameter> parameters;
 
-  /// Whether ranks of this mesh wrote it.
-  bool isOf(const plan::Mesh& wanted) const;
+  /// Whether the run that wrote it was of this mesh.
+  bool wasWrittenBy(const plan::Mesh& run) const;
   /// Whether it holds what an optimizer goes on from.
   bool hasMoments() const;
 };

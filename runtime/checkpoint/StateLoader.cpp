@@ -256,7 +256,7 @@ Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
     if (isMaster || (isMoment && take == Take::all))
       RECIPERUN_TRY(loader.load(part));
   }
-  return take == Take::all && reader.manifest().isOf(plan.mesh)
+  return take == Take::all && reader.manifest().wasWrittenBy(plan.mesh)
              ? loadHistories(plan, rank, reader, buffers)
              : Status::ok();
 }

@@ -261,7 +261,7 @@ template <> Status kernel<plan::OpKind::Quantize>(const KernelArgs& args) {
 template <>
 Status kernel<plan::OpKind::SwigluQuantize>(const KernelArgs& args) {
   return withInputType(args, [&]<class T> {
-    quantize(args, QuantizeOperands::of(args, 2, 0),
+    quantize(args, QuantizeOperands::of(args, 0),
              Swiglu<T>{args.inputs[0].as<T>(), args.inputs[1].as<T>()});
   });
 }
@@ -271,9 +271,9 @@ Status kernel<plan::OpKind::SwigluBackwardQuantize>(const KernelArgs& args) {
   return withInputType(args, [&]<class T> {
     const T *dy = args.inputs[0].as<T>(), *gate = args.inputs[1].as<T>(),
             *up = args.inputs[2].as<T>();
-    quantize(args, QuantizeOperands::of(args, 3, 0),
+    quantize(args, QuantizeOperands::of(args, 0),
              SwigluSlope<T, true>{dy, gate, up});
-    quantize(args, QuantizeOperands::of(args, 4, 5),
+    quantize(args, QuantizeOperands::of(args, 1),
              SwigluSlope<T, false>{dy, gate, up});
   });
 }

@@ -4,9 +4,11 @@
 #define RECIPERUN_KERNELS_QUANTIZE_H
 
 #include "runtime/device/Tensor.h"
+#include "runtime/plan/Histories.h"
 #include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace reciperun::kernels {
@@ -43,14 +45,15 @@ struct QuantizeOperands {
   int64_t rows, columns;
 
   template <class Args> static QuantizeOperands of(const Args& args) {
-    QuantizeOperands made = of(args, 1, 0);
+    QuantizeOperands made = of(args, 0);
     made.x = args.inputs[0];
     return made;
   }
 
-  /// The results from `first` on, and the input that is their history.
+  /// Of the op's tensor of that number (plan/Histories.h).
   template <class Args>
-  static QuantizeOperands of(const Args& args, size_t history, size_t first) {
+  static QuantizeOperands of(const Args& args, size_t number) {
+    const auto [first, history] = plan::quantizedTensors(args.op.kind)[number];
     QuantizeOperands made{{},
                           args.outputs[first],
                           args.outputs[first + 1],

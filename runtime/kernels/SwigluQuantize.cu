@@ -11,7 +11,7 @@ using plan::OpKind;
 template <>
 Status cudaKernel<OpKind::SwigluQuantize>(const device::CudaKernelArgs& args) {
   const auto& in = args.inputs;
-  const QuantizeOperands operands[] = {QuantizeOperands::of(args, 2, 0)};
+  const QuantizeOperands operands[] = {QuantizeOperands::of(args, 0)};
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
     return narrow::quantizeSource(args,
                                   narrow::Source<T, 2, swiglu::Forward>{
@@ -24,8 +24,8 @@ template <>
 Status
 cudaKernel<OpKind::SwigluBackwardQuantize>(const device::CudaKernelArgs& args) {
   const auto& in = args.inputs;
-  const QuantizeOperands operands[] = {QuantizeOperands::of(args, 3, 0),
-                                       QuantizeOperands::of(args, 4, 5)};
+  const QuantizeOperands operands[] = {QuantizeOperands::of(args, 0),
+                                       QuantizeOperands::of(args, 1)};
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
     const narrow::Source<T, 3, swiglu::Backward, 2> source{
         {in[0].as<T>(), in[1].as<T>(), in[2].as<T>()}, {}};

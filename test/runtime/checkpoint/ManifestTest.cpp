@@ -39,10 +39,10 @@ TEST(Manifest, SurvivesBeingWrittenAndRead) {
 TEST(Manifest, KnowsTheLayoutThatWroteIt) {
   auto manifest = parseManifest(toJson(sample()));
   ASSERT_TRUE(manifest) << manifest.message();
-  EXPECT_TRUE(manifest->isOf(statePlan({1, 2, 2}).mesh));
-  EXPECT_FALSE(manifest->isOf(statePlan({1, 4, 1}).mesh));
+  EXPECT_TRUE(manifest->wasWrittenBy(statePlan({1, 2, 2}).mesh));
+  EXPECT_FALSE(manifest->wasWrittenBy(statePlan({1, 4, 1}).mesh));
   manifest->mesh.clear(); // what was converted has none
-  EXPECT_FALSE(manifest->isOf(statePlan({1, 2, 2}).mesh));
+  EXPECT_FALSE(manifest->wasWrittenBy(statePlan({1, 2, 2}).mesh));
 }
 
 TEST(Manifest, RefusesEveryCutText) {
