@@ -17,6 +17,9 @@ config.environment["PATH"] = os.pathsep.join(path)
 for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# Ranks that wait let those of other tests have the core: Open MPI's ranks do so
+# of themselves only where there are more of them in one run than cores.
+config.environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
 if config.sanitized:
     config.available_features.add("sanitized")
 
