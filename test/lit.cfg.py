@@ -20,6 +20,11 @@ for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
 # Ranks that wait let those of other tests have the core: Open MPI's ranks do so
 # of themselves only where there are more of them in one run than cores.
 config.environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+try:  # renders chat templates as transformers does
+    import jinja2  # noqa: F401
+    config.available_features.add("jinja2")
+except ImportError:
+    pass
 if config.sanitized:
     config.available_features.add("sanitized")
 

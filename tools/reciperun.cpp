@@ -1,7 +1,13 @@
 // reciperun: carries out plans. See runtime/train/Commands.h.
 
+#include "runtime/device/cpu/Threads.h"
 #include "runtime/train/Commands.h"
 
+#include <cstdio>
+
 int main(int argc, char** argv) {
+  const auto sleeping = reciperun::device::letWaitingThreadsSleep(argv);
+  if (!sleeping)
+    std::fprintf(stderr, "note: %s\n", sleeping.message().c_str());
   return reciperun::train::runCommand({argv + 1, argv + argc});
 }

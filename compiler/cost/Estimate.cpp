@@ -198,12 +198,28 @@ bool isDone(const ir::Op& op) {
          op.kind == ir::OpKind::ReduceScatterDone;
 }
 
+/// A run of a function.
+struct Run {
+  double seconds = 0;
+  double communication = 0; // of them those in which data are exchanged alone
+};
+
+/// What of an op's time its exchange of data takes.
+double communicationOf(const ir::Module& program, const ir::Op& op,
+                       double seconds, const Device& device) {
+  if (isRing(op))
+    return std::max(
+        0.0, seconds - std::max(localFlops(program, op) / device.flops,
+                                trafficOf(program, op) / device.bandwidth));
+  return ir::isCollective(op.kind) ? seconds : 0;
+}
+
 /// Collectives that have started go one behind the other over the link, beside
 /// the other ops, up to where they have to be done, and copies between device
 /// and host over theirs.
-double functionSeconds(const ir::Module& stage, const ir::Function& function,
-                       const Device& device, bool isLast) {
-  double seconds = 0, link = 0, hostLink = 0;
+Run runOf(const ir::Module& stage, const ir::Function& function,
+          const Device& device, bool isLast) {
+  double seconds = 0, communication = 0, link = 0, hostLink = 0;
   std::map<ir::ValueId, double> arrivals;
   for (const ir::Op& op : function.ops) {
     if (runs(op, "first") || (runs(op, "last") && !isLast))
@@ -212,7 +228,9 @@ double functionSeconds(const ir::Module& stage, const ir::Function& function,
       link = std::max(link, seconds) + secondsOf(stage, op, device);
       arrivals[op.results[0]] = link;
     } else if (isDone(op)) {
-      seconds = std::max(seconds, arrivals.at(op.operands[0]));
+      double arrival = std::max(seconds, arrivals.at(op.operands[0]));
+      communication += arrival - seconds;
+      seconds = arrival;
     } else if (op.kind == ir::OpKind::CopyBegin) {
       hostLink =
           std::max(hostLink, seconds) +
@@ -221,30 +239,61 @@ double functionSeconds(const ir::Module& stage, const ir::Function& function,
     } else if (op.kind == ir::OpKind::CopyEnd) {
       seconds = std::max(seconds, arrivals.at(op.results[0]));
     } else {
-      seconds += secondsOf(stage, op, device);
+      double taken = secondsOf(stage, op, device);
+      seconds += taken;
+      communication += communicationOf(stage, op, taken, device);
     }
   }
-  return seconds;
+  return {seconds, communication};
 }
 
-Timeline trainTimeline(const std::vector<ir::Module>& stages,
-                       const Device& device) {
-  using Seconds = std::array<double, 2>; // of the last run, and of others
-  std::vector<std::map<std::string, Seconds>> seconds(stages.size());
+/// The functions of each stage by name: the last run of a step, and others.
+using Runs = std::vector<std::map<std::string, std::array<Run, 2>>>;
+
+Runs runsOf(const std::vector<ir::Module>& stages, const Device& device) {
+  Runs runs(stages.size());
   for (size_t i = 0; i < stages.size(); ++i)
     for (const ir::Function& function : stages[i].functions)
       for (bool isLast : {false, true})
-        seconds[i][function.name][isLast ? 0 : 1] =
-            functionSeconds(stages[i], function, device, isLast);
+        runs[i][function.name][isLast ? 0 : 1] =
+            runOf(stages[i], function, device, isLast);
+  return runs;
+}
+
+Timeline trainTimeline(const std::vector<ir::Module>& stages, const Runs& runs,
+                       const Device& device) {
   return simulate(
       stages, "train",
       [&](int stage, const ir::Function& function, bool isLast) {
-        return seconds[size_t(stage)].at(function.name)[isLast ? 0 : 1];
+        return runs[size_t(stage)].at(function.name)[isLast ? 0 : 1].seconds;
       },
       [&](int stage, const ir::Transfer& transfer) {
         return double(ir::localBytes(stages[size_t(stage)], transfer.value)) /
                device.linkBandwidth;
       });
+}
+
+/// The part of the step that a stage exchanges data in and does nothing else,
+/// on an average of the stages. What a stage waits for another counts as
+/// bubble.
+double communicationFraction(const Timeline& timeline, const Runs& runs) {
+  double seconds = 0;
+  for (size_t stage = 0; stage < timeline.stages.size(); ++stage) {
+    std::map<std::string, int> counts;
+    for (const Interval& interval : timeline.stages[stage])
+      ++counts[interval.function];
+    for (const auto& [function, count] : counts) {
+      const std::array<Run, 2>& run = runs[stage].at(function);
+      seconds += run[0].communication + (count - 1) * run[1].communication;
+    }
+  }
+  return seconds / timeline.end / double(timeline.stages.size());
+}
+
+/// Steps of the whole run; 0 where they follow from how many rows there are.
+double trainSteps(const recipe::Recipe& recipe) {
+  const recipe::Value* steps = recipe.find("train.total_steps");
+  return steps && !steps->isNone() ? recipe.real("train.total_steps") : 0;
 }
 
 /// In the order of the model: chunk by chunk of each stage, and the next
@@ -254,11 +303,12 @@ std::vector<int64_t> layersPerChunk(const std::vector<ir::Module>& stages) {
   for (const ir::Module& stage : stages)
     for (const ir::Function& function : stage.functions)
       if (function.name.starts_with("forward") ||
-          function.name.starts_with("step"))
+          function.name.starts_with("step")) {
+        std::set<int>& chunk = layers[{function.chunk, stage.stage}];
         for (const ir::Op& op : function.ops)
-          if (auto& chunk = layers[{function.chunk, stage.stage}];
-              op.layer >= 0)
+          if (op.layer >= 0)
             chunk.insert(op.layer);
+      }
   std::vector<int64_t> counts;
   for (const auto& [chunk, numbers] : layers)
     counts.push_back(int64_t(numbers.size()));
@@ -385,7 +435,8 @@ Estimate estimate(const std::vector<ir::Module>& stages,
                         [](const MemoryTable& left, const MemoryTable& right) {
                           return left.total < right.total;
                         });
-  Timeline timeline = trainTimeline(stages, device);
+  Runs runs = runsOf(stages, device);
+  Timeline timeline = trainTimeline(stages, runs, device);
   estimate.ranks = int(rankCount(stages[0]));
   estimate.layersPerChunk = layersPerChunk(stages);
   estimate.flopsPerStep = stepFlops(stages);
@@ -395,6 +446,8 @@ Estimate estimate(const std::vector<ir::Module>& stages,
   estimate.bubble = bubbleFraction(timeline);
   if (timeline.end <= 0)
     return estimate;
+  estimate.communication = communicationFraction(timeline, runs);
+  estimate.trainSteps = trainSteps(recipe);
   double tokens = double(recipe.integer("batch.global")) *
                   double(recipe.integer("data.sequence"));
   double ranks = double(estimate.ranks);

@@ -40,10 +40,16 @@ struct Estimate {
   double peakFlops = 0;    // of one rank, in the compute type
   double stepSeconds = 0;
   double bubble = 0; // part of it in which a stage waits for others
+  /// Part of it in which a rank does nothing but exchange data with others, on
+  /// an average of the stages. What runs beside computing is none of it.
+  double communication = 0;
   double tokensPerSecondPerRank = 0;
   double tflopsPerRank = 0;
   /// flopsPerStep / (stepSeconds * ranks * peakFlops)
   double mfu = 0;
+  double trainSteps = 0; // of the whole run; 0 where the data decide
+  double trainSeconds() const { return trainSteps * stepSeconds; }
+  double tokensPerSecond() const { return tokensPerSecondPerRank * ranks; }
 };
 
 /// Of a rank of the stage of that number.

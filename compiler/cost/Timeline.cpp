@@ -1,16 +1,31 @@
-// Each stage has a clock and a place in its schedule. In turn, every stage goes
-// on until it waits for a message that has not been sent; when none can go on,
-// the step is over or the stages wait for one another.
+// 1. Each stage has a clock and a place in its schedule. In turn, every stage
+//    goes on until it waits for a message that the other side has not begun.
+// 2. When no stage can go on, the step is over, or stages wait for one another:
+//    each that has not ended waits for one other stage, so that the way from
+//    any of them leads into a circle.
 
 #include "compiler/cost/Timeline.h"
 
 #include <algorithm>
+#include <cassert>
+#include <limits>
 #include <map>
+#include <utility>
 
 namespace recipec::cost {
 namespace {
 
 using ir::Step;
+using ir::Transfer;
+
+/// What has been begun of a message; infinite what has not.
+struct Message {
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  double sent = never;
+  double received = never;
+  double time = 0; // that it takes
+  double arrival = never;
+};
 
 class Simulation {
 public:
@@ -18,7 +33,7 @@ public:
              const FunctionTime& functionTime, const TransferTime& transferTime)
       : stages(stages), functionTime(functionTime), transferTime(transferTime),
         schedules(stages.size(), nullptr), places(stages.size()),
-        clocks(stages.size()), runs(stages.size()) {
+        clocks(stages.size()), runs(stages.size()), underway(stages.size()) {
     for (size_t i = 0; i < stages.size(); ++i)
       for (const ir::Schedule& schedule : stages[i].schedules)
         if (schedule.name == name)
@@ -40,13 +55,20 @@ public:
     }
     for (size_t stage = 0; stage < stages.size(); ++stage) {
       result.end = std::max(result.end, clocks[stage]);
-      result.isWhole &=
-          !schedules[stage] || places[stage] == schedules[stage]->steps.size();
+      if (result.deadlock.empty() && !hasEnded(stage))
+        findDeadlock(stage);
     }
     return std::move(result);
   }
 
 private:
+  using Slot = std::pair<int, int>;        // a transfer's, by its number
+  using MessageName = std::pair<int, int>; // channel, micro-batch
+
+  bool hasEnded(size_t stage) const {
+    return !schedules[stage] || places[stage] == schedules[stage]->steps.size();
+  }
+
   /// Whether the stage took a step.
   bool advance(size_t stage) {
     if (!schedules[stage])
@@ -59,23 +81,79 @@ private:
   }
 
   bool take(size_t stage, const Step& step) {
-    if (step.kind == Step::Kind::run)
+    switch (step.kind) {
+    case Step::Kind::run:
       return pass(stage, step);
-    if (step.kind == Step::Kind::load || step.kind == Step::Kind::receive)
+    case Step::Kind::load:
       return true;
-    const ir::Transfer& transfer =
-        stages[stage].transfers[size_t(step.transfer)];
-    std::pair<int, int> message(transfer.channel, step.microBatch);
-    bool isSend = transfer.kind == ir::Transfer::Kind::send;
-    if (step.kind == Step::Kind::send)
-      arrivals[message] = clocks[stage] + transferTime(int(stage), transfer);
-    if (step.kind == Step::Kind::send || isSend)
-      return true;
-    auto arrival = arrivals.find(message);
-    if (arrival == arrivals.end())
-      return false;
-    clocks[stage] = std::max(clocks[stage], arrival->second);
+    case Step::Kind::wait:
+      return finish(stage, slotOf(stage, step));
+    case Step::Kind::send:
+    case Step::Kind::receive:
+      return finish(stage, slotOf(stage, step)) && begin(stage, step);
+    }
     return true;
+  }
+
+  const Transfer& transferOf(size_t stage, const Step& step) const {
+    return stages[stage].transfers[size_t(step.transfer)];
+  }
+
+  Slot slotOf(size_t stage, const Step& step) const {
+    const int slots = stages[stage][transferOf(stage, step).value].slots;
+    return {step.transfer, step.microBatch % slots};
+  }
+
+  bool begin(size_t stage, const Step& step) {
+    const Transfer& transfer = transferOf(stage, step);
+    const MessageName name(transfer.channel, step.microBatch);
+    underway[stage][slotOf(stage, step)] = name;
+    Message& message = messages[name];
+    if (step.kind == Step::Kind::send) {
+      message.sent = clocks[stage];
+      message.time = transferTime(int(stage), transfer);
+    } else
+      message.received = clocks[stage];
+    if (std::max(message.sent, message.received) == Message::never)
+      return true;
+    double& free = lines[transfer.line];
+    message.arrival =
+        std::max({message.sent, message.received, free}) + message.time;
+    free = message.arrival;
+    return true;
+  }
+
+  /// Waits for what is under way in a slot, if anything is; false where it does
+  /// not arrive yet.
+  bool finish(size_t stage, Slot slot) {
+    const auto found = underway[stage].find(slot);
+    if (found == underway[stage].end())
+      return true;
+    const auto message = messages.find(found->second);
+    assert(message != messages.end() && "it has been begun here");
+    if (message->second.arrival == Message::never)
+      return false;
+    clocks[stage] = std::max(clocks[stage], message->second.arrival);
+    underway[stage].erase(found);
+    return true;
+  }
+
+  /// Follows the stages from one to that which it waits for, until one comes
+  /// again, or one has ended that has no such message.
+  void findDeadlock(size_t stage) {
+    std::vector<Blocked> way;
+    auto seen = [&] {
+      return std::find_if(way.begin(), way.end(), [&](const Blocked& each) {
+        return each.stage == int(stage);
+      });
+    };
+    while (seen() == way.end() && !hasEnded(stage)) {
+      const Step& step = schedules[stage]->steps[places[stage]];
+      const int microBatch = underway[stage].at(slotOf(stage, step)).second;
+      way.push_back({int(stage), step.transfer, microBatch});
+      stage = size_t(transferOf(stage, step).peer);
+    }
+    result.deadlock.assign(hasEnded(stage) ? way.begin() : seen(), way.end());
   }
 
   bool pass(size_t stage, const Step& step) {
@@ -95,8 +173,10 @@ private:
   std::vector<const ir::Schedule*> schedules;
   std::vector<size_t> places;
   std::vector<double> clocks;
-  std::vector<std::map<std::string, int>> runs;   // that are still to come
-  std::map<std::pair<int, int>, double> arrivals; // by channel, micro-batch
+  std::vector<std::map<std::string, int>> runs; // that are still to come
+  std::map<MessageName, Message> messages;
+  std::vector<std::map<Slot, MessageName>> underway; // by stage
+  std::map<int, double> lines;                       // when each is free
   Timeline result;
 };
 

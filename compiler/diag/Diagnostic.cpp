@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 namespace recipec::diag {
@@ -36,10 +37,27 @@ void addSubjects(Diagnostic& kept, const Diagnostic& repeated) {
       kept.subjects.push_back(subject);
 }
 
-/// Whether they say the same of the same place.
-bool areOne(const Diagnostic& a, const Diagnostic& b) {
-  return a.kind == b.kind && a.range == b.range &&
-         causeOf(a.kind, a.message) == causeOf(b.kind, b.message);
+/// What two have in common that say the same of the same place; both begin
+/// there.
+using Cause = std::tuple<Kind, uint32_t, std::string>;
+
+Cause fullCauseOf(const Diagnostic& diagnostic) {
+  return {diagnostic.kind, diagnostic.range.end,
+          causeOf(diagnostic.kind, diagnostic.message)};
+}
+
+/// A name of a megabyte is recognised by its ends.
+std::string shortened(std::string text) {
+  constexpr size_t most = 2000, head = 1400, tail = 500;
+  if (text.size() <= most)
+    return text;
+  auto isInside = [&](size_t at) { return (text[at] & 0xC0) == 0x80; };
+  size_t begin = head, end = text.size() - tail;
+  while (isInside(begin))
+    --begin;
+  while (isInside(end))
+    ++end;
+  return text.substr(0, begin) + " ... " + text.substr(end);
 }
 
 } // namespace
@@ -67,28 +85,37 @@ std::vector<std::string> kindNames() {
 }
 
 Builder& Builder::label(std::string text) {
-  diagnostic.label = std::move(text);
+  diagnostic.label = shortened(std::move(text));
   return *this;
 }
 
 Builder& Builder::label(SourceRange range, std::string text) {
-  diagnostic.labels.push_back({range, std::move(text)});
+  diagnostic.labels.push_back({range, shortened(std::move(text))});
   return *this;
 }
 
 Builder& Builder::note(std::string message, SourceRange range) {
-  diagnostic.notes.push_back({std::move(message), range});
+  diagnostic.notes.push_back({shortened(std::move(message)), range});
   return *this;
 }
 
 Builder& Builder::help(std::string message) {
-  diagnostic.helps.push_back(std::move(message));
+  diagnostic.helps.push_back(shortened(std::move(message)));
+  return *this;
+}
+
+Builder& Builder::propose(Proposal proposal) {
+  diagnostic.proposals.push_back(std::move(proposal));
   return *this;
 }
 
 Builder& Builder::fixIt(SourceRange range, std::string replacement,
                         Applicability applicability) {
-  diagnostic.fixIts.push_back({range, std::move(replacement), applicability});
+  std::optional<size_t> help;
+  if (!diagnostic.helps.empty())
+    help = diagnostic.helps.size() - 1;
+  diagnostic.fixIts.push_back(
+      {range, std::move(replacement), applicability, help});
   return *this;
 }
 
@@ -113,10 +140,12 @@ bool Builder::suggest(SourceRange range, std::string_view name,
 Builder Engine::report(Kind kind, SourceRange range, std::string message) {
   if (kindSeverity(kind) == Severity::error)
     ++errorCount;
-  Diagnostic& diagnostic = diagnostics.emplace_back();
+  if (isFull())
+    dropped = {};
+  Diagnostic& diagnostic = isFull() ? dropped : diagnostics.emplace_back();
   diagnostic.kind = kind;
   diagnostic.range = range;
-  diagnostic.message = std::move(message);
+  diagnostic.message = shortened(std::move(message));
   return Builder(diagnostic, &comparisons);
 }
 
@@ -132,6 +161,8 @@ std::string causeOf(Kind kind, const std::string& message) {
 
 void Engine::append(const Engine& other, const std::string& subject) {
   for (const Diagnostic& diagnostic : other.diagnostics) {
+    if (isFull())
+      break;
     Diagnostic& added = diagnostics.emplace_back(diagnostic);
     if (!subject.empty())
       added.subjects = {subject};
@@ -150,23 +181,18 @@ void Engine::arrange() {
   sortByPlace();
   std::vector<Diagnostic> kept;
   kept.reserve(diagnostics.size());
-  errorCount = 0;
+  std::map<Cause, size_t> known; // those of one place, by their index in `kept`
   for (Diagnostic& diagnostic : diagnostics) {
-    // Equal ones have equal places and now stand near one another.
-    Diagnostic* same = nullptr;
-    for (size_t i = kept.size(); i > 0 && !same; --i) {
-      if (placeOf(kept[i - 1]) != placeOf(diagnostic))
-        break;
-      if (areOne(kept[i - 1], diagnostic))
-        same = &kept[i - 1];
-    }
-    if (same) {
-      addSubjects(*same, diagnostic);
+    if (!kept.empty() && placeOf(kept.back()) != placeOf(diagnostic))
+      known.clear();
+    auto [same, isNew] = known.emplace(fullCauseOf(diagnostic), kept.size());
+    if (isNew) {
+      kept.push_back(std::move(diagnostic));
       continue;
     }
+    addSubjects(kept[same->second], diagnostic);
     if (kindSeverity(diagnostic.kind) == Severity::error)
-      ++errorCount;
-    kept.push_back(std::move(diagnostic));
+      --errorCount;
   }
   diagnostics = std::move(kept);
 }

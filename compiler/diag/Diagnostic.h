@@ -56,6 +56,24 @@ struct FixIt {
   SourceRange range;
   std::string replacement;
   Applicability applicability = Applicability::maybe;
+  /// Which of the diagnostic's helps asks for it; none: it needs no words.
+  std::optional<size_t> help = std::nullopt;
+};
+
+/// One of the changes that a proposal names.
+struct WayOut {
+  std::string text;                  // what the help calls it: `2`
+  std::vector<std::string> settings; // as `--set` takes them: `parallel.tp=2`
+};
+
+/// A help that has yet to be tried: "change `tp` to " and the ways, joined by
+/// commas and "or". The driver compiles the recipe under each way and prints
+/// those alone that leave no error; see driver/Proposals.h.
+struct Proposal {
+  std::string before;
+  std::vector<WayOut> ways; // the best first
+  std::string after;
+  size_t most = 3; // ways that are printed
 };
 
 struct Diagnostic {
@@ -67,6 +85,8 @@ struct Diagnostic {
   std::vector<Note> notes;
   std::vector<std::string> helps;
   std::vector<FixIt> fixIts;
+  /// The first of them that has a way out becomes a help.
+  std::vector<Proposal> proposals;
   /// Which of several compilations found it; empty: none in particular.
   std::vector<std::string> subjects;
 };
@@ -84,6 +104,10 @@ public:
   Builder& label(SourceRange range, std::string text);
   Builder& note(std::string message, SourceRange range = {});
   Builder& help(std::string message);
+  /// A help that is printed where a compilation shows that it helps.
+  Builder& propose(Proposal proposal);
+  /// The edit that the last help, if any, asks for. The driver tries it, and
+  /// drops both where the recipe errs there still.
   Builder& fixIt(SourceRange range, std::string replacement,
                  Applicability applicability = Applicability::maybe);
   /// Asks "did you mean" the nearest candidate, with the fix-it that puts it
@@ -103,6 +127,10 @@ private:
 /// is read by several.
 std::string causeOf(Kind kind, const std::string& message);
 
+/// An engine keeps so many diagnostics. What comes after them is counted only:
+/// a file with more errors is no recipe.
+inline constexpr size_t mostKept = 10'000;
+
 /// Collects diagnostics in the order of their report.
 class Engine {
 public:
@@ -114,11 +142,15 @@ public:
   /// where several are made.
   void append(const Engine& other, const std::string& subject = "");
 
+  /// Whether further diagnostics are counted only; a phase may end then.
+  bool isFull() const { return diagnostics.size() >= mostKept; }
   bool hasErrors() const { return errorCount > 0; }
   int errors() const { return errorCount; }
   const std::vector<Diagnostic>& all() const { return diagnostics; }
   /// Adds to the one at `index` of all().
   Builder at(size_t index) { return Builder(diagnostics[index]); }
+  /// The one at `index` of all(), to be changed.
+  Diagnostic& edit(size_t index) { return diagnostics[index]; }
   /// Orders by source, as first opened, and place; keeps the order of equal
   /// places.
   void sortByPlace();
@@ -129,7 +161,8 @@ public:
 
 private:
   std::vector<Diagnostic> diagnostics;
-  int errorCount = 0;
+  Diagnostic dropped{}; // the last that was counted only
+  int errorCount = 0;   // of those that were counted only, too
   /// A file of ten thousand misspelt names shall not take minutes.
   size_t comparisons = 4'000'000;
 };

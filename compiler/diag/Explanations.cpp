@@ -222,8 +222,15 @@ system's reason stands in the message. In
 
     recipec check sft.recip
 
-the name is misspelt: write `recipec check sft.recipe`. Paths are relative to
-the folder where `recipec` is called; `std/...` names the standard library.)";
+the name is misspelt: write `recipec check sft.recipe`. Paths of a command line
+are relative to the folder where `recipec` is called; `std/...` names the
+standard library.
+
+Data, tokenizer and weights of a recipe are looked for where the run would look:
+their relative paths start in the folder of the recipe's file, or in that of
+`--folder`. What is missing is an error where the recipe is for this machine,
+and a warning where `cluster.hardware` is another's or a plan is written.
+`--no-files` does not look.)";
   case Kind::ImportNotFound:
     return R"(
 `import std.models.llama` names a file of the standard library,
@@ -282,7 +289,13 @@ finite. JSON is read strictly: no comments, no trailing commas. In
 
     {"lr": 2e-5,}
 
-the last comma is too much: remove it.)";
+the last comma is too much: remove it.
+
+Or the data, the tokenizer or the weights that a recipe names are there and not
+what the recipe takes them for: text or a `.gz` under `tokens`, a field that the
+lines of `jsonl` lack, ids at or above the model's `vocab`, a directory without
+weights. The beginnings of files are read for it, 1 MiB at most. It is a warning
+for a chat template whose control tokens the tokenizer lacks.)";
   case Kind::TooLarge:
     return R"(
 A value is larger than any recipe needs: a string, a list, a record, or the
@@ -424,12 +437,12 @@ zero, an overflow, an index outside a list. In
 
 elements are counted from 0, so that the last is `sizes[1]`: name that, or add
 an element.)";
-  case Kind::NotLowered:
+  case Kind::NotSupported:
     return R"(
 The language and the standard library describe more than this version of the
 compiler turns into a plan. Such a recipe is sound: `recipec plan --emit=recipe`
 prints it and `recipec explain FILE PATH` explains its values, but no plan can
-be made of it yet. Every setting and every op of the model that is in the way
+be made of it yet. Every setting and every op of the model that is not supported
 is reported at once. For
 
     precision { moments = "fp8" }

@@ -10,6 +10,7 @@
 
 #include "compiler/diag/Excerpt.h"
 #include "compiler/diag/Glyphs.h"
+#include "compiler/diag/Shown.h"
 
 #include <algorithm>
 #include <map>
@@ -43,7 +44,8 @@ public:
         palette(options.colour ? colourPalette : plainPalette) {}
 
   std::string run(const Diagnostic& diagnostic) {
-    bool isError = kindSeverity(diagnostic.kind) == Severity::error;
+    bool isError = !options.areWarnings &&
+                   kindSeverity(diagnostic.kind) == Severity::error;
     primaryColour = isError ? palette.error : palette.warning;
     head(primaryColour, isError ? "error" : "warning",
          diagnostic.message + " [" + std::string(kindName(diagnostic.kind)) +
@@ -56,6 +58,13 @@ public:
       renderNote(note);
     for (const std::string& help : diagnostic.helps)
       head(palette.help, "help", help);
+    return std::move(out);
+  }
+
+  /// What is said where some are not shown.
+  std::string runRest(const std::string& rest) {
+    head(palette.note, "note", rest);
+    head(palette.help, "help", restHelp);
     return std::move(out);
   }
 
@@ -232,11 +241,15 @@ std::string render(const Diagnostic& diagnostic, const SourceMap& sources,
 std::string render(const Engine& engine, const SourceMap& sources,
                    const RenderOptions& options) {
   std::string out;
-  for (const Diagnostic& diagnostic : engine.all()) {
+  Shown shown = chooseShown(engine, options);
+  for (const Diagnostic* diagnostic : shown.diagnostics) {
     if (!out.empty())
       out += "\n";
-    out += render(diagnostic, sources, options);
+    out += render(*diagnostic, sources, options);
   }
+  if (!shown.rest.empty())
+    out += (out.empty() ? "" : "\n") +
+           Renderer(sources, options).runRest(shown.rest);
   return out;
 }
 

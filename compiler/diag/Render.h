@@ -19,6 +19,8 @@
 
 namespace recipec::diag {
 
+inline constexpr size_t noLimit = size_t(-1);
+
 /// How to draw; the caller knows whether it draws on a terminal.
 struct RenderOptions {
   bool colour = false; // ANSI colours
@@ -26,6 +28,10 @@ struct RenderOptions {
   /// Whether messages are broken at `columns` too. Not in a log, where a
   /// message is one line that can be searched.
   bool wraps = false;
+  /// Errors of their kind are drawn as warnings: what would be wrong elsewhere.
+  bool areWarnings = false;
+  /// So many errors are drawn, and so many warnings.
+  size_t most = noLimit;
 };
 
 /// One diagnostic, ending in a newline. Never fails: bytes of the source that
@@ -33,15 +39,19 @@ struct RenderOptions {
 std::string render(const Diagnostic& diagnostic, const SourceMap& sources,
                    const RenderOptions& options = {});
 
-/// All diagnostics in their order, a blank line between them.
+/// The diagnostics in their order, a blank line between them; where they are
+/// more than `options.most`, how many more there are.
 std::string render(const Engine& engine, const SourceMap& sources,
                    const RenderOptions& options = {});
 
 /// A JSON array with one object a diagnostic: `kind`, `severity`, `message`,
 /// `place` (`file line column end_line end_column`; null where there is none),
 /// `label`, `labels` (`text place`), `notes` (`message place`), `helps` and
-/// `fix_its` (`place replacement safe`).
-std::string renderJson(const Engine& engine, const SourceMap& sources);
+/// `fix_its` (`place replacement safe`). With `options.areWarnings` all are of
+/// the severity `warning`. Where they are more than `options.most`, the last
+/// object says so: its `kind` is null, its `severity` `note`.
+std::string renderJson(const Engine& engine, const SourceMap& sources,
+                       const RenderOptions& options = {});
 
 } // namespace recipec::diag
 

@@ -1,6 +1,7 @@
 // Renders diagnostics as JSON, for editors and scripts: see Render.h.
 
 #include "compiler/diag/Render.h"
+#include "compiler/diag/Shown.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,8 +21,9 @@ static Json toJson(SourceRange range, const SourceMap& sources) {
           {"end_column", end.column}};
 }
 
-static Json toJson(const Diagnostic& diagnostic, const SourceMap& sources) {
-  bool isError = kindSeverity(diagnostic.kind) == Severity::error;
+static Json toJson(const Diagnostic& diagnostic, const SourceMap& sources,
+                   bool isWarning) {
+  bool isError = !isWarning && kindSeverity(diagnostic.kind) == Severity::error;
   Json labels = Json::array();
   for (const Label& label : diagnostic.labels)
     labels.push_back(
@@ -46,10 +48,26 @@ static Json toJson(const Diagnostic& diagnostic, const SourceMap& sources) {
           {"fix_its", fixIts}};
 }
 
-std::string renderJson(const Engine& engine, const SourceMap& sources) {
+static Json restJson(const std::string& rest) {
+  return {{"kind", nullptr},
+          {"severity", "note"},
+          {"message", rest},
+          {"place", nullptr},
+          {"label", ""},
+          {"labels", Json::array()},
+          {"notes", Json::array()},
+          {"helps", {restHelp}},
+          {"fix_its", Json::array()}};
+}
+
+std::string renderJson(const Engine& engine, const SourceMap& sources,
+                       const RenderOptions& options) {
   Json all = Json::array();
-  for (const Diagnostic& diagnostic : engine.all())
-    all.push_back(toJson(diagnostic, sources));
+  Shown shown = chooseShown(engine, options);
+  for (const Diagnostic* diagnostic : shown.diagnostics)
+    all.push_back(toJson(*diagnostic, sources, options.areWarnings));
+  if (!shown.rest.empty())
+    all.push_back(restJson(shown.rest));
   // A file's name may hold any bytes; those that are not UTF-8 are replaced.
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/Fixes.h"
+#include "compiler/driver/Inputs.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
@@ -28,13 +29,19 @@ struct Launchable {
   cost::Estimate estimate;
 };
 
-/// Compiles the selected one; none with diagnostics.
-std::optional<Launchable> checkSelected(Session& session) {
+/// Compiles the selected one, and looks for its inputs; none with diagnostics.
+std::optional<Launchable> checkSelected(Session& session,
+                                        const Invocation& invocation) {
   // What one recipe lacks keeps no other from being checked.
   diag::Engine engine;
   std::optional<Launchable> result;
   auto compilation = compile(session, engine);
-  if (compilation && makePlan(session, engine, *compilation))
+  auto plan = compilation ? makePlan(session, engine, *compilation)
+                          : std::optional<reciperun::plan::Plan>();
+  if (plan && !invocation.noFiles)
+    lookForInputs(session, engine, compilation->recipe, *plan,
+                  isForThisMachine(compilation->recipe));
+  if (plan && !engine.hasErrors())
     result = {compilation->recipe.name, std::move(compilation->estimate)};
   session.take(engine);
   return result;
@@ -53,7 +60,7 @@ std::vector<Launchable> check(Session& session, const Invocation& invocation) {
     return found;
   for (sema::Selection& each : *selection) {
     session.selected = std::move(each);
-    auto launchable = checkSelected(session);
+    auto launchable = checkSelected(session, invocation);
     if (launchable && !session.selected.isBroken)
       found.push_back(std::move(*launchable));
   }
@@ -76,7 +83,7 @@ bool fixFiles(const std::string& input, const Invocation& invocation) {
     if (files.empty())
       break;
     for (const FixedFile& file : files) {
-      if (!replaceFile(file.path, file.text, invocation.err))
+      if (!writeOutput(file.path, file.text, invocation.err))
         return false;
       for (const std::string& change : file.changes)
         log << "fixed " << change << '\n';
@@ -111,14 +118,22 @@ int runCheck(const Invocation& invocation) {
     if (invocation.fix && !fixFiles(input, invocation))
       result = exitDiagnostics;
     Session session(input);
+    if (!invocation.folder.empty())
+      session.folder = invocation.folder;
     std::vector<Launchable> launchables = check(session, invocation);
     if (session.engine.hasErrors())
       result = exitDiagnostics;
     if (invocation.json) {
       session.arrange();
-      for (Json& each :
-           Json::parse(diag::renderJson(session.engine, session.sources)))
-        diagnostics.push_back(std::move(each));
+      diag::RenderOptions options;
+      options.most = invocation.mostErrors;
+      for (bool areWarnings : {false, true}) {
+        options.areWarnings = areWarnings;
+        for (Json& each : Json::parse(
+                 diag::renderJson(areWarnings ? session.doubts : session.engine,
+                                  session.sources, options)))
+          diagnostics.push_back(std::move(each));
+      }
       continue;
     }
     result = std::max(result, finish(session, invocation));

@@ -119,7 +119,37 @@ public:
     return std::move(out);
   }
 
+  /// Empty where no schema of that name has the field.
+  std::string runField(std::string_view schema, std::string_view name) {
+    for (const ast::Declaration& declaration : file.declarations) {
+      auto* node = std::get_if<ast::SchemaDecl>(&declaration.node);
+      if (!node || node->name.text != schema)
+        continue;
+      for (const ast::Item& item : file[node->body].items)
+        if (auto* field = std::get_if<ast::FieldDecl>(&item.node);
+            field && field->name.text == name)
+          addField(file[node->body], *field, item, schema);
+    }
+    return std::move(out);
+  }
+
 private:
+  void addField(const ast::Body& body, const ast::FieldDecl& field,
+                const ast::Item& item, std::string_view schema) {
+    std::string type(sources.text(file[field.type].range));
+    heading(level + 1, "`" + std::string(schema) + "." + field.name.text +
+                           " : " + onOneLine(type) + "`");
+    paragraph(docLines(item.comments));
+    std::string value = defaultText(body, field.defaultValue);
+    if (field.isFixed)
+      out += "\nIt is derived and cannot be set.\n";
+    else
+      out += value.empty() ? "\nIt must be set.\n"
+                           : "\nIts default is " + code(value) + ".\n";
+    out += "\nA field of `schema " + std::string(schema) + "` in `" +
+           std::string(sources.name(file.source)) + "`.\n";
+  }
+
   void add(const ast::Declaration& declaration) {
     std::visit(
         [&](const auto& node) { add(node, declaration, declaration.comments); },
@@ -338,6 +368,11 @@ std::string fileSummary(const ast::File& file) {
 std::string fileMarkdown(const ast::File& file, const SourceMap& sources,
                          int level) {
   return MarkdownWriter(file, sources, level).run();
+}
+
+std::string fieldMarkdown(const ast::File& file, const SourceMap& sources,
+                          std::string_view name, std::string_view field) {
+  return MarkdownWriter(file, sources, 0).runField(name, field);
 }
 
 std::string declarationMarkdown(const ast::File& file, const SourceMap& sources,

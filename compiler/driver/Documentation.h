@@ -27,6 +27,11 @@ std::string fileMarkdown(const ast::File& file, const SourceMap& sources,
 std::string declarationMarkdown(const ast::File& file, const SourceMap& sources,
                                 std::string_view name);
 
+/// A field of the schema `name`, under a heading of level 1; empty where there
+/// is none.
+std::string fieldMarkdown(const ast::File& file, const SourceMap& sources,
+                          std::string_view name, std::string_view field);
+
 } // namespace recipec::driver
 
 #endif // RECIPEC_DRIVER_DOCUMENTATION_H

@@ -8,8 +8,10 @@
 #include "compiler/driver/Driver.h"
 
 #include "compiler/diag/Diagnostic.h"
+#include "compiler/diag/Render.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <ostream>
@@ -35,13 +37,24 @@ constexpr Option optionTable[] = {
      "what to print: tokens, ast, recipe, dataflow, graph, program, "
      "schedule, memory or plan"},
     {OptionId::output, "--output", "-o", "OUT",
-     "write to the file OUT instead of standard output; into a folder, a file "
-     "each, where OUT is one or ends in `/`"},
+     "write to the file OUT instead of standard output, which is `-`; into a "
+     "folder, a file each, where OUT is one or ends in `/`"},
     {OptionId::json, "--json", "", "", "print JSON"},
     {OptionId::checkOnly, "--check", "", "",
      "change nothing; exit 1 where a file would change"},
     {OptionId::fix, "--fix", "", "",
      "correct in the files what is surely a slip, then check"},
+    {OptionId::folder, "--folder", "", "DIR",
+     "relative paths of the recipe start in DIR instead of the recipe's "
+     "folder"},
+    {OptionId::noFiles, "--no-files", "", "",
+     "do not look for data, tokenizer and weights"},
+    {OptionId::maxErrors, "--max-errors", "", "N",
+     "print at most N errors of a file, 50 if not given; `all` prints all"},
+    {OptionId::progress, "--progress", "", "STYLE",
+     "`bar`, `lines`, or `auto` (default): a bar on a terminal"},
+    {OptionId::hostfile, "--hostfile", "", "FILE",
+     "the hosts to run on, as mpirun reads them"},
 };
 
 const Option& optionOf(OptionId id) {
@@ -114,6 +127,7 @@ private:
   const Option* find(std::string_view name) const;
   int unknownOption(std::string_view name) const;
   std::optional<int> store(const Option& option, const std::string& value);
+  std::optional<int> storeMaxErrors(const std::string& value);
   std::optional<int> checkInputs() const;
   std::string seeHelp() const {
     return "see `recipec " + std::string(command.name) + " --help`";
@@ -169,7 +183,36 @@ std::optional<int> ArgumentReader::store(const Option& option,
   case OptionId::fix:
     invocation.fix = true;
     break;
+  case OptionId::noFiles:
+    invocation.noFiles = true;
+    break;
+  case OptionId::folder:
+    invocation.folder = value;
+    break;
+  case OptionId::maxErrors:
+    return storeMaxErrors(value);
+  case OptionId::progress:
+    invocation.progress = value;
+    break;
+  case OptionId::hostfile:
+    invocation.hostfile = value;
+    break;
   }
+  return std::nullopt;
+}
+
+std::optional<int> ArgumentReader::storeMaxErrors(const std::string& value) {
+  size_t& most = invocation.mostErrors;
+  const char* end = value.data() + value.size();
+  auto [last, error] = std::from_chars(value.data(), end, most);
+  if (value == "all")
+    most = diag::noLimit;
+  else if (error != std::errc() || last != end || most == 0)
+    return usageError(invocation.err,
+                      "`--max-errors` is a number of at least 1 or `all`, not "
+                      "`" +
+                          value + "`",
+                      seeHelp());
   return std::nullopt;
 }
 
@@ -200,7 +243,11 @@ ArgumentReader::read(const std::vector<std::string>& arguments, size_t first) {
     const std::string& argument = arguments[i];
     if (!optionsEnded && argument == "--") {
       optionsEnded = true;
-      continue;
+      if (!command.launches)
+        continue;
+      invocation.launcher.assign(arguments.begin() + ptrdiff_t(i) + 1,
+                                 arguments.end());
+      break;
     }
     if (optionsEnded || argument.size() < 2 || argument[0] != '-') {
       invocation.inputs.push_back(argument);
@@ -259,10 +306,16 @@ const std::vector<Command>& commands() {
        "Compiles each recipe as `plan` would and prints what is wrong with it. "
        "Exits 0\nwhen every recipe can be launched, 1 with diagnostics. FILE "
        "alone is every recipe,\nevery point of their sweeps, and what else the "
-       "file declares. With --fix, misspelt\nnames that have one likely "
-       "meaning "
-       "are corrected in the files first.",
-       {OptionId::set, OptionId::json, OptionId::fix},
+       "file declares. With --fix, what is\nsurely a slip is corrected in the "
+       "files first: misspelt names, those of other tools,\nquotation marks, "
+       "characters that look like others.\n\n"
+       "Data, tokenizer and weights are looked for where the run would look: "
+       "relative\npaths start in the recipe's folder. What is missing, or what "
+       "the first MiB shows\nto be unfit, is an error where the recipe is for "
+       "this machine (CPUs, or GPUs where\nthere are any), and a warning where "
+       "`cluster.hardware` is another's.",
+       {OptionId::set, OptionId::json, OptionId::fix, OptionId::folder,
+        OptionId::noFiles, OptionId::maxErrors},
        1,
        anyNumber,
        runCheck},
@@ -271,8 +324,16 @@ const std::vector<Command>& commands() {
        "compile a recipe into a plan, or print any stage of it",
        "Compiles a recipe and prints the plan as JSON, or with --emit what an "
        "earlier\nphase made. With --output=DIR/, the points of a sweep are "
-       "written to files of\ntheir names.",
-       {OptionId::emit, OptionId::output, OptionId::set},
+       "written to files of\ntheir names.\n\n"
+       "FILE may be a Hugging Face directory whose model is of the standard "
+       "library: the\nrecipe is made of its config.json, and the plan "
+       "generates "
+       "from it.\n\n"
+       "Relative paths start in the recipe's folder. The plan knows the way "
+       "there from\nits own file, or on standard output from the working "
+       "folder, so that plan and data\ncan be moved together.",
+       {OptionId::emit, OptionId::output, OptionId::set, OptionId::folder,
+        OptionId::noFiles, OptionId::maxErrors},
        1,
        1,
        runPlan},
@@ -282,25 +343,31 @@ const std::vector<Command>& commands() {
        "Prints the memory of a rank by category, and by a roofline what a step "
        "can reach:\nits time at least, throughput and MFU at most. Of a sweep, "
        "a line a point.",
-       {OptionId::set, OptionId::json},
+       {OptionId::set, OptionId::json, OptionId::maxErrors},
        1,
        1,
        runEstimate},
       {"run",
-       "FILE[:NAME] [options]",
+       "FILE[:NAME] [options] [-- MPIRUN-OPTIONS]",
        "compile a recipe and launch it with mpirun",
        "Compiles a recipe, writes the plan to `train.dir`/plan.json and "
        "launches\n`mpirun reciperun train` on it. Exits as the run does. The "
-       "points of a sweep run\none after another.",
-       {OptionId::set},
+       "points of a sweep run\none after another, and a table compares them at "
+       "the end. Relative paths start in\nthe recipe's folder. What stands "
+       "behind `--` goes to mpirun: `recipec run FILE\n--hostfile=HOSTS -- "
+       "--map-by node`.",
+       {OptionId::set, OptionId::folder, OptionId::progress, OptionId::hostfile,
+        OptionId::maxErrors},
        1,
        1,
-       runRun},
+       runRun,
+       "a file",
+       true},
       {"fmt",
        "FILE... [options]",
        "format recipes in the one style",
        "Rewrites each file in the one style.",
-       {OptionId::checkOnly},
+       {OptionId::checkOnly, OptionId::maxErrors},
        1,
        anyNumber,
        runFmt},
@@ -310,17 +377,19 @@ const std::vector<Command>& commands() {
        "Explains the diagnostic that prints KIND in brackets; or says of the "
        "value at\nPATH (`parallel.dp`) what it is, its type, how it came "
        "about, and what was\noverridden.",
-       {OptionId::set, OptionId::json},
+       {OptionId::set, OptionId::json, OptionId::maxErrors},
        1,
        2,
        runExplain,
        "a kind, or a file and a path"},
       {"doc",
-       "[FILE | NAME]",
+       "[FILE | NAME | models]",
        "print documentation made from `##` comments",
-       "Prints Markdown: of FILE, of NAME as a recipe writes it "
-       "(`std.schema.batch`,\n`lora`), or without one of the whole standard "
-       "library.",
+       "Prints Markdown: of FILE; of NAME, an op, a model, a schema or a field "
+       "as a recipe\nwrites it (`attention`, `llama3_8b`, `lora`, "
+       "`parallel.tp`, `std.schema.batch`); a\ntable of the `models`; or "
+       "without "
+       "an argument the whole standard library.",
        {},
        0,
        1,
@@ -352,6 +421,10 @@ int run(std::string_view program, const std::vector<std::string>& arguments,
                         .sets = {},
                         .output = {},
                         .emit = {},
+                        .folder = {},
+                        .progress = {},
+                        .hostfile = {},
+                        .launcher = {},
                         .program = program,
                         .out = out,
                         .err = err};

@@ -20,17 +20,35 @@ inline constexpr int exitDiagnostics = 1; // the input is wrong, or the run was
 inline constexpr int exitUsage = 2;       // the command line is wrong
 
 /// The options that some subcommand takes.
-enum class OptionId { set, json, output, emit, checkOnly, fix };
+enum class OptionId {
+  set,
+  json,
+  output,
+  emit,
+  checkOnly,
+  fix,
+  folder,
+  noFiles,
+  maxErrors,
+  progress,
+  hostfile
+};
 
 /// What a subcommand was asked to do.
 struct Invocation {
-  std::vector<std::string> inputs; // the positional arguments
-  std::vector<std::string> sets;   // `PATH=VALUE`, in order
-  std::string output;              // empty: standard output
-  std::string emit;                // empty: the command's default
+  std::vector<std::string> inputs;   // the positional arguments
+  std::vector<std::string> sets;     // `PATH=VALUE`, in order
+  std::string output;                // empty: standard output
+  std::string emit;                  // empty: the command's default
+  std::string folder;                // of relative paths; empty: the recipe's
+  std::string progress;              // of a run; empty: as the terminal is
+  std::string hostfile;              // of mpirun; empty: this host
+  std::vector<std::string> launcher; // what else mpirun is given, behind `--`
   bool json = false;
   bool checkOnly = false;
   bool fix = false;
+  bool noFiles = false;     // do not look for the inputs of a run
+  size_t mostErrors = 50;   // that are printed of a file
   std::string_view program; // as it was called; finds its neighbours
   std::ostream& out;
   std::ostream& err;
@@ -46,6 +64,7 @@ struct Command {
   size_t mostInputs = 1;
   int (*run)(const Invocation&) = nullptr;
   std::string_view needs = "a file"; // where nothing is given
+  bool launches = false;             // what stands behind `--` is mpirun's
 };
 
 /// All subcommands, in the order in which `--help` lists them.

@@ -3,6 +3,7 @@
 
 #include "compiler/driver/Driver.h"
 
+#include "compiler/driver/EstimateReport.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/Pipeline.h"
 
@@ -18,71 +19,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json jsonOf(const cost::Estimate& estimate) {
-  const cost::MemoryTable& memory = estimate.memory;
-  Json stages = Json::array();
-  for (const cost::MemoryTable& each : estimate.stages) {
-    Json stage = {{"total_bytes", each.total}};
-    for (const MemoryRow& row : memoryRows(each))
-      stage[std::string(row.name)] = row.bytes;
-    stages.push_back(std::move(stage));
-  }
-  return {
-      {"fits", memory.fits()},
-      {"capacity_bytes", memory.capacity},
-      {"stages", std::move(stages)},
-      {"flops_per_step", estimate.flopsPerStep},
-      {"step_seconds", estimate.stepSeconds},
-      {"tokens_per_second_per_rank", estimate.tokensPerSecondPerRank},
-      {"tflops_per_rank", estimate.tflopsPerRank},
-      {"mfu", estimate.mfu},
-      {"ranks", estimate.ranks},
-      {"layers_per_chunk", estimate.layersPerChunk},
-  };
-}
-
-void printLine(std::ostream& out, const char* name, const char* format,
-               double value) {
-  char number[64], line[128];
-  std::snprintf(number, sizeof number, format, value);
-  std::snprintf(line, sizeof line, "  %-28s %s\n", name, number);
-  out << line;
-}
-
-void printTables(const Compilation& compilation, std::ostream& out) {
-  const cost::Estimate& estimate = compilation.estimate;
-  const std::string& device =
-      compilation.recipe.string("cluster.hardware.name");
-  out << '`' << compilation.recipe.name << "` on " << estimate.ranks << " x "
-      << device << "\n";
-  for (size_t i = 0; i < estimate.stages.size(); ++i) {
-    out << "\nmemory of a rank";
-    if (estimate.stages.size() > 1)
-      out << " of stage " << i;
-    const cost::MemoryTable& memory = estimate.stages[i];
-    out << ", in bytes\n" << memoryTableText(memory);
-    if (!memory.fits())
-      out << "  does not fit: " << formatBytes(memory.total - memory.capacity)
-          << " more than the " << formatBytes(memory.capacity) << " of `"
-          << device << "`\n";
-  }
-  if (estimate.stepSeconds <= 0)
-    return;
-  out << "\na step at best: bounds, by a roofline over the device's figures\n";
-  printLine(out, "FLOPs", "%.4g", estimate.flopsPerStep);
-  printLine(out, "seconds, at least", "%.4g", estimate.stepSeconds);
-  printLine(out, "tokens/s of a rank, at most", "%.4g",
-            estimate.tokensPerSecondPerRank);
-  printLine(out, "TFLOP/s of a rank, at most", "%.4g", estimate.tflopsPerRank);
-  printLine(out, "MFU, at most", "%.1f %%", 100 * estimate.mfu);
-  if (estimate.stages.size() > 1)
-    printLine(out, "bubble", "%.1f %%", 100 * estimate.bubble);
-}
-
 /// A point of a sweep, estimated.
 struct Point {
   std::string name;
   cost::Estimate estimate;
+  Json json;
 };
 
 /// A line a point, the names behind: they are as long as they are.
@@ -109,8 +50,8 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
     session.selected = std::move(each);
     diag::Engine engine;
     if (auto compilation = compile(session, engine))
-      points.push_back(
-          {compilation->recipe.name, std::move(compilation->estimate)});
+      points.push_back({compilation->recipe.name, compilation->estimate,
+                        estimateJson(*compilation)});
     session.take(engine);
   }
   int code = finish(session, invocation);
@@ -121,7 +62,7 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
   Json array = Json::array();
   for (const Point& point : points) {
     Json object = {{"name", point.name}};
-    object.update(jsonOf(point.estimate));
+    object.update(point.json);
     array.push_back(std::move(object));
   }
   invocation.out << array.dump(2) << '\n';
@@ -134,9 +75,9 @@ int estimateOne(Session& session, const Invocation& invocation) {
   if (!compilation)
     return exitDiagnostics;
   if (invocation.json)
-    invocation.out << jsonOf(compilation->estimate).dump(2) << '\n';
+    invocation.out << estimateJson(*compilation).dump(2) << '\n';
   else
-    printTables(*compilation, invocation.out);
+    invocation.out << estimateText(*compilation);
   return code;
 }
 

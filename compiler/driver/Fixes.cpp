@@ -9,16 +9,14 @@
 #include <map>
 
 namespace recipec::driver {
-namespace {
 
-FixedFile fixed(SourceId source, std::vector<const diag::FixIt*> fixIts,
-                const SourceMap& sources) {
+EditedText edited(std::string_view text,
+                  std::vector<const diag::FixIt*> fixIts) {
   std::stable_sort(fixIts.begin(), fixIts.end(),
                    [](const diag::FixIt* a, const diag::FixIt* b) {
                      return a->range.begin < b->range.begin;
                    });
-  std::string_view text = sources.text(source);
-  FixedFile file{std::string(sources.name(source)), {}, {}};
+  EditedText result;
   size_t end = 0;
   const diag::FixIt* last = nullptr;
   for (const diag::FixIt* fixIt : fixIts) {
@@ -26,15 +24,28 @@ FixedFile fixed(SourceId source, std::vector<const diag::FixIt*> fixIts,
                              fixIt->range.begin == last->range.begin);
     if (overlaps)
       continue;
-    file.text += text.substr(end, fixIt->range.begin - end);
-    file.text += fixIt->replacement;
-    file.changes.push_back(sources.describe(fixIt->range) + ": `" +
-                           std::string(sources.text(fixIt->range)) + "` -> `" +
-                           fixIt->replacement + "`");
+    result.text += text.substr(end, fixIt->range.begin - end);
+    uint32_t begin = uint32_t(result.text.size());
+    result.text += fixIt->replacement;
+    result.made.emplace_back(fixIt, SourceRange{fixIt->range.source, begin,
+                                                uint32_t(result.text.size())});
     end = fixIt->range.end;
     last = fixIt;
   }
-  file.text += text.substr(end);
+  result.text += text.substr(end);
+  return result;
+}
+
+namespace {
+
+FixedFile fixed(SourceId source, std::vector<const diag::FixIt*> fixIts,
+                const SourceMap& sources) {
+  EditedText result = edited(sources.text(source), std::move(fixIts));
+  FixedFile file{std::string(sources.name(source)), std::move(result.text), {}};
+  for (const auto& [fixIt, range] : result.made)
+    file.changes.push_back(sources.describe(fixIt->range) + ": `" +
+                           std::string(sources.text(fixIt->range)) + "` -> `" +
+                           fixIt->replacement + "`");
   return file;
 }
 

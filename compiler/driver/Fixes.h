@@ -1,4 +1,4 @@
-// `check --fix`: the fix-its that surely do what was meant.
+// Fix-its in texts: those that `check --fix` makes, and those that are tried.
 
 #ifndef RECIPEC_DRIVER_FIXES_H
 #define RECIPEC_DRIVER_FIXES_H
@@ -6,9 +6,23 @@
 #include "compiler/diag/Diagnostic.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace recipec::driver {
+
+/// A text with edits made, and where they stand in it.
+struct EditedText {
+  std::string text;
+  /// Each edit that was made, in the order of the text, and the range of its
+  /// replacement. Of two that overlap only the first is made.
+  std::vector<std::pair<const diag::FixIt*, SourceRange>> made;
+};
+
+/// Edits that are all of one source, whose text is given.
+EditedText edited(std::string_view text,
+                  std::vector<const diag::FixIt*> fixIts);
 
 /// A file of the user with its fix-its applied.
 struct FixedFile {

@@ -8,44 +8,31 @@
 #include "compiler/driver/Driver.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/InputFile.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/format/Format.h"
 #include "compiler/parse/Parse.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <optional>
-#include <system_error>
+#include <ostream>
 
 namespace recipec::driver {
 
 namespace {
 
 /// The file's bytes; nothing, and a message, where it cannot be read.
-std::optional<std::string> readInput(const std::string& path,
-                                     std::ostream& err) {
-  if (path == "-")
-    return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::error_code error;
-  bool isFolder = std::filesystem::is_directory(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  if (isFolder || !stream) {
-    err << "error: cannot read `" << path
-        << "`: " << std::strerror(isFolder ? EISDIR : errno) << '\n';
-    return std::nullopt;
-  }
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+std::optional<std::string> textOf(const std::string& path, std::ostream& err) {
+  InputText input = readInput(path, parse::maxText, path == "-");
+  if (!input.text)
+    err << "error: cannot read `" << path << "`: " << input.reason << '\n';
+  return std::move(input.text);
 }
 
 /// Formats one file; gives its exit code.
 int formatFile(const std::string& path, const Invocation& invocation) {
-  std::optional<std::string> text = readInput(path, invocation.err);
+  std::optional<std::string> text = textOf(path, invocation.err);
   if (!text)
     return exitDiagnostics;
   SourceMap sources;
@@ -55,8 +42,7 @@ int formatFile(const std::string& path, const Invocation& invocation) {
   SourceId source = sources.add(name, *text, SourceKind::standardLibrary);
   ast::File file = parse::parse(sources, source, engine);
   if (engine.hasErrors()) {
-    invocation.err << diag::render(engine, sources,
-                                   renderOptions(invocation.err));
+    invocation.err << diag::render(engine, sources, renderOptions(invocation));
     return exitDiagnostics;
   }
   std::string formatted = format::format(file, sources);
@@ -70,7 +56,7 @@ int formatFile(const std::string& path, const Invocation& invocation) {
     invocation.out << formatted;
     return exitSuccess;
   }
-  if (formatted == *text || replaceFile(path, formatted, invocation.err))
+  if (formatted == *text || writeOutput(path, formatted, invocation.err))
     return exitSuccess;
   return exitDiagnostics;
 }

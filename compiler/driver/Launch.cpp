@@ -3,16 +3,24 @@
 // 1. The child has a process group of its own, so that a terminal's Ctrl-C
 //    reaches this process alone, and dies with it.
 // 2. A failed exec is told over a pipe that closes when exec succeeds.
-// 3. The parent waits; signals are taken by sigwaitinfo together with the
+// 3. A thread copies what the child prints; it goes on reading where nothing
+//    can be written, so that the child never finds its output closed or full.
+// 4. The parent waits; signals are taken by sigwaitinfo together with the
 //    child's end, so that no handler and no global is needed.
 
 #include "compiler/driver/Launch.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
+#include <functional>
+#include <ostream>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace recipec::driver {
@@ -26,18 +34,51 @@ sigset_t watchedSignals() {
   return set;
 }
 
-[[noreturn]] void runChild(std::vector<char*> arguments, int report,
+[[noreturn]] void runChild(std::vector<char*> arguments, int output, int report,
                            const sigset_t& signals) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   // A background group may not read the terminal; mpirun would try.
   int none = open("/dev/null", O_RDONLY);
   dup2(none, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   execvp(arguments[0], arguments.data());
   int error = errno;
   ssize_t written = write(report, &error, sizeof error);
   _exit(written < 0 ? 126 : 127);
+}
+
+/// Writes all of it to standard output, or gives the reason why not.
+int writeAll(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR)
+      return errno;
+    text.remove_prefix(size_t(std::max<ssize_t>(written, 0)));
+  }
+  return 0;
+}
+
+/// Copies what comes from the pipe `from` to standard output, up to its end.
+void passOn(int from, std::ostream& err) {
+  bool isOpen = true;
+  char piece[4096];
+  while (true) {
+    const ssize_t bytes = read(from, piece, sizeof piece);
+    if (bytes == 0 || (bytes < 0 && errno != EINTR))
+      break;
+    const int error =
+        isOpen && bytes > 0 ? writeAll({piece, size_t(bytes)}) : 0;
+    if (error == 0)
+      continue;
+    isOpen = false;
+    err << "note: cannot write to standard output: " << std::strerror(error)
+        << "; the run goes on without\n"
+        << std::flush;
+  }
+  close(from);
 }
 
 /// Waits for the child's end, passing signals on; returns the last signal.
@@ -56,30 +97,36 @@ int waitPassingSignals(pid_t child, const sigset_t& watched, int& status) {
 
 } // namespace
 
-LaunchResult launch(const std::vector<std::string>& command) {
+LaunchResult launch(const std::vector<std::string>& command,
+                    std::ostream& err) {
   std::vector<char*> arguments;
   for (const std::string& argument : command)
     arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
 
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0)
+  int report[2], output[2];
+  if (pipe2(report, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
     return {1, errno};
   signal(SIGCHLD, SIG_DFL); // an inherited SIG_IGN would hide the child's end
+  signal(SIGPIPE, SIG_IGN); // a failed write says the same
   sigset_t watched = watchedSignals(), before;
   sigprocmask(SIG_BLOCK, &watched, &before);
   pid_t child = fork();
   if (child < 0)
     return {1, errno};
   if (child == 0)
-    runChild(arguments, report[1], before);
+    runChild(arguments, output[1], report[1], before);
   close(report[1]);
+  close(output[1]);
   int error = 0;
   bool failed = read(report[0], &error, sizeof error) == sizeof error;
   close(report[0]);
 
-  int status = 0;
-  int received = waitPassingSignals(child, watched, status);
+  int status = 0, received = 0;
+  {
+    const std::jthread copy(passOn, output[0], std::ref(err));
+    received = waitPassingSignals(child, watched, status);
+  }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (failed)
     return {1, error};

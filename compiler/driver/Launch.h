@@ -3,6 +3,7 @@
 #ifndef RECIPEC_DRIVER_LAUNCH_H
 #define RECIPEC_DRIVER_LAUNCH_H
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,11 @@ struct LaunchResult {
 /// end by themselves, however long it takes, while a SIGTERM would make mpirun
 /// kill them after a second. A second signal is passed on as SIGTERM. The
 /// exit code is 128 + n when signal n ended the job, else the command's.
-LaunchResult launch(const std::vector<std::string>& command);
+///
+/// Its standard output is passed on. Where ours cannot be written to any more
+/// (`recipec run | head -1`, a full disk), a note says so in `err`, and the job
+/// goes on: mpirun would end it.
+LaunchResult launch(const std::vector<std::string>& command, std::ostream& err);
 
 } // namespace recipec::driver
 

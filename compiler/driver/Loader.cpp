@@ -2,14 +2,10 @@
 
 #include "compiler/driver/Loader.h"
 
+#include "compiler/driver/InputFile.h"
 #include "compiler/parse/Data.h"
 #include "compiler/parse/Parse.h"
 #include "stdlib/Files.h"
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 namespace recipec::driver {
 namespace {
@@ -17,43 +13,17 @@ namespace {
 using State = sema::Loaded::State;
 
 constexpr std::string_view libraryPrefix = "std/";
-// Far beyond any recipe; a device may never end.
-constexpr size_t maxFileBytes = size_t(64) << 20;
-
-/// The bytes of a file; on failure none, and `state` says whether it is there
+/// The text of a file; on failure none, and `state` says whether it is there
 /// and `reason` why it could not be read.
 std::string readFile(const std::string& path, State& state,
                      std::string& reason) {
-  std::error_code ignored;
-  std::filesystem::file_status status = std::filesystem::status(path, ignored);
-  state = State::broken;
-  if (status.type() == std::filesystem::file_type::directory) {
-    reason = "it is a folder";
-    return {};
-  }
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    bool isThere = status.type() != std::filesystem::file_type::not_found;
-    state = isThere ? State::broken : State::notFound;
-    reason = std::strerror(errno);
-    return {};
-  }
-  std::string text;
-  char chunk[1 << 16];
-  while (text.size() <= maxFileBytes &&
-         (stream.read(chunk, sizeof chunk) || stream.gcount() > 0))
-    text.append(chunk, size_t(stream.gcount()));
-  if (stream.bad()) {
-    reason = std::strerror(errno);
-    return {};
-  }
-  if (text.size() > maxFileBytes) {
-    reason = "it has more than " + std::to_string(maxFileBytes >> 20) + " MiB";
-    return {};
-  }
-  state = State::parsed;
-  return text;
+  size_t most = parse::isDataFile(path) ? parse::maxDataFile : parse::maxText;
+  InputText input = readInput(path, most);
+  state = input.text        ? State::parsed
+          : input.isMissing ? State::notFound
+                            : State::broken;
+  reason = std::move(input.reason);
+  return std::move(input.text).value_or("");
 }
 
 /// A file of the library is one wherever it is opened from: it may declare ops.
@@ -90,6 +60,10 @@ SourceId FileLoader::addSource(const std::string& path, State& state) {
 
 std::string FileLoader::textOf(const std::string& path, State& state,
                                std::string& reason) const {
+  if (auto found = replaced.find(path); found != replaced.end()) {
+    state = State::parsed;
+    return found->second;
+  }
   if (!texts)
     return readFile(path, state, reason);
   auto found = texts->find(path);
@@ -100,6 +74,11 @@ std::string FileLoader::textOf(const std::string& path, State& state,
 void FileLoader::adopt(const FileLoader& other) {
   sources.adopt(other.sources);
   entries = other.entries;
+}
+
+void FileLoader::replaceText(const std::string& path, std::string text) {
+  entries.erase(path);
+  replaced[path] = std::move(text);
 }
 
 void FileLoader::useTexts(std::map<std::string, std::string> files) {
@@ -128,6 +107,14 @@ sema::Loaded FileLoader::load(const std::string& path) {
   const Entry& entry = found->second;
   bool isParsed = entry.state == State::parsed;
   return {entry.state, isParsed ? entry.file.get() : nullptr};
+}
+
+std::vector<std::string> FileLoader::openedFiles() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, entry] : entries)
+    if (!path.starts_with(libraryPrefix))
+      paths.push_back(path);
+  return paths;
 }
 
 std::vector<std::string> FileLoader::standardFiles() const {

@@ -23,6 +23,8 @@ public:
 
   sema::Loaded load(const std::string& path) override;
   std::vector<std::string> standardFiles() const override;
+  /// The files of the user that have been opened.
+  std::vector<std::string> openedFiles() const;
 
   /// Adds a file's text to the sources without parsing it; `state` is
   /// `notFound` or `broken` where there is none.
@@ -31,6 +33,10 @@ public:
   /// Begins with what another loader has parsed, so that many sessions of one
   /// process parse the standard library once. Both sources and loader are new.
   void adopt(const FileLoader& other);
+
+  /// From now on the file at `path` has this text, whatever is on disk and has
+  /// been parsed.
+  void replaceText(const std::string& path, std::string text);
 
   /// From now on these texts, by path, are all the files there are: nothing is
   /// read from disk.
@@ -49,6 +55,7 @@ private:
   diag::Engine& engine;
   std::map<std::string, Entry> entries;
   std::optional<std::map<std::string, std::string>> texts;
+  std::map<std::string, std::string> replaced;
 };
 
 } // namespace recipec::driver

@@ -2,12 +2,16 @@
 // 2. Name the largest categories and buffers, at the user's value that they
 //    depend on most: when activations lead, `batch.micro` (for generation,
 //    whose caches they are, `data.sequence`), else the hardware.
-// 3. Try changes from the mildest on: each is the recipe compiled anew with a
-//    setting more, so that what is proposed is known to fit and to obey every
-//    other rule of the recipe. Of an enormous model only a few are tried.
+// 3. Go through changes from the least harmful on: computing again, fewer rows
+//    of experts, more sharding, smaller micro-batches, wider layouts, more
+//    ranks, and shorter sequences last. Those that the forecast lets fit are
+//    compiled, so that what is proposed is known to fit and to obey every other
+//    rule of the recipe. How many are compiled is bounded in ops, not in time:
+//    the answer is the same on every machine.
 
 #include "compiler/driver/MemoryFit.h"
 
+#include "compiler/driver/MemoryForecast.h"
 #include "compiler/driver/MemoryReport.h"
 
 #include <algorithm>
@@ -19,43 +23,63 @@ namespace {
 
 using Settings = std::vector<std::string>;
 
+/// Settings, and what they are expected to change.
+struct Candidate {
+  Settings settings;
+  MemoryChange change;
+};
+/// The mildest first; one of them is proposed.
+using Candidates = std::vector<Candidate>;
+
 class FitSearch {
 public:
-  FitSearch(Session& session, const recipe::Recipe& recipe)
-      : session(session), recipe(recipe) {}
+  FitSearch(Session& session, const Compilation& compilation)
+      : session(session), recipe(compilation.recipe), forecast(compilation),
+        capacity(compilation.estimate.memory.capacity) {}
 
   /// Reports what fits; says so when nothing of what it tries does.
   void help(diag::Builder& builder);
 
 private:
+  bool mayCompile() const;
   /// The total of the recipe under the settings, or none where the recipe
   /// refuses them or it does not fit.
   std::optional<int64_t> fittingTotal(const Settings& settings);
-  /// Settings for 1, 2, ... until one fits; the first that does is proposed.
-  bool propose(const std::vector<Settings>& candidates, diag::Builder& builder);
+  /// Proposes the first that fits.
+  bool propose(const Candidates& candidates, diag::Builder& builder);
 
-  std::vector<Settings> smallerMicroBatches() const;
-  std::vector<Settings> smallerParts() const;
-  std::vector<Settings> widerTensors() const;
-  std::vector<Settings> moreRanks() const;
-  std::vector<Settings> shorterSequences() const;
-  std::vector<Settings> widerTensorsAndMoreRanks() const;
+  Candidates recomputing() const;
+  Candidates fewerExpertRows() const;
+  Candidates smallerParts() const;
+  Candidates smallerMicroBatches() const;
+  Candidates widerLayouts() const;
+  Candidates moreRanks() const;
+  Candidates shorterSequences() const;
+  Candidates severalAtOnce() const;
+
+  int64_t alike() const;
+  Settings fullRecompute() const;
 
   Session& session;
   const recipe::Recipe& recipe;
-  /// Ops that may yet be compiled; a compilation takes time in proportion.
-  size_t budget = 60'000;
+  MemoryForecast forecast;
+  int64_t capacity;
+  /// Ops of the model that may yet be compiled; the first trial is free.
+  size_t budget = 5'000;
+  bool hasCompiled = false;
 };
 
 std::string setting(const char* path, int64_t value) {
   return std::string(path) + "=" + std::to_string(value);
 }
 
+bool FitSearch::mayCompile() const {
+  return !hasCompiled || recipe.model.calls.size() <= budget;
+}
+
 std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
-  size_t ops = recipe.model.calls.size();
-  if (ops > budget)
-    return std::nullopt;
-  budget -= ops;
+  budget -= std::min(budget, recipe.model.calls.size());
+  hasCompiled = true;
   diag::Engine silent; // a refusal is no message to the user
   std::vector<sema::Override> changes;
   for (const std::string& text : settings)
@@ -66,14 +90,17 @@ std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   return tried->estimate.memory.total;
 }
 
-bool FitSearch::propose(const std::vector<Settings>& candidates,
-                        diag::Builder& builder) {
-  for (const Settings& candidate : candidates) {
-    std::optional<int64_t> total = fittingTotal(candidate);
+bool FitSearch::propose(const Candidates& candidates, diag::Builder& builder) {
+  for (const Candidate& candidate : candidates) {
+    if (forecast.total(candidate.change) > capacity)
+      continue;
+    if (!mayCompile())
+      return false;
+    std::optional<int64_t> total = fittingTotal(candidate.settings);
     if (!total)
       continue;
     std::string text;
-    for (const std::string& each : candidate)
+    for (const std::string& each : candidate.settings)
       text += (text.empty() ? "`" : " with `") + each + "`";
     builder.help(text + " takes " + formatBytes(*total) + " and fits");
     return true;
@@ -81,80 +108,188 @@ bool FitSearch::propose(const std::vector<Settings>& candidates,
   return false;
 }
 
-std::vector<Settings> FitSearch::smallerMicroBatches() const {
+// ---- what may be changed
+
+Settings FitSearch::fullRecompute() const {
+  Settings settings = {"memory.recompute=\"full\""};
+  // The recipe names modules, which go with "selective" alone.
+  if (recipe.string("memory.recompute") == "selective")
+    settings.push_back("memory.recompute_modules=[]");
+  return settings;
+}
+
+Candidates FitSearch::recomputing() const {
+  const std::string& now = recipe.string("memory.recompute");
+  Candidates candidates;
+  if (now == "none")
+    candidates.push_back({{"memory.recompute=\"selective\""},
+                          {.activations = forecast.selectiveRecompute()}});
+  if (now != "full")
+    candidates.push_back(
+        {fullRecompute(), {.activations = forecast.fullRecompute()}});
+  return candidates;
+}
+
+/// As many as fit: what is beyond is lost to the tokens, or delays them.
+Candidates FitSearch::fewerExpertRows() const {
+  double most = forecast.mostExpertRows();
+  if (!recipe.at("memory.expert_rows").isNone())
+    most = std::min(most, recipe.real("memory.expert_rows"));
+  Candidates candidates;
+  for (const char* rows : {"8", "4", "2", "1.5"})
+    if (double value = std::stod(rows); value < most)
+      candidates.push_back({{"memory.expert_rows=" + std::string(rows)},
+                            {.activations = forecast.expertRows(value)}});
+  return candidates;
+}
+
+/// Ranks that have the same parameters.
+int64_t FitSearch::alike() const {
+  return recipe.integer("parallel.dp") * recipe.integer("parallel.cp");
+}
+
+/// Of what the ranks that share the data have alike.
+Candidates FitSearch::smallerParts() const {
+  const std::string& shard = recipe.string("parallel.shard");
+  if (alike() == 1 || shard == "parameters")
+    return {};
+  double part = 1 / double(alike());
+  MemoryChange change;
+  if (shard == "none")
+    change.optimizer = part;
+  Candidates candidates;
+  if (shard == "none")
+    candidates.push_back({{"parallel.shard=\"optimizer\""}, change});
+  if (shard != "gradients")
+    change.gradients = part;
+  if (shard != "gradients")
+    candidates.push_back({{"parallel.shard=\"gradients\""}, change});
+  change.parameters = part;
+  candidates.push_back({{"parallel.shard=\"parameters\""}, change});
+  return candidates;
+}
+
+Candidates FitSearch::smallerMicroBatches() const {
   const int64_t micro = recipe.integer("batch.micro");
   std::set<int64_t, std::greater<>> divisors;
   for (int64_t small = 1; small <= micro / small; ++small)
     if (micro % small == 0)
       divisors.insert({small, micro / small});
   divisors.erase(micro);
-  std::vector<Settings> candidates;
+  Candidates candidates;
   for (int64_t divisor : divisors)
-    candidates.push_back({setting("batch.micro", divisor)});
+    candidates.push_back({{setting("batch.micro", divisor)},
+                          {.activations = double(divisor) / double(micro)}});
   return candidates;
 }
 
-/// Of what the ranks that share the data have alike.
-std::vector<Settings> FitSearch::smallerParts() const {
-  int64_t alike = recipe.integer("parallel.dp") * recipe.integer("parallel.cp");
+/// Ranks that held the same hold different parts of the model.
+Candidates FitSearch::widerLayouts() const {
+  Candidates candidates;
+  int64_t tp = recipe.integer("parallel.tp");
+  int64_t pp = recipe.integer("parallel.pp");
+  int64_t mostTp = std::min(recipe.integer("cluster.ranks"),
+                            recipe.integer("cluster.ranks_per_node"));
+  for (int64_t factor = 2; factor <= recipe.integer("parallel.dp");
+       factor *= 2) {
+    double part = 1 / double(factor);
+    if (tp * factor <= mostTp)
+      candidates.push_back(
+          {{setting("parallel.tp", tp * factor)},
+           {.parameters = part, .gradients = part, .activations = part}});
+    candidates.push_back({{setting("parallel.pp", pp * factor)},
+                          {.parameters = part, .gradients = part}});
+  }
+  return candidates;
+}
+
+constexpr int64_t mostRanks = 1024;
+
+Candidates FitSearch::moreRanks() const {
   const std::string& shard = recipe.string("parallel.shard");
-  std::vector<Settings> candidates;
-  for (const char* more : {"gradients", "parameters"})
-    if (alike > 1 && shard != more && shard != "parameters")
-      candidates.push_back({"parallel.shard=\"" + std::string(more) + "\""});
+  const int64_t now = recipe.integer("cluster.ranks");
+  Candidates candidates;
+  for (int64_t ranks = now * 2; ranks <= mostRanks; ranks *= 2) {
+    double part = double(now) / double(ranks);
+    MemoryChange change{.optimizer = shard == "none" ? 1 : part};
+    if (shard == "gradients" || shard == "parameters")
+      change.gradients = part;
+    if (shard == "parameters")
+      change.parameters = part;
+    candidates.push_back({{setting("cluster.ranks", ranks)}, change});
+  }
   return candidates;
 }
 
-std::vector<Settings> FitSearch::widerTensors() const {
-  std::vector<Settings> candidates;
-  int64_t most = std::min(recipe.integer("cluster.ranks"),
-                          recipe.integer("cluster.ranks_per_node"));
-  for (int64_t tp = recipe.integer("parallel.tp") * 2; tp <= most; tp *= 2)
-    candidates.push_back({setting("parallel.tp", tp)});
+Candidates FitSearch::shorterSequences() const {
+  const int64_t now = recipe.integer("data.sequence");
+  Candidates candidates;
+  for (int64_t length = now / 2; length >= 64; length /= 2)
+    candidates.push_back({{setting("data.sequence", length)},
+                          {.activations = double(length) / double(now)}});
   return candidates;
 }
 
-std::vector<Settings> FitSearch::moreRanks() const {
-  constexpr int64_t most = 1024;
-  std::vector<Settings> candidates;
-  for (int64_t ranks = recipe.integer("cluster.ranks") * 2; ranks <= most;
-       ranks *= 2)
-    candidates.push_back({setting("cluster.ranks", ranks)});
-  return candidates;
-}
-
-std::vector<Settings> FitSearch::shorterSequences() const {
-  std::vector<Settings> candidates;
-  for (int64_t length = recipe.integer("data.sequence") / 2; length >= 64;
-       length /= 2)
-    candidates.push_back({setting("data.sequence", length)});
-  return candidates;
-}
-
-std::vector<Settings> FitSearch::widerTensorsAndMoreRanks() const {
-  constexpr int64_t most = 1024;
-  std::vector<Settings> candidates;
-  int64_t node = recipe.integer("cluster.ranks_per_node");
-  for (int64_t ranks = std::max(node, recipe.integer("cluster.ranks"));
-       ranks <= most; ranks *= 2)
+/// Where one change is not enough.
+Candidates FitSearch::severalAtOnce() const {
+  bool canRecompute = recipe.string("memory.recompute") != "full";
+  const int64_t now = recipe.integer("cluster.ranks");
+  const int64_t node = recipe.integer("cluster.ranks_per_node");
+  MemoryChange change;
+  Settings settings;
+  Candidates candidates;
+  auto add = [&](std::string text) {
+    settings.push_back(std::move(text));
+    candidates.push_back({settings, change});
+  };
+  if (canRecompute) {
+    settings = fullRecompute();
+    change.activations = forecast.fullRecompute();
+  }
+  if (recipe.integer("batch.micro") > 1) {
+    change.activations /= double(recipe.integer("batch.micro"));
+    add("batch.micro=1");
+  }
+  if (alike() > 1 && recipe.string("parallel.shard") != "parameters") {
+    change.parameters = change.gradients = 1 / double(alike());
+    add("parallel.shard=\"parameters\"");
+  }
+  double wider = double(recipe.integer("parallel.tp")) / double(node);
+  for (int64_t ranks = std::max(node, now); ranks <= mostRanks; ranks *= 2) {
+    double part = double(now) / double(ranks);
     candidates.push_back(
-        {setting("cluster.ranks", ranks), setting("parallel.tp", node)});
+        {{setting("cluster.ranks", ranks), setting("parallel.tp", node)},
+         {.parameters = wider,
+          .gradients = wider,
+          .optimizer = part,
+          .activations = wider}});
+  }
   return candidates;
 }
 
 void FitSearch::help(diag::Builder& builder) {
-  bool found = propose(smallerMicroBatches(), builder);
-  found |= propose(smallerParts(), builder);
-  found |= propose(widerTensors(), builder);
-  found |= propose(moreRanks(), builder);
-  found |= propose(shorterSequences(), builder);
-  if (!found)
-    found = propose(widerTensorsAndMoreRanks(), builder);
-  if (!found)
-    builder.help("no change of `batch.micro`, `parallel.shard`, "
-                 "`parallel.tp`, `cluster.ranks` or `data.sequence` that was "
-                 "tried fits: take a smaller model, an adapter, or a device "
-                 "with more memory");
+  constexpr int most = 3;
+  int found = 0;
+  auto tryAll = [&](const Candidates& candidates) {
+    if (found < most)
+      found += propose(candidates, builder);
+  };
+  if (recipe.string("task") != "generate") {
+    tryAll(recomputing());
+    tryAll(fewerExpertRows());
+    tryAll(smallerParts());
+    tryAll(smallerMicroBatches());
+    tryAll(widerLayouts());
+    tryAll(moreRanks());
+    if (found == 0)
+      tryAll(severalAtOnce());
+  }
+  if (found == 0)
+    tryAll(shorterSequences());
+  if (found == 0)
+    builder.help("no change of `memory`, `parallel`, `batch.micro`, "
+                 "`cluster.ranks` or `data.sequence` that was tried fits: take "
+                 "a smaller model, an adapter, or a device with more memory");
 }
 
 /// The largest categories first, as `parameters 14.9 GiB`.
@@ -216,7 +351,7 @@ bool checkFit(Session& session, diag::Engine& engine,
     buffers += (buffers.empty() ? "`" : ", `") + buffer.name + "` " +
                formatBytes(buffer.bytes);
   builder.note("the largest buffers are " + buffers);
-  FitSearch(session, recipe).help(builder);
+  FitSearch(session, compilation).help(builder);
   return false;
 }
 

@@ -21,14 +21,16 @@ std::string formatBytes(int64_t bytes) {
 }
 
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
-  std::vector<MemoryRow> rows = {
-      {"parameters", memory.parameters}, {"gradients", memory.gradients},
-      {"optimizer", memory.optimizer},   {"activations", memory.activations},
-      {"workspace", memory.workspace},   {"library", memory.library}};
+  std::vector<MemoryRow> rows = {{"parameters", memory.parameters, 'P'},
+                                 {"gradients", memory.gradients, 'G'},
+                                 {"optimizer", memory.optimizer, 'O'},
+                                 {"activations", memory.activations, 'A'},
+                                 {"workspace", memory.workspace, 'W'},
+                                 {"library", memory.library, 'L'}};
   if (memory.host > 0)
-    rows.push_back({"host", memory.host});
+    rows.push_back({"host", memory.host, 'H'});
   if (memory.offloaded > 0)
-    rows.push_back({"offloaded", memory.offloaded});
+    rows.push_back({"offloaded", memory.offloaded, 'F'});
   return rows;
 }
 

@@ -18,6 +18,7 @@ std::string formatBytes(int64_t bytes);
 struct MemoryRow {
   std::string_view name; // `parameters`
   int64_t bytes = 0;
+  char letter = ' '; // that stands for it in a bar
 };
 /// The categories in the order of the table; `library` and, where asynchronous
 /// checkpoints take it, `host` are outside the arena.

@@ -8,16 +8,19 @@
 
 namespace recipec::driver {
 
-/// Writes `text` beside `path` and renames it over. False, with a message to
-/// `err`, where that fails; then nothing of it is left. What is no regular file
-/// (a pipe, `/dev/null`) is written to directly.
+/// Writes `text` beside the file that `path` names, through links, and renames
+/// it over: a file that is there keeps its permissions, a link its target.
+/// False, with a message to `err`, where that fails; then nothing of it is
+/// left. What is no regular file (a pipe, `/dev/null`) is written to directly.
 bool writeOutput(const std::string& path, const std::string& text,
                  std::ostream& err);
 
-/// The same for a file of the user that is there: it keeps its permissions, and
-/// a link its target.
-bool replaceFile(const std::string& path, const std::string& text,
-                 std::ostream& err);
+/// Whether the path is the standard output's: `-`, or a name of what descriptor
+/// 1 has open, as `/dev/stdout`.
+bool isStandardOutput(const std::string& path);
+
+/// Whether both paths name one file, through any links.
+bool isSameFile(const std::string& left, const std::string& right);
 
 } // namespace recipec::driver
 

@@ -4,6 +4,7 @@
 
 #include "compiler/cost/Timeline.h"
 #include "compiler/driver/MemoryFit.h"
+#include "compiler/driver/UserPlaces.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/ir/Verify.h"
 #include "compiler/passes/Accumulate.h"
@@ -12,6 +13,7 @@
 #include "compiler/passes/Bucket.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/CheckCalls.h"
+#include "compiler/passes/CheckChunks.h"
 #include "compiler/passes/CheckDivisibility.h"
 #include "compiler/passes/CheckKernels.h"
 #include "compiler/passes/CheckLowered.h"
@@ -70,7 +72,7 @@ passes::Extent extentOf(const recipe::Recipe& recipe) {
   if (!generates(recipe))
     return extent;
   extent.batch = 1;
-  extent.sequence = passes::generationBuckets[0];
+  extent.sequence = passes::generationTokens;
   extent.loss = false;
   return extent;
 }
@@ -81,10 +83,17 @@ void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (!generates(recipe) || ranks == 1)
     return;
   engine
-      .report(diag::Kind::NotLowered, recipe.at("cluster.ranks").origin.range,
+      .report(diag::Kind::NotSupported, recipe.at("cluster.ranks").origin.range,
               "this version generates on one rank, not on " +
                   std::to_string(ranks))
-      .help("set `cluster.ranks` and the degrees of `parallel` to 1");
+      .propose({"set `cluster.ranks` ",
+                {{"to 1", {"cluster.ranks=1"}},
+                 {"and the degrees of `parallel` to 1",
+                  {"cluster.ranks=1", "parallel.dp=1", "parallel.tp=1",
+                   "parallel.cp=1", "parallel.pp=1", "parallel.vp=1",
+                   "parallel.ep=1", "parallel.etp=1"}}},
+                "",
+                1});
 }
 
 void verify(const std::vector<ir::Module>& stages, const char* pass) {
@@ -98,7 +107,7 @@ void verifySchedules(const std::vector<ir::Module>& stages) {
     cost::Timeline timeline = cost::simulate(
         stages, name, [](int, const ir::Function&, bool) { return 1.0; },
         [](int, const ir::Transfer&) { return 0.0; });
-    if (!timeline.isWhole)
+    if (!timeline.deadlock.empty())
       fail("schedule", "the stages wait for one another");
   }
 }
@@ -172,7 +181,7 @@ void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
                      diag::Engine& engine) {
   passes::shard(program, passes::wholeLayout());
   verify(program, "shard");
-  passes::addGeneration(program, recipe.integer("data.sequence"), engine);
+  passes::addGeneration(program, recipe, engine);
   verify(program, "generate");
 }
 
@@ -216,11 +225,13 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   findings.prediction = {estimate.flopsPerStep, estimate.peakFlops,
                          estimate.stepSeconds};
   if (generates(compilation.recipe))
-    findings.buckets.assign(std::begin(passes::generationBuckets),
-                            std::end(passes::generationBuckets));
+    findings.buckets = passes::generationBuckets(compilation.recipe);
   findings.generation = std::move(generation);
   plan::Plan result =
       emit::emit(compilation.stages, compilation.recipe, std::move(findings));
+  // What a CPU can do at most is a guess, which does for estimates but no MFU.
+  if (result.device == "cpu")
+    result.prediction.peakFlops = 0;
   reciperun::Status status = plan::validate(result);
   if (!status)
     fail("emit", status.message());
@@ -228,13 +239,12 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
 }
 
 /// The JSON of the plan that answers from the exported model; none with
-/// diagnostics, empty where nothing is exported or no plan can answer.
+/// diagnostics, empty where nothing is exported.
 std::optional<std::string> generationPlan(Session& session,
                                           diag::Engine& engine,
                                           const Compilation& training) {
   const recipe::Recipe& recipe = training.recipe;
-  if (generates(recipe) || recipe.at("export.hf").isNone() ||
-      !passes::lowersGeneration(recipe))
+  if (generates(recipe) || recipe.at("export.hf").isNone())
     return std::string();
   std::vector<sema::Override> changes;
   for (const char* setting : generationSettings)
@@ -266,6 +276,7 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
   int unlowered = engine.errors();
   auto hasFailed = [&] { return engine.errors() > unlowered; };
   passes::checkCounts(recipe, engine);
+  passes::checkChunks(recipe, engine);
   passes::checkCalls(recipe, engine);
   checkRanks(recipe, engine);
   if (!isModelLowered || hasFailed())
@@ -312,6 +323,14 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   return stages;
 }
 
+static std::optional<std::vector<ir::Module>>
+lower(const recipe::Recipe& recipe, diag::Engine& engine) {
+  std::optional<ir::Module> graph = makeGraph(recipe, engine);
+  if (!graph)
+    return std::nullopt;
+  return makeProgram(std::move(*graph), recipe, engine);
+}
+
 std::optional<Compilation> compile(Session& session, diag::Engine& engine,
                                    const std::vector<sema::Override>& changes) {
   std::optional<recipe::Recipe> recipe =
@@ -319,15 +338,18 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   if (!recipe)
     return std::nullopt;
   std::optional<ir::Module> graph = makeGraph(*recipe, engine);
-  if (!graph)
-    return std::nullopt;
-  std::optional<std::vector<ir::Module>> stages =
-      makeProgram(std::move(*graph), *recipe, engine);
+  cost::ParameterCounts parameters;
+  std::optional<std::vector<ir::Module>> stages;
+  if (graph) {
+    parameters = cost::countParameters(*graph);
+    stages = makeProgram(std::move(*graph), *recipe, engine);
+  }
+  moveToUser(engine, *recipe, session.sources);
   if (!stages)
     return std::nullopt;
   cost::Estimate estimate = cost::estimate(*stages, *recipe);
   return Compilation{std::move(*recipe), std::move(*stages),
-                     std::move(estimate)};
+                     std::move(estimate), parameters};
 }
 
 std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,

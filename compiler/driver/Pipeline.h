@@ -19,6 +19,7 @@
 #define RECIPEC_DRIVER_PIPELINE_H
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/cost/Parameters.h"
 #include "compiler/driver/Session.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
@@ -49,6 +50,7 @@ struct Compilation {
   recipe::Recipe recipe;
   std::vector<ir::Module> stages;
   cost::Estimate estimate;
+  cost::ParameterCounts parameters;
 };
 
 /// Everything before `emit`. A Program that does not fit the device's memory is

@@ -1,11 +1,15 @@
 // `recipec plan FILE [-o OUT] [--emit=KIND]`: the plan, or any stage before it.
 //
 // One function a kind gives its text; a stage runs only the phases before it.
-// Where OUT is a folder, every point of a recipe's sweep is written there.
+// Where FILE is a Hugging Face directory, its recipe is made: see
+// GeneratingRecipe. Where OUT is a folder, every point of a recipe's sweep is
+// written there.
 
 #include "compiler/driver/Driver.h"
 
 #include "compiler/ast/Print.h"
+#include "compiler/driver/GeneratingRecipe.h"
+#include "compiler/driver/Inputs.h"
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
@@ -13,6 +17,7 @@
 #include "compiler/driver/ScheduleReport.h"
 #include "compiler/ir/Print.h"
 #include "compiler/recipe/Print.h"
+#include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
 #include <algorithm>
@@ -24,10 +29,16 @@
 namespace recipec::driver {
 namespace {
 
-/// The text of a stage; none with diagnostics.
+/// The text of a phase; none with diagnostics.
 using Text = std::optional<std::string>;
 
-Text emitTokens(Session& session, diag::Engine& engine) {
+/// What stands behind the colon of `KIND:PART`; empty where there is none.
+std::string_view partOf(std::string_view emit) {
+  const size_t colon = emit.find(':');
+  return colon == emit.npos ? std::string_view() : emit.substr(colon + 1);
+}
+
+Text emitTokens(Session& session, diag::Engine& engine, const Invocation&) {
   sema::Loaded::State state;
   SourceId source = session.loader.addSource(session.target.file, state);
   if (source == SourceId::none) {
@@ -37,25 +48,25 @@ Text emitTokens(Session& session, diag::Engine& engine) {
   return parse::printTokens(session.sources, source, engine);
 }
 
-Text emitAst(Session& session, diag::Engine&) {
+Text emitAst(Session& session, diag::Engine&, const Invocation&) {
   return ast::print(*session.file, session.sources);
 }
 
-Text emitRecipe(Session& session, diag::Engine& engine) {
+Text emitRecipe(Session& session, diag::Engine& engine, const Invocation&) {
   auto recipe = evaluateRecipe(session, engine);
   if (!recipe)
     return std::nullopt;
   return recipe::printSettings(*recipe, session.sources);
 }
 
-Text emitDataflow(Session& session, diag::Engine& engine) {
+Text emitDataflow(Session& session, diag::Engine& engine, const Invocation&) {
   auto recipe = evaluateRecipe(session, engine);
   if (!recipe)
     return std::nullopt;
   return recipe::printDataflow(*recipe, session.sources);
 }
 
-Text emitGraph(Session& session, diag::Engine& engine) {
+Text emitGraph(Session& session, diag::Engine& engine, const Invocation&) {
   auto recipe = evaluateRecipe(session, engine);
   if (!recipe)
     return std::nullopt;
@@ -65,7 +76,7 @@ Text emitGraph(Session& session, diag::Engine& engine) {
   return ir::print(*graph);
 }
 
-Text emitProgram(Session& session, diag::Engine& engine) {
+Text emitProgram(Session& session, diag::Engine& engine, const Invocation&) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
@@ -75,16 +86,27 @@ Text emitProgram(Session& session, diag::Engine& engine) {
   return text;
 }
 
-Text emitSchedule(Session& session, diag::Engine& engine) {
+Text emitSchedule(Session& session, diag::Engine& engine,
+                  const Invocation& invocation) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
-  return scheduleText(compilation->stages);
+  const std::vector<ir::Module>& stages = compilation->stages;
+  const std::string_view part = partOf(invocation.emit);
+  if (part.empty())
+    return scheduleText(stages);
+  for (const ir::Module& stage : stages)
+    if (std::to_string(stage.stage) == part)
+      return stepsText(stage);
+  invocation.err << "error: `--emit=" << invocation.emit
+                 << "` names no stage of the pipeline\n"
+                 << "help: its stages are 0 to " << stages.size() - 1 << '\n';
+  return std::nullopt;
 }
 
 /// The tables are printed also when they are too much; then with the
 /// diagnostic.
-Text emitMemory(Session& session, diag::Engine& engine) {
+Text emitMemory(Session& session, diag::Engine& engine, const Invocation&) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
@@ -111,13 +133,17 @@ Text emitMemory(Session& session, diag::Engine& engine) {
   return text;
 }
 
-Text emitPlan(Session& session, diag::Engine& engine) {
+Text emitPlan(Session& session, diag::Engine& engine, const Invocation&) {
   auto compilation = compile(session, engine);
   if (!compilation)
     return std::nullopt;
   auto plan = makePlan(session, engine, *compilation);
   if (!plan)
     return std::nullopt;
+  if (session.looksForInputs)
+    lookForInputs(session, engine, compilation->recipe, *plan,
+                  /*isCertain=*/false);
+  plan->folder = reciperun::plan::wayTo(session.folder, session.place);
   return reciperun::plan::toJson(*plan);
 }
 
@@ -127,7 +153,8 @@ enum class Needs { text, file, recipe };
 struct EmitKind {
   std::string_view name;
   Needs needs;
-  Text (*text)(Session&, diag::Engine&);
+  Text (*text)(Session&, diag::Engine&, const Invocation&);
+  bool hasParts = false; // `KIND:PART` is one of them
 };
 
 constexpr EmitKind emitKinds[] = {
@@ -137,14 +164,15 @@ constexpr EmitKind emitKinds[] = {
     {"dataflow", Needs::recipe, emitDataflow},
     {"graph", Needs::recipe, emitGraph},
     {"program", Needs::recipe, emitProgram},
-    {"schedule", Needs::recipe, emitSchedule},
+    {"schedule", Needs::recipe, emitSchedule, true},
     {"memory", Needs::recipe, emitMemory},
     {"plan", Needs::recipe, emitPlan},
 };
 
-const EmitKind* findKind(std::string_view name) {
+const EmitKind* findKind(std::string_view emit) {
+  const std::string_view name = emit.substr(0, emit.find(':'));
   for (const EmitKind& kind : emitKinds)
-    if (kind.name == name)
+    if (kind.name == name && (kind.hasParts || name == emit))
       return &kind;
   return nullptr;
 }
@@ -169,16 +197,41 @@ bool isFolder(const std::string& path) {
   return path.ends_with('/') || std::filesystem::is_directory(path, ignored);
 }
 
+std::string extensionOf(const EmitKind& kind) {
+  return "." + std::string(kind.name) +
+         (kind.name == "plan" ? ".json" : ".txt");
+}
+
+/// Writes a text of the recipe, but not over a file that the recipe is made of;
+/// false with a message.
+bool writeText(const Session& session, const std::string& path,
+               const std::string& text, const EmitKind& kind,
+               const Invocation& invocation) {
+  std::vector<std::string> inputs = session.loader.openedFiles();
+  inputs.push_back(session.target.file);
+  for (const std::string& input : inputs) {
+    if (!isSameFile(input, path))
+      continue;
+    invocation.err << "error: `--output=" << path << "` would replace `"
+                   << input << "`, a file of the recipe\n"
+                   << "help: write to another file, say `"
+                   << std::filesystem::path(input).stem().string()
+                   << extensionOf(kind) << "`\n";
+    return false;
+  }
+  return writeOutput(path, text, invocation.err);
+}
+
 /// Prints one text, or writes it to a file.
 int writeOne(Session& session, const EmitKind& kind,
              const Invocation& invocation) {
-  Text text = kind.text(session, session.engine);
+  Text text = kind.text(session, session.engine, invocation);
   int code = finish(session, invocation);
   if (!text)
     return code == exitSuccess ? exitDiagnostics : code;
-  if (invocation.output.empty())
+  if (invocation.output.empty() || isStandardOutput(invocation.output))
     invocation.out << *text << std::flush;
-  else if (!writeOutput(invocation.output, *text, invocation.err))
+  else if (!writeText(session, invocation.output, *text, kind, invocation))
     return exitDiagnostics;
   return code;
 }
@@ -197,17 +250,15 @@ int writeAll(Session& session, const EmitKind& kind,
                    << "`: " << error.message() << '\n';
     return exitDiagnostics;
   }
-  std::string extension = "." + std::string(kind.name);
-  extension += kind.name == "plan" ? ".json" : ".txt";
   bool isWritten = true;
   for (sema::Selection& each : selection) {
     session.selected = std::move(each);
     diag::Engine engine;
-    Text text = kind.text(session, engine);
+    Text text = kind.text(session, engine, invocation);
     session.take(engine);
-    fs::path path = folder / (session.selected.name + extension);
+    fs::path path = folder / (session.selected.name + extensionOf(kind));
     if (text)
-      isWritten &= writeOutput(path.string(), *text, invocation.err);
+      isWritten &= writeText(session, path.string(), *text, kind, invocation);
   }
   int code = finish(session, invocation);
   return isWritten ? code : exitDiagnostics;
@@ -216,16 +267,32 @@ int writeAll(Session& session, const EmitKind& kind,
 /// The stages that are made of a recipe.
 int planRecipe(Session& session, const EmitKind& kind,
                const Invocation& invocation) {
-  bool hasOutput = !invocation.output.empty();
+  bool hasOutput =
+      !invocation.output.empty() && !isStandardOutput(invocation.output);
   auto selection =
       session.select(hasOutput ? sema::Extent::recipe : sema::Extent::launch);
   if (!selection)
     return finish(session, invocation);
   bool isSweep = selection->front().point && session.target.point.empty();
-  if (hasOutput && (isSweep || isFolder(invocation.output)))
+  bool isMany = hasOutput && (isSweep || isFolder(invocation.output));
+  session.place = isMany ? invocation.output
+                         : reciperun::plan::folderOfFile(invocation.output);
+  if (isMany)
     return writeAll(session, kind, std::move(*selection), invocation);
   session.selected = std::move(selection->front());
   return writeOne(session, kind, invocation);
+}
+
+/// The folder's recipe takes the place of a file that is named; false with
+/// diagnostics.
+bool openModelFolder(Session& session) {
+  auto text = generatingRecipe(session, session.target.file);
+  if (!text)
+    return false;
+  std::filesystem::path folder = session.target.file;
+  session.target.file = (folder / "generate.recipe").string();
+  session.loader.useTexts({{session.target.file, *text}});
+  return true;
 }
 
 } // namespace
@@ -236,6 +303,11 @@ int runPlan(const Invocation& invocation) {
   if (!kind)
     return unknownKind(invocation);
   Session session(invocation.inputs[0]);
+  if (!invocation.folder.empty())
+    session.folder = invocation.folder;
+  session.looksForInputs = !invocation.noFiles;
+  if (isModelFolder(session.target.file) && !openModelFolder(session))
+    return finish(session, invocation);
   if (kind->needs != Needs::text && !session.open(invocation.sets))
     return finish(session, invocation);
   if (kind->needs == Needs::recipe)

@@ -5,22 +5,28 @@
 // 3. Say what memory is expected, then run
 //    `mpirun -np RANKS reciperun train PLAN`, whose exit code is ours.
 // The points of a sweep are all compiled before the first is launched, and run
-// one after another; the first that fails ends it.
+// one after another; the first that fails ends it. A table compares them.
 
 #include "compiler/driver/Driver.h"
 
+#include "compiler/driver/Inputs.h"
 #include "compiler/driver/Launch.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/SweepTable.h"
+#include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <ostream>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -38,25 +44,56 @@ fs::path findRuntime(std::string_view program) {
   return self.parent_path() / "reciperun";
 }
 
+/// Ranks write to pseudo-terminals of mpirun's: only here is it known whether a
+/// person is watching.
+std::string progressStyle(const Invocation& invocation) {
+  const std::string& wanted = invocation.progress;
+  if (!wanted.empty() && wanted != "auto")
+    return wanted;
+  return isatty(STDOUT_FILENO) ? "bar" : "lines";
+}
+
 std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
-                                       const fs::path& plan) {
+                                       const fs::path& plan,
+                                       const Invocation& invocation) {
+  const std::vector<std::string>& others = invocation.launcher;
+  auto isGiven = [&](const char* option) {
+    return std::find(others.begin(), others.end(), option) != others.end();
+  };
   std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks)};
   if (geteuid() == 0) // Open MPI refuses root unless asked
     command.push_back("--allow-run-as-root");
-  if (unsigned(ranks) > std::thread::hardware_concurrency())
+  const bool isHere = invocation.hostfile.empty() && others.empty();
+  if (isHere && unsigned(ranks) > std::thread::hardware_concurrency())
     command.push_back("--oversubscribe");
-  // Ranks share cores by themselves: reciperun divides the threads. And they
-  // say themselves why they end; mpirun would add a page.
-  for (const char* argument : {"--bind-to", "none", "--quiet"})
-    command.push_back(argument);
+  if (!invocation.hostfile.empty())
+    command.insert(command.end(), {"--hostfile", invocation.hostfile});
+  // Ranks share cores by themselves: reciperun divides the threads.
+  if (!isGiven("--bind-to"))
+    command.insert(command.end(), {"--bind-to", "none"});
+  // They say themselves why they end; mpirun would add a page.
+  command.push_back("--quiet");
+  command.insert(command.end(), others.begin(), others.end());
   for (const std::string& argument :
-       {runtime.string(), std::string("train"), plan.string()})
+       {runtime.string(), std::string("train"), plan.string(),
+        "--progress=" + progressStyle(invocation)})
     command.push_back(argument);
-  // Ranks write to pseudo-terminals of mpirun's: only here is it known whether
-  // a person is watching.
-  command.push_back(isatty(STDOUT_FILENO) ? "--progress=bar"
-                                          : "--progress=lines");
   return command;
+}
+
+/// A command as a shell reads it.
+std::string shellText(const std::vector<std::string>& command) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789%+,-./:=@_";
+  std::string text;
+  for (const std::string& argument : command) {
+    const bool isPlain = !argument.empty() &&
+                         argument.find_first_not_of(plain) == std::string::npos;
+    text += text.empty() ? "" : " ";
+    text += isPlain ? argument : "'" + argument + "'";
+  }
+  return text;
 }
 
 int fail(const Invocation& invocation, const std::string& message,
@@ -96,9 +133,12 @@ std::optional<std::vector<Job>> prepare(Session& session) {
     diag::Engine engine;
     auto compilation = compile(session, engine);
     if (compilation && isLaunchable(engine, compilation->recipe))
-      if (auto plan = makePlan(session, engine, *compilation))
+      if (auto plan = makePlan(session, engine, *compilation)) {
+        lookForInputs(session, engine, compilation->recipe, *plan,
+                      /*isCertain=*/true);
         jobs.push_back({compilation->recipe.name, std::move(*plan),
                         compilation->estimate.memory});
+      }
     session.take(engine);
   }
   if (session.engine.hasErrors())
@@ -130,17 +170,46 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
        help);
 }
 
+/// mpirun has codes of its own, above those of signals, for what it cannot do.
+void tellLauncher(const std::vector<std::string>& command, int code,
+                  const Invocation& invocation) {
+  std::vector<std::string> loud = command;
+  std::erase(loud, "--quiet");
+  fail(invocation,
+       "`mpirun` ended with exit code " + std::to_string(code) +
+           ", which is none of a rank's",
+       "see what it says by itself: " + shellText(loud));
+}
+
+/// Says why a job that was not asked to end has ended, where nobody else can.
+void tellEnd(const Job& job, const std::vector<std::string>& command,
+             const LaunchResult& result, const Invocation& invocation) {
+  const int signal = result.exitCode - 128;
+  if (result.wasAsked || signal <= 0)
+    return;
+  if (signal <= SIGRTMAX)
+    tellSignal(job, signal, invocation);
+  else
+    tellLauncher(command, result.exitCode, invocation);
+}
+
+/// Where the job's folder is; `start` is where relative paths start.
+fs::path folderOf(const Job& job, const std::string& start) {
+  return reciperun::plan::resolvePath(start, job.plan.train.directory);
+}
+
 /// Writes the plan and launches it; gives the exit code.
-int launchJob(const Job& job, const fs::path& runtime,
+int launchJob(Job& job, const std::string& start, const fs::path& runtime,
               const Invocation& invocation) {
   std::error_code error;
-  fs::path folder = job.plan.train.directory;
+  fs::path folder = folderOf(job, start);
   fs::create_directories(folder, error);
   if (error)
     return fail(invocation,
                 "cannot make the folder `" + folder.string() +
                     "` of the run (`train.dir`): " + error.message());
   fs::path path = folder / "plan.json";
+  job.plan.folder = reciperun::plan::wayTo(start, folder);
   if (!writeOutput(path.string(), reciperun::plan::toJson(job.plan),
                    invocation.err))
     return exitDiagnostics;
@@ -150,15 +219,15 @@ int launchJob(const Job& job, const fs::path& runtime,
                  << formatBytes(job.memory.library) << hostText(job.memory)
                  << ")\n"
                  << std::flush;
-  LaunchResult result =
-      launch(launchCommand(runtime, job.plan.mesh.ranks, path));
+  const std::vector<std::string> command =
+      launchCommand(runtime, job.plan.mesh.ranks, path, invocation);
+  LaunchResult result = launch(command, invocation.err);
   if (result.error != 0)
     return fail(invocation,
                 std::string("cannot start `mpirun`: ") +
                     std::strerror(result.error),
                 "install Open MPI (`openmpi-bin`)");
-  if (result.exitCode > 128 && !result.wasAsked)
-    tellSignal(job, result.exitCode - 128, invocation);
+  tellEnd(job, command, result, invocation);
   return result.exitCode;
 }
 
@@ -190,14 +259,65 @@ void printRest(const std::vector<Job>& jobs, size_t failed,
                    << jobs[i].name << '\'';
     for (const std::string& set : invocation.sets)
       invocation.err << " --set '" << set << '\'';
+    if (!invocation.folder.empty())
+      invocation.err << " --folder '" << invocation.folder << '\'';
+    if (!invocation.progress.empty())
+      invocation.err << " --progress=" << invocation.progress;
+    if (!invocation.hostfile.empty())
+      invocation.err << " --hostfile='" << invocation.hostfile << '\'';
+    if (!invocation.launcher.empty())
+      invocation.err << " -- " << shellText(invocation.launcher);
     invocation.err << '\n';
   }
+}
+
+/// Whether the options of the launch make sense; says why not.
+int checkOptions(const Invocation& invocation) {
+  const std::string& style = invocation.progress;
+  if (!style.empty() && style != "auto" && style != "bar" && style != "lines") {
+    fail(invocation,
+         "`--progress` is `auto`, `bar` or `lines`, not `" + style + "`");
+    return exitUsage;
+  }
+  const std::string& hosts = invocation.hostfile;
+  if (!hosts.empty() && access(hosts.c_str(), R_OK) != 0)
+    return fail(invocation, "cannot read the host file `" + hosts +
+                                "`: " + std::strerror(errno));
+  return exitSuccess;
+}
+
+/// Runs one point after another; gives the exit code of the first that fails,
+/// and lists the others in `finished`.
+int launchAll(std::vector<Job>& jobs, const fs::path& runtime,
+              const Session& session, const Invocation& invocation,
+              std::vector<FinishedPoint>& finished) {
+  using Clock = std::chrono::steady_clock;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    Job& job = jobs[i];
+    if (jobs.size() > 1)
+      invocation.out << "point " << i + 1 << " of " << jobs.size() << ": `"
+                     << job.name << "`\n";
+    const Clock::time_point start = Clock::now();
+    const int code = launchJob(job, session.folder, runtime, invocation);
+    if (code != exitSuccess && jobs.size() > 1)
+      printRest(jobs, i, session, invocation);
+    if (code != exitSuccess)
+      return code;
+    finished.push_back(
+        {job.name, folderOf(job, session.folder),
+         std::chrono::duration<double>(Clock::now() - start).count()});
+  }
+  return exitSuccess;
 }
 
 } // namespace
 
 int runRun(const Invocation& invocation) {
+  if (int code = checkOptions(invocation); code != exitSuccess)
+    return code;
   Session session(invocation.inputs[0]);
+  if (!invocation.folder.empty())
+    session.folder = invocation.folder;
   std::optional<std::vector<Job>> jobs;
   if (session.open(invocation.sets))
     jobs = prepare(session);
@@ -210,17 +330,11 @@ int runRun(const Invocation& invocation) {
                 "there is no program `" + runtime.string() +
                     "` to launch: " + std::strerror(errno),
                 "build the target `reciperun`");
-  for (size_t i = 0; i < jobs->size(); ++i) {
-    if (jobs->size() > 1)
-      invocation.out << "point " << i + 1 << " of " << jobs->size() << ": `"
-                     << (*jobs)[i].name << "`\n";
-    int code = launchJob((*jobs)[i], runtime, invocation);
-    if (code != exitSuccess && jobs->size() > 1)
-      printRest(*jobs, i, session, invocation);
-    if (code != exitSuccess)
-      return code;
-  }
-  return exitSuccess;
+  std::vector<FinishedPoint> finished;
+  const int code = launchAll(*jobs, runtime, session, invocation, finished);
+  if (jobs->size() > 1 && !finished.empty())
+    printSweep(finished, invocation.out);
+  return code;
 }
 
 } // namespace recipec::driver

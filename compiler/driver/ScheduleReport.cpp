@@ -1,6 +1,8 @@
 // A cell is a unit of time, two of them a backward pass: `3` is micro-batch 3
 // going forward, `(3 )` the same going backward; with several chunks their
-// letter follows, `3b`. A dot is a stage that waits.
+// letter follows, `3b`. A dot is a stage that waits. The picture is at most
+// some 170 characters wide and has at most 24 stages: what lies between the
+// first and the last ones is left out, and how much that is is said.
 
 #include "compiler/driver/ScheduleReport.h"
 
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace recipec::driver {
 namespace {
@@ -16,6 +19,10 @@ namespace {
 using cost::Interval;
 
 constexpr double forwardTime = 1, backwardTime = 2;
+/// Of a picture: characters of a stage's cells, and stages.
+constexpr size_t mostWidth = 160, mostStages = 24;
+/// More steps are not listed of all stages.
+constexpr size_t mostSteps = 400;
 
 bool isPass(const ir::Function& function) {
   return function.name.starts_with("forward") ||
@@ -44,49 +51,164 @@ size_t cellWidth(const cost::Timeline& timeline, bool hasChunks) {
   return width + 1;
 }
 
-std::string row(const std::vector<Interval>& stage, double end, size_t width,
-                bool hasChunks) {
-  size_t cells = size_t(std::lround(end));
-  std::string dot = std::string(width - 1, ' ') + ".";
+/// Stages that are drawn of all: the first and the last ones.
+struct Depth {
+  explicit Depth(size_t all)
+      : all(all), head(all <= mostStages ? all : mostStages / 2),
+        tail(all <= mostStages ? all : all - mostStages / 2) {}
+
+  size_t leftOut() const { return tail - head; }
+  bool shows(size_t stage) const { return stage < head || stage >= tail; }
+
+  size_t all, head, tail;
+};
+
+/// Cells that are drawn, from one to the one behind another: all of them, or
+/// the beginning, the middle, where a long pipeline repeats itself, and the
+/// end.
+using Parts = std::vector<std::pair<size_t, size_t>>;
+Parts partsOf(size_t all, size_t most) {
+  if (all <= most)
+    return {{0, all}};
+  const size_t third = most / 3, middle = (all - third) / 2;
+  return {{0, third}, {middle, middle + third}, {all - third, all}};
+}
+
+size_t cellsOf(const Parts& parts) {
+  size_t count = 0;
+  for (const auto& [from, to] : parts)
+    count += to - from;
+  return count;
+}
+
+/// What a pass looks like, as wide as its cells.
+std::string drawn(const Interval& interval, size_t length, bool hasChunks) {
+  std::string name = label(interval, hasChunks);
+  if (interval.function.starts_with("backward"))
+    name = "(" + name + std::string(length - name.size() - 2, ' ') + ")";
+  return std::string(length - name.size(), ' ') + name;
+}
+
+/// A stage's cells from one to another.
+std::string cells(const std::vector<Interval>& stage, size_t from, size_t to,
+                  size_t width, bool hasChunks) {
+  const std::string dot = std::string(width - 1, ' ') + ".";
   std::string text;
-  for (size_t i = 0; i < cells; ++i)
+  for (size_t i = from; i < to; ++i)
     text += dot;
   for (const Interval& interval : stage) {
-    size_t begin = size_t(std::lround(interval.begin)) * width;
-    size_t length = size_t(std::lround(interval.end)) * width - begin;
-    if (length == 0)
+    const auto begin = size_t(std::lround(interval.begin));
+    const auto end = size_t(std::lround(interval.end));
+    if (begin == end || end <= from || begin >= to)
       continue;
-    std::string name = label(interval, hasChunks);
-    if (interval.function.starts_with("backward"))
-      name = "(" + name + std::string(length - name.size() - 2, ' ') + ")";
-    text.replace(begin, length, std::string(length - name.size(), ' ') + name);
+    const std::string pass = drawn(interval, (end - begin) * width, hasChunks);
+    const size_t first = std::max(begin, from), last = std::min(end, to);
+    text.replace((first - from) * width, (last - first) * width, pass,
+                 (first - begin) * width, (last - first) * width);
   }
   return text;
 }
 
-std::string picture(const std::vector<ir::Module>& stages) {
-  cost::Timeline timeline = cost::simulate(
+cost::Timeline unitTimeline(const std::vector<ir::Module>& stages) {
+  return cost::simulate(
       stages, "train",
       [](int, const ir::Function& function, bool) {
         return unitTime(function);
       },
       [](int, const ir::Transfer&) { return 0.0; });
-  bool hasChunks = std::any_of(
+}
+
+bool hasSeveralChunks(const std::vector<ir::Module>& stages) {
+  return std::any_of(
       stages[0].functions.begin(), stages[0].functions.end(),
       [](const ir::Function& function) { return function.chunk > 0; });
-  size_t width = cellWidth(timeline, hasChunks);
-  size_t digits = std::to_string(stages.size() - 1).size();
-  std::string text = "forward passes take 1, backward passes ( ) 2\n";
-  for (size_t i = 0; i < stages.size(); ++i) {
-    std::string number = std::to_string(i);
-    text += "stage " + std::string(digits - number.size(), ' ') + number +
-            " |" + row(timeline.stages[i], timeline.end, width, hasChunks) +
-            " |\n";
+}
+
+std::string stageName(size_t stage, size_t stages) {
+  const std::string number = std::to_string(stage);
+  const size_t digits = std::to_string(stages - 1).size();
+  return "stage " + std::string(digits - number.size(), ' ') + number;
+}
+
+/// One line for each stage that is shown, and one for those that are not.
+template <class Line>
+std::string linesOf(const Depth& depth, const Line& line) {
+  std::string text;
+  for (size_t i = 0; i < depth.all; ++i) {
+    if (depth.shows(i))
+      text += line(i) + "\n";
+    else if (i == depth.head)
+      text += "... " + std::to_string(depth.leftOut()) + " stages ...\n";
   }
+  return text;
+}
+
+std::string picture(const cost::Timeline& timeline, bool hasChunks) {
+  const size_t width = cellWidth(timeline, hasChunks);
+  const auto units = size_t(std::lround(timeline.end));
+  const Parts parts = partsOf(units, mostWidth / width);
+  const Depth depth(timeline.stages.size());
+  std::string text = "forward passes take 1, backward passes ( ) 2";
+  if (parts.size() > 1)
+    text += "; beginning, middle and end of " + std::to_string(units) +
+            " units of time, " + std::to_string(units - cellsOf(parts)) +
+            " left out";
+  text += "\n" + linesOf(depth, [&](size_t stage) {
+            std::string row = stageName(stage, depth.all) + " |";
+            for (const auto& [from, to] : parts)
+              row += (from > 0 ? " ..." : "") +
+                     cells(timeline.stages[stage], from, to, width, hasChunks);
+            return row + " |";
+          });
   char line[96];
   std::snprintf(line, sizeof line, "bubble %.1f %% of the step\n\n",
                 100 * cost::bubbleFraction(timeline));
   return text + line;
+}
+
+// ---- steps
+
+size_t stepsOf(const ir::Module& stage) {
+  size_t count = 0;
+  for (const ir::Schedule& schedule : stage.schedules)
+    count += schedule.steps.size();
+  return count;
+}
+
+/// What a stage's passes come to: `14 forward passes, 3 before the first
+/// backward, at most 4 micro-batches in flight, waits 12 % of the step`.
+std::string passesText(const std::vector<Interval>& passes, double end) {
+  int forward = 0, warmUp = -1, flying = 0, most = 0;
+  double busy = 0;
+  for (const Interval& pass : passes) {
+    const bool isBackward = pass.function.starts_with("backward");
+    if (!isBackward && !pass.function.starts_with("forward"))
+      continue;
+    if (isBackward && warmUp < 0)
+      warmUp = forward;
+    forward += !isBackward;
+    flying += isBackward ? -1 : 1;
+    most = std::max(most, flying);
+    busy += pass.end - pass.begin;
+  }
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "%d forward passes, %d before the first backward, at most %d "
+                "in flight, waits %.1f %%",
+                forward, std::max(warmUp, 0), most,
+                end > 0 ? 100 * (1 - busy / end) : 0.0);
+  return text;
+}
+
+/// In place of the steps, where they are too many to be read.
+std::string summary(const std::vector<ir::Module>& stages,
+                    const cost::Timeline& timeline) {
+  std::string text = linesOf(Depth(stages.size()), [&](size_t stage) {
+    return stageName(stage, stages.size()) + ": " +
+           passesText(timeline.stages[stage], timeline.end) + ", " +
+           std::to_string(stepsOf(stages[stage])) + " steps";
+  });
+  return text + "\n`--emit=schedule:0` lists the steps of stage 0, and so on\n";
 }
 
 std::string stepText(const ir::Module& stage, const ir::Step& step) {
@@ -105,6 +227,20 @@ std::string stepText(const ir::Module& stage, const ir::Step& step) {
 
 } // namespace
 
+std::string stepsText(const ir::Module& stage) {
+  std::string text;
+  for (const ir::Schedule& schedule : stage.schedules) {
+    text += "schedule " + schedule.name;
+    if (stage.stages > 1)
+      text += " of stage " + std::to_string(stage.stage);
+    text += "\n";
+    for (const ir::Step& step : schedule.steps)
+      text += "  " + stepText(stage, step) + "\n";
+    text += "\n";
+  }
+  return text;
+}
+
 std::string scheduleText(const std::vector<ir::Module>& stages) {
   if (stages[0].schedules.empty()) {
     std::string text = "no schedule: each of these runs when tokens are there "
@@ -113,17 +249,15 @@ std::string scheduleText(const std::vector<ir::Module>& stages) {
       text += "  run " + function.name + "\n";
     return text;
   }
-  std::string text = picture(stages);
+  const cost::Timeline timeline = unitTimeline(stages);
+  std::string text = picture(timeline, hasSeveralChunks(stages));
+  size_t steps = 0;
   for (const ir::Module& stage : stages)
-    for (const ir::Schedule& schedule : stage.schedules) {
-      text += "schedule " + schedule.name;
-      if (stages.size() > 1)
-        text += " of stage " + std::to_string(stage.stage);
-      text += "\n";
-      for (const ir::Step& step : schedule.steps)
-        text += "  " + stepText(stage, step) + "\n";
-      text += "\n";
-    }
+    steps += stepsOf(stage);
+  if (steps > mostSteps)
+    return text + summary(stages, timeline);
+  for (const ir::Module& stage : stages)
+    text += stepsText(stage);
   return text;
 }
 

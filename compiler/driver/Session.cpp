@@ -3,6 +3,7 @@
 #include "compiler/driver/Session.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/Proposals.h"
 #include "compiler/driver/Subjects.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/parse/Data.h"
@@ -26,6 +27,20 @@ bool namesRecipe(std::string_view text) {
          std::all_of(text.begin(), text.end(), isPart);
 }
 
+/// The recipes in the folder of a path, as it names them.
+std::vector<std::string> recipesBeside(const std::string& path) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, error), end;
+       !error && at != end; at.increment(error))
+    if (at->path().extension() == ".recipe")
+      files.push_back((folder / at->path().filename()).string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 } // namespace
 
 Target parseTarget(const std::string& argument) {
@@ -43,7 +58,14 @@ Target parseTarget(const std::string& argument) {
           argument.substr(at + 1)};
 }
 
-bool Session::open(const std::vector<std::string>& sets) {
+std::string folderOf(const Target& target) {
+  std::string parent = std::filesystem::path(target.file).parent_path();
+  bool isStandard = target.file.starts_with("std/");
+  return parent.empty() || isStandard ? "." : parent;
+}
+
+bool Session::open(const std::vector<std::string>& arguments) {
+  sets = arguments;
   if (parse::isDataFile(target.file)) {
     engine
         .report(diag::Kind::FileNotReadable, {},
@@ -58,6 +80,8 @@ bool Session::open(const std::vector<std::string>& sets) {
     if (target.file.starts_with("std/"))
       if (auto near = diag::didYouMean(target.file, loader.standardFiles()))
         builder.help("did you mean `" + *near + "`?");
+    if (auto near = diag::didYouMean(target.file, recipesBeside(target.file)))
+      builder.help("did you mean `" + *near + "`?");
   }
   file = loaded.file;
   bool areSound = true;
@@ -81,11 +105,15 @@ void Session::take(const diag::Engine& found) {
 }
 
 void Session::arrange() {
-  engine.arrange();
-  noteSubjects(engine, selection);
+  for (diag::Engine* each : {&engine, &doubts})
+    each->arrange();
+  tryProposals(*this);
+  for (diag::Engine* each : {&engine, &doubts})
+    noteSubjects(*each, selection);
 }
 
 void Session::checkDeclarations() {
+  hasCheckedDeclarations = true;
   sema::checkFile(sources, *file, loader, engine);
 }
 
@@ -111,11 +139,11 @@ bool Session::addOverride(std::vector<sema::Override>& list,
 }
 
 int finish(Session& session, const Invocation& invocation) {
-  if (session.engine.all().empty())
-    return exitSuccess;
   session.arrange();
-  invocation.err << diag::render(session.engine, session.sources,
-                                 renderOptions(invocation.err));
+  diag::RenderOptions options = renderOptions(invocation);
+  invocation.err << diag::render(session.engine, session.sources, options);
+  options.areWarnings = true;
+  invocation.err << diag::render(session.doubts, session.sources, options);
   return session.engine.hasErrors() ? exitDiagnostics : exitSuccess;
 }
 

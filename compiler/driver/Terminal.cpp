@@ -33,9 +33,10 @@ bool wantsColour() {
 
 } // namespace
 
-diag::RenderOptions renderOptions(const std::ostream& err) {
+diag::RenderOptions renderOptions(const Invocation& invocation) {
   diag::RenderOptions options;
-  if (&err != &std::cerr || !isatty(STDERR_FILENO))
+  options.most = invocation.mostErrors;
+  if (&invocation.err != &std::cerr || !isatty(STDERR_FILENO))
     return options;
   options.colour = wantsColour();
   options.columns = columnsOf(STDERR_FILENO);

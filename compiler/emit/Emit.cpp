@@ -317,6 +317,7 @@ void Emitter::hostBuffers(plan::Stage& made) const {
   made.outputs.normSquared = bound("norm_squared");
   made.outputs.dropped = bound("dropped");
   made.outputs.overflow = bound("overflow");
+  made.outputs.secondPass = bound("second_pass");
 }
 
 void Emitter::buckets() {
@@ -327,6 +328,7 @@ void Emitter::buckets() {
     bucket.function = functionNumber("step" + suffix);
     bucket.inputs.tokens = bound("tokens" + suffix);
     bucket.inputs.positions = bound("positions" + suffix);
+    bucket.inputs.segments = bound("segments" + suffix);
     bucket.logits = bound("logits" + suffix);
     result.buckets.push_back(bucket);
   }

@@ -49,12 +49,30 @@ std::vector<std::string> texts(const recipe::Value& value) {
   return list;
 }
 
+std::optional<plan::DataSource> source(const recipe::Value& value);
+
+/// The sources of a blend, and a number for each.
+void readBlend(const recipe::Record& record, plan::DataSource& blend) {
+  const auto list = [&](std::string_view name) {
+    return std::get<recipe::List>(field(record, name)->data);
+  };
+  for (const recipe::Value& each : list("sources"))
+    blend.sources.push_back(*source(each));
+  for (const recipe::Value& weight : list("weights"))
+    blend.weights.push_back(real(weight));
+  for (const recipe::Value& epochs : list("epochs"))
+    blend.epochs.push_back(epochs.isNone() ? 0 : real(epochs));
+  blend.stopping = text(record, "stopping");
+}
+
 std::optional<plan::DataSource> source(const recipe::Value& value) {
   const auto* record = std::get_if<recipe::Record>(&value.data);
   if (!record)
     return std::nullopt;
   plan::DataSource source;
   source.kind = record->schema;
+  if (source.kind == "blend")
+    readBlend(*record, source);
   if (const recipe::Value* path = field(*record, "path")) {
     if (source.kind == "jsonl")
       source.path = std::get<std::string>(path->data);
@@ -127,6 +145,7 @@ plan::Data dataSection(const recipe::Recipe& recipe) {
   data.seed = recipe.integer("data.seed");
   data.chat.before = recipe.string("data.chat.before");
   data.chat.after = recipe.string("data.chat.after");
+  data.specialTokens = recipe.boolean("data.special_tokens");
   data.tokenizer = tokenizerPath(recipe);
   data.bosToken = int64_t(realOr(recipe, "model.bos_token", -1));
   data.eosToken = int64_t(realOr(recipe, "model.eos_token", -1));

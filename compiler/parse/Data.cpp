@@ -174,6 +174,7 @@ private:
   ast::File file;
   std::map<std::string, ast::ExprId> anchors;
   int depth = 0;
+  size_t values = 0;
 };
 
 // ---- events
@@ -382,6 +383,11 @@ DataReader::Node DataReader::mapping(const Event& event) {
 }
 
 DataReader::Node DataReader::node(const Event& event, SourceRange ifEmpty) {
+  if (++values > maxDataValues) {
+    report(rangeOf(event), "this file has more than " +
+                               std::to_string(maxDataValues) + " values");
+    return std::nullopt;
+  }
   if (event.type() == YAML_ALIAS_EVENT)
     return alias(event);
   if (event.type() == YAML_SCALAR_EVENT) {

@@ -19,6 +19,8 @@ namespace recipec::parse {
 
 /// The largest data file that is read, in bytes.
 inline constexpr size_t maxDataFile = 8 << 20;
+/// So many values are read of one, lists and records included.
+inline constexpr size_t maxDataValues = 500'000;
 
 /// Whether a path names data: `.yaml`, `.yml`, `.json`.
 bool isDataFile(std::string_view path);

@@ -220,6 +220,8 @@ private:
   // ---- help ----------------------------------------------------------------
 
   void addHelp(diag::Builder& report) const {
+    if (helpWithForeignSyntax(sources, list, error, report))
+      return;
     if (std::string help = reservedHelp(); !help.empty())
       report.help(help);
     else if (std::string other = ruleHelp(); !other.empty())
@@ -251,11 +253,6 @@ private:
   }
 
   std::string ruleHelp() const {
-    bool isComment =
-        (found() == TokenType::SLASH &&
-         (next() == TokenType::SLASH || next() == TokenType::STAR));
-    if (isComment)
-      return "comments begin with `#`";
     if (isRemainder())
       return remainderHelp();
     if (std::string other = foreignHelp(); !other.empty())
@@ -315,8 +312,6 @@ private:
     std::string name = settingName();
     if (found() == TokenType::MINUS)
       return "names are written with `_`, not with `-`";
-    if (found() == TokenType::EQUAL)
-      return "`==` compares; set a value with `=`";
     bool isDeclaration = name == "recipe" || name == "schema" ||
                          name == "model" || name == "import" || name == "op";
     if (isDeclaration && isName(found()))
@@ -458,15 +453,6 @@ private:
              textOf(error.token + 1) + "`";
     if (found() == TokenType::RANGE)
       return "a range has both ends: `0..n`";
-    bool isSetTwice =
-        found() == TokenType::ASSIGN && previous() == TokenType::COLON;
-    if (isSetTwice)
-      return "set a value with `=` alone";
-    bool isTypeOfValue =
-        (isIn(Grammar::RuleType) || isIn(Grammar::RuleTypeTerm)) &&
-        previous() == TokenType::COLON && beginsExpression(found());
-    if (isTypeOfValue)
-      return "`:` gives a type; set a value with `=`";
     return {};
   }
 

@@ -64,9 +64,10 @@ void ErrorStrategy::skipItem(antlr4::Parser* parser, int depth) {
   while (true) {
     const Token& token =
         list.tokens[parser->getCurrentToken()->getTokenIndex()];
-    bool isEnd = token.type == TokenType::EOF || token.depth < depth ||
+    bool isEnd = token.depth < depth ||
                  (token.type == TokenType::SEPARATOR && token.depth == depth);
-    if (isEnd)
+    // What would be said of the rest is not kept.
+    if (token.type == TokenType::EOF || (isEnd && !engine.isFull()))
       return;
     parser->consume();
   }

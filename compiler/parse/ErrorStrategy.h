@@ -21,6 +21,11 @@ struct SyntaxError {
 void reportSyntaxError(const SourceMap& sources, const TokenList& list,
                        SyntaxError error, diag::Engine& engine);
 
+/// Adds help, and the edit that it asks for, where the tokens around an error
+/// are those of another language: ForeignSyntax.cpp. False where they are not.
+bool helpWithForeignSyntax(const SourceMap& sources, const TokenList& list,
+                           const SyntaxError& error, diag::Builder& report);
+
 /// Replaces ANTLR's DefaultErrorStrategy. An error leaves all rules up to the
 /// item or declaration around it, which skips to the next separator or closing
 /// brace of its own depth. No token is ever guessed. A line has one error: what

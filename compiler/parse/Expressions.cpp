@@ -61,7 +61,8 @@ struct Transformer::OperandList {
   size_t next = 0;   // operand
   size_t prefix = 0; // of that operand
 
-  /// The operator behind the operands read so far.
+  /// The operator behind the operands read so far; none behind one that was
+  /// given up.
   bool hasOperator() const { return next > 0 && next - 1 < operators.size(); }
   size_t op() const { return operators[next - 1]; }
 };
@@ -156,12 +157,35 @@ ast::ExprId Transformer::prefixed(OperandList& list) {
     return suffixed(context);
   }
   ++list.prefix;
-  bool isNot = type == TokenType::NOT;
+  ++prefixDepth;
+  ast::ExprId result = prefixOperation(list, token);
+  --prefixDepth;
+  return result;
+}
+
+/// The operator at `token` with its operand. Each is a level of recursion.
+ast::ExprId Transformer::prefixOperation(OperandList& list, size_t token) {
+  if (prefixDepth > maxExpressionDepth) {
+    reportDepth(tokens->range(token));
+    list.next = list.operands.size() + 1;
+    return makeExpr(ast::KeywordLiteral{}, tokens->range(token), 0);
+  }
+  bool isNot = tokens->tokens[token].type == TokenType::NOT;
   ast::ExprId operand =
       isNot ? climb(list, ast::comparisonStrength) : prefixed(list);
   auto op = isNot ? ast::UnaryOp::logicalNot : ast::UnaryOp::negate;
   SourceRange whole = cover(tokens->range(token), file[operand].range);
   return makeExpr(ast::Unary{op, operand}, whole, depthOf(operand));
+}
+
+void Transformer::reportDepth(SourceRange range) {
+  if (std::exchange(reportedDepth, true))
+    return;
+  engine
+      .report(diag::Kind::NestingTooDeep, range,
+              "the expression is nested more than " +
+                  std::to_string(maxExpressionDepth) + " levels deep")
+      .help("give inner parts names with `let`");
 }
 
 ast::ExprId Transformer::suffixed(Grammar::OperandContext* context) {

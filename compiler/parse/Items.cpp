@@ -269,6 +269,8 @@ struct Placement {
   BodyKind kind;
   std::string message = {};
   std::string help = {};
+  SourceRange fix = {}; // what `replacement` is to stand for
+  std::string replacement = {};
 
   bool isDeclaring() const {
     return kind == BodyKind::schema || kind == BodyKind::model;
@@ -329,6 +331,12 @@ struct Placement {
                  " :` declares a field, which schemas and models do",
              "set a value with `=`: `" + node.name.text + " = " + value(node) +
                  "`");
+    if (isDeclaring() || value(node) == "value")
+      return;
+    std::string_view text = sources.text(node.name.range.source);
+    uint32_t colon = uint32_t(text.find(':', node.name.range.end));
+    fix = {node.name.range.source, colon, colon + 1};
+    replacement = colon == node.name.range.end ? " =" : "=";
   }
   void operator()(const ast::Require&) {
     if (kind == BodyKind::block)
@@ -376,8 +384,12 @@ bool Transformer::checkPlacement(const ast::Item& item, BodyKind kind) {
   std::string_view text = sources.text(place);
   if (size_t brace = text.find('{'); brace != std::string_view::npos)
     place.end = place.begin + uint32_t(brace);
-  engine.report(diag::Kind::InvalidItem, place, placement.message)
-      .help(placement.help);
+  auto report =
+      engine.report(diag::Kind::InvalidItem, place, placement.message);
+  report.help(placement.help);
+  if (placement.fix.isValid())
+    report.fixIt(placement.fix, placement.replacement,
+                 diag::Applicability::safe);
   return false;
 }
 

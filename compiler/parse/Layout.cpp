@@ -14,7 +14,10 @@
 //   4. Brackets are balanced. One that was left open is reported, blamed by
 //      indentation, and closed where its surroundings end, so that the parser
 //      sees balanced text; what lies between is marked as doubtful.
-//   5. Nesting is counted before any recursive code sees the tokens.
+//   5. Nesting is counted before any recursive code sees the tokens: brackets,
+//      `if`s of one item and the `fun`s of its types. Operators before an
+//      operand are counted by the Transformer, the first to be recursive in
+//      them.
 
 #include "compiler/parse/Parse.h"
 #include "compiler/parse/Tokens.h"
@@ -27,7 +30,8 @@ namespace {
 struct Open {
   size_t type = TokenType::EOF;
   uint32_t begin = 0;
-  int conditionals = 0;  // `if`s nested in the current item
+  int conditionals = 0;  // `if`s and types `fun` nested in the current item
+  int before = 0;        // those that the last separator ended
   bool inHeader = false; // between `for` or `if` and its body
   bool isBody = false;   // the body of `for` or `if`
 };
@@ -116,13 +120,15 @@ public:
 
   bool run() {
     for (at = 0; at + 1 < raw.size(); ++at) {
-      if (!step(raw[at]))
+      if (!step(raw[at]) || engine.isFull())
         return false;
       isFirstOnLine = raw[at].type == TokenType::NEWLINE;
+      findLineBegin(raw[at]);
     }
     closeAll(raw.back().begin);
     dropSeparator();
     emit(raw.back());
+    list.arrangeDoubtful();
     return true;
   }
 
@@ -238,7 +244,7 @@ private:
 
   void separate(Token token) {
     token.type = TokenType::SEPARATOR;
-    stack.back().conditionals = 0;
+    stack.back().before = std::exchange(stack.back().conditionals, 0);
     stack.back().inHeader = false;
     inRecipeHeader = false;
     emit(token);
@@ -247,6 +253,14 @@ private:
   void dropSeparator() {
     if (!list.tokens.empty() && lastType() == TokenType::SEPARATOR)
       list.tokens.pop_back();
+  }
+
+  /// The item goes on behind the line's end.
+  void rejoin() {
+    if (list.tokens.empty() || lastType() != TokenType::SEPARATOR)
+      return;
+    list.tokens.pop_back();
+    stack.back().conditionals = stack.back().before;
   }
 
   // ---- words and headers ---------------------------------------------------
@@ -276,11 +290,18 @@ private:
           lastType() != TokenType::RECIPE)
         stack.back().inHeader = true;
       break;
+    case TokenType::FUN:
+      if (raw[at + 1].type != TokenType::LPAREN)
+        break;
+      ++stack.back().conditionals;
+      if (nesting() > maxNesting)
+        return reportNesting(token);
+      break;
     case TokenType::THEN:
-      dropSeparator();
+      rejoin();
       break;
     case TokenType::ELSE:
-      dropSeparator();
+      rejoin();
       elseBelongsToStatement =
           lastClosed.isBody && lastType() == TokenType::CLOSE;
       break;
@@ -361,8 +382,7 @@ private:
       size_t closing = closingOf(stack[i].type);
       if (closing == token.type)
         return true;
-      if (closing == TokenType::CLOSE &&
-          lineOf(stack[i].begin) != lineOf(token.begin))
+      if (closing == TokenType::CLOSE && stack[i].begin < lineBegin)
         return false;
     }
     return false;
@@ -470,12 +490,17 @@ private:
       separate(Token{TokenType::SEPARATOR, token.begin, token.begin});
   }
 
-  int lineOf(uint32_t offset) const {
-    return sources.lineColumn(list.source, offset).line;
+  /// Keeps where the line of the next token begins.
+  void findLineBegin(const Token& token) {
+    std::string_view text =
+        sources.text(SourceRange{list.source, token.begin, token.end});
+    if (size_t end = text.rfind('\n'); end != std::string_view::npos)
+      lineBegin = token.begin + uint32_t(end) + 1;
   }
 
   int indentOf(uint32_t offset) const {
-    std::string_view text = sources.lineText(list.source, lineOf(offset));
+    int line = sources.lineColumn(list.source, offset).line;
+    std::string_view text = sources.lineText(list.source, line);
     size_t indent = text.find_first_not_of(" \t");
     return indent == std::string_view::npos ? 0 : int(indent);
   }
@@ -500,6 +525,7 @@ private:
   Open lastClosed;
   Suspect suspect;
   size_t at = 0;
+  uint32_t lineBegin = 0; // of the current token's line
   bool isFirstOnLine = true;
   bool inRecipeHeader = false; // between `recipe` and its brace
   bool elseBelongsToStatement = false;

@@ -1,10 +1,13 @@
 // Text to raw tokens, by ANTLR's lexer.
 //
-//   1. The text must be UTF-8; a byte order mark at the top is skipped.
-//   2. ANTLR's lexer runs over code points; places are mapped back to bytes.
+//   1. The text must be UTF-8 and not too long; a byte order mark at the top is
+//      skipped.
+//   2. ANTLR's lexer runs over code points; places are mapped back to bytes. It
+//      ends where the tokens of the file are too many, or its errors.
 //   3. Comments go aside. Broken strings and stray characters are reported and
 //      their lines marked as doubtful, so that nothing else is said of them.
 
+#include "compiler/parse/LookAlikes.h"
 #include "compiler/parse/Tokens.h"
 
 #include "ANTLRInputStream.h"
@@ -62,9 +65,9 @@ struct ByteOffsets {
 class Lexing {
 public:
   Lexing(const SourceMap& sources, SourceRange range, TokenList& list,
-         diag::Engine& engine)
-      : sources(sources), list(list), engine(engine),
-        text(sources.text(range)) {
+         TokenBudget& budget, diag::Engine& engine)
+      : sources(sources), range(range), list(list), budget(budget),
+        engine(engine), text(sources.text(range)) {
     list.source = range.source;
     offsets.base = range.begin;
   }
@@ -74,13 +77,23 @@ public:
       text.remove_prefix(byteOrderMark.size());
       offsets.base = uint32_t(byteOrderMark.size());
     }
-    if (!mapOffsets())
-      return false;
-    tokenize();
-    return true;
+    return checkLength() && checkInterpolations(sources, range, engine) &&
+           mapOffsets() && tokenize();
   }
 
 private:
+  bool checkLength() {
+    if (text.size() <= maxText)
+      return true;
+    engine
+        .report(diag::Kind::TooLarge, {list.source, 0, 0},
+                "this text has " + std::to_string(text.size()) +
+                    " bytes, and a recipe has at most " +
+                    std::to_string(maxText >> 20) + " MiB")
+        .help(std::string(importHelp));
+    return false;
+  }
+
   bool mapOffsets() {
     bool isAscii = std::all_of(text.begin(), text.end(), [](char c) {
       return static_cast<unsigned char>(c) < 0x80;
@@ -114,7 +127,8 @@ private:
       report.help("convert the file to UTF-8, for instance with `iconv`");
   }
 
-  void tokenize() {
+  /// False at the end of the budget, and where errors are no longer kept.
+  bool tokenize() {
     antlr4::ANTLRInputStream input{std::string(text)};
     generated::RecipeLexer lexer(&input);
     lexer.removeErrorListeners();
@@ -123,6 +137,8 @@ private:
       size_t type = raw->getType();
       if (type == TokenType::EOF)
         break;
+      if (engine.isFull() || !spend(offsets(raw->getStartIndex())))
+        return false;
       take({type, offsets(raw->getStartIndex()),
             offsets(raw->getStopIndex() + 1)});
       if (type == TokenType::BROKEN_STRING)
@@ -130,6 +146,21 @@ private:
     }
     uint32_t end = offsets.base + uint32_t(text.size());
     list.tokens.push_back({TokenType::EOF, end, end});
+    return true;
+  }
+
+  bool spend(uint32_t offset) {
+    if (budget.left-- > 0)
+      return true;
+    budget.left = 0;
+    if (std::exchange(budget.isReported, true))
+      return false;
+    engine
+        .report(diag::Kind::TooLarge, {list.source, offset, offset + 1},
+                "this file has more than " + std::to_string(maxTokens) +
+                    " names, numbers, strings and signs")
+        .help(std::string(importHelp));
+    return false;
   }
 
   /// Behind a broken string the rest of the line makes no sense.
@@ -218,39 +249,140 @@ private:
       return;
     SourceRange range = rangeOf(token);
     std::string_view character = sources.text(range);
-    bool isControl = character.size() == 1 &&
-                     (static_cast<unsigned char>(character[0]) < 0x20 ||
-                      character[0] == 0x7F);
-    std::string name = "`" + std::string(character) + "`";
-    if (isControl) {
-      char code[8];
-      std::snprintf(code, sizeof code, "U+%04X", character[0]);
-      name = code;
-    }
+    std::optional<LookAlike> meant = lookAlikeOf(character);
     auto report = engine.report(diag::Kind::UnexpectedCharacter, range,
-                                "unexpected character " + name);
-    if (std::string_view help = strayHelp(character); !help.empty())
-      report.help(std::string(help));
+                                "unexpected " +
+                                    (meant ? meant->name : nameOf(character)));
+    if (std::string help = strayHelp(token, meant); !help.empty())
+      report.help(std::move(help));
+    correctLine(token, report);
     markLine(token);
   }
 
-  static std::string_view strayHelp(std::string_view character) {
+  static std::string nameOf(std::string_view character) {
+    bool isControl = character.size() == 1 &&
+                     (static_cast<unsigned char>(character[0]) < 0x20 ||
+                      character[0] == 0x7F);
+    if (!isControl)
+      return "character `" + std::string(character) + "`";
+    char code[8];
+    std::snprintf(code, sizeof code, "U+%04X", character[0]);
+    return "character " + std::string(code);
+  }
+
+  static bool isQuote(std::string_view character) {
+    std::optional<LookAlike> meant = lookAlikeOf(character);
+    return character == "'" || character == "`" || (meant && meant->isQuote);
+  }
+
+  std::string_view restOfLine(uint32_t from) const {
+    std::string_view rest = sources.text(list.source).substr(from);
+    return rest.substr(0, rest.find('\n'));
+  }
+
+  /// What stands between a mark of quotation that is none of the language, at
+  /// the front of `text`, and the next one; none where it cannot be put between
+  /// those of the language as it is.
+  static std::optional<std::string_view> quotedIn(std::string_view text) {
+    size_t begin = characterLength(text);
+    for (size_t at = begin; at < text.size();
+         at += characterLength(text.substr(at))) {
+      std::string_view character =
+          text.substr(at, characterLength(text.substr(at)));
+      if (isQuote(character) || character == "\"")
+        return text.substr(begin, at - begin);
+      if (character == "\\" || character == "{" || character == "\r")
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Edits for all of the line that has a stray character, from it on. Lines
+  /// that nobody has written by hand have none.
+  void correctLine(const Token& token, diag::Builder& report) {
+    constexpr size_t longestCorrected = 2000; // bytes
+    std::string_view line = restOfLine(token.begin);
+    if (line.size() > longestCorrected)
+      return;
+    bool inString = false;
+    for (size_t at = 0, length = 0; at < line.size(); at += length) {
+      length = characterLength(line.substr(at));
+      std::string_view character = line.substr(at, length);
+      if (character == "#" && !inString)
+        return;
+      if (character == "\\")
+        length += at + 1 < line.size();
+      if (character == "\"")
+        inString = !inString;
+      if (inString)
+        continue;
+      uint32_t begin = token.begin + uint32_t(at);
+      auto replace = [&](size_t size, std::string text) {
+        report.fixIt({list.source, begin, begin + uint32_t(size)},
+                     std::move(text), diag::Applicability::safe);
+      };
+      std::optional<LookAlike> meant = lookAlikeOf(character);
+      if (isQuote(character)) {
+        auto text = quotedIn(line.substr(at));
+        if (!text)
+          return;
+        replace(length, "\"");
+        at += length + text->size();
+        begin = token.begin + uint32_t(at);
+        length = characterLength(line.substr(at));
+        if (line[at] != '"')
+          replace(length, "\"");
+      } else if (meant) {
+        replace(length, meant->replacement);
+      } else if (character == ";") {
+        size_t after = line.find_first_not_of(" \t\r;", at);
+        bool isLast = after == std::string_view::npos || line[after] == '#' ||
+                      line[after] == '}';
+        replace(1, isLast ? "" : ",");
+      } else if (line.substr(at).starts_with("&&")) {
+        replace(2, "and");
+        length = 2;
+      }
+    }
+  }
+
+  std::string strayHelp(const Token& token,
+                        const std::optional<LookAlike>& meant) const {
+    std::string_view character = sources.text(rangeOf(token));
+    if (isQuote(character))
+      return "strings are written with `\"`";
+    if (meant && meant->replacement.empty())
+      return "leave it out";
+    if (meant)
+      return meant->replacement == " " ? "write a space"
+                                       : "write `" + meant->replacement + "`";
     if (character == ";")
       return "an item ends at the line's end or with a comma";
-    if (character == "'" || character == "\xE2\x80\x9C" ||
-        character == "\xE2\x80\x9D")
-      return "strings are written with `\"`";
     if (character == "&")
       return "write `and`";
     if (character == "!")
       return "write `not`";
+    if (character == "^")
+      return "a power is written `pow(base, exponent)`, one of ten `1e-3`";
+    if (character == "?")
+      return "a conditional is written `if condition then a else b`";
+    if (character == "$")
+      return "names are written without `$`, and in a string `{name}` is the "
+             "value of one";
+    if (character == "@" || character == "\\" || character == "~")
+      return "it has no meaning outside of strings";
     if (static_cast<unsigned char>(character[0]) >= 0x80)
       return "names are written with the letters `a` to `z`, digits and `_`";
     return {};
   }
 
+  static constexpr std::string_view importHelp =
+      "import long lists as data, from a `.json` or `.yaml` file";
+
   const SourceMap& sources;
+  SourceRange range;
   TokenList& list;
+  TokenBudget& budget;
   diag::Engine& engine;
   std::string_view text;
   ByteOffsets offsets;
@@ -259,8 +391,8 @@ private:
 } // namespace
 
 bool lex(const SourceMap& sources, SourceRange range, TokenList& list,
-         diag::Engine& engine) {
-  return Lexing(sources, range, list, engine).run();
+         TokenBudget& budget, diag::Engine& engine) {
+  return Lexing(sources, range, list, budget, engine).run();
 }
 
 } // namespace recipec::parse

@@ -3,6 +3,7 @@
 #include "compiler/parse/Transformer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -36,6 +37,40 @@ constexpr Multiplier multipliers[] = {
     {"Mi", int64_t(1) << 20},
     {"Gi", int64_t(1) << 30},
     {"Ti", int64_t(1) << 40},
+};
+
+/// Units that are written out, or in other programs' letters.
+constexpr std::pair<std::string_view, std::string_view> otherUnits[] = {
+    {"minutes", "min"},
+    {"minute", "min"},
+    {"mins", "min"},
+    {"hours", "h"},
+    {"hour", "h"},
+    {"hrs", "h"},
+    {"hr", "h"},
+    {"seconds", "s"},
+    {"second", "s"},
+    {"secs", "s"},
+    {"sec", "s"},
+    {"days", "d"},
+    {"day", "d"},
+    {"msec", "ms"},
+    {"milliseconds", "ms"},
+    {"iterations", "steps"},
+    {"iters", "steps"},
+    {"its", "steps"},
+    {"updates", "steps"},
+    {"passes", "epochs"},
+    {"bytes", "B"},
+    {"kb", "KB"},
+    {"mb", "MB"},
+    {"gb", "GB"},
+    {"tb", "TB"},
+    {"gib", "GiB"},
+    {"mib", "MiB"},
+    {"kib", "KiB"},
+    {"tib", "TiB"},
+    {"toks", "tokens"},
 };
 
 std::optional<int64_t> multiplierOf(std::string_view name) {
@@ -180,8 +215,48 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
                          : "numbers are decimal");
     return;
   }
+  // `1f1b`: no number at all.
+  bool isWord =
+      isGlued && std::any_of(unit.text.begin(), unit.text.end(),
+                             [](unsigned char c) { return std::isdigit(c); });
+  if (isWord) {
+    engine
+        .report(diag::Kind::InvalidNumber, whole,
+                "`" + text + "` is not a number")
+        .help("write `\"" + text +
+              "\"`, in quotation marks, where a text is "
+              "meant")
+        .fixIt(whole, "\"" + text + "\"", diag::Applicability::safe);
+    return;
+  }
   auto report = engine.report(diag::Kind::UnknownUnit, unit.range,
                               "unknown unit `" + unit.text + "`");
+  std::string digits(sources.text(tokens->range(number)));
+  if (unit.text == "percent") {
+    report.help("write `" + digits + "%`").fixIt(whole, digits + "%");
+    return;
+  }
+  if (isGlued && (unit.text == "b" || unit.text == "B" || unit.text == "bn" ||
+                  unit.text == "billion")) {
+    report.help("a billion is `" + digits + "G`").fixIt(whole, digits + "G");
+    return;
+  }
+  if (unit.text == "million" || unit.text == "m" || unit.text == "thousand") {
+    std::string_view letter = unit.text == "thousand" ? "k" : "M";
+    report
+        .help("a " + std::string(letter == "k" ? "thousand" : "million") +
+              " is `" + digits + std::string(letter) + "`; minutes are `" +
+              digits + "min`")
+        .fixIt(whole, digits + std::string(letter));
+    return;
+  }
+  for (const auto& [other, own] : otherUnits)
+    if (unit.text == other) {
+      std::string space = isGlued ? "" : " ";
+      report.help("write `" + digits + space + std::string(own) + "`")
+          .fixIt(unit.range, std::string(own), diag::Applicability::safe);
+      return;
+    }
   if (isGlued && unit.text == "K") {
     std::string count(sources.text(tokens->range(number)));
     report.help("a thousand is `" + count + "k`, 1024 times as many `" + count +
@@ -414,8 +489,9 @@ ast::ExprId Transformer::interpolation(SourceRange range) {
   inner.endName = "`}`";
   ast::ExprId result = ast::ExprId::none;
   int errorsBefore = engine.errors();
-  if (lex(sources, range, inner, engine) && layOut(sources, inner, engine) &&
-      engine.errors() == errorsBefore) {
+  budget.left -= std::min(budget.left, tokensOfInterpolation);
+  if (lex(sources, range, inner, budget, engine) &&
+      layOut(sources, inner, engine) && engine.errors() == errorsBefore) {
     ParserRun run(sources, inner, engine);
     if (auto* context = run.interpolation();
         context && engine.errors() == errorsBefore) {

@@ -8,9 +8,10 @@ namespace recipec::parse {
 
 /// Lexing and layout of a whole source; false when it cannot be parsed.
 static bool tokenize(const SourceMap& sources, SourceId source, TokenList& list,
-                     diag::Engine& engine) {
+                     TokenBudget& budget, diag::Engine& engine) {
   SourceRange all{source, 0, uint32_t(sources.text(source).size())};
-  return lex(sources, all, list, engine) && layOut(sources, list, engine);
+  return lex(sources, all, list, budget, engine) &&
+         layOut(sources, list, engine);
 }
 
 ast::File parse(const SourceMap& sources, SourceId source,
@@ -18,11 +19,12 @@ ast::File parse(const SourceMap& sources, SourceId source,
   ast::File file;
   file.source = source;
   TokenList list;
-  if (!tokenize(sources, source, list, engine))
+  TokenBudget budget;
+  if (!tokenize(sources, source, list, budget, engine))
     return file;
   ParserRun run(sources, list, engine);
   if (Grammar::FileContext* context = run.file())
-    Transformer(sources, list, file, engine).transform(context);
+    Transformer(sources, list, file, budget, engine).transform(context);
   // The phases above each went through the whole text.
   engine.sortByPlace();
   return file;
@@ -33,14 +35,15 @@ std::optional<Override> parseOverride(const SourceMap& sources, SourceId source,
   int errorsBefore = engine.errors();
   TokenList list;
   list.endName = "the end of the argument";
-  if (!tokenize(sources, source, list, engine))
+  TokenBudget budget;
+  if (!tokenize(sources, source, list, budget, engine))
     return std::nullopt;
   ParserRun run(sources, list, engine);
   auto* context = run.overrideArgument();
   if (!context || engine.errors() > errorsBefore)
     return std::nullopt;
   Override result;
-  Transformer transformer(sources, list, result.file, engine);
+  Transformer transformer(sources, list, result.file, budget, engine);
   result.path = transformer.path(context->path());
   result.value = transformer.expression(context->expression());
   if (engine.errors() > errorsBefore)
@@ -51,7 +54,8 @@ std::optional<Override> parseOverride(const SourceMap& sources, SourceId source,
 std::string printTokens(const SourceMap& sources, SourceId source,
                         diag::Engine& engine) {
   TokenList list;
-  if (tokenize(sources, source, list, engine))
+  TokenBudget budget;
+  if (tokenize(sources, source, list, budget, engine))
     reportUnopened(sources, list, engine);
   std::string out;
   for (size_t i = 0; i < list.tokens.size(); ++i) {

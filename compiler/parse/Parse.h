@@ -19,6 +19,12 @@
 
 namespace recipec::parse {
 
+/// The longest text of a recipe, in bytes.
+inline constexpr size_t maxText = size_t(4) << 20;
+/// So many tokens are read of one file, those of interpolations included. An
+/// interpolation is lexed and parsed by itself and counts as ten more.
+inline constexpr size_t maxTokens = 300'000;
+inline constexpr size_t tokensOfInterpolation = 10;
 /// The deepest nesting of brackets, blocks and conditionals that is accepted.
 inline constexpr int maxNesting = 100;
 /// The deepest expression: operators, members and calls applied to a result.

@@ -172,9 +172,23 @@ bool isBinaryOperator(size_t type) {
 }
 
 bool TokenList::isDoubtful(uint32_t offset) const {
-  return std::any_of(doubtful.begin(), doubtful.end(), [&](SourceRange range) {
-    return offset >= range.begin && offset <= range.end;
-  });
+  auto next = std::upper_bound(
+      doubtful.begin(), doubtful.end(), offset,
+      [](uint32_t at, SourceRange range) { return at < range.begin; });
+  return next != doubtful.begin() && offset <= std::prev(next)->end;
+}
+
+void TokenList::arrangeDoubtful() {
+  std::sort(doubtful.begin(), doubtful.end(),
+            [](SourceRange a, SourceRange b) { return a.begin < b.begin; });
+  std::vector<SourceRange> joined;
+  for (SourceRange range : doubtful) {
+    if (!joined.empty() && range.begin <= joined.back().end)
+      joined.back().end = std::max(joined.back().end, range.end);
+    else
+      joined.push_back(range);
+  }
+  doubtful = std::move(joined);
 }
 
 const std::vector<std::string>& unitNames() {

@@ -5,6 +5,7 @@
 
 #include "compiler/base/Source.h"
 #include "compiler/diag/Diagnostic.h"
+#include "compiler/parse/Parse.h"
 
 #include "RecipeParser.h"
 
@@ -49,14 +50,29 @@ struct TokenList {
     return {source, tokens[token].begin, tokens[token].end};
   }
   bool isDoubtful(uint32_t offset) const;
+  /// Orders `doubtful` by place and joins what overlaps, as isDoubtful asks
+  /// for.
+  void arrangeDoubtful();
+};
+
+/// What may still be read of a file, in tokens; see maxTokens.
+struct TokenBudget {
+  size_t left = maxTokens;
+  bool isReported = false;
 };
 
 /// Splits a text, or the part of one that `range` covers, into tokens. Newlines
 /// are tokens; comments are kept aside. Reports what is not UTF-8, strings that
 /// do not end and characters outside the language; false if the text cannot be
-/// parsed at all.
+/// parsed at all, or is more than the budget allows.
 bool lex(const SourceMap& sources, SourceRange range, TokenList& list,
-         diag::Engine& engine);
+         TokenBudget& budget, diag::Engine& engine);
+
+/// Whether the strings of a text are interpolated no deeper than
+/// maxInterpolationDepth; else reported. Checked before the lexer, which is
+/// recursive in them.
+bool checkInterpolations(const SourceMap& sources, SourceRange range,
+                         diag::Engine& engine);
 
 /// Rewrites newlines, commas and brackets as grammar/Recipe.g4 expects them:
 /// see Layout.cpp. False when the text is nested too deeply to be parsed.

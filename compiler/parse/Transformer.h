@@ -32,10 +32,11 @@ enum class BodyKind {
 
 class Transformer {
 public:
+  /// Interpolations take of `budget` what they hold.
   Transformer(const SourceMap& sources, const TokenList& list, ast::File& file,
-              diag::Engine& engine)
-      : sources(sources), tokens(&list), file(file), engine(engine),
-        comments(sources, list) {
+              TokenBudget& budget, diag::Engine& engine)
+      : sources(sources), tokens(&list), file(file), budget(budget),
+        engine(engine), comments(sources, list) {
     file.source = list.source;
   }
 
@@ -55,6 +56,7 @@ private:
   ast::ExprId makeExpr(Node node, SourceRange range, int depthBelow);
   ast::TypeId makeType(ast::Type type);
   int depthOf(ast::ExprId id) const;
+  void reportDepth(SourceRange range);
 
   // ---- declarations ----
   std::optional<ast::Declaration>
@@ -100,6 +102,7 @@ private:
   ast::ExprId typeTest(ast::ExprId operand, OperandList& list);
   void reportChain(size_t first, size_t second);
   ast::ExprId prefixed(OperandList& operands);
+  ast::ExprId prefixOperation(OperandList& operands, size_t token);
   ast::ExprId suffixed(Grammar::OperandContext* context);
   ast::ExprId suffix(ast::ExprId base, Grammar::SuffixContext* context);
   ast::Argument argument(Grammar::ArgumentContext* context);
@@ -129,11 +132,13 @@ private:
   const SourceMap& sources;
   const TokenList* tokens; // of the text being transformed
   ast::File& file;
+  TokenBudget& budget;
   diag::Engine& engine;
   CommentCursor comments;
   std::vector<int> exprDepths; // parallel to file.exprs
   std::vector<int> bodyDepths; // parallel to file.bodies
   int interpolationDepth = 0;
+  int prefixDepth = 0; // prefix operators around what is being transformed
   bool reportedDepth = false;
 };
 
@@ -143,14 +148,8 @@ ast::ExprId Transformer::makeExpr(Node node, SourceRange range,
   int depth = depthBelow + 1;
   file.exprs.push_back({range, std::move(node)});
   exprDepths.push_back(depth);
-  if (depth > maxExpressionDepth && !reportedDepth) {
-    reportedDepth = true;
-    engine
-        .report(diag::Kind::NestingTooDeep, range,
-                "the expression is nested more than " +
-                    std::to_string(maxExpressionDepth) + " levels deep")
-        .help("give inner parts names with `let`");
-  }
+  if (depth > maxExpressionDepth)
+    reportDepth(range);
   return ast::ExprId(file.exprs.size() - 1);
 }
 

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -98,7 +99,7 @@ private:
                 "`dropout` drops elements of tokens, and `" + linear.name +
                     "` takes rows of experts")
         .note("the linear op is made here", linear.range)
-        .help("set `dropout` to 0");
+        .propose({"set `dropout` to ", {{"0", {"adapter.dropout=0"}}}, ""});
     return false;
   }
 
@@ -107,17 +108,45 @@ private:
     for (const Op& op : module.functions[0].ops)
       if (isNamedLinear(op) && !isPart(op))
         linears.emplace(lastPart(op.name));
-    for (const recipe::Value& target :
-         std::get<recipe::List>(recipe.at("adapter.targets").data)) {
+    const recipe::Value& given = recipe.at("adapter.targets");
+    bool isDefault = given.origin.kind == recipe::Origin::Kind::defaultValue;
+    std::vector<std::string> missing; // of the default
+    for (const recipe::Value& target : std::get<recipe::List>(given.data)) {
       const auto& name = std::get<std::string>(target.data);
       if (linears.contains(name))
         targets.insert(name);
       else if (const Op* part = findPart(name))
         reportPart(target, *part, {linears.begin(), linears.end()});
+      else if (isDefault)
+        missing.push_back(name);
       else
         unknown(target, name, {linears.begin(), linears.end()});
     }
+    if (!missing.empty())
+      reportDefault(given.origin.range, missing,
+                    {linears.begin(), linears.end()});
     return !engine.hasErrors();
+  }
+
+  /// The library's targets are those of most models, not of this one.
+  void reportDefault(SourceRange place, const std::vector<std::string>& missing,
+                     const std::vector<std::string>& candidates) {
+    std::set<std::string> ofLayers;
+    for (const Op& op : module.functions[0].ops)
+      if (isNamedLinear(op) && !isPart(op) && op.layer >= 0)
+        ofLayers.emplace(lastPart(op.name));
+    std::string list;
+    for (const std::string& name : ofLayers)
+      list += (list.empty() ? "\"" : ", \"") + name + "\"";
+    engine
+        .report(diag::Kind::UnknownName, place,
+                "`targets` of `adapter` are not given, and the model has no "
+                "linear op called " +
+                    listed(missing) + ", as they are by default")
+        .note("the linear ops are " + listed(candidates))
+        .propose({"write `targets = ",
+                  {{"[" + list + "]", {"adapter.targets=[" + list + "]"}}},
+                  "`, or some of these"});
   }
 
   /// A linear that makes a part of what a tensor `name` makes, or is a part of
@@ -134,8 +163,8 @@ private:
                   const std::vector<std::string>& candidates) {
     std::string tensor(lastPart(scopeOf(part.name)));
     engine
-        .report(diag::Kind::NotLowered, target.origin.range,
-                "this version does not lower an adapter of `" + tensor +
+        .report(diag::Kind::NotSupported, target.origin.range,
+                "this version does not support an adapter of `" + tensor +
                     "`, which is one matrix of a checkpoint and several "
                     "linear ops of the model")
         .note("the linear ops are made here", part.range)
@@ -148,8 +177,26 @@ private:
         engine.report(diag::Kind::UnknownName, target.origin.range,
                       "no linear op of the model is called `" + name + "`");
     report.note("the linear ops are " + listed(candidates));
-    if (auto near = diag::didYouMean(name, candidates))
-      report.help("did you mean `" + *near + "`?");
+    if (std::optional<std::string> own = namedByCheckpoint(name))
+      report.help("that is `\"" + *own + "\"` here")
+          .fixIt(target.origin.range, "\"" + *own + "\"",
+                 diag::Applicability::safe);
+    else if (auto near = diag::didYouMean(name, candidates))
+      report.help("did you mean `\"" + *near + "\"`?")
+          .fixIt(target.origin.range, "\"" + *near + "\"");
+  }
+
+  /// What the model calls the linear op of a weight of Hugging Face: `q` for
+  /// `q_proj`.
+  std::optional<std::string> namedByCheckpoint(std::string_view name) const {
+    for (const Op& op : module.functions[0].ops) {
+      if (!isNamedLinear(op) || isPart(op))
+        continue;
+      std::string_view hfName = module[paramOf.at(op.operands[1])].hfName;
+      if (lastPart(scopeOf(hfName)) == name)
+        return std::string(lastPart(op.name));
+    }
+    return std::nullopt;
   }
 
   static std::string listed(const std::vector<std::string>& names) {

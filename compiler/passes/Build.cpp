@@ -344,18 +344,18 @@ bool GraphBuilder::positions(const recipe::Call& call, ir::Op& op) {
   int64_t tokens = recipe.count("data.sequence"); // of a cache, too
   if (module[rows].size >= tokens)
     return true;
-  DimId sequence = module[op.operands[0]].dims[1];
   std::string size = std::to_string(module[rows].size);
-  diag::Builder report =
-      engine.report(diag::Kind::ShapeMismatch, call.range,
-                    "a sequence of " + std::to_string(tokens) +
-                        " tokens has more positions than the table's `" +
-                        module[rows].name + "` = " + size);
+  diag::Builder report = engine.report(
+      diag::Kind::ShapeMismatch, recipe.at("data.sequence").origin.range,
+      "a sequence of " + std::to_string(tokens) +
+          " tokens has more positions than the table's `" + module[rows].name +
+          "` = " + size);
   if (module[rows].range.isValid())
     report.label(module[rows].range, "the table has " + size + " rows");
-  if (module[sequence].range.isValid())
-    report.label(module[sequence].range, "the sequence is given here");
-  report.help("take sequences of at most " + size + " tokens");
+  report.note("the model reads the table here", call.range)
+      .propose({"change `data.sequence` to ",
+                {{size, {"data.sequence=" + size}}},
+                ""});
   return false;
 }
 

@@ -4,6 +4,11 @@
 //    choices stand for the routing in the model's later calls.
 // 2. A dispatch lays tokens in rows of their experts, an expert's linear has a
 //    weight for each, and a combine brings the rows back to their tokens.
+// 3. Where a rank has places for fewer rows than it may be sent, rows are
+// packed
+//    behind the dispatch and unpacked before the combine. With a second pass,
+//    the rows behind those are packed, too, the ops between dispatch and
+//    combine are repeated for them, and what both passes made is added.
 
 #include "compiler/passes/CallAttributes.h"
 #include "compiler/passes/GraphBuilder.h"
@@ -104,10 +109,15 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   int64_t sequence = module[lead[1]].size;
   // A model that answers drops nothing: which tokens stand beside which is
   // another matter there.
-  routing.limit = !extent.loss ? sequence
-                               : expertLimit(at(call, "capacity"), sequence,
-                                             routing.choicesPerToken,
-                                             module[routing.experts].size);
+  routing.hasSecondPass =
+      std::get<std::string>(at(call, "overflow").data) == "second_pass";
+  routing.passLimit = !extent.loss ? sequence
+                                   : expertLimit(at(call, "capacity"), sequence,
+                                                 routing.choicesPerToken,
+                                                 module[routing.experts].size);
+  routing.limit = routing.hasSecondPass
+                      ? std::min(sequence, 2 * routing.passLimit)
+                      : routing.passLimit;
   ir::Op op{};
   op.kind = OpKind::Route;
   op.layer = call.layer;
@@ -229,15 +239,10 @@ void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
   ValueId choices = op.operands[1];
   Routing& routing = routings.at(choices);
   const std::vector<DimId>& x = module[op.operands[0]].dims;
-  // Every rank of a stage has tokens of its own. Where its parts are not equal
-  // an error follows.
-  int64_t parts = ranks("dp") * ranks("cp") * ranks("tp");
-  int64_t samples = module[x[0]].size / ranks("dp");
-  int64_t tokens = module[x[1]].size / (ranks("cp") * ranks("tp"));
+  int64_t parts = tokenParts();
+  int64_t block = sentRows(routing, x, routing.limit);
   int64_t groups = ranks("ep");
   int64_t members = module[routing.experts].size / groups;
-  int64_t block = blockRows(samples, tokens, routing.choicesPerToken,
-                            routing.limit, members);
   DimId group = ir::addDim(module, groupsDim, groups);
   DimId width = x[2];
   module[op.results[0]].dims = {
@@ -250,69 +255,180 @@ void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
                                  ir::addDim(module, membersDim, members)};
   module[routing.counts].type = ir::DType::i32;
   double rows = double(block) * double(groups);
-  double used =
-      double(samples) * double(tokens) * double(routing.choicesPerToken);
+  double used = double(module[x[0]].size / ranks("dp")) *
+                double(module[x[1]].size / (ranks("cp") * ranks("tp"))) *
+                double(routing.choicesPerToken);
   routing.used = std::min(1.0, used / rows);
   rowsOf[op.results[0]] = choices;
 }
 
-void GraphBuilder::packRows(const recipe::Call& call, const ir::Op& dispatch) {
-  const recipe::Value& bound = recipe.at("memory.expert_rows");
-  Routing& routing = routings.at(dispatch.operands[1]);
-  const std::vector<DimId> sent = module[dispatch.results[0]].dims;
-  const std::vector<DimId> counts = module[routing.counts].dims;
-  // What the ranks of `ep` and `etp` send comes together on a rank.
-  int64_t holders = std::max<int64_t>(1, module[counts[1]].size /
-                                             (ranks("ep") * ranks("etp")));
-  int64_t whole = module[sent[1]].size;
-  double even = routing.used * double(whole);
-  double rows = bound.isNone()
-                    ? double(whole)
-                    : std::min(double(whole), std::ceil(real(bound) * even));
-  // Every rank has as many.
-  int64_t places = int64_t(std::ceil(rows / double(holders))) * holders;
-  if (places >= whole)
-    return;
-  ir::Op op{};
-  op.kind = OpKind::PackRows;
-  op.layer = call.layer;
-  op.range = call.range;
-  op.name = names.make(dispatch.name + ".packed");
-  op.operands = {dispatch.results[0], routing.counts};
-  addResult(op, op.name);
-  addResult(op, names.make(dispatch.name + ".packed_counts"));
-  op.results.push_back(boundSum("overflow", {ir::constantDim(module, 2)}));
-  module[op.results[0]].dims = {
-      sent[0], ir::addDim(module, packedDim, places, bound.origin.range),
-      sent[2]};
-  module[op.results[1]].dims = {
-      counts[0], ir::addDim(module, blocksDim, holders), counts[2]};
-  module[op.results[1]].type = ir::DType::i32;
-  routing.sent = routing.counts;
-  routing.places = sent[1];
-  routing.counts = op.results[1];
-  routing.used = std::min(1.0, even / double(places));
-  followRows(op);
-  tensorOf(call.result) = op.results[0];
-  module.functions[0].ops.push_back(std::move(op));
+int64_t GraphBuilder::tokenParts() const {
+  // Every rank of a stage has tokens of its own.
+  return ranks("dp") * ranks("cp") * ranks("tp");
 }
 
-void GraphBuilder::unpackRows(const Routing& routing, ir::Op& combine) {
+int64_t GraphBuilder::sentRows(const Routing& routing,
+                               const std::vector<DimId>& tokens,
+                               int64_t limit) const {
+  // Where a rank's parts are not equal an error follows.
+  return blockRows(module[tokens[0]].size / ranks("dp"),
+                   module[tokens[1]].size / (ranks("cp") * ranks("tp")),
+                   routing.choicesPerToken, limit,
+                   module[routing.experts].size / ranks("ep"));
+}
+
+int64_t GraphBuilder::holders(const Routing& routing) const {
+  ValueId sent = routing.sent == ValueId::none ? routing.counts : routing.sent;
+  int64_t blocks = module[module[sent].dims[1]].size;
+  return std::max<int64_t>(1, blocks / (ranks("ep") * ranks("etp")));
+}
+
+int64_t GraphBuilder::packedRows(const Routing& routing,
+                                 const ir::Op& dispatch) const {
+  const recipe::Value& bound = recipe.at("memory.expert_rows");
+  int64_t whole = module[module[dispatch.results[0]].dims[1]].size;
+  int64_t ofPass =
+      sentRows(routing, module[dispatch.operands[0]].dims, routing.passLimit);
+  double rows = double(std::min(whole, tokenParts() * ofPass));
+  if (!bound.isNone())
+    rows =
+        std::min(rows, std::ceil(real(bound) * routing.used * double(whole)));
+  double each = double(holders(routing));
+  return int64_t(std::ceil(rows / each) * each);
+}
+
+void GraphBuilder::packRows(const recipe::Call& call, const ir::Op& dispatch) {
+  Routing& routing = routings.at(dispatch.operands[1]);
+  const ir::Dim sent = module[module[dispatch.results[0]].dims[1]];
+  int64_t places = packedRows(routing, dispatch);
+  if (places >= sent.size)
+    return;
+  SourceRange range = recipe.at("memory.expert_rows").origin.range;
+  double even = routing.used * double(sent.size);
+  routing.used = std::min(1.0, even / double(places));
+  routing.sent = routing.counts;
+  routing.places = module[dispatch.results[0]].dims[1];
+  routing.packed = ir::addDim(module, packedDim, places, range);
+  const ir::Op first =
+      packPass(dispatch, routing, routing.packed,
+               routing.hasSecondPass ? "second_pass" : "overflow");
+  routing.counts = first.results[1];
+  followRows(first);
+  tensorOf(call.result) = first.results[0];
+  if (!routing.hasSecondPass)
+    return;
+  int64_t left = std::min(places, sent.size - places);
+  routing.usedAgain =
+      std::clamp((even - double(places)) / double(left), 0.0, 1.0);
+  routing.secondRows = ir::addDim(module, secondPassDim, left, range);
+  const ir::Op second =
+      packPass(dispatch, routing, routing.secondRows, "overflow");
+  for (size_t result : {0, 1})
+    routing.secondPass[first.results[result]] = second.results[result];
+}
+
+void GraphBuilder::tellPass(const Routing& routing, DimId places,
+                            ir::Op& op) const {
+  if (places == routing.secondRows)
+    op.attributes["begin"] = module[routing.packed].size / holders(routing);
+}
+
+ir::Op GraphBuilder::packPass(const ir::Op& dispatch, const Routing& routing,
+                              DimId places, const char* beyond) {
+  const std::vector<DimId> sent = module[dispatch.results[0]].dims;
+  const std::vector<DimId> counts = module[routing.sent].dims;
+  std::string name =
+      dispatch.name + (places == routing.packed ? ".packed" : ".second_packed");
+  ir::Op op{};
+  op.kind = OpKind::PackRows;
+  op.layer = dispatch.layer;
+  op.range = dispatch.range;
+  op.name = names.make(name);
+  tellPass(routing, places, op);
+  op.operands = {dispatch.results[0], routing.sent};
+  addResult(op, op.name);
+  addResult(op, names.make(name + "_counts"));
+  op.results.push_back(boundSum(beyond, {ir::constantDim(module, 2)}));
+  module[op.results[0]].dims = {sent[0], places, sent[2]};
+  module[op.results[1]].dims = {
+      counts[0], ir::addDim(module, blocksDim, holders(routing)), counts[2]};
+  module[op.results[1]].type = ir::DType::i32;
+  module.functions[0].ops.push_back(op);
+  return op;
+}
+
+void GraphBuilder::unpackRows(Routing& routing, ir::Op& combine) {
   if (routing.sent == ValueId::none)
     return;
-  ValueId packed = combine.operands[0];
+  ValueId rows = combine.operands[0];
+  combine.operands[0] = unpackPass(routing, combine, rows);
+  if (routing.secondPass.empty())
+    return;
+  repeatForSecondPass(routing);
+  ir::Op sum{};
+  sum.kind = OpKind::Add;
+  sum.layer = combine.layer;
+  sum.range = combine.range;
+  sum.name = names.make(module[rows].name + ".both_passes");
+  sum.operands = {
+      combine.operands[0],
+      unpackPass(routing, combine, routing.secondPass.at(rows)),
+  };
+  addResult(sum, sum.name);
+  module[sum.results[0]].dims = module[sum.operands[0]].dims;
+  combine.operands[0] = sum.results[0];
+  module.functions[0].ops.push_back(std::move(sum));
+}
+
+ValueId GraphBuilder::unpackPass(const Routing& routing, const ir::Op& combine,
+                                 ValueId packed) {
+  std::vector<DimId> dims = module[packed].dims;
   ir::Op op{};
   op.kind = OpKind::UnpackRows;
   op.layer = combine.layer;
   op.range = combine.range;
   op.name = names.make(module[packed].name + ".unpacked");
+  tellPass(routing, dims[1], op);
   op.operands = {packed, routing.sent};
   addResult(op, op.name);
-  std::vector<DimId> dims = module[packed].dims;
   dims[1] = routing.places;
   module[op.results[0]].dims = std::move(dims);
-  combine.operands[0] = op.results[0];
-  module.functions[0].ops.push_back(std::move(op));
+  module.functions[0].ops.push_back(op);
+  return op.results[0];
+}
+
+void GraphBuilder::repeatForSecondPass(Routing& routing) {
+  const std::vector<ir::Op> ops = module.functions[0].ops;
+  for (const ir::Op& first : ops) {
+    const auto rows = rowsOf.find(first.results[0]);
+    if (rows == rowsOf.end() || rows->second != routing.choices ||
+        !routing.secondPass.contains(first.operands[0]) ||
+        routing.secondPass.contains(first.results[0]))
+      continue;
+    ir::Op op = first;
+    op.name = names.make(first.name + ".second");
+    for (ValueId& operand : op.operands)
+      if (auto made = routing.secondPass.find(operand);
+          made != routing.secondPass.end())
+        operand = made->second;
+    for (size_t i = 0; i < op.results.size(); ++i)
+      if (op.results[i] != ValueId::none)
+        op.results[i] = repeatResult(
+            routing, op.results[i],
+            i == 0 ? op.name
+                   : names.make(module[op.results[i]].name + ".second"));
+    if (op.attributes.contains("used"))
+      op.attributes["used"] = routing.usedAgain;
+    module.functions[0].ops.push_back(std::move(op));
+  }
+}
+
+ValueId GraphBuilder::repeatResult(Routing& routing, ValueId result,
+                                   std::string name) {
+  ir::Value value = module[result];
+  value.name = std::move(name);
+  std::ranges::replace(value.dims, routing.packed, routing.secondRows);
+  return routing.secondPass[result] = ir::addValue(module, std::move(value));
 }
 
 void GraphBuilder::followRows(const ir::Op& op) {
@@ -389,7 +505,7 @@ void GraphBuilder::takeRows(ir::Op& combine) {
 }
 
 bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
-  const Routing& routing = routings.at(op.operands[1]);
+  Routing& routing = routings.at(op.operands[1]);
   if (routing.rows == ValueId::none) {
     engine
         .report(diag::Kind::ShapeMismatch, call.range,

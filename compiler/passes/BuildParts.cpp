@@ -130,9 +130,9 @@ void GraphBuilder::reportWider(const recipe::Call& call, DimId key,
                                DimId value) {
   bool isBesideRecipe = call.range.source == recipe.range.source;
   diag::Builder report = engine.report(
-      diag::Kind::NotLowered,
+      diag::Kind::NotSupported,
       isBesideRecipe ? call.range : recipe.at("model").origin.range,
-      "this version does not lower `attention` with keys of " + sized(key) +
+      "this version does not support `attention` with keys of " + sized(key) +
           " and values of " + sized(value));
   if (!isBesideRecipe)
     report.note("the model calls it here", call.range);

@@ -95,7 +95,7 @@ private:
     for (size_t i = 1; i < failing.size(); ++i)
       report.label(graph[failing[i]].range,
                    "nor does it divide " + sized(failing[i]));
-    report.help(degreesText(degree, dims));
+    proposeDegrees(report, degree, dims);
     return false;
   }
 
@@ -110,9 +110,10 @@ private:
           .note("sequence parallelism shards the sequence of the residual "
                 "stream over `" +
                 degree + "`")
-          .help("make `data.sequence` a multiple of " +
-                std::to_string(size(degree)) +
-                ", or set `parallel.sequence = false`");
+          .propose(proposeLengths(graph[dim].size, size(degree)))
+          .propose({"set `parallel.sequence` to ",
+                    {{"`false`", {"parallel.sequence=false"}}},
+                    ""});
     }
   }
 
@@ -155,7 +156,9 @@ private:
                 "`cp_comm` exchanges heads among " + std::to_string(parts) +
                     " ranks, which do not divide " + sized(heads))
         .label(graph[heads].range, sized(heads) + " is given here")
-        .help("write `cp_comm = \"p2p\"`, which exchanges no heads");
+        .propose({"set `parallel.cp_comm` to ",
+                  {{"`\"p2p\"`", {"parallel.cp_comm=\"p2p\""}}},
+                  ", which exchanges no heads"});
     return false;
   }
 
@@ -178,7 +181,7 @@ private:
                     sized(sequence))
         .label(graph[sequence].range, sized(sequence) + " is given here")
         .note("each rank sends its own part of a sequence to the experts")
-        .help("make `data.sequence` a multiple of " + std::to_string(parts));
+        .propose(proposeLengths(graph[sequence].size, parts));
   }
 
   /// Ranks of `etp` have parts of each expert: of one of its weights at least.
@@ -202,28 +205,50 @@ private:
                   sized("etp") + " splits no dimension of the experts' `" +
                       graph[op->operands[1]].name + "`")
           .note("the weight is made here", op->range)
-          .help("call a dimension of it `expert_ffn`, or set `etp` to 1");
+          .help("call a dimension of it `expert_ffn`")
+          .propose({"set `etp` to ", {{"1", {"parallel.etp=1"}}}, ""});
       return;
     }
   }
 
-  /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes.
-  std::string degreesText(const std::string& degree,
-                          const std::vector<DimId>& dims) const {
-    int64_t common = 0;
+  /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes,
+  /// those next to the recipe's first. Other ranks may have to change with
+  /// them.
+  void proposeDegrees(diag::Builder& report, const std::string& degree,
+                      const std::vector<DimId>& dims) const {
+    int64_t common = 0, now = size(degree), ranks = 1;
     for (DimId dim : dims)
       common = std::gcd(common, graph[dim].size);
+    for (const ir::Axis& axis : graph.axes)
+      ranks *= axis.size;
     std::vector<int64_t> degrees;
     for (int64_t d = 1; d <= std::min<int64_t>(common, maxListedDegree); ++d)
       if (common % d == 0)
         degrees.push_back(d);
-    std::string text = "change `" + degree + "` to ";
-    for (size_t i = 0; i < degrees.size(); ++i) {
-      if (i > 0)
-        text += i + 1 == degrees.size() ? " or " : ", ";
-      text += std::to_string(degrees[i]);
+    std::stable_sort(degrees.begin(), degrees.end(), [&](int64_t a, int64_t b) {
+      return std::abs(a - now) < std::abs(b - now);
+    });
+    diag::Proposal alone{"change `" + degree + "` to ", {}, "", 4};
+    diag::Proposal with{"change ", {}, "", 1};
+    for (int64_t d : degrees) {
+      std::string setting = "parallel." + degree + "=" + std::to_string(d);
+      std::string others = std::to_string(ranks / now * d);
+      alone.ways.push_back({std::to_string(d), {setting}});
+      with.ways.push_back({"`" + degree + "` to " + std::to_string(d) +
+                               " and `cluster.ranks` to " + others,
+                           {setting, "cluster.ranks=" + others}});
     }
-    return text;
+    report.propose(std::move(alone)).propose(std::move(with));
+  }
+
+  /// Lengths of a sequence next to the recipe's that `parts` divides.
+  static diag::Proposal proposeLengths(int64_t length, int64_t parts) {
+    diag::Proposal proposal{"change `data.sequence` to ", {}, ""};
+    int64_t above = (length + parts - 1) / parts * parts;
+    for (int64_t near : {above, above - parts})
+      if (std::string text = std::to_string(near); near > 0)
+        proposal.ways.push_back({text, {"data.sequence=" + text}});
+    return proposal;
   }
 
   // More ranks than this share no tensor in practice; a longer list helps

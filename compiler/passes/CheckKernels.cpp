@@ -59,11 +59,13 @@ void checkKernels(const ir::Module& graph, const recipe::Recipe& recipe,
       if (dim.size <= limit->most || !reported.insert(id).second)
         continue;
       engine
-          .report(diag::Kind::NotLowered, dim.range,
+          .report(diag::Kind::NotSupported, dim.range,
                   std::string(limit->what) + " on GPUs takes " + limit->sizes +
                       " " + std::to_string(limit->most) + " " + limit->units +
                       ", not " + std::to_string(dim.size))
-          .help("take fewer, or compile for `cluster.hardware = cpu`");
+          .propose({"set `cluster.hardware` to ",
+                    {{"`cpu`", {"cluster.hardware=cpu"}}},
+                    ", or take fewer"});
     }
 }
 

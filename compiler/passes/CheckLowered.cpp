@@ -35,11 +35,6 @@ bool isNoEightBits(const Value& value, const Recipe&) {
   return !isText(value, "fp8");
 }
 
-bool isReadSource(const Value& value, const Recipe&) {
-  const auto* record = std::get_if<recipe::Record>(&value.data);
-  return !record || record->schema != "blend";
-}
-
 // ---- tables
 
 struct Setting {
@@ -48,17 +43,11 @@ struct Setting {
   std::string_view help;
 };
 
-constexpr std::string_view sourcesHelp =
-    "read one source; `text` and `tokens` take lists of files";
-
 constexpr Setting settings[] = {
-    {"data.train", isReadSource, sourcesHelp},
-    {"data.valid", isReadSource, sourcesHelp},
     {"precision.moments", isNoEightBits, "write `moments = \"bf16\"`"},
 };
 
-/// Generation keeps the keys and values of attention, and no other states.
-bool hasStates(const recipe::Call& call) {
+bool isOfStates(const recipe::Call& call) {
   return call.op == "mamba2";
 }
 
@@ -90,16 +79,15 @@ private:
     if (setting.isLowered(value, recipe))
       return;
     engine
-        .report(diag::Kind::NotLowered, value.origin.range,
-                "this version does not lower `" + std::string(setting.path) +
+        .report(diag::Kind::NotSupported, value.origin.range,
+                "this version does not support `" + std::string(setting.path) +
                     "` = " + describe(value))
         .help(std::string(setting.help));
   }
 
   void checkCall(const recipe::Call& call) {
-    if (hasStates(call))
+    if (isOfStates(call))
       checkStates(call);
-    checkOverflow(call);
   }
 
   /// A state goes through a sequence from its first token to its last.
@@ -109,57 +97,21 @@ private:
     if (std::get<int64_t>(ranks.data) > 1)
       reportOnce(call, rangeOf("parallel.cp"),
                  op + " with `cp` = " + describe(ranks),
-                 "set `cp` to 1; `tp` splits the groups of " + op);
-    const Value& prompts = recipe.at("train.prompts");
-    bool isAsked = !std::get<recipe::List>(prompts.data).empty();
-    std::string help = "generate with a program that reads the folder of "
-                       "`export.hf`";
-    if (recipe.string("task") == "generate")
-      reportOnce(call, "generation with " + op, help);
-    else if (isAsked)
-      reportOnce(call, rangeOf("train.prompts"), "generation with " + op,
-                 "leave `train.prompts` out; " + help);
-  }
-
-  /// Tokens beyond a bound are dropped, or there is none.
-  void checkOverflow(const recipe::Call& call) {
-    const Value *capacity = call.find("capacity"),
-                *overflow = call.find("overflow");
-    if (!capacity || !overflow || isText(*overflow, "drop"))
-      return;
-    const Value& rows = recipe.at("memory.expert_rows");
-    std::string rule = " and `overflow` = " + describe(*overflow);
-    if (!capacity->isNone())
-      reportOnce(call,
-                 "`" + call.op + "` with `capacity` = " + describe(*capacity) +
-                     rule,
-                 "write `overflow = \"drop\"`, or `capacity = none`, which has "
-                 "places for all tokens");
-    else if (!rows.isNone())
-      reportOnce(call,
-                 "`" + call.op +
-                     "` with `memory.expert_rows` = " + describe(rows) + rule,
-                 "write `overflow = \"drop\"`, or `expert_rows = none`, which "
-                 "has places for all rows");
-  }
-
-  void reportOnce(const recipe::Call& call, const std::string& what,
-                  std::string help) {
-    bool isBesideRecipe = call.range.source == recipe.range.source;
-    reportOnce(call, isBesideRecipe ? call.range : rangeOf("model"), what,
-               std::move(help));
+                 "`tp` splits the groups of " + op,
+                 {"set `cp` to ", {{"1", {"parallel.cp=1"}}}, ""});
   }
 
   /// At a setting that asks for it.
   void reportOnce(const recipe::Call& call, SourceRange range,
-                  const std::string& what, std::string help) {
+                  const std::string& what, std::string help,
+                  diag::Proposal proposal = {}) {
     if (!reported.insert(what).second)
       return;
-    auto builder = engine.report(diag::Kind::NotLowered, range,
-                                 "this version does not lower " + what);
+    auto builder = engine.report(diag::Kind::NotSupported, range,
+                                 "this version does not support " + what);
     if (range != call.range)
       builder.note("the model calls it here", call.range);
-    builder.help(std::move(help));
+    builder.help(std::move(help)).propose(std::move(proposal));
   }
 
   SourceRange rangeOf(std::string_view path) const {
@@ -177,9 +129,9 @@ bool checkLowered(const Recipe& recipe, diag::Engine& engine) {
   return Check(recipe, engine).run();
 }
 
-bool lowersGeneration(const Recipe& recipe) {
-  return std::none_of(recipe.model.calls.begin(), recipe.model.calls.end(),
-                      hasStates);
+bool hasStates(const Recipe& recipe) {
+  const std::vector<recipe::Call>& calls = recipe.model.calls;
+  return std::any_of(calls.begin(), calls.end(), isOfStates);
 }
 
 } // namespace recipec::passes

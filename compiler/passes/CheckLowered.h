@@ -1,4 +1,4 @@
-// What a recipe may say and this version does not lower.
+// What a recipe may say and this version does not support.
 
 #ifndef RECIPEC_PASSES_CHECKLOWERED_H
 #define RECIPEC_PASSES_CHECKLOWERED_H
@@ -13,8 +13,9 @@ namespace recipec::passes {
 /// built and the rest of the recipe checked on it.
 bool checkLowered(const recipe::Recipe& recipe, diag::Engine& engine);
 
-/// Whether a plan can be made that generates from the model.
-bool lowersGeneration(const recipe::Recipe& recipe);
+/// Whether the model's tokens leave states behind, which take a sequence from
+/// its first token to its last.
+bool hasStates(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes
 

@@ -2,13 +2,11 @@
 
 #include "compiler/passes/CheckSizes.h"
 
-#include "compiler/passes/Stages.h"
 #include "compiler/recipe/Format.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <numeric>
 
 namespace recipec::passes {
 namespace {
@@ -24,26 +22,6 @@ std::string approximately(double number, int digits) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*g", digits, number);
   return text;
-}
-
-/// Chunks are of as many layers as the model's `layers` says; what its
-/// `forward` runs are the turns of the outermost `for`.
-void checkLayers(const recipe::Recipe& recipe, diag::Engine& engine) {
-  std::vector<int64_t> chunks = layersOfChunks(recipe);
-  int64_t listed = std::accumulate(chunks.begin(), chunks.end(), int64_t(0));
-  int64_t run = 0;
-  for (const recipe::Call& call : recipe.model.calls)
-    run = std::max<int64_t>(run, call.layer + 1);
-  if (listed == run)
-    return;
-  engine
-      .report(diag::Kind::InvalidValue, recipe.at("model").origin.range,
-              "`pp` * `vp` = " + std::to_string(chunks.size()) +
-                  " chunks share out " + std::to_string(listed) +
-                  " layers, and `forward` of the model runs " +
-                  std::to_string(run))
-      .help("let a field `layers` of the model say how many turns the "
-            "outermost `for` of `forward` makes");
 }
 
 /// A number that counts steps, checkpoints or epochs of a run; 0 where there is
@@ -123,7 +101,6 @@ void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine) {
                     " ops, and this one has " + std::to_string(calls))
         .help("look for a number of layers, or the range of a `for`, that is "
               "larger than it needs to be");
-  checkLayers(recipe, engine);
   if (checkRun(recipe, engine))
     checkSequences(recipe, engine);
   constexpr int64_t mostRanks = 1'000'000;

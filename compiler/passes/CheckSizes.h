@@ -12,8 +12,8 @@ namespace recipec::passes {
 
 /// Before anything is built: `cluster.ranks` and `batch.accumulation` are below
 /// a million, far above any cluster and step, the model has at most 25,000 ops,
-/// a thousand layers and more, which still compile in seconds, several chunks
-/// share out the layers that it has, and a run counts its steps in 32 bits.
+/// a thousand layers and more, which still compile in seconds, and a run counts
+/// its steps in 32 bits.
 void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine);
 
 /// All values of a Graph together stay below 2^56 bytes (64 PiB), so that no

@@ -87,8 +87,10 @@ void differentiatePacking(Cotangents& rules, const Op& op, ValueId dy) {
   std::vector<ValueId> results = {dx};
   if (!isPack)
     results.resize(3, ValueId::none);
-  rules.emit(opFor(op, isPack ? OpKind::UnpackRows : OpKind::PackRows,
-                   {dy, counts}, std::move(results)));
+  Op& made =
+      rules.emit(opFor(op, isPack ? OpKind::UnpackRows : OpKind::PackRows,
+                       {dy, counts}, std::move(results)));
+  made.attributes = op.attributes;
   rules.push(x, dx, op);
 }
 

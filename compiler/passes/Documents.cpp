@@ -5,6 +5,7 @@
 //     has padding behind it;
 //   - `jsonl`: one sample and padding behind it, or, with `data.pack`, as many
 //     as `data.pack_documents` lets into a row.
+//   - `blend`: a row of one of its sources.
 // Rows beyond the last of a run are padding alone.
 //
 // How many documents a stretch of a stream has is known to no one: then
@@ -33,16 +34,29 @@ enum class Rows {
   mixed,  // any number
 };
 
+Rows rowsOfBlend(const recipe::Record& blend, bool isPacked);
+
 Rows rowsOf(const recipe::Value& source, bool isPacked) {
   if (source.isNone())
     return Rows::full;
   const auto& record = std::get<recipe::Record>(source.data);
   if (record.schema == "mock")
     return Rows::full;
+  if (record.schema == "blend")
+    return rowsOfBlend(record, isPacked);
   if (record.schema == "jsonl")
     return isPacked ? Rows::packed : Rows::padded;
   bool isStream = record.schema == "text" || record.schema == "token_file";
   return isStream && !isPacked ? Rows::padded : Rows::mixed;
+}
+
+/// The worst of its sources'.
+Rows rowsOfBlend(const recipe::Record& blend, bool isPacked) {
+  Rows worst = Rows::full;
+  const recipe::Value* sources = blend.find("sources");
+  for (const recipe::Value& source : std::get<recipe::List>(sources->data))
+    worst = std::max(worst, rowsOf(source, isPacked));
+  return worst;
 }
 
 /// The worse of what is trained and of what is validated on.

@@ -6,6 +6,7 @@
 #include "compiler/ir/Ir.h"
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 
 namespace recipec::passes {
@@ -20,6 +21,8 @@ inline constexpr std::string_view groupsDim = "expert_groups";
 inline constexpr std::string_view placesDim = "expert_places";
 inline constexpr std::string_view blocksDim = "expert_blocks";
 inline constexpr std::string_view packedDim = "expert_rows";
+/// The rows that a second pass takes of those that the first has no place for.
+inline constexpr std::string_view secondPassDim = "expert_second_rows";
 inline constexpr std::string_view membersDim = "expert_members";
 inline constexpr std::string_view scoresDim = "expert_scores";
 
@@ -32,10 +35,18 @@ struct Routing {
   ir::ValueId sent = ir::ValueId::none; // counts behind the dispatch, where
                                         // rows are packed behind it
   ir::DimId places = ir::DimId::none;
+  /// What the second pass makes in place of what the first made; the packed
+  /// rows and their counts at first. Empty without a second pass.
+  std::map<ir::ValueId, ir::ValueId> secondPass;
+  ir::DimId packed = ir::DimId::none;     // places of the first pass
+  ir::DimId secondRows = ir::DimId::none; // and of the second
   ir::DimId experts = ir::DimId::none;
   int64_t choicesPerToken = 0;
-  int64_t limit = 0; // tokens of a sequence that an expert takes at most
-  double used = 1;   // of its rows those that tokens take on average
+  /// Tokens of a sequence that an expert takes at most, in one pass and in all.
+  int64_t passLimit = 0, limit = 0;
+  bool hasSecondPass = false; // what is beyond a bound takes one
+  /// Of its rows those that tokens take on average, and of a second pass's.
+  double used = 1, usedAgain = 0;
 };
 
 /// The most rows of one block: what `tokens` of each of `samples` sequences can

@@ -6,12 +6,17 @@
 //    layer's caches at their positions, and queries see what was written.
 // 3. `dropout` is left out: its result is its operand.
 // 4. `route` tells padding by its positions, as there are no segments.
+// 5. The ops of states read `segments`, of one document, and go through a text
+//    from its first token on: see generationBuckets.
 
 #include "compiler/passes/Generate.h"
 
+#include "compiler/passes/CheckLowered.h"
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
+#include "compiler/passes/StateSpace.h"
 
+#include <algorithm>
 #include <cassert>
 #include <unordered_map>
 
@@ -30,8 +35,11 @@ struct Caches {
 
 class GeneratePass {
 public:
-  GeneratePass(ir::Module& program, int64_t capacity, diag::Engine& engine)
-      : program(program), engine(engine), names(program), capacity(capacity) {}
+  GeneratePass(ir::Module& program, const recipe::Recipe& recipe,
+               diag::Engine& engine)
+      : program(program), engine(engine), names(program),
+        capacity(recipe.integer("data.sequence")),
+        buckets(generationBuckets(recipe)), keepsSegments(hasStates(recipe)) {}
 
   void run();
 
@@ -39,6 +47,7 @@ private:
   void addBucket(int64_t tokens);
   void copy(const ir::Op& op, ir::Function& function);
   void cacheAttention(ir::Op& op);
+  void countChunks(const ir::Op& scan);
   Caches& cachesOf(const ir::Op& op);
   ValueId cache(const ir::Op& op, const char* suffix, ValueId like);
   ValueId copyOf(ValueId value);
@@ -48,9 +57,12 @@ private:
   diag::Engine& engine;
   Names names;
   int64_t capacity;
+  std::vector<int64_t> buckets;
+  bool keepsSegments; // for the ops of states
   ir::Function forward;
   ValueId forwardTokens = ValueId::none;
   ValueId forwardPositions = ValueId::none;
+  ValueId forwardSegments = ValueId::none;
   ValueId forwardLogits = ValueId::none;
   std::unordered_map<std::string, Caches> caches; // by the op's name
 
@@ -116,6 +128,13 @@ void GeneratePass::cacheAttention(ir::Op& op) {
   op.attributes.erase("causal");
 }
 
+/// The kept states of a scan of copied results are those of this many tokens.
+void GeneratePass::countChunks(const ir::Op& scan) {
+  const int64_t chunk = std::get<int64_t>(scan.attributes.at("chunk"));
+  program[scan.results[1]].dims[2] =
+      ir::addDim(program, mambaChunksDim, (tokens + chunk - 1) / chunk);
+}
+
 void GeneratePass::copy(const ir::Op& op, ir::Function& function) {
   if (op.kind == OpKind::Dropout) {
     copies[op.results[0]] = copyOf(op.operands[0]);
@@ -139,6 +158,8 @@ void GeneratePass::copy(const ir::Op& op, ir::Function& function) {
       made.operands[1] = positions;
     for (ValueId& result : made.results)
       result = copyOf(result);
+    if (op.kind == OpKind::StateScan)
+      countChunks(made);
   }
   function.ops.push_back(std::move(made));
 }
@@ -160,6 +181,8 @@ void GeneratePass::addBucket(int64_t count) {
     positions = ir::addValue(program, std::move(value));
   }
   bind("positions", positions);
+  if (forwardSegments != ValueId::none)
+    bind("segments", copyOf(forwardSegments));
   ir::Function function;
   function.name = bucketFunction(tokens);
   for (const ir::Op& op : forward.ops)
@@ -185,11 +208,14 @@ void GeneratePass::run() {
   }
   forwardTokens = program.bindings.at("tokens");
   forwardLogits = program.bindings.at("logits");
-  auto found = program.bindings.find("positions");
-  if (found != program.bindings.end())
-    forwardPositions = found->second;
+  auto bound = [&](const char* role) {
+    auto found = program.bindings.find(role);
+    return found == program.bindings.end() ? ValueId::none : found->second;
+  };
+  forwardPositions = bound("positions");
+  forwardSegments = keepsSegments ? bound("segments") : ValueId::none;
   program.bindings.clear();
-  for (int64_t count : generationBuckets)
+  for (int64_t count : buckets)
     addBucket(count);
 }
 
@@ -203,9 +229,18 @@ std::string bucketBinding(const std::string& role, int64_t tokens) {
   return role + "_" + std::to_string(tokens);
 }
 
-void addGeneration(ir::Module& program, int64_t capacity,
+std::vector<int64_t> generationBuckets(const recipe::Recipe& recipe) {
+  if (!hasStates(recipe))
+    return {generationTokens, 1};
+  std::vector<int64_t> widths = {recipe.integer("data.sequence")};
+  while (widths.back() > generationTokens)
+    widths.push_back(std::max(generationTokens, (widths.back() + 3) / 4));
+  return widths;
+}
+
+void addGeneration(ir::Module& program, const recipe::Recipe& recipe,
                    diag::Engine& engine) {
-  GeneratePass(program, capacity, engine).run();
+  GeneratePass(program, recipe, engine).run();
 }
 
 } // namespace recipec::passes

@@ -120,9 +120,30 @@ private:
   /// The results of a dispatch: a rank has places for all that its tokens can
   /// ask of the experts of a rank.
   void layRows(const recipe::Call& call, ir::Op& op);
-  /// Of a dispatch's rows as many as the recipe has places for.
+  /// The ranks of a stage, which all have tokens of their own.
+  int64_t tokenParts() const;
+  /// The most rows that a rank's `tokens` can ask of the experts of a rank, of
+  /// which each takes `limit` tokens of a sequence.
+  int64_t sentRows(const Routing& routing, const std::vector<DimId>& tokens,
+                   int64_t limit) const;
+  /// How many ranks keep rows of the same experts.
+  int64_t holders(const Routing& routing) const;
+  /// Rows of a dispatch that one pass has places for.
+  int64_t packedRows(const Routing& routing, const ir::Op& dispatch) const;
+  /// Of a dispatch's rows as many as the recipe has places for, and as many for
+  /// a second pass.
   void packRows(const recipe::Call& call, const ir::Op& dispatch);
-  void unpackRows(const Routing& routing, ir::Op& combine);
+  /// Tells an op of the second pass which row is its first.
+  void tellPass(const Routing& routing, DimId places, ir::Op& op) const;
+  /// Packs the rows of one pass; the sum `beyond` counts those behind them.
+  ir::Op packPass(const ir::Op& dispatch, const Routing& routing, DimId places,
+                  const char* beyond);
+  void unpackRows(Routing& routing, ir::Op& combine);
+  ValueId unpackPass(const Routing& routing, const ir::Op& combine,
+                     ValueId packed);
+  /// Repeats what the model makes of the rows of the first pass.
+  void repeatForSecondPass(Routing& routing);
+  ValueId repeatResult(Routing& routing, ValueId result, std::string name);
   /// The second result of a combine: the rows that it took, which are fewer
   /// than those that ranks may exchange. The gradient of gates reads them.
   void takeRows(ir::Op& combine);

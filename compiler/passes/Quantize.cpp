@@ -225,7 +225,10 @@ private:
                     " " + what + " on a rank")
         .note("the model calls it here", op.range)
         .help("choose " + which + " so that the rank has a multiple of " +
-              multiple + ", or write `compute = \"bf16\"`");
+              multiple)
+        .propose({"set `precision.compute` to ",
+                  {{"`\"bf16\"`", {"precision.compute=\"bf16\""}}},
+                  ""});
   }
 
   /// The operands of an op that is a product of a chosen weight.

@@ -1,5 +1,7 @@
 // 1. Find the ops of `forward` that may run again: all of a layer, or those of
-//    the selected parts, in the layers that the recipe names.
+//    the selected parts, in the layers that the recipe names; and in all layers
+//    those of the second pass of experts, which would not save memory
+//    otherwise.
 // 2. Walk `backward`. Where an op reads a saved value that such an op made,
 //    that op runs again just before, and before it, in the order of `forward`,
 //    those that make what it reads; each once. What they read of ops that do
@@ -31,7 +33,8 @@ public:
   Selection(const ir::Module& program, const recipe::Recipe& recipe)
       : program(program),
         hasWholeWeights(recipe.string("parallel.shard") != "parameters") {
-    selectLayers(recipe);
+    if (recipe.string("memory.recompute") != "none")
+      selectLayers(recipe);
     const std::vector<Op>& ops = ir::findFunction(program, "forward")->ops;
     selected.assign(ops.size(), recipe.string("memory.recompute") == "full");
     for (const recipe::Value& part :
@@ -41,8 +44,14 @@ public:
       for (size_t i = 0; i < ops.size(); ++i)
         selected[i] = selected[i] || more[i];
     }
+    const std::vector<bool> always = opsOfSecondPass(program);
     for (size_t i = 0; i < ops.size(); ++i)
-      selected[i] = selected[i] && mayRunAgain(ops[i]);
+      selected[i] = (always[i] || (selected[i] && isInLayers(ops[i]))) &&
+                    mayRunAgain(ops[i]);
+  }
+
+  bool empty() const {
+    return std::find(selected.begin(), selected.end(), true) == selected.end();
   }
 
   /// Takes the number of an op.
@@ -56,13 +65,15 @@ private:
         isInLayer.push_back(i < most);
   }
 
+  bool isInLayers(const Op& op) const {
+    return op.layer >= 0 && isInLayer[size_t(op.layer)];
+  }
+
   /// Routing adds to the loss, which it must do once, and a scale may remember
   /// what it has been made of. Whole weights in 8 bits are there.
   bool mayRunAgain(const Op& op) const {
     if (op.kind == OpKind::Quantize && hasWholeWeights &&
         program[op.operands[0]].kind == ValueKind::parameter)
-      return false;
-    if (op.layer < 0 || !isInLayer[size_t(op.layer)])
       return false;
     return std::none_of(op.results.begin(), op.results.end(),
                         [&](ValueId result) {
@@ -89,6 +100,8 @@ public:
   }
 
   void run() {
+    if (selection.empty())
+      return;
     ir::Function& backward = *ir::findFunction(program, "backward");
     std::vector<Op> ops = std::move(backward.ops);
     for (Op& op : ops) {
@@ -152,8 +165,7 @@ private:
 } // namespace
 
 void recompute(ir::Module& program, const recipe::Recipe& recipe) {
-  if (recipe.string("memory.recompute") != "none")
-    Recomputation(program, recipe).run();
+  Recomputation(program, recipe).run();
 }
 
 } // namespace recipec::passes

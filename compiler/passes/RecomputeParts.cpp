@@ -153,6 +153,22 @@ const Part& findPart(std::string_view name) {
   return *part;
 }
 
+/// The ops for which `contains` holds, and those that make their results in 8
+/// bits.
+template <class Contains>
+std::vector<bool> opsThat(const std::vector<Op>& ops, Contains contains) {
+  std::vector<bool> selected;
+  std::unordered_set<ValueId> made; // by ops of the part
+  for (const Op& op : ops) {
+    // What is made in 8 bits goes with what it is made of.
+    bool isCast = op.kind == OpKind::Quantize && made.contains(op.operands[0]);
+    selected.push_back(isCast || contains(op));
+    if (selected.back())
+      made.insert(op.results.begin(), op.results.end());
+  }
+  return selected;
+}
+
 } // namespace
 
 std::vector<bool> opsOfPart(const ir::Module& module, std::string_view name) {
@@ -160,16 +176,13 @@ std::vector<bool> opsOfPart(const ir::Module& module, std::string_view name) {
   const std::vector<Op>& ops = ir::findFunction(module, "forward")->ops;
   if (!part.contains)
     return LatentAttention(module, ops).run();
-  std::vector<bool> selected;
-  std::unordered_set<ValueId> made; // by ops of the part
-  for (const Op& op : ops) {
-    // What is made in 8 bits goes with what it is made of.
-    bool isCast = op.kind == OpKind::Quantize && made.contains(op.operands[0]);
-    selected.push_back(isCast || part.contains(module, op));
-    if (selected.back())
-      made.insert(op.results.begin(), op.results.end());
-  }
-  return selected;
+  return opsThat(ops, [&](const Op& op) { return part.contains(module, op); });
+}
+
+std::vector<bool> opsOfSecondPass(const ir::Module& module) {
+  return opsThat(ir::findFunction(module, "forward")->ops, [&](const Op& op) {
+    return op.kind != OpKind::PackRows && makesDim(module, op, secondPassDim);
+  });
 }
 
 void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,

@@ -17,6 +17,10 @@ namespace recipec::passes {
 /// attention (DeepSeek-AI 2024, section 2.1) and its queries, keys and values.
 std::vector<bool> opsOfPart(const ir::Module& module, std::string_view part);
 
+/// Which ops of `forward`, of a Program, make rows of experts of the second
+/// pass out of those that it packs.
+std::vector<bool> opsOfSecondPass(const ir::Module& module);
+
 /// Reports each part that the recipe names and the model has not.
 void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
                     diag::Engine& engine);

@@ -3,22 +3,34 @@
 //    reads one for each micro-batch in flight, and a further one where it is
 //    received, so that the next can arrive meanwhile; what is only passed on
 //    two; what is received, added to and sent from there three.
-// 3. Write the steps. Around a function: wait for what it reads from other
-//    stages, wait until what it overwrites has been sent, begin to receive what
-//    the next function reads where its slot is free and has been sent, load the
-//    micro-batch, run, begin to send.
-// 4. Say which messages go one behind the other (Lines.h).
+// 3. Write the steps. Around a function: begin to receive what it and the next
+//    function read where its slot is free and has been sent, wait for what it
+//    reads from other stages, wait until what it overwrites has been sent, load
+//    the micro-batch, run, begin to send. Receiving begins before any wait, so
+//    that no stage waits for what this one could take.
+// 4. Run the steps of all stages side by side (cost/Timeline.h). Where stages
+//    wait for one another, one of them waits to overwrite what it has sent:
+//    give that value a further slot, write the stage's steps anew, and look
+//    again. The order of the passes alone lets no stages wait for one another,
+//    so that this ends: with a slot for each micro-batch nothing sent is waited
+//    for. Chunks without a layer lead there: a stage next to some goes on by
+//    more micro-batches than its neighbours before it takes what they send
+//    back.
+// 5. Say which messages go one behind the other (Lines.h).
 // `generate` has no schedule: a bucket of the plan names the function that the
 // next tokens go through, and how many follow is known only when they do.
 
 #include "compiler/passes/Schedule.h"
 
+#include "compiler/cost/Timeline.h"
 #include "compiler/passes/Lines.h"
 #include "compiler/passes/PipelineOrder.h"
 #include "compiler/passes/Stages.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace recipec::passes {
@@ -131,12 +143,12 @@ public:
     findLastReaders(runs);
     for (size_t i = 0; i < runs.size(); ++i) {
       receive(runs[i]);
+      if (i + 1 < runs.size())
+        receive(runs[i + 1]);
       for (int transfer : transfersOf(runs[i], Transfer::Kind::receive))
         wait(transfer, runs[i].microBatch);
       for (int transfer : transfersOf(runs[i], Transfer::Kind::send))
         wait(transfer, runs[i].microBatch - slotsOf(transfer));
-      if (i + 1 < runs.size())
-        receive(runs[i + 1]);
       load(runs[i].microBatch);
       step(Step::Kind::run, -1, runs[i].microBatch, runs[i].function);
       done.insert({runs[i].function, runs[i].microBatch});
@@ -147,7 +159,15 @@ public:
       wait(pending.begin()->first, pending.begin()->second);
   }
 
-  void finish() { stage.schedules.push_back(std::move(schedule)); }
+  /// In place of the schedule of this name, where there is one.
+  void finish() {
+    for (ir::Schedule& known : stage.schedules)
+      if (known.name == schedule.name) {
+        known = std::move(schedule);
+        return;
+      }
+    stage.schedules.push_back(std::move(schedule));
+  }
 
 private:
   bool hasOps(const std::string& name) const {
@@ -270,6 +290,27 @@ void addEvaluate(ir::Module& stage, int chunks) {
   evaluate.finish();
 }
 
+/// The value that a stage waits to overwrite while those that are to receive it
+/// wait for the stage; none where every stage comes to its end.
+struct Overwritten {
+  int stage = 0;
+  ValueId value = ValueId::none;
+};
+std::optional<Overwritten>
+findOverwritten(const std::vector<ir::Module>& stages) {
+  const cost::Timeline timeline = cost::simulate(
+      stages, "train", [](int, const ir::Function&, bool) { return 1.0; },
+      [](int, const Transfer&) { return 0.0; });
+  for (const cost::Blocked& blocked : timeline.deadlock) {
+    const Transfer& transfer =
+        stages[size_t(blocked.stage)].transfers[size_t(blocked.transfer)];
+    if (transfer.kind == Transfer::Kind::send)
+      return Overwritten{blocked.stage, transfer.value};
+  }
+  assert(timeline.deadlock.empty() && "the order of the passes is at fault");
+  return std::nullopt;
+}
+
 Pipeline pipelineOf(const recipe::Recipe& recipe) {
   Pipeline pipeline;
   pipeline.kind = recipe.string("parallel.schedule");
@@ -283,13 +324,19 @@ Pipeline pipelineOf(const recipe::Recipe& recipe) {
 
 void addSchedules(std::vector<ir::Module>& stages,
                   const recipe::Recipe& recipe) {
-  Pipeline pipeline = pipelineOf(recipe);
+  const Pipeline pipeline = pipelineOf(recipe);
+  std::vector<std::vector<Pass>> orders;
   for (ir::Module& stage : stages) {
-    std::vector<Pass> order = pipelineOrder(pipeline, stage.stage);
-    Slots(stage, order, pipeline.chunks).run();
+    orders.push_back(pipelineOrder(pipeline, stage.stage));
+    Slots(stage, orders.back(), pipeline.chunks).run();
     addPrepare(stage);
-    addTrain(stage, order, pipeline.chunks);
+    addTrain(stage, orders.back(), pipeline.chunks);
     addEvaluate(stage, pipeline.chunks);
+  }
+  while (const auto overwritten = findOverwritten(stages)) {
+    ir::Module& stage = stages[size_t(overwritten->stage)];
+    ++stage[overwritten->value].slots;
+    addTrain(stage, orders[size_t(overwritten->stage)], pipeline.chunks);
   }
   drawLines(stages);
 }

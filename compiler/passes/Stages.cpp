@@ -1,5 +1,7 @@
 // 1. Every op of `forward`, `backward` and `evaluate` gets a chunk of the model
-//    by its layer; what has no layer goes with its neighbours.
+//    by its layer; what has no layer goes with its neighbours. A chunk that is
+//    on the stage of the one before it, with none but empty ones between them,
+//    runs as part of that one: a stage sends itself nothing.
 // 2. The ops are taken in order and written into their chunk's function. A
 //    value has a copy in each chunk that names it: a parameter, an input or a
 //    state is the stage's own; what only depends on inputs is computed again;
@@ -9,6 +11,7 @@
 
 #include "compiler/passes/Stages.h"
 
+#include "compiler/passes/CheckChunks.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/Saved.h"
 
@@ -30,11 +33,18 @@ using ir::ValueKind;
 /// Chunks of the ops of one function, from the layers that they belong to.
 class ChunkMap {
 public:
-  explicit ChunkMap(const std::vector<int64_t>& layersOfChunks) {
-    for (size_t chunk = 0; chunk < layersOfChunks.size(); ++chunk)
-      chunkOfLayer.insert(chunkOfLayer.end(), size_t(layersOfChunks[chunk]),
-                          int(chunk));
+  ChunkMap(const std::vector<int64_t>& layersOfChunks, int stages) {
     last = int(layersOfChunks.size()) - 1;
+    int before = 0;
+    for (int chunk = 0; chunk <= last; ++chunk) {
+      const int64_t layers = layersOfChunks[size_t(chunk)];
+      if (layers == 0 && chunk < last)
+        continue;
+      if (chunk % stages != before % stages)
+        before = chunk;
+      chunkOfLayer.insert(chunkOfLayer.end(), size_t(layers), before);
+    }
+    last = before;
   }
 
   /// In the order of the layers: an op without one belongs to the layer before
@@ -68,7 +78,7 @@ private:
   }
 
   std::vector<int> chunkOfLayer;
-  int last = 0;
+  int last = 0; // that has a part of the model
 };
 
 class Splitter {
@@ -76,9 +86,9 @@ public:
   Splitter(const ir::Module& whole, const recipe::Recipe& recipe,
            diag::Engine& engine)
       : whole(whole), recipe(recipe), engine(engine),
-        chunkMap(layersOfChunks(recipe)),
         chunks(int(layersOfChunks(recipe).size())),
         pipeline(ir::findAxis(whole, "pp")), stageCount(whole[pipeline].size),
+        chunkMap(layersOfChunks(recipe), stageCount),
         stages(size_t(stageCount)), ofStage(size_t(stageCount)),
         copies(size_t(chunks)), makers(whole.values.size(), nullptr) {}
 
@@ -239,15 +249,20 @@ private:
       return; // others have the same cause
     int first = std::min(from, chunk), second = std::max(from, chunk);
     engine
-        .report(diag::Kind::NotLowered, recipe.at("parallel.vp").origin.range,
-                "this version does not lower `vp` = " +
+        .report(diag::Kind::NotSupported, recipe.at("parallel.vp").origin.range,
+                "this version does not support `vp` = " +
                     std::to_string(chunks / stageCount) +
                     " with a model whose chunk " + std::to_string(second) +
                     " reads what chunk " + std::to_string(first) +
                     " of the same stage makes")
         .note("that is made here", whole[value].range)
-        .help("set `vp` to 1, or let a layer read what the one before it makes "
-              "alone");
+        .propose({"set ",
+                  {{"`vp` to 1", {"parallel.vp=1"}},
+                   {"`vp` to 1 and `schedule` and `layers` to `auto`",
+                    {"parallel.vp=1", "parallel.schedule=auto",
+                     "parallel.layers=auto"}}},
+                  "",
+                  1});
   }
 
   /// A stage's own copy of what lives between functions.
@@ -316,12 +331,15 @@ private:
       const std::vector<ir::Function>& all = stages[size_t(stage)].functions;
       if (std::any_of(all.begin(), all.end(), computes))
         continue;
+      const recipe::Value& layers = recipe.at("parallel.layers");
+      const bool isList = std::holds_alternative<recipe::List>(layers.data);
+      const char* place = isList ? "parallel.layers" : "parallel.pp";
       engine
-          .report(diag::Kind::InvalidValue,
-                  recipe.at("parallel.pp").origin.range,
+          .report(diag::Kind::InvalidValue, recipe.at(place).origin.range,
                   "stage " + std::to_string(stage) + " of `pp` = " +
-                      std::to_string(stageCount) + " has nothing to compute")
-          .help("lower `pp`, or let `parallel.layers` give the stage a layer");
+                      std::to_string(stageCount) + " has nothing to compute" +
+                      (isList ? ": `layers` gives none of its chunks any" : ""))
+          .propose(otherChunks(recipe));
     }
   }
 
@@ -329,13 +347,20 @@ private:
   void reportAside(const ir::Param& param) {
     if (!engine.hasErrors())
       engine
-          .report(diag::Kind::NotLowered, recipe.at("parallel.pp").origin.range,
-                  "this version does not lower `pp` = " +
+          .report(diag::Kind::NotSupported,
+                  recipe.at("parallel.pp").origin.range,
+                  "this version does not support `pp` = " +
                       std::to_string(stageCount) +
                       " with a model that returns nothing that its layers make")
           .note("the parameter `" + param.name + "` is trained beside them",
                 whole[param.value].range)
-          .help("set `pp` to 1, or let `forward` return what layers make");
+          .propose({"set ",
+                    {{"`pp` to 1", {"parallel.pp=1"}},
+                     {"`pp` and `vp` to 1 and `layers` to `auto`",
+                      {"parallel.pp=1", "parallel.vp=1",
+                       "parallel.schedule=auto", "parallel.layers=auto"}}},
+                    "",
+                    1});
   }
 
   void shareParams() {
@@ -355,10 +380,10 @@ private:
   const ir::Module& whole;
   const recipe::Recipe& recipe;
   diag::Engine& engine;
-  ChunkMap chunkMap;
   int chunks; // of the model
   ir::AxisId pipeline;
   int stageCount;
+  ChunkMap chunkMap;
   std::vector<ir::Module> stages;
   std::vector<Stage> ofStage;
   std::vector<std::unordered_map<ValueId, ValueId>> copies; // by chunk

@@ -2,20 +2,27 @@
 //
 // A failed condition is reported at the user's value that is nearest to it. The
 // notes give the rule and every operand that decided the result, with where its
-// value came from; derived operands lead on to what they were derived from. The
-// help is found by trial: the nearest values of one operand for which the
-// condition holds, evaluated on copies of the whole recipe.
+// value came from; derived operands, and names that the library gives to parts
+// of a rule, lead on to what they were derived from. What is proposed is found
+// by trial: the nearest values of one operand for which the condition holds,
+// evaluated on copies of the whole recipe. The driver tries the other rules.
 
+#include "compiler/recipe/Format.h"
 #include "compiler/sema/Evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace recipec::sema {
 namespace {
 
 constexpr std::string_view outerPrefix = "outer.";
-/// How far from the user's value a remedy is looked for.
+/// How far from the user's value a remedy is looked for, and how far from one
+/// that was found for another.
 constexpr int64_t remedyReach = 512;
+constexpr int64_t otherReach = 64;
+/// Operands whose other values are tried.
+constexpr size_t mostTried = 4;
 
 bool isScalar(const Value& value) {
   return value.is<recipe::None>() || value.is<recipe::Auto>() ||
@@ -27,6 +34,11 @@ bool isScalar(const Value& value) {
 bool isNumeric(const Value& value) {
   return value.is<int64_t>() || value.is<double>() ||
          value.is<recipe::Quantity>() || value.is<DimRef>();
+}
+
+/// What a note can say the value of in a few words.
+bool isShownAsOperand(const Operand& operand) {
+  return isScalar(operand.value) || operand.slot;
 }
 
 /// An expression as a message shows it: without its line breaks.
@@ -47,6 +59,13 @@ bool isUserSet(const Operand& operand) {
 }
 
 } // namespace
+
+/// A condition that failed, of a record or of one of its layers.
+struct Evaluator::Trial {
+  Object& object;
+  size_t layerIndex;
+  const ast::Require& require;
+};
 
 // ---- operands
 // ----------------------------------------------------------------
@@ -70,8 +89,25 @@ void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
     operand.object = binding.env->object;
     operand.slot = binding.slot;
   } else if (binding.let) {
-    findOperand(binding.let->value, *binding.env, operand);
+    if (!operand.let) {
+      operand.let = binding.let;
+      operand.letEnv = binding.env;
+    }
+    findOperand(decided(binding.let->value, *binding.env), *binding.env,
+                operand);
   }
+}
+
+/// What a conditional is, without those that were not decided for.
+ast::ExprId Evaluator::decided(ast::ExprId id, const Env& env) {
+  while (auto* choice = std::get_if<ast::Conditional>(&(*env.file)[id].node)) {
+    Value condition = evaluate(choice->condition, env);
+    const bool* holds = condition.get<bool>();
+    if (!holds)
+      break;
+    id = *holds ? choice->thenValue : choice->elseValue;
+  }
+  return id;
 }
 
 void Evaluator::addOperand(ast::ExprId id, const Env& env,
@@ -84,9 +120,12 @@ void Evaluator::addOperand(ast::ExprId id, const Env& env,
     operand.text = pathOf(*operand.object, operand.slot->name);
   bool isKnown =
       std::any_of(operands.begin(), operands.end(), [&](const Operand& other) {
-        return other.text == operand.text;
+        return other.text == operand.text ||
+               (other.slot && other.slot == operand.slot);
       });
-  if (!isKnown && isScalar(operand.value))
+  bool isShown = isScalar(operand.value) ||
+                 (operand.slot && operand.value.is<const ListValue*>());
+  if (!isKnown && (isShown || operand.let))
     operands.push_back(std::move(operand));
 }
 
@@ -138,21 +177,32 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
 std::vector<Operand> Evaluator::directOperands(ast::ExprId id, const Env& env) {
   std::vector<Operand> operands;
   collectOperands(id, env, operands);
+  std::erase_if(operands, [](const Operand& operand) {
+    return !isScalar(operand.value);
+  });
   return operands;
 }
 
 std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
-  std::vector<Operand> operands = directOperands(id, env);
-  // Behind the operands written in the condition: what derived ones depend on.
+  std::vector<Operand> operands;
+  collectOperands(id, env, operands);
+  const size_t written = operands.size();
+  // Behind the operands written in the condition: what derived ones, and names
+  // that the library gives to expressions, depend on.
   for (size_t i = 0; i < operands.size(); ++i) {
     Operand operand = operands[i];
-    if (operand.value.origin.kind != recipe::Origin::Kind::derived ||
-        !operand.slot || !operand.slot->field)
-      continue;
-    ast::ExprId expr = operand.slot->field->declaration->defaultValue;
-    collectOperands(expr, *schemaScope(*operand.object, operand.slot->name),
-                    operands);
+    bool isDerived = operand.slot && operand.slot->field &&
+                     operand.value.origin.kind == recipe::Origin::Kind::derived;
+    if (operand.let && isLibrary(operand.let->name.range))
+      collectOperands(operand.let->value, *operand.letEnv, operands);
+    if (isDerived)
+      collectOperands(operand.slot->field->declaration->defaultValue,
+                      *schemaScope(*operand.object, operand.slot->name),
+                      operands);
   }
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i].isHidden =
+        (i >= written && !operands[i].slot) || !isShownAsOperand(operands[i]);
   return operands;
 }
 
@@ -192,7 +242,7 @@ void Evaluator::noteOperands(diag::Builder& builder,
                              const Slot* except) {
   using Kind = recipe::Origin::Kind;
   for (const Operand& operand : operands) {
-    if (operand.slot && operand.slot == except)
+    if (operand.isHidden || (operand.slot && operand.slot == except))
       continue;
     const recipe::Origin& origin = operand.value.origin;
     std::string text = operandText(operand);
@@ -255,22 +305,28 @@ std::string Evaluator::requireMessage(const ast::Require& require,
   return "`" + std::string(sources.text(range)) + "` does not hold";
 }
 
+/// `` `train.steps` or `train.epochs` ``: the operands that are `none` because
+/// nobody set them.
+static std::string missingOf(const std::vector<Operand>& operands) {
+  std::vector<std::string> names;
+  for (const Operand& operand : operands)
+    if (operand.slot && operand.value.is<recipe::None>() &&
+        operand.value.origin.kind == recipe::Origin::Kind::defaultValue)
+      names.push_back("`" + operand.text + "`");
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
 void Evaluator::reportFailed(Object& object, size_t layerIndex,
                              const ast::Require& require, SourceRange range,
                              const Env& env) {
   std::vector<Operand> operands = operandsOf(require.condition, env);
   std::vector<const Operand*> candidates = suspects(operands, &object);
-  // The one to blame is the one whose change would help.
   const Operand* primary = candidates.empty() ? nullptr : candidates.front();
-  std::optional<std::string> help;
-  for (const Operand* candidate : candidates) {
-    help = remedy(object, layerIndex, require, *candidate);
-    if (!help)
-      continue;
-    if (candidate->object == primary->object)
-      primary = candidate;
-    break;
-  }
+  std::vector<diag::Proposal> proposals =
+      remedies({object, layerIndex, require}, candidates, primary);
   SourceRange ruleRange = (*env.file)[require.condition].range;
   std::string rule(sources.text(ruleRange));
   bool isOneLine = rule.find('\n') == std::string::npos;
@@ -287,8 +343,11 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
                          : "required by this condition",
                isLibrary(range) ? range : ruleRange);
   noteOperands(builder, operands, primary ? primary->slot : nullptr);
-  if (help)
-    builder.help(*help);
+  if (proposals.empty())
+    if (std::string missing = missingOf(operands); !missing.empty())
+      builder.help("give " + missing);
+  for (diag::Proposal& proposal : proposals)
+    builder.propose(std::move(proposal));
   // What is computed from these would only repeat the mistake.
   for (const Operand& operand : operands)
     if (operand.slot && isNumeric(operand.value))
@@ -298,9 +357,8 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
 // ---- remedies
 // ----------------------------------------------------------------
 
-bool Evaluator::holdsWith(const Object& object, size_t layerIndex,
-                          const ast::Require& require, const Operand& operand,
-                          int64_t value) {
+bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
+                          const Value& value) {
   auto pathTo = [](const Object* at) {
     std::vector<std::string_view> keys;
     for (; at && !at->key.empty(); at = at->container)
@@ -315,21 +373,21 @@ bool Evaluator::holdsWith(const Object& object, size_t layerIndex,
   layer.env = &opsModule->env;
   Member member;
   member.path = names;
-  member.given = &make<Value>(Value{value, operand.value.origin});
+  member.given = &make<Value>(Value{value.data, operand.value.origin});
   layer.members.push_back(member);
 
   Object* at = amended(*root, &layer, root->range);
-  for (std::string_view key : pathTo(&object)) {
+  for (std::string_view key : pathTo(&trial.object)) {
     Slot* slot = at->find(key);
     Object* const* inner = slot ? force(*at, *slot).get<Object*>() : nullptr;
     if (!inner)
       return false;
     at = *inner;
   }
-  if (layerIndex != checkOwnSchema) {
-    if (layerIndex >= at->layers.size())
+  if (trial.layerIndex != checkOwnSchema) {
+    if (trial.layerIndex >= at->layers.size())
       return false;
-    return holds(require, *scopeOf(*at, *at->layers[layerIndex]));
+    return holds(trial.require, *scopeOf(*at, *at->layers[trial.layerIndex]));
   }
   // What stands before this condition in the schema has to hold as well.
   for (const ast::Item& item : at->schema->body->items) {
@@ -338,7 +396,7 @@ bool Evaluator::holdsWith(const Object& object, size_t layerIndex,
       continue;
     if (!holds(*condition, *schemaScope(*at)))
       return false;
-    if (condition == &require)
+    if (condition == &trial.require)
       return true;
   }
   return false;
@@ -350,54 +408,153 @@ bool Evaluator::holds(const ast::Require& require, const Env& env) {
   return decided && *decided;
 }
 
-std::optional<std::string> Evaluator::remedy(Object& object, size_t layerIndex,
-                                             const ast::Require& require,
-                                             const Operand& operand) {
-  if (!isUserSet(operand) || isMuted || !root)
-    return std::nullopt;
-  const int64_t* whole = operand.value.get<int64_t>();
-  const DimRef* dim = operand.value.get<DimRef>();
-  if (!whole && !dim)
-    return std::nullopt;
+bool Evaluator::canBeTried(const Trial& trial, const Operand& operand) const {
   auto isInRoot = [&](const Object* at) {
     // An element of a list has no path that a trial could set.
     while (at && at->container && !at->key.ends_with(']'))
       at = at->container;
     return at == root;
   };
-  if (!isInRoot(&object) || !isInRoot(operand.object))
-    return std::nullopt;
-  int64_t current = whole ? *whole : dim->size;
-  auto nearest = [&](int64_t step) -> std::optional<int64_t> {
-    for (int64_t i = 1; i <= remedyReach; ++i) {
-      int64_t candidate = current + step * i;
-      if (candidate < 1)
-        return std::nullopt;
-      if (holdsWith(object, layerIndex, require, operand, candidate))
-        return candidate;
-    }
-    return std::nullopt;
-  };
+  return isUserSet(operand) && !isMuted && root && isInRoot(&trial.object) &&
+         isInRoot(operand.object);
+}
+
+/// Up to two on either side, the nearest first.
+std::vector<Value> Evaluator::nearestValues(const Trial& trial,
+                                            const Operand& operand,
+                                            int64_t current) {
   if (std::abs(current) > int64_t(1) << 40)
+    return {};
+  std::vector<int64_t> found;
+  for (int64_t step : {-1, 1}) {
+    size_t before = found.size();
+    int64_t reach = remedyReach;
+    int64_t first = step > 0 ? std::max<int64_t>(current + 1, 0) : current - 1;
+    for (int64_t i = 0; i < reach && found.size() < before + 2; ++i) {
+      int64_t value = first + step * i;
+      if (value < 0)
+        break;
+      if (!holdsWith(trial, operand, {value, {}}))
+        continue;
+      if (found.size() == before)
+        reach = std::min(remedyReach, i + otherReach);
+      found.push_back(value);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [&](int64_t a, int64_t b) {
+    return std::abs(a - current) < std::abs(b - current);
+  });
+  std::vector<Value> values;
+  for (int64_t value : found)
+    values.push_back({value, {}});
+  return values;
+}
+
+/// The other values of a choice.
+std::vector<Value> Evaluator::otherValues(const Operand& operand) {
+  const Type* type = typeOf(*operand.object, *operand.slot);
+  std::vector<Value> values;
+  if (const bool* holds = operand.value.get<bool>())
+    values.push_back({!*holds, {}});
+  // A number that was meant to have a unit.
+  if (const double* number = operand.value.get<double>())
+    for (const Type* member : type ? type->members : std::vector<const Type*>())
+      if (member->kind == Type::Kind::quantity &&
+          *number == std::floor(*number))
+        values.push_back({recipe::Quantity{*number, member->unit}, {}});
+  for (const Type* member : type ? type->members : std::vector<const Type*>())
+    if (member->kind == Type::Kind::literal &&
+        !isEqual(operand.value, {member->literal, {}}))
+      values.push_back({member->literal, {}});
+  return values;
+}
+
+std::string Evaluator::settingOf(const Operand& operand, const Value& value) {
+  return pathOf(*operand.object, operand.slot->name) + "=" +
+         recipe::formatValue(lower(value), {});
+}
+
+std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
+                                                const Operand& operand) {
+  if (!canBeTried(trial, operand))
     return std::nullopt;
+  const int64_t* whole = operand.value.get<int64_t>();
+  const DimRef* dim = operand.value.get<DimRef>();
   isMuted = true;
-  std::optional<int64_t> below = current > 1 ? nearest(-1) : std::nullopt;
-  std::optional<int64_t> above =
-      current >= 0 ? nearest(1)
-                   : (holdsWith(object, layerIndex, require, operand, 1)
-                          ? std::optional<int64_t>(1)
-                          : std::nullopt);
+  std::vector<Value> values;
+  if (whole || dim)
+    values = nearestValues(trial, operand, whole ? *whole : dim->size);
+  else
+    for (Value& value : otherValues(operand))
+      if (holdsWith(trial, operand, value))
+        values.push_back(std::move(value));
   isMuted = false;
-  if (!below && !above)
+  if (values.empty())
     return std::nullopt;
-  std::string text = "change `" + operand.text + "` to ";
-  if (below)
-    text += std::to_string(*below);
-  if (below && above)
-    text += " or ";
-  if (above)
-    text += std::to_string(*above);
-  return text;
+  std::string name =
+      operand.let ? pathOf(*operand.object, operand.slot->name) : operand.text;
+  diag::Proposal proposal{"change `" + name + "` to ", {}, "", 2};
+  for (const Value& value : values) {
+    std::string text = recipe::formatValue(lower(value), {});
+    bool isNumber = value.is<int64_t>();
+    proposal.ways.push_back(
+        {isNumber ? text : "`" + text + "`", {settingOf(operand, value)}});
+  }
+  return proposal;
+}
+
+/// Of several fields that may be `none`, one has to be where all are given: not
+/// one of the command line, which is the user's last word.
+std::optional<diag::Proposal>
+Evaluator::leaveOut(const Trial& trial,
+                    const std::vector<const Operand*>& candidates) {
+  const Value none{recipe::None{}, {}};
+  std::vector<const Operand*> optional;
+  for (const Operand* operand : candidates)
+    if (canBeTried(trial, *operand) && !operand->value.is<recipe::None>() &&
+        convert(none, *typeOf(*operand->object, *operand->slot)))
+      optional.push_back(operand);
+  if (optional.size() < 2)
+    return std::nullopt;
+  auto isArgument = [](const Operand* operand) {
+    return operand->value.origin.kind == recipe::Origin::Kind::commandLine;
+  };
+  size_t arguments =
+      size_t(std::count_if(optional.begin(), optional.end(), isArgument));
+  bool isOverridden = arguments > 0 && arguments < optional.size();
+  diag::Proposal proposal{isOverridden ? "add " : "leave out ", {}, "", 2};
+  isMuted = true;
+  for (size_t i = optional.size(); i > 0; --i) {
+    const Operand& operand = *optional[i - 1];
+    if ((isOverridden && isArgument(&operand)) ||
+        !holdsWith(trial, operand, none))
+      continue;
+    std::string setting = settingOf(operand, none);
+    proposal.ways.push_back(
+        {isOverridden ? "`--set " + setting + "`" : "`" + operand.text + "`",
+         {setting}});
+  }
+  isMuted = false;
+  return proposal;
+}
+
+/// The one to blame is the first whose change would help.
+std::vector<diag::Proposal>
+Evaluator::remedies(const Trial& trial,
+                    const std::vector<const Operand*>& candidates,
+                    const Operand*& primary) {
+  std::vector<diag::Proposal> proposals;
+  if (auto proposal = leaveOut(trial, candidates))
+    return {std::move(*proposal)};
+  for (size_t i = 0; i < std::min(candidates.size(), mostTried); ++i) {
+    auto proposal = remedy(trial, *candidates[i]);
+    if (!proposal)
+      continue;
+    if (proposals.empty() && candidates[i]->object == primary->object)
+      primary = candidates[i];
+    proposals.push_back(std::move(*proposal));
+  }
+  return proposals;
 }
 
 } // namespace recipec::sema

@@ -23,6 +23,7 @@
 //   Bind.cpp         arguments to parameters
 //   Builtins.cpp     the functions that the language has by itself
 //   Conditions.cpp   `require`, its operands and what would make it hold
+//   LibraryNames.cpp  what the library declares under another name
 //   Lower.cpp        finished values to recipe::Value
 //   Limits.cpp       steps, depth and size
 // Tensors are the Tracer's (Trace.h).
@@ -79,6 +80,9 @@ struct Operand {
   Value value;
   Slot* slot = nullptr; // the field behind it, where there is one
   Object* object = nullptr;
+  const ast::Let* let = nullptr; // that it names, and where that stands
+  const Env* letEnv = nullptr;
+  bool isHidden = false; // a name of the library's own, behind what is written
 };
 
 /// One name of a circle of names.
@@ -92,7 +96,19 @@ struct CycleLink {
 struct Suggestion {
   std::string help;
   std::string replacement;
+  /// An edit elsewhere that belongs to it: an import.
+  std::optional<diag::FixIt> also = std::nullopt;
 };
+
+/// A declaration of the standard library by the name that an expression has to
+/// use, `llama.llama3_8b`, and the import that makes it one.
+struct LibraryName {
+  std::string text;
+  std::string import;               // empty: the file has it
+  std::optional<diag::FixIt> added; // of the import
+};
+
+struct KnownField;
 
 class Evaluator {
 public:
@@ -379,11 +395,42 @@ private:
   bool reportLiteralMismatch(const Value& value, const Type& type,
                              SourceRange range, const std::string& what);
 
+  // LibraryNames.cpp
+  /// What the library declares under a name, or under one that is spelt alike:
+  /// `Meta-Llama-3-8B`. `isModel`: models alone.
+  std::optional<LibraryName> libraryName(std::string_view name,
+                                         const Module& module, bool isModel);
+  /// What the library declares that other tools call so.
+  std::optional<std::string> declarationKnownAs(std::string_view name);
+  const Module* moduleOf(SourceId source) const;
+  std::optional<Suggestion> modelNamed(const Value& value, const Type& type,
+                                       SourceRange range);
+
+  // Mismatch.cpp
+  void helpWithType(diag::Builder& builder, const Value& value,
+                    const Type& type, SourceRange range);
+  bool helpWithSibling(diag::Builder& builder, const Value& value,
+                       SourceRange range);
+  bool helpWithSources(diag::Builder& builder, const Value& value,
+                       const Type& type, SourceRange range);
+
+  // Lookup.cpp
+  bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
+  bool helpWithWord(diag::Builder& builder, const ast::Name& name);
+  bool helpWithHole(diag::Builder& builder, const ast::Name& name);
+  bool helpWithSection(diag::Builder& builder, const ast::Name& name,
+                       const Env& env);
+  bool helpWithLibrary(diag::Builder& builder, const ast::Name& name,
+                       const Env& env);
+  static diag::Applicability applicabilityOf(const KnownField& field);
+
   // Quotation.cpp
   /// The value of a path that a file, or the prelude, has a name for.
   std::optional<Value> namedIn(std::string_view path, SourceId source);
   std::optional<Suggestion> withoutQuotes(const Value& value, const Type& type,
                                           SourceRange range);
+  std::optional<Suggestion> inQuotes(const Value& value, const Type& type,
+                                     SourceRange range);
   std::optional<Suggestion> inBrackets(const Value& value, const Type& type,
                                        SourceRange range,
                                        const std::string& what);
@@ -465,6 +512,7 @@ private:
                     const Env& env);
 
   // Conditions.cpp
+  ast::ExprId decided(ast::ExprId id, const Env& env);
   void addOperand(ast::ExprId id, const Env& env,
                   std::vector<Operand>& operands);
   void collectOperands(ast::ExprId id, const Env& env,
@@ -473,15 +521,24 @@ private:
                     const ast::Require& require, SourceRange range,
                     const Env& env);
   std::string requireMessage(const ast::Require& require, const Env& env);
-  std::optional<std::string> remedy(Object& object, size_t layerIndex,
-                                    const ast::Require& require,
-                                    const Operand& operand);
+  struct Trial;
+  std::optional<diag::Proposal> remedy(const Trial& trial,
+                                       const Operand& operand);
+  std::optional<diag::Proposal>
+  leaveOut(const Trial& trial, const std::vector<const Operand*>& candidates);
+  std::vector<diag::Proposal>
+  remedies(const Trial& trial, const std::vector<const Operand*>& candidates,
+           const Operand*& primary);
+  std::vector<Value> nearestValues(const Trial& trial, const Operand& operand,
+                                   int64_t current);
+  std::vector<Value> otherValues(const Operand& operand);
+  bool canBeTried(const Trial& trial, const Operand& operand) const;
+  std::string settingOf(const Operand& operand, const Value& value);
   bool holds(const ast::Require& require, const Env& env);
   /// Whether an operand is a default, which may yet be another value.
   static bool followsDefaults(const std::vector<Operand>& operands);
-  bool holdsWith(const Object& object, size_t layerIndex,
-                 const ast::Require& require, const Operand& operand,
-                 int64_t value);
+  bool holdsWith(const Trial& trial, const Operand& operand,
+                 const Value& value);
 
   Loader& loader;
   diag::Engine& engine;
@@ -502,6 +559,8 @@ private:
   std::map<std::pair<const ast::File*, ast::TypeId>, const Type*> types;
 
   std::vector<std::pair<Object*, Slot*>> running; // slots under evaluation
+  /// The slot whose value is brought to its type, for messages.
+  std::pair<const Object*, const Slot*> typing = {};
   std::vector<std::pair<Module*, ModuleEntry*>> runningEntries;
   std::vector<const ast::FunDecl*> callStack;
   std::vector<Derivation> derivations;

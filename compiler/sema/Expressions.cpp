@@ -192,7 +192,8 @@ Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
   Value value = std::visit(NodeEvaluator{*this, env, expr.range}, expr.node);
   // Strings are copied with their value.
   if (const std::string* text = value.get<std::string>();
-      text && !takeBytes(text->size(), expr.range))
+      text && (!fitsString(text->size(), expr.range) ||
+               !takeBytes(text->size(), expr.range)))
     return poison();
   return value;
 }

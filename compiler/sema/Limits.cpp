@@ -19,7 +19,7 @@ constexpr size_t shownLinks = 3;
 } // namespace
 
 bool Evaluator::takeSteps(int64_t count, SourceRange range) {
-  if (isExhausted)
+  if (isExhausted || engine.isFull())
     return false;
   // What is counted may be as large as an `int`.
   steps += std::min(count, maxSteps + 1);

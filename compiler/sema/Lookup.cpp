@@ -56,6 +56,57 @@ bool isDeclaredIn(const Module& module, std::string_view name) {
           std::holds_alternative<ast::FunDecl>(entry->declaration->node));
 }
 
+/// A word that other languages have, and ours or what to write instead.
+struct ForeignWord {
+  std::string_view foreign, own;
+};
+
+constexpr ForeignWord foreignWords[] = {
+    {"True", "true"},      {"TRUE", "true"},   {"yes", "true"},
+    {"Yes", "true"},       {"on", "true"},     {"On", "true"},
+    {"False", "false"},    {"FALSE", "false"}, {"no", "false"},
+    {"No", "false"},       {"off", "false"},   {"Off", "false"},
+    {"None", "none"},      {"NONE", "none"},   {"null", "none"},
+    {"Null", "none"},      {"NULL", "none"},   {"nil", "none"},
+    {"undefined", "none"}, {"Auto", "auto"},   {"AUTO", "auto"},
+};
+
+constexpr ForeignWord foreignFunctions[] = {
+    {"dict", "a record is written `{ name = value }`"},
+    {"list", "a list is written `[a, b]`"},
+    {"tuple", "a list is written `[a, b]`"},
+    {"set", "a list is written `[a, b]`, and `unique(list)` has each element "
+            "once"},
+    {"print", "`recipec explain FILE PATH` prints a value"},
+    {"lambda", "a function is declared `fun name(a: int): int = value`"},
+    {"math", "functions such as `sqrt` and `exp` need no import: leave `math.` "
+             "out"},
+    {"np", "functions such as `sqrt` and `exp` need no import: leave `np.` "
+           "out"},
+    {"os",
+     "a recipe sees no environment: pass a value with `--set PATH=VALUE`"},
+    {"env", "a recipe sees no environment: pass a value with "
+            "`--set PATH=VALUE`"},
+    {"torch", "types are texts, as in `precision.compute = \"bf16\"`"},
+    {"inf", "numbers are finite; `none` sets no bound"},
+    {"nan", "numbers are finite"},
+    {"self", "fields of the same record are named without it; `outer` is the "
+             "record around"},
+    {"this", "fields of the same record are named without it; `outer` is the "
+             "record around"},
+    {"super", "a field that is not set anew keeps the parent's value"},
+};
+
+/// Whether a field of a schema is set to what stands at `range` alone.
+bool isWholeValue(const Slot& slot, SourceRange range) {
+  if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field)
+    return false;
+  const Definition& definition = slot.chain.front();
+  const ast::File& file = *definition.layer->env->file;
+  return !definition.member->given &&
+         file[definition.member->value].range == range;
+}
+
 /// How to write a value in the place of a bare word: on the command line the
 /// whole argument, in the quotation marks that a shell takes away.
 std::string quotedAs(const SourceMap& sources, SourceRange word,
@@ -178,44 +229,21 @@ std::vector<std::string> Evaluator::visibleNames(const Env& env) {
 }
 
 void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
+  SourceRange place;
+  if (!running.empty() &&
+      bareLiteral(*running.back().first, *running.back().second, &place) &&
+      place.begin <= name.range.begin && name.range.end <= place.end) {
+    // `a2a+p2p` is one mistake.
+    auto builder = report(diag::Kind::UnknownName, place,
+                          "there is nothing called `" +
+                              std::string(sources.text(place)) + "` here");
+    helpWithLiteral(builder, name);
+    return;
+  }
   auto builder = report(diag::Kind::UnknownName, name.range,
                         "there is nothing called `" + name.text + "` here");
-  SourceRange place;
-  std::optional<std::string> literal;
-  if (!running.empty())
-    literal =
-        bareLiteral(*running.back().first, *running.back().second, &place);
-  if (literal && place == name.range) {
-    std::string quoted = "\"" + *literal + "\"";
-    builder.help(quotedAs(sources, name.range, quoted))
-        .fixIt(name.range, quoted);
-    return;
-  }
-  bool isInRecipe = false;
-  for (const Env* at = &env; at && !isInRecipe; at = at->outer)
-    isInRecipe = at->object && recipeDeclaration &&
-                 at->object->schema == recipeDeclaration;
-  std::vector<std::string> sections;
-  if (isInRecipe)
-    sections = sectionsWith(*this, *recipeDeclaration, name.text);
-  if (sections.size() == 1 || sections.size() == 2) {
-    std::string first = sections.front() + "." + name.text;
-    std::string second = sections.back() + "." + name.text;
-    bool isOne = first == second;
-    builder.help("did you mean `" + first +
-                 (isOne ? "`?" : "` or `" + second + "`?"));
-    if (isOne)
-      builder.fixIt(name.range, first);
-    return;
-  }
-  std::optional<KnownField> known;
-  if (isInRecipe)
-    known = fieldKnownAs(*this, *recipeDeclaration, name.text);
-  if (known) {
-    builder.help(helpFor(*known)).fixIt(name.range, known->path);
-    return;
-  }
-  if (builder.suggest(name.range, name.text, visibleNames(env)))
+  if (helpWithWord(builder, name) || helpWithHole(builder, name) ||
+      helpWithSection(builder, name, env))
     return;
   for (const std::string& path : loader.standardFiles())
     if (path.ends_with("/" + name.text + ".recipe")) {
@@ -224,6 +252,144 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       builder.help("add `import " + import + "`");
       return;
     }
+  std::optional<LibraryName> library =
+      libraryName(name.text, *env.module, false);
+  bool isExact = library && library->text.ends_with("." + name.text);
+  if (isExact && helpWithLibrary(builder, name, env))
+    return;
+  if (helpWithLiteral(builder, name))
+    return;
+  bool isValue =
+      !running.empty() && isWholeValue(*running.back().second, name.range);
+  std::vector<std::string> names = visibleNames(env);
+  if (isValue) // no function is one
+    std::erase_if(names, [](const std::string& each) {
+      return findBuiltin(each) != nullptr;
+    });
+  if (builder.suggest(name.range, name.text, names) ||
+      helpWithLibrary(builder, name, env))
+    return;
+  if (std::optional<std::string> own = declarationKnownAs(name.text))
+    builder.help("that is `" + *own + "` here").fixIt(name.range, *own);
+  else if (isValue)
+    helpWithType(builder, {},
+                 *typeOf(*running.back().first, *running.back().second),
+                 name.range);
+  else if (sources.text(name.range.source).substr(name.range.end, 1) == "(")
+    builder.help("declare it, `fun " + name.text +
+                 "(x: int): int = ...`, or import the file that does");
+  else
+    builder.help("declare it, `let " + name.text +
+                 " = ...`, or import the file that does");
+}
+
+/// A bare word that is the whole of a field's value: a literal of the field
+/// without its quotation marks, or a misspelt one.
+bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
+  if (running.empty())
+    return false;
+  auto [object, slot] = running.back();
+  SourceRange place;
+  auto literal = bareLiteral(*object, *slot, &place);
+  if (!literal) {
+    if (!isWholeValue(*slot, name.range))
+      return false;
+    const Type* type = typeOf(*object, *slot);
+    std::vector<std::string> literals;
+    for (const Type* member : type->members)
+      if (member->kind == Type::Kind::literal)
+        literals.push_back(member->literal);
+    if (literals.empty())
+      return false;
+    if (!builder.suggest(name.range, name.text, literals, "\""))
+      helpWithType(builder, {}, *type, name.range);
+    return true;
+  }
+  std::string quoted = "\"" + *literal + "\"";
+  builder.help(quotedAs(sources, place, quoted))
+      .fixIt(place, quoted, diag::Applicability::safe);
+  return true;
+}
+
+/// A word of another language for one of ours.
+bool Evaluator::helpWithWord(diag::Builder& builder, const ast::Name& name) {
+  for (const ForeignWord& word : foreignWords)
+    if (word.foreign == name.text) {
+      std::string own(word.own);
+      builder.help("write `" + own + "`")
+          .fixIt(name.range, own, diag::Applicability::safe);
+      return true;
+    }
+  for (const ForeignWord& word : foreignFunctions)
+    if (word.foreign == name.text) {
+      builder.help(std::string(word.own));
+      return true;
+    }
+  return false;
+}
+
+/// `"<{role}>"`, where the text is to have the braces.
+bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
+  std::string_view text = sources.text(name.range.source);
+  uint32_t begin = name.range.begin, end = name.range.end;
+  bool isHole = begin > 0 && end < text.size() && text[begin - 1] == '{' &&
+                text[end] == '}';
+  // The braces of a record hold no bare name.
+  if (!isHole)
+    return false;
+  builder
+      .help("in a string `{" + name.text + "}` is the value of `" + name.text +
+            "`; write `\\{" + name.text + "}` where the text is to have it")
+      .fixIt({name.range.source, begin - 1, begin}, "\\{");
+  return true;
+}
+
+/// What a section of the recipe has, or another tool calls so.
+bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
+                                const Env& env) {
+  bool isInRecipe = false;
+  for (const Env* at = &env; at && !isInRecipe; at = at->outer)
+    isInRecipe = at->object && recipeDeclaration &&
+                 at->object->schema == recipeDeclaration;
+  if (!isInRecipe)
+    return false;
+  std::vector<std::string> sections =
+      sectionsWith(*this, *recipeDeclaration, name.text);
+  if (sections.size() == 1 || sections.size() == 2) {
+    std::string first = sections.front() + "." + name.text;
+    std::string second = sections.back() + "." + name.text;
+    bool isOne = first == second;
+    builder.help("did you mean `" + first +
+                 (isOne ? "`?" : "` or `" + second + "`?"));
+    if (isOne)
+      builder.fixIt(name.range, first);
+    return true;
+  }
+  auto known = fieldKnownAs(*this, *recipeDeclaration, name.text);
+  if (known)
+    builder.help(helpFor(*known))
+        .fixIt(name.range, known->path, applicabilityOf(*known));
+  return known.has_value();
+}
+
+/// `llama3_8b` for `llama.llama3_8b`, with the import that it takes.
+bool Evaluator::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
+                                const Env& env) {
+  auto known = libraryName(name.text, *env.module, false);
+  if (!known)
+    return false;
+  builder.help("write `" + known->text + "`" +
+               (known->import.empty() ? ""
+                                      : ", with `import " + known->import +
+                                            "` at the top of the file"));
+  bool isArgument = sources.kind(name.range.source) == SourceKind::commandLine;
+  if (isArgument && known->added)
+    return true;
+  builder.fixIt(name.range, known->text, diag::Applicability::safe);
+  if (known->added)
+    builder.fixIt(known->added->range, known->added->replacement,
+                  diag::Applicability::safe);
+  return true;
 }
 
 Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
@@ -258,9 +424,15 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
     if (ModuleEntry* entry = (*module)->find(member.text))
       return entryValue(**module, *entry);
   } else {
-    report(diag::Kind::WrongType, range,
-           "a value of type `" + typeNameOf(base) + "` has no `" + member.text +
-               "`");
+    auto builder = report(diag::Kind::WrongType, range,
+                          "a value of type `" + typeNameOf(base) +
+                              "` has no `" + member.text + "`");
+    // `hardware.cpu`: the schema has the name that the file's import would.
+    bool isKnown = base.is<const Schema*>() && preludeModule &&
+                   preludeModule->find(member.text);
+    if (isKnown)
+      builder.help("write `" + member.text + "`")
+          .fixIt(range, member.text, diag::Applicability::safe);
     return poison();
   }
   reportUnknownMember(base, member.text, member.range, false);
@@ -289,7 +461,8 @@ void Evaluator::reportUnknownMember(const Value& base,
   if (object && !isMap && !isIndex) {
     auto known = fieldKnownAs(*this, *(*object)->schema, member);
     if (known) {
-      builder.help(helpFor(*known)).fixIt(range, known->path);
+      builder.help(helpFor(*known))
+          .fixIt(range, known->path, applicabilityOf(*known));
       return;
     }
   }

@@ -9,6 +9,7 @@
 #include "compiler/sema/DataText.h"
 #include "compiler/sema/Evaluator.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace recipec::sema {
@@ -55,7 +56,46 @@ void offer(diag::Builder& builder, const Suggestion& suggestion,
            SourceRange range) {
   builder.help(suggestion.help);
   if (!suggestion.replacement.empty())
-    builder.fixIt(range, suggestion.replacement);
+    builder.fixIt(range, suggestion.replacement, diag::Applicability::safe);
+  if (suggestion.also)
+    builder.fixIt(suggestion.also->range, suggestion.also->replacement,
+                  diag::Applicability::safe);
+}
+
+/// A value of the type as a recipe writes it; empty where none comes to mind.
+std::string exampleOf(const Type& type) {
+  switch (type.kind) {
+  case Type::Kind::integer:
+  case Type::Kind::dim:
+    return "4";
+  case Type::Kind::real:
+    return "0.1";
+  case Type::Kind::boolean:
+    return "true";
+  case Type::Kind::string:
+    return "\"text\"";
+  case Type::Kind::literal:
+  case Type::Kind::integerLiteral:
+    return Evaluator::nameOf(type);
+  case Type::Kind::none:
+    return "none";
+  case Type::Kind::automatic:
+    return "auto";
+  case Type::Kind::quantity:
+    return type.unit == recipe::Unit::bytes     ? "80GiB"
+           : type.unit == recipe::Unit::seconds ? "30min"
+           : type.unit == recipe::Unit::epochs  ? "3 epochs"
+           : type.unit == recipe::Unit::tokens  ? "1G tokens"
+                                                : "500 steps";
+  case Type::Kind::schema:
+    return Evaluator::nameOf(type) + " { ... }";
+  case Type::Kind::list: {
+    std::string element = exampleOf(*type.element);
+    return element.empty() ? "" : "[" + element + "]";
+  }
+  default:
+    return {};
+  }
 }
 
 bool isInside(SourceRange inner, SourceRange outer) {
@@ -109,7 +149,19 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
     if (!quantity && isCount) {
       std::string plain = describe(value);
       plain.resize(plain.find(' '));
-      builder.help("write `" + plain + "`, without a unit").fixIt(range, plain);
+      if (!helpWithSibling(builder, value, range))
+        builder.help("write `" + plain + "`, without a unit")
+            .fixIt(range, plain, diag::Applicability::safe);
+    } else if (!quantity) {
+      bool isBytes = given->unit == recipe::Unit::bytes;
+      std::string plain = recipe::formatReal(given->amount);
+      builder
+          .help("write the number of " +
+                std::string(isBytes ? "bytes" : "seconds") + ", `" + plain +
+                "`")
+          .fixIt(range, plain);
+    } else if (!helpWithSibling(builder, value, range)) {
+      helpWithType(builder, value, type, range);
     }
     return true;
   }
@@ -120,7 +172,15 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
                  quantity->unit != recipe::Unit::seconds;
   if (isCount) {
     std::string text = describe(value) + " " + nameOf(*quantity);
-    builder.help("write `" + text + "`").fixIt(range, text);
+    auto units = std::count_if(type.members.begin(), type.members.end(),
+                               [](const Type* member) {
+                                 return member->kind == Type::Kind::quantity;
+                               });
+    units = type.kind == Type::Kind::quantity ? 1 : units;
+    builder.help("write `" + text + "`")
+        .fixIt(range, text,
+               units == 1 ? diag::Applicability::safe
+                          : diag::Applicability::maybe);
   } else {
     builder.help("write a unit behind the number, as in `" +
                  std::string(exampleOf(quantity->unit)) + "`");
@@ -133,13 +193,15 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
                                       const std::string& what) {
   auto* text = value.get<std::string>();
   auto* number = value.get<int64_t>();
+  bool isWord = value.is<bool>() || value.is<recipe::None>() ||
+                value.is<recipe::Auto>() || value.is<double>();
   std::vector<std::string> names;
   for (const Type* member : alternatives(type))
     if (isLiteral(*member))
       names.push_back(nameOf(*member));
-  if ((!text && !number) || names.empty())
+  if ((!text && !number && !isWord) || names.empty())
     return false;
-  std::string given = text ? "\"" + *text + "\"" : std::to_string(*number);
+  std::string given = text ? "\"" + *text + "\"" : describe(value);
   auto correction = correctionOf(value, type, range, what);
   auto builder = report(diag::Kind::WrongType, range,
                         what + " is of type `" + nameOf(type) +
@@ -189,10 +251,23 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   });
   if (!real || !isWhole)
     return false;
-  report(diag::Kind::WrongType, range,
-         what + " is of type `" + nameOf(type) + "`, and " +
-             recipe::formatReal(*real) + " is a `float`")
-      .help("`floor`, `round` and `ceil` make an `int` of a `float`");
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + " is of type `" + nameOf(type) + "`, and " +
+                            recipe::formatReal(*real) + " is a `float`");
+  bool isSmall = std::floor(*real) == *real && std::abs(*real) < 0x1p53;
+  std::string_view written = sources.text(range);
+  bool isNumber =
+      written.find_first_not_of("0123456789_.eE+-") == std::string_view::npos;
+  if (isSmall && isNumber) {
+    std::string whole = std::to_string(int64_t(*real));
+    builder.help("write `" + whole + "`, which is an `int`")
+        .fixIt(range, whole, diag::Applicability::safe);
+  } else if (isLibrary(range)) {
+    builder.help("choose them so that `" + std::string(written) +
+                 "` is a whole number");
+  } else {
+    builder.help("`floor`, `round` and `ceil` make an `int` of a `float`");
+  }
   return true;
 }
 
@@ -243,6 +318,9 @@ void Evaluator::reportMismatch(const Value& value, const Type& type,
                             fullTypeNameOf(value) + "`");
   if (correction)
     offer(builder, *correction, range);
+  else if (!value.is<Module*>() &&
+           !helpWithSources(builder, value, type, range))
+    helpWithType(builder, value, type, range);
   if (Module* const* module = value.get<Module*>();
       module && type.kind == Type::Kind::model)
     for (auto& [name, entry] : (*module)->entries)
@@ -252,6 +330,75 @@ void Evaluator::reportMismatch(const Value& value, const Type& type,
                      std::string(name) + "`");
         break;
       }
+}
+
+/// Another field of the same record that takes a value of this unit:
+/// `epochs` for `steps = 4 epochs`.
+bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
+                                SourceRange range) {
+  auto [object, slot] = typing;
+  if (!object || !object->schema || !value.is<recipe::Quantity>())
+    return false;
+  for (const Field& field : object->schema->fields) {
+    if (field.declaration->name.text == slot->name ||
+        field.declaration->isFixed ||
+        !convert(value,
+                 *resolve(*object->schema->layer.env, field.declaration->type)))
+      continue;
+    const std::string& name = field.declaration->name.text;
+    std::string text = name + " = " + std::string(sources.text(range));
+    builder.help("`" + name + "` takes them: write `" + text + "`");
+    const Member* member =
+        slot->chain.empty() ? nullptr : slot->chain.front().member;
+    if (member && member->path.size() == 1 && member->path[0].range.isValid())
+      builder.fixIt(member->path[0].range, name);
+    return true;
+  }
+  return false;
+}
+
+/// A path where a source of data is due: the schemas of the union that one text
+/// makes, by the names that the file has for them.
+bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
+                                const Type& type, SourceRange range) {
+  bool isPath = value.is<std::string>() || value.is<const ListValue*>();
+  std::string text(sources.text(range));
+  if (!isPath || type.kind != Type::Kind::unionOf || !preludeModule ||
+      text.find('\n') != std::string::npos)
+    return false;
+  std::vector<std::string> ways;
+  for (auto& [name, entry] : preludeModule->entries) {
+    const Value& named = entryValue(*preludeModule, entry);
+    const Schema* const* schema = named.get<const Schema*>();
+    if (!schema || (*schema)->fields.empty() ||
+        !findAlternative(type, [&](const Type& member) {
+          return member.kind == Type::Kind::schema && member.schema == *schema;
+        }))
+      continue;
+    const Field& first = (*schema)->fields.front();
+    if (convert(value,
+                *resolve(*(*schema)->layer.env, first.declaration->type)))
+      ways.push_back(std::string(name) + "(" + text + ")");
+  }
+  if (ways.size() < 2)
+    return false;
+  builder.help("say what it holds: " + joinAlternatives(ways));
+  return true;
+}
+
+void Evaluator::helpWithType(diag::Builder& builder, const Value&,
+                             const Type& type, SourceRange) {
+  if (type.kind == Type::Kind::model) {
+    builder.help("write a model of the library, say `llama.llama3_8b` with "
+                 "`import std.models.llama`, or one of your own");
+    return;
+  }
+  std::vector<std::string> examples;
+  for (const Type* member : alternatives(type))
+    if (std::string example = exampleOf(*member); !example.empty())
+      examples.push_back(std::move(example));
+  if (!examples.empty() && examples.size() <= listedAlternatives)
+    builder.help("write, for example, " + joinAlternatives(examples));
 }
 
 std::string Evaluator::describe(const Value& value) {

@@ -143,7 +143,7 @@ bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
   if (std::optional<KnownField> own = fieldKnownAs(*this, schema, name.text)) {
     builder.help(helpFor(*own));
     if (!own->isFixed)
-      builder.fixIt(name.range, own->path);
+      builder.fixIt(name.range, own->path, applicabilityOf(*own));
     return true;
   }
   if (!recipeDeclaration || &schema == recipeDeclaration)
@@ -153,6 +153,12 @@ bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
   if (other)
     builder.help(helpFor(*other));
   return other.has_value();
+}
+
+diag::Applicability Evaluator::applicabilityOf(const KnownField& field) {
+  return field.hasOneMeaning && field.values.empty()
+             ? diag::Applicability::safe
+             : diag::Applicability::maybe;
 }
 
 Object* Evaluator::copyInto(const Object& object, Object& container,
@@ -290,7 +296,8 @@ bool Evaluator::dropFixed(Object& object, Slot& slot) {
                 std::string(sources.text(
                     (*object.schema->file)[declaration.defaultValue].range)) +
                 "`",
-            slot.field->range);
+            slot.field->range)
+      .help("leave it out: it follows what it is derived from");
   return true;
 }
 
@@ -356,7 +363,9 @@ Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
     return value;
   recipe::Origin origin = value.origin;
   std::string what = "`" + pathOf(object, slot.name) + "`";
+  auto outer = std::exchange(typing, {&object, &slot});
   Value typed = expect(value, *type, range, what);
+  typing = outer;
   typed.origin = origin;
   if (type->kind == Type::Kind::dim && !typed.isPoison()) {
     const DimRef* other = typed.get<DimRef>();

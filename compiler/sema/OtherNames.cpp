@@ -13,19 +13,28 @@ constexpr std::string_view beginning = "Also known as ";
 /// `optimizer.lr.warmup` is the deepest of a recipe.
 constexpr int deepest = 3;
 
-/// Whether a comment's list of names has this one. The list may go on over
-/// several lines, to the end of the comment.
-bool listsName(const ast::Comments& comments, std::string_view name) {
-  std::string quoted = "`" + std::string(name) + "`";
+/// The list of names that a comment ends in, on one line.
+std::string listOf(const ast::Comments& comments) {
+  std::string list;
   bool isInList = false;
   for (const std::string& line : comments.leading) {
     size_t begin = line.find(beginning);
     isInList |= begin != line.npos;
-    size_t from = begin == line.npos ? 0 : begin;
-    if (isInList && line.find(quoted, from) != line.npos)
-      return true;
+    size_t from = begin == line.npos ? line.find_first_not_of("# ") : begin;
+    if (isInList && from != line.npos)
+      list += " " + line.substr(from);
   }
-  return false;
+  return list;
+}
+
+/// Whether a number may be one of two things, as in `steps | float`.
+bool takesTwoNumbers(const Type& type) {
+  bool hasQuantity = false, hasReal = false;
+  for (const Type* member : type.members) {
+    hasQuantity |= member->kind == Type::Kind::quantity;
+    hasReal |= member->kind == Type::Kind::real;
+  }
+  return hasQuantity && hasReal;
 }
 
 /// The schemas of the records that a value of the type may be.
@@ -42,9 +51,11 @@ std::vector<const Schema*> schemasOf(const Type& type) {
 std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
                                std::string_view name, int depth) {
   for (const ast::Item& item : schema.body->items)
-    if (auto* field = std::get_if<ast::FieldDecl>(&item.node);
-        field && listsName(item.comments, name))
-      return KnownField{field->name.text, field->isFixed};
+    if (auto* field = std::get_if<ast::FieldDecl>(&item.node); field)
+      if (auto values = listedAs(item.comments, name))
+        return KnownField{field->name.text, field->isFixed, *values,
+                          !takesTwoNumbers(*evaluator.resolve(*schema.layer.env,
+                                                              field->type))};
   if (depth == deepest)
     return std::nullopt;
   for (const Field& field : schema.fields) {
@@ -61,6 +72,20 @@ std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
 
 } // namespace
 
+std::optional<std::string> listedAs(const ast::Comments& comments,
+                                    std::string_view name) {
+  std::string list = listOf(comments);
+  std::string quoted = "`" + std::string(name) + "`";
+  size_t at = list.find(quoted);
+  if (at == list.npos)
+    return std::nullopt;
+  at += quoted.size();
+  if (list.compare(at, 2, " (") != 0)
+    return std::string();
+  size_t end = list.find(')', at);
+  return list.substr(at + 2, end - at - 2);
+}
+
 std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
                                        const Schema& schema,
                                        std::string_view name) {
@@ -69,7 +94,8 @@ std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
 
 std::string helpFor(const KnownField& field) {
   return "that is `" + field.path + "` here" +
-         (field.isFixed ? ", which is derived" : "");
+         (field.isFixed ? ", which is derived" : "") +
+         (field.values.empty() ? "" : ": " + field.values);
 }
 
 } // namespace recipec::sema

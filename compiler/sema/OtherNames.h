@@ -3,6 +3,10 @@
 // The names stand in the `##` comments of the schemas, as their last lines:
 //
 //   ## Also known as `micro_batch_size`, `local_batch_size`.
+//
+// Words in parentheses behind a name say what its values are here:
+//
+//   ## Also known as `zero_stage` (3 is `"parameters"`).
 
 #ifndef RECIPEC_SEMA_OTHERNAMES_H
 #define RECIPEC_SEMA_OTHERNAMES_H
@@ -19,7 +23,16 @@ namespace recipec::sema {
 struct KnownField {
   std::string path;
   bool isFixed = false;
+  std::string values; // what those of the other tool are here; may be empty
+  /// A number means the same there and here: not so where the field takes
+  /// numbers with a unit and without.
+  bool hasOneMeaning = true;
 };
+
+/// What a comment says of the values of `name`, perhaps nothing, where its list
+/// of names has this one; none where it has not.
+std::optional<std::string> listedAs(const ast::Comments& comments,
+                                    std::string_view name);
 
 /// The first field of a schema, or of the records that its fields may hold,
 /// that another tool calls `name`.

@@ -97,6 +97,26 @@ std::optional<Suggestion> Evaluator::withoutQuotes(const Value& value,
                     *text};
 }
 
+/// `none` for `"none"`, `4` for `"4"`.
+std::optional<Suggestion>
+Evaluator::inQuotes(const Value& value, const Type& type, SourceRange range) {
+  std::string text(sources.text(range));
+  bool isPlain = (value.isScalar() || value.isNumber()) &&
+                 !value.is<std::string>() && !text.empty() &&
+                 text.find_first_of("\"\\{}\n (") == std::string::npos;
+  if (!isPlain || !convert({text, {}}, type))
+    return std::nullopt;
+  // Not every text: `true` is none where a path is due.
+  auto isLiteral = [&](const Type* member) {
+    return member->kind == Type::Kind::literal && member->literal == text;
+  };
+  if (!value.isNumber() && !isLiteral(&type) &&
+      std::none_of(type.members.begin(), type.members.end(), isLiteral))
+    return std::nullopt;
+  std::string quoted = "\"" + text + "\"";
+  return Suggestion{"write `" + quoted + "`, in quotation marks", quoted};
+}
+
 std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
                                                 const Type& type,
                                                 SourceRange range,
@@ -145,6 +165,10 @@ std::optional<Suggestion> Evaluator::correctionOf(const Value& value,
     return std::nullopt;
   if (auto suggestion = withoutQuotes(value, type, range))
     return suggestion;
+  if (auto suggestion = modelNamed(value, type, range))
+    return suggestion;
+  if (auto suggestion = inQuotes(value, type, range))
+    return suggestion;
   return inBrackets(value, type, range, what);
 }
 
@@ -159,20 +183,20 @@ std::optional<std::string> Evaluator::bareLiteral(const Object& object,
     return std::nullopt;
   const ast::Expr& expr =
       (*definition.layer->env->file)[definition.member->value];
-  auto* ref = std::get_if<ast::NameRef>(&expr.node);
-  if (!ref)
-    return std::nullopt;
+  std::string text;
+  for (char c : sources.text(expr.range)) // `a2a + p2p` is one, too
+    if (c != ' ')
+      text += c;
   const Type* type = typeOf(object, slot);
   auto isMeant = [&](const Type* member) {
-    return member->kind == Type::Kind::literal &&
-           member->literal == ref->name.text;
+    return member->kind == Type::Kind::literal && member->literal == text;
   };
   bool isLiteral = isMeant(type) || std::any_of(type->members.begin(),
                                                 type->members.end(), isMeant);
   if (!isLiteral)
     return std::nullopt;
   *place = expr.range;
-  return ref->name.text;
+  return text;
 }
 
 } // namespace recipec::sema

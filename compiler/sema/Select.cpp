@@ -60,6 +60,7 @@ private:
   using Recipes = std::vector<const ast::RecipeDecl*>;
 
   std::optional<Recipes> recipes() const;
+  bool isLibrary() const;
   std::optional<Recipes> namedRecipe() const;
   std::optional<Recipes> onlyRecipe(Recipes concrete) const;
   std::vector<Selection> pointsOf(const ast::RecipeDecl& recipe,
@@ -129,13 +130,17 @@ std::optional<Selector::Recipes> Selector::onlyRecipe(Recipes concrete) const {
   for (const ast::RecipeDecl* recipe : concrete)
     names.push_back(recipe->name.text);
   if (concrete.empty()) {
+    if (engine.hasErrors()) // what is wrong with it may be why
+      return std::nullopt;
     bool hasAbstract = !recipeNames(*naming.file).empty();
     engine
         .report(diag::Kind::RecipeNotFound, start(),
                 "`" + fileName() + "` declares no recipe" +
                     (hasAbstract ? " that can be launched" : ""))
         .help(hasAbstract ? "its recipes are abstract: amend one of them"
-                          : "add `recipe name { ... }`");
+                          : "add `recipe name { model = ..., cluster "
+                            "{ ... }, data { ... } }`; `recipec doc "
+                            "std.schema.recipe` lists its fields");
     return std::nullopt;
   }
   engine
@@ -151,7 +156,22 @@ std::optional<Selector::Recipes> Selector::recipes() const {
   if (!naming.recipe.empty())
     return namedRecipe();
   Recipes concrete = concreteRecipes(*naming.file);
-  return extent == Extent::file ? concrete : onlyRecipe(std::move(concrete));
+  bool mayBeMany = extent == Extent::file && (!concrete.empty() || isLibrary());
+  return mayBeMany ? concrete : onlyRecipe(std::move(concrete));
+}
+
+/// Whether the file declares what recipes of other files are made with. Named
+/// values alone are none: they are what is left where a recipe was forgotten.
+bool Selector::isLibrary() const {
+  if (sources.kind(naming.file->source) == SourceKind::standardLibrary)
+    return true;
+  const auto& declarations = naming.file->declarations;
+  return std::any_of(declarations.begin(), declarations.end(),
+                     [](const ast::Declaration& declaration) {
+                       const auto& node = declaration.node;
+                       return !std::holds_alternative<ast::Import>(node) &&
+                              !std::holds_alternative<ast::Let>(node);
+                     });
 }
 
 std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,

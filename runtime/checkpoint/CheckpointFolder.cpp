@@ -50,8 +50,10 @@ std::optional<int64_t> stepOfName(std::string_view name) {
 }
 
 bool isCheckpoint(const fs::path& path) {
+  // What is there and cannot be looked at is for its reader to complain of.
   std::error_code code;
-  return fs::exists(path / manifestName, code);
+  return fs::status(path / manifestName, code).type() !=
+         fs::file_type::not_found;
 }
 
 fs::path CheckpointFolder::checkpoint(int64_t step) const {
@@ -64,24 +66,57 @@ fs::path CheckpointFolder::staging(int64_t step) const {
 
 Status CheckpointFolder::open() {
   std::error_code code;
-  if (!fs::exists(folder, code))
+  if (fs::status(folder, code).type() == fs::file_type::not_found)
     return Status::ok();
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(folder, code)) {
-    std::optional<int64_t> step = stepOfName(entry.path().filename().string());
+  Expected<std::vector<fs::path>> paths = entriesOf(folder);
+  RECIPERUN_TRY(paths);
+  for (const fs::path& path : *paths) {
+    std::optional<int64_t> step = stepOfName(path.filename().string());
     if (!step)
       continue;
-    Expected<Manifest> manifest = readManifest(entry.path());
-    if (manifest)
-      entries[*step] = {manifest->serial, manifest->validLoss};
+    const Examined found = examine(path);
+    if (found.condition == Condition::whole)
+      entries[*step] = {found.manifest->serial, found.manifest->validLoss};
     else
-      messages.push_back("checkpoint `" + entry.path().string() +
-                         "` is not whole: " + manifest.message());
+      faulty.push_back({*step, found.condition, found.reason});
   }
-  if (code)
-    return systemError("read", folder, code.value());
-  std::sort(messages.begin(), messages.end());
+  sortFaults();
   return Status::ok();
+}
+
+void CheckpointFolder::sortFaults() {
+  std::ranges::sort(faulty, {}, &Fault::step);
+}
+
+void CheckpointFolder::passOver(int64_t step, const std::string& reason) {
+  entries.erase(step);
+  faulty.push_back({step, Condition::damaged, reason});
+  sortFaults();
+}
+
+Status CheckpointFolder::checkNewest() const {
+  for (const Fault& fault : faulty)
+    if (fault.condition == Condition::unreadable)
+      return Status::error("checkpoint `" + checkpoint(fault.step).string() +
+                           "` cannot be read, and may be where the run "
+                           "stands: " +
+                           fault.reason);
+  if (faulty.empty() || !entries.empty())
+    return Status::ok();
+  std::string message = "of the " + std::to_string(faulty.size()) +
+                        " checkpoints in `" + folder.string() +
+                        "` none can be used";
+  for (const Fault& fault : faulty)
+    message += "; `" + checkpoint(fault.step).filename().string() +
+               "`: " + fault.reason;
+  return Status::error(message);
+}
+
+std::vector<int64_t> CheckpointFolder::steps() const {
+  std::vector<int64_t> steps;
+  for (const auto& [step, entry] : entries)
+    steps.push_back(step);
+  return steps;
 }
 
 Status CheckpointFolder::prepare() const {
@@ -89,16 +124,14 @@ Status CheckpointFolder::prepare() const {
   fs::create_directories(folder, code);
   if (code)
     return systemError("make", folder, code.value());
-  std::vector<fs::path> leftovers;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, code))
-    if (isLeftover(entry.path().filename().string()))
-      leftovers.push_back(entry.path());
-  if (code)
-    return systemError("read", folder, code.value());
-  for (const fs::path& leftover : leftovers) {
-    fs::remove_all(leftover, code);
+  Expected<std::vector<fs::path>> paths = entriesOf(folder);
+  RECIPERUN_TRY(paths);
+  for (const fs::path& path : *paths) {
+    if (!isLeftover(path.filename().string()))
+      continue;
+    fs::remove_all(path, code);
     if (code)
-      return systemError("remove", leftover, code.value());
+      return systemError("remove", path, code.value());
   }
   return Status::ok();
 }
@@ -119,7 +152,10 @@ Status CheckpointFolder::publish(Manifest manifest, const Keep& keep) {
   manifest.serial = last ? entries.at(*last).serial + 1 : 1;
   fs::path aside = staging(step);
   RECIPERUN_TRY(checkFiles(manifest, aside));
+  RECIPERUN_TRY(sealFiles(manifest, aside));
   RECIPERUN_TRY(writeTextFile(aside / manifestName, toJson(manifest)));
+  if (!entries.contains(step))
+    RECIPERUN_TRY(setAside(step));
   RECIPERUN_TRY(putInPlace(aside, checkpoint(step)));
   entries[step] = {manifest.serial, manifest.validLoss};
   prune(keep);
@@ -130,9 +166,27 @@ std::vector<std::string> CheckpointFolder::takeLeftovers() {
   return std::exchange(leftovers, {});
 }
 
-/// A checkpoint loses its name first, so that none that is half removed bears
-/// one. Somebody else may have moved it away, which is as good.
-void CheckpointFolder::prune(const Keep& keep) {
+/// What bears the name of a checkpoint and is not known to be whole may be of
+/// use to somebody yet.
+Status CheckpointFolder::setAside(int64_t step) {
+  const fs::path from = checkpoint(step);
+  std::error_code code;
+  if (fs::symlink_status(from, code).type() == fs::file_type::not_found)
+    return Status::ok();
+  fs::path to = from;
+  to += ".damaged";
+  for (int number = 2; fs::exists(to, code); ++number)
+    to = from.string() + ".damaged-" + std::to_string(number);
+  fs::rename(from, to, code);
+  if (code)
+    return systemError("rename", from, code.value());
+  std::erase_if(faulty, [&](const Fault& fault) { return fault.step == step; });
+  leftovers.push_back("`" + from.string() + "`, which was not whole, is now `" +
+                      to.string() + "`");
+  return Status::ok();
+}
+
+std::vector<int64_t> CheckpointFolder::superfluous(const Keep& keep) const {
   std::vector<int64_t> bySerial, byLoss;
   for (const auto& [step, entry] : entries) {
     bySerial.push_back(step);
@@ -156,20 +210,30 @@ void CheckpointFolder::prune(const Keep& keep) {
   };
   std::set<int64_t> kept(bySerial.cbegin(), firstOf(bySerial, keep.last));
   kept.insert(byLoss.cbegin(), firstOf(byLoss, keep.top));
-  for (int64_t step : bySerial) {
-    if (kept.contains(step))
-      continue;
-    std::error_code code;
-    fs::rename(checkpoint(step), staging(step), code);
-    const bool isThere = code && code != std::errc::no_such_file_or_directory;
-    if (!code)
-      fs::remove_all(staging(step), code);
-    if (code && code != std::errc::no_such_file_or_directory)
-      leftovers.push_back(
-          systemError("remove", checkpoint(step), code.value()).message());
-    if (!isThere)
+  std::vector<int64_t> others = steps();
+  std::erase_if(others, [&](int64_t step) { return kept.contains(step); });
+  return others;
+}
+
+void CheckpointFolder::prune(const Keep& keep) {
+  for (int64_t step : superfluous(keep))
+    if (remove(step))
       entries.erase(step);
-  }
+}
+
+/// A checkpoint loses its name first, so that none that is half removed bears
+/// one. Somebody else may have moved it away, which is as good. Whether nothing
+/// bears its name any longer.
+bool CheckpointFolder::remove(int64_t step) {
+  std::error_code code;
+  fs::rename(checkpoint(step), staging(step), code);
+  const bool isThere = code && code != std::errc::no_such_file_or_directory;
+  if (!code)
+    fs::remove_all(staging(step), code);
+  if (code && code != std::errc::no_such_file_or_directory)
+    leftovers.push_back(
+        systemError("remove", checkpoint(step), code.value()).message());
+  return !isThere;
 }
 
 } // namespace reciperun::checkpoint

@@ -10,6 +10,7 @@
 #define RECIPERUN_CHECKPOINT_CHECKPOINTFOLDER_H
 
 #include "runtime/checkpoint/Manifest.h"
+#include "runtime/checkpoint/Verify.h"
 
 #include <filesystem>
 #include <map>
@@ -35,21 +36,42 @@ public:
   std::filesystem::path checkpoint(int64_t step) const;
   std::filesystem::path staging(int64_t step) const;
 
-  /// Reads the manifests of what is there. Damaged checkpoints stay where they
-  /// are and count for none: `notes` says why.
+  /// Reads the manifests of what is there. A checkpoint that is not whole stays
+  /// where it is and counts for none; it is never removed.
   Status open();
   /// Makes the folder, and removes what writers that died have left.
   Status prepare() const;
-  const std::vector<std::string>& notes() const { return messages; }
+
+  /// A checkpoint that is not whole, and why.
+  struct Fault {
+    int64_t step = 0;
+    Condition condition = Condition::damaged;
+    std::string reason;
+  };
+  /// By step.
+  const std::vector<Fault>& faults() const { return faulty; }
+  /// Has a checkpoint that was taken for whole count as damaged.
+  void passOver(int64_t step, const std::string& reason);
+  /// Whether `newest` is where the run stands. Fails where some checkpoint
+  /// cannot be read, which may be the newest, and where there are some and none
+  /// is whole.
+  Status checkNewest() const;
 
   /// The step of the checkpoint that was saved last; nothing where none is.
   std::optional<int64_t> newest() const;
+  /// All that are whole, by step.
+  std::vector<int64_t> steps() const;
 
   /// Completes the checkpoint whose files are in `staging(step)`: gives the
   /// manifest its serial number, compares the files with it, writes it, and
-  /// puts the folder in place. Then removes what `keep` does not keep.
+  /// puts the folder in place. Then removes what `keep` does not keep. What is
+  /// there under its name and not whole is renamed to `NAME.damaged`.
   Status publish(Manifest manifest, const Keep& keep);
-  /// What could not be removed since this was asked last, and why.
+  /// Those that `keep` does not keep, by step.
+  std::vector<int64_t> superfluous(const Keep& keep) const;
+  /// Removes them; what cannot be removed is a leftover.
+  void prune(const Keep& keep);
+  /// What could not be removed, or was moved, since this was asked last.
   std::vector<std::string> takeLeftovers();
 
 private:
@@ -58,11 +80,14 @@ private:
     std::optional<double> validLoss;
   };
 
-  void prune(const Keep& keep);
+  void sortFaults();
+  Status setAside(int64_t step);
+  bool remove(int64_t step);
 
   std::filesystem::path folder;
   std::map<int64_t, Entry> entries; // by step
-  std::vector<std::string> messages, leftovers;
+  std::vector<Fault> faulty;
+  std::vector<std::string> leftovers;
 };
 
 /// The step of a checkpoint's folder by its name; nothing for other names.

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/StateReader.h"
 #include "runtime/comm/LocalCommunicator.h"
+#include "runtime/plan/ExpertNames.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/TensorRows.h"
 
@@ -66,21 +67,25 @@ plan::Plan planOf(const StateReader& reader) {
 /// Every parameter has tensors there that hold as many elements, or rows of one
 /// whose others are parameters, too.
 Status checkNames(const plan::Plan& plan) {
+  RECIPERUN_TRY(checkTensorRows(plan.parameters));
   for (const plan::Parameter& parameter : plan.parameters) {
-    int64_t tensors = int64_t(tensorNames(parameter).size());
+    int64_t elements =
+        plan::isByExpert(parameter) ? parameter.globalShape[0] : 1;
     if (parameter.hfName.empty() ||
-        tensors * plan::elementCount(parameter.hfShape) !=
-            plan::elementCount(parameter.globalShape))
+        __builtin_mul_overflow(elements, plan::elementCount(parameter.hfShape),
+                               &elements) ||
+        elements != plan::elementCount(parameter.globalShape))
       return Status::error("the recipe's model gives `" + parameter.name +
                            "` no name and shape at Hugging Face");
   }
-  return checkTensorRows(plan.parameters);
+  return Status::ok();
 }
 
 } // namespace
 
 Status checkpointToHuggingFace(const fs::path& checkpoint,
-                               const fs::path& directory) {
+                               const fs::path& directory,
+                               const GoesOn& goesOn) {
   Expected<StateReader> reader = StateReader::open(checkpoint);
   RECIPERUN_TRY(reader);
   std::string place = "`" + checkpoint.string() + "`";
@@ -91,18 +96,18 @@ Status checkpointToHuggingFace(const fs::path& checkpoint,
                                  "which makes a Hugging Face directory");
   CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
-  return exportHuggingFace(plan, access, alone, directory);
+  return exportHuggingFace(plan, access, alone, directory, {.goesOn = goesOn});
 }
 
 Status checkpointToAdapter(const fs::path& checkpoint,
-                           const fs::path& directory) {
+                           const fs::path& directory, const GoesOn& goesOn) {
   Expected<StateReader> reader = StateReader::open(checkpoint);
   RECIPERUN_TRY(reader);
   plan::Plan plan = planOf(*reader);
   RECIPERUN_TRY(checkNames(plan).withContext("`" + checkpoint.string() + "`"));
   CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
-  return exportAdapter(plan, access, alone, directory);
+  return exportAdapter(plan, access, alone, directory, {.goesOn = goesOn});
 }
 
 } // namespace reciperun::checkpoint

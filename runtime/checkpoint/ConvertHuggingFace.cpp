@@ -5,11 +5,16 @@
 #include "runtime/checkpoint/Convert.h"
 
 #include "runtime/checkpoint/ExportDirectory.h"
+#include "runtime/checkpoint/FiniteCheck.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/TokenizerFiles.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/ModelConfig.h"
+#include "runtime/plan/PlanJson.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -22,12 +27,24 @@ namespace fs = std::filesystem;
 constexpr int64_t pieceBytes = int64_t(1) << 20;
 constexpr const char* fileName = "rank-00000.safetensors";
 
-/// The text of a file that a directory may lack.
+/// The text of a file that a directory may lack. A link to nowhere is a file
+/// that cannot be read.
 Expected<std::string> textIfThere(const fs::path& path) {
   std::error_code code;
-  if (!fs::exists(path, code))
+  if (!fs::exists(fs::symlink_status(path, code)))
     return std::string();
-  return readTextFile(path);
+  Expected<std::string> text = readTextFile(path);
+  if (text && text->empty())
+    return Status::error("`" + path.string() + "` is empty");
+  return text;
+}
+
+Status isConfig(std::string_view text) {
+  return plan::parseModelConfig(text).status();
+}
+
+Status isPlan(std::string_view text) {
+  return plan::fromJson(text).status();
 }
 
 /// The narrowest compute type that loses nothing of a tensor.
@@ -58,7 +75,8 @@ void setTypes(Manifest& manifest) {
 
 class Conversion {
 public:
-  explicit Conversion(ModelFiles model) : model(std::move(model)) {}
+  Conversion(ModelFiles model, const GoesOn& goesOn)
+      : model(std::move(model)), goesOn(goesOn) {}
 
   Status describe();
   Status write(const fs::path& folder);
@@ -69,8 +87,10 @@ private:
   Status stream(SafetensorsWriter& writer, const ModelFiles::Place& place);
 
   ModelFiles model;
+  const GoesOn& goesOn;
   Manifest manifest;
   std::vector<TensorSpec> specs;
+  HeaderNotes notes;
   std::vector<ModelFiles::Place> places; // of the specs
 };
 
@@ -121,13 +141,17 @@ Status Conversion::describe() {
   struct Text {
     const char* file;
     std::string& text;
+    Status (*check)(std::string_view text);
   };
   for (const Text& each :
-       {Text{"config.json", saved.config},
-        Text{"generation_config.json", saved.generationConfig},
-        Text{"generate.plan.json", saved.generation}}) {
-    Expected<std::string> text = textIfThere(directory / each.file);
+       {Text{"config.json", saved.config, isConfig},
+        Text{"generation_config.json", saved.generationConfig, isConfig},
+        Text{"generate.plan.json", saved.generation, isPlan}}) {
+    const fs::path path = directory / each.file;
+    Expected<std::string> text = textIfThere(path);
     RECIPERUN_TRY(text);
+    if (!text->empty())
+      RECIPERUN_TRY(each.check(*text).withContext("`" + path.string() + "`"));
     each.text = *std::move(text);
   }
   if (saved.config.empty())
@@ -137,32 +161,40 @@ Status Conversion::describe() {
       continue;
     RECIPERUN_TRY(describeTensor(place));
   }
+  RECIPERUN_TRY(checkSpecs(specs).withContext("`" + directory.string() + "`"));
   setTypes(manifest);
   manifest.recipe = directory.filename().string();
   manifest.serial = 1;
-  manifest.files.push_back({fileName, safetensorsBytes(specs)});
+  notes = {manifest.saveId().metadata(), /*hasChecksums=*/true};
+  manifest.files.push_back({fileName, safetensorsBytes(specs, notes), {}});
   return Status::ok();
 }
 
 Status Conversion::stream(SafetensorsWriter& writer,
                           const ModelFiles::Place& place) {
   std::vector<std::byte> piece(pieceBytes);
+  const ElementType type = *findElementType(place.tensor->dtype);
+  FiniteCheck finite;
   int64_t bytes = place.tensor->end - place.tensor->begin;
   for (int64_t done = 0; done < bytes; done += pieceBytes) {
     auto next =
         std::span(piece).first(size_t(std::min(pieceBytes, bytes - done)));
+    RECIPERUN_TRY(goesOn ? goesOn() : Status::ok());
     RECIPERUN_TRY(place.file->read(*place.tensor, done, next));
+    finite.look(type, next, done / byteSize(type));
     RECIPERUN_TRY(writer.append(next));
   }
-  return Status::ok();
+  return finite.outcome(place.tensor->name, place.tensor->shape)
+      .withContext("`" + place.file->path().string() + "`");
 }
 
 Status Conversion::write(const fs::path& folder) {
-  auto writer = SafetensorsWriter::create(folder / fileName, specs);
+  auto writer = SafetensorsWriter::create(folder / fileName, specs, notes);
   RECIPERUN_TRY(writer);
   for (const ModelFiles::Place& place : places)
     RECIPERUN_TRY(stream(*writer, place));
   RECIPERUN_TRY(writer->finish());
+  RECIPERUN_TRY(sealFiles(manifest, folder));
   plan::Data data;
   std::error_code code;
   if (fs::path tokenizer = model.directory() / "tokenizer.json";
@@ -190,10 +222,11 @@ Expected<Form> formOf(const fs::path& path) {
 }
 
 Status huggingFaceToCheckpoint(const fs::path& directory,
-                               const fs::path& checkpoint) {
+                               const fs::path& checkpoint,
+                               const GoesOn& goesOn) {
   Expected<ModelFiles> model = ModelFiles::open(directory);
   RECIPERUN_TRY(model);
-  Conversion conversion(*std::move(model));
+  Conversion conversion(*std::move(model), goesOn);
   RECIPERUN_TRY(conversion.describe());
   Expected<ExportDirectory> output =
       ExportDirectory::create(checkpoint, Contents::checkpoint);

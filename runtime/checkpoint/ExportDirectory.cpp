@@ -7,8 +7,13 @@
 #include "runtime/checkpoint/PutInPlace.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <optional>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -43,12 +48,59 @@ bool isOf(Contents contents, const std::string& name) {
 
 /// Absolute, links followed, and without a slash at the end, so that names can
 /// be put behind it.
-fs::path placeOf(const fs::path& directory) {
+Expected<fs::path> placeOf(const fs::path& directory) {
   std::error_code code;
-  fs::path place = fs::weakly_canonical(fs::absolute(directory), code);
+  const fs::path absolute = fs::absolute(directory, code);
   if (code)
-    place = fs::absolute(directory).lexically_normal();
+    return Status::error("the folder that `" + directory.string() +
+                         "` is relative to cannot be told: " + code.message() +
+                         "; give a path that begins with `/`");
+  fs::path place = fs::weakly_canonical(absolute, code);
+  if (code)
+    place = absolute.lexically_normal();
   return place.has_filename() ? place : place.parent_path();
+}
+
+/// What stands between a target's name and the number of the process that
+/// writes it: processes of other hosts may write beside it on a shared disk.
+std::string stagingInfix() {
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) != 0)
+    return ".tmp-";
+  std::string infix = ".tmp-" + std::string(host) + "-";
+  std::replace(infix.begin(), infix.end(), '/', '_');
+  return infix;
+}
+
+bool isRunning(pid_t process) {
+  return process != getpid() && (kill(process, 0) == 0 || errno != ESRCH);
+}
+
+/// The process that a name ends in, after `prefix`.
+std::optional<pid_t> processOf(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix))
+    return std::nullopt;
+  name.remove_prefix(prefix.size());
+  pid_t process = 0;
+  auto [end, code] =
+      std::from_chars(name.data(), name.data() + name.size(), process);
+  bool isNumber = code == std::errc() && end == name.data() + name.size();
+  return isNumber && process > 0 ? std::optional(process) : std::nullopt;
+}
+
+/// Removes what processes of this host have left that died while they wrote.
+void removeLeftovers(const fs::path& place) {
+  const std::string prefix = place.filename().string() + stagingInfix();
+  std::vector<fs::path> leftovers;
+  std::error_code code;
+  for (fs::directory_iterator each(place.parent_path(), code), end;
+       !code && each != end; each.increment(code)) {
+    auto process = processOf(each->path().filename().string(), prefix);
+    if (process && !isRunning(*process))
+      leftovers.push_back(each->path());
+  }
+  for (const fs::path& leftover : leftovers)
+    fs::remove_all(leftover, code); // one that stays disturbs nobody
 }
 
 /// Nothing at the place, an empty folder or an earlier export.
@@ -82,16 +134,17 @@ Status checkWritable(const fs::path& directory) {
 
 Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory,
                                                   Contents contents) {
-  fs::path place = placeOf(directory);
+  Expected<fs::path> found = placeOf(directory);
+  RECIPERUN_TRY(found);
+  const fs::path& place = *found;
   RECIPERUN_TRY(checkReplaceable(place, contents));
+  removeLeftovers(place);
   std::error_code code;
   fs::create_directories(place.parent_path(), code);
   if (code)
     return systemError("make", place.parent_path(), code.value());
   fs::path staging = place;
-  staging += ".tmp-" + std::to_string(getpid());
-  // What a process of the same number left behind, if anything.
-  fs::remove_all(staging, code);
+  staging += stagingInfix() + std::to_string(getpid());
   fs::create_directory(staging, code);
   if (code)
     return systemError("make", staging, code.value());

@@ -22,7 +22,9 @@ enum class Contents {
 /// for before a training, so that hours are not lost.
 Status checkWritable(const std::filesystem::path& directory);
 
-/// `DIRECTORY.tmp-PID` while it grows. Without `commit` it is removed.
+/// `DIRECTORY.tmp-HOST-PID` while it grows. Without `commit` it is removed;
+/// what a process that was killed has left of one, the next to be made for the
+/// same directory on the host removes.
 class ExportDirectory {
 public:
   static Expected<ExportDirectory>

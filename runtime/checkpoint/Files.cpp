@@ -1,4 +1,4 @@
-// POSIX reads at offsets, and writes that become visible only when complete.
+// POSIX writes that become visible only when complete.
 
 #include "runtime/checkpoint/Files.h"
 
@@ -48,44 +48,6 @@ bool Descriptor::close() {
   int closing = number;
   number = -1;
   return ::close(closing) == 0;
-}
-
-// ---- InputFile
-// ----------------------------------------------------------------
-
-Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
-  InputFile file;
-  file.where = path;
-  file.descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.descriptor.isOpen())
-    return systemError("open", path, errno);
-  struct stat facts = {};
-  if (fstat(file.descriptor.get(), &facts) != 0)
-    return systemError("read", path, errno);
-  if (!S_ISREG(facts.st_mode))
-    return Status::error("cannot read `" + path.string() +
-                         "`: not a regular file");
-  file.bytes = facts.st_size;
-  return file;
-}
-
-Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    ssize_t got = pread(descriptor.get(), out.data(),
-                        std::min(out.size(), pieceBytes), offset);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return systemError("read", where, errno);
-    if (got == 0)
-      return Status::error("`" + where.string() +
-                           "` is truncated: it ends at " + "byte " +
-                           std::to_string(offset) + ", " +
-                           std::to_string(out.size()) + " bytes too early");
-    offset += got;
-    out = out.subspan(static_cast<size_t>(got));
-  }
-  return Status::ok();
 }
 
 // ---- OutputFile
@@ -144,6 +106,19 @@ Status OutputFile::append(std::span<const std::byte> data) {
   return Status::ok();
 }
 
+Status OutputFile::rewrite(int64_t at, std::span<const std::byte> data) {
+  while (!data.empty()) {
+    ssize_t put = pwrite(descriptor.get(), data.data(), data.size(), at);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return systemError("write", partialPath(), errno);
+    at += put;
+    data = data.subspan(static_cast<size_t>(put));
+  }
+  return Status::ok();
+}
+
 Status OutputFile::commit() {
   if (fsync(descriptor.get()) != 0)
     return systemError("write", partialPath(), errno);
@@ -157,25 +132,24 @@ Status OutputFile::commit() {
 // ---- whole files
 // --------------------------------------------------------------
 
-Expected<std::string> readTextFile(const std::filesystem::path& path,
-                                   int64_t limit) {
-  Expected<InputFile> file = InputFile::open(path);
-  RECIPERUN_TRY(file);
-  if (file->size() > limit)
-    return Status::error("`" + path.string() + "` has " +
-                         std::to_string(file->size()) +
-                         " bytes, more than the " + std::to_string(limit) +
-                         " that such a file may have");
-  std::string text(static_cast<size_t>(file->size()), '\0');
-  RECIPERUN_TRY(file->read(0, std::as_writable_bytes(std::span(text))));
-  return text;
-}
-
 Status writeTextFile(const std::filesystem::path& path, std::string_view text) {
   Expected<OutputFile> file = OutputFile::create(path);
   RECIPERUN_TRY(file);
   RECIPERUN_TRY(file->append(std::as_bytes(std::span(text))));
   return file->commit();
+}
+
+Expected<std::vector<std::filesystem::path>>
+entriesOf(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at(directory, code), end;
+       !code && at != end; at.increment(code))
+    entries.push_back(at->path());
+  if (code)
+    return systemError("read", directory, code.value());
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 Status syncDirectory(const std::filesystem::path& directory) {

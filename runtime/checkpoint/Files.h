@@ -1,12 +1,10 @@
-// Files as checkpoints need them: read at an offset in bounded pieces, or
-// written aside and put in place whole.
-//
-// Nothing is mapped: a process takes from memory what it reads, no more. An
+// Files as checkpoints need them: written aside and put in place whole. An
 // OutputFile appears under its name only when everything has reached the disk.
 
 #ifndef RECIPERUN_CHECKPOINT_FILES_H
 #define RECIPERUN_CHECKPOINT_FILES_H
 
+#include "runtime/plan/InputFile.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reciperun::checkpoint {
 
@@ -36,23 +35,6 @@ private:
   int number = -1;
 };
 
-/// A file that is read at offsets.
-class InputFile {
-public:
-  /// Fails when the path cannot be opened or is no regular file.
-  static Expected<InputFile> open(const std::filesystem::path& path);
-
-  const std::filesystem::path& path() const { return where; }
-  int64_t size() const { return bytes; }
-  /// Fills `out` from `offset`; fails when the file ends before.
-  Status read(int64_t offset, std::span<std::byte> out) const;
-
-private:
-  std::filesystem::path where;
-  Descriptor descriptor;
-  int64_t bytes = 0;
-};
-
 /// A file that is written from front to back. It grows as `PATH.partial` and
 /// gets its name by `commit`; without it, it is removed.
 ///
@@ -72,6 +54,8 @@ public:
 
   const std::filesystem::path& path() const { return where; }
   Status append(std::span<const std::byte> data);
+  /// Replaces bytes that have been appended.
+  Status rewrite(int64_t at, std::span<const std::byte> data);
   /// Brings the data to the disk (fsync), then puts the file in place.
   Status commit();
 
@@ -86,12 +70,14 @@ private:
   int64_t offset = 0;
 };
 
-/// The whole of a small file; fails above `limit` bytes.
-Expected<std::string> readTextFile(const std::filesystem::path& path,
-                                   int64_t limit = int64_t(256) << 20);
+using reciperun::readTextFile;
 
 /// Writes a whole file aside and puts it in place.
 Status writeTextFile(const std::filesystem::path& path, std::string_view text);
+
+/// The paths of what is in a folder, in the order of their names.
+Expected<std::vector<std::filesystem::path>>
+entriesOf(const std::filesystem::path& directory);
 
 /// Brings a folder's entries to the disk.
 Status syncDirectory(const std::filesystem::path& directory);

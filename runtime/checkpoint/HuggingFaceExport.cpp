@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/HuggingFaceExport.h"
 
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/FiniteCheck.h"
 #include "runtime/checkpoint/LoraMerge.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/ParameterTensors.h"
@@ -39,6 +40,7 @@ private:
   Status writeTexts() const;
   Expected<std::optional<LoraMerge>> mergeOf(const plan::Parameter& parameter);
   std::vector<TensorSpec> specsOf(const std::vector<int>& parameters) const;
+  Status stream(int number, const ShardGather::Sink& write);
   Status append(ModelWriter& writer, int number,
                 std::span<const std::byte> piece) const;
   /// Of the model's or the adapter's parameters, in the order of the file.
@@ -73,6 +75,25 @@ Exporter::specsOf(const std::vector<int>& parameters) const {
   return specs;
 }
 
+/// Has a parameter's pieces written on rank 0, in order, and looked at: `write`
+/// leaves in a piece what it writes.
+Status Exporter::stream(int number, const ShardGather::Sink& write) {
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  const ElementType type =
+      *findElementType(safetensorsName(typeOf(plan, parameter)));
+  FiniteCheck finite;
+  int64_t seen = 0;
+  RECIPERUN_TRY(
+      gather.stream(number, Content::value, [&](std::span<std::byte> piece) {
+        RECIPERUN_TRY(options.goesOn ? options.goesOn() : Status::ok());
+        RECIPERUN_TRY(write(piece));
+        finite.look(type, piece, seen);
+        seen += int64_t(piece.size()) / byteSize(type);
+        return Status::ok();
+      }));
+  return finite.outcome(parameter.hfName, parameter.globalShape);
+}
+
 /// A piece is a number of rows, which may be several tensors.
 Status Exporter::append(ModelWriter& writer, int number,
                         std::span<const std::byte> piece) const {
@@ -96,10 +117,13 @@ Exporter::mergeOf(const plan::Parameter& parameter) {
   RECIPERUN_TRY(a);
   auto b = gather.whole(parameter.loraB, Content::value);
   RECIPERUN_TRY(b);
-  if (isRoot())
-    merge.emplace(plan.compute,
-                  plan.parameters[size_t(parameter.loraA)].globalShape[0],
-                  parameter.loraScale, *a, *b);
+  if (!isRoot())
+    return merge;
+  const plan::Parameter& first = plan.parameters[size_t(parameter.loraA)];
+  const plan::Parameter& second = plan.parameters[size_t(parameter.loraB)];
+  merge.emplace(typeOf(plan, parameter), first.globalShape[0],
+                parameter.loraScale, LoraMerge::Factor{typeOf(plan, first), *a},
+                LoraMerge::Factor{typeOf(plan, second), *b});
   return merge;
 }
 
@@ -119,12 +143,11 @@ Status Exporter::writeModel() {
     auto merge = mergeOf(plan.parameters[size_t(number)]);
     Status written = merge.status();
     if (written)
-      written = gather.stream(number, Content::value,
-                              [&](std::span<std::byte> piece) {
-                                if (*merge)
-                                  (*merge)->addTo(piece);
-                                return append(*writer, number, piece);
-                              });
+      written = stream(number, [&](std::span<std::byte> piece) {
+        if (*merge)
+          (*merge)->addTo(piece);
+        return append(*writer, number, piece);
+      });
     RECIPERUN_TRY(communicator.agree(written));
   }
   return communicator.agree(writer ? writer->finish() : Status::ok());
@@ -152,8 +175,8 @@ Status Exporter::writeAdapter(const fs::path& below) {
   };
   RECIPERUN_TRY(communicator.agree(isRoot() ? open() : Status::ok()));
   for (int number : parameters)
-    RECIPERUN_TRY(communicator.agree(
-        gather.stream(number, Content::value, [&](std::span<std::byte> piece) {
+    RECIPERUN_TRY(
+        communicator.agree(stream(number, [&](std::span<std::byte> piece) {
           return writer->append(piece);
         })));
   auto finish = [&]() -> Status {
@@ -224,8 +247,8 @@ Status exportHuggingFace(const plan::Plan& plan, const ParameterAccess& access,
 
 Status exportAdapter(const plan::Plan& plan, const ParameterAccess& access,
                      comm::Communicator& communicator,
-                     const fs::path& directory) {
-  return Exporter(plan, access, communicator, {})
+                     const fs::path& directory, const ExportOptions& options) {
+  return Exporter(plan, access, communicator, options)
       .runAdapter(directory)
       .withContext("export to `" + directory.string() + "`");
 }

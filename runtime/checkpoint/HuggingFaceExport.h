@@ -8,12 +8,15 @@
 #include "runtime/comm/Communicator.h"
 
 #include <filesystem>
+#include <functional>
 
 namespace reciperun::checkpoint {
 
 struct ExportOptions {
   /// Weights beyond this are split over several files.
   int64_t maxFileBytes = int64_t(5'000'000'000);
+  /// Asked on rank 0 before each piece: a failure ends the export.
+  std::function<Status()> goesOn = {};
 };
 
 /// Writes config.json, generation_config.json, the weights in the compute type,
@@ -23,7 +26,8 @@ struct ExportOptions {
 ///
 /// Collective: rank 0 writes, the others send their shards one tensor and 1 MiB
 /// at a time. The directory is written aside and takes its place whole; after a
-/// failure, which every rank gets, it is as it was before.
+/// failure, which every rank gets, it is as it was before. A weight that is not
+/// finite is a failure.
 Status exportHuggingFace(const plan::Plan& plan, const ParameterAccess& access,
                          comm::Communicator& communicator,
                          const std::filesystem::path& directory,
@@ -33,7 +37,8 @@ Status exportHuggingFace(const plan::Plan& plan, const ParameterAccess& access,
 /// layout. Fails where the plan has none; otherwise as exportHuggingFace.
 Status exportAdapter(const plan::Plan& plan, const ParameterAccess& access,
                      comm::Communicator& communicator,
-                     const std::filesystem::path& directory);
+                     const std::filesystem::path& directory,
+                     const ExportOptions& options = {});
 
 } // namespace reciperun::checkpoint
 

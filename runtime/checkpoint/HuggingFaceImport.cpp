@@ -5,10 +5,11 @@
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/checkpoint/ModelConfig.h"
+#include "runtime/checkpoint/FiniteCheck.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/StateParts.h"
+#include "runtime/plan/ModelConfig.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <nlohmann/json.hpp>
@@ -36,9 +37,9 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 bool isTied(const std::string& text) {
-  auto config = nlohmann::json::parse(text, nullptr, false);
-  return config.is_object() && config.contains("tie_word_embeddings") &&
-         config["tie_word_embeddings"] == true;
+  Expected<nlohmann::json> config = plan::parseModelConfig(text);
+  return config && config->contains("tie_word_embeddings") &&
+         (*config)["tie_word_embeddings"] == true;
 }
 
 Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
@@ -104,7 +105,10 @@ private:
                      int64_t limit);
   Status storeWindow(int number, ElementType from, const ShardLayout& layout,
                      int64_t begin, int64_t local, int64_t taken);
+  std::span<const std::byte> run(const ShardLayout::Piece& piece, int64_t count,
+                                 ElementType type) const;
 
+  FiniteCheck finite; // of the tensor that is being read
   const plan::Plan& plan;
   int rank;
   ParameterAccess& access;
@@ -139,18 +143,27 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
   return taken;
 }
 
+/// The piece's first `count` elements in the window.
+std::span<const std::byte> ShardReader::run(const ShardLayout::Piece& piece,
+                                            int64_t count,
+                                            ElementType type) const {
+  return std::span(source).subspan(
+      size_t((piece.global - windowStart) * byteSize(type)),
+      size_t(count * byteSize(type)));
+}
+
 Status ShardReader::storeWindow(int number, ElementType from,
                                 const ShardLayout& layout, int64_t begin,
                                 int64_t local, int64_t taken) {
-  int64_t fromSize = byteSize(from);
   plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
   int64_t toSize = plan::byteSize(to);
   for (int64_t done = 0; done < taken;) {
     ShardLayout::Piece piece = layout.pieceAt(local + done);
     int64_t count = std::min(piece.count, taken - done);
-    convertElements(from,
-                    source.data() + (piece.global - windowStart) * fromSize, to,
-                    converted.data() + done * toSize, count);
+    std::span<const std::byte> in = run(piece, count, from);
+    finite.look(from, in, piece.global);
+    convertElements(from, in.data(), to, converted.data() + done * toSize,
+                    count);
     done += count;
   }
   return access.write(number, Content::value, (begin + local) * toSize,
@@ -160,6 +173,7 @@ Status ShardReader::storeWindow(int number, ElementType from,
 Status ShardReader::load(int number, const TensorPart& part,
                          const ModelFiles::Place& place) {
   const ShardLayout& layout = part.block;
+  finite = {};
   ElementType from = *findElementType(place.tensor->dtype);
   // Both buffers must hold a window, whichever type is the wider.
   plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
@@ -176,7 +190,8 @@ Status ShardReader::load(int number, const TensorPart& part,
     RECIPERUN_TRY(storeWindow(number, from, layout, part.begin, local, taken));
     local += taken;
   }
-  return Status::ok();
+  return finite.outcome(part.name, place.tensor->shape)
+      .withContext("`" + place.file->path().string() + "`");
 }
 
 /// What is there has been checked against the plan.
@@ -184,8 +199,11 @@ Expected<ModelFiles> openModel(const plan::Plan& plan,
                                const std::filesystem::path& directory) {
   Expected<ModelFiles> model = ModelFiles::open(directory);
   RECIPERUN_TRY(model);
-  RECIPERUN_TRY(
-      checkModelConfig(directory / "config.json", plan.exchange.config));
+  const std::filesystem::path path = directory / "config.json";
+  Expected<std::string> config = readTextFile(path);
+  RECIPERUN_TRY(config);
+  RECIPERUN_TRY(plan::checkModelConfig("`" + path.string() + "`", *config,
+                                       plan.exchange.config));
   RECIPERUN_TRY(checkMissing(plan, *model));
   RECIPERUN_TRY(checkUnexpected(plan, *model));
   for (const plan::Parameter& parameter : plan.parameters)

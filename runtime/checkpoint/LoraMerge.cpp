@@ -13,9 +13,9 @@ ElementType elementType(plan::DType type) {
   return *findElementType(safetensorsName(type));
 }
 
-std::vector<double> widened(plan::DType type, std::span<const std::byte> in) {
-  std::vector<double> out(in.size() / size_t(plan::byteSize(type)));
-  convertElements(elementType(type), in.data(), plan::DType::f64,
+std::vector<double> widened(const LoraMerge::Factor& in) {
+  std::vector<double> out(in.bytes.size() / size_t(plan::byteSize(in.type)));
+  convertElements(elementType(in.type), in.bytes.data(), plan::DType::f64,
                   reinterpret_cast<std::byte*>(out.data()),
                   int64_t(out.size()));
   return out;
@@ -23,9 +23,9 @@ std::vector<double> widened(plan::DType type, std::span<const std::byte> in) {
 
 } // namespace
 
-LoraMerge::LoraMerge(plan::DType type, int64_t rank, double scale,
-                     std::span<const std::byte> a, std::span<const std::byte> b)
-    : type(type), rank(rank), a(widened(type, a)), scaledB(widened(type, b)) {
+LoraMerge::LoraMerge(plan::DType type, int64_t rank, double scale, Factor a,
+                     Factor b)
+    : type(type), rank(rank), a(widened(a)), scaledB(widened(b)) {
   assert(rank > 0 && this->a.size() % size_t(rank) == 0);
   width = int64_t(this->a.size()) / rank;
   for (double& value : scaledB)
@@ -36,7 +36,7 @@ void LoraMerge::addTo(std::span<std::byte> piece) {
   int64_t rowBytes = width * plan::byteSize(type);
   assert(int64_t(piece.size()) % rowBytes == 0 && "pieces hold whole rows");
   for (; !piece.empty(); piece = piece.subspan(size_t(rowBytes)), ++row) {
-    std::vector<double> sum = widened(type, piece.first(size_t(rowBytes)));
+    std::vector<double> sum = widened({type, piece.first(size_t(rowBytes))});
     for (int64_t r = 0; r < rank; ++r) {
       double factor = scaledB[size_t(row * rank + r)];
       const double* from = a.data() + r * width;

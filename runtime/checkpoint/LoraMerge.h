@@ -13,12 +13,17 @@
 namespace reciperun::checkpoint {
 
 /// Merges a matrix piece by piece, in the order of its rows. Sums are taken in
-/// double and rounded once to the compute type.
+/// double and rounded once to its type.
 class LoraMerge {
 public:
-  /// `a` is [rank, in] and `b` [out, rank], both in the compute type.
-  LoraMerge(plan::DType type, int64_t rank, double scale,
-            std::span<const std::byte> a, std::span<const std::byte> b);
+  /// A factor's elements, of its own type.
+  struct Factor {
+    plan::DType type;
+    std::span<const std::byte> bytes;
+  };
+
+  /// `type` is the matrix's; `a` is [rank, in] and `b` [out, rank].
+  LoraMerge(plan::DType type, int64_t rank, double scale, Factor a, Factor b);
 
   /// Adds the next rows' part to `piece`, which holds whole rows of `in`.
   void addTo(std::span<std::byte> piece);

@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/Files.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -24,7 +25,13 @@ const char* prefixOf(StateKind kind) {
   return "";
 }
 
-Status checkFile(const std::filesystem::path& path, int64_t expected) {
+/// A step without the zeros before it.
+std::string stepText(const std::string& digits) {
+  const size_t first = digits.find_first_not_of('0');
+  return first == std::string::npos ? "0" : digits.substr(first);
+}
+
+Status checkSize(const std::filesystem::path& path, int64_t expected) {
   std::error_code code;
   uintmax_t bytes = std::filesystem::file_size(path, code);
   if (code)
@@ -33,6 +40,28 @@ Status checkFile(const std::filesystem::path& path, int64_t expected) {
     return Status::ok();
   return Status::error("`" + path.string() + "` has " + std::to_string(bytes) +
                        " bytes, the manifest says " + std::to_string(expected));
+}
+
+constexpr const char* runName = "run";
+constexpr const char* stepName = "step";
+
+/// Whether a rank's file is of the manifest's save.
+Status checkSave(const Manifest& manifest, const SafetensorsFile& file) {
+  const Metadata wanted = manifest.saveId().metadata();
+  auto textOf = [&](const char* name) {
+    const auto found = file.metadata().find(name);
+    return found == file.metadata().end() ? std::string() : found->second;
+  };
+  const std::string place = "`" + file.path().string() + "` is of another ";
+  const std::string run = textOf(runName), step = textOf(stepName);
+  if (run != manifest.run)
+    return Status::error(place + "run than the manifest: `" + run +
+                         "`, which is `" + manifest.run + "` there");
+  if (step != wanted.at(stepName))
+    return Status::error(place + "step than the manifest: " + stepText(step) +
+                         ", which is " + stepText(wanted.at(stepName)) +
+                         " there");
+  return Status::ok();
 }
 
 /// What both have under one name.
@@ -102,13 +131,40 @@ bool Manifest::hasMoments() const {
 Status checkFiles(const Manifest& manifest,
                   const std::filesystem::path& folder) {
   for (const SavedFile& file : manifest.files)
-    RECIPERUN_TRY(checkFile(folder / file.name, file.bytes));
+    RECIPERUN_TRY(checkSize(folder / file.name, file.bytes));
+  return Status::ok();
+}
+
+Metadata SaveId::metadata() const {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%019lld", static_cast<long long>(step));
+  return {{runName, run}, {stepName, digits}};
+}
+
+Status checkFile(const Manifest& manifest, const SavedFile& file,
+                 const SafetensorsFile& opened) {
+  if (file.header.empty() || opened.headerHash().text() == file.header)
+    return Status::ok();
+  RECIPERUN_TRY(checkSave(manifest, opened));
+  return Status::error("`" + opened.path().string() +
+                       "` is damaged: its header is not the one that was "
+                       "written (checksum)");
+}
+
+Status sealFiles(Manifest& manifest, const std::filesystem::path& folder) {
+  for (SavedFile& file : manifest.files) {
+    Expected<SafetensorsFile> opened =
+        SafetensorsFile::open(folder / file.name);
+    RECIPERUN_TRY(opened);
+    RECIPERUN_TRY(checkSave(manifest, *opened));
+    file.header = opened->headerHash().text();
+  }
   return Status::ok();
 }
 
 Expected<Manifest> readManifest(const std::filesystem::path& checkpoint) {
   std::filesystem::path path = checkpoint / manifestName;
-  Expected<std::string> text = readTextFile(path, int64_t(2) << 30);
+  Expected<std::string> text = readTextFile(path, manifestLimit);
   RECIPERUN_TRY(text);
   Expected<Manifest> manifest = parseManifest(*text);
   RECIPERUN_TRY(manifest.status().withContext("`" + path.string() + "`"));

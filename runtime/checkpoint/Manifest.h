@@ -11,6 +11,7 @@
 #define RECIPERUN_CHECKPOINT_MANIFEST_H
 
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/Safetensors.h"
 #include "runtime/checkpoint/ShardLayout.h"
 #include "runtime/checkpoint/StateParts.h"
 #include "runtime/plan/Plan.h"
@@ -27,6 +28,8 @@ namespace reciperun::checkpoint {
 /// A manifest of another version is refused.
 inline constexpr int manifestVersion = 1;
 inline constexpr const char* manifestName = "manifest.json";
+/// No manifest has more bytes.
+inline constexpr int64_t manifestLimit = int64_t(2) << 30;
 
 /// A run of elements in a file. Its tensor there is flat and bears the name
 /// `stateTensor(kind, parameter)`.
@@ -92,6 +95,29 @@ struct SavedModel {
 struct SavedFile {
   std::string name;
   int64_t bytes = 0;
+  std::string header; // the text of its hash; empty in older checkpoints
+};
+
+/// A setting of the recipe that a run goes by, and its value as text.
+struct Setting {
+  std::string name;
+  std::string value;
+
+  bool operator==(const Setting&) const = default;
+};
+
+/// The setting that is the hash of the tokenizer's file.
+inline constexpr const char* tokenizerSetting = "tokenizer";
+
+/// What tells the files of one save from those of any other: the job, by a
+/// number that each job draws at random, and the step.
+struct SaveId {
+  std::string run; // 16 hexadecimal digits; empty behind a conversion
+  int64_t step = 0;
+
+  bool operator==(const SaveId&) const = default;
+  /// As rank files have it in their metadata; of one size for all steps.
+  Metadata metadata() const;
 };
 
 struct Manifest {
@@ -99,13 +125,16 @@ struct Manifest {
   /// Counts the checkpoints of a folder in the order in which they were saved,
   /// which after a start from an earlier one is not that of their steps.
   int64_t serial = 0;
+  std::string run; // see SaveId; empty in older checkpoints
   Position position;
   std::optional<double> validLoss; // at this very step
+  std::vector<Setting> settings;   // of the run
   SavedModel model;
   std::vector<plan::Axis> mesh; // of the run; empty behind a conversion
   std::vector<SavedFile> files;
   std::vector<SavedParameter> parameters;
 
+  SaveId saveId() const { return {run, position.step}; }
   /// Whether the run that wrote it was of this mesh.
   bool wasWrittenBy(const plan::Mesh& run) const;
   /// Whether it holds what an optimizer goes on from.
@@ -115,13 +144,26 @@ struct Manifest {
 std::string toJson(const Manifest& manifest);
 
 /// Fails, with what is wrong, for text that is damaged or of another version:
-/// numbers out of range, blocks outside of their tensors, pieces outside of
-/// their blocks, names that leave the folder.
+/// another checksum than it states, numbers out of range, blocks outside of
+/// their tensors, pieces outside of their blocks, names that leave the folder.
 Expected<Manifest> parseManifest(std::string_view json);
+
+/// Whether a text that parseManifest refuses is a manifest of another version,
+/// which another program may read.
+bool isOfAnotherVersion(std::string_view json);
 
 /// Compares the sizes of the files in a folder with the manifest's.
 Status checkFiles(const Manifest& manifest,
                   const std::filesystem::path& folder);
+
+/// Whether an open file is the one that the manifest lists: of this save, with
+/// this header, which in turn has the checksums of its data.
+Status checkFile(const Manifest& manifest, const SavedFile& file,
+                 const SafetensorsFile& opened);
+
+/// Takes the hashes of the headers of a folder's files into the manifest, when
+/// all are of its save.
+Status sealFiles(Manifest& manifest, const std::filesystem::path& folder);
 
 /// Reads the manifest of a checkpoint and compares the sizes of its files.
 /// Errors name the file.

@@ -3,7 +3,9 @@
 
 #include "runtime/checkpoint/Manifest.h"
 
-#include "runtime/plan/Mesh.h"
+#include "runtime/plan/Hash.h"
+#include "runtime/plan/LoraFactors.h"
+#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -90,6 +92,20 @@ Json jsonOf(const Position& position) {
           {"epoch_rows", position.epochRows}};
 }
 
+Json jsonOf(const SavedFile& file) {
+  Json json = {{"name", file.name}, {"bytes", file.bytes}};
+  if (!file.header.empty())
+    json["header"] = file.header;
+  return json;
+}
+
+Json jsonOf(const std::vector<Setting>& settings) {
+  Json json = Json::array();
+  for (const Setting& setting : settings)
+    json.push_back({setting.name, setting.value});
+  return json;
+}
+
 Json jsonOf(const std::vector<plan::Axis>& mesh) {
   Json json = Json::array();
   for (const plan::Axis& axis : mesh)
@@ -107,6 +123,30 @@ Json jsonOf(const SavedModel& model) {
           {"eos_token", model.eosToken}};
 }
 
+// ---- the checksum: of the text of all other fields
+
+constexpr const char* checksumName = "checksum";
+
+std::string textOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string checksumOf(const Json& json) {
+  return plan::hashOf(textOf(json)).text();
+}
+
+/// Older manifests have none.
+Status checkChecksum(Json& json) {
+  if (!json.contains(checksumName))
+    return Status::ok();
+  const Json stated = json[checksumName];
+  json.erase(checksumName);
+  return stated == checksumOf(json)
+             ? Status::ok()
+             : Status::error("the manifest is damaged: it is not the one that "
+                             "was written (checksum)");
+}
+
 // ---- reading
 
 /// Takes fields out of objects; the first thing wrong stays in `failure`, and
@@ -120,12 +160,15 @@ public:
     if (text(json, "", "format") != formatName)
       fail("`format`", "is not `" + std::string(formatName) + "`");
     int64_t version = number(json, "", "version", 0);
-    if (version != manifestVersion)
-      fail("it", "is of version " + std::to_string(version) +
-                     ", and this program reads version " +
-                     std::to_string(manifestVersion));
+    if (failure && version != manifestVersion)
+      failure = Status::error("the manifest is of version " +
+                              std::to_string(version) +
+                              ", and this program reads version " +
+                              std::to_string(manifestVersion));
     manifest.recipe = text(json, "", "recipe");
     manifest.serial = number(json, "", "serial", 0);
+    if (json.is_object() && json.contains("run"))
+      manifest.run = text(json, "", "run");
     manifest.position = position(member(json, "", "position"));
     if (json.is_object() && json.contains("valid_loss"))
       manifest.validLoss = real(json, "", "valid_loss");
@@ -136,10 +179,16 @@ public:
         manifest.mesh.push_back({text(axis, path, "name"),
                                  int(std::min<int64_t>(size, INT32_MAX))});
       });
+    if (json.is_object() && json.contains("settings"))
+      each(json, "", "settings", [&](const Json& pair, const std::string& at) {
+        manifest.settings.push_back(setting(pair, at));
+      });
     std::set<std::string> names;
     each(json, "", "files", [&](const Json& file, const std::string& path) {
       manifest.files.push_back(
-          {text(file, path, "name"), number(file, path, "bytes", 0)});
+          {text(file, path, "name"), number(file, path, "bytes", 0), {}});
+      if (file.is_object() && file.contains("header"))
+        manifest.files.back().header = text(file, path, "header");
       const std::string& name = manifest.files.back().name;
       if (name.empty() || name.find('/') != std::string::npos || name == ".." ||
           !names.insert(name).second)
@@ -232,6 +281,14 @@ private:
     made.trainSeed = number(json, at, "train_seed", INT64_MIN);
     made.epochRows = number(json, at, "epoch_rows", -1);
     return made;
+  }
+
+  Setting setting(const Json& json, const std::string& path) {
+    if (json.is_array() && json.size() == 2 && json[0].is_string() &&
+        json[1].is_string())
+      return {json[0].get<std::string>(), json[1].get<std::string>()};
+    fail(path, "is no pair of texts");
+    return {};
   }
 
   plan::DType computeType(const Json& object, const std::string& parent,
@@ -355,7 +412,6 @@ private:
     return {};
   }
 
-  /// A has r rows and B r columns; their product has the matrix's elements.
   void checkAdapters(const Manifest& manifest) {
     for (const SavedParameter& parameter : manifest.parameters) {
       if (!failure || parameter.loraA < 0)
@@ -366,17 +422,16 @@ private:
       const std::vector<int64_t>&a =
                 manifest.parameters[size_t(parameter.loraA)].shape,
             &b = manifest.parameters[size_t(parameter.loraB)].shape;
-      int64_t product = 0;
-      bool areFactors = !a.empty() && !b.empty() && a.front() == b.back() &&
-                        !__builtin_mul_overflow(
-                            plan::elementCount(a) / a.front(),
-                            plan::elementCount(b) / a.front(), &product) &&
-                        product == plan::elementCount(parameter.shape);
-      if (!areFactors)
+      if (!plan::areLoraFactors(parameter.shape, a, b))
         fail("`" + parameter.name + "`", "is not of its adapter's shape");
     }
   }
 };
+
+Expected<Json> parse(std::string_view text) {
+  return plan::parseOrderedJson(
+      text, {.noun = "manifest", .maxBytes = size_t(manifestLimit)});
+}
 
 } // namespace
 
@@ -384,30 +439,44 @@ std::string toJson(const Manifest& manifest) {
   Json json = {{"format", formatName},
                {"version", manifestVersion},
                {"recipe", manifest.recipe},
-               {"serial", manifest.serial},
-               {"position", jsonOf(manifest.position)}};
+               {"serial", manifest.serial}};
+  if (!manifest.run.empty())
+    json["run"] = manifest.run;
+  json["position"] = jsonOf(manifest.position);
   if (manifest.validLoss)
     json["valid_loss"] = *manifest.validLoss;
   json["model"] = jsonOf(manifest.model);
   if (!manifest.mesh.empty())
     json["mesh"] = jsonOf(manifest.mesh);
+  if (!manifest.settings.empty())
+    json["settings"] = jsonOf(manifest.settings);
   json["files"] = Json::array();
   for (const SavedFile& file : manifest.files)
-    json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}});
+    json["files"].push_back(jsonOf(file));
   json["parameters"] = Json::array();
   for (const SavedParameter& parameter : manifest.parameters)
     json["parameters"].push_back(jsonOf(parameter));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  json[checksumName] = checksumOf(json);
+  return textOf(json) + "\n";
+}
+
+bool isOfAnotherVersion(std::string_view text) {
+  const Expected<Json> json = parse(text);
+  return json && json->is_object() &&
+         json->value("format", Json()) == formatName &&
+         json->contains("version") && (*json)["version"].is_number_integer() &&
+         (*json)["version"] != manifestVersion;
 }
 
 Expected<Manifest> parseManifest(std::string_view text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    return Status::error("the manifest is damaged: it is not valid JSON");
+  Expected<Json> json = parse(text);
+  if (!json)
+    return Status::error("the manifest is damaged: " + json.message());
   Reader reader;
-  Manifest manifest = reader.read(json);
+  Manifest manifest = reader.read(*json);
   if (!reader.failure)
     return reader.failure;
+  RECIPERUN_TRY(checkChecksum(*json));
   return manifest;
 }
 

@@ -2,12 +2,14 @@
 
 #include "runtime/checkpoint/ModelFiles.h"
 
+#include "runtime/plan/ParseJson.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -26,20 +28,38 @@ bool isPlainName(const std::string& name) {
 /// Tensor names by file, from the text of an index.
 Expected<std::map<std::string, std::vector<std::string>>>
 parseIndex(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    return Status::error("not valid JSON");
-  if (!json.is_object() || !json.contains("weight_map") ||
-      !json["weight_map"].is_object())
+  Expected<Json> json = plan::parseJson(text);
+  RECIPERUN_TRY(json);
+  if (!json->is_object() || !json->contains("weight_map") ||
+      !(*json)["weight_map"].is_object())
     return Status::error("`weight_map` is missing");
   std::map<std::string, std::vector<std::string>> byFile;
-  for (const auto& [tensor, file] : json["weight_map"].items()) {
+  for (const auto& [tensor, file] : (*json)["weight_map"].items()) {
     if (!file.is_string() || !isPlainName(file.get<std::string>()))
       return Status::error("the file of tensor `" + tensor +
                            "` is not a file name");
     byFile[file.get<std::string>()].push_back(tensor);
   }
   return byFile;
+}
+
+/// The index lists all tensors of the file and no others, so that no tensor of
+/// the model lies in two files, or is left out without a word.
+Status checkIndexed(const SafetensorsFile& file,
+                    const std::vector<std::string>& tensors) {
+  const std::string name = "`" + file.path().filename().string() + "`";
+  for (const std::string& tensor : tensors)
+    if (!file.find(tensor))
+      return Status::error("it puts tensor `" + tensor + "` into " + name +
+                           ", which does not hold it");
+  const std::set<std::string_view> listed(tensors.begin(), tensors.end());
+  for (const StoredTensor& tensor : file.tensors())
+    if (!listed.contains(tensor.name))
+      return Status::error("it does not put tensor `" + tensor.name +
+                           "` into " + name +
+                           ", which holds it; write the "
+                           "index anew, or the model by `save_pretrained`");
+  return Status::ok();
 }
 
 Status noSafetensors(const std::filesystem::path& directory) {
@@ -85,10 +105,8 @@ Status ModelFiles::openIndex(const std::filesystem::path& index) {
   for (const auto& [name, tensors] : *byFile) {
     Expected<SafetensorsFile> file = SafetensorsFile::open(folder / name);
     RECIPERUN_TRY(file);
-    for (const std::string& tensor : tensors)
-      if (!file->find(tensor))
-        return Status::error("`" + index.string() + "` puts tensor `" + tensor +
-                             "` into `" + name + "`, which does not hold it");
+    RECIPERUN_TRY(
+        checkIndexed(*file, tensors).withContext("`" + index.string() + "`"));
     files.push_back(*std::move(file));
   }
   return Status::ok();
@@ -118,6 +136,7 @@ ModelWriter::create(const std::filesystem::path& directory,
                     std::vector<TensorSpec> specs, int64_t maxFileBytes) {
   ModelWriter writer;
   writer.folder = directory;
+  RECIPERUN_TRY(checkSpecs(specs));
   // Greedy as transformers splits: a part ends before the tensor that would
   // exceed the limit; one that exceeds it alone has a part of its own.
   int64_t bytes = 0;
@@ -156,14 +175,14 @@ Status ModelWriter::openPart() {
 Status ModelWriter::append(std::span<const std::byte> data) {
   if (data.empty())
     return Status::ok();
-  assert(writer && "data for no tensor");
-  if (remaining == 0) {
+  if (remaining == 0 && current + 1 < parts.size()) {
     RECIPERUN_TRY(writer->finish());
     writer.reset();
     ++current;
-    assert(current < parts.size() && "more data than the specs announced");
     RECIPERUN_TRY(openPart());
   }
+  if (!writer)
+    return Status::error("there is data for no tensor");
   remaining -= static_cast<int64_t>(data.size());
   return writer->append(data);
 }

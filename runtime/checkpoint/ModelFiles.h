@@ -22,8 +22,8 @@ public:
   };
 
   /// Opens every file and checks every header. Fails when the directory has no
-  /// safetensors, when the index is damaged or names a tensor that its file
-  /// lacks.
+  /// safetensors, when the index is damaged, names a tensor that its file lacks
+  /// or leaves out one that it holds.
   static Expected<ModelFiles> open(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return folder; }

@@ -24,6 +24,10 @@ ElementType elementType(plan::DType type) {
   return *found;
 }
 
+HeaderNotes notesOf(const SaveId& save) {
+  return {save.metadata(), /*hasChecksums=*/true};
+}
+
 /// Masters of their halves.
 Status readHalves(const BufferAccess& buffers, const StatePart& part,
                   int64_t first, std::span<std::byte> out) {
@@ -85,8 +89,8 @@ int64_t RankFile::dataBytes() const {
   return bytes;
 }
 
-int64_t RankFile::fileBytes() const {
-  return safetensorsBytes(specs());
+int64_t RankFile::fileBytes(const SaveId& save) const {
+  return safetensorsBytes(specs(), notesOf(save));
 }
 
 std::vector<TensorSpec> RankFile::specs() const {
@@ -117,17 +121,19 @@ Status RankFile::read(const BufferAccess& buffers, const StatePart& part,
   return readHalves(buffers, part, first, out);
 }
 
-Status RankFile::write(const std::filesystem::path& folder,
+Status RankFile::write(const std::filesystem::path& folder, const SaveId& save,
                        std::span<const std::byte> data) const {
-  auto writer = SafetensorsWriter::create(folder / name(), specs());
+  auto writer =
+      SafetensorsWriter::create(folder / name(), specs(), notesOf(save));
   RECIPERUN_TRY(writer);
   RECIPERUN_TRY(writer->append(data));
   return writer->finish();
 }
 
-Status RankFile::write(const std::filesystem::path& folder,
+Status RankFile::write(const std::filesystem::path& folder, const SaveId& save,
                        const BufferAccess& buffers) const {
-  auto writer = SafetensorsWriter::create(folder / name(), specs());
+  auto writer =
+      SafetensorsWriter::create(folder / name(), specs(), notesOf(save));
   RECIPERUN_TRY(writer);
   std::vector<std::byte> piece(pieceBytes);
   for (const StatePart& part : parts) {
@@ -147,7 +153,7 @@ void RankFile::describe(Manifest& manifest) const {
   if (isEmpty())
     return;
   int file = int(manifest.files.size());
-  manifest.files.push_back({name(), fileBytes()});
+  manifest.files.push_back({name(), fileBytes(manifest.saveId()), {}});
   for (const StatePart& part : parts) {
     if (part.kind == StateKind::history)
       continue;
@@ -166,8 +172,9 @@ void RankFile::describe(Manifest& manifest) const {
   }
 }
 
-Manifest describeRun(const plan::Plan& plan) {
+Manifest describeRun(const plan::Plan& plan, const std::string& run) {
   Manifest manifest;
+  manifest.run = run;
   manifest.recipe = plan.name;
   manifest.model = {plan.compute,
                     plan.exchange.config,

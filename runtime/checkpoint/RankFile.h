@@ -31,16 +31,16 @@ public:
   std::string name() const { return rankFileName(rank); }
   /// Of the tensors, and of the whole file.
   int64_t dataBytes() const;
-  int64_t fileBytes() const;
+  int64_t fileBytes(const SaveId& save) const;
 
   /// Copies the data out of the buffers, in the file's order; `out` has
   /// dataBytes().
   Status copy(const BufferAccess& buffers, std::span<std::byte> out) const;
   /// Writes the file, from such a copy or piece by piece from the buffers. It
   /// has its name when it is on the disk.
-  Status write(const std::filesystem::path& folder,
+  Status write(const std::filesystem::path& folder, const SaveId& save,
                std::span<const std::byte> data) const;
-  Status write(const std::filesystem::path& folder,
+  Status write(const std::filesystem::path& folder, const SaveId& save,
                const BufferAccess& buffers) const;
 
   /// Adds the file to the manifest's and its parts to the parameters' pieces,
@@ -65,7 +65,7 @@ private:
 
 /// What every checkpoint of the plan's run says alike: the model, its
 /// parameters, and the files and pieces of all ranks.
-Manifest describeRun(const plan::Plan& plan);
+Manifest describeRun(const plan::Plan& plan, const std::string& run = {});
 
 } // namespace reciperun::checkpoint
 

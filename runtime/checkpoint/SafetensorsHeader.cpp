@@ -1,14 +1,15 @@
-// The header of a safetensors file: 1. parse the JSON, refusing repeated keys;
-// 2. check each tensor by itself; 3. check that together they tile the data.
-// Every number comes from a file that may be damaged or hostile.
+// The header of a safetensors file: 1. parse the JSON; 2. check each tensor by
+// itself; 3. check that together they tile the data. Every number comes from a
+// file that may be damaged or hostile.
 
 #include "runtime/checkpoint/Safetensors.h"
+
+#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -25,27 +26,9 @@ constexpr DtypeSize dtypeSizes[] = {
     {"U32", 32}, {"F32", 32}, {"F64", 64}, {"I64", 64},    {"U64", 64},
 };
 
-/// Parses a JSON object; a key that an object repeats is an error, since
-/// readers differ in which of the two they take.
 Expected<Json> parseObject(std::string_view text) {
-  std::vector<std::set<std::string>> keys;
-  std::optional<std::string> repeated;
-  auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start)
-      keys.emplace_back();
-    if (event == Json::parse_event_t::object_end)
-      keys.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !keys.back().insert(parsed.get<std::string>()).second)
-      repeated = parsed.get<std::string>();
-    return true;
-  };
-  Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    return Status::error("the header is not valid JSON");
-  if (repeated)
-    return Status::error("the header holds `" + *repeated + "` twice");
-  if (!json.is_object())
+  Expected<Json> json = plan::parseJson(text, {.noun = "header"});
+  if (json && !json->is_object())
     return Status::error("the header is not a JSON object");
   return json;
 }
@@ -101,6 +84,43 @@ Expected<StoredTensor> parseTensor(const std::string& name, const Json& json) {
   tensor.begin = (*offsets)[0];
   tensor.end = (*offsets)[1];
   return tensor;
+}
+
+/// Numbers and lists in `__metadata__` are no concern of ours; other programs
+/// have put them there.
+Metadata textsOf(const Json& json) {
+  Metadata texts;
+  if (json.is_object())
+    for (const auto& [name, value] : json.items())
+      if (value.is_string())
+        texts[name] = value.get<std::string>();
+  return texts;
+}
+
+/// Moves the checksums of the tensors from the metadata to them.
+Status takeChecksums(SafetensorsHeader& header) {
+  const auto bytes = header.metadata.find(std::string(checksumBytesName));
+  if (bytes == header.metadata.end())
+    return Status::ok();
+  if (bytes->second != std::to_string(chunkBytes))
+    return Status::error("its checksums are of `" + bytes->second +
+                         "` bytes each, and this program reads those of " +
+                         std::to_string(chunkBytes));
+  header.metadata.erase(bytes);
+  for (StoredTensor& tensor : header.tensors) {
+    const auto text =
+        header.metadata.find(std::string(checksumPrefix) + tensor.name);
+    auto sums =
+        text == header.metadata.end()
+            ? std::nullopt
+            : parseChecksums(text->second, chunksOf(tensor.end - tensor.begin));
+    if (!sums)
+      return Status::error("the header lacks the checksums of tensor `" +
+                           tensor.name + "`");
+    tensor.checksums = *std::move(sums);
+    header.metadata.erase(text);
+  }
+  return Status::ok();
 }
 
 /// The tensor's extent agrees with its own shape and lies in the data.
@@ -173,15 +193,18 @@ int64_t TensorSpec::bytes() const {
   return bytesOf(shape, dtypeBits(dtype)).value_or(0);
 }
 
-Expected<std::vector<StoredTensor>>
-parseSafetensorsHeader(std::string_view text, int64_t dataStart,
-                       int64_t dataBytes) {
+Expected<SafetensorsHeader> parseSafetensorsHeader(std::string_view text,
+                                                   int64_t dataStart,
+                                                   int64_t dataBytes) {
   Expected<Json> json = parseObject(text);
   RECIPERUN_TRY(json);
-  std::vector<StoredTensor> tensors;
+  SafetensorsHeader header;
+  std::vector<StoredTensor>& tensors = header.tensors;
   for (const auto& [name, entry] : json->items()) {
-    if (name == "__metadata__")
+    if (name == "__metadata__") {
+      header.metadata = textsOf(entry);
       continue;
+    }
     Expected<StoredTensor> tensor = parseTensor(name, entry);
     RECIPERUN_TRY(tensor.status().withContext("tensor `" + name + "`"));
     RECIPERUN_TRY(
@@ -200,7 +223,8 @@ parseSafetensorsHeader(std::string_view text, int64_t dataStart,
             [](const StoredTensor& a, const StoredTensor& b) {
               return a.name < b.name;
             });
-  return tensors;
+  RECIPERUN_TRY(takeChecksums(header));
+  return header;
 }
 
 } // namespace reciperun::checkpoint

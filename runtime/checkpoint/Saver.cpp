@@ -19,10 +19,14 @@ Saver::~Saver() {
     work.wait();
 }
 
-Status Saver::open(CheckpointFolder opened) {
+Status Saver::open(CheckpointFolder opened, const std::string& run,
+                   std::vector<Setting> settings) {
   folder = std::move(opened);
-  if (rank == 0)
-    manifest = describeRun(plan);
+  manifest.run = run;
+  if (rank == 0) {
+    manifest = describeRun(plan, run);
+    manifest.settings = std::move(settings);
+  }
   if (!plan.checkpoint.async)
     return Status::ok();
   if (file.dataBytes() > plan.memory.host)
@@ -36,6 +40,10 @@ Status Saver::open(CheckpointFolder opened) {
       taken.status().withContext("the copy that checkpoints are written from"));
   staging = *std::move(taken);
   return Status::ok();
+}
+
+void Saver::passOver(int64_t step, const std::string& reason) {
+  folder->passOver(step, reason);
 }
 
 void Saver::begin(const Position& position, std::optional<double> validLoss) {
@@ -76,9 +84,10 @@ Status Saver::write() const {
   if (code)
     return systemError("make", aside, code.value());
   if (!plan.checkpoint.async)
-    return file.write(aside, buffers);
-  return file.write(aside, std::span<const std::byte>(
-                               staging.base(), size_t(file.dataBytes())));
+    return file.write(aside, manifest.saveId(), buffers);
+  return file.write(
+      aside, manifest.saveId(),
+      std::span<const std::byte>(staging.base(), size_t(file.dataBytes())));
 }
 
 Status Saver::publish() {

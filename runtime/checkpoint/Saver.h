@@ -35,8 +35,13 @@ public:
   ~Saver();
 
   /// Takes the memory of the copy. On rank 0 `folder` has been opened; other
-  /// ranks know its path alone.
-  Status open(CheckpointFolder folder);
+  /// ranks know its path alone. `run` is the job's (see SaveId), `settings`
+  /// what rank 0 writes of the recipe.
+  Status open(CheckpointFolder folder, const std::string& run,
+              std::vector<Setting> settings);
+
+  /// As CheckpointFolder::passOver, behind open.
+  void passOver(int64_t step, const std::string& reason);
 
   Phase phase() const { return current; }
 

@@ -7,10 +7,10 @@
 #include "runtime/checkpoint/StateLoader.h"
 
 #include "runtime/checkpoint/HuggingFaceImport.h"
-#include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/plan/MasterHalves.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/ModelConfig.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
@@ -240,7 +240,8 @@ Status checkModel(const plan::Plan& plan, const StateReader& reader,
   RECIPERUN_TRY(checkUnused(plan, manifest, used, place));
   if (manifest.model.config.empty() || plan.exchange.config.empty())
     return Status::ok();
-  return checkModelConfig(place, manifest.model.config, plan.exchange.config);
+  return plan::checkModelConfig(place, manifest.model.config,
+                                plan.exchange.config);
 }
 
 Status loadState(const plan::Plan& plan, int rank, StateReader& reader,

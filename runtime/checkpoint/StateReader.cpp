@@ -22,6 +22,18 @@ constexpr size_t openFiles = 64;
 
 } // namespace
 
+int64_t StateReader::Extent::begin() const {
+  return isChecked ? offset - (offset - tensor) % chunkBytes : offset;
+}
+
+int64_t StateReader::Extent::end() const {
+  const int64_t size = byteSize(piece->type), last = offset + count * size;
+  if (!isChecked)
+    return last;
+  return std::min(tensor + chunksOf(last - tensor) * chunkBytes,
+                  tensor + piece->count * size);
+}
+
 Expected<StateReader>
 StateReader::open(const std::filesystem::path& checkpoint) {
   Expected<Manifest> manifest = readManifest(checkpoint);
@@ -111,8 +123,13 @@ Expected<StateReader::Extent> StateReader::find(int64_t global) {
                         shapeText(tensor->shape)
                   : "lacks `" + stateTensor(kind, saved.name) + "`") +
           ", not as the manifest says");
-    return Extent{&piece, tensor->begin + within * byteSize(piece.type),
-                  std::min(place->count, piece.count - within), 0};
+    Extent extent;
+    extent.piece = &piece;
+    extent.offset = tensor->begin + within * byteSize(piece.type);
+    extent.tensor = tensor->begin;
+    extent.isChecked = !tensor->checksums.empty();
+    extent.count = std::min(place->count, piece.count - within);
+    return extent;
   }
   return missing(global);
 }
@@ -131,7 +148,10 @@ Status StateReader::readHistory(int rank, const std::string& name,
   const bool isAlike = tensor &&
                        findElementType(tensor->dtype) == ElementType::f32 &&
                        tensor->end - tensor->begin == int64_t(out.size());
-  return isAlike ? (*file)->read(*tensor, 0, out) : Status::ok();
+  if (!isAlike)
+    return Status::ok();
+  RECIPERUN_TRY((*file)->read(*tensor, 0, out));
+  return (*file)->check(*tensor, 0, out);
 }
 
 Status StateReader::missing(int64_t global) const {
@@ -147,6 +167,7 @@ Status StateReader::missing(int64_t global) const {
 }
 
 Expected<const SafetensorsFile*> StateReader::fileOf(int number) {
+  last = number;
   auto found =
       std::find_if(files.begin(), files.end(),
                    [&](const OpenFile& each) { return each.number == number; });
@@ -157,6 +178,7 @@ Expected<const SafetensorsFile*> StateReader::fileOf(int number) {
   Expected<SafetensorsFile> file =
       SafetensorsFile::open(folder / described.files[size_t(number)].name);
   RECIPERUN_TRY(file);
+  RECIPERUN_TRY(checkFile(described, described.files[size_t(number)], *file));
   if (files.size() == openFiles)
     files.pop_back();
   files.push_front({number, *std::move(file)});
@@ -170,15 +192,12 @@ Status StateReader::readExtents(std::vector<Extent>& extents, plan::DType type,
         return a.piece->file != b.piece->file ? a.piece->file < b.piece->file
                                               : a.offset < b.offset;
       });
-  auto endOf = [](const Extent& extent) {
-    return extent.offset + extent.count * byteSize(extent.piece->type);
-  };
   for (size_t begin = 0; begin < extents.size();) {
     size_t end = begin + 1;
     while (end < extents.size() &&
            extents[end].piece->file == extents[begin].piece->file &&
-           extents[end].offset - endOf(extents[end - 1]) <= gapBytes &&
-           endOf(extents[end]) - extents[begin].offset <= 2 * windowBytes)
+           extents[end].begin() - extents[end - 1].end() <= gapBytes &&
+           extents[end].end() - extents[begin].begin() <= 2 * windowBytes)
       ++end;
     RECIPERUN_TRY(
         readRun(std::span(extents).subspan(begin, end - begin), type, out));
@@ -187,19 +206,26 @@ Status StateReader::readExtents(std::vector<Extent>& extents, plan::DType type,
   return Status::ok();
 }
 
-/// Reads extents of one file that lie close together.
+Status StateReader::checkRun(const SafetensorsFile& file, int64_t offset,
+                             std::span<const std::byte> chunks) const {
+  const std::string& name = described.parameters[size_t(parameter)].name;
+  return file.check(*file.find(stateTensor(kind, name)), offset, chunks);
+}
+
+/// Reads extents of one file, and so of one tensor, that lie close together.
 Status StateReader::readRun(std::span<const Extent> extents, plan::DType type,
                             std::span<std::byte> out) {
-  const Extent &front = extents.front(), &back = extents.back();
-  int64_t end = back.offset + back.count * byteSize(back.piece->type);
-  if (int64_t(window.size()) < end - front.offset)
-    window.resize(size_t(end - front.offset));
+  const Extent& front = extents.front();
+  const int64_t begin = front.begin(), end = extents.back().end();
+  window.resize(std::max(window.size(), size_t(end - begin)));
+  const auto bytes = std::span(window).first(size_t(end - begin));
   Expected<const SafetensorsFile*> file = fileOf(front.piece->file);
   RECIPERUN_TRY(file);
-  RECIPERUN_TRY((*file)->readBytes(
-      front.offset, std::span(window).first(size_t(end - front.offset))));
+  RECIPERUN_TRY((*file)->readBytes(begin, bytes));
+  if (front.isChecked)
+    RECIPERUN_TRY(checkRun(**file, begin - front.tensor, bytes));
   for (const Extent& extent : extents) {
-    const std::byte* in = window.data() + (extent.offset - front.offset);
+    const std::byte* in = bytes.data() + (extent.offset - begin);
     std::byte* to = out.data() + extent.target * plan::byteSize(type);
     if (kind == StateKind::weight && type == plan::DType::bf16)
       convertMasters(extent.piece->type, in, to, extent.count);

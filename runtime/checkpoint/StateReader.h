@@ -15,10 +15,15 @@
 
 namespace reciperun::checkpoint {
 
-/// Reads what is asked for and no more, but for gaps of a page between runs.
-/// Files are opened when they are first needed.
+/// Reads the chunks (Checksums.h) that hold what is asked for, and compares
+/// them with their checksums; of a file that has none, what is asked for and no
+/// more, but for gaps of a page between runs. Files are opened when they are
+/// first needed.
 class StateReader {
 public:
+  /// The number of the file that was read last, in the manifest; -1 before.
+  int lastFile() const { return last; }
+
   /// Reads the manifest and compares the sizes of the files.
   static Expected<StateReader> open(const std::filesystem::path& checkpoint);
 
@@ -48,8 +53,14 @@ private:
   struct Extent {
     const Piece* piece = nullptr;
     int64_t offset = 0; // bytes in the file
+    int64_t tensor = 0; // where its tensor begins there
+    bool isChecked = false;
     int64_t count = 0;
     int64_t target = 0; // elements from the first that is read
+
+    /// The bytes of the file to read for it.
+    int64_t begin() const;
+    int64_t end() const;
   };
 
   StateReader(std::filesystem::path folder, Manifest manifest)
@@ -60,6 +71,8 @@ private:
                      std::span<std::byte> out);
   Status readRun(std::span<const Extent> extents, plan::DType type,
                  std::span<std::byte> out);
+  Status checkRun(const SafetensorsFile& file, int64_t offset,
+                  std::span<const std::byte> chunks) const;
   Expected<const SafetensorsFile*> fileOf(int number);
   Status missing(int64_t global) const;
 
@@ -72,6 +85,7 @@ private:
   Manifest described;
   std::list<OpenFile> files; // the one used last comes first
   std::vector<std::byte> window;
+  int last = -1;
 
   // What `select` has chosen.
   int parameter = -1;

@@ -4,17 +4,30 @@
 
 namespace reciperun::comm {
 
-std::string nameOf(const plan::Group& group, const std::vector<int>& members) {
+namespace {
+
+/// `0, 2`; of many the first ones and the last.
+std::string listOf(const std::vector<int>& ranks) {
   constexpr size_t listed = 8;
-  std::string text = "group `" + group.name + "` of ranks ";
-  for (size_t i = 0; i < members.size(); ++i) {
-    const bool isLeftOut = i >= listed && i + 1 < members.size();
+  std::string text;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const bool isLeftOut = i >= listed && i + 1 < ranks.size();
     if (isLeftOut)
       continue;
     text += i == 0 ? "" : i > listed ? ", ..., " : ", ";
-    text += std::to_string(members[i]);
+    text += std::to_string(ranks[i]);
   }
   return text;
+}
+
+} // namespace
+
+std::string nameOf(const plan::Group& group, const std::vector<int>& members) {
+  return "group `" + group.name + "` of ranks " + listOf(members);
+}
+
+std::string nameOfRanks(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + listOf(ranks);
 }
 
 std::string nameOfAll(int ranks) {

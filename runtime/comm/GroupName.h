@@ -13,6 +13,9 @@ namespace reciperun::comm {
 /// ``group `tp` of ranks 0, 2``; of many the first ones and the last.
 std::string nameOf(const plan::Group& group, const std::vector<int>& members);
 
+/// `rank 3`, `ranks 0, 2`; of many the first ones and the last.
+std::string nameOfRanks(const std::vector<int>& ranks);
+
 /// `all 8 ranks`.
 std::string nameOfAll(int ranks);
 

@@ -16,6 +16,7 @@
 
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
+#include "runtime/comm/MpiWait.h"
 #include "runtime/comm/Reduce.h"
 #include "runtime/plan/Mesh.h"
 
@@ -104,6 +105,7 @@ Status MpiCommunicator::split(const plan::Mesh& mesh,
   Circle circle;
   circle.name = nameOf(group, members);
   const Watch::Wait wait = waitFor("a split into groups", all);
+  RECIPERUN_TRY(meetOn(MPI_COMM_WORLD, ownRank));
   RECIPERUN_TRY(
       check(MPI_Comm_split(MPI_COMM_WORLD, color, ownRank, &circle.comm),
             "MPI_Comm_split"));
@@ -159,9 +161,7 @@ Status MpiCommunicator::reduceSmall(const Circle& circle, plan::DType type,
                                     Reduction reduction, int64_t elements,
                                     const std::byte* in, std::byte* out) {
   int64_t bytes = elements * plan::byteSize(type);
-  RECIPERUN_TRY(check(MPI_Allgather(in, int(bytes), MPI_BYTE, receiving.get(),
-                                    int(bytes), MPI_BYTE, circle.comm),
-                      "MPI_Allgather"));
+  RECIPERUN_TRY(gatherBytes(circle, in, bytes, receiving.get()));
   reduceInRankOrder(type, reduction, receiving.get(), bytes, circle.ranks,
                     elements, out);
   return Status::ok();
@@ -183,15 +183,18 @@ Status MpiCommunicator::reducePiece(const Circle& circle, plan::DType type,
   std::vector<int> received(counts.size(), own), places(counts.size());
   for (int j = 0; j < circle.ranks; ++j)
     places[size_t(j)] = j * own;
-  RECIPERUN_TRY(check(MPI_Alltoallv(in, counts.data(), starts.data(), MPI_BYTE,
-                                    receiving.get(), received.data(),
-                                    places.data(), MPI_BYTE, circle.comm),
-                      "MPI_Alltoallv"));
+  MPI_Request request = MPI_REQUEST_NULL;
+  RECIPERUN_TRY(
+      finishMpi(MPI_Ialltoallv(in, counts.data(), starts.data(), MPI_BYTE,
+                               receiving.get(), received.data(), places.data(),
+                               MPI_BYTE, circle.comm, &request),
+                request, "MPI_Ialltoallv", ownRank));
   reduceInRankOrder(type, reduction, receiving.get(), own, circle.ranks,
                     own / size, sending.get());
-  return check(MPI_Allgatherv(sending.get(), own, MPI_BYTE, out, counts.data(),
-                              starts.data(), MPI_BYTE, circle.comm),
-               "MPI_Allgatherv");
+  return finishMpi(MPI_Iallgatherv(sending.get(), own, MPI_BYTE, out,
+                                   counts.data(), starts.data(), MPI_BYTE,
+                                   circle.comm, &request),
+                   request, "MPI_Iallgatherv", ownRank);
 }
 
 Status MpiCommunicator::allGather(int group, const Tensor& in,
@@ -220,25 +223,38 @@ Status MpiCommunicator::allGather(int group, const Tensor& in,
 /// whether the buffers overlap.
 Status MpiCommunicator::gatherContiguous(const Circle& circle, const Tensor& in,
                                          const Tensor& out) {
-  int bytes = int(in.bytes());
+  const int64_t bytes = in.bytes();
   bool apart = bytesOf(in) + in.bytes() <= bytesOf(out) ||
                bytesOf(out) + out.bytes() <= bytesOf(in);
   if (!apart)
     std::memmove(writableBytes(out) + circle.rank * in.bytes(), in.data,
                  size_t(bytes));
-  return check(MPI_Allgather(apart ? in.data : MPI_IN_PLACE, bytes, MPI_BYTE,
-                             out.data, bytes, MPI_BYTE, circle.comm),
-               "MPI_Allgather");
+  return gatherBytes(circle, apart ? in.data : MPI_IN_PLACE, bytes, out.data);
+}
+
+Status MpiCommunicator::gatherBytes(const Circle& circle, const void* in,
+                                    int64_t bytes, void* out) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  return finishMpi(MPI_Iallgather(in, int(bytes), MPI_BYTE, out, int(bytes),
+                                  MPI_BYTE, circle.comm, &request),
+                   request, "MPI_Iallgather", ownRank);
+}
+
+/// As many bytes from each rank to each other one, between the two buffers.
+Status MpiCommunicator::exchangeBytes(const Circle& circle, int64_t bytes) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  return finishMpi(MPI_Ialltoall(sending.get(), int(bytes), MPI_BYTE,
+                                 receiving.get(), int(bytes), MPI_BYTE,
+                                 circle.comm, &request),
+                   request, "MPI_Ialltoall", ownRank);
 }
 
 Status MpiCommunicator::gatherPiece(const Circle& circle, const Blocks& blocks,
                                     int64_t begin, int64_t end,
                                     const std::byte* in, std::byte* out) {
   int64_t bytes = (end - begin) * blocks.elementBytes;
-  RECIPERUN_TRY(check(MPI_Allgather(in + begin * blocks.elementBytes,
-                                    int(bytes), MPI_BYTE, receiving.get(),
-                                    int(bytes), MPI_BYTE, circle.comm),
-                      "MPI_Allgather"));
+  RECIPERUN_TRY(gatherBytes(circle, in + begin * blocks.elementBytes, bytes,
+                            receiving.get()));
   for (int part = 0; part < circle.ranks; ++part)
     blocks.unpack(receiving.get() + part * bytes, part, begin, end, out);
   return Status::ok();
@@ -272,10 +288,7 @@ Status MpiCommunicator::scatterPiece(const Circle& circle, const Blocks& blocks,
   int64_t bytes = (end - begin) * blocks.elementBytes;
   for (int part = 0; part < circle.ranks; ++part)
     blocks.pack(in, part, begin, end, sending.get() + part * bytes);
-  RECIPERUN_TRY(
-      check(MPI_Alltoall(sending.get(), int(bytes), MPI_BYTE, receiving.get(),
-                         int(bytes), MPI_BYTE, circle.comm),
-            "MPI_Alltoall"));
+  RECIPERUN_TRY(exchangeBytes(circle, bytes));
   reduceInRankOrder(type, Reduction::sum, receiving.get(), bytes, circle.ranks,
                     end - begin, out + begin * blocks.elementBytes);
   return Status::ok();
@@ -304,10 +317,7 @@ Status MpiCommunicator::exchangePiece(const Circle& circle, const Blocks& from,
   int64_t bytes = (end - begin) * from.elementBytes;
   for (int part = 0; part < circle.ranks; ++part)
     from.pack(in, part, begin, end, sending.get() + part * bytes);
-  RECIPERUN_TRY(
-      check(MPI_Alltoall(sending.get(), int(bytes), MPI_BYTE, receiving.get(),
-                         int(bytes), MPI_BYTE, circle.comm),
-            "MPI_Alltoall"));
+  RECIPERUN_TRY(exchangeBytes(circle, bytes));
   for (int part = 0; part < circle.ranks; ++part)
     to.unpack(receiving.get() + part * bytes, part, begin, end, out);
   return Status::ok();
@@ -316,24 +326,26 @@ Status MpiCommunicator::exchangePiece(const Circle& circle, const Blocks& from,
 Status MpiCommunicator::send(int to, std::span<const std::byte> bytes) {
   const std::string receiver = "rank " + std::to_string(to);
   const Watch::Wait wait(lookout, {"the receipt of a message", {}, receiver});
+  MPI_Request request = MPI_REQUEST_NULL;
   for (size_t at = 0; at < bytes.size(); at += bufferBytes)
-    RECIPERUN_TRY(
-        check(MPI_Send(bytes.data() + at,
-                       int(std::min<size_t>(bufferBytes, bytes.size() - at)),
-                       MPI_BYTE, to, 0, MPI_COMM_WORLD),
-              "MPI_Send"));
+    RECIPERUN_TRY(finishMpi(
+        MPI_Isend(bytes.data() + at,
+                  int(std::min<size_t>(bufferBytes, bytes.size() - at)),
+                  MPI_BYTE, to, 0, MPI_COMM_WORLD, &request),
+        request, "MPI_Isend", ownRank));
   return Status::ok();
 }
 
 Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
   const std::string sender = "rank " + std::to_string(from);
   const Watch::Wait wait(lookout, {"a message", {}, sender});
+  MPI_Request request = MPI_REQUEST_NULL;
   for (size_t at = 0; at < bytes.size(); at += bufferBytes)
-    RECIPERUN_TRY(
-        check(MPI_Recv(bytes.data() + at,
-                       int(std::min<size_t>(bufferBytes, bytes.size() - at)),
-                       MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-              "MPI_Recv"));
+    RECIPERUN_TRY(finishMpi(
+        MPI_Irecv(bytes.data() + at,
+                  int(std::min<size_t>(bufferBytes, bytes.size() - at)),
+                  MPI_BYTE, from, 0, MPI_COMM_WORLD, &request),
+        request, "MPI_Irecv", ownRank));
   return Status::ok();
 }
 
@@ -427,9 +439,7 @@ Expected<int> MpiCommunicator::beginShift(int group,
 Status MpiCommunicator::finish(int message) {
   Message ended = std::exchange(messages[size_t(message)], {});
   const Watch::Wait wait(lookout, {ended.what, ended.op, ended.who});
-  return check(MPI_Waitall(int(ended.requests.size()), ended.requests.data(),
-                           MPI_STATUSES_IGNORE),
-               "MPI_Waitall");
+  return finishMpi(ended.requests, "MPI_Testall", ownRank);
 }
 
 int MpiCommunicator::keep(Message message) {

@@ -4,7 +4,8 @@
 // element is summed by one rank in rank order and sent to the others, which
 // makes the order independent of MPI's choice of algorithm. The traffic is that
 // of a ring, 2 (n-1)/n of the tensor. Tensors pass through two buffers of fixed
-// size, all that this class ever allocates.
+// size, all that this class ever allocates. What waits for other ranks waits as
+// MpiWait.h says.
 
 #ifndef RECIPERUN_COMM_MPICOMMUNICATOR_H
 #define RECIPERUN_COMM_MPICOMMUNICATOR_H
@@ -86,6 +87,9 @@ private:
   Status reducePiece(const Circle& circle, plan::DType type,
                      Reduction reduction, int64_t elements, const std::byte* in,
                      std::byte* out);
+  Status gatherBytes(const Circle& circle, const void* in, int64_t bytes,
+                     void* out);
+  Status exchangeBytes(const Circle& circle, int64_t bytes);
   Status gatherContiguous(const Circle& circle, const Tensor& in,
                           const Tensor& out);
   Status gatherPiece(const Circle& circle, const Blocks& blocks, int64_t begin,

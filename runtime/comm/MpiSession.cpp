@@ -5,11 +5,14 @@
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/MpiCommunicator.h"
+#include "runtime/comm/MpiWait.h"
 
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,20 @@ namespace {
 
 constexpr Awaited countOfHost = {
     "a count of this host's ranks", {}, "all ranks"};
+constexpr Awaited comparison = {"a comparison", {}, "all ranks"};
+
+/// What `members` ranks hand in, equally many bytes each, in their order.
+Expected<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
+                                        MPI_Comm ranks, int members, int rank) {
+  std::vector<std::byte> all(bytes.size() * size_t(members));
+  const int length = int(bytes.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  RECIPERUN_TRY(
+      finishMpi(MPI_Iallgather(bytes.data(), length, MPI_BYTE, all.data(),
+                               length, MPI_BYTE, ranks, &request),
+                request, "MPI_Iallgather", rank));
+  return all;
+}
 
 } // namespace
 
@@ -31,6 +48,7 @@ Expected<MpiSession> MpiSession::start() {
     return Status::error("MPI cannot be started (code " + std::to_string(code) +
                          ")");
   }
+  wakeOnTime();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   RECIPERUN_TRY(checkMpi(MPI_Comm_rank(MPI_COMM_WORLD, &session.ownRank),
                          "MPI_Comm_rank", 0));
@@ -38,9 +56,16 @@ Expected<MpiSession> MpiSession::start() {
                          "MPI_Comm_size", session.ownRank));
   const auto limit = Watch::limitOfEnvironment();
   session.read = limit.status();
-  if (session.allRanks > 1)
+  if (session.allRanks == 1)
+    return session;
+  try {
     session.watch =
         std::make_unique<Watch>(session.ownRank, limit ? *limit : std::nullopt);
+  } catch (const std::system_error& failure) {
+    session.read = Status::error(std::string("cannot start a thread that "
+                                             "watches over waits: ") +
+                                 failure.what());
+  }
   return session;
 }
 
@@ -54,6 +79,8 @@ MpiSession::~MpiSession() {
     return;
   const std::string all = nameOfAll(allRanks);
   const Watch::Wait wait(watch.get(), {"the end of the job", {}, all});
+  // What fails now has no one to hear of it.
+  static_cast<void>(meetOn(MPI_COMM_WORLD, ownRank));
   MPI_Finalize();
 }
 
@@ -75,16 +102,29 @@ Expected<int> MpiSession::countOnHost(std::span<const std::byte> bytes) const {
   int ranksOnHost = 0;
   RECIPERUN_TRY(
       checkMpi(MPI_Comm_size(*host, &ranksOnHost), "MPI_Comm_size", ownRank));
-  std::vector<std::byte> all(bytes.size() * size_t(ranksOnHost));
-  int length = int(bytes.size());
-  RECIPERUN_TRY(checkMpi(MPI_Allgather(bytes.data(), length, MPI_BYTE,
-                                       all.data(), length, MPI_BYTE, *host),
-                         "MPI_Allgather", ownRank));
+  auto all = gather(bytes, *host, ranksOnHost, ownRank);
+  RECIPERUN_TRY(all);
   RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", ownRank));
   int same = 0;
-  for (size_t at = 0; at < all.size(); at += bytes.size())
-    same += std::equal(bytes.begin(), bytes.end(), all.begin() + ptrdiff_t(at));
+  for (auto at = all->begin(); at != all->end(); at += ptrdiff_t(bytes.size()))
+    same += std::equal(bytes.begin(), bytes.end(), at);
   return same;
+}
+
+Expected<std::vector<int>>
+MpiSession::ranksUnlikeFirst(std::span<const std::byte> bytes) const {
+  const Watch::Wait wait(watch.get(), comparison);
+  auto all = gather(bytes, MPI_COMM_WORLD, allRanks, ownRank);
+  RECIPERUN_TRY(all);
+  const auto first = std::span(*all).first(bytes.size());
+  std::vector<int> unlike;
+  for (int rank = 1; rank < allRanks; ++rank) {
+    const auto other =
+        std::span(*all).subspan(size_t(rank) * bytes.size(), bytes.size());
+    if (!std::ranges::equal(first, other))
+      unlike.push_back(rank);
+  }
+  return unlike;
 }
 
 Status MpiSession::agree(const Status& mine) const {

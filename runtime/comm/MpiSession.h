@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace reciperun::comm {
 
@@ -26,13 +27,18 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return allRanks; }
-  /// How this rank's environment read.
+  /// How this rank's environment read, and whether waits are watched over.
   const Status& environment() const { return read; }
   /// The number of this rank among those of its host. Collective.
   Expected<int> placeOnHost() const;
   /// How many ranks of this host, this one included, hand in the same bytes;
   /// all hand in equally many. Collective.
   Expected<int> countOnHost(std::span<const std::byte> bytes) const;
+
+  /// The ranks that hand in other bytes than rank 0; all hand in equally many.
+  /// Collective.
+  Expected<std::vector<int>>
+  ranksUnlikeFirst(std::span<const std::byte> bytes) const;
 
   /// Communicator::agree for what comes before a mesh is known.
   Status agree(const Status& mine) const;

@@ -102,8 +102,8 @@ Status NcclCommunicator::findHosts() {
   Expected<MPI_Comm> host = splitHost(rank());
   RECIPERUN_TRY(host);
   int64_t first = rank();
-  RECIPERUN_TRY(checkMpi(MPI_Bcast(&first, 1, MPI_INT64_T, 0, *host),
-                         "MPI_Bcast", rank()));
+  RECIPERUN_TRY(broadcast(std::as_writable_bytes(std::span(&first, 1)), 0,
+                          *host, rank()));
   RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", rank()));
   hosts.resize(size_t(ranks()));
   const int64_t one[] = {1}, all[] = {ranks()};
@@ -124,9 +124,8 @@ Status NcclCommunicator::connectWorld(const plan::Mesh& mesh,
   if (rank() == 0)
     drawn = nccl.check(nccl.GetUniqueId(&id), "ncclGetUniqueId");
   RECIPERUN_TRY(processes->agree(drawn));
-  RECIPERUN_TRY(
-      checkMpi(MPI_Bcast(&id, int(sizeof id), MPI_BYTE, 0, MPI_COMM_WORLD),
-               "MPI_Bcast", rank()));
+  RECIPERUN_TRY(broadcast(std::as_writable_bytes(std::span(&id, 1)), 0,
+                          MPI_COMM_WORLD, rank()));
   ncclComm_t all = nullptr;
   std::vector<int> members(static_cast<size_t>(ranks()));
   std::iota(members.begin(), members.end(), 0);

@@ -5,10 +5,17 @@
 #include "runtime/data/AddedTokens.h"
 
 #include "runtime/data/Utf8.h"
+#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 
 namespace reciperun::data {
+
+namespace {
+
+constexpr size_t stopInterval = 1 << 12; // bytes
+
+} // namespace
 
 Expected<AddedTokens> AddedTokens::build(std::vector<AddedToken> list) {
   AddedTokens added;
@@ -47,24 +54,31 @@ int AddedTokens::childOf(int node, char c) const {
   return -1;
 }
 
-int AddedTokens::longestAt(std::string_view text, size_t at) const {
+int AddedTokens::longestAt(std::string_view text, size_t at,
+                           const std::vector<bool>& hidden) const {
+  const auto isLookedFor = [&](int token) {
+    const auto id = static_cast<size_t>(tokens[token].id);
+    return id >= hidden.size() || !hidden[id];
+  };
   int best = -1;
   int node = 0;
   for (; at < text.size(); ++at) {
     node = childOf(node, text[at]);
     if (node < 0)
       break;
-    if (trie[node].token >= 0)
+    if (trie[node].token >= 0 && isLookedFor(trie[node].token))
       best = trie[node].token;
   }
   return best;
 }
 
-Status AddedTokens::split(std::string_view text,
-                          std::vector<TextPart>& parts) const {
+Status AddedTokens::split(std::string_view text, std::vector<TextPart>& parts,
+                          const std::vector<bool>& hidden) const {
   size_t done = 0;
   for (size_t at = 0; at < text.size();) {
-    const int match = longestAt(text, at);
+    if (at % stopInterval == 0)
+      RECIPERUN_TRY(checkStopSignal());
+    const int match = longestAt(text, at, hidden);
     if (match < 0) {
       ++at;
       continue;

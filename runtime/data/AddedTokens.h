@@ -37,8 +37,9 @@ public:
   static Expected<AddedTokens> build(std::vector<AddedToken> tokens);
 
   /// Appends the parts of a text from left to right: leftmost matches, of
-  /// those the longest.
-  Status split(std::string_view text, std::vector<TextPart>& parts) const;
+  /// those the longest. Tokens whose id is `hidden` are not looked for.
+  Status split(std::string_view text, std::vector<TextPart>& parts,
+               const std::vector<bool>& hidden = {}) const;
 
 private:
   struct Node {
@@ -48,7 +49,8 @@ private:
 
   void insert(int token);
   int childOf(int node, char c) const;
-  int longestAt(std::string_view text, size_t at) const;
+  int longestAt(std::string_view text, size_t at,
+                const std::vector<bool>& hidden) const;
   Expected<bool> touchesWord(std::string_view text, Span span) const;
   Expected<Span> widened(std::string_view text, Span span, size_t from,
                          const AddedToken& token) const;

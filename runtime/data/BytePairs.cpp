@@ -7,6 +7,7 @@
 #include "runtime/data/BytePairs.h"
 
 #include "runtime/data/ByteLevel.h"
+#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 
@@ -124,7 +125,8 @@ void BytePairs::mergeAll(std::vector<Symbol>& symbols) const {
   for (size_t i = 0; i < symbols.size(); ++i)
     propose(static_cast<int>(i));
 
-  while (!queue.empty()) {
+  // Of a word as long as a book: what is left unmerged nobody reads then.
+  while (!queue.empty() && stopSignal() == 0) {
     const Candidate best = queue.pop();
     Symbol& left = symbols[best.place];
     if (!left.alive || left.next < 0)
@@ -159,6 +161,13 @@ void BytePairs::encodeUncached(std::string_view word,
   for (const Symbol& symbol : symbols)
     if (symbol.alive)
       ids.push_back(symbol.token);
+}
+
+void BytePairs::spell(std::string_view bytes, std::vector<int32_t>& ids) const {
+  std::vector<Symbol> symbols;
+  symbolsOf(bytes, symbols);
+  for (const Symbol& symbol : symbols)
+    ids.push_back(symbol.token);
 }
 
 void BytePairs::encode(std::string_view word, std::vector<int32_t>& ids) const {

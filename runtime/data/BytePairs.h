@@ -46,6 +46,9 @@ public:
   /// Appends the ids of a word given as plain bytes.
   void encode(std::string_view word, std::vector<int32_t>& ids) const;
 
+  /// Appends the ids of single bytes.
+  void spell(std::string_view bytes, std::vector<int32_t>& ids) const;
+
   /// Bytes that occur in UTF-8 and have no token of their own.
   int missingBytes() const { return missing; }
 

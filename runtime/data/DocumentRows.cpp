@@ -101,6 +101,16 @@ std::vector<std::string> DocumentRows::notes() const {
   return list;
 }
 
+/// The documents, their places, and the layouts of epochs: two lists of numbers
+/// each, and while one is packed its rows and the tree of their room.
+int64_t DocumentRows::bytes() const {
+  constexpr int64_t number = sizeof(int64_t);
+  constexpr int64_t packing = 80; // for each document
+  const int64_t layout = 2 * number * int64_t(keptLayouts);
+  return documents.bytes() +
+         documents.size() * (number + layout + (pack ? packing : 0));
+}
+
 std::string DocumentRows::extent() const {
   return std::to_string(ofEpoch(0)) + " rows an epoch";
 }

@@ -29,6 +29,7 @@ public:
   /// Those of the documents, and how many rows of the first epoch are full by
   /// their number alone.
   std::vector<std::string> notes() const override;
+  int64_t bytes() const override;
 
 private:
   RowLayout layEpoch(int64_t epoch) const;

@@ -2,6 +2,8 @@
 
 #include "runtime/data/Documents.h"
 
+#include "runtime/data/TextEncoder.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -14,11 +16,33 @@ Document Documents::operator[](int64_t index) const {
           std::span(counts).subspan(begin, count)};
 }
 
+int64_t Documents::bytes() const {
+  const auto of = [](const auto& list) {
+    return int64_t(list.capacity() * sizeof(list.front()));
+  };
+  return of(ids) + of(counts) + of(starts) + of(weights) + of(lines);
+}
+
+/// What lists that have grown had room for goes back.
+void Documents::shrink() {
+  ids.shrink_to_fit();
+  counts.shrink_to_fit();
+  for (auto* list : {&starts, &weights, &lines})
+    list->shrink_to_fit();
+}
+
+static Expected<std::vector<int32_t>> encodePiece(const TextEncoder& encoder,
+                                                  const Piece& piece) {
+  return piece.isRecipes ? encoder.recipeText(piece.text)
+                         : encoder.userText(piece.text);
+}
+
 class DocumentBuilder {
 public:
   DocumentBuilder(const plan::DataSource& source, const plan::Data& data,
                   const Tokenizer& tokenizer)
-      : source(source), data(data), tokenizer(tokenizer) {
+      : source(source), data(data), tokenizer(tokenizer),
+        encoder(data, tokenizer) {
     documents.file = source.path;
   }
 
@@ -26,7 +50,8 @@ public:
     ++samples;
     ids.clear();
     counts.clear();
-    RECIPERUN_TRY(encode(sample));
+    RECIPERUN_TRY(encode(sample).withContext(
+        "line " + std::to_string(sample.line) + " of `" + source.path + "`"));
     RECIPERUN_TRY(checkIds(sample));
     if (!fit())
       return {};
@@ -53,6 +78,7 @@ public:
       documents.messages.push_back("the tokenizer has no token for " +
                                    std::to_string(tokenizer.missingBytes()) +
                                    " of the bytes of UTF-8; texts lose them");
+    documents.shrink();
     return std::move(documents);
   }
 
@@ -61,7 +87,7 @@ private:
     if (data.bosToken >= 0)
       put({static_cast<int32_t>(data.bosToken)}, false);
     for (const Piece& piece : sample.pieces) {
-      const Expected<std::vector<int32_t>> some = tokenizer.encode(piece.text);
+      const Expected<std::vector<int32_t>> some = encodePiece(encoder, piece);
       RECIPERUN_TRY(some);
       put(*some, piece.counts);
     }
@@ -133,6 +159,7 @@ private:
   const plan::DataSource& source;
   const plan::Data& data;
   const Tokenizer& tokenizer;
+  TextEncoder encoder;
   Documents documents;
   std::vector<int32_t> ids;
   std::vector<uint8_t> counts;
@@ -158,16 +185,17 @@ Expected<Documents> Documents::read(const plan::DataSource& source,
 Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
                                             const Tokenizer& tokenizer,
                                             const std::string& prompt) {
-  std::vector<Piece> pieces = {{prompt, false}};
-  if (data.train && !data.train->messages.empty()) {
+  std::vector<Piece> pieces = {{prompt}};
+  if (plan::readsMessages(data)) {
     pieces = chatPieces(data.chat, "user", prompt);
     pieces.push_back(chatPieces(data.chat, "assistant", "").front());
   }
   std::vector<int32_t> ids;
   if (data.bosToken >= 0)
     ids.push_back(static_cast<int32_t>(data.bosToken));
+  const TextEncoder encoder(data, tokenizer);
   for (const Piece& piece : pieces) {
-    const Expected<std::vector<int32_t>> some = tokenizer.encode(piece.text);
+    const Expected<std::vector<int32_t>> some = encodePiece(encoder, piece);
     RECIPERUN_TRY(some);
     ids.insert(ids.end(), some->begin(), some->end());
   }

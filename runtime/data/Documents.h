@@ -51,11 +51,15 @@ public:
   int64_t line(int64_t index) const { return lines[index]; }
   const std::string& path() const { return file; }
 
+  /// Memory that the documents take.
+  int64_t bytes() const;
+
   /// What a user should know: samples cut, samples dropped.
   const std::vector<std::string>& notes() const { return messages; }
 
 private:
   friend class DocumentBuilder;
+  void shrink();
 
   std::vector<int32_t> ids;
   std::vector<uint8_t> counts;

@@ -3,10 +3,13 @@
 #include "runtime/data/Jsonl.h"
 
 #include "runtime/data/Utf8.h"
+#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 namespace reciperun::data {
 
@@ -42,30 +45,35 @@ std::string kindOf(const Json& value) {
 }
 
 Expected<Json> parseObject(std::string_view line) {
-  try {
-    Json value = Json::parse(line);
-    if (!value.is_object())
-      return Status::error("the line is " + kindOf(value) +
-                           " where an object is due");
-    return value;
-  } catch (const Json::parse_error& error) {
-    // `byte` counts the bytes read, the offending one included.
-    const size_t at = error.byte == 0 ? 0 : error.byte - 1;
-    if (at >= line.size())
-      return atColumn(columnOf(line, line.size()),
-                      "the line ends inside a JSON value");
-    return atColumn(columnOf(line, at),
-                    "the line is not valid JSON up to here");
-  } catch (const Json::exception&) {
-    return Status::error("the line has a number that no computer type holds");
+  Expected<Json> value = plan::parseJson(line, {.noun = "line"});
+  if (value && !value->is_object())
+    return Status::error("the line is " + kindOf(*value) +
+                         " where an object is due");
+  return value;
+}
+
+/// A field that is not there, and those that are.
+Status missingField(const Json& object, const std::string& shown) {
+  constexpr size_t most = 8;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items())
+    names.push_back("`" + name + "`");
+  if (names.size() > most) {
+    names.resize(most);
+    names.back() = "others";
   }
+  std::string there;
+  for (size_t i = 0; i < names.size(); ++i)
+    there += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return Status::error("the field `" + shown + "` is missing; the object " +
+                       (there.empty() ? "is empty" : "has " + there));
 }
 
 Expected<std::string> textField(const Json& object, const std::string& field,
                                 const std::string& shown) {
   const auto found = object.find(field);
   if (found == object.end())
-    return Status::error("the field `" + shown + "` is missing");
+    return missingField(object, shown);
   if (!found->is_string())
     return Status::error("the field `" + shown + "` is " + kindOf(*found) +
                          " where a text is due");
@@ -84,7 +92,7 @@ Status takeMessages(const Json& object, const std::string& field,
                     const plan::ChatTemplate& chat, Sample& sample) {
   const auto list = object.find(field);
   if (list == object.end())
-    return Status::error("the field `" + field + "` is missing");
+    return missingField(object, field);
   if (!list->is_array())
     return Status::error("the field `" + field + "` is " + kindOf(*list) +
                          " where a list of messages is due");
@@ -97,6 +105,8 @@ Status takeMessages(const Json& object, const std::string& field,
                            " where an object with `role` and `content` is due");
     Expected<std::string> role = textField(message, "role", shown + ".role");
     RECIPERUN_TRY(role);
+    RECIPERUN_TRY(
+        checkRole(*role).withContext("the field `" + shown + ".role`"));
     Expected<std::string> content =
         textField(message, "content", shown + ".content");
     RECIPERUN_TRY(content);
@@ -128,34 +138,64 @@ bool isBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
+/// What a role of another spelling or of another program is called here.
+std::string roleMeant(std::string role) {
+  static constexpr std::pair<std::string_view, std::string_view> others[] = {
+      {"human", "user"},    {"customer", "user"},    {"prompter", "user"},
+      {"bot", "assistant"}, {"gpt", "assistant"},    {"model", "assistant"},
+      {"ai", "assistant"},  {"chatbot", "assistant"}};
+  std::transform(role.begin(), role.end(), role.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  role.erase(0, role.find_first_not_of(" \t\r\n"));
+  role.erase(role.find_last_not_of(" \t\r\n") + 1);
+  for (const auto& [other, ours] : others)
+    if (role == other)
+      return std::string(ours);
+  return role;
+}
+
 } // namespace
+
+Status checkRole(const std::string& role) {
+  static constexpr std::string_view roles[] = {
+      "system", "developer", "user", "assistant", "tool", "function"};
+  std::string list;
+  const std::string meant = roleMeant(role);
+  bool isMeant = false;
+  for (const std::string_view known : roles) {
+    if (role == known)
+      return {};
+    isMeant |= meant == known;
+    list += (list.empty() ? "`" : ", `") + std::string(known) + "`";
+  }
+  return Status::error("a message has no role `" + role + "`; roles are " +
+                       list +
+                       (isMeant ? "; write `" + meant + "`" : std::string()));
+}
 
 std::vector<Piece> chatPieces(const plan::ChatTemplate& chat,
                               const std::string& role,
                               const std::string& content) {
   const bool counts = role == "assistant";
-  return {{withRole(chat.before, role), false},
-          {content, counts},
-          {withRole(chat.after, role), counts}};
+  return {{withRole(chat.before, role), false, true},
+          {content, counts, false},
+          {withRole(chat.after, role), counts, true}};
 }
 
 JsonlReader::JsonlReader(plan::DataSource source, plan::ChatTemplate chat,
-                         std::ifstream file)
+                         InputFile file)
     : source(std::move(source)), chat(std::move(chat)), file(std::move(file)) {}
 
 Expected<JsonlReader> JsonlReader::open(const plan::DataSource& source,
                                         const plan::ChatTemplate& chat) {
-  std::ifstream file(source.path, std::ios::binary);
-  // A folder opens, but nothing can be read from it.
-  if (!file.is_open() || (file.peek(), file.bad()))
-    return Status::error("cannot read the data set `" + source.path + "`");
-  return JsonlReader(source, chat, std::move(file));
+  Expected<InputFile> file = InputFile::open(source.path);
+  RECIPERUN_TRY(file);
+  return JsonlReader(source, chat, std::move(*file));
 }
 
 bool JsonlReader::next(Sample& sample) {
   std::string line;
-  while (errors.size() < listedErrors && std::getline(file, line)) {
-    ++lines;
+  while (faultyLines < listedErrors && nextLine(line)) {
     if (lines == 1 && line.starts_with(byteOrderMark))
       line.erase(0, byteOrderMark.size());
     if (isBlank(line))
@@ -166,9 +206,29 @@ bool JsonlReader::next(Sample& sample) {
       ++samples;
       return true;
     }
-    errors.push_back("line " + std::to_string(lines) + ": " + status.message());
+    note(status.message());
   }
   return false;
+}
+
+/// Lines that have one fault are told once.
+void JsonlReader::note(const std::string& fault) {
+  ++faultyLines;
+  for (Fault& each : faults)
+    if (each.what == fault) {
+      ++each.lines;
+      return;
+    }
+  faults.push_back({lines, 1, fault});
+}
+
+bool JsonlReader::nextLine(std::string& line) {
+  const Expected<bool> found = file.next(line);
+  readFailure = found.status();
+  if (!found || !*found)
+    return false;
+  ++lines;
+  return true;
 }
 
 Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
@@ -183,19 +243,20 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
 }
 
 Status JsonlReader::finish() const {
-  if (file.bad())
-    return Status::error("the data set `" + source.path +
-                         "` could be read to its line " +
-                         std::to_string(lines) + " alone");
-  if (errors.empty() && samples == 0)
+  RECIPERUN_TRY(readFailure);
+  if (faults.empty() && samples == 0)
     return Status::error("the data set `" + source.path + "` has no samples");
-  if (errors.empty())
+  if (faults.empty())
     return {};
   std::string text = "the data set `" + source.path + "` cannot be used";
-  if (errors.size() == listedErrors)
+  if (faultyLines == listedErrors)
     text += " (the first " + std::to_string(listedErrors) + " errors)";
-  for (const std::string& error : errors)
-    text += "\n  " + error;
+  for (const Fault& fault : faults) {
+    text += "\n  line " + std::to_string(fault.firstLine);
+    if (fault.lines > 1)
+      text += " and " + std::to_string(fault.lines - 1) + " more";
+    text += ": " + fault.what;
+  }
   return Status::error(text);
 }
 

@@ -8,11 +8,11 @@
 #ifndef RECIPERUN_DATA_JSONL_H
 #define RECIPERUN_DATA_JSONL_H
 
+#include "runtime/data/LineReader.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,8 @@ namespace reciperun::data {
 /// A stretch of a sample that is tokenized on its own.
 struct Piece {
   std::string text;
-  bool counts = false; // in the loss
+  bool counts = false;    // in the loss
+  bool isRecipes = false; // words of the recipe, which may hold control tokens
 };
 struct Sample {
   int64_t line = 0; // from 1
@@ -30,10 +31,14 @@ struct Sample {
 
 /// The pieces of one chat message: the template's text before it, the content
 /// and the template's text behind it. An assistant's content and what follows
-/// it count in the loss.
+/// it count in the loss. The role is one of those that checkRole knows.
 std::vector<Piece> chatPieces(const plan::ChatTemplate& chat,
                               const std::string& role,
                               const std::string& content);
+
+/// Fails for a role that no chat has, such as `Assistant`, with those there
+/// are.
+Status checkRole(const std::string& role);
 
 class JsonlReader {
 public:
@@ -44,20 +49,30 @@ public:
   /// The next usable sample; false at the end or after the tenth error.
   bool next(Sample& sample);
 
-  /// What was wrong with the lines read so far, or that there was no sample.
+  /// What was wrong with the lines read so far, that the file could not be read
+  /// to its end, or that there was no sample.
   Status finish() const;
 
 private:
-  JsonlReader(plan::DataSource source, plan::ChatTemplate chat,
-              std::ifstream file);
+  struct Fault {
+    int64_t firstLine = 0;
+    int64_t lines = 0; // that have it
+    std::string what;
+  };
+
+  JsonlReader(plan::DataSource source, plan::ChatTemplate chat, InputFile file);
+  bool nextLine(std::string& line);
   Status parseLine(std::string_view line, Sample& sample);
+  void note(const std::string& fault);
 
   plan::DataSource source;
   plan::ChatTemplate chat;
-  std::ifstream file;
+  LineReader file;
+  Status readFailure;
   int64_t lines = 0;
   int64_t samples = 0;
-  std::vector<std::string> errors;
+  std::vector<Fault> faults;
+  size_t faultyLines = 0;
 };
 
 } // namespace reciperun::data

@@ -3,12 +3,13 @@
 
 #include "runtime/data/Loader.h"
 
+#include "runtime/data/BlendRows.h"
 #include "runtime/data/DocumentRows.h"
 #include "runtime/data/MockRows.h"
 #include "runtime/data/StreamRows.h"
 
 #include <algorithm>
-#include <cmath>
+#include <new>
 #include <utility>
 
 namespace reciperun::data {
@@ -31,6 +32,10 @@ template <class T>
 void copyPiece(const std::vector<T>& row, int64_t first, int64_t count, T* to) {
   if (to)
     std::copy_n(row.begin() + first, count, to);
+}
+
+std::string nameOf(DataSet set) {
+  return set == DataSet::train ? "data.train" : "data.valid";
 }
 
 Expected<std::unique_ptr<Rows>> openStream(const plan::DataSource& source,
@@ -67,29 +72,61 @@ Expected<std::unique_ptr<Rows>> openMock(const plan::Data& data,
   return std::unique_ptr<Rows>(std::make_unique<MockRows>(data, set));
 }
 
+/// A source of files; `name` is the setting that names it.
+Expected<std::unique_ptr<Rows>> openFiles(const plan::DataSource& source,
+                                          const plan::Data& data, DataSet set,
+                                          const Tokenizer* tokenizer,
+                                          const std::string& name) {
+  const bool isText = source.kind == "jsonl" || source.kind == "text";
+  if (!isText && source.kind != "token_file")
+    return Status::error("`" + name + "` is of the kind `" + source.kind +
+                         "`; this version reads `jsonl`, `text`, "
+                         "`token_file`, `blend` and `mock`");
+  if (isText && !tokenizer)
+    return Status::error("`" + name +
+                         "` needs a tokenizer: set `tokenizer` to "
+                         "the path of a tokenizer.json, or `weights` to a "
+                         "folder that holds one");
+  Expected<std::unique_ptr<Rows>> rows =
+      source.kind == "jsonl" ? openDocuments(source, data, set, *tokenizer)
+                             : openStream(source, data, set, tokenizer);
+  if (!rows)
+    return rows.status().withContext("`" + name + "`");
+  return rows;
+}
+
+/// Each source with a seed of its own, so that equally long ones are not
+/// shuffled alike.
+Expected<std::unique_ptr<Rows>> openBlend(const plan::DataSource& blend,
+                                          const plan::Data& data, DataSet set,
+                                          const Tokenizer* tokenizer,
+                                          const std::string& name) {
+  std::vector<std::unique_ptr<Rows>> sources;
+  plan::Data own = data;
+  for (size_t i = 0; i < blend.sources.size(); ++i) {
+    own.seed = data.seed + static_cast<int64_t>(i);
+    auto rows = openFiles(blend.sources[i], own, set, tokenizer,
+                          name + ".sources[" + std::to_string(i) + "]");
+    RECIPERUN_TRY(rows);
+    sources.push_back(*std::move(rows));
+  }
+  return std::unique_ptr<Rows>(
+      std::make_unique<BlendRows>(blend, std::move(sources)));
+}
+
 Expected<std::unique_ptr<Rows>> openRows(const plan::Data& data,
                                          const plan::Train& train, DataSet set,
                                          const Tokenizer* tokenizer) {
   const std::optional<plan::DataSource>& source =
       set == DataSet::train ? data.train : data.valid;
-  const std::string name = set == DataSet::train ? "data.train" : "data.valid";
+  const std::string name = nameOf(set);
   if (!source)
     return Status::error("`" + name + "` is `none`, so that there is no data");
   if (source->kind == "mock")
     return openMock(data, train, set, name);
-  if (source->kind == "token_file")
-    return openStream(*source, data, set, nullptr);
-  if (source->kind != "jsonl" && source->kind != "text")
-    return Status::error("`" + name + "` is of the kind `" + source->kind +
-                         "`; this version reads `jsonl`, `text`, "
-                         "`token_file` and `mock`");
-  if (!tokenizer)
-    return Status::error("`" + name +
-                         "` needs a tokenizer: set `tokenizer` to "
-                         "the path of a tokenizer.json, or `weights` to a "
-                         "folder that holds one");
-  return source->kind == "text" ? openStream(*source, data, set, tokenizer)
-                                : openDocuments(*source, data, set, *tokenizer);
+  if (source->kind == "blend")
+    return openBlend(*source, data, set, tokenizer, name);
+  return openFiles(*source, data, set, tokenizer, name);
 }
 
 } // namespace
@@ -106,9 +143,32 @@ Loader::Loader(const plan::Data& data, const plan::Train& train, DataSet set,
 Expected<Loader> Loader::open(const plan::Data& data, const plan::Train& train,
                               DataSet set, BatchShard shard,
                               const Tokenizer* tokenizer) {
-  Expected<std::unique_ptr<Rows>> rows = openRows(data, train, set, tokenizer);
-  RECIPERUN_TRY(rows);
-  return Loader(data, train, set, shard, std::move(*rows));
+  try {
+    Expected<std::unique_ptr<Rows>> rows =
+        openRows(data, train, set, tokenizer);
+    RECIPERUN_TRY(rows);
+    Loader loader(data, train, set, shard, std::move(*rows));
+    RECIPERUN_TRY(loader.checkTotal());
+    return loader;
+  } catch (const std::bad_alloc&) {
+    return Status::error("`" + nameOf(set) +
+                         "` does not fit into the memory of this machine; "
+                         "`text` and `jsonl` are kept in memory as token ids, "
+                         "`tokens` are not");
+  }
+}
+
+/// Steps beyond the last row would learn nothing.
+Status Loader::checkTotal() const {
+  if (rowLimit <= rows->total())
+    return {};
+  return Status::error(
+      "`" + nameOf(set) + "` has " + std::to_string(rows->total()) +
+      " rows in all with its `epochs`, and `train.steps` take " +
+      std::to_string(rowLimit) +
+      " of them: " + std::to_string(rowLimit / globalBatch()) + " steps of " +
+      std::to_string(globalBatch()) +
+      "; raise `epochs` of a source or lower `train.steps`");
 }
 
 void Loader::limitRows(const plan::Train& train) {
@@ -120,11 +180,7 @@ void Loader::limitRows(const plan::Train& train) {
     rowLimit = train.steps * globalBatch();
     return;
   }
-  const auto whole = static_cast<int64_t>(std::floor(train.epochs));
-  const double part = train.epochs - static_cast<double>(whole);
-  rowLimit = rows->firstOf(whole);
-  if (part > 0)
-    rowLimit += std::llround(part * static_cast<double>(rowsOfEpoch(whole)));
+  rowLimit = rowsIn(*rows, train.epochs);
 }
 
 int64_t Loader::globalBatch() const {
@@ -142,10 +198,7 @@ int64_t Loader::samplesBefore(int64_t step) const {
 double Loader::epochsBefore(int64_t step) const {
   if (isEndless)
     return 0;
-  const RowPlace place = rows->placeOf(samplesBefore(step));
-  return static_cast<double>(place.epoch) +
-         static_cast<double>(place.row) /
-             static_cast<double>(rowsOfEpoch(place.epoch));
+  return epochsOf(*rows, samplesBefore(step));
 }
 
 Expected<double> Loader::weight(int64_t step) const {

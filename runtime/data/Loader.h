@@ -53,7 +53,9 @@ class Loader {
 public:
   /// Opens the data set. `tokenizer` may be null where no text is read and need
   /// not outlive the call. Fails as the source's kind of rows does, for a kind
-  /// that this version does not read, and for mock data without `train.steps`.
+  /// that this version does not read, for mock data without `train.steps`, for
+  /// steps beyond the last row, where memory does not suffice, and once the run
+  /// is to stop.
   static Expected<Loader> open(const plan::Data& data, const plan::Train& train,
                                DataSet set, BatchShard shard,
                                const Tokenizer* tokenizer);
@@ -67,6 +69,13 @@ public:
   int64_t samplesBefore(int64_t step) const;
   /// Epochs that are over before a step, with the part of the current one.
   double epochsBefore(int64_t step) const;
+  /// What each source of a blend gives of the rows of steps 0 ... step - 1;
+  /// empty of other kinds.
+  std::vector<SourceRows> sourcesBefore(int64_t step) const {
+    return rows->sourcesBefore(samplesBefore(step));
+  }
+  /// Memory that the data takes at most while the run goes on.
+  int64_t bytes() const { return rows->bytes(); }
   /// Rows of an epoch.
   int64_t rowsOfEpoch(int64_t epoch) const { return rows->ofEpoch(epoch); }
 
@@ -89,6 +98,7 @@ private:
   Loader(const plan::Data& data, const plan::Train& train, DataSet set,
          BatchShard shard, std::shared_ptr<const Rows> rows);
   void limitRows(const plan::Train& train);
+  Status checkTotal() const;
   int64_t firstRow(int64_t step, int64_t microBatch) const;
   std::string originOf(int64_t first, int64_t count) const;
   Status fillRow(int64_t number, Row& row) const;

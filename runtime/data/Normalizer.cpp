@@ -1,7 +1,9 @@
-// ICU works on UTF-16: the text goes there, through unorm2, and back. A text
-// of ASCII alone is in every form already.
+// ICU works on UTF-16: the text goes there, through unorm2, and back, in pieces
+// that begin with a line's end, across which nothing composes or is reordered.
 
 #include "runtime/data/Normalizer.h"
+
+#include "runtime/plan/StopSignal.h"
 
 #ifdef RECIPERUN_WITH_ICU
 #include <unicode/unorm2.h>
@@ -33,6 +35,8 @@ const UNormalizer2* instanceOf(NormalizationForm form, UErrorCode& error) {
   return nullptr;
 }
 
+constexpr size_t pieceBytes = 1 << 16;
+
 Status failure(const char* what) {
   return Status::error(std::string("ICU cannot ") + what + " a text");
 }
@@ -47,15 +51,17 @@ Status checkNormalization(NormalizationForm form) {
   return U_SUCCESS(error) ? Status::ok() : failure("normalize");
 }
 
-Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
+/// A piece of ASCII alone is in every form already.
+static Status appendNormalized(const UNormalizer2* normalizer,
+                               std::string_view text, std::string& result) {
   const bool ascii = std::all_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x80;
   });
-  if (form == NormalizationForm::none || ascii)
-    return std::string(text);
-
+  if (ascii) {
+    result += text;
+    return {};
+  }
   UErrorCode error = U_ZERO_ERROR;
-  const UNormalizer2* normalizer = instanceOf(form, error);
   // UTF-16 never has more units than UTF-8 has bytes.
   std::vector<UChar> source(text.size());
   int32_t length = 0;
@@ -72,13 +78,30 @@ Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
   std::vector<UChar> target(wanted + 1);
   unorm2_normalize(normalizer, source.data(), length, target.data(),
                    static_cast<int32_t>(target.size()), &error);
-  std::string result(3 * static_cast<size_t>(wanted), '\0');
+  std::string piece(3 * static_cast<size_t>(wanted), '\0');
   int32_t bytes = 0;
-  u_strToUTF8(result.data(), static_cast<int32_t>(result.size()), &bytes,
+  u_strToUTF8(piece.data(), static_cast<int32_t>(piece.size()), &bytes,
               target.data(), wanted, &error);
   if (U_FAILURE(error))
     return failure("normalize");
-  result.resize(bytes);
+  result.append(piece, 0, static_cast<size_t>(bytes));
+  return {};
+}
+
+Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
+  if (form == NormalizationForm::none)
+    return std::string(text);
+  std::string result;
+  UErrorCode error = U_ZERO_ERROR;
+  const UNormalizer2* normalizer = instanceOf(form, error);
+  result.reserve(text.size());
+  while (!text.empty()) {
+    RECIPERUN_TRY(checkStopSignal());
+    const size_t end = text.find('\n', std::min(pieceBytes, text.size()));
+    const std::string_view piece = text.substr(0, end);
+    RECIPERUN_TRY(appendNormalized(normalizer, piece, result));
+    text.remove_prefix(piece.size());
+  }
   return result;
 }
 

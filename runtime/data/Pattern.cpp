@@ -3,11 +3,12 @@
 #include "runtime/data/Pattern.h"
 
 #include "runtime/data/Utf8.h"
+#include "runtime/plan/StopSignal.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include <limits>
+#include <algorithm>
 
 namespace reciperun::data {
 
@@ -17,6 +18,39 @@ namespace {
 // JIT takes from the machine stack.
 constexpr size_t jitStackStart = 64 << 10;
 constexpr size_t jitStackLimit = 64 << 20;
+// What the interpreter may take in its place, in KiB.
+constexpr uint32_t heapLimit = 1 << 18;
+
+/// Steps that a match at one place may take: sound patterns go over a run of
+/// bytes a few times at most. The largest number takes about a second.
+uint32_t matchLimit(size_t rest) {
+  constexpr size_t least = 1'000'000, mostForByte = 16, most = 100'000'000;
+  return static_cast<uint32_t>(
+      std::min(least + mostForByte * std::min(rest, most), most));
+}
+
+/// The beginning of the last code point of a piece of the text.
+size_t lastOfPiece(std::string_view text, size_t from) {
+  constexpr size_t pieceBytes = 256;
+  size_t last = std::min(from + pieceBytes, text.size() - 1);
+  while (last > from && (static_cast<uint8_t>(text[last]) & 0xC0) == 0x80)
+    --last;
+  return last;
+}
+
+std::string excerptAt(std::string_view text, size_t from) {
+  constexpr size_t shown = 24;
+  const size_t end = std::min(from + shown, text.size());
+  std::string some(text.substr(from, end - from));
+  some.resize(some.size() - cutOffBytes(some));
+  std::replace(some.begin(), some.end(), '\n', ' ');
+  return some + (end < text.size() ? "..." : "");
+}
+
+const char* complaint(int rc) {
+  return rc == PCRE2_ERROR_MATCHLIMIT ? "backtracks without bound"
+                                      : "takes more memory than a pattern may";
+}
 
 std::string escapeLiteral(std::string_view text) {
   static constexpr std::string_view special = "\\^$.|?*+()[]{}#-&~ ";
@@ -32,6 +66,7 @@ std::string escapeLiteral(std::string_view text) {
 } // namespace
 
 struct Pattern::Compiled {
+  std::string expression; // as the file has it
   pcre2_code* code = nullptr;
   pcre2_match_data* match = nullptr;
   pcre2_match_context* context = nullptr;
@@ -57,7 +92,8 @@ static Expected<pcre2_code*> compileCode(const std::string& source) {
   // Ruby's ^ and $ match at every line.
   pcre2_code* code = pcre2_compile(
       reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(),
-      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &place, options);
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_USE_OFFSET_LIMIT, &error,
+      &place, options);
   pcre2_compile_context_free(options);
   if (!code)
     return Status::error("the regular expression `" + source +
@@ -83,8 +119,8 @@ Expected<Pattern> Pattern::compile(std::string_view expression) {
   if (!compiled->match || !compiled->context || !compiled->stack)
     return Status::error("no memory is left for a regular expression");
   pcre2_jit_stack_assign(compiled->context, nullptr, compiled->stack);
-  pcre2_set_match_limit(compiled->context,
-                        std::numeric_limits<uint32_t>::max());
+  pcre2_set_heap_limit(compiled->context, heapLimit);
+  compiled->expression = expression;
   return Pattern(std::move(compiled));
 }
 
@@ -92,43 +128,66 @@ Expected<Pattern> Pattern::literal(std::string_view text) {
   return compile(escapeLiteral(text));
 }
 
-Expected<Span> Pattern::next(std::string_view text, size_t from) const {
+/// Searched for piece by piece: within the search of a piece nobody asks
+/// whether the run is to stop.
+Expected<std::optional<Span>> Pattern::search(std::string_view text,
+                                              size_t from, size_t last) const {
+  pcre2_set_offset_limit(compiled->context, last);
+  pcre2_set_match_limit(compiled->context, matchLimit(text.size() - from));
   const auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  int rc = pcre2_match(compiled->code, subject, text.size(), from,
-                       PCRE2_NO_UTF_CHECK, compiled->match, compiled->context);
+  const auto match = [&](uint32_t options) {
+    return pcre2_match(compiled->code, subject, text.size(), from,
+                       PCRE2_NO_UTF_CHECK | options, compiled->match,
+                       compiled->context);
+  };
+  int rc = match(0);
   if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-    rc = pcre2_match(compiled->code, subject, text.size(), from,
-                     PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, compiled->match,
-                     compiled->context);
+    rc = match(PCRE2_NO_JIT);
   if (rc == PCRE2_ERROR_NOMATCH)
-    return Span{text.size(), text.size()};
+    return std::optional<Span>();
   if (rc < 0)
-    return Status::error("a text of " + std::to_string(text.size()) +
-                         " bytes is too long for the tokenizer's regular "
-                         "expression (PCRE2 error " +
-                         std::to_string(rc) + ")");
+    return Status::error("the tokenizer's regular expression `" +
+                         compiled->expression + "` " + complaint(rc) + " at `" +
+                         excerptAt(text, from) + "`");
   const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(compiled->match);
-  return Span{ends[0], ends[1]};
+  return std::optional(Span{ends[0], ends[1]});
+}
+
+/// An empty match counts unless it touches the match before it; the search goes
+/// on one code point further.
+Expected<std::optional<Span>> Pattern::Matches::next() {
+  while (from < text.size()) {
+    RECIPERUN_TRY(checkStopSignal());
+    const size_t last = lastOfPiece(text, from);
+    const auto found = pattern.search(text, from, last);
+    RECIPERUN_TRY(found);
+    if (!*found) {
+      from = last + utf8UnitAt(text, last).bytes;
+      continue;
+    }
+    const Span span = **found;
+    if (span.begin == text.size())
+      break;
+    const bool isEmpty = span.begin == span.end;
+    const bool counts = !isEmpty || span.end != lastEnd;
+    from = span.end + (isEmpty ? utf8UnitAt(text, span.end).bytes : 0);
+    lastEnd = span.end;
+    if (counts)
+      return std::optional(span);
+  }
+  from = text.size();
+  return std::optional<Span>();
 }
 
 Status Pattern::matches(std::string_view text, std::vector<Span>& found) const {
-  // An empty match counts unless it touches the match before it; the search
-  // goes on one code point further.
-  size_t lastEnd = std::string_view::npos;
-  for (size_t from = 0; from < text.size();) {
-    const Expected<Span> span = next(text, from);
-    RECIPERUN_TRY(span);
-    if (span->begin == text.size())
-      break;
-    from = span->end;
-    const bool empty = span->begin == span->end;
-    if (!empty || span->end != lastEnd)
-      found.push_back(*span);
-    if (empty)
-      from += utf8UnitAt(text, from).bytes;
-    lastEnd = span->end;
+  Matches all(*this, text);
+  for (;;) {
+    const auto next = all.next();
+    RECIPERUN_TRY(next);
+    if (!*next)
+      return {};
+    found.push_back(**next);
   }
-  return {};
 }
 
 } // namespace reciperun::data

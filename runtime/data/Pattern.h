@@ -1,5 +1,9 @@
 // A regular expression of a tokenizer.json, matched by PCRE2.
 //
+// A pattern that backtracks without bound would keep a run from starting: a
+// match has a limit of steps that grows with the text, and passing it is an
+// error that names pattern and text.
+//
 // `tokenizers` matches with Oniguruma (Ruby's syntax). The few spellings that
 // mean something else to PCRE2 are translated: \s is Unicode's White_Space, \w
 // takes in marks, \h is a hexadecimal digit, \uHHHH is a code point, \p{Han} is
@@ -13,6 +17,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +37,24 @@ public:
   /// A pattern that matches exactly this text.
   static Expected<Pattern> literal(std::string_view text);
 
-  /// Appends the matches from left to right, none overlapping.
-  /// The text is well-formed UTF-8. Fails when matching runs out of memory.
+  /// The matches of a text from left to right, none overlapping.
+  class Matches {
+  public:
+    /// The text is well-formed UTF-8; both arguments outlive the object.
+    Matches(const Pattern& pattern, std::string_view text)
+        : pattern(pattern), text(text) {}
+    /// The next one, or none. Fails where matching takes more steps or memory
+    /// than a sound pattern does, and once the run is to stop.
+    Expected<std::optional<Span>> next();
+    /// Where the search has come to, in bytes.
+    size_t place() const { return from; }
+
+  private:
+    const Pattern& pattern;
+    std::string_view text;
+    size_t from = 0;
+    size_t lastEnd = std::string_view::npos;
+  };
   Status matches(std::string_view text, std::vector<Span>& found) const;
 
 private:
@@ -43,8 +64,9 @@ private:
   };
   explicit Pattern(std::unique_ptr<Compiled, Free> compiled);
 
-  /// The first match at or behind `from`; empty at the text's end for none.
-  Expected<Span> next(std::string_view text, size_t from) const;
+  /// The first match that begins in `[from, last]`.
+  Expected<std::optional<Span>> search(std::string_view text, size_t from,
+                                       size_t last) const;
 
   std::unique_ptr<Compiled, Free> compiled;
 };

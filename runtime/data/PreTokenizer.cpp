@@ -1,13 +1,15 @@
 // Each step cuts each word of the step before it, so that a pattern never
-// looks across an earlier cut.
+// looks across an earlier cut. A word goes through all steps before the next
+// one is looked for: memory does not grow with the text.
 //
-// A cut has two parts: the words and gaps of the pattern in order, each marked
-// as match or not; then the behavior merges or drops marked parts, exactly as
-// `NormalizedString::split` of `tokenizers` does.
+// A cut has two parts: the matches and gaps of the pattern in order, each
+// marked as match or not; then the behavior merges or drops marked parts,
+// exactly as `NormalizedString::split` of `tokenizers` does.
 
 #include "runtime/data/PreTokenizer.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace reciperun::data {
 
@@ -18,71 +20,53 @@ struct Part {
   bool match = false;
 };
 
-std::vector<Part> markParts(const std::vector<Span>& matches, size_t size,
-                            bool invert) {
-  std::vector<Part> parts;
-  size_t end = 0;
-  for (Span match : matches) {
-    if (match.begin != end)
-      parts.push_back({{end, match.begin}, invert});
-    parts.push_back({match, !invert});
-    end = match.end;
-  }
-  if (end != size)
-    parts.push_back({{end, size}, invert});
-  return parts;
-}
+/// Matches and gaps become words: a part joins the word before it, or is one of
+/// its own.
+class Joiner {
+public:
+  Joiner(SplitBehavior behavior, const std::function<Status(Span)>& sink)
+      : behavior(behavior), sink(sink) {}
 
-/// Joins a part to its left neighbour where `joins(part, neighbour)`.
-template <class Joins>
-std::vector<Span> joinParts(const std::vector<Part>& parts, Joins joins) {
-  std::vector<Span> words;
-  bool previousMatch = false;
-  for (const Part& part : parts) {
-    if (!words.empty() && joins(part.match, previousMatch))
-      words.back().end = part.span.end;
-    else
-      words.push_back(part.span);
-    previousMatch = part.match;
+  Status add(Part part) {
+    if (part.match && behavior == SplitBehavior::removed)
+      return {};
+    if (!pending || !joins(part)) {
+      RECIPERUN_TRY(finish());
+      pending = part;
+      return {};
+    }
+    pending->span.end = part.span.end;
+    pending->match = part.match;
+    return {};
   }
-  return words;
-}
 
-std::vector<Span> joinToNext(const std::vector<Part>& parts) {
-  std::vector<Span> words;
-  bool nextMatch = false;
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    if (!words.empty() && part->match && !nextMatch)
-      words.back().begin = part->span.begin;
-    else
-      words.push_back(part->span);
-    nextMatch = part->match;
+  /// The last word.
+  Status finish() {
+    if (!pending || pending->span.begin == pending->span.end)
+      return {};
+    return sink(pending->span);
   }
-  std::reverse(words.begin(), words.end());
-  return words;
-}
 
-std::vector<Span> applyBehavior(const std::vector<Part>& parts,
-                                SplitBehavior behavior) {
-  switch (behavior) {
-  case SplitBehavior::contiguous:
-    return joinParts(
-        parts, [](bool match, bool previous) { return match == previous; });
-  case SplitBehavior::mergedWithPrevious:
-    return joinParts(
-        parts, [](bool match, bool previous) { return match && !previous; });
-  case SplitBehavior::mergedWithNext:
-    return joinToNext(parts);
-  case SplitBehavior::isolated:
-  case SplitBehavior::removed:
-    break;
+private:
+  bool joins(const Part& part) const {
+    switch (behavior) {
+    case SplitBehavior::contiguous:
+      return part.match == pending->match;
+    case SplitBehavior::mergedWithPrevious:
+      return part.match && !pending->match;
+    case SplitBehavior::mergedWithNext:
+      return !part.match && pending->match;
+    case SplitBehavior::isolated:
+    case SplitBehavior::removed:
+      return false;
+    }
+    return false;
   }
-  std::vector<Span> words;
-  for (const Part& part : parts)
-    if (!part.match || behavior == SplitBehavior::isolated)
-      words.push_back(part.span);
-  return words;
-}
+
+  SplitBehavior behavior;
+  const std::function<Status(Span)>& sink;
+  std::optional<Part> pending;
+};
 
 } // namespace
 
@@ -91,41 +75,36 @@ PreTokenizer::PreTokenizer(std::vector<SplitStep> steps, bool addPrefixSpace,
     : steps(std::move(steps)), addPrefixSpace(addPrefixSpace),
       prefixAfter(prefixAfter) {}
 
-Status PreTokenizer::run(std::string_view text, Words& words) const {
-  words.views.clear();
-  words.owned.clear();
-  if (!text.empty())
-    words.views.push_back(text);
-  for (size_t i = 0; i <= steps.size(); ++i) {
-    if (addPrefixSpace && i == prefixAfter)
-      prefixSpaces(words);
-    if (i < steps.size())
-      RECIPERUN_TRY(runStep(steps[i], words));
-  }
-  return {};
+Status PreTokenizer::run(std::string_view text, const WordSink& sink) const {
+  return text.empty() ? Status::ok() : cut(0, text, sink);
 }
 
-Status PreTokenizer::runStep(const SplitStep& step, Words& words) const {
-  std::vector<std::string_view> next;
-  std::vector<Span> found;
-  for (std::string_view word : words.views) {
-    found.clear();
-    RECIPERUN_TRY(step.pattern.matches(word, found));
-    const std::vector<Part> parts = markParts(found, word.size(), step.invert);
-    for (Span span : applyBehavior(parts, step.behavior))
-      if (span.end > span.begin)
-        next.push_back(word.substr(span.begin, span.end - span.begin));
+Status PreTokenizer::cut(size_t step, std::string_view word,
+                         const WordSink& sink) const {
+  std::string prefixed;
+  if (addPrefixSpace && step == prefixAfter && !word.starts_with(' ')) {
+    prefixed = " " + std::string(word);
+    word = prefixed;
   }
-  words.views = std::move(next);
-  return {};
-}
-
-void PreTokenizer::prefixSpaces(Words& words) const {
-  for (std::string_view& word : words.views) {
-    if (word.starts_with(' '))
-      continue;
-    words.owned.push_back(" " + std::string(word));
-    word = words.owned.back();
+  if (step == steps.size())
+    return sink(word);
+  const std::function<Status(Span)> next = [&](Span span) {
+    return cut(step + 1, word.substr(span.begin, span.end - span.begin), sink);
+  };
+  Joiner joiner(steps[step].behavior, next);
+  Pattern::Matches matches(steps[step].pattern, word);
+  const bool invert = steps[step].invert;
+  size_t end = 0;
+  for (;;) {
+    const Expected<std::optional<Span>> match = matches.next();
+    RECIPERUN_TRY(match);
+    const size_t gapEnd = *match ? (*match)->begin : word.size();
+    if (gapEnd != end)
+      RECIPERUN_TRY(joiner.add({{end, gapEnd}, invert}));
+    if (!*match)
+      return joiner.finish();
+    RECIPERUN_TRY(joiner.add({**match, !invert}));
+    end = (*match)->end;
   }
 }
 

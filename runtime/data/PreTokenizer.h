@@ -8,8 +8,7 @@
 #include "runtime/data/Pattern.h"
 #include "runtime/plan/Status.h"
 
-#include <deque>
-#include <string>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -32,11 +31,8 @@ struct SplitStep {
   bool invert = false;
 };
 
-/// Words of a text, as views of it or of `owned`.
-struct Words {
-  std::vector<std::string_view> views;
-  std::deque<std::string> owned;
-};
+/// Takes the words of a text one by one; a view lives as long as the call.
+using WordSink = std::function<Status(std::string_view)>;
 
 class PreTokenizer {
 public:
@@ -45,12 +41,11 @@ public:
   PreTokenizer(std::vector<SplitStep> steps, bool addPrefixSpace,
                size_t prefixAfter);
 
-  /// Cuts well-formed UTF-8; the views live as long as `text` and `words`.
-  Status run(std::string_view text, Words& words) const;
+  /// Cuts well-formed UTF-8. Fails where a pattern or the sink does.
+  Status run(std::string_view text, const WordSink& sink) const;
 
 private:
-  Status runStep(const SplitStep& step, Words& words) const;
-  void prefixSpaces(Words& words) const;
+  Status cut(size_t step, std::string_view word, const WordSink& sink) const;
 
   std::vector<SplitStep> steps;
   bool addPrefixSpace = false;

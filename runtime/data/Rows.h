@@ -1,8 +1,9 @@
 // The rows of a data set, epoch by epoch: what the loader deals to the ranks.
 //
 // Each kind of source has its own: DocumentRows (samples of their own),
-// StreamRows (tokens one behind the other) and MockRows. All of them are
-// functions of the row's number, so that a run resumes anywhere.
+// StreamRows (tokens one behind the other), MockRows, and BlendRows (rows of
+// several others). All of them are functions of the row's number, so that a run
+// resumes anywhere.
 
 #ifndef RECIPERUN_DATA_ROWS_H
 #define RECIPERUN_DATA_ROWS_H
@@ -11,6 +12,7 @@
 #include "runtime/plan/Status.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,13 @@ struct RowPlace {
   int64_t row = 0;
 };
 
+/// What one of several blended sources has given of the rows of a run.
+struct SourceRows {
+  std::string name; // as messages call it: "`web.bin`"
+  int64_t rows = 0;
+  double epochs = 0; // of the source's own
+};
+
 class Rows {
 public:
   virtual ~Rows() = default;
@@ -39,6 +48,9 @@ public:
     return {number / ofEpoch(0), number % ofEpoch(0)};
   }
 
+  /// Rows of all epochs together; the largest number where there is no end.
+  virtual int64_t total() const { return std::numeric_limits<int64_t>::max(); }
+
   /// Places of the row that count in the loss.
   virtual Expected<int64_t> weight(const RowPlace& place) const = 0;
   /// Fills a row that is all padding.
@@ -50,7 +62,19 @@ public:
   virtual std::string origin(const RowPlace& place) const = 0;
   /// What a user should know about the data, a line each.
   virtual std::vector<std::string> notes() const { return {}; }
+  /// What each source of a blend has given of the first rows; empty of others.
+  virtual std::vector<SourceRows> sourcesBefore(int64_t number) const {
+    static_cast<void>(number);
+    return {};
+  }
+  /// Memory that the rows take as long as they are there, at most.
+  virtual int64_t bytes() const { return 0; }
 };
+
+/// How many rows so many epochs have.
+int64_t rowsIn(const Rows& rows, double epochs);
+/// How many epochs the first `number` rows are.
+double epochsOf(const Rows& rows, int64_t number);
 
 } // namespace reciperun::data
 

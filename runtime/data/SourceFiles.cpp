@@ -2,11 +2,16 @@
 
 #include "runtime/data/SourceFiles.h"
 
+#include "runtime/plan/StopSignal.h"
+
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <memory>
+#include <system_error>
 
 namespace reciperun::data {
 
@@ -20,38 +25,82 @@ bool isWanted(const fs::path& file, const std::string& ignoredSuffix) {
          (ignoredSuffix.empty() || !name.ends_with(ignoredSuffix));
 }
 
+Status unreadable(const std::string& path, const std::string& cause) {
+  return Status::error("cannot read `" + path + "`: " + cause);
+}
+
+/// Whether a path leads to a regular file. A link that leads nowhere is data
+/// that would be missing without a word.
+Expected<bool> isRegular(const std::string& path) {
+  std::error_code failure;
+  const bool isFile = fs::is_regular_file(path, failure);
+  if (failure)
+    return unreadable(path, failure.message());
+  return isFile;
+}
+
+Status addFile(const fs::path& path, const std::string& ignoredSuffix,
+               std::vector<std::string>& files) {
+  if (!isWanted(path, ignoredSuffix))
+    return {};
+  const Expected<bool> isFile = isRegular(path.string());
+  RECIPERUN_TRY(isFile);
+  if (*isFile)
+    files.push_back(path.string());
+  return {};
+}
+
 /// All files below a folder, in no order.
-Expected<std::vector<std::string>> filesBelow(const std::string& folder) {
+Expected<std::vector<std::string>>
+filesBelow(const std::string& folder, const std::string& ignoredSuffix) {
   std::vector<std::string> files;
   std::error_code failure;
   for (fs::recursive_directory_iterator at(folder, failure), end;
-       !failure && at != end; at.increment(failure))
-    if (at->is_regular_file(failure))
-      files.push_back(at->path().string());
+       !failure && at != end; at.increment(failure)) {
+    RECIPERUN_TRY(checkStopSignal());
+    RECIPERUN_TRY(addFile(at->path(), ignoredSuffix, files));
+  }
   if (failure)
-    return Status::error("cannot read the folder `" + folder +
-                         "`: " + failure.message());
+    return unreadable(folder, failure.message());
   return files;
 }
 
-std::vector<std::string> matching(const std::string& pattern) {
+/// The folder that glob(3) could not read, and why.
+thread_local std::string globFailure;
+
+int noteGlobFailure(const char* path, int cause) {
+  if (cause == ENOENT || cause == ENOTDIR)
+    return 0; // nothing there matches
+  globFailure = "cannot read `" + std::string(path) +
+                "`: " + std::generic_category().message(cause);
+  return 1;
+}
+
+Expected<std::vector<std::string>> matching(const std::string& pattern,
+                                            const std::string& ignoredSuffix) {
   glob_t found = {};
-  std::vector<std::string> files;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    for (size_t i = 0; i < found.gl_pathc; ++i)
-      if (fs::is_regular_file(found.gl_pathv[i]))
-        files.push_back(found.gl_pathv[i]);
+  globFailure.clear();
+  const int code = glob(pattern.c_str(), 0, noteGlobFailure, &found);
+  const std::vector<std::string> paths(found.gl_pathv,
+                                       found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  if (!globFailure.empty())
+    return Status::error(globFailure);
+  if (code == GLOB_NOSPACE)
+    return unreadable(pattern, std::strerror(ENOMEM));
+  std::vector<std::string> files;
+  for (const std::string& path : paths)
+    RECIPERUN_TRY(addFile(path, ignoredSuffix, files));
   return files;
 }
 
 Status noFile(const std::string& path) {
   if (path.find_first_of("*?[") != std::string::npos)
     return Status::error("no file matches `" + path + "`");
-  std::error_code failure;
-  return Status::error(fs::is_directory(path, failure)
-                           ? "the folder `" + path + "` has no files"
-                           : "the file `" + path + "` does not exist");
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0)
+    return unreadable(path, std::strerror(errno));
+  return Status::error("the folder `" + path + "` has no files");
 }
 
 } // namespace
@@ -68,11 +117,9 @@ filesOf(const std::vector<std::string>& paths,
       continue;
     }
     Expected<std::vector<std::string>> files =
-        isFolder ? filesBelow(path) : matching(path);
+        isFolder ? filesBelow(path, ignoredSuffix)
+                 : matching(path, ignoredSuffix);
     RECIPERUN_TRY(files);
-    std::erase_if(*files, [&](const std::string& file) {
-      return !isWanted(file, ignoredSuffix);
-    });
     if (files->empty())
       return noFile(path);
     std::sort(files->begin(), files->end());

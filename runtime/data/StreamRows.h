@@ -37,6 +37,7 @@ public:
   std::string extent() const override;
   std::string origin(const RowPlace& place) const override;
   std::vector<std::string> notes() const override { return stream->notes(); }
+  int64_t bytes() const override { return stream->bytes(); }
 
 private:
   StreamRows(std::unique_ptr<TokenStream> stream, const plan::Data& data,

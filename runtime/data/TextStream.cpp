@@ -4,11 +4,14 @@
 #include "runtime/data/TokenStream.h"
 
 #include "runtime/data/SourceFiles.h"
+#include "runtime/data/TextEncoder.h"
+#include "runtime/data/TokenStore.h"
 #include "runtime/data/Utf8.h"
+#include "runtime/plan/InputFile.h"
+#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <span>
 #include <utility>
 
 namespace reciperun::data {
@@ -19,96 +22,117 @@ constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
 class TextStream : public TokenStream {
 public:
-  TextStream(const plan::DataSource& source, const plan::Data& data)
-      : source(source), data(data) {}
+  /// `tokenizer` outlives the calls of `add`.
+  TextStream(const plan::DataSource& source, const plan::Data& data,
+             const Tokenizer& tokenizer)
+      : source(source), data(data), tokenizer(tokenizer),
+        encoder(data, tokenizer), lostBytes(tokenizer.missingBytes()) {}
 
-  Status add(const std::string& path, const Tokenizer& tokenizer);
+  Status add(const std::string& path);
 
-  int64_t tokens() const override { return static_cast<int64_t>(ids.size()); }
+  int64_t tokens() const override { return ids.size(); }
   Status read(int64_t first, std::span<int32_t> out) const override {
-    std::copy_n(ids.begin() + first, out.size(), out.begin());
+    ids.read(first, out);
     return {};
   }
   std::string name() const override { return "the text " + filesText(paths); }
   std::string origin(int64_t first, int64_t count) const override;
   std::vector<std::string> notes() const override;
+  int64_t bytes() const override { return ids.bytes(); }
 
 private:
-  Status addDocument(std::string_view text, const Tokenizer& tokenizer);
+  Status addDocument(std::string_view text);
+  Status checkIds(std::span<const int32_t> some) const;
 
   plan::DataSource source;
   plan::Data data;
-  std::vector<int32_t> ids;
+  const Tokenizer& tokenizer;
+  TextEncoder encoder;
+  TokenStore ids;
   std::vector<std::string> paths;
   std::vector<int64_t> starts; // of each file in `ids`
   int64_t documents = 0;
-  int lostBytes = 0; // for which the tokenizer has no token
+  int lostBytes; // for which the tokenizer has no token
 };
 
+/// The file in pieces, so that the run can be stopped meanwhile.
 Expected<std::string> readText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  // A folder opens, but nothing can be read from it.
-  if (!file.is_open() || (file.peek(), file.bad()))
-    return Status::error("cannot read the text `" + path + "`");
-  if (file.eof())
-    return std::string();
-  text << file.rdbuf();
-  if (file.bad())
-    return Status::error("cannot read the text `" + path + "` to its end");
-  return std::move(text).str();
+  constexpr size_t pieceBytes = 16 << 20;
+  const Expected<InputFile> file = InputFile::open(path);
+  RECIPERUN_TRY(file);
+  std::string text(size_t(file->size()), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(text));
+  for (size_t at = 0; at < bytes.size(); at += pieceBytes) {
+    RECIPERUN_TRY(checkStopSignal());
+    RECIPERUN_TRY(
+        file->read(int64_t(at),
+                   bytes.subspan(at, std::min(pieceBytes, bytes.size() - at))));
+  }
+  return text;
+}
+
+int64_t lineOf(std::string_view text, size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + int64_t(at), '\n');
 }
 
 Status checkUtf8(const std::string& path, std::string_view text) {
   const size_t bad = firstIllFormed(text);
   if (bad == std::string_view::npos)
     return {};
-  const auto line = 1 + std::count(text.begin(), text.begin() + bad, '\n');
   return Status::error("the text `" + path + "` is not UTF-8 at byte " +
                        std::to_string(bad) + ", in line " +
-                       std::to_string(line));
+                       std::to_string(lineOf(text, bad)));
 }
 
-Status TextStream::add(const std::string& path, const Tokenizer& tokenizer) {
+Status TextStream::add(const std::string& path) {
   const Expected<std::string> content = readText(path);
   RECIPERUN_TRY(content);
   RECIPERUN_TRY(checkUtf8(path, *content));
   paths.push_back(path);
   starts.push_back(tokens());
-  lostBytes = tokenizer.missingBytes();
   std::string_view rest = *content;
   if (rest.starts_with(byteOrderMark))
     rest.remove_prefix(byteOrderMark.size());
   const std::string& separator = source.separator;
   while (!rest.empty()) {
     const size_t end = separator.empty() ? rest.npos : rest.find(separator);
-    RECIPERUN_TRY(addDocument(rest.substr(0, end), tokenizer));
+    if (Status status = addDocument(rest.substr(0, end)); !status)
+      return status.withContext(
+          "the document that begins in line " +
+          std::to_string(lineOf(*content, content->size() - rest.size())) +
+          " of `" + path + "`");
     rest.remove_prefix(end == rest.npos ? rest.size() : end + separator.size());
   }
   return {};
 }
 
 /// Nothing but white space is no document.
-Status TextStream::addDocument(std::string_view text,
-                               const Tokenizer& tokenizer) {
+Status TextStream::addDocument(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return {};
   ++documents;
-  const Expected<std::vector<int32_t>> some = tokenizer.encode(text);
-  RECIPERUN_TRY(some);
-  for (int32_t id : *some)
+  const int32_t bos = int32_t(data.bosToken), eos = int32_t(data.eosToken);
+  if (bos >= 0)
+    ids.append({&bos, 1});
+  RECIPERUN_TRY(encoder.userText(text, [&](std::span<const int32_t> some) {
+    RECIPERUN_TRY(checkIds(some));
+    ids.append(some);
+    return Status::ok();
+  }));
+  if (eos >= 0)
+    ids.append({&eos, 1});
+  return {};
+}
+
+Status TextStream::checkIds(std::span<const int32_t> some) const {
+  for (int32_t id : some)
     if (data.vocab > 0 && id >= data.vocab)
-      return Status::error("the text `" + paths.back() + "` has the token " +
-                           std::to_string(id) + " (`" + tokenizer.bytesOf(id) +
+      return Status::error("it has the token " + std::to_string(id) + " (`" +
+                           tokenizer.bytesOf(id) +
                            "`), but the model's `vocab` is " +
                            std::to_string(data.vocab) +
                            "; use the model's own tokenizer or a larger "
                            "`vocab`");
-  if (data.bosToken >= 0)
-    ids.push_back(static_cast<int32_t>(data.bosToken));
-  ids.insert(ids.end(), some->begin(), some->end());
-  if (data.eosToken >= 0)
-    ids.push_back(static_cast<int32_t>(data.eosToken));
   return {};
 }
 
@@ -140,9 +164,9 @@ Expected<std::unique_ptr<TokenStream>> openText(const plan::DataSource& source,
                                                 const Tokenizer& tokenizer) {
   const Expected<std::vector<std::string>> files = filesOf(source.paths);
   RECIPERUN_TRY(files);
-  auto stream = std::make_unique<TextStream>(source, data);
+  auto stream = std::make_unique<TextStream>(source, data, tokenizer);
   for (const std::string& file : *files)
-    RECIPERUN_TRY(stream->add(file, tokenizer));
+    RECIPERUN_TRY(stream->add(file));
   if (stream->tokens() == 0)
     return Status::error(stream->name() + " is empty");
   return std::unique_ptr<TokenStream>(std::move(stream));

@@ -6,6 +6,9 @@
 
 #include "runtime/data/TokenFile.h"
 
+#include "runtime/data/FileHead.h"
+#include "runtime/plan/StopSignal.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -69,13 +72,17 @@ Status TokenFile::readLayout(const std::string& type) {
   std::filesystem::path index = path();
   index.replace_extension(".idx");
   std::error_code failure;
-  if (std::filesystem::is_regular_file(index, failure))
+  if (std::filesystem::exists(index, failure))
     return readIndex(index.string());
+  if (failure)
+    return Status::error("cannot read `" + index.string() +
+                         "`: " + failure.message());
   if (path().ends_with(".npy"))
     return readNumpy();
   RECIPERUN_TRY(readHeader());
   if (!format.empty())
     return {};
+  RECIPERUN_TRY(checkRaw());
   width = (type.empty() ? vocab > narrowIds : type == "uint32") ? 4 : 2;
   count = file.size() / width;
   return {};
@@ -102,6 +109,7 @@ Status TokenFile::readIndex(const std::string& path) {
   constexpr int64_t piece = 1 << 14;
   std::vector<int32_t> lengths;
   for (int64_t at = 0; at < sequences; at += piece) {
+    RECIPERUN_TRY(checkStopSignal());
     lengths.resize(size_t(std::min(piece, sequences - at)));
     RECIPERUN_TRY(index->read(int64_t(head.size()) + at * 4,
                               std::as_writable_bytes(std::span(lengths))));
@@ -159,6 +167,27 @@ Status TokenFile::readHeader() {
   start = headerWords * 4;
   count = numberAt<int32_t>(&head[8]);
   return {};
+}
+
+/// Text and files of other programs would be read as ids without a word.
+Status TokenFile::checkRaw() const {
+  std::string head(size_t(std::min<int64_t>(file.size(), 4096)), '\0');
+  RECIPERUN_TRY(file.read(0, std::as_writable_bytes(std::span(head))));
+  const std::string place = "`" + path() + "` holds no token ids: ";
+  if (isText(head))
+    return Status::error(
+        place + "it begins with text, `" +
+        head.substr(0, std::min<size_t>(head.find_first_of("\r\n"), 24)) +
+        "`; have it tokenized, by `text(...)` or `jsonl(...)`");
+  const std::string_view other = otherFormat(head);
+  if (!other.empty())
+    return Status::error(place + "it is a file of " + std::string(other));
+  return {};
+}
+
+Status TokenFile::checkHead(int64_t most) const {
+  std::vector<int32_t> ids(size_t(std::min(most, count)));
+  return read(0, ids);
 }
 
 Status TokenFile::checkType(const std::string& wanted) const {

@@ -14,7 +14,7 @@
 #ifndef RECIPERUN_DATA_TOKENFILE_H
 #define RECIPERUN_DATA_TOKENFILE_H
 
-#include "runtime/data/InputFile.h"
+#include "runtime/plan/InputFile.h"
 
 namespace reciperun::data {
 
@@ -27,11 +27,13 @@ public:
   static Expected<TokenFile> open(const std::string& path,
                                   const std::string& type, int64_t vocab);
 
-  const std::string& path() const { return file.path(); }
+  const std::string& path() const { return file.path().native(); }
   int64_t tokens() const { return count; }
   /// Reads ids from number `first` on. Fails for one that is not below `vocab`,
   /// with its place.
   Status read(int64_t first, std::span<int32_t> ids) const;
+  /// Whether at most `most` ids at the beginning are below `vocab`.
+  Status checkHead(int64_t most) const;
 
 private:
   TokenFile(InputFile file, int64_t vocab)
@@ -40,6 +42,7 @@ private:
   Status readIndex(const std::string& path);
   Status readNumpy();
   Status readHeader();
+  Status checkRaw() const;
   Status checkType(const std::string& wanted) const;
   Status checkSize() const;
 

@@ -12,6 +12,10 @@ namespace reciperun::data {
 
 namespace {
 
+/// Ids that are looked at when a stream is opened, over all its files: a wrong
+/// vocabulary shows before the first step, and the rest where it is read.
+constexpr int64_t sampledIds = 1 << 20;
+
 class TokenFileStream : public TokenStream {
 public:
   explicit TokenFileStream(std::vector<TokenFile> opened)
@@ -72,9 +76,11 @@ openTokenFiles(const plan::DataSource& source, const plan::Data& data) {
       filesOf(source.paths, ".idx");
   RECIPERUN_TRY(paths);
   std::vector<TokenFile> files;
+  const int64_t each = sampledIds / int64_t(paths->size());
   for (const std::string& path : *paths) {
     Expected<TokenFile> file = TokenFile::open(path, source.type, data.vocab);
     RECIPERUN_TRY(file);
+    RECIPERUN_TRY(file->checkHead(each));
     files.push_back(std::move(*file));
   }
   return std::unique_ptr<TokenStream>(

@@ -29,6 +29,8 @@ public:
   /// Where some of the tokens are from: "tokens 5 to 9 of `a.bin`".
   virtual std::string origin(int64_t first, int64_t count) const = 0;
   virtual std::vector<std::string> notes() const { return {}; }
+  /// Memory that the stream takes.
+  virtual int64_t bytes() const { return 0; }
 };
 
 /// Reads and tokenizes all text files of a source, which are kept in memory as

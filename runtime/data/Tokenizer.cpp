@@ -8,21 +8,17 @@
 #include "runtime/data/ByteLevel.h"
 #include "runtime/data/TokenizerJson.h"
 #include "runtime/data/Utf8.h"
+#include "runtime/plan/InputFile.h"
+#include "runtime/plan/StopSignal.h"
 
-#include <array>
-#include <fstream>
+#include <algorithm>
 
 namespace reciperun::data {
 
 Expected<Tokenizer> Tokenizer::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  std::array<char, 1 << 16> part;
-  while (file.read(part.data(), part.size()), file.gcount() > 0)
-    text.append(part.data(), file.gcount());
-  if (!file.is_open() || file.bad())
-    return Status::error("cannot read the tokenizer `" + path + "`");
-  return parse(std::move(text), path);
+  Expected<std::string> text = readTextFile(path);
+  RECIPERUN_TRY(text);
+  return parse(*std::move(text), path);
 }
 
 /// Tokens that are looked for in normalized text are spelled so.
@@ -80,62 +76,117 @@ Tokenizer::Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
 
 void Tokenizer::collectTokens(const TokenizerParts& parts) {
   // A token outside the byte-level alphabet stands for its own spelling.
-  const auto put = [&](int32_t id, const std::string& spelling, bool special) {
+  const auto put = [&](int32_t id, Token token) {
     if (static_cast<size_t>(id) >= tokens.size())
       tokens.resize(id + 1);
-    tokens[id] = {byteLevelBytes(spelling).value_or(spelling), special};
+    tokens[id] = std::move(token);
+  };
+  const auto bytes = [](const std::string& spelling) {
+    return byteLevelBytes(spelling).value_or(spelling);
   };
   for (const auto& [spelling, id] : parts.rules.vocabulary)
-    put(id, spelling, false);
+    put(id, {bytes(spelling), false, false});
   for (const AddedToken& token : parts.added)
-    put(token.id, token.content, token.special);
+    put(token.id, {bytes(token.content), true, token.special});
 }
+
+/// A text on its way: what the caller wants, and the ids since the sink had
+/// some.
+struct Tokenizer::Encoding {
+  const std::vector<bool>& hidden;
+  const IdSink& sink;
+  std::vector<int32_t> ids = {};
+
+  Status giveAbove(size_t count) {
+    if (ids.size() <= count)
+      return {};
+    RECIPERUN_TRY(sink(ids));
+    ids.clear();
+    return {};
+  }
+};
 
 Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view given,
                                                  bool addSpecial) const {
-  std::string replaced;
-  if (firstIllFormed(given) != std::string_view::npos) {
-    replaced = replaceIllFormed(given);
-    given = replaced;
-  }
   std::vector<int32_t> result;
   if (addSpecial)
     result = before;
-  std::vector<TextPart> parts;
-  RECIPERUN_TRY(rawTokens.split(given, parts));
-  for (const TextPart& part : parts) {
-    if (part.id >= 0)
-      result.push_back(part.id);
-    else
-      RECIPERUN_TRY(encodeNormalized(part.text, result));
-  }
+  RECIPERUN_TRY(encode(given, {}, [&](std::span<const int32_t> some) {
+    result.insert(result.end(), some.begin(), some.end());
+    return Status::ok();
+  }));
   if (addSpecial)
     result.insert(result.end(), after.begin(), after.end());
   return result;
 }
 
-Status Tokenizer::encodeNormalized(std::string_view piece,
-                                   std::vector<int32_t>& result) const {
-  const Expected<std::string> normal = normalize(normalization, piece);
-  RECIPERUN_TRY(normal);
+Status Tokenizer::encode(std::string_view given,
+                         const std::vector<bool>& hidden,
+                         const IdSink& sink) const {
+  std::string replaced;
+  if (firstIllFormed(given) != std::string_view::npos) {
+    replaced = replaceIllFormed(given);
+    given = replaced;
+  }
+  Encoding encoding{hidden, sink};
   std::vector<TextPart> parts;
-  RECIPERUN_TRY(normalizedTokens.split(*normal, parts));
+  RECIPERUN_TRY(rawTokens.split(given, parts, hidden));
   for (const TextPart& part : parts) {
     if (part.id >= 0)
-      result.push_back(part.id);
+      encoding.ids.push_back(part.id);
     else
-      RECIPERUN_TRY(encodePlain(part.text, result));
+      RECIPERUN_TRY(encodeNormalized(part.text, encoding));
+  }
+  return encoding.giveAbove(0);
+}
+
+Status Tokenizer::encodeNormalized(std::string_view piece,
+                                   Encoding& encoding) const {
+  std::string normal;
+  if (normalization != NormalizationForm::none) {
+    Expected<std::string> made = normalize(normalization, piece);
+    RECIPERUN_TRY(made);
+    piece = normal = *std::move(made);
+  }
+  std::vector<TextPart> parts;
+  RECIPERUN_TRY(normalizedTokens.split(piece, parts, encoding.hidden));
+  for (const TextPart& part : parts) {
+    if (part.id >= 0)
+      encoding.ids.push_back(part.id);
+    else
+      RECIPERUN_TRY(encodePlain(part.text, encoding));
   }
   return {};
 }
 
 Status Tokenizer::encodePlain(std::string_view piece,
-                              std::vector<int32_t>& result) const {
-  Words words;
-  RECIPERUN_TRY(preTokenizer.run(piece, words));
-  for (std::string_view word : words.views)
-    pairs.encode(word, result);
-  return {};
+                              Encoding& encoding) const {
+  constexpr size_t kept = 1 << 14; // ids
+  return preTokenizer.run(piece, [&](std::string_view word) {
+    const size_t first = encoding.ids.size();
+    pairs.encode(word, encoding.ids);
+    if (!encoding.hidden.empty())
+      spellHidden(first, encoding.hidden, encoding.ids);
+    RECIPERUN_TRY(checkStopSignal());
+    return encoding.giveAbove(kept);
+  });
+}
+
+/// A word may be spelled as a hidden token that the vocabulary has, too: its
+/// bytes take the token's place.
+void Tokenizer::spellHidden(size_t first, const std::vector<bool>& hidden,
+                            std::vector<int32_t>& ids) const {
+  const auto isHidden = [&](int32_t id) { return hidden[size_t(id)]; };
+  if (std::none_of(ids.begin() + int64_t(first), ids.end(), isHidden))
+    return;
+  const std::vector<int32_t> word(ids.begin() + int64_t(first), ids.end());
+  ids.resize(first);
+  for (int32_t id : word) {
+    if (isHidden(id))
+      pairs.spell(bytesOf(id), ids);
+    else
+      ids.push_back(id);
+  }
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> list,
@@ -159,6 +210,10 @@ const std::string& Tokenizer::bytesOf(int32_t id) const {
 
 bool Tokenizer::isSpecial(int32_t id) const {
   return id >= 0 && id < size() && tokens[id].special;
+}
+
+bool Tokenizer::isAdded(int32_t id) const {
+  return id >= 0 && id < size() && tokens[id].added;
 }
 
 std::string StreamDecoder::next(int32_t id) {

@@ -15,6 +15,7 @@
 #include "runtime/plan/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,10 +45,16 @@ public:
   static Expected<Tokenizer> parse(std::string text, const std::string& name);
 
   /// The ids of a text; with `addSpecial` also those that the post-processor
-  /// puts around it. Ill-formed UTF-8 counts as U+FFFD. Fails only when the
-  /// text exceeds the machine's memory.
+  /// puts around it. Ill-formed UTF-8 counts as U+FFFD. Fails where a pattern
+  /// of the tokenizer does, and once the run is to stop.
   Expected<std::vector<int32_t>> encode(std::string_view text,
                                         bool addSpecial = false) const;
+  /// Takes the next ids of a text.
+  using IdSink = std::function<Status(std::span<const int32_t>)>;
+  /// Gives the ids of a text, some at a time, to `sink`. The tokens whose id is
+  /// `hidden` do not occur: what is spelled as one of them is cut into others.
+  Status encode(std::string_view text, const std::vector<bool>& hidden,
+                const IdSink& sink) const;
 
   /// The text of ids, always well-formed UTF-8; ids that no token has are
   /// skipped.
@@ -62,6 +69,8 @@ public:
   /// The bytes that an id stands for; they may end inside a code point.
   const std::string& bytesOf(int32_t id) const;
   bool isSpecial(int32_t id) const;
+  /// Whether the id is that of one of the file's `added_tokens`.
+  bool isAdded(int32_t id) const;
   /// Bytes that occur in UTF-8 but have no token: texts with them lose them,
   /// as with `tokenizers`. 0 for a tokenizer trained on the whole alphabet.
   int missingBytes() const { return pairs.missingBytes(); }
@@ -71,15 +80,18 @@ public:
 private:
   struct Token {
     std::string bytes;
+    bool added = false;
     bool special = false;
   };
 
   Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
             AddedTokens normalized, std::string text);
   void collectTokens(const TokenizerParts& parts);
-  Status encodePlain(std::string_view piece, std::vector<int32_t>& ids) const;
-  Status encodeNormalized(std::string_view piece,
-                          std::vector<int32_t>& ids) const;
+  struct Encoding;
+  Status encodeNormalized(std::string_view piece, Encoding& encoding) const;
+  Status encodePlain(std::string_view piece, Encoding& encoding) const;
+  void spellHidden(size_t first, const std::vector<bool>& hidden,
+                   std::vector<int32_t>& ids) const;
 
   NormalizationForm normalization;
   PreTokenizer preTokenizer;

@@ -7,6 +7,7 @@
 #include "runtime/data/TokenizerJson.h"
 
 #include "runtime/data/Utf8.h"
+#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t largestId = (1 << 24) - 1;
+constexpr size_t mostSteps = 64; // of a pre-tokenizer, one within the other
 
 // The pattern of ByteLevel with `use_regex`: GPT-2's encoder.py.
 constexpr std::string_view gpt2Pattern =
@@ -212,6 +214,11 @@ private:
     if (pre.is_null())
       return unsupported("pre_tokenizer", "null");
     RECIPERUN_TRY(readPreStep(pre));
+    if (parts.steps.size() > mostSteps)
+      return Status::error("`pre_tokenizer` has " +
+                           std::to_string(parts.steps.size()) +
+                           " steps, more than the " +
+                           std::to_string(mostSteps) + " that are supported");
     if (!byteLevel)
       return unsupported("pre_tokenizer", typeOf(pre) + " without ByteLevel");
     return {};
@@ -360,10 +367,11 @@ Expected<TokenizerParts> readTokenizerJson(std::string_view text) {
   if (firstIllFormed(text) != std::string_view::npos)
     return Status::error("the file is not UTF-8 at byte " +
                          std::to_string(firstIllFormed(text) + 1));
-  const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (root.is_discarded() || !root.is_object())
+  const Expected<Json> root = plan::parseJson(text);
+  RECIPERUN_TRY(root);
+  if (!root->is_object())
     return Status::error("the file is not a JSON object");
-  return Reader(root).run();
+  return Reader(*root).run();
 }
 
 } // namespace reciperun::data

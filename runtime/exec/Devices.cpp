@@ -3,6 +3,7 @@
 #include "runtime/exec/Devices.h"
 
 #include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/cpu/Threads.h"
 #include "runtime/kernels/Kernels.h"
 
 #ifdef RECIPERUN_CUDA
@@ -95,6 +96,7 @@ Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
                                                      int place, int threads) {
   if (plan.device == "cuda")
     return openGpu(plan, place);
+  RECIPERUN_TRY(device::startThreads(threads));
   return std::unique_ptr<device::Device>(
       std::make_unique<device::CpuDevice>(threads, &kernels::findKernel));
 }

@@ -23,22 +23,29 @@ constexpr int lanes = 32, threads = 1024, noteThreads = 128;
 /// places, width] of one.
 struct Packing {
   int groups, blocks, members;
-  int64_t height, places;
-  const int32_t* counts; // [groups, blocks, members]
+  int64_t height, begin, places; // rows of a group from `begin` on are taken
+  const int32_t* counts;         // [groups, blocks, members]
 
-  Packing(const Tensor& x, const Tensor& y, const Tensor& counts)
-      : groups(int(counts.shape[0])), blocks(int(counts.shape[1])),
-        members(int(counts.shape[2])), height(x.shape[1] / counts.shape[1]),
-        places(y.shape[1]), counts(counts.as<int32_t>()) {}
+  Packing(const CudaKernelArgs& args, const Tensor& x, const Tensor& y)
+      : groups(int(args.inputs[1].shape[0])),
+        blocks(int(args.inputs[1].shape[1])),
+        members(int(args.inputs[1].shape[2])), height(x.shape[1] / blocks),
+        begin(args.op.integer("begin")), places(y.shape[1]),
+        counts(args.inputs[1].as<int32_t>()) {}
 
   __host__ __device__ int runsOfGroup() const { return members * blocks; }
   __host__ __device__ int runs() const { return groups * runsOfGroup(); }
+  /// The place in y of a row of a group, by how many rows are before it; the
+  /// nearest one where it has none.
+  __device__ int64_t placeOf(int64_t row) const {
+    return min(max(row - begin, int64_t(0)), places);
+  }
 };
 
-/// Rows that follow one another in x, and in y from a place of the group on.
+/// Rows that follow one another in x, behind `before` others of the group.
 struct Run {
   int64_t x;
-  int64_t place;
+  int64_t before;
   int32_t count;
 };
 
@@ -86,7 +93,7 @@ __global__ void __launch_bounds__(threads)
       if (i < packing.runsOfGroup())
         run = runOf(packing, group, i / packing.blocks, i % packing.blocks);
       const int64_t upTo = used + sumUpTo(run.count, room);
-      run.place = upTo - run.count;
+      run.before = upTo - run.count;
       if (i < packing.runsOfGroup())
         own[i] = run;
       if (threadIdx.x == threads - 1)
@@ -96,14 +103,14 @@ __global__ void __launch_bounds__(threads)
       __syncthreads();
     }
     all += used;
-    lost += max(int64_t(0), used - packing.places);
+    lost += max(int64_t(0), used - packing.begin - packing.places);
     for (int e = int(threadIdx.x); counts && e < packing.members;
          e += threads) {
       const Run& final = own[(e + 1) * packing.blocks - 1];
-      const int64_t begin = own[e * packing.blocks].place;
-      const int64_t end = final.place + final.count;
+      const int64_t begin = own[e * packing.blocks].before;
+      const int64_t end = final.before + final.count;
       counts[group * packing.members + e] =
-          int32_t(min(end, packing.places) - min(begin, packing.places));
+          int32_t(packing.placeOf(end) - packing.placeOf(begin));
     }
   }
   if (threadIdx.x == 0 && overflow) {
@@ -118,10 +125,12 @@ __global__ void __launch_bounds__(noteThreads)
              int32_t* sources) {
   const Run run = runs[blockIdx.x];
   const int group = int(blockIdx.x) / packing.runsOfGroup();
-  const int64_t count = min(int64_t(run.count), packing.places - run.place);
+  const int64_t skipped = max(packing.begin - run.before, int64_t(0));
+  const int64_t first = packing.placeOf(run.before);
+  const int64_t count = packing.placeOf(run.before + run.count) - first;
   for (int64_t i = threadIdx.x; i < count; i += noteThreads) {
-    const int64_t x = run.x + i;
-    const int64_t y = group * packing.places + run.place + i;
+    const int64_t x = run.x + skipped + i;
+    const int64_t y = group * packing.places + first + i;
     sources[isPacked ? y : x] = int32_t(isPacked ? x : y);
   }
 }
@@ -168,14 +177,13 @@ Status moveRows(const CudaKernelArgs& args, const Packing& packing,
 
 template <> Status cudaKernel<OpKind::PackRows>(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
-  return moveRows(args, Packing(x, y, args.inputs[1]), x, y, true,
+  return moveRows(args, Packing(args, x, y), x, y, true,
                   args.outputs[1].as<int32_t>(), args.outputs[2].as<double>());
 }
 
 template <> Status cudaKernel<OpKind::UnpackRows>(const CudaKernelArgs& args) {
   const Tensor &y = args.inputs[0], &x = args.outputs[0];
-  return moveRows(args, Packing(x, y, args.inputs[1]), y, x, false, nullptr,
-                  nullptr);
+  return moveRows(args, Packing(args, x, y), y, x, false, nullptr, nullptr);
 }
 
 } // namespace reciperun::kernels

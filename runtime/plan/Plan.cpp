@@ -99,11 +99,25 @@ const std::vector<std::string>& Op::strings(const char* attribute) const {
   return held ? *held : absent;
 }
 
+/// Of a source, or of one of those that are blended in it.
+template <class Holds>
+static bool holdsFor(const std::optional<DataSource>& source, Holds holds) {
+  return source &&
+         (holds(*source) ||
+          std::any_of(source->sources.begin(), source->sources.end(), holds));
+}
+
 bool readsText(const Data& data) {
-  auto isText = [](const std::optional<DataSource>& source) {
-    return source && (source->kind == "jsonl" || source->kind == "text");
+  auto isText = [](const DataSource& source) {
+    return source.kind == "jsonl" || source.kind == "text";
   };
-  return isText(data.train) || isText(data.valid);
+  return holdsFor(data.train, isText) || holdsFor(data.valid, isText);
+}
+
+bool readsMessages(const Data& data) {
+  return holdsFor(data.train, [](const DataSource& source) {
+    return !source.messages.empty();
+  });
 }
 
 } // namespace reciperun::plan

@@ -191,6 +191,10 @@ struct Outputs {
   /// f64 [2]: rows that ranks were sent for their experts, of all pack_rows,
   /// and those that had no place.
   int overflow = -1;
+  /// f64 [2]: rows that ranks were sent for their experts, of all pack_rows
+  /// with a second one behind them, and those that had no place in the first
+  /// pass.
+  int secondPass = -1;
 };
 
 /// One width of a generating step: the function that takes up to `tokens`
@@ -281,17 +285,26 @@ struct Region {
 
 // ---- what surrounds the step -----------------------------------------------
 
-/// Where sequences come from. Paths are as the recipe's user wrote them,
-/// relative to the folder of the run.
+/// Where sequences come from. Paths.h says where relative paths lead.
 struct DataSource {
-  std::string kind;               // `jsonl`, `text`, `token_file`, `mock`
-  std::string path;               // of `jsonl`
+  std::string kind; // `jsonl`, `text`, `token_file`, `mock`, `blend`
+  std::string path; // of `jsonl`
   std::string prompt, completion; // fields of `jsonl`
   std::string messages;           // the other form of `jsonl`
   /// Files, folders and patterns of `text` and `token_file`.
   std::vector<std::string> paths = {};
   std::string separator = {}; // between documents of a file of `text`
   std::string type = {}; // of a raw `token_file`: `uint16`, `uint32` or empty
+  /// Of `blend`: sources of other kinds; for each, how many rows come from it
+  /// in proportion, and how often it is gone through at most (0: any number).
+  std::vector<DataSource> sources = {};
+  std::vector<double> weights = {};
+  std::vector<double> epochs = {};
+  /// What ends an epoch of a blend: that some source has been gone through, or
+  /// that all have (`first_exhausted`, `all_exhausted`).
+  std::string stopping = {};
+
+  bool operator==(const DataSource&) const = default;
 };
 /// How chat messages become text, role by role.
 struct ChatTemplate {
@@ -308,6 +321,9 @@ struct Data {
   int64_t packDocuments = 0;
   int64_t seed = 0;
   ChatTemplate chat;
+  /// Whether what users wrote may hold control tokens. Else what is spelled as
+  /// one in a sample or prompt is plain text.
+  bool specialTokens = false;
   /// Path of tokenizer.json; there may be none where no source is text.
   std::string tokenizer;
   int64_t vocab = 0;     // ids are below it
@@ -317,6 +333,8 @@ struct Data {
 
 /// Whether a source is text that has to be tokenized.
 bool readsText(const Data& data);
+/// Whether what is trained on is chat messages, as prompts are then, too.
+bool readsMessages(const Data& data);
 
 /// runtime/train/Schedule.h has the formulas. A length is in steps, or else a
 /// fraction of the run, whose steps only the data tell where epochs are given.
@@ -363,6 +381,7 @@ struct Checkpoint {
   bool async = false;          // steps go on while files are written
 
   bool saves() const { return every > 0 || everySeconds > 0; }
+  bool resumesFromPath() const { return resume != "auto" && resume != "never"; }
 };
 
 /// Models in and out. JSON members are texts that are written as they are.
@@ -417,6 +436,11 @@ struct Plan : Stage {
   Checkpoint checkpoint;
   Exchange exchange;
   Prediction prediction;
+  /// The folder in which relative paths start: seen from the folder of the
+  /// plan's file, and once the paths are resolved from the working folder. See
+  /// Paths.h.
+  std::string folder = ".";
+  std::vector<std::string> writtenPaths; // of resolved paths, no part of JSON
   /// For training plans that export: the single-rank plan of task `generate`
   /// as JSON text, written beside the exported model.
   std::string generation;

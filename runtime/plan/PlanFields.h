@@ -116,6 +116,7 @@ void fields(V& v, typename V::template Ref<Outputs> outputs) {
   v.optional("norm_squared", outputs.normSquared, -1);
   v.optional("dropped", outputs.dropped, -1);
   v.optional("overflow", outputs.overflow, -1);
+  v.optional("second_pass", outputs.secondPass, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
@@ -176,6 +177,10 @@ void fields(V& v, typename V::template Ref<DataSource> source) {
   v.optional("paths", source.paths, std::vector<std::string>());
   v.optional("separator", source.separator, std::string());
   v.optional("type", source.type, std::string());
+  v.optional("sources", source.sources, std::vector<DataSource>());
+  v.optional("weights", source.weights, std::vector<double>());
+  v.optional("epochs", source.epochs, std::vector<double>());
+  v.optional("stopping", source.stopping, std::string());
 }
 
 template <class V>
@@ -192,6 +197,7 @@ template <class V> void fields(V& v, typename V::template Ref<Data> data) {
   v.optional("pack_documents", data.packDocuments, int64_t(0));
   v.field("seed", data.seed);
   v.field("chat", data.chat);
+  v.optional("special_tokens", data.specialTokens, false);
   v.field("tokenizer", data.tokenizer);
   v.field("vocab", data.vocab);
   v.optional("bos_token", data.bosToken, int64_t(-1));
@@ -292,6 +298,7 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("checkpoint", plan.checkpoint);
   v.field("exchange", plan.exchange);
   v.field("prediction", plan.prediction);
+  v.optional("folder", plan.folder, std::string("."));
   v.field("generation", plan.generation);
 }
 

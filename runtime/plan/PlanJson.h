@@ -25,8 +25,12 @@ Expected<Plan> fromJson(std::string_view text);
 /// plan that passes never makes the executor touch memory outside the arena.
 Status validate(const Plan& plan);
 
-/// fromJson and validate of a file; the messages begin with its path.
-Expected<Plan> readPlan(const std::string& path);
+/// fromJson and validate of a file, which is refused where its `hash` is not
+/// that of its text; the messages begin with its path. Relative paths of the
+/// plan lead where `folder` says, seen from the working folder, or where the
+/// plan itself does if it is empty: see resolvePaths.
+Expected<Plan> readPlan(const std::string& path,
+                        const std::string& folder = {});
 
 } // namespace reciperun::plan
 

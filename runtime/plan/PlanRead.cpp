@@ -1,19 +1,19 @@
 // JSON text -> Plan.
 //
-// 1. The JSON library parses the text; where it gives up, the place is told in
-//    lines and columns and its own words are dropped.
+// 1. ParseJson reads the text.
 // 2. The version is looked at before anything else: another version may have
 //    other fields.
 // 3. The lists of PlanFields.h are walked; the first field that is missing, of
 //    another type, or unknown is reported with its path in the document.
 
+#include "runtime/plan/Hash.h"
+#include "runtime/plan/InputFile.h"
+#include "runtime/plan/ParseJson.h"
+#include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanJson.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +21,8 @@ namespace reciperun::plan {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr int64_t largestPlan = int64_t(4) << 30; // bytes
 
 const char* typeName(const Json& json) {
   switch (json.type()) {
@@ -103,6 +105,9 @@ public:
       attribute(value, list.emplace_back(key, false).second,
                 Place{&here, key.c_str()});
   }
+
+  /// Lets a member be that others look at.
+  void leave(const char* name) { (void)member(name); }
 
   /// Reports a member that no field asked for.
   void finish() {
@@ -228,32 +233,6 @@ private:
   std::vector<std::string_view> used;
 };
 
-/// The line and column of a byte, both from 1.
-std::string placeOf(std::string_view text, size_t byte) {
-  std::string_view before = text.substr(0, std::min(byte, text.size()));
-  size_t line = 1 + std::count(before.begin(), before.end(), '\n');
-  size_t lineStart = before.rfind('\n');
-  size_t column = lineStart == std::string_view::npos
-                      ? before.size()
-                      : before.size() - lineStart - 1;
-  return "line " + std::to_string(line) + ", column " +
-         std::to_string(std::max<size_t>(column, 1));
-}
-
-Expected<Json> parseJson(std::string_view text) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    if (error.byte >= text.size())
-      return Status::error("the plan is damaged: it ends early, at " +
-                           placeOf(text, text.size()));
-    return Status::error("the plan is damaged: no JSON from " +
-                         placeOf(text, error.byte) + " on");
-  } catch (const std::exception&) {
-    return Status::error("the plan is damaged: a number is out of range");
-  }
-}
-
 Status checkVersion(const Json& json) {
   if (!json.is_object())
     return Status::error(std::string("a plan is a JSON object, this is ") +
@@ -297,38 +276,53 @@ Expected<Plan> hold(Plan plan) {
   return select(std::move(plan), 0);
 }
 
+/// The hash is the last field, of all bytes before it.
+Status checkHash(std::string_view text) {
+  constexpr std::string_view key = ",\n\"hash\":";
+  const size_t end = text.rfind(key);
+  if (end == std::string_view::npos)
+    return Status::error(
+        "the plan has no hash of what `recipec` wrote; compile "
+        "the recipe again");
+  const std::string hash = '"' + hashOf(text.substr(0, end)).text() + "\"\n}\n";
+  if (text.substr(end + key.size()) != hash)
+    return Status::error(
+        "the plan has been changed since `recipec` wrote it: its "
+        "`hash` is that of another text; compile the recipe "
+        "again, with `--set` for what should be different");
+  return Status::ok();
+}
+
 } // namespace
 
 Expected<Plan> fromJson(std::string_view text) {
-  Expected<Json> json = parseJson(text);
+  Expected<Json> json =
+      parseOrderedJson(text, {.noun = "plan", .maxBytes = size_t(largestPlan)});
   if (!json)
-    return json.status();
+    return Status::error("the plan is damaged: " + json.message());
   RECIPERUN_TRY(checkVersion(*json));
   Plan plan;
   Status failure;
   Place root;
   Reader reader(*json, root, failure);
   fields(reader, plan);
+  reader.leave("hash");
   reader.finish();
   if (!failure)
     return Status::error("the plan is damaged: " + failure.message());
   return hold(std::move(plan));
 }
 
-Expected<Plan> readPlan(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  char chunk[1 << 16];
-  while (file.read(chunk, sizeof chunk) || file.gcount() > 0)
-    text.append(chunk, file.gcount());
-  if (!file.is_open() || file.bad())
-    return Status::error("`" + path +
-                         "` cannot be read: " + std::strerror(errno));
-  Expected<Plan> plan = fromJson(text);
+Expected<Plan> readPlan(const std::string& path, const std::string& folder) {
+  const Expected<std::string> text = readTextFile(path, largestPlan);
+  RECIPERUN_TRY(text);
+  Expected<Plan> plan = fromJson(*text);
   if (!plan)
     return plan.status().withContext("`" + path + "`");
   RECIPERUN_TRY(validate(*plan).withContext("`" + path + "`"));
+  RECIPERUN_TRY(checkHash(*text).withContext("`" + path + "`"));
+  resolvePaths(*plan,
+               folder.empty() ? startOfPaths(path, plan->folder) : folder);
   return plan;
 }
 

@@ -3,8 +3,10 @@
 // Walks the lists of PlanFields.h. Objects keep the order of the fields and
 // leave out what has its default; an element of a list of structs has a line of
 // its own, so that two plans can be compared with diff. Numbers are printed in
-// the shortest form that reads back as the same double.
+// the shortest form that reads back as the same double. The last field is a
+// hash of all bytes before it.
 
+#include "runtime/plan/Hash.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -61,7 +63,10 @@ public:
 
   /// The whole plan; its own fields are on lines of their own.
   std::string plan(const Plan& plan) {
-    write(plan);
+    open('{');
+    fields(*this, plan);
+    field("hash", hashOf(text).text());
+    close('}');
     text += '\n';
     return std::move(text);
   }

@@ -17,6 +17,10 @@ namespace {
 
 using Members = std::vector<const Parameter*>;
 
+/// Each has a name, which a damaged file must not make a process run out of
+/// memory for.
+constexpr int64_t mostExperts = 1 << 20;
+
 bool isPart(const Parameter* parameter) {
   return parameter->hfRows.has_value();
 }
@@ -93,6 +97,26 @@ Status checkTensor(std::string_view name, Members parts) {
   return checkCover(parts, tensor);
 }
 
+/// Parameters that are no rows; those without a name are no tensor elsewhere.
+Status checkWhole(std::string_view name, const Members& members) {
+  const Parameter& first = *members[0];
+  if (members.size() > 1 && !name.empty())
+    return Status::error("parameters `" + first.name + "` and `" +
+                         members[1]->name + "` are both tensor `" +
+                         std::string(name) + "`");
+  if (name == "__metadata__")
+    return Status::error("parameter `" + first.name +
+                         "` is tensor `__metadata__`, a name that safetensors "
+                         "keeps for itself");
+  if (isByExpert(first) &&
+      (first.globalShape.empty() || first.globalShape[0] > mostExperts))
+    return Status::error("parameter `" + first.name +
+                         "` is a tensor for each expert, and has no dimension "
+                         "of 1 to " +
+                         std::to_string(mostExperts) + " experts");
+  return Status::ok();
+}
+
 } // namespace
 
 std::vector<int64_t> tensorShape(const Parameter& parameter) {
@@ -114,8 +138,9 @@ Status checkTensorRows(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters)
     byTensor[parameter.hfName].push_back(&parameter);
   for (const auto& [name, members] : byTensor)
-    if (std::any_of(members.begin(), members.end(), isPart))
-      RECIPERUN_TRY(checkTensor(name, members));
+    RECIPERUN_TRY(std::any_of(members.begin(), members.end(), isPart)
+                      ? checkTensor(name, members)
+                      : checkWhole(name, members));
   return Status::ok();
 }
 

@@ -22,9 +22,10 @@ std::vector<int64_t> tensorShape(const Parameter& parameter);
 /// The elements of that tensor that lie before the parameter.
 int64_t elementsBefore(const Parameter& parameter);
 
-/// Whether each row of such a tensor belongs to one parameter, and all of these
-/// are alike in what else a tensor has, in type and in being trained. The error
-/// names the tensor or the parameter.
+/// Whether parameters and tensors match: each row of such a tensor belongs to
+/// one parameter, and all of these are alike in what else a tensor has, in type
+/// and in being trained; any other tensor is one parameter, and its name one
+/// that a file can hold. The error names the tensor or the parameter.
 Status checkTensorRows(const std::vector<Parameter>& parameters);
 
 } // namespace reciperun::plan

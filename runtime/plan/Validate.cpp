@@ -10,12 +10,14 @@
 
 #include "runtime/plan/Validate.h"
 #include "runtime/plan/ExpertNames.h"
+#include "runtime/plan/LoraFactors.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Parts.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -71,8 +73,7 @@ private:
       return damaged("there is no task " + quoted(plan.task));
     if (plan.device != "cpu" && plan.device != "cuda")
       return damaged("there is no device " + quoted(plan.device));
-    if (plan.compute != DType::f64 && plan.compute != DType::f32 &&
-        plan.compute != DType::bf16)
+    if (!isWeightType(plan.compute))
       return damaged("it computes in integers");
     return Status::ok();
   }
@@ -250,6 +251,8 @@ private:
           who + " has " + std::to_string(parameter.shardAxes.size()) +
           " shard axes for " + std::to_string(parameter.globalShape.size()) +
           " dimensions");
+    if (parameter.type && !isWeightType(*parameter.type))
+      return damaged(who + " is of a type that no weight has");
     int64_t whole = 1;
     for (size_t i = 0; i < parameter.globalShape.size(); ++i) {
       int64_t size = axisSize(plan.mesh, parameter.shardAxes[i]);
@@ -330,17 +333,15 @@ private:
       if (number < 0 || number >= int(plan.parameters.size()))
         return damaged(who + " names parameter " + std::to_string(number) +
                        " of " + std::to_string(plan.parameters.size()));
-    const std::vector<int64_t>& a =
-        plan.parameters[parameter.loraA].globalShape;
-    const std::vector<int64_t>& b =
-        plan.parameters[parameter.loraB].globalShape;
-    int64_t rank = a.empty() ? 0 : a.front();
-    bool areFactors = rank > 0 && !b.empty() && b.back() == rank &&
-                      product(elementCount(a) / rank, elementCount(b) / rank) ==
-                          elementCount(parameter.globalShape);
-    return areFactors
+    return areLoraFactors(parameter.globalShape,
+                          plan.parameters[size_t(parameter.loraA)].globalShape,
+                          plan.parameters[size_t(parameter.loraB)].globalShape)
                ? Status::ok()
                : damaged(who + " is not of the shape of its LoRA factors");
+  }
+
+  static bool isWeightType(DType type) {
+    return type == DType::f64 || type == DType::f32 || type == DType::bf16;
   }
 
   /// Of gradients and moments.
@@ -443,7 +444,8 @@ private:
     RECIPERUN_TRY(
         holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1));
     RECIPERUN_TRY(holdsIf("output `dropped`", out.dropped, {DType::f64}, 2));
-    return holdsIf("output `overflow`", out.overflow, {DType::f64}, 2);
+    RECIPERUN_TRY(holdsIf("output `overflow`", out.overflow, {DType::f64}, 2));
+    return holdsIf("output `second_pass`", out.secondPass, {DType::f64}, 2);
   }
 
   Status bucketStep(const Bucket& bucket) const {
@@ -454,6 +456,8 @@ private:
                         {DType::i32}, bucket.tokens));
     RECIPERUN_TRY(holds("`positions` of " + who, bucket.inputs.positions,
                         {DType::i32}, bucket.tokens));
+    RECIPERUN_TRY(holdsIf("`segments` of " + who, bucket.inputs.segments,
+                          {DType::i32}, bucket.tokens));
     RECIPERUN_TRY(
         holds("the logits of " + who, bucket.logits, {plan.compute}, -1));
     const Buffer& logits = stage.buffers[bucket.logits];
@@ -463,6 +467,20 @@ private:
     if (plan.cacheTokens < 1 || plan.cacheTokens > maxSteps)
       return damaged("it has a cache of " + std::to_string(plan.cacheTokens) +
                      " tokens");
+    return recomputing(bucket, who);
+  }
+
+  /// With `segments`, a text is taken from its first token on: then all buckets
+  /// have them, and one has room for the longest text.
+  Status recomputing(const Bucket& bucket, const std::string& who) const {
+    const Bucket& first = plan.buckets[0];
+    if ((bucket.inputs.segments >= 0) != (first.inputs.segments >= 0))
+      return damaged(who + " has `segments` and others do not, or has none");
+    auto width = [](const Bucket& each) { return each.tokens; };
+    if (bucket.inputs.segments >= 0 &&
+        std::ranges::max(plan.buckets, {}, width).tokens < plan.cacheTokens)
+      return damaged("it has no bucket for all " +
+                     std::to_string(plan.cacheTokens) + " tokens of a text");
     return Status::ok();
   }
 
@@ -517,12 +535,40 @@ private:
   }
 
   Status source(const DataSource& source) const {
+    if (source.kind == "blend")
+      return blend(source);
     bool hasFiles = source.kind == "text" || source.kind == "token_file";
     if (hasFiles && source.paths.empty())
       return damaged("its source of kind `" + source.kind + "` has no files");
     if (const std::string& type = source.type;
         !type.empty() && type != "uint16" && type != "uint32")
       return damaged("its token ids are of the unknown type `" + type + "`");
+    return Status::ok();
+  }
+
+  Status blend(const DataSource& blend) const {
+    const size_t count = blend.sources.size();
+    if (count == 0 || blend.weights.size() != count ||
+        blend.epochs.size() != count)
+      return damaged("its blend of " + std::to_string(count) + " sources has " +
+                     std::to_string(blend.weights.size()) + " weights and " +
+                     std::to_string(blend.epochs.size()) +
+                     " numbers of epochs");
+    for (double weight : blend.weights)
+      if (!(weight > 0) || !std::isfinite(weight))
+        return damaged("its blend has a weight that is not above 0");
+    for (double epochs : blend.epochs)
+      if (!(epochs >= 0 && epochs <= maxSteps))
+        return damaged("its blend has a number of epochs that is out of range");
+    if (blend.stopping != "first_exhausted" &&
+        blend.stopping != "all_exhausted")
+      return damaged("an epoch of its blend ends by no known rule, " +
+                     quoted(blend.stopping));
+    for (const DataSource& each : blend.sources) {
+      if (each.kind == "blend" || each.kind == "mock")
+        return damaged("it blends a source of kind `" + each.kind + "`");
+      RECIPERUN_TRY(source(each));
+    }
     return Status::ok();
   }
 

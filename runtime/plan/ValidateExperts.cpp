@@ -95,6 +95,8 @@ bool checkDispatch(OpCheck& c) {
 /// Rows `x` [g,p,h] of the blocks of `counts`, and `y` [g,q,h] of one block.
 bool checkPacked(OpCheck& c, const Buffer& x, const Buffer& y,
                  const Buffer& counts) {
+  if (c.op.integer("begin") < 0)
+    return c.fail("begins with row " + std::to_string(c.op.integer("begin")));
   return c.rank(x, 3) && c.rank(y, 3) && c.is(x, real) && c.is(y, {x.dtype}) &&
          c.shaped(y, {x.shape[0], y.shape[1], x.shape[2]}) &&
          (x.shape[2] > 0 || c.fail("has rows without a width")) &&

@@ -9,6 +9,10 @@
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/Validate.h"
 
+#include <map>
+#include <set>
+#include <string_view>
+
 namespace reciperun::plan {
 namespace {
 
@@ -352,11 +356,44 @@ bool checkKind(OpCheck& c) {
   return c.fail("is of no known kind");
 }
 
+bool holds(const AttributeValue& value, std::string_view type) {
+  if (type == "flag")
+    return std::holds_alternative<bool>(value);
+  if (type == "integer")
+    return std::holds_alternative<int64_t>(value);
+  if (type == "real")
+    return std::holds_alternative<double>(value) ||
+           std::holds_alternative<int64_t>(value);
+  if (type == "string")
+    return std::holds_alternative<std::string>(value);
+  return std::holds_alternative<std::vector<std::string>>(value);
+}
+
+bool checkAttributes(OpCheck& c) {
+  static const std::map<std::string_view, std::string_view> types = {
+#define ATTRIBUTE(name, type) {#name, #type},
+#include "runtime/plan/Attributes.def"
+  };
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : c.op.attributes) {
+    const auto known = types.find(name);
+    if (known == types.end())
+      return c.fail("has the unknown attribute `" + name + "`");
+    if (!holds(value, known->second))
+      return c.fail("has an attribute `" + name + "` that is no " +
+                    std::string(known->second));
+    if (!seen.insert(name).second)
+      return c.fail("has the attribute `" + name + "` twice");
+  }
+  return true;
+}
+
 } // namespace
 
 Status validateOp(const Plan& plan, const Stage& stage, const Op& op) {
   OpCheck check(plan, stage, op);
-  checkKind(check) && checkPlaces(check) && checkRuns(check);
+  checkAttributes(check) && checkKind(check) && checkPlaces(check) &&
+      checkRuns(check);
   return check.failure;
 }
 

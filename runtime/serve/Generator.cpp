@@ -1,22 +1,23 @@
 // Generation: 1. load plan, arena, weights, tokenizer; 2. enter the prompt in
 // buckets; 3. choose a token, show what it completes, enter it, until it is an
-// end token, the limit is reached or the cache is full.
+// end token, the limit is reached or the cache is full. Where the plan keeps no
+// states of the tokens before, a token is entered with all of these.
 
 #include "runtime/serve/Generator.h"
 
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/data/Documents.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/serve/CompilePlan.h"
+#include "runtime/serve/EndTokens.h"
 #include "runtime/serve/Sampler.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace reciperun::serve {
 namespace {
@@ -33,24 +34,20 @@ void toFloats(const exec::Tensor& logits, float* out) {
       reinterpret_cast<std::byte*>(out), logits.elements());
 }
 
-/// The ids that end an answer: the plan's, and those of the folder's
-/// generation_config.json, where Hugging Face may list several.
-std::set<int32_t> findEndTokens(const plan::Plan& plan,
-                                const fs::path& folder) {
-  std::set<int32_t> ids;
-  if (plan.data.eosToken >= 0)
-    ids.insert(int32_t(plan.data.eosToken));
-  auto text = checkpoint::readTextFile(folder / "generation_config.json");
-  auto json = nlohmann::json::parse(text ? *text : "", nullptr,
-                                    /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("eos_token_id"))
-    return ids;
-  nlohmann::json eos = json["eos_token_id"];
-  for (const nlohmann::json& id :
-       eos.is_array() ? eos : nlohmann::json::array({eos}))
-    if (id.is_number_integer())
-      ids.insert(id.get<int32_t>());
-  return ids;
+/// What the model predicts is a distribution of tokens.
+Status checkFinite(std::span<const float> logits) {
+  auto isFinite = [](float value) { return std::isfinite(value); };
+  auto first = std::find_if_not(logits.begin(), logits.end(), isFinite);
+  if (first == logits.end())
+    return Status::ok();
+  const auto count = std::count_if(first, logits.end(), isFinite);
+  return Status::error(
+      "the model's logits are not finite: that of token " +
+      std::to_string(first - logits.begin()) + " is " + std::to_string(*first) +
+      ", and so are " + std::to_string(logits.end() - first - count) +
+      " of the " + std::to_string(logits.size()) +
+      "; its weights are damaged, or too large for the type that it computes "
+      "in");
 }
 
 Status checkPlan(const plan::Plan& plan, const fs::path& path) {
@@ -66,28 +63,28 @@ Status checkPlan(const plan::Plan& plan, const fs::path& path) {
   return Status::ok();
 }
 
-Status noPlan(const fs::path& folder) {
+/// The folder's own plan, or one that is compiled for it.
+Expected<plan::Plan> planOf(const fs::path& directory) {
+  const fs::path path = directory / "generate.plan.json";
   std::error_code code;
-  if (!fs::is_directory(folder, code))
-    return Status::error("`" + folder.string() + "` is no directory");
-  return Status::error(
-      "`" + folder.string() +
-      "` holds no `generate.plan.json`; compile one from the model's recipe "
-      "with `recipec plan RECIPE --set 'task=\"generate\"' -o " +
-      (folder / "generate.plan.json").string() + "`");
+  if (fs::exists(fs::symlink_status(path, code)))
+    return plan::readPlan(path.string());
+  if (!fs::is_directory(directory, code))
+    return Status::error("`" + directory.string() + "` is no directory");
+  if (!fs::exists(directory / "config.json", code))
+    return Status::error("`" + directory.string() +
+                         "` holds neither `generate.plan.json` nor "
+                         "`config.json`, so that it is no model");
+  return compilePlan(directory);
 }
 
 } // namespace
 
 Expected<std::unique_ptr<Generator>> Generator::open(const fs::path& directory,
                                                      int threads) {
-  fs::path path = directory / "generate.plan.json";
-  std::error_code code;
-  if (!fs::exists(path, code))
-    return noPlan(directory);
-  Expected<plan::Plan> plan = plan::readPlan(path.string());
+  Expected<plan::Plan> plan = planOf(directory);
   RECIPERUN_TRY(plan);
-  RECIPERUN_TRY(checkPlan(*plan, path));
+  RECIPERUN_TRY(checkPlan(*plan, directory / "generate.plan.json"));
   std::unique_ptr<Generator> generator(new Generator(*std::move(plan)));
   RECIPERUN_TRY(generator->load(directory, threads));
   return generator;
@@ -119,7 +116,12 @@ Status Generator::load(const fs::path& directory, int threads) {
       exec::Executor::make(program, arena, *communicator, *device);
   RECIPERUN_TRY(made);
   executor.emplace(*std::move(made));
-  endTokens = findEndTokens(program, directory);
+  Expected<std::set<int32_t>> ends =
+      readEndTokens(directory / "generation_config.json");
+  RECIPERUN_TRY(ends);
+  endTokens = *std::move(ends);
+  if (program.data.eosToken >= 0)
+    endTokens.insert(int32_t(program.data.eosToken));
   return Status::ok();
 }
 
@@ -132,7 +134,7 @@ Expected<Answer> Generator::answer(const std::string& prompt,
       data::encodePrompt(program.data, *tokenizer, prompt);
   RECIPERUN_TRY(ids);
   RECIPERUN_TRY(checkIds(*ids));
-  position = 0;
+  restart();
   RECIPERUN_TRY(enter(*ids, nullptr));
   Answer answer;
   data::StreamDecoder decoder(*tokenizer);
@@ -165,7 +167,7 @@ Expected<Answer> Generator::answer(const std::string& prompt,
 
 Expected<Logits> Generator::logits(std::span<const int32_t> ids) {
   RECIPERUN_TRY(checkIds(ids));
-  position = 0;
+  restart();
   Logits all;
   RECIPERUN_TRY(enter(ids, &all));
   return all;
@@ -199,6 +201,11 @@ const plan::Bucket& Generator::bucketFor(int64_t tokens) const {
 
 /// Takes tokens into the cache; `last` is then what follows the last of them.
 Status Generator::enter(std::span<const int32_t> ids, Logits* all) {
+  if (recomputes()) {
+    entered.insert(entered.end(), ids.begin(), ids.end());
+    ids = entered;
+    position = 0;
+  }
   while (!ids.empty()) {
     const plan::Bucket& bucket = bucketFor(int64_t(ids.size()));
     size_t count = std::min(ids.size(), size_t(bucket.tokens));
@@ -221,6 +228,12 @@ Status Generator::step(const plan::Bucket& bucket,
     bool used = i < int64_t(ids.size());
     tokens.as<int32_t>()[i] = used ? ids[size_t(i)] : 0;
     positions.as<int32_t>()[i] = used ? int32_t(position + i) : -1;
+  }
+  if (recomputes()) {
+    device::HostCopy segments(*device,
+                              executor->tensor(bucket.inputs.segments));
+    std::fill_n(segments.as<int32_t>(), bucket.tokens, 0); // one document
+    RECIPERUN_TRY(segments.store());
   }
   RECIPERUN_TRY(tokens.store());
   RECIPERUN_TRY(positions.store());
@@ -254,11 +267,12 @@ Status Generator::readLogits(const plan::Bucket& bucket, int64_t row,
   const exec::Tensor from{logits.as<std::byte>() +
                               row * shape[0] * plan::byteSize(logits.type),
                           logits.type, shape};
-  return device::readPieces(*device, from,
-                            [&](const exec::Tensor& piece, int64_t first) {
-                              toFloats(piece, out.data() + first);
-                              return Status::ok();
-                            });
+  RECIPERUN_TRY(device::readPieces(
+      *device, from, [&](const exec::Tensor& piece, int64_t first) {
+        toFloats(piece, out.data() + first);
+        return Status::ok();
+      }));
+  return checkFinite(out);
 }
 
 } // namespace reciperun::serve

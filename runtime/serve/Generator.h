@@ -1,9 +1,9 @@
 // Answers to prompts from an exported model, on one rank.
 //
-// The folder holds generate.plan.json (which `recipec` compiled), the weights
-// and the tokenizer. The prompt enters in the widest bucket of the plan until
-// the rest fits into a narrower one; then each token is a step of its own. Keys
-// and values stay in the plan's cache.
+// The folder holds the weights and the tokenizer, and generate.plan.json, or a
+// config.json of which `recipec` makes it. The prompt enters in the widest
+// bucket of the plan until the rest fits into a narrower one; then each token
+// is a step of its own. Keys and values stay in the plan's cache.
 
 #ifndef RECIPERUN_SERVE_GENERATOR_H
 #define RECIPERUN_SERVE_GENERATOR_H
@@ -56,9 +56,10 @@ struct Logits {
 
 class Generator {
 public:
-  /// Loads a folder. Fails where it holds no plan, a plan that is not for one
-  /// rank, or for a device that is not there, or weights or tokenizer that do
-  /// not fit the plan. A missing tokenizer is no failure: `logits` needs none.
+  /// Loads a folder. Fails where it holds no plan and none can be compiled, a
+  /// plan that is not for one rank, or for a device that is not there, or
+  /// weights or tokenizer that do not fit the plan. A missing tokenizer is no
+  /// failure: `logits` needs none.
   static Expected<std::unique_ptr<Generator>>
   open(const std::filesystem::path& directory, int threads);
 
@@ -79,11 +80,18 @@ public:
   Expected<Logits> logits(std::span<const int32_t> ids);
 
   const plan::Plan& plan() const { return program; }
+  /// Whether each token is computed with all that stand before it: the model
+  /// has states that the plan does not keep from one call to the next.
+  bool recomputes() const { return program.buckets[0].inputs.segments >= 0; }
 
 private:
   explicit Generator(plan::Plan plan) : program(std::move(plan)) {}
 
   Status load(const std::filesystem::path& directory, int threads);
+  void restart() {
+    position = 0;
+    entered.clear();
+  }
   Status checkIds(std::span<const int32_t> ids) const;
   Status enter(std::span<const int32_t> ids, Logits* all);
   Status step(const plan::Bucket& bucket, std::span<const int32_t> ids);
@@ -101,8 +109,9 @@ private:
   std::optional<exec::Executor> executor;
   std::optional<data::Tokenizer> tokenizer;
   std::set<int32_t> endTokens;
-  int64_t position = 0;    // tokens in the cache
-  std::vector<float> last; // logits behind the last token
+  int64_t position = 0;         // tokens in the cache
+  std::vector<int32_t> entered; // all of them, where they are needed again
+  std::vector<float> last;      // logits behind the last token
 };
 
 } // namespace reciperun::serve

@@ -5,8 +5,8 @@
 
 #include "runtime/train/Answers.h"
 
+#include "runtime/device/cpu/Threads.h"
 #include "runtime/serve/Generator.h"
-#include "runtime/train/Host.h"
 
 #include <cstdio>
 
@@ -34,7 +34,9 @@ Status answerPrompts(const plan::Plan& plan) {
   if (plan.exchange.hf.empty())
     return Status::error("`train.prompts` are answered from the exported "
                          "model, and `export.hf` is not set");
-  auto generator = serve::Generator::open(plan.exchange.hf, coresOfProcess());
+  Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
+  RECIPERUN_TRY(threads);
+  auto generator = serve::Generator::open(plan.exchange.hf, *threads);
   if (!generator)
     return generator.status();
   for (const std::string& prompt : prompts) {

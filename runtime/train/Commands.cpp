@@ -5,9 +5,12 @@
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/GenerateCommand.h"
+#include "runtime/train/Exceptions.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <numeric>
 #include <string_view>
 
@@ -23,11 +26,11 @@ struct Command {
 
 constexpr Command commands[] = {
     {"train",
-     "train PLAN [--progress=auto|bar|lines] [--op-times]\n"
+     "train PLAN [--folder=DIR] [--progress=auto|bar|lines] [--op-times]\n"
      "      [--profile=FIRST:LAST:RANKS] [--dump-gradients=FILE]",
      "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
      trainCommand},
-    {"eval", "eval PLAN [--checkpoint PATH|latest] [--json]",
+    {"eval", "eval PLAN [--checkpoint PATH|latest] [--folder DIR] [--json]",
      "the loss of a checkpoint on the plan's validation data", evalCommand},
     {"generate",
      "generate DIR --prompt TEXT [--max-tokens N] [--temperature T] [--seed S]",
@@ -36,6 +39,13 @@ constexpr Command commands[] = {
      "write a checkpoint for Hugging Face or peft, or a Hugging Face model as "
      "a checkpoint",
      convertCommand},
+    {"checkpoint",
+     "checkpoint list|verify DIR [--json]\n"
+     "  reciperun checkpoint prune DIR [--keep-last N] [--keep-top N] "
+     "[--dry-run]\n"
+     "  reciperun checkpoint diff A B [--all] [--json]",
+     "list, check, remove and compare the checkpoints of a run",
+     checkpointCommand},
 };
 
 /// Levenshtein's distance: insertions, deletions and substitutions.
@@ -89,9 +99,7 @@ int unknownCommand(const std::string& name) {
   return 2;
 }
 
-} // namespace
-
-int runCommand(const std::vector<std::string>& arguments) {
+int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
     printHelp();
@@ -103,6 +111,29 @@ int runCommand(const std::vector<std::string>& arguments) {
     if (arguments[0] == command.name)
       return command.run({arguments.begin() + 1, arguments.end()});
   return unknownCommand(arguments[0]);
+}
+
+/// The exit code of a command, and 1 where what it printed did not arrive.
+int finishOutput(int code) {
+  errno = 0;
+  const bool isWritten = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (isWritten)
+    return code;
+  std::fprintf(stderr, "error: cannot write to standard output: %s\n",
+               std::strerror(errno ? errno : EIO));
+  return code ? code : 1;
+}
+
+} // namespace
+
+int runCommand(const std::vector<std::string>& arguments) {
+  reportExceptionsOfThreads();
+  try {
+    return finishOutput(dispatch(arguments));
+  } catch (...) {
+    std::fprintf(stderr, "error: %s\n", statusOfException().message().c_str());
+    return 1;
+  }
 }
 
 } // namespace reciperun::train

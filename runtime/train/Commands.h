@@ -22,6 +22,9 @@ int evalCommand(const std::vector<std::string>& arguments);
 /// `reciperun convert SOURCE TARGET [--to=hf|checkpoint|adapter]`.
 int convertCommand(const std::vector<std::string>& arguments);
 
+/// `reciperun checkpoint list|verify|prune|diff DIR`.
+int checkpointCommand(const std::vector<std::string>& arguments);
+
 } // namespace reciperun::train
 
 #endif // RECIPERUN_TRAIN_COMMANDS_H

@@ -3,6 +3,7 @@
 #include "runtime/train/Commands.h"
 
 #include "runtime/checkpoint/Convert.h"
+#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -82,14 +83,17 @@ Status convert(const CommandLine& line) {
         "`" + line.source + "` is already " +
         (isCheckpoint ? "a checkpoint" : "a Hugging Face directory"));
   if (to == Form::checkpoint)
-    return checkpoint::huggingFaceToCheckpoint(line.source, line.target);
+    return checkpoint::huggingFaceToCheckpoint(line.source, line.target,
+                                               checkStopSignal);
   if (!isCheckpoint)
     return Status::error("`" + line.source +
                          "` is a Hugging Face directory, whose weights have no "
                          "adapter apart");
   return to == Form::adapter
-             ? checkpoint::checkpointToAdapter(line.source, line.target)
-             : checkpoint::checkpointToHuggingFace(line.source, line.target);
+             ? checkpoint::checkpointToAdapter(line.source, line.target,
+                                               checkStopSignal)
+             : checkpoint::checkpointToHuggingFace(line.source, line.target,
+                                                   checkStopSignal);
 }
 
 } // namespace
@@ -105,9 +109,10 @@ int convertCommand(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "error: %s\n", line.message().c_str());
     return 2;
   }
+  watchStopSignals();
   if (Status status = convert(*line); !status) {
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
-    return 1;
+    return stopSignal() == 0 ? 1 : 128 + stopSignal();
   }
   std::printf("converted `%s` to `%s`\n", line->source.c_str(),
               line->target.c_str());

@@ -28,27 +28,49 @@ constexpr const char* helpText =
     "\n"
     "  --checkpoint PATH    a checkpoint of any layout, or `latest` for the\n"
     "                       run's last one\n"
+    "  --folder DIR         relative paths of the plan start in DIR instead "
+    "of\n"
+    "                       the recipe's folder\n"
     "  --json               one object: `loss`, `perplexity`, `tokens`,\n"
     "                       `weights`\n";
 
 struct CommandLine {
   std::string planPath;
   std::string checkpoint;
+  std::string folder; // empty: the plan says it
   bool json = false;
 };
 
+/// Takes the value of the option `name` where the argument at `i` is that one.
+Expected<bool> take(const std::string& name, const char* what,
+                    const std::vector<std::string>& arguments, size_t& i,
+                    std::string& value) {
+  const std::string& argument = arguments[i];
+  if (argument.starts_with(name + "=")) {
+    value = argument.substr(name.size() + 1);
+    return true;
+  }
+  if (argument != name)
+    return false;
+  if (i + 1 == arguments.size())
+    return Status::error("`" + name + "` needs " + what);
+  value = arguments[++i];
+  return true;
+}
+
 Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
-  const std::string checkpoint = "--checkpoint";
   CommandLine line;
   for (size_t i = 0; i < arguments.size(); ++i) {
+    Expected<bool> taken = take("--checkpoint", "a path, or `latest`",
+                                arguments, i, line.checkpoint);
+    RECIPERUN_TRY(taken);
+    if (!*taken)
+      taken = take("--folder", "a folder", arguments, i, line.folder);
+    RECIPERUN_TRY(taken);
+    if (*taken)
+      continue;
     const std::string& argument = arguments[i];
-    if (argument.starts_with(checkpoint + "=")) {
-      line.checkpoint = argument.substr(checkpoint.size() + 1);
-    } else if (argument == checkpoint && i + 1 < arguments.size()) {
-      line.checkpoint = arguments[++i];
-    } else if (argument == checkpoint) {
-      return Status::error("`--checkpoint` needs a path, or `latest`");
-    } else if (argument == "--json") {
+    if (argument == "--json") {
       line.json = true;
     } else if (argument.starts_with("-")) {
       return Status::error("`reciperun eval` has no option `" + argument + "`");
@@ -102,7 +124,8 @@ int runRank(comm::MpiSession& session,
   Expected<CommandLine> line = parse(arguments);
   if (!line)
     return failTogether(session, line.status(), 2);
-  Expected<plan::Plan> plan = readRankPlan(session, line->planPath);
+  Expected<plan::Plan> plan =
+      readRankPlan(session, line->planPath, line->folder);
   if (!plan)
     return failTogether(session, plan.status());
   releaseFreeMemory();
@@ -123,7 +146,7 @@ int evalCommand(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "error: %s\n", session.message().c_str());
     return 1;
   }
-  return runRank(*session, arguments);
+  return runGuarded(*session, [&] { return runRank(*session, arguments); });
 }
 
 } // namespace reciperun::train

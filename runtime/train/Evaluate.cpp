@@ -2,14 +2,18 @@
 // training. The arena is that of the training; of a checkpoint the weights are
 // read, not the moments.
 
+#include "runtime/train/InputPaths.h"
 #include "runtime/train/Training.h"
 
 namespace reciperun::train {
 
 Status Training::prepareEvaluation(const std::string& wanted) {
-  Status opened = openValidation();
+  Status opened = checkInputPaths(plan, /*trains=*/false);
+  if (opened)
+    opened = openValidation();
   RECIPERUN_TRY(communicator.agree(opened));
   RECIPERUN_TRY(compareData());
+  closeTokenizer();
   checkpoints.emplace(plan.checkpoint.directory);
   RECIPERUN_TRY(
       communicator.agree(isRoot() ? checkpoints->open() : Status::ok()));
@@ -22,7 +26,7 @@ Status Training::prepareEvaluation(const std::string& wanted) {
   RECIPERUN_TRY(prepareKernels());
   if (isRoot())
     progress.emplace(options.style, validData->steps(), 0, plan.train);
-  RECIPERUN_TRY(communicator.agree(fillState()));
+  RECIPERUN_TRY(fillState());
   start.source.reset();
   return Status::ok();
 }

@@ -17,11 +17,10 @@ namespace reciperun::train {
 namespace {
 
 /// `arena 64 bytes, planned 64; peak of a rank 1.0 MiB, predicted 1.0 MiB`.
-std::string memoryText(const plan::MemoryTable& planned, int64_t largest,
-                       int64_t smallest, int64_t peak) {
-  double apart = planned.total > 0 ? 100.0 * double(peak - planned.total) /
-                                         double(planned.total)
-                                   : 0;
+std::string memoryText(const plan::MemoryTable& planned, int64_t predicted,
+                       int64_t largest, int64_t smallest, int64_t peak) {
+  double apart =
+      predicted > 0 ? 100.0 * double(peak - predicted) / double(predicted) : 0;
   char percent[32];
   std::snprintf(percent, sizeof percent, "%+.1f %%", apart);
   std::string bytes = std::to_string(largest);
@@ -29,7 +28,7 @@ std::string memoryText(const plan::MemoryTable& planned, int64_t largest,
     bytes = std::to_string(smallest) + " to " + bytes;
   return "arena " + bytes + " bytes, planned " + std::to_string(planned.arena) +
          "; peak of a rank " + bytesText(peak) + ", predicted " +
-         bytesText(planned.total) + " (" + percent + ")";
+         bytesText(predicted) + " (" + percent + ")";
 }
 
 } // namespace
@@ -37,6 +36,8 @@ std::string memoryText(const plan::MemoryTable& planned, int64_t largest,
 Status Training::finish() {
   if (opTimes && isRoot())
     progress->line(opTimes->table());
+  if (isRoot())
+    reportSources();
   const std::string& directory = plan.exchange.hf;
   if (!directory.empty()) {
     RECIPERUN_TRY(gatherParameters());
@@ -48,6 +49,19 @@ Status Training::finish() {
       progress->line("exported to `" + directory + "`");
   }
   return reportMemory();
+}
+
+/// What each source of a blend has given of all rows.
+void Training::reportSources() {
+  const int64_t steps = trainData->steps();
+  const double rows = double(trainData->samplesBefore(steps));
+  for (const data::SourceRows& source : trainData->sourcesBefore(steps)) {
+    char text[96];
+    std::snprintf(text, sizeof text, "%ld rows (%.2f %%), %.3g epochs of it",
+                  long(source.rows), 100 * double(source.rows) / rows,
+                  source.epochs);
+    progress->line("data of " + source.name + ": " + text);
+  }
 }
 
 /// Behind a step a rank has the part of each region's parameters that it
@@ -132,7 +146,8 @@ Status Training::reportMemory() {
     const plan::MemoryTable& planned =
         plan.stages.empty() ? plan.memory : plan.stages[stage].memory;
     progress->line(where + ": " +
-                   memoryText(planned, found[0], -found[1], found[2]));
+                   memoryText(planned, predictedBytes(planned), found[0],
+                              -found[1], found[2]));
   }
   return Status::ok();
 }

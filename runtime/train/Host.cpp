@@ -2,43 +2,44 @@
 
 #include "runtime/train/Host.h"
 
+#include "runtime/device/cpu/Threads.h"
+#include "runtime/train/Report.h"
+
 #include <malloc.h>
-#include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
-#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 namespace reciperun::train {
 
-namespace {
-
-cpu_set_t coreMask() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0)
-    CPU_SET(0, &mask);
-  return mask;
-}
-
-} // namespace
-
-int coresOfProcess() {
-  cpu_set_t mask = coreMask();
-  return std::max(1, CPU_COUNT(&mask));
-}
-
 Expected<int> threadsOfRank(const comm::MpiSession& session) {
   // A launcher that binds ranks to cores has divided them already: only ranks
   // with the same mask share its cores.
-  cpu_set_t mask = coreMask();
+  const cpu_set_t mask = device::coreMask();
   Expected<int> sharing =
       session.countOnHost(std::as_bytes(std::span(&mask, 1)));
   if (!sharing)
     return sharing.status();
-  return std::max(1, coresOfProcess() / std::max(1, *sharing));
+  return device::threadsOfProcess(*sharing);
+}
+
+Status checkRoom(int64_t bytes) {
+  void* room = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    return Status::error("no memory for libraries: the system does not grant "
+                         "the " +
+                         bytesText(bytes) +
+                         " that they take beside the plan's arena (" +
+                         std::strerror(errno) +
+                         "); see `ulimit -v` and the memory that is free");
+  munmap(room, size_t(bytes));
+  return Status::ok();
 }
 
 void releaseFreeMemory() {

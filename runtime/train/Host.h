@@ -9,12 +9,14 @@
 
 namespace reciperun::train {
 
-/// Cores that this process may run on, at least 1.
-int coresOfProcess();
-
-/// Threads for this rank: the cores that it may run on, shared with the ranks
-/// of the host that may run on the same ones; at least 1. Collective.
+/// Threads for this rank: as `OMP_NUM_THREADS` says, or the cores that it may
+/// run on, shared with the ranks of the host that may run on the same ones; at
+/// least 1. Collective; may fail on some ranks.
 Expected<int> threadsOfRank(const comm::MpiSession& session);
+
+/// Whether the system grants this process so many bytes more, which libraries
+/// take later, without looking whether they get them.
+Status checkRoom(int64_t bytes);
 
 /// Gives memory that was freed back to the system, so that what a parser took
 /// for a while does not add to the arena's peak.

@@ -6,17 +6,29 @@
 #include "runtime/train/Training.h"
 
 #include "runtime/checkpoint/ExportDirectory.h"
+#include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/checkpoint/Verify.h"
+#include "runtime/data/ControlTokens.h"
+#include "runtime/data/FileHead.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/plan/Hash.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/plan/StopSignal.h"
 #include "runtime/train/Host.h"
+#include "runtime/train/InputPaths.h"
+#include "runtime/train/Schedule.h"
+#include "runtime/train/Settings.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 namespace reciperun::train {
 namespace {
@@ -32,13 +44,20 @@ int64_t microBatchesOf(const plan::Schedule& schedule) {
   return count;
 }
 
-Status writeFile(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (!file)
-    return Status::error("cannot write `" + path.string() +
-                         "`: " + std::strerror(errno));
-  return Status::ok();
+/// Control tokens of the chat template that the tokenizer has not.
+std::vector<std::string>
+chatNotes(const plan::Plan& plan,
+          const std::optional<data::Tokenizer>& tokenizer) {
+  std::vector<std::string> notes;
+  if (!tokenizer || !plan::readsMessages(plan.data))
+    return notes;
+  const plan::ChatTemplate& chat = plan.data.chat;
+  for (const std::string& token :
+       data::missingTokens(chat.before + chat.after, *tokenizer))
+    notes.push_back("`data.chat` writes `" + token +
+                    "`, which is no token of the tokenizer: the model learns "
+                    "its letters");
+  return notes;
 }
 
 /// `1 rank`, `4 ranks (dp 2 x tp 2)`.
@@ -68,20 +87,16 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
 
 Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
+  RECIPERUN_TRY(drawRun());
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
-  RECIPERUN_TRY(communicator.agree(openData()));
+  RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
+  RECIPERUN_TRY(unlessStopped(openData()));
   RECIPERUN_TRY(compareData());
+  closeTokenizer();
   RECIPERUN_TRY(communicator.agree(openCheckpoints()));
-  Expected<Start> found =
-      findStart(plan, communicator, *checkpoints, *trainData);
-  if (!found)
-    return found.status();
-  start = std::move(*found);
-  if (start.resumes())
-    resumed = start.source->path().string();
-  RECIPERUN_TRY(checkProfile());
+  RECIPERUN_TRY(communicator.agree(describe()));
+  RECIPERUN_TRY(chooseStart());
   RECIPERUN_TRY(communicator.agree(checkWeights()));
-  RECIPERUN_TRY(communicator.agree(openFiles()));
   startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   RECIPERUN_TRY(communicator.agree(openSaving()));
@@ -90,9 +105,54 @@ Status Training::prepare() {
   startTimes.mark("kernels");
   if (isRoot())
     announce();
-  RECIPERUN_TRY(communicator.agree(fillState()));
+  RECIPERUN_TRY(fillState());
+  RECIPERUN_TRY(communicator.agree(openFiles()));
   start.source.reset();
   startTimes.mark("weights");
+  return Status::ok();
+}
+
+/// Where the run begins, as far as manifests tell.
+Status Training::chooseStart() {
+  Expected<Start> found =
+      findStart(plan, communicator, *checkpoints, *trainData, settings);
+  RECIPERUN_TRY(found);
+  start = std::move(*found);
+  if (start.resumes())
+    resumed = start.source->path().string();
+  return checkProfile();
+}
+
+/// Until the process ends.
+Status Training::lock(const fs::path& file, const std::string& inUse) {
+  Expected<checkpoint::FolderLock> taken =
+      checkpoint::FolderLock::take(file, inUse);
+  if (!taken)
+    return Status::error(taken.message() +
+                         "; wait for that job or end it, or give this run "
+                         "another `train.dir`");
+  locks.push_back(*std::move(taken));
+  return Status::ok();
+}
+
+/// A number for this job, which rank 0 draws for all. Collective.
+Status Training::drawRun() {
+  std::random_device source;
+  const uint64_t drawn = uint64_t(source()) << 32 | source();
+  Expected<int64_t> shared =
+      communicator.maximum(isRoot() ? int64_t(drawn >> 1) : -1);
+  RECIPERUN_TRY(shared);
+  runId = plan::hexText(uint64_t(*shared));
+  return Status::ok();
+}
+
+/// What checkpoints keep of the recipe, by rank 0's files.
+Status Training::describe() {
+  if (!isRoot())
+    return Status::ok();
+  Expected<std::vector<checkpoint::Setting>> read = settingsOf(plan);
+  RECIPERUN_TRY(read);
+  settings = *std::move(read);
   return Status::ok();
 }
 
@@ -108,6 +168,8 @@ Status Training::makeDirectory() {
     return Status::error("cannot make the folder of the run, `" +
                          directory.string() +
                          "` (`train.dir`): " + failure.message());
+  RECIPERUN_TRY(lock(checkpoint::runLockFile(directory),
+                     "`" + directory.string() + "` (`train.dir`)"));
   return plan.exchange.hf.empty() ? Status::ok()
                                   : checkpoint::checkWritable(plan.exchange.hf)
                                         .withContext("`export.hf`");
@@ -135,6 +197,10 @@ Status Training::checkProfile() const {
 Status Training::checkWeights() const {
   if (start.source || plan.exchange.weights.empty())
     return Status::ok();
+  const std::string cause = data::whyNoFolder(plan.exchange.weights);
+  if (!cause.empty())
+    return Status::error("`weights`: cannot read `" + plan.exchange.weights +
+                         "`: " + cause + startOfRelative(plan, "weights"));
   return checkpoint::checkHuggingFace(plan, plan.exchange.weights)
       .withContext("`weights`");
 }
@@ -162,8 +228,17 @@ Status Training::openCheckpoints() {
   checkpoints.emplace(plan.checkpoint.directory);
   if (!isRoot())
     return Status::ok();
-  if (plan.checkpoint.saves())
+  if (plan.checkpoint.saves()) {
+    const fs::path& folder = checkpoints->path();
+    std::error_code failure;
+    fs::create_directories(folder, failure);
+    if (failure)
+      return Status::error("cannot make `" + folder.string() +
+                           "` (`checkpoint.dir`): " + failure.message());
+    RECIPERUN_TRY(lock(checkpoint::checkpointsLockFile(folder),
+                       "`" + folder.string() + "` (`checkpoint.dir`)"));
     RECIPERUN_TRY(checkpoints->prepare());
+  }
   return checkpoints->open();
 }
 
@@ -173,7 +248,9 @@ Status Training::openFiles() {
   if (!isRoot())
     return Status::ok();
   fs::path directory = plan.train.directory;
-  RECIPERUN_TRY(writeFile(directory / "plan.json", plan::toJson(plan)));
+  const fs::path path = directory / "plan.json";
+  RECIPERUN_TRY(checkpoint::writeTextFile(
+      path, plan::toJson(plan::writtenTo(path.string(), plan))));
   const int64_t kept =
       start.resumes() ? start.source->manifest().position.samples : 0;
   Expected<MetricsFile> file =
@@ -183,7 +260,19 @@ Status Training::openFiles() {
   metrics = std::move(*file);
   for (double loss : metrics->keptLosses())
     spikes.take(loss);
+  if (!metrics->note().empty())
+    progress->line("warning: " + metrics->note());
   return Status::ok();
+}
+
+/// What came of reading the data on all ranks, or that a signal ended it.
+/// Collective.
+Status Training::unlessStopped(const Status& mine) {
+  const Status all = communicator.agree(mine);
+  Expected<int64_t> number = communicator.maximum(stopSignal());
+  RECIPERUN_TRY(number);
+  signal = int(*number);
+  return signal ? Status::error("ended by a signal") : all;
 }
 
 Status Training::openData() {
@@ -225,9 +314,31 @@ Status Training::openTokenizer() {
   if (plan.data.tokenizer.empty() || !plan::readsText(plan.data))
     return Status::ok();
   Expected<data::Tokenizer> read = data::Tokenizer::read(plan.data.tokenizer);
-  RECIPERUN_TRY(read);
+  RECIPERUN_TRY(read.status().withContext("`tokenizer`"));
   tokenizer = std::move(*read);
   return Status::ok();
+}
+
+/// What reading took beside what is kept goes back to the system, so that it
+/// does not add to the arena.
+void Training::closeTokenizer() {
+  readingPeak = peakBytes();
+  tokenizerNotes = chatNotes(plan, tokenizer);
+  tokenizer.reset();
+  releaseFreeMemory();
+}
+
+int64_t Training::dataBytes() const {
+  return (trainData ? trainData->bytes() : 0) +
+         (validData ? validData->bytes() : 0);
+}
+
+/// Of a process, or of its device where this has memory of its own. The plan
+/// does not know the files of the data, which are on the host.
+int64_t Training::predictedBytes(const plan::MemoryTable& planned) const {
+  if (!device.isHost())
+    return planned.total;
+  return std::max(planned.total + dataBytes(), readingPeak);
 }
 
 /// This rank's share of a data set, in the micro-batches of a schedule.
@@ -266,13 +377,15 @@ Status Training::openSaving() {
   if (!plan.checkpoint.saves())
     return Status::ok();
   saving.emplace(plan, communicator, device, arena);
-  return saving->open(*checkpoints);
+  return saving->open(*checkpoints, runId, settings);
 }
 
 /// Ranks of the first host measure a share each. What is left rank 0 does
 /// first: the others find what has been chosen, so that all of them compute
 /// alike.
 Status Training::prepareKernels() {
+  if (device.isHost()) // oneDNN takes null pointers for memory
+    RECIPERUN_TRY(communicator.agree(checkRoom(plan.memory.library)));
   constexpr int most = 8; // ranks of a host, or fewer
   const int rank = communicator.rank();
   const int sharing = std::min(communicator.ranks(), most);
@@ -288,7 +401,7 @@ Status Training::prepareKernels() {
 
 /// Every parameter has its initial value first, which an adapter that is not
 /// loaded keeps.
-Status Training::fillState() {
+Status Training::initializeState() {
   int rank = communicator.rank();
   RECIPERUN_TRY(exec::initializeParameters(plan, *executor, rank, threads));
   if (!start.source && !plan.exchange.weights.empty()) {
@@ -296,11 +409,70 @@ Status Training::fillState() {
     RECIPERUN_TRY(
         checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights, access));
   }
-  RECIPERUN_TRY(exec::fillMasters(plan, *executor, rank));
+  return exec::fillMasters(plan, *executor, rank);
+}
+
+Status Training::loadStart() {
   if (!start.source)
     return Status::ok();
+  const int rank = communicator.rank();
   checkpoint::ArenaBuffers buffers(plan, rank, arena, device);
   return checkpoint::loadState(plan, rank, *start.source, start.take, buffers);
+}
+
+/// What loading tells of the checkpoint. Whether it is damaged is looked at
+/// once more, in the file that was read last.
+checkpoint::Condition Training::conditionAfter(const Status& loaded) const {
+  if (loaded)
+    return checkpoint::Condition::whole;
+  const int file = start.source->lastFile();
+  if (file < 0) // by what the manifest says
+    return checkpoint::Condition::damaged;
+  const checkpoint::Verified found = checkpoint::verifyFile(
+      start.source->path(), start.source->manifest(), size_t(file));
+  return found.condition == checkpoint::Condition::damaged
+             ? found.condition
+             : checkpoint::Condition::unreadable;
+}
+
+/// Goes back to an earlier checkpoint. Collective.
+Status Training::passOver(const std::string& reason) {
+  const int64_t step = start.source->manifest().position.step;
+  checkpoints->passOver(step, reason);
+  if (saving)
+    saving->passOver(step, reason);
+  if (isRoot())
+    progress->line("warning: " + damagedText(step, reason));
+  RECIPERUN_TRY(chooseStart());
+  if (!isRoot())
+    return Status::ok();
+  progress.emplace(options.style, trainData->steps(), start.step, plan.train);
+  progress->line(weightsText());
+  announceResumed();
+  return Status::ok();
+}
+
+/// The state to begin with: of the newest checkpoint that is whole, where one
+/// is to be found. Fails on all ranks with one message.
+Status Training::fillState() {
+  RECIPERUN_TRY(communicator.agree(initializeState()));
+  while (true) {
+    const Status mine = loadStart();
+    Expected<int64_t> worst =
+        communicator.maximum(int64_t(conditionAfter(mine)));
+    RECIPERUN_TRY(worst);
+    const Status all = communicator.agree(mine);
+    const bool isDamaged = *worst == int64_t(checkpoint::Condition::damaged);
+    if (all || !start.mayFallBack || !isDamaged)
+      return all;
+    RECIPERUN_TRY(passOver(all.message()));
+  }
+}
+
+std::string Training::damagedText(int64_t step,
+                                  const std::string& reason) const {
+  return "checkpoint `" + checkpoints->checkpoint(step).string() +
+         "` is damaged and passed over: " + reason;
 }
 
 std::string Training::weightsText() const {
@@ -314,6 +486,49 @@ std::string Training::weightsText() const {
   return "resumed from " + path + " after step " + std::to_string(start.step) +
          " (" + std::to_string(trainData->samplesBefore(start.step)) +
          " samples)";
+}
+
+/// The rate that the next step has, which follows from the recipe of this run
+/// alone.
+std::string Training::scheduleText() const {
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "learning rate: `%s` of this recipe, from step %lld of %lld on: "
+      "%.4g",
+      plan.train.learningRate.kind.c_str(),
+      static_cast<long long>(start.step + 1),
+      static_cast<long long>(trainData->steps()),
+      learningRate(plan.train.learningRate, start.step, trainData->steps()));
+  return text;
+}
+
+/// How a run that goes on does so, and what is not as it was.
+void Training::announceResumed() {
+  if (!start.changes.empty())
+    progress->line(start.changes);
+  const int64_t steps = trainData->steps();
+  if (start.step < steps)
+    return progress->line(scheduleText());
+  progress->line("nothing is left to do: the recipe's " +
+                 std::to_string(steps) +
+                 " steps are done; to train on, give it more `train." +
+                 (plan.train.steps > 0 ? "steps`" : "epochs`"));
+}
+
+/// What is wrong with the folder of checkpoints.
+void Training::announceFolder() {
+  for (const checkpoint::FolderLock& lock : locks)
+    if (!lock.note().empty())
+      progress->line("warning: " + lock.note());
+  using checkpoint::Condition;
+  for (const auto& fault : checkpoints->faults())
+    progress->line("warning: " +
+                   (fault.condition == Condition::damaged
+                        ? damagedText(fault.step, fault.reason)
+                        : "checkpoint `" +
+                              checkpoints->checkpoint(fault.step).string() +
+                              "` cannot be read: " + fault.reason));
 }
 
 void Training::announce() {
@@ -338,15 +553,30 @@ void Training::announce() {
     for (const std::string& note :
          loader ? loader->notes() : std::vector<std::string>())
       progress->line("note: " + note);
-  for (const std::string& note : checkpoints->notes())
+  for (const std::string& note : tokenizerNotes)
     progress->line("note: " + note);
-  for (const std::string& note : start.notes)
-    progress->line("note: " + note);
+  announceFolder();
   for (const std::string& note : device.notes())
     progress->line("note: " + note);
-  progress->line("memory: " + bytesText(plan.memory.total) +
+  announceMemory();
+  if (start.resumes())
+    announceResumed();
+}
+
+void Training::announceMemory() {
+  progress->line("memory: " + bytesText(predictedBytes(plan.memory)) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +
                  " bytes of it in the arena");
+  progress->line("memory of the data: " + bytesText(dataBytes()) +
+                 " on the host for a rank; " + bytesText(readingPeak) +
+                 " while it was read");
+  const plan::MemoryTable& memory = plan.memory;
+  if (device.isHost() && predictedBytes(memory) > memory.capacity &&
+      memory.total <= memory.capacity)
+    progress->line("note: with the data this is more than the " +
+                   bytesText(memory.capacity) +
+                   " of a rank: `jsonl` and `text` are kept in memory as token "
+                   "ids, `tokens` are not");
 }
 
 } // namespace reciperun::train

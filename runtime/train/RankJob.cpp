@@ -2,11 +2,15 @@
 
 #include "runtime/train/RankJob.h"
 
+#include "runtime/comm/GroupName.h"
 #include "runtime/exec/Devices.h"
+#include "runtime/plan/Hash.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/train/Exceptions.h"
 #include "runtime/train/Host.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <span>
 
@@ -23,10 +27,33 @@ Status checkJob(const plan::Plan& plan, int ranks) {
     return Status::error("the plan wants " + wanted +
                          " ranks and the job has " + started +
                          "; start it with `mpirun -np " + wanted +
-                         "`, or compile the recipe with `--set "
+                         "`; whether the recipe can run on " + started +
+                         " is said by `recipec check FILE --set "
                          "cluster.ranks=" +
                          started + "`");
   return Status::ok();
+}
+
+/// Ranks may have been started with different plans, whose collectives do not
+/// fit together. Collective.
+Status comparePlans(const comm::MpiSession& session, const plan::Plan& plan,
+                    const std::string& path) {
+  if (session.ranks() == 1)
+    return Status::ok();
+  const plan::Hash mine = plan::hashOf(plan::toJson(plan));
+  const uint64_t words[] = {mine.high, mine.low};
+  auto unlike = session.ranksUnlikeFirst(std::as_bytes(std::span(words)));
+  RECIPERUN_TRY(session.agree(unlike.status()));
+  const bool isUnlike = std::find(unlike->begin(), unlike->end(),
+                                  session.rank()) != unlike->end();
+  return session.agree(
+      isUnlike
+          ? Status::error("`" + path +
+                          "` is another plan than that of rank 0, or its paths "
+                          "start elsewhere; so it is on " +
+                          comm::nameOfRanks(*unlike) +
+                          ": start all ranks with one plan")
+          : Status::ok());
 }
 
 /// A GPU has one rank. Collective.
@@ -63,11 +90,21 @@ void failAlone(comm::MpiSession& session, const Status& status) {
   session.abort(1);
 }
 
+int runGuarded(comm::MpiSession& session, const std::function<int()>& part) {
+  try {
+    return part();
+  } catch (...) {
+    failAlone(session, statusOfException());
+  }
+}
+
 Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
-                                  const std::string& path) {
+                                  const std::string& path,
+                                  const std::string& folder) {
   RECIPERUN_TRY(session.agree(session.environment()));
-  Expected<plan::Plan> read = plan::readPlan(path);
+  Expected<plan::Plan> read = plan::readPlan(path, folder);
   RECIPERUN_TRY(session.agree(read.status()));
+  RECIPERUN_TRY(comparePlans(session, *read, path));
   RECIPERUN_TRY(checkJob(*read, session.ranks()));
   int stage = plan::coordinate(read->mesh, session.rank(), "pp");
   return plan::select(std::move(*read), stage);

@@ -9,6 +9,7 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/train/StartTimes.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,10 +22,16 @@ int failTogether(const comm::MpiSession& session, const Status& status,
 /// Ends the job for an error that only this rank knows of.
 [[noreturn]] void failAlone(comm::MpiSession& session, const Status& status);
 
+/// Runs a command's part behind the start of the job, and gives its exit code.
+/// An exception ends the job: other ranks may wait for this one.
+int runGuarded(comm::MpiSession& session, const std::function<int()>& part);
+
 /// Reads a plan that trains on as many ranks as the job has, as this rank's
-/// stage sees it. Fails on all ranks with one message.
+/// stage sees it; `folder` is as readPlan takes it. Fails on all ranks with one
+/// message.
 Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
-                                  const std::string& path);
+                                  const std::string& path,
+                                  const std::string& folder);
 
 /// What a rank works with.
 struct Rank {

@@ -3,7 +3,9 @@
 #include "runtime/train/Report.h"
 
 #include "runtime/checkpoint/Files.h"
+#include "runtime/plan/ParseJson.h"
 
+#include <stdio_ext.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -50,29 +52,71 @@ namespace {
 struct Kept {
   std::string rows;
   std::vector<double> losses;
+  std::vector<int64_t> damaged; // numbers of lines
 };
+
+/// What a run that goes on needs of a row.
+struct Row {
+  int64_t samples = 0;
+  std::optional<double> loss; // a step of NaN is written as null
+};
+
+/// Nothing for a line that is no row.
+std::optional<Row> rowOf(const std::string& text) {
+  Expected<nlohmann::json> json = plan::parseJson(text, {.noun = "line"});
+  if (!json || !json->is_object())
+    return std::nullopt;
+  auto samples = json->find("samples"), loss = json->find("loss");
+  if (samples == json->end() || !samples->is_number_integer())
+    return std::nullopt;
+  Row row{samples->get<int64_t>(), std::nullopt};
+  if (loss != json->end() && loss->is_number())
+    row.loss = loss->get<double>();
+  return row;
+}
 
 /// The rows of a metrics file of steps that had consumed no more samples; one
 /// that a process did not finish is none.
 Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t samples) {
   std::error_code code;
   Kept kept;
-  if (!std::filesystem::exists(path, code))
+  if (std::filesystem::status(path, code).type() ==
+      std::filesystem::file_type::not_found)
     return kept;
   std::ifstream file(path);
+  int64_t line = 0;
   for (std::string row; std::getline(file, row);) {
-    auto json = nlohmann::json::parse(row, nullptr, false);
-    if (!json.is_object() || !json["samples"].is_number_integer())
-      continue;
-    if (json["samples"].get<int64_t>() > samples)
+    ++line;
+    std::optional<Row> read = rowOf(row);
+    if (!read && !file.eof())
+      kept.damaged.push_back(line);
+    if (!read || read->samples > samples)
       continue;
     kept.rows += row + "\n";
-    kept.losses.push_back(json.value("loss", 0.0));
+    if (read->loss)
+      kept.losses.push_back(*read->loss);
   }
   if (file.bad() || !file.eof())
     return Status::error("cannot read `" + path.string() +
                          "`: " + std::strerror(errno));
   return kept;
+}
+
+/// Which lines of a file are no rows; nothing where all are.
+std::string damageText(const std::filesystem::path& path,
+                       const std::vector<int64_t>& lines) {
+  constexpr size_t told = 5;
+  std::string numbers;
+  for (size_t i = 0; i < lines.size() && i < told; ++i)
+    numbers += (i ? ", " : "") + std::to_string(lines[i]);
+  if (lines.empty())
+    return {};
+  if (lines.size() > told)
+    numbers += " and " + std::to_string(lines.size() - told) + " more";
+  const bool isOne = lines.size() == 1;
+  return (isOne ? "line " : "lines ") + numbers + " of `" + path.string() +
+         "` cannot be read as a step's metrics and " + (isOne ? "is" : "are") +
+         " left out";
 }
 
 } // namespace
@@ -94,6 +138,7 @@ Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
     RECIPERUN_TRY(kept);
     RECIPERUN_TRY(checkpoint::writeTextFile(path, kept->rows));
     metrics.losses = std::move(kept->losses);
+    metrics.complaint = damageText(path, kept->damaged);
   }
   auto lines = LineWriter::open(path, samples > 0 ? LineWriter::Mode::append
                                                   : LineWriter::Mode::truncate);
@@ -114,13 +159,18 @@ Status MetricsFile::write(const StepRecord& record) {
     object["host_seconds"] = *record.hostSeconds;
   object["tokens_per_second"] = record.tokensPerSecond;
   object["samples"] = record.samples;
+  if (!record.sourceSamples.empty())
+    object["source_samples"] = record.sourceSamples;
   object["tflops_per_rank"] = record.tflopsPerRank;
-  object["mfu"] = record.mfu;
+  if (record.mfu)
+    object["mfu"] = *record.mfu;
   object["device_bytes"] = record.deviceBytes;
   if (record.droppedShare)
     object["dropped_share"] = *record.droppedShare;
   if (record.overflowShare)
     object["overflow_share"] = *record.overflowShare;
+  if (record.secondPassShare)
+    object["second_pass_share"] = *record.secondPassShare;
   if (record.validLoss)
     object["valid_loss"] = *record.validLoss;
   nlohmann::ordered_json& seconds = object["seconds"];
@@ -151,15 +201,13 @@ void Progress::step(const StepRecord& record) {
 void Progress::validating(int64_t batch, int64_t batches) {
   if (!bar)
     return;
-  std::printf("\r\033[Kvalidating %ld/%ld", long(batch), long(batches));
-  std::fflush(stdout);
+  print(formatted("\r\033[Kvalidating %ld/%ld", long(batch), long(batches)));
   drawn = true;
 }
 
 void Progress::line(const std::string& text) {
   clearBar();
-  std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
+  print(text + "\n");
 }
 
 /// The bar takes what the figures leave of a line, so that it never wraps on a
@@ -174,9 +222,8 @@ void Progress::drawBar(const StepRecord& record) {
       clockText(left).c_str());
   int width = std::max(narrowest, columns - 2 - int(figures.size()));
   int full = int(width * record.step / std::max<int64_t>(1, steps));
-  std::printf("\r\033[K[%s%s]%s", std::string(size_t(full), '#').c_str(),
-              std::string(size_t(width - full), '.').c_str(), figures.c_str());
-  std::fflush(stdout);
+  print("\r\033[K[" + std::string(size_t(full), '#') +
+        std::string(size_t(width - full), '.') + "]" + figures);
   drawn = true;
 }
 
@@ -189,9 +236,10 @@ void Progress::printLine(const StepRecord& record) {
       long(std::max(0.0, std::ceil(record.epoch) - 1)), long(record.step),
       long(steps), record.learningRate, long(globalBatch), long(record.step),
       record.loss, record.times.step, long(record.samples));
-  text +=
-      formatted(" | tokens/s: %.0f | TFLOP/s: %.3g | MFU: %.1f %%",
-                record.tokensPerSecond, record.tflopsPerRank, record.mfu * 100);
+  text += formatted(" | tokens/s: %.0f | TFLOP/s: %.3g", record.tokensPerSecond,
+                    record.tflopsPerRank);
+  if (record.mfu)
+    text += formatted(" | MFU: %.1f %%", *record.mfu * 100);
   if (record.validLoss)
     text += formatted(" | val_loss: %.6g", *record.validLoss);
   line("Training " + text);
@@ -199,8 +247,23 @@ void Progress::printLine(const StepRecord& record) {
 
 void Progress::clearBar() {
   if (drawn)
-    std::fputs("\r\033[K", stdout);
+    print("\r\033[K");
   drawn = false;
+}
+
+void Progress::print(const std::string& text) {
+  if (isLost)
+    return;
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) == 0)
+    return;
+  std::fprintf(stderr,
+               "note: cannot write to standard output: %s; the run goes on, "
+               "and `metrics.jsonl` tells of its steps\n",
+               std::strerror(errno));
+  isLost = true;
+  __fpurge(stdout);
+  std::clearerr(stdout);
 }
 
 } // namespace reciperun::train

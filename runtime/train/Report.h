@@ -32,14 +32,17 @@ struct StepRecord {
   std::optional<double> hostSeconds; // of `times`, where a device is another
   double tokensPerSecond = 0;        // of the whole job, padding included
   int64_t samples = 0;               // consumed so far
+  std::vector<int64_t>
+      sourceSamples; // of them by source, where they are a blend
   double tflopsPerRank = 0;
-  double mfu = 0;
+  std::optional<double> mfu; // nothing where the peak is not known
   int64_t deviceBytes = 0; // peak of a process so far, the largest of all ranks
   /// Of the choices of experts, those that had no place; nothing where the plan
   /// has one for each.
   std::optional<double> droppedShare;
   /// The same of the rows that ranks were sent for their experts.
   std::optional<double> overflowShare;
+  std::optional<double> secondPassShare;
   std::optional<double> validLoss;
   /// By group of parameters, where the plan logs them.
   std::vector<GradientNorms::Norm> gradNorms;
@@ -64,15 +67,20 @@ public:
   Status wait() { return lines->wait(); }
   /// The losses of the rows that stayed.
   const std::vector<double>& keptLosses() const { return losses; }
+  /// Which lines were no rows and did not stay; mostly empty. The last one of a
+  /// process that was killed is not told.
+  const std::string& note() const { return complaint; }
 
 private:
   std::vector<double> losses;
+  std::string complaint;
   std::unique_ptr<LineWriter> lines;
 };
 
 enum class Style { automatic, bar, lines };
 
-/// Progress on stdout.
+/// Progress on stdout. Where that is closed or full, a note on stderr says so,
+/// and nothing more is printed: a run does not end for it.
 class Progress {
 public:
   /// `automatic` is a bar where stdout is a terminal that has a width (the
@@ -92,6 +100,7 @@ private:
   void drawBar(const StepRecord& record);
   void printLine(const StepRecord& record);
   void clearBar();
+  void print(const std::string& text);
 
   bool bar = false;
   int64_t steps;
@@ -100,6 +109,7 @@ private:
   int64_t globalBatch;
   double seconds = 0; // of all steps so far
   bool drawn = false;
+  bool isLost = false; // what is printed
 };
 
 /// `1.5 GiB`, `312.0 MiB`, `17 B`.

@@ -15,8 +15,9 @@ Saving::Saving(const plan::Plan& plan, comm::Communicator& communicator,
       buffers(plan, communicator.rank(), arena, device),
       saver(plan, communicator.rank(), buffers) {}
 
-Status Saving::open(checkpoint::CheckpointFolder folder) {
-  return saver.open(std::move(folder));
+Status Saving::open(checkpoint::CheckpointFolder folder, const std::string& run,
+                    std::vector<checkpoint::Setting> settings) {
+  return saver.open(std::move(folder), run, std::move(settings));
 }
 
 Saving::Report Saving::report() {

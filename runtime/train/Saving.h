@@ -24,7 +24,14 @@ public:
          device::Device& device, const memory::Arena& arena);
 
   /// Takes memory; rank 0 has opened `folder`. Fails on this rank alone.
-  Status open(checkpoint::CheckpointFolder folder);
+  /// Otherwise as Saver::open.
+  Status open(checkpoint::CheckpointFolder folder, const std::string& run,
+              std::vector<checkpoint::Setting> settings);
+
+  /// As Saver::passOver.
+  void passOver(int64_t step, const std::string& reason) {
+    saver.passOver(step, reason);
+  }
 
   /// What a rank tells the others; of all ranks the largest value counts.
   struct Report {

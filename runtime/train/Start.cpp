@@ -3,37 +3,82 @@
 // 2. Every rank reads the manifest: what it holds must be the plan's model.
 // 3. The data go on where they ended: the position is the number of rows that
 //    the steps have taken, which a changed global batch must divide.
+// 4. Rank 0 compares the settings of the run that saved with this one's.
 
 #include "runtime/train/Start.h"
+
+#include "runtime/train/Settings.h"
+
+#include <algorithm>
 
 namespace reciperun::train {
 namespace {
 
+using checkpoint::Setting;
 using checkpoint::StateReader;
 using checkpoint::Take;
+
+constexpr const char* nameOne =
+    "name the checkpoint to evaluate with `--checkpoint`";
 
 std::string backticked(const std::string& text) {
   return "`" + text + "`";
 }
 
-std::string changed(const std::string& what, int64_t here, int64_t there) {
-  return what + " is " + std::to_string(here) + ", and was " +
-         std::to_string(there) + " when the checkpoint was saved";
+void compare(const char* name, int64_t there, int64_t here,
+             std::vector<Change>& changes) {
+  if (here != there)
+    changes.push_back({name, std::to_string(there), std::to_string(here)});
 }
 
 /// What a run that goes on may change, and should not by mistake: the data then
-/// go on behind as many rows as were taken, but these were others.
-std::vector<std::string> changes(const checkpoint::Position& here,
-                                 const checkpoint::Position& there) {
-  std::vector<std::string> notes;
-  if (here.dataSeed != there.dataSeed)
-    notes.push_back(changed("`data.seed`", here.dataSeed, there.dataSeed));
-  if (here.trainSeed != there.trainSeed)
-    notes.push_back(changed("`train.seed`", here.trainSeed, there.trainSeed));
-  if (here.epochRows != there.epochRows)
-    notes.push_back(changed("the number of rows of `data.train`",
-                            here.epochRows, there.epochRows));
-  return notes;
+/// go on behind as many rows as were taken, but these were others. Manifests
+/// without settings have the seeds alone.
+std::vector<Change> changesSince(const checkpoint::Manifest& saved,
+                                 const checkpoint::Position& here,
+                                 const std::vector<Setting>& settings) {
+  std::vector<Change> changes;
+  const checkpoint::Position& there = saved.position;
+  if (!saved.settings.empty())
+    changes = changesOf(saved.settings, settings);
+  if (saved.settings.empty()) {
+    compare("data.seed", there.dataSeed, here.dataSeed, changes);
+    compare("train.seed", there.trainSeed, here.trainSeed, changes);
+  }
+  compare("data.train (rows)", there.epochRows, here.epochRows, changes);
+  return changes;
+}
+
+/// Ids of another tokenizer are of other tokens, which the weights do not know.
+Status checkTokenizer(const plan::Plan& plan, const std::string& path,
+                      const std::vector<Change>& changes) {
+  for (const Change& change : changes)
+    if (change.name == checkpoint::tokenizerSetting && !change.before.empty() &&
+        plan::readsText(plan.data))
+      return Status::error(
+          "the tokenizer `" + plan.data.tokenizer + "` is not the one that " +
+          backticked(path) +
+          " was trained with, of which `tokenizer.json` there is a copy: give "
+          "the recipe that one, or start a run of its own from the checkpoint "
+          "with `weights`");
+  return Status::ok();
+}
+
+std::string textOf(const std::vector<Change>& changes,
+                   const std::string& path) {
+  if (changes.empty())
+    return {};
+  // Who trains on gives a run more steps.
+  const bool isExpected =
+      std::ranges::all_of(changes, [](const Change& change) {
+        return change.name == "train.steps" || change.name == "train.epochs";
+      });
+  std::string text = std::string(isExpected ? "note" : "warning") +
+                     ": settings differ from those that saved " +
+                     backticked(path) + "; the run goes on with the new ones:";
+  for (const Change& change : changes)
+    text += "\n  " + change.text();
+  return text;
 }
 
 /// `step-500` is the checkpoint `step-00000500`, too.
@@ -93,16 +138,22 @@ Expected<Start> open(const plan::Plan& plan, const std::string& path,
   return start;
 }
 
-/// A checkpoint to go on from.
+/// A checkpoint to go on from. Rank 0 has the settings.
 Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
-                       const std::string& path) {
+                       const std::string& path, bool isRoot,
+                       const std::vector<Setting>& settings) {
   Expected<Start> start = open(plan, path, Take::all);
   RECIPERUN_TRY(start);
   Expected<int64_t> step = checkPosition(plan, data, *start->source);
   RECIPERUN_TRY(step);
   start->step = *step;
-  start->notes =
-      changes(positionAfter(plan, data, 0), start->source->manifest().position);
+  start->mayFallBack = plan.checkpoint.resume == "auto";
+  if (!isRoot)
+    return start;
+  const std::vector<Change> changes = changesSince(
+      start->source->manifest(), positionAfter(plan, data, 0), settings);
+  RECIPERUN_TRY(checkTokenizer(plan, path, changes));
+  start->changes = textOf(changes, path);
   return start;
 }
 
@@ -118,8 +169,15 @@ Expected<std::string> namedPath(comm::Communicator& communicator,
 }
 
 /// The path of the checkpoint that was saved last; empty where there is none.
+/// Fails where it cannot be told, with a way out.
 Expected<std::string> newestPath(comm::Communicator& communicator,
-                                 const checkpoint::CheckpointFolder& folder) {
+                                 const checkpoint::CheckpointFolder& folder,
+                                 const std::string& wayOut) {
+  Status isKnown =
+      communicator.rank() == 0 ? folder.checkNewest() : Status::ok();
+  if (!isKnown)
+    isKnown = Status::error(isKnown.message() + "; " + wayOut);
+  RECIPERUN_TRY(communicator.agree(isKnown));
   // Other ranks look at the folder when rank 0 has; what they would find may
   // lag behind where its file system is a network's.
   Expected<int64_t> step = communicator.maximum(folder.newest().value_or(-1));
@@ -135,8 +193,21 @@ Expected<std::string> resumedPath(const plan::Plan& plan,
   if (resume == "never")
     return std::string();
   return resume == "auto"
-             ? newestPath(communicator, folder)
+             ? newestPath(communicator, folder,
+                          "mend that or move it away, or set "
+                          "`checkpoint.resume` to the path of the checkpoint "
+                          "to go on from, or to `\"never\"` to begin anew")
              : namedPath(communicator, "checkpoint.resume", resume);
+}
+
+/// Weights of an earlier checkpoint would be taken for those of the newest.
+Status checkUndamaged(const checkpoint::CheckpointFolder& folder) {
+  for (const checkpoint::CheckpointFolder::Fault& fault : folder.faults())
+    if (fault.step > folder.newest().value_or(-1))
+      return Status::error("checkpoint " +
+                           backticked(folder.checkpoint(fault.step).string()) +
+                           " is damaged: " + fault.reason + "; " + nameOne);
+  return Status::ok();
 }
 
 } // namespace
@@ -159,13 +230,14 @@ checkpoint::Position positionAfter(const plan::Plan& plan,
 Expected<Start> findStart(const plan::Plan& plan,
                           comm::Communicator& communicator,
                           const checkpoint::CheckpointFolder& folder,
-                          const data::Loader& data) {
+                          const data::Loader& data,
+                          const std::vector<Setting>& settings) {
   Expected<std::string> resumed = resumedPath(plan, communicator, folder);
   RECIPERUN_TRY(resumed);
   const std::string& weights = plan.exchange.weights;
   Expected<Start> start = Start();
   if (!resumed->empty())
-    start = resume(plan, data, *resumed);
+    start = resume(plan, data, *resumed, communicator.rank() == 0, settings);
   else if (!weights.empty() && checkpoint::isCheckpoint(weights))
     start = open(plan, weights, Take::weights);
   RECIPERUN_TRY(communicator.agree(start.status()));
@@ -179,8 +251,11 @@ Expected<Start> findWeights(const plan::Plan& plan,
   bool isNamed = !wanted.empty() && wanted != "latest";
   Expected<std::string> path =
       isNamed ? namedPath(communicator, "--checkpoint", wanted)
-              : newestPath(communicator, folder);
+              : newestPath(communicator, folder, nameOne);
   RECIPERUN_TRY(path);
+  if (!isNamed)
+    RECIPERUN_TRY(communicator.agree(
+        communicator.rank() == 0 ? checkUndamaged(folder) : Status::ok()));
   if (path->empty() && wanted == "latest")
     return Status::error("the run has no checkpoint in " +
                          backticked(plan.checkpoint.directory));

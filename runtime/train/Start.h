@@ -21,24 +21,32 @@ struct Start {
   std::optional<checkpoint::StateReader> source;
   checkpoint::Take take = checkpoint::Take::all;
   int64_t step = 0; // steps that are over
-  /// What is not as it was when the checkpoint was saved, a line each.
-  std::vector<std::string> notes;
+  /// What is not as it was when the checkpoint was saved, as lines to print; on
+  /// rank 0.
+  std::string changes;
+  /// Whether an earlier checkpoint may be taken where this one is damaged: the
+  /// recipe names none.
+  bool mayFallBack = false;
 
   bool resumes() const { return source && take == checkpoint::Take::all; }
 };
 
 /// Finds where the run starts, as `checkpoint.resume` and `weights` say, and
-/// compares it with the plan and the data. On rank 0 `folder` has been opened.
-/// Collective; fails on all ranks with one message.
+/// compares it with the plan, the data and, on rank 0, the run's settings. On
+/// rank 0 `folder` has been opened. A checkpoint that cannot be read is not
+/// passed over, and neither is the last one that is left. Collective; fails on
+/// all ranks with one message.
 Expected<Start> findStart(const plan::Plan& plan,
                           comm::Communicator& communicator,
                           const checkpoint::CheckpointFolder& folder,
-                          const data::Loader& data);
+                          const data::Loader& data,
+                          const std::vector<checkpoint::Setting>& settings);
 
 /// Finds the checkpoint whose weights are to be evaluated: `wanted` is its
 /// path, or `latest` for the run's last one, or empty for that where there is
 /// one, and else what `weights` names, which `source` is empty for where that
-/// is a Hugging Face directory. As findStart otherwise.
+/// is a Hugging Face directory. One that is damaged is an error. As findStart
+/// otherwise.
 Expected<Start> findWeights(const plan::Plan& plan,
                             comm::Communicator& communicator,
                             const checkpoint::CheckpointFolder& folder,

@@ -6,10 +6,10 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/plan/StopSignal.h"
 #include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/RankJob.h"
-#include "runtime/train/StopSignal.h"
 #include "runtime/train/Training.h"
 
 #include <algorithm>
@@ -25,9 +25,15 @@ constexpr const char* helpText =
     "       mpirun -np N reciperun train PLAN [options]\n"
     "\n"
     "Carries out a plan that recipec compiled, on as many ranks as it wants.\n"
-    "Paths in it start at the current folder. SIGTERM and SIGINT end the run\n"
-    "after the step in progress, with a checkpoint where the plan saves any.\n"
+    "Relative paths in it start in the recipe's folder, to which the plan "
+    "knows\n"
+    "the way. SIGTERM and SIGINT end the run after the step in progress, with "
+    "a\n"
+    "checkpoint where the plan saves any. A run whose standard output is "
+    "closed or\n"
+    "full goes on without it.\n"
     "\n"
+    "  --folder=DIR           relative paths of the plan start in DIR instead\n"
     "  --progress=STYLE       `bar`, `lines`, or `auto` (default): a bar on a\n"
     "                         terminal\n"
     "  --dump-gradients=FILE  write the first step's gradients to a "
@@ -48,6 +54,7 @@ constexpr const char* helpText =
 
 struct CommandLine {
   std::string planPath;
+  std::string folder; // empty: the plan says it
   Options options;
 };
 
@@ -80,8 +87,15 @@ valueOf(const std::string& option, const std::vector<std::string>& arguments,
 
 /// Whether the argument at `i` is an option with a value, which is taken.
 Expected<bool> takeValue(const std::vector<std::string>& arguments, size_t& i,
-                         Options& options) {
-  auto value = valueOf("--progress", arguments, i);
+                         CommandLine& line) {
+  Options& options = line.options;
+  auto value = valueOf("--folder", arguments, i);
+  RECIPERUN_TRY(value);
+  if (*value) {
+    line.folder = **value;
+    return true;
+  }
+  value = valueOf("--progress", arguments, i);
   RECIPERUN_TRY(value);
   if (*value) {
     Expected<Style> style = parseStyle(**value);
@@ -107,7 +121,7 @@ Expected<bool> takeValue(const std::vector<std::string>& arguments, size_t& i,
 Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
   CommandLine line;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    Expected<bool> taken = takeValue(arguments, i, line.options);
+    Expected<bool> taken = takeValue(arguments, i, line);
     RECIPERUN_TRY(taken);
     if (*taken)
       continue;
@@ -128,12 +142,22 @@ Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
   return line;
 }
 
+/// `by SIGTERM`.
+std::string causeOf(int signal) {
+  if (signal == SIGUSR1)
+    return "on request";
+  return signal == SIGTERM ? "by SIGTERM" : "by SIGINT";
+}
+
+Status stoppedEarly(int signal) {
+  return Status::error("ended " + causeOf(signal) +
+                       " while the data was read, before the first step; "
+                       "nothing is exported");
+}
+
 Status stoppedBy(const Outcome& outcome) {
-  const char* cause = outcome.signal == SIGTERM  ? "by SIGTERM"
-                      : outcome.signal == SIGINT ? "by SIGINT"
-                                                 : "on request";
   return Status::error(
-      "ended " + std::string(cause) + " after step " +
+      "ended " + causeOf(outcome.signal) + " after step " +
       std::to_string(outcome.steps) + "; nothing is exported" +
       (outcome.checkpoint.empty()
            ? ""
@@ -146,8 +170,11 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
   if (!rank)
     return failTogether(session, rank.status());
   Training training(plan, *rank, options);
-  if (Status status = training.prepare(); !status)
-    return failTogether(session, status);
+  if (Status status = training.prepare(); !status) {
+    const int signal = training.stoppedBy();
+    return signal ? failTogether(session, stoppedEarly(signal), 128 + signal)
+                  : failTogether(session, status);
+  }
   Expected<Outcome> outcome = training.run();
   if (!outcome)
     failAlone(session, outcome.status());
@@ -167,13 +194,15 @@ int runRank(comm::MpiSession& session,
   Expected<CommandLine> line = parse(arguments);
   if (!line)
     return failTogether(session, line.status(), 2);
-  Expected<plan::Plan> read = readRankPlan(session, line->planPath);
+  Expected<plan::Plan> read =
+      readRankPlan(session, line->planPath, line->folder);
   if (!read)
     return failTogether(session, read.status());
   plan = std::move(*read);
   releaseFreeMemory();
   raiseFileLimit();
   watchStopSignals();
+  std::signal(SIGPIPE, SIG_IGN); // a failed write says the same
   return train(session, *plan, line->options);
 }
 
@@ -194,7 +223,8 @@ int trainCommand(const std::vector<std::string>& arguments) {
       return 1;
     }
     rank = session->rank();
-    code = runRank(*session, arguments, plan);
+    code = runGuarded(*session,
+                      [&] { return runRank(*session, arguments, plan); });
   }
   // The ranks have parted (MPI is finalised on all of them): rank 0 answers
   // alone and has all cores.

@@ -15,9 +15,9 @@
 
 #include "runtime/device/HostCopy.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/plan/StopSignal.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/Schedule.h"
-#include "runtime/train/StopSignal.h"
 
 #include <algorithm>
 #include <chrono>
@@ -215,6 +215,8 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   record->learningRate =
       learningRate(plan.train.learningRate, step, trainData->steps());
   record->samples = trainData->samplesBefore(step + 1);
+  for (const data::SourceRows& source : trainData->sourcesBefore(step + 1))
+    record->sourceSamples.push_back(source.rows);
   if (isRoot())
     usualLoss = spikes.take(record->loss);
   times.host = hostClock.takeComputed();
@@ -295,6 +297,9 @@ Expected<StepRecord> Training::readOutputs() {
   auto overflow = shareOf(plan.outputs.overflow);
   RECIPERUN_TRY(overflow);
   record.overflowShare = *overflow;
+  auto secondPass = shareOf(plan.outputs.secondPass);
+  RECIPERUN_TRY(secondPass);
+  record.secondPassShare = *secondPass;
   return record;
 }
 
@@ -338,8 +343,8 @@ void Training::addTimes(StepRecord& record) const {
   double flops =
       plan.prediction.flopsPerStep / communicator.ranks() / longest.step;
   record.tflopsPerRank = flops / 1e12;
-  record.mfu =
-      plan.prediction.peakFlops > 0 ? flops / plan.prediction.peakFlops : 0;
+  if (plan.prediction.peakFlops > 0)
+    record.mfu = flops / plan.prediction.peakFlops;
 }
 
 Status Training::load(const data::Loader& loader, int64_t step,

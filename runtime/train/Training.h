@@ -14,6 +14,7 @@
 #ifndef RECIPERUN_TRAIN_TRAINING_H
 #define RECIPERUN_TRAIN_TRAINING_H
 
+#include "runtime/checkpoint/FolderLock.h"
 #include "runtime/comm/TimedCommunicator.h"
 #include "runtime/data/Loader.h"
 #include "runtime/data/Tokenizer.h"
@@ -66,8 +67,11 @@ public:
   Training(const plan::Plan& plan, Rank& rank, Options options);
 
   /// Makes the folder of the run, takes the memory, reads data and weights.
-  /// Fails on all ranks with one message.
+  /// Fails on all ranks with one message, and once a signal has come that is to
+  /// end the run: see stoppedBy.
   Status prepare();
+  /// The signal that ended `prepare`, the same on all ranks; 0: none.
+  int stoppedBy() const { return signal; }
 
   /// All steps and validations, until the last one or a signal. A Status is
   /// this rank's own: the others do not know of it.
@@ -88,6 +92,9 @@ public:
 
 private:
   Status makeDirectory();
+  Status lock(const std::filesystem::path& file, const std::string& inUse);
+  Status drawRun();
+  Status describe();
   Status checkAnswers() const;
   Status checkProfile() const;
   Status checkWeights() const;
@@ -99,11 +106,25 @@ private:
   Status compareData();
   Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
   Status openTokenizer();
+  void closeTokenizer();
+  Status unlessStopped(const Status& mine);
+  int64_t dataBytes() const;
+  int64_t predictedBytes(const plan::MemoryTable& planned) const;
   Status openValidation();
   Status openFiles();
+  Status initializeState();
+  Status loadStart();
+  checkpoint::Condition conditionAfter(const Status& loaded) const;
+  Status passOver(const std::string& reason);
   Status fillState();
+  std::string damagedText(int64_t step, const std::string& reason) const;
+  Status chooseStart();
   void announce();
+  void announceMemory();
+  void announceFolder();
+  void announceResumed();
   std::string weightsText() const;
+  std::string scheduleText() const;
 
   Status load(const data::Loader& loader, int64_t step, int microBatch);
   exec::Observer& observerOf(int64_t step);
@@ -143,6 +164,7 @@ private:
   Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
+  void reportSources();
   bool isRoot() const { return communicator.rank() == 0; }
 
   const plan::Plan& plan;
@@ -156,6 +178,9 @@ private:
   std::optional<data::Loader> trainData;
   std::optional<data::Loader> validData;
   std::optional<checkpoint::CheckpointFolder> checkpoints; // read by rank 0
+  std::vector<checkpoint::FolderLock> locks;               // of rank 0
+  std::string runId;                         // see checkpoint::SaveId
+  std::vector<checkpoint::Setting> settings; // on rank 0
   Start start;
   std::optional<Saving> saving;       // where the plan saves checkpoints
   std::optional<MetricsFile> metrics; // on rank 0
@@ -165,14 +190,16 @@ private:
   StartTimes startTimes;
   PhaseClock clock;
   HostClock hostClock;
-  std::optional<OpTimes> opTimes;  // where they are asked for
-  std::optional<Trace> trace;      // while steps are profiled
-  StepTimes times;                 // of this rank
-  StepTimes longest;               // of all ranks
-  std::string resumed;             // the checkpoint that this run goes on from
-  std::string evaluated;           // see weightsPath
-  int signal = 0;                  // agreed by all ranks
-  int64_t peak = 0;                // largest of all ranks
+  std::optional<OpTimes> opTimes; // where they are asked for
+  std::optional<Trace> trace;     // while steps are profiled
+  StepTimes times;                // of this rank
+  StepTimes longest;              // of all ranks
+  std::string resumed;            // the checkpoint that this run goes on from
+  std::string evaluated;          // see weightsPath
+  int signal = 0;                 // agreed by all ranks
+  int64_t peak = 0;               // largest of all ranks
+  int64_t readingPeak = 0;        // of this process, while data was read
+  std::vector<std::string> tokenizerNotes; // of what the recipe's chat lacks
   std::optional<double> usualLoss; // on rank 0, where the last loss exceeds it
   bool isSpike = false;            // agreed by all ranks
   Saving::Report reports;          // of all ranks

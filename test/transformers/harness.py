@@ -79,7 +79,7 @@ class Bench:
 
     def compile_with(self, case, out, settings):
         command = [self.recipec, "plan", f"{HERE}/Inputs/llama.recipe:{case}",
-                   "-o", out]
+                   "--folder=.", "-o", out]
         for path, value in settings.items():
             command += ["--set", f"{path}={value}"]
         self.run(*command)

@@ -2,12 +2,17 @@
 """The peer of tools/benchmark/cpu_training: the same Llama in PyTorch.
 
 Trains on random tokens and prints one JSON object: the seconds of each step
-after the warm-up. fp32, or bf16 by autocast over fp32 parameters.
+after the warm-up. fp32, or bf16 by autocast over fp32 parameters. Each step is
+told on stderr. Refuses to run on the reference BLAS, which has no kernels for
+a machine's vector instructions.
 """
 
 import argparse
 import json
 import math
+import pathlib
+import re
+import sys
 import time
 
 import torch
@@ -93,6 +98,19 @@ class Llama(nn.Module):
         return self.head(self.norm(x))
 
 
+def reference_blas():
+    """The path of the reference BLAS where PyTorch has loaded no other one.
+
+    Debian has a folder for each of the libraries that `libblas.so.3` may be.
+    """
+    mapped = set(re.findall(r"/\S*\.so\S*",
+                            pathlib.Path("/proc/self/maps").read_text()))
+    if any(re.search("openblas|mkl|blis|atlas", path) for path in mapped):
+        return None
+    return next((path for path in sorted(mapped) if "/libblas.so" in path),
+                None)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, value in [
@@ -102,11 +120,19 @@ def parse_arguments():
     ]:
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--compute", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--any-blas", action="store_true",
+                        help="run on the reference BLAS, too")
     return parser.parse_args()
 
 
 def main():
     args = parse_arguments()
+    slow = reference_blas()
+    if slow and not args.any_blas:
+        print(f"error: PyTorch runs on the reference BLAS, `{slow}`\n"
+              "help: install OpenBLAS (`apt install libopenblas0-pthread`), or "
+              "compare with that by `--any-blas`", file=sys.stderr)
+        return 1
     torch.manual_seed(0)
     torch.set_num_threads(args.threads)
     model = Llama(args)
@@ -116,7 +142,7 @@ def main():
         [{"params": decay, "weight_decay": 0.1},
          {"params": rest, "weight_decay": 0.0}], lr=1e-4)
     seconds = []
-    for _ in range(args.steps):
+    for step in range(args.steps):
         start = time.perf_counter()
         tokens = torch.randint(args.vocab, (args.micro, args.sequence + 1))
         with torch.autocast("cpu", torch.bfloat16, args.compute == "bf16"):
@@ -129,12 +155,15 @@ def main():
         optimizer.zero_grad(set_to_none=True)
         loss.item()
         seconds.append(time.perf_counter() - start)
+        print(f"PyTorch, {args.compute}: step {step + 1} of {args.steps}, "
+              f"{seconds[-1]:.1f} s", file=sys.stderr, flush=True)
     print(json.dumps({
         "torch": torch.__version__,
         "parameters": sum(p.numel() for p in model.parameters()),
         "tokens_per_step": args.micro * args.sequence,
         "seconds": seconds[args.warmup:],
     }))
+    return 0
 
 
-main()
+sys.exit(main())

@@ -4,10 +4,13 @@
 // 1. Look the shape up; where it is new, describe A, B and C by strides and
 //    make the primitive, with a scratch buffer that we own.
 // 2. Grow the shared scratch to what the primitive asks for.
-// 3. Run it on the caller's pointers.
+// 3. Run it on the caller's pointers. Processors without AVX-512, for which
+//    oneDNN has no product of bf16, get f32 copies of bf16 operands: products
+//    of two bf16 numbers are exact in f32, in which sums are kept in any case.
 
 #include "runtime/device/cpu/Gemm.h"
 
+#include "runtime/device/BFloat16.h"
 #include "runtime/device/cpu/AlignedBuffer.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/TileProduct.h"
@@ -111,6 +114,37 @@ void multiplyDouble(const Gemm::Shape& shape, const double* a, const double* b,
       });
 }
 
+/// oneDNN multiplies bf16 on processors with AVX-512 alone (developer guide,
+/// "Data Types", CPU).
+bool multipliesBf16() {
+  static const bool known = [] {
+    switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx512_core:
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+    case dnnl::cpu_isa::avx512_core_amx:
+      return true;
+    default:
+      return false;
+    }
+  }();
+  return known;
+}
+
+constexpr int64_t copyGrain = 4096;
+
+/// The bf16 numbers as f32, in `room`.
+const float* widen(const void* numbers, int64_t count, AlignedBuffer& room,
+                   int threads) {
+  const auto* from = static_cast<const bf16*>(numbers);
+  auto* to = static_cast<float*>(room.reserve(size_t(count) * sizeof(float)));
+  parallelFor(threads, count, copyGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      to[i] = float(from[i]);
+  });
+  return to;
+}
+
 } // namespace
 
 struct Gemm::Library {
@@ -118,6 +152,7 @@ struct Gemm::Library {
   dnnl::stream stream{engine};
   std::map<Shape, Product> products;
   AlignedBuffer scratch;
+  AlignedBuffer wideA, wideB, wideC; // of bf16 operands
   size_t scratchBytes = 0;
 
   const Product& find(const Shape& shape) {
@@ -125,6 +160,28 @@ struct Gemm::Library {
     if (known == products.end())
       known = products.emplace(shape, makeProduct(shape, engine)).first;
     return known->second;
+  }
+
+  /// A product of bf16 by f32 copies.
+  void runWide(Shape shape, const void* a, const void* b, void* c,
+               int threads) {
+    const bool isNarrow = shape.output == DType::bf16;
+    const int64_t elements = shape.m * shape.n;
+    shape.input = shape.output = DType::f32;
+    const float* left = widen(a, shape.m * shape.k, wideA, threads);
+    const float* right = widen(b, shape.k * shape.n, wideB, threads);
+    if (!isNarrow)
+      return run(find(shape), left, right, c);
+    auto* sum =
+        static_cast<float*>(wideC.reserve(size_t(elements) * sizeof(float)));
+    if (shape.accumulate)
+      widen(c, elements, wideC, threads);
+    run(find(shape), left, right, sum);
+    auto* out = static_cast<bf16*>(c);
+    parallelFor(threads, elements, copyGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        out[i] = bf16(sum[i]);
+    });
   }
 
   void run(const Product& product, const void* a, const void* b, void* c) {
@@ -162,7 +219,10 @@ Status Gemm::run(const Shape& shape, const void* a, const void* b, void* c) {
   // thread's OpenMP setting then and at each run.
   useThreads(threads);
   try {
-    library->run(library->find(shape), a, b, c);
+    if (shape.input == DType::bf16 && !multipliesBf16())
+      library->runWide(shape, a, b, c, threads);
+    else
+      library->run(library->find(shape), a, b, c);
   } catch (const dnnl::error& failure) {
     return Status::error(std::string("oneDNN refused ") + describe(shape) +
                          ": " + failure.what());

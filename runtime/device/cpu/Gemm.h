@@ -38,7 +38,8 @@ public:
   Gemm& operator=(Gemm&&) noexcept;
 
   /// Types: f32 -> f32, bf16 -> bf16 or f32, f64 -> f64. Sums are kept in f32
-  /// (f64 for f64). Fails where oneDNN does, with its reason.
+  /// (f64 for f64). On a processor without AVX-512 bf16 operands are copied.
+  /// Fails where oneDNN does, with its reason.
   Status run(const Shape& shape, const void* a, const void* b, void* c);
 
   /// Bytes of the scratch that the primitives made so far share.

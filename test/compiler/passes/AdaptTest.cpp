@@ -102,7 +102,7 @@ TEST(AdaptFails, ATargetThatIsNoLinear) {
   EXPECT_EQ(error.notes.at(0).message,
             "the linear ops are `down`, `gate`, `k`, `lm_head`, `o`, `q`, "
             "`up`, `v`");
-  EXPECT_EQ(error.helps.at(0), "did you mean `gate`?");
+  EXPECT_EQ(error.helps.at(0), "did you mean `\"gate\"`?");
 }
 
 } // namespace

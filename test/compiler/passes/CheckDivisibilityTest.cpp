@@ -36,7 +36,12 @@ TEST(CheckDivisibility, OneMessageForAllDimensions) {
   ASSERT_EQ(all[0].labels.size(), 3u); // 3 divides ffn = 24
   EXPECT_EQ(all[0].labels[1].text, "nor does it divide `kv_heads` = 4");
   EXPECT_EQ(all[0].labels[2].text, "nor does it divide `vocab` = 32");
-  EXPECT_EQ(all[0].helps.at(0), "change `tp` to 1, 2 or 4");
+  const diag::Proposal& alone = all[0].proposals.at(0);
+  EXPECT_EQ(alone.before, "change `tp` to ");
+  ASSERT_EQ(alone.ways.size(), 3u); // the nearest first
+  EXPECT_EQ(alone.ways[0].text, "2");
+  EXPECT_EQ(alone.ways[2].settings.at(0), "parallel.tp=1");
+  EXPECT_EQ(all[0].proposals.at(1).ways[0].settings.at(1), "cluster.ranks=2");
 }
 
 TEST(CheckDivisibility, KeyHeadsAlone) {
@@ -56,9 +61,12 @@ TEST(CheckDivisibility, TheSequenceUnderSequenceParallelism) {
   ASSERT_EQ(engine.errors(), 1);
   EXPECT_EQ(engine.all()[0].message,
             "`tp` = 4 does not divide `sequence` = 10");
-  EXPECT_EQ(engine.all()[0].helps.at(0),
-            "make `data.sequence` a multiple of 4, or set "
-            "`parallel.sequence = false`");
+  const std::vector<diag::WayOut>& ways = engine.all()[0].proposals.at(0).ways;
+  ASSERT_EQ(ways.size(), 2u);
+  EXPECT_EQ(ways[0].settings.at(0), "data.sequence=12");
+  EXPECT_EQ(ways[1].settings.at(0), "data.sequence=8");
+  const diag::Proposal& other = engine.all()[0].proposals.at(1);
+  EXPECT_EQ(other.ways.at(0).settings.at(0), "parallel.sequence=false");
 }
 
 } // namespace

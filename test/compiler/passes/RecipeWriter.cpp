@@ -240,6 +240,7 @@ recipe::TensorId RecipeWriter::router(const std::string& name, TensorId x,
       {"aux_loss", valueOf(settings.auxLoss)},
       {"z_loss", valueOf(settings.zLoss)},
       {"capacity", std::move(capacity)},
+      {"overflow", valueOf(std::string("drop"))},
       {"init", normal()},
       {"decay", valueOf(recipe::Auto{})}};
   return made.result;

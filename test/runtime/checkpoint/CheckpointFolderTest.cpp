@@ -130,10 +130,70 @@ TEST(CheckpointFolder, PassesOverDamagedCheckpoints) {
   CheckpointFolder again(test.path());
   ASSERT_TRUE(again.open());
   EXPECT_EQ(again.newest(), 1);
-  ASSERT_EQ(again.notes().size(), 2u);
-  EXPECT_NE(again.notes()[0].find("step-00000002` is not whole: cannot open"),
+  EXPECT_TRUE(again.checkNewest());
+  ASSERT_EQ(again.faults().size(), 2u);
+  EXPECT_EQ(again.faults()[0].step, 2);
+  EXPECT_EQ(again.faults()[0].reason, "it has no `manifest.json`");
+  EXPECT_EQ(again.faults()[1].step, 3);
+  EXPECT_NE(again.faults()[1].reason.find("ends inside a value"),
             std::string::npos);
-  EXPECT_NE(again.notes()[1].find("is not valid JSON"), std::string::npos);
+  // They are never removed.
+  ASSERT_TRUE(publish(again, 4, {1, 0}));
+  EXPECT_EQ(test.names(),
+            (Names{"step-00000002", "step-00000003", "step-00000004"}));
+  // What takes the name of one leaves it under another.
+  ASSERT_TRUE(publish(again, 3, {1, 0}));
+  ASSERT_EQ(again.takeLeftovers().size(), 1u);
+  EXPECT_EQ(test.names(),
+            (Names{"step-00000002", "step-00000003", "step-00000003.damaged"}));
+}
+
+TEST(CheckpointFolder, DoesNotTakeUnreadableForAbsent) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(publish(folder, 1, {5, 0}));
+  ASSERT_TRUE(publish(folder, 2, {5, 0}));
+  auto foundBy = [&] {
+    CheckpointFolder again(test.path());
+    EXPECT_TRUE(again.open());
+    return again.checkNewest().message();
+  };
+  EXPECT_EQ(foundBy(), "");
+  // Of a newer version.
+  const std::string whole = readBytes(test / "step-00000002/manifest.json");
+  std::string newer = whole;
+  newer.replace(newer.find("\"version\":1"), 11, "\"version\":7");
+  test.write("step-00000002/manifest.json", newer);
+  EXPECT_NE(foundBy().find("step-00000002` cannot be read, and may be where "
+                           "the run stands: "),
+            std::string::npos)
+      << foundBy();
+  EXPECT_NE(foundBy().find("is of version 7"), std::string::npos);
+  // A folder where the manifest should be cannot be read either.
+  std::filesystem::remove(test / "step-00000002/manifest.json");
+  std::filesystem::create_directory(test / "step-00000002/manifest.json");
+  EXPECT_NE(foundBy().find("cannot be read"), std::string::npos) << foundBy();
+  // None is left where all are damaged.
+  std::filesystem::remove(test / "step-00000002/manifest.json");
+  test.write("step-00000001/manifest.json", "");
+  EXPECT_NE(foundBy().find("of the 2 checkpoints in `"), std::string::npos)
+      << foundBy();
+}
+
+TEST(CheckpointFolder, PassesOverWhatIsFoundDamagedLater) {
+  TestFolder test;
+  CheckpointFolder folder(test.path());
+  ASSERT_TRUE(publish(folder, 1, {5, 0}));
+  ASSERT_TRUE(publish(folder, 2, {5, 0}));
+  folder.passOver(2, "a bit");
+  EXPECT_EQ(folder.newest(), 1);
+  EXPECT_TRUE(folder.checkNewest());
+  folder.passOver(1, "another");
+  EXPECT_NE(folder.checkNewest().message().find(
+                "none can be used; `step-00000001`: another; `step-00000002`: "
+                "a bit"),
+            std::string::npos)
+      << folder.checkNewest().message();
 }
 
 TEST(CheckpointFolder, PublishesNothingWhereAFileIsMissing) {
@@ -141,7 +201,7 @@ TEST(CheckpointFolder, PublishesNothingWhereAFileIsMissing) {
   CheckpointFolder folder(test.path());
   Manifest manifest;
   manifest.position.step = 4;
-  manifest.files = {{"rank-00000.safetensors", 10}};
+  manifest.files = {{"rank-00000.safetensors", 10, {}}};
   std::filesystem::create_directories(folder.staging(4));
   Status status = folder.publish(manifest, {});
   EXPECT_NE(status.message().find("rank-00000.safetensors"), std::string::npos);

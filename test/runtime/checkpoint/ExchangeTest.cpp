@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/GradientDump.h"
 #include "runtime/checkpoint/ModelFiles.h"
+#include "runtime/checkpoint/TokenizerFiles.h"
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/plan/Mesh.h"
@@ -101,11 +102,12 @@ constexpr std::string_view header =
     R"("o.weight":{"dtype":"BF16","shape":[6,8],"data_offsets":[192,288]},)"
     R"("norm.weight":{"dtype":"BF16","shape":[6],"data_offsets":[288,300]}})";
 
-/// Distinct bit patterns, NaNs and infinities among them.
+/// Distinct bit patterns of finite numbers, subnormal ones among them.
 std::string patterns() {
   std::vector<uint16_t> bits;
-  for (int i = 0; i < 150; ++i)
-    bits.push_back(uint16_t(0x7f70 + i * 331));
+  for (int i = 0; bits.size() < 150; ++i)
+    if (auto next = uint16_t(0x7f70 + i * 331); (next & 0x7f80) != 0x7f80)
+      bits.push_back(next);
   return bytesOf(bits);
 }
 
@@ -427,6 +429,90 @@ TEST(Exchange, AFailedExportIsToldToAllRanksAndLeavesTheOldOne) {
   });
   EXPECT_EQ(dataOf(folder / "out", plan), patterns());
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"in", "out"}));
+}
+
+/// The pattern with one value replaced: 50 is in `q.weight`, at row 0,
+/// column 2.
+std::string patternsWith(size_t place, uint16_t bits) {
+  std::string data = patterns();
+  data.replace(place * 2, 2, bytesOf<uint16_t>({bits}));
+  return data;
+}
+
+TEST(Exchange, RefusesToReadWeightsThatAreNotFinite) {
+  const std::pair<uint16_t, const char*> values[] = {
+      {0x7fc1, "NaN"}, {0x7f80, "infinity"}, {0xff80, "-infinity"}};
+  for (auto [bits, name] : values) {
+    TestFolder folder;
+    writeModel(folder, header, patternsWith(50, bits));
+    plan::Plan plan = planOf(plan::DType::f32, 1, 1);
+    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, 0, arena.data(), device);
+    const std::string message =
+        loadHuggingFace(plan, 0, folder / "in", access).message();
+    EXPECT_NE(message.find("tensor `q.weight` of shape [8, 6] has " +
+                           std::string(name) + " at [0, 2], and 1 value that"),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find("model.safetensors"), std::string::npos);
+  }
+}
+
+TEST(Exchange, RefusesToWriteWeightsThatAreNotFinite) {
+  TestFolder folder;
+  writeModel(folder);
+  plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
+  passThrough(plan, folder);
+  runRanks(2, [&](comm::Communicator& communicator) {
+    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    // The last element of this rank's half of `embed.weight`.
+    const uint16_t nan = 0xffff;
+    std::memcpy(arena.data() + 46, &nan, sizeof nan);
+    device::CpuDevice device(1);
+    ArenaParameters access(plan, communicator.rank(), arena.data(), device);
+    Status status =
+        exportHuggingFace(plan, access, communicator, folder / "out");
+    EXPECT_NE(status.message().find("tensor `embed.weight` of shape [8, 6] has "
+                                    "NaN at [3, 5], and 2 values that are"),
+              std::string::npos)
+        << status.message();
+  });
+  EXPECT_EQ(dataOf(folder / "out", plan), patterns());
+}
+
+/// A link may name any file of the machine; an export hands none on that is not
+/// what it is called.
+TEST(Exchange, CopiesNothingThatIsNoTokenizer) {
+  constexpr std::string_view tokenizer = R"({"model":{"vocab":{"a":0}}})";
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"tokenizer.json", "root:x:0:0\n", "no JSON from here on"},
+      {"tokenizer.json", "{}", "there is no `model`"},
+      {"tokenizer.json", "[1]", "it is no JSON object"},
+      {"tokenizer_config.json", "[1]", "it is no JSON object"},
+      {"special_tokens_map.json", "secret", "no JSON from here on"},
+      {"chat_template.jinja", "root:x:0:0\n", "it is no Jinja template"}};
+  for (const auto& [name, text, message] : cases) {
+    TestFolder folder;
+    folder.write("t/tokenizer.json", tokenizer);
+    folder.write("blobs/1", text);
+    std::filesystem::remove(folder / "t" / name);
+    std::filesystem::create_symlink("../blobs/1", folder / "t" / name);
+    plan::Data data;
+    data.tokenizer = (folder / "t/tokenizer.json").string();
+    folder.write("out/config.json", "");
+    Status status = writeTokenizerFiles(data, folder / "out");
+    EXPECT_NE(status.message().find(message), std::string::npos)
+        << name << ": " << status.message();
+    EXPECT_FALSE(std::filesystem::exists(folder / "out" / name));
+    // A link as such is how Hugging Face's cache is made.
+    folder.write("blobs/1", std::string_view(name).ends_with("jinja")
+                                ? "{{ messages }}"
+                                : tokenizer);
+    EXPECT_TRUE(writeTokenizerFiles(data, folder / "out"));
+    EXPECT_TRUE(std::filesystem::is_regular_file(
+        std::filesystem::symlink_status(folder / "out" / name)));
+  }
 }
 
 TEST(Exchange, WritesTheTokenizerBesideTheModel) {

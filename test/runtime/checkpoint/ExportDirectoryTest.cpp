@@ -6,7 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <fstream>
+#include <memory>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -59,6 +64,56 @@ TEST(ExportDirectory, RefusesAFileAtThePlaceOrAbove) {
   EXPECT_NE(checkWritable(folder / "file").message().find("is no directory"),
             std::string::npos);
   EXPECT_FALSE(checkWritable(folder / "file/below"));
+}
+
+std::string stagingName(const TestFolder& folder) {
+  auto output = ExportDirectory::create(folder / "model");
+  EXPECT_TRUE(output) << output.message();
+  return output->path().filename().string();
+}
+
+/// The number of a process that has ended.
+pid_t deadProcess() {
+  pid_t child = fork();
+  if (child == 0)
+    _exit(0);
+  waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST(ExportDirectory, RemovesWhatDeadProcessesHaveLeft) {
+  TestFolder folder;
+  const std::string own = stagingName(folder);
+  const std::string stem = own.substr(0, own.rfind('-') + 1);
+  const std::string kept[] = {
+      stem + std::to_string(getppid()), // runs
+      stem + "12x",                     // of somebody else
+      "model.tmp-elsewhere-1",          // of another host
+      "other" + stem.substr(5) + std::to_string(deadProcess()),
+  };
+  for (const std::string& name : kept)
+    folder.write(name + "/model.safetensors", "half");
+  for (const std::string& name : {own, stem + std::to_string(deadProcess())})
+    folder.write(name + "/model.safetensors", "half");
+  stagingName(folder);
+  std::vector<std::string> names(std::begin(kept), std::end(kept));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(folder.names(), names);
+}
+
+TEST(ExportDirectory, SaysThatARelativePathLeadsNowhere) {
+  EXPECT_EXIT(
+      {
+        auto gone = std::make_unique<TestFolder>();
+        std::filesystem::current_path(gone->path());
+        gone.reset();
+        Status status = checkWritable("model");
+        bool isTold =
+            status.message().find("give a path that begins with `/`") !=
+            std::string::npos;
+        _exit(isTold ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(ExportDirectory, CheckingLeavesNothing) {

@@ -9,15 +9,19 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 namespace reciperun::checkpoint {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 Manifest sample() {
-  Manifest manifest = describeRun(statePlan({1, 2, 2}));
+  Manifest manifest = describeRun(statePlan({1, 2, 2}), "0123456789abcdef");
   manifest.recipe = "sample";
   manifest.serial = 3;
+  manifest.settings = {{"data.sequence", "64"}, {"data.pack", "true"}};
+  manifest.files[0].header = "0123";
   manifest.position = {500, 16000, 32, 15990, 1.25, -7, 11, 12800};
   manifest.validLoss = 0.1;
   manifest.model.config = R"({"hidden_size": 6})";
@@ -68,8 +72,10 @@ void removeEach(const Json& whole, Json& node) {
     kept = node[key];
     node.erase(key);
     auto manifest = parseManifest(whole.dump());
-    if (key != "valid_loss" && key != "mesh") {
-      EXPECT_FALSE(manifest) << key;
+    EXPECT_EQ(bool(manifest), key == "checksum") << key;
+    const std::set<std::string> optional = {"checksum", "valid_loss", "mesh",
+                                            "run",      "settings",   "header"};
+    if (!optional.contains(key)) {
       EXPECT_NE(manifest.message().find(key), std::string::npos)
           << manifest.message();
     }
@@ -80,6 +86,20 @@ void removeEach(const Json& whole, Json& node) {
 TEST(Manifest, NamesTheFieldThatIsMissing) {
   Json whole = Json::parse(toJson(sample()));
   removeEach(whole, whole);
+}
+
+TEST(Manifest, RefusesAnyOtherValue) {
+  Json json = Json::parse(toJson(sample()));
+  json["position"]["rows"] = 16001;
+  auto manifest = parseManifest(json.dump());
+  ASSERT_FALSE(manifest);
+  EXPECT_EQ(manifest.message(), "the manifest is damaged: it is not the one "
+                                "that was written (checksum)");
+  // Laid out in another way it is the same.
+  EXPECT_TRUE(parseManifest(Json::parse(toJson(sample())).dump(2)));
+  // Older ones have no checksum.
+  json.erase("checksum");
+  EXPECT_TRUE(parseManifest(json.dump()));
 }
 
 struct Damage {

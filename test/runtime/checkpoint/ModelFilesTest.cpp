@@ -38,7 +38,8 @@ TEST(ModelFiles, RefusesADamagedIndex) {
     folder.write("model.safetensors.index.json", index);
     return ModelFiles::open(folder.path()).message();
   };
-  EXPECT_NE(messageFor("{").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(messageFor("{").find("the file ends inside a value"),
+            std::string::npos);
   EXPECT_NE(messageFor("{}").find("`weight_map` is missing"),
             std::string::npos);
   EXPECT_NE(messageFor(R"({"weight_map":{"a":"../a.safetensors"}})")
@@ -50,6 +51,42 @@ TEST(ModelFiles, RefusesADamagedIndex) {
   EXPECT_NE(messageFor(R"({"weight_map":{"a":"gone.safetensors"}})")
                 .find("gone.safetensors"),
             std::string::npos);
+}
+
+/// Left out, a tensor would be missing without a word; in two files, one of
+/// them would be read by chance.
+TEST(ModelFiles, RefusesAnIndexThatLeavesATensorOut) {
+  TestFolder folder;
+  folder.write("first.safetensors", oneTensor("a", 1));
+  folder.write("second.safetensors",
+               safetensorsBytes(
+                   R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                   R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                   bytesOf<float>({2, 3})));
+  auto messageFor = [&](std::string_view index) {
+    folder.write("model.safetensors.index.json", index);
+    return ModelFiles::open(folder.path()).message();
+  };
+  EXPECT_NE(messageFor(R"({"weight_map":{"a":"first.safetensors",)"
+                       R"("b":"second.safetensors"}})")
+                .find("does not put tensor `a` into `second.safetensors`"),
+            std::string::npos);
+  EXPECT_EQ(messageFor(R"({"weight_map":{"a":"second.safetensors",)"
+                       R"("b":"second.safetensors"}})"),
+            "");
+  EXPECT_NE(messageFor(R"({"weight_map":{"a":"first.safetensors",)"
+                       R"("a":"second.safetensors"}})")
+                .find("holds `a` twice"),
+            std::string::npos);
+}
+
+TEST(ModelFiles, WritesNoTwoTensorsOfOneName) {
+  TestFolder folder;
+  // In two files, so that neither of these holds it twice.
+  auto writer = ModelWriter::create(folder.path(),
+                                    {{"x", "F32", {2}}, {"x", "F32", {2}}}, 8);
+  EXPECT_EQ(writer.message(), "two tensors are called `x`");
+  EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(ModelFiles, SaysWhatIsMissing) {

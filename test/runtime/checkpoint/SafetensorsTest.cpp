@@ -79,9 +79,9 @@ TEST_P(DamagedHeader, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, DamagedHeader,
     testing::Values(
-        Damage{"NotJson", "{\"a\":", "not valid JSON"},
+        Damage{"NotJson", "{\"a\":", "the header ends inside a value"},
         Damage{"NotAnObject", "[1]", "not a JSON object"},
-        Damage{"Empty", "", "not valid JSON"},
+        Damage{"Empty", "", "the header is empty"},
         Damage{"RepeatedName",
                R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
@@ -144,7 +144,7 @@ TEST(Safetensors, RefusesAFolderAndAMissingFile) {
       SafetensorsFile::open(folder.path()).message().find("not a regular file"),
       std::string::npos);
   EXPECT_NE(
-      SafetensorsFile::open(folder / "none").message().find("no such file"),
+      SafetensorsFile::open(folder / "none").message().find("No such file"),
       std::string::npos);
 }
 
@@ -166,6 +166,34 @@ TEST(Safetensors, WritesTheFormat) {
   EXPECT_EQ(readBytes(folder / "x.safetensors"),
             safetensorsBytes(header, data));
   EXPECT_EQ(folder.names(), std::vector<std::string>{"x.safetensors"});
+}
+
+/// What the specs come from may be damaged, and no file is written then.
+TEST(Safetensors, WritesNoFileThatItCouldNotRead) {
+  TestFolder folder;
+  auto message = [&](std::vector<TensorSpec> specs) {
+    return SafetensorsWriter::create(folder / "x.safetensors", specs).message();
+  };
+  EXPECT_NE(message({{"w", "F32", {2}}, {"v", "F32", {1}}, {"w", "F32", {1}}})
+                .find("two tensors are called `w`"),
+            std::string::npos);
+  EXPECT_NE(message({{"__metadata__", "F32", {2}}})
+                .find("a tensor is called `__metadata__`"),
+            std::string::npos);
+  const std::string data = bytesOf<float>({1, 2});
+  const auto bytes = std::as_bytes(std::span(data));
+  for (int64_t elements : {1, 3}) {
+    auto writer = SafetensorsWriter::create(folder / "x.safetensors",
+                                            {{"w", "F32", {elements}}});
+    ASSERT_TRUE(writer);
+    Status appended = writer->append(bytes);
+    Status finished = appended ? writer->finish() : appended;
+    EXPECT_NE(
+        finished.message().find(elements == 1 ? "more data" : "less data"),
+        std::string::npos)
+        << finished.message();
+  }
+  EXPECT_TRUE(folder.names().empty());
 }
 
 // Of three pieces the second can go around the system's cache, the others lie

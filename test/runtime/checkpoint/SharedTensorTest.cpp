@@ -286,9 +286,10 @@ void save(const TestFolder& folder, const Ranks& ranks) {
               RankFile file(plan, communicator.rank());
               device::CpuDevice device(1);
               ArenaBuffers buffers(plan, communicator.rank(), arena, device);
-              Status written =
-                  file.isEmpty() ? Status::ok()
-                                 : file.write(checkpoints.staging(1), buffers);
+              Status written = file.isEmpty()
+                                   ? Status::ok()
+                                   : file.write(checkpoints.staging(1),
+                                                SaveId{"", 1}, buffers);
               ASSERT_TRUE(written) << written.message();
             });
   Manifest manifest = describeRun(plan);
@@ -388,6 +389,8 @@ TEST_F(EditedCheckpoint, MayKnowTheRowsByOtherNames) {
   }
   for (SavedParameter& saved : manifest.parameters)
     saved.name.replace(saved.name.find(".weight"), 7, ".matrix");
+  Status sealed = sealFiles(manifest, folder / name); // of the other headers
+  ASSERT_TRUE(sealed) << sealed.message();
   write();
   startFrom(folder, name, {2, 1});
   EXPECT_EQ(dataOf(folder / "out"), patterns());

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <fstream>
 
 namespace reciperun::checkpoint {
@@ -31,11 +32,15 @@ const Layout layouts[] = {
     {2, 1, 4, true, bf16},
 };
 
-/// Saves the ranks' state as step 1 of `folder`.
-void save(const StateRanks& ranks, const std::filesystem::path& folder) {
+const SaveId first = {"0123456789abcdef", 1};
+
+/// Saves the ranks' state as a step of `folder`, the first by default.
+void save(const StateRanks& ranks, const std::filesystem::path& folder,
+          const SaveId& saveId = first) {
   CheckpointFolder checkpoints(folder);
   ASSERT_TRUE(checkpoints.prepare());
-  std::filesystem::create_directories(checkpoints.staging(1));
+  const std::filesystem::path aside = checkpoints.staging(saveId.step);
+  std::filesystem::create_directories(aside);
   for (int rank = 0; rank < ranks.count(); ++rank) {
     RankFile file(ranks.plan(rank), rank);
     device::CpuDevice device(1);
@@ -45,12 +50,12 @@ void save(const StateRanks& ranks, const std::filesystem::path& folder) {
     // Half of the ranks write from a copy, the others piece by piece.
     std::vector<std::byte> copy(size_t(file.dataBytes()));
     ASSERT_TRUE(file.copy(buffers, copy));
-    Status written = rank % 2 ? file.write(checkpoints.staging(1), copy)
-                              : file.write(checkpoints.staging(1), buffers);
+    Status written = rank % 2 ? file.write(aside, saveId, copy)
+                              : file.write(aside, saveId, buffers);
     ASSERT_TRUE(written) << written.message();
   }
-  Manifest manifest = describeRun(ranks.plan(0));
-  manifest.position.step = 1;
+  Manifest manifest = describeRun(ranks.plan(0), saveId.run);
+  manifest.position.step = saveId.step;
   Status published = checkpoints.publish(manifest, {});
   ASSERT_TRUE(published) << published.message();
 }
@@ -149,6 +154,27 @@ protected:
     source.fill();
     save(source, folder.path());
   }
+  /// As checkpoints were before they had checksums.
+  void dropHeaderHashes() {
+    auto manifest = readManifest(folder / name);
+    ASSERT_TRUE(manifest);
+    for (SavedFile& file : manifest->files)
+      file.header.clear();
+    folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  }
+  /// Copies a file of another save of the same state into the checkpoint.
+  void mix(const SaveId& other) {
+    StateRanks source({1, 2, 1});
+    source.fill();
+    TestFolder from;
+    save(source, from.path(), other);
+    char step[32];
+    std::snprintf(step, sizeof step, "step-%08d", int(other.step));
+    const char* file = "rank-00001.safetensors";
+    std::filesystem::copy_file(
+        from / step / file, folder / name / file,
+        std::filesystem::copy_options::overwrite_existing);
+  }
   std::string loaded() {
     StateRanks target({1, 1, 2});
     return load(target, folder / name).message();
@@ -181,7 +207,56 @@ TEST_F(DamagedState, NamesAMissingFile) {
       << message;
 }
 
+TEST_F(DamagedState, NamesWhereBytesDiffer) {
+  for (const char* file :
+       {"rank-00000.safetensors", "rank-00001.safetensors"}) {
+    const std::filesystem::path path = folder / name / file;
+    const std::string whole = readBytes(path);
+    std::string damaged = whole;
+    damaged.back() ^= 1;
+    std::ofstream(path, std::ios::binary) << damaged;
+    const std::string message = loaded();
+    EXPECT_NE(message.find(std::string(file) + "` is damaged: bytes "),
+              std::string::npos)
+        << message;
+    EXPECT_NE(
+        message.find(" to " + std::to_string(whole.size()) + ", of tensor `"),
+        std::string::npos)
+        << message;
+    std::ofstream(path, std::ios::binary) << whole;
+    EXPECT_EQ(loaded(), "");
+  }
+}
+
+TEST_F(DamagedState, RefusesFilesOfAnotherSave) {
+  mix({"fedcba9876543210", 1});
+  EXPECT_NE(loaded().find("rank-00001.safetensors` is of another run than the "
+                          "manifest: `fedcba9876543210`, which is "
+                          "`0123456789abcdef` there"),
+            std::string::npos)
+      << loaded();
+  mix({first.run, 20});
+  EXPECT_NE(loaded().find("is of another step than the manifest: 20, which is "
+                          "1 there"),
+            std::string::npos)
+      << loaded();
+}
+
+TEST_F(DamagedState, FindsADamagedHeader) {
+  replace("rank-00000.safetensors", "\"format\":\"pt\"", "\"format\":\"tf\"");
+  EXPECT_NE(loaded().find("rank-00000.safetensors` is damaged: its header is "
+                          "not the one that was written"),
+            std::string::npos)
+      << loaded();
+}
+
+TEST_F(DamagedState, LoadsOlderCheckpointsUnchecked) {
+  dropHeaderHashes();
+  EXPECT_EQ(loaded(), "");
+}
+
 TEST_F(DamagedState, NamesAnotherType) {
+  dropHeaderHashes();
   replace("rank-00000.safetensors", "\"dtype\":\"F32\"", "\"dtype\":\"I32\"");
   std::string message = loaded();
   EXPECT_NE(message.find("as I32"), std::string::npos) << message;

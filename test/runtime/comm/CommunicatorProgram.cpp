@@ -11,9 +11,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <thread>
 
 namespace reciperun::comm {
 namespace {
@@ -331,14 +336,123 @@ TEST_F(Agreement, refusesAMeshOfAnotherSize) {
   EXPECT_FALSE(session()->connect(other));
 }
 
+/// Processor time of this thread so far.
+double processorSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
+}
+
+constexpr auto delay = std::chrono::milliseconds(100);
+
+/// Of a wait, the share that a rank has a core for at the most. One that spins
+/// has it all the time where cores are free, and half of it where each has
+/// another process; with naps it is a few percent.
+constexpr double mostAwake = 0.3;
+
+/// A rank that waits for another one leaves the core to others, whatever it
+/// waits for.
+class Waiting : public Collectives<float> {
+protected:
+  /// All but rank 0 come late to `part`, which all ranks call.
+  void expectRest(const char* name, const std::function<Status()>& part) {
+    ASSERT_TRUE(communicator->agree(Status::ok()));
+    if (rank != 0)
+      std::this_thread::sleep_for(delay);
+    const double before = processorSeconds();
+    const auto start = std::chrono::steady_clock::now();
+    const Status status = part();
+    const std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - start;
+    const double awake = processorSeconds() - before;
+    ASSERT_TRUE(status) << name << ": " << status.message();
+    if (rank == 0) {
+      EXPECT_LT(awake, mostAwake * passed.count()) << name;
+    }
+  }
+};
+
+TEST_F(Waiting, inCollectives) {
+  if (communicator->ranks() == 1)
+    GTEST_SKIP() << "nobody to wait for";
+  const int all = 2, ranks = communicator->ranks();
+  for (const int64_t each : {1, 20'000}) {
+    std::vector<float> part = contribution(each);
+    std::vector<float> whole(size_t(each * ranks)), other(whole.size());
+    const Shape partShape = {each, 1}, wholeShape = {each * ranks, 1};
+    const Tensor in = view(part, partShape), out = view(whole, wholeShape);
+    expectRest("all-reduce", [&] {
+      return communicator->allReduce(all, in, in, Reduction::sum);
+    });
+    expectRest("all-gather",
+               [&] { return communicator->allGather(all, in, out, 0); });
+    expectRest("reduce-scatter",
+               [&] { return communicator->reduceScatter(all, out, in, 0); });
+    expectRest("all-to-all", [&] {
+      return communicator->allToAll(all, out, view(other, wholeShape), {0, 0});
+    });
+    expectRest("finish", [&] {
+      Expected<int> begun = communicator->beginAllGather(all, in, out);
+      return begun ? communicator->finish(*begun) : begun.status();
+    });
+  }
+}
+
+TEST_F(Waiting, forMessages) {
+  const int last = communicator->ranks() - 1;
+  if (last == 0)
+    GTEST_SKIP() << "nobody to wait for";
+  std::vector<std::byte> bytes(1'000'000);
+  expectRest("receive", [&] {
+    return rank == 0      ? communicator->receive(last, bytes)
+           : rank == last ? communicator->send(0, bytes)
+                          : Status::ok();
+  });
+  expectRest("send", [&] {
+    return rank == 0      ? communicator->send(last, bytes)
+           : rank == last ? communicator->receive(0, bytes)
+                          : Status::ok();
+  });
+}
+
+TEST_F(Waiting, beforeAndBetweenSteps) {
+  if (communicator->ranks() == 1)
+    GTEST_SKIP() << "nobody to wait for";
+  expectRest("agree", [&] { return communicator->agree(Status::ok()); });
+  expectRest("place", [&] { return session()->placeOnHost().status(); });
+  expectRest("groups", [&] { return session()->connect(mesh).status(); });
+}
+
+/// The end of the job, where rank 0 waits for the others. Prints it where that
+/// takes the processor's time.
+bool endsAtRest(std::optional<MpiSession> session) {
+  const bool waits = session->ranks() > 1 && session->rank() == 0;
+  if (!waits)
+    std::this_thread::sleep_for(3 * delay);
+  const double before = processorSeconds();
+  session.reset();
+  const double spent = processorSeconds() - before;
+  const bool isAtRest = spent < std::chrono::duration<double>(delay).count();
+  if (waits && !isAtRest)
+    std::printf("FAILED: the end took %.3f s of the processor\n", spent);
+  return !waits || isAtRest;
+}
+
 } // namespace
+
+int runTests() {
+  auto started = MpiSession::start();
+  if (!started)
+    return 1;
+  std::optional<MpiSession> job(*std::move(started));
+  session() = &*job;
+  const int code = RUN_ALL_TESTS();
+  return endsAtRest(std::move(job)) ? code : 1;
+}
+
 } // namespace reciperun::comm
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  auto session = reciperun::comm::MpiSession::start();
-  if (!session)
-    return 1;
-  reciperun::comm::session() = &*session;
-  return RUN_ALL_TESTS();
+  return reciperun::comm::runTests();
 }

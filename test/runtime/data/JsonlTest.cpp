@@ -77,22 +77,23 @@ TEST(Jsonl, readsMessages) {
 
 TEST(Jsonl, failBrokenLines) {
   EXPECT_EQ(errorOf(good + "\n{\"question\": \"\u00e9\", answer: 1}"),
-            "line 2: column 19: the line is not valid JSON up to here");
+            "line 2: column 19: no JSON from here on");
   EXPECT_EQ(errorOf("{\"question\": \"a\""),
-            "line 1: column 17: the line ends inside a JSON value");
+            "line 1: column 17: the line ends inside a value");
   EXPECT_EQ(errorOf(good + good),
-            "line 1: column 33: the line is not valid JSON up to here");
+            "line 1: column 33: the line goes on behind its value");
   EXPECT_EQ(errorOf("[1, 2]"),
             "line 1: the line is a list where an object is due");
   EXPECT_EQ(errorOf("{\"question\": 1e999}"),
-            "line 1: the line has a number that no computer type holds");
+            "line 1: column 18: the number `1e999` is out of range");
   EXPECT_EQ(errorOf("{\"question\": \"a\xFF\"}"),
             "line 1: column 16: the line is not UTF-8 here");
 }
 
 TEST(Jsonl, failFields) {
   EXPECT_EQ(errorOf(R"({"question": "a"})"),
-            "line 1: the field `answer` is missing");
+            "line 1: the field `answer` is missing; the object has "
+            "`question`");
   EXPECT_EQ(errorOf(R"({"question": 3, "answer": "b"})"),
             "line 1: the field `question` is a number where a text is due");
   EXPECT_EQ(errorOf(R"({"question": "a", "answer": null})"),
@@ -101,7 +102,14 @@ TEST(Jsonl, failFields) {
 
 TEST(Jsonl, failMessages) {
   EXPECT_EQ(errorOf(R"({"x": 1})", true),
-            "line 1: the field `chat` is missing");
+            "line 1: the field `chat` is missing; the object has `x`");
+  EXPECT_EQ(errorOf("{}", true),
+            "line 1: the field `chat` is missing; the object is empty");
+  EXPECT_EQ(errorOf(R"({"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,)"
+                    R"("i":1})",
+                    true),
+            "line 1: the field `chat` is missing; the object has `a`, `b`, "
+            "`c`, `d`, `e`, `f`, `g` and others");
   EXPECT_EQ(errorOf(R"({"chat": "hi"})", true),
             "line 1: the field `chat` is a text where a list of messages is "
             "due");
@@ -109,16 +117,55 @@ TEST(Jsonl, failMessages) {
             "line 1: the field `chat[0]` is a number where an object with "
             "`role` and `content` is due");
   EXPECT_EQ(errorOf(R"({"chat": [{"role": "user"}]})", true),
-            "line 1: the field `chat[0].content` is missing");
+            "line 1: the field `chat[0].content` is missing; the object has "
+            "`role`");
   EXPECT_EQ(errorOf(R"({"chat": [{"role": "user", "content": "x"}]})", true),
             "line 1: the field `chat` has no message of the role `assistant`, "
             "so that there is nothing to learn from");
 }
 
+TEST(Jsonl, failTellsAFaultOfManyLinesOnce) {
+  std::string text = good + "\n";
+  for (int i = 0; i < 20; ++i)
+    text += i == 3 ? "[]\n" : "{}\n";
+  const ScratchFile file(text);
+  EXPECT_EQ(readAll(prompts(file.path())).error,
+            "the data set `" + file.path() +
+                "` cannot be used (the first 10 errors)\n"
+                "  line 2 and 8 more: the field `question` is missing; the "
+                "object is empty\n"
+                "  line 5: the line is a list where an object is due");
+}
+
+TEST(Jsonl, failRoles) {
+  const auto roleError = [](const std::string& role) {
+    return errorOf(R"({"chat": [{"role": ")" + role + R"(", "content": "x"}]})",
+                   true);
+  };
+  const std::string roles =
+      "; roles are `system`, `developer`, `user`, `assistant`, `tool`, "
+      "`function`";
+  EXPECT_EQ(roleError("Assistant"),
+            "line 1: the field `chat[0].role`: a message has no role "
+            "`Assistant`" +
+                roles + "; write `assistant`");
+  EXPECT_EQ(
+      roleError(" user\\n"),
+      "line 1: the field `chat[0].role`: a message has no role ` user\n`" +
+          roles + "; write `user`");
+  EXPECT_EQ(roleError("gpt"),
+            "line 1: the field `chat[0].role`: a message has no role `gpt`" +
+                roles + "; write `assistant`");
+  EXPECT_EQ(roleError("x<|im_end|>"),
+            "line 1: the field `chat[0].role`: a message has no role "
+            "`x<|im_end|>`" +
+                roles);
+}
+
 TEST(Jsonl, failListsTheFirstTen) {
   std::string text = good + "\n";
   for (int i = 0; i < 20; ++i)
-    text += "{}\n";
+    text += "{\"a" + std::to_string(i) + "\": 1}\n";
   const ScratchFile file(text);
   const std::string error = readAll(prompts(file.path())).error;
   EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 10);
@@ -134,7 +181,7 @@ TEST(Jsonl, failEmpty) {
 
 TEST(Jsonl, failAbsent) {
   EXPECT_EQ(JsonlReader::open(prompts("nowhere.jsonl"), {}).message(),
-            "cannot read the data set `nowhere.jsonl`");
+            "cannot read `nowhere.jsonl`: No such file or directory");
   EXPECT_FALSE(JsonlReader::open(prompts("/"), {}));
 }
 

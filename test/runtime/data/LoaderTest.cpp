@@ -303,15 +303,16 @@ TEST_F(LoaderTest, failIdsBeyondTheVocabulary) {
   write(R"({"p": "hello", "c": "b"})");
   data.vocab = 259;
   EXPECT_EQ(failure(),
-            "line 1 of `" + file->path() +
+            "`data.train`: line 1 of `" + file->path() +
                 "` has the token 300 (`<s>`), but the model's `vocab` is 259; "
                 "use the model's own tokenizer or a larger `vocab`");
 }
 
 TEST_F(LoaderTest, failSources) {
-  data.train = plan::DataSource{"blend", "", "", "", ""};
-  EXPECT_EQ(failure(), "`data.train` is of the kind `blend`; this version "
-                       "reads `jsonl`, `text`, `token_file` and `mock`");
+  data.train = plan::DataSource{"parquet", "", "", "", ""};
+  EXPECT_EQ(failure(), "`data.train` is of the kind `parquet`; this version "
+                       "reads `jsonl`, `text`, `token_file`, `blend` and "
+                       "`mock`");
   data.train.reset();
   EXPECT_EQ(failure(), "`data.train` is `none`, so that there is no data");
   data.train = plan::DataSource{"mock", "", "", "", ""};

@@ -74,5 +74,33 @@ TEST(Pattern, failBrokenExpression) {
             "the regular expression `a(b` cannot be read at its byte 4");
 }
 
+TEST(Pattern, failBacktracksWithoutBound) {
+  for (const char* expression : {"(a+)+$", "(?:a|aa)+$", "(x+x+)+[yz]",
+                                 "(.*.*.*.*.*.*)[=+]", "(\\w|.)+[!?]"}) {
+    const Expected<Pattern> pattern = Pattern::compile(expression);
+    ASSERT_TRUE(pattern) << pattern.message();
+    std::vector<Span> found;
+    const std::string text = std::string("ok ") +
+                             std::string(80, expression[1] == 'x' ? 'x' : 'a') +
+                             " b";
+    const Status status = pattern->matches(text, found);
+    ASSERT_FALSE(status) << expression;
+    const std::string start = "the tokenizer's regular expression `" +
+                              std::string(expression) +
+                              "` backtracks without bound at `";
+    EXPECT_EQ(status.message().substr(0, start.size()), start);
+  }
+}
+
+TEST(Pattern, longRunsThatEndAreNoBoundlessOnes) {
+  const std::string spaces(1 << 20, ' ');
+  EXPECT_EQ(cut("\\s+(?!\\S)|\\s+", spaces + "x").size(), 2u);
+  EXPECT_EQ(cut("\\s*[\\r\\n]+|\\s+", spaces).size(), 1u);
+  // Many bytes without a match are searched piece by piece.
+  EXPECT_EQ(cut("\\d", "1" + std::string(100'000, 'x') + "2\u00e93").size(),
+            3u);
+  EXPECT_EQ(cut("(?<=\u00e9)x", std::string(1000, 'y') + "\u00e9x").size(), 1u);
+}
+
 } // namespace
 } // namespace reciperun::data

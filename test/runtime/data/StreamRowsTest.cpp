@@ -178,23 +178,26 @@ TEST_F(StreamRowsTest, rowsGoOnFromFileToFile) {
 
 TEST_F(StreamRowsTest, failText) {
   use({"no/such.txt"});
-  EXPECT_EQ(failure(), "the file `no/such.txt` does not exist");
+  EXPECT_EQ(failure(), "`data.train`: cannot read `no/such.txt`: No such "
+                       "file or directory");
   use({"no/such*.txt"});
-  EXPECT_EQ(failure(), "no file matches `no/such*.txt`");
+  EXPECT_EQ(failure(), "`data.train`: no file matches `no/such*.txt`");
   const ScratchFile empty("\n");
   use({empty.path()});
-  EXPECT_EQ(failure(), "the text `" + empty.path() + "` is empty");
+  EXPECT_EQ(failure(),
+            "`data.train`: the text `" + empty.path() + "` is empty");
   const ScratchFile bad("a\nb\xFF");
   use({bad.path()});
-  EXPECT_EQ(failure(),
-            "the text `" + bad.path() + "` is not UTF-8 at byte 3, in line 2");
+  EXPECT_EQ(failure(), "`data.train`: the text `" + bad.path() +
+                           "` is not UTF-8 at byte 3, in line 2");
   const ScratchFile greeting("hello");
   use({greeting.path()});
   data.vocab = 259;
   EXPECT_EQ(
       failure(),
-      "the text `" + greeting.path() +
-          "` has the token 259 (`hello`), but the model's `vocab` is 259; "
+      "`data.train`: the document that begins in line 1 of `" +
+          greeting.path() +
+          "`: it has the token 259 (`hello`), but the model's `vocab` is 259; "
           "use the model's own tokenizer or a larger `vocab`");
 }
 
@@ -203,8 +206,8 @@ TEST_F(StreamRowsTest, failDocumentsWithoutAnEnd) {
   use({file.path()});
   data.pack = true;
   data.eosToken = -1;
-  EXPECT_EQ(failure(), "`data.pack` keeps documents apart by the model's "
-                       "`eos_token`, and it has none");
+  EXPECT_EQ(failure(), "`data.train`: `data.pack` keeps documents apart by the "
+                       "model's `eos_token`, and it has none");
 }
 
 } // namespace

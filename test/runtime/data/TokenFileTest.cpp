@@ -41,6 +41,34 @@ TEST(TokenFileTest, readsNothingButIds) {
   EXPECT_EQ(one[0], 3);
 }
 
+TEST(TokenFileTest, failWhatHoldsNoIds) {
+  const ScratchFile text("It was a dark and stormy night.\n");
+  EXPECT_EQ(TokenFile::open(text.path(), "uint16", 1 << 20).message(),
+            "`" + text.path() +
+                "` holds no token ids: it begins with text, `It was a dark "
+                "and stormy`; have it tokenized, by `text(...)` or "
+                "`jsonl(...)`");
+  const ScratchFile packed("\x1f\x8b\x08\x01 and so on");
+  EXPECT_EQ(TokenFile::open(packed.path(), "", 1 << 20).message(),
+            "`" + packed.path() + "` holds no token ids: it is a file of gzip");
+  // Small ids have bytes that no text has; below 16 bytes nothing is certain.
+  const ScratchFile small(bytesOf<uint16_t>(std::vector<uint16_t>(64, 0x41)));
+  EXPECT_TRUE(TokenFile::open(small.path(), "", 1 << 16));
+  const ScratchFile few("ABCDEFGH");
+  EXPECT_TRUE(TokenFile::open(few.path(), "", 1 << 20));
+}
+
+TEST(TokenFileTest, looksAtTheFirstIds) {
+  const ScratchFile file(bytesOf<uint16_t>({1, 2, 60000}));
+  const Expected<TokenFile> opened = TokenFile::open(file.path(), "", 50000);
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(opened->checkHead(2));
+  EXPECT_EQ(opened->checkHead(1000).message(),
+            "token 2 of `" + file.path() +
+                "` is 60000, but the model's `vocab` is 50000; use the tokens "
+                "of the model's own tokenizer or a larger `vocab`");
+}
+
 std::string llmcHeader(int32_t magic, int32_t version, int32_t count) {
   std::vector<int32_t> header(256);
   header[0] = magic;

@@ -78,10 +78,10 @@ TEST(TokenizerFile, failInconsistentFiles) {
 
 TEST(TokenizerFile, failFilesThatAreNone) {
   EXPECT_EQ(Tokenizer::read("nowhere/tokenizer.json").message(),
-            "cannot read the tokenizer `nowhere/tokenizer.json`");
+            "cannot read `nowhere/tokenizer.json`: No such file or directory");
   EXPECT_FALSE(Tokenizer::read("/"));
   EXPECT_EQ(Tokenizer::parse("{", "f").message(),
-            "`f`: the file is not a JSON object");
+            "`f`: line 1, column 2: the file ends inside a value");
   EXPECT_EQ(Tokenizer::parse("[1]", "f").message(),
             "`f`: the file is not a JSON object");
   EXPECT_EQ(Tokenizer::parse("{\"a\":\"\xFF\"}", "f").message(),

@@ -1,10 +1,14 @@
 // Encoding and decoding with a tokenizer that can be checked by eye.
 
 #include "runtime/data/Tokenizer.h"
+#include "runtime/plan/StopSignal.h"
 
 #include "test/runtime/data/SmallTokenizer.h"
 
 #include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
 
 namespace reciperun::data {
 namespace {
@@ -220,6 +224,53 @@ TEST(Tokenizer, normalizesOrSaysThatItCannot) {
 TEST(Tokenizer, keepsTheFilesText) {
   const std::string text = smallTokenizer().dump(3) + "\n\n";
   EXPECT_EQ(Tokenizer::parse(text, "small")->fileText(), text);
+}
+
+/// The small tokenizer with a pattern of its own.
+nlohmann::json splitting(const char* expression, const char* behavior) {
+  nlohmann::json file = smallTokenizer();
+  file["pre_tokenizer"] = {{"type", "Sequence"},
+                           {"pretokenizers",
+                            {{{"type", "Split"},
+                              {"pattern", {{"Regex", expression}}},
+                              {"behavior", behavior},
+                              {"invert", false}},
+                             {{"type", "ByteLevel"},
+                              {"add_prefix_space", false},
+                              {"use_regex", false}}}}};
+  return file;
+}
+
+TEST(Tokenizer, joinsMatchesAsTheBehaviorSays) {
+  // Cut at each `l`, which keeps `ll` from being merged where it is a word.
+  const auto words = [](const char* behavior) {
+    return encode(splitting("l", behavior), "hello");
+  };
+  EXPECT_EQ(words("Isolated"), (Ids{256, 'l', 'l', 'o'}));
+  EXPECT_EQ(words("Removed"), (Ids{256, 'o'}));
+  EXPECT_EQ(words("Contiguous"), (Ids{256, 257, 'o'}));
+  EXPECT_EQ(words("MergedWithPrevious"), (Ids{256, 'l', 'l', 'o'}));
+  EXPECT_EQ(words("MergedWithNext"), (Ids{256, 'l', 'l', 'o'}));
+}
+
+TEST(Tokenizer, failPatternThatBacktracksWithoutBound) {
+  const Expected<Ids> ids = make(splitting("(l+)+$", "Isolated"))
+                                .encode("he" + std::string(80, 'l') + "o");
+  ASSERT_FALSE(ids);
+  EXPECT_EQ(ids.message(),
+            "the tokenizer's regular expression `(l+)+$` backtracks without "
+            "bound at `hellllllllllllllllllllll...`");
+}
+
+TEST(TokenizerDeathTest, stopsWhereTheRunIsTo) {
+  const Tokenizer tokenizer = make(smallTokenizer());
+  EXPECT_EXIT(
+      {
+        watchStopSignals();
+        raise(SIGTERM);
+        std::exit(tokenizer.encode("hello") ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 } // namespace

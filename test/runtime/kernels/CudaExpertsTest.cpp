@@ -248,11 +248,16 @@ TEST_F(CudaExperts, PackAndUnpackRows) {
         Array y(type, {shape.groups, shape.places, width});
         Array packed(DType::i32, {shape.groups, 1, shape.members});
         Array overflow = below(50, {2}, 3, DType::f64);
-        compare({OpKind::PackRows, {&x, &counts}, {&y, &packed, &overflow}},
-                {exact});
-        compare({OpKind::PackRows, {&x, &counts}, {&y, nullptr, nullptr}},
-                {exact});
-        compare({OpKind::UnpackRows, {&y, &counts}, {&x}}, {exact});
+        for (int64_t begin : {int64_t(0), shape.places / 2, shape.places}) {
+          const Attributes from = {{"begin", begin}};
+          compare(
+              {OpKind::PackRows, {&x, &counts}, {&y, &packed, &overflow}, from},
+              {exact});
+          compare(
+              {OpKind::PackRows, {&x, &counts}, {&y, nullptr, nullptr}, from},
+              {exact});
+          compare({OpKind::UnpackRows, {&y, &counts}, {&x}, from}, {exact});
+        }
       }
 }
 

@@ -153,6 +153,34 @@ TEST(Experts, PackingTakesRowsExpertByExpertAndBringsThemBack) {
   }
 }
 
+TEST(Experts, PackingTakesRowsInPasses) {
+  // The rows above in passes of 2, of which two have a place for each.
+  Array x = real({1, 8, 2}, 1),
+        counts = Array::integers({1, 2, 2}, {1, 2, 2, 1});
+  const int64_t from[] = {0, 4, 5, 1, 2, 6};
+  const int64_t ofExpert[][2] = {{2, 0}, {1, 1}, {0, 2}};
+  Array sum(DType::f64, {1, 8, 2});
+  for (int64_t pass = 0; pass < 3; ++pass) {
+    Array y(DType::f64, {1, 2, 2}), packed(DType::i32, {1, 1, 2});
+    Array beyond(DType::f64, {2}), back = real({1, 8, 2}, 2);
+    const Attributes begin = {{"begin", 2 * pass}};
+    call(OpKind::PackRows, {&x, &counts}, {&y, &packed, &beyond}, begin);
+    call(OpKind::UnpackRows, {&y, &counts}, {&back}, begin);
+    EXPECT_EQ(beyond.get(0), 6);
+    EXPECT_EQ(beyond.get(1), 4 - 2 * pass);
+    for (int64_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(packed.get(i), ofExpert[pass][i]);
+      EXPECT_EQ(y.get(2 * i), x.get(2 * from[2 * pass + i]));
+    }
+    for (int64_t i = 0; i < 16; ++i)
+      sum.set(i, sum.get(i) + back.get(i));
+  }
+  for (int64_t row = 0; row < 8; ++row) {
+    const bool isSent = std::find(from, from + 6, row) != from + 6;
+    EXPECT_EQ(sum.get(2 * row), isSent ? x.get(2 * row) : 0);
+  }
+}
+
 TEST(Experts, PackingFillsPlacesThatAreNotTaken) {
   Array x = real({1, 8, 2}, 1),
         counts = Array::integers({1, 2, 2}, {1, 0, 0, 1});

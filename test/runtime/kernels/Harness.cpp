@@ -154,7 +154,7 @@ double relativeError(const Array& a, const Array& b) {
       error = difference;
     largest = std::max(largest, std::abs(b.get(i)));
   }
-  return error == 0 ? 0 : error / largest;
+  return error == 0 || largest == 0 ? error : error / largest;
 }
 
 Array centralDifferences(Array& x, const std::function<double()>& loss) {

@@ -68,7 +68,7 @@ plan::DType accumulatorOf(plan::DType type);
 /// sum of a * b.
 double dot(const Array& a, const Array& b);
 
-/// max |a - b| / max |b|.
+/// max |a - b| / max |b|; max |a| where b is zero.
 double relativeError(const Array& a, const Array& b);
 
 /// The gradient of loss() with respect to the f64 array `x` by central

@@ -101,6 +101,36 @@ TEST(TensorRows, AreOfOneKind) {
             "");
 }
 
+TEST(TensorRows, NoTwoParametersAreOneTensor) {
+  auto make = [](const char* name, const char* tensor) {
+    Parameter parameter = rows(name, 0, 4);
+    parameter.hfName = tensor;
+    parameter.hfRows.reset();
+    return parameter;
+  };
+  EXPECT_EQ(checkTensorRows({make("a", "x"), make("b", "y"), make("c", "x")})
+                .message(),
+            "parameters `a` and `c` are both tensor `x`");
+  EXPECT_NE(checkTensorRows({make("a", "__metadata__")})
+                .message()
+                .find("a name that safetensors keeps for itself"),
+            std::string::npos);
+  // Without a name a parameter is no tensor elsewhere.
+  EXPECT_TRUE(checkTensorRows({make("a", ""), make("b", "")}));
+}
+
+TEST(TensorRows, AreOfSoManyExperts) {
+  Parameter parameter = rows("a", 0, 4);
+  parameter.hfRows.reset();
+  parameter.hfName = "experts.{expert}.weight";
+  EXPECT_TRUE(checkTensorRows({parameter}));
+  parameter.globalShape[0] = int64_t(1) << 40;
+  EXPECT_NE(checkTensorRows({parameter}).message().find("a tensor for each"),
+            std::string::npos);
+  parameter.globalShape.clear();
+  EXPECT_FALSE(checkTensorRows({parameter}));
+}
+
 TEST(TensorRows, AreInThePlan) {
   Plan plan = samplePlan();
   Expected<Plan> alone = fromJson(toJson(plan));

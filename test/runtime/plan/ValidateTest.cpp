@@ -19,6 +19,17 @@ std::string refusal(const std::function<void(Plan&)>& edit) {
   return validate(plan).message();
 }
 
+/// Makes the sample's data a sound blend, for an edit to damage.
+DataSource& blend(Plan& plan) {
+  DataSource blend;
+  blend.kind = "blend";
+  blend.sources = {*plan.data.train, *plan.data.train};
+  blend.weights = {2, 1};
+  blend.epochs = {0, 1};
+  blend.stopping = "all_exhausted";
+  return plan.data.train.emplace(std::move(blend));
+}
+
 #define EXPECT_REFUSED(edit, words)                                            \
   do {                                                                         \
     std::string message = refusal([&](Plan& p) { edit; });                     \
@@ -28,6 +39,12 @@ std::string refusal(const std::function<void(Plan&)>& edit) {
 TEST(Validate, acceptsTheSample) {
   Status status = validate(samplePlan());
   EXPECT_TRUE(status) << status.message();
+}
+
+TEST(Validate, acceptsABlend) {
+  Plan plan = samplePlan();
+  blend(plan);
+  EXPECT_EQ(validate(plan).message(), "");
 }
 
 TEST(Validate, mesh) {
@@ -68,6 +85,24 @@ TEST(Validate, ops) {
   EXPECT_REFUSED(p.functions[0].ops[1].group = 2, "needs a group");
   EXPECT_REFUSED(p.functions[0].ops[1].attributes.clear(), "neither `sum`");
   EXPECT_REFUSED(p.buffers[11].shape = {11}, "op 0 `update` (adamw)");
+}
+
+TEST(Validate, attributes) {
+  auto attributes = [](Plan & p) -> auto& {
+    return p.functions[0].ops[0].attributes;
+  };
+  EXPECT_REFUSED((attributes(p) = {{"alpha", std::string("2")}}),
+                 "has an attribute `alpha` that is no real");
+  EXPECT_REFUSED((attributes(p) = {{"accumulate", int64_t(1)}}),
+                 "has an attribute `accumulate` that is no flag");
+  EXPECT_REFUSED((attributes(p) = {{"alhpa", 2.0}}),
+                 "has the unknown attribute `alhpa`");
+  EXPECT_REFUSED((attributes(p) = {{"alpha", 2.0}, {"alpha", 3.0}}),
+                 "has the attribute `alpha` twice");
+  EXPECT_EQ(refusal([&](Plan& p) {
+              attributes(p) = {{"alpha", int64_t(2)}};
+            }),
+            "");
 }
 
 TEST(Validate, gathersAndSlices) {
@@ -477,6 +512,14 @@ TEST(Validate, inputsAndTraining) {
       (p.data.train =
            DataSource{"token_file", "", "", "", "", {"a"}, "", "int8"}),
       "unknown type `int8`");
+  EXPECT_REFUSED(blend(p).weights.pop_back(), "2 sources has 1 weights");
+  EXPECT_REFUSED(blend(p).epochs.clear(), "and 0 numbers of epochs");
+  EXPECT_REFUSED(blend(p).weights[1] = 0, "a weight that is not above 0");
+  EXPECT_REFUSED(blend(p).epochs[1] = -1, "a number of epochs that is out of");
+  EXPECT_REFUSED(blend(p).stopping = "never", "no known rule, `never`");
+  EXPECT_REFUSED(blend(p).sources[0].kind = "mock", "a source of kind `mock`");
+  EXPECT_REFUSED(blend(p).sources[1] = (DataSource{"text", "", "", "", ""}),
+                 "`text` has no files");
   EXPECT_REFUSED((p.train.spike = 2, p.train.spikeWindow = 0),
                  "measure of spikes");
   EXPECT_REFUSED(p.train.spike = -1, "measure of spikes");

@@ -1,6 +1,6 @@
 // The command line of `reciperun generate`.
 
-#include "runtime/serve/GenerateCommand.h"
+#include "runtime/serve/GenerateArguments.h"
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,22 @@ TEST(GenerateArguments, ReadsAllOptions) {
                               "--temperature", "0.5", "--seed", "9"});
   ASSERT_TRUE(parsed) << parsed.message();
   EXPECT_EQ(parsed->directory, "model");
-  EXPECT_EQ(parsed->prompt, "-hi");
+  ASSERT_EQ(parsed->prompts.size(), 1u);
+  EXPECT_EQ(parsed->prompts[0].value, "-hi");
   EXPECT_EQ(parsed->options.maxTokens, 5);
   EXPECT_EQ(parsed->options.temperature, 0.5);
   EXPECT_EQ(parsed->options.seed, 9u);
+}
+
+TEST(GenerateArguments, KeepsAllPromptsInOrder) {
+  auto parsed = parseGenerateArguments(
+      {"--prompt", "a", "--prompt-file", "-", "model", "--json", "--prompt=b"});
+  ASSERT_TRUE(parsed) << parsed.message();
+  ASSERT_EQ(parsed->prompts.size(), 3u);
+  EXPECT_FALSE(parsed->prompts[0].isFile);
+  EXPECT_TRUE(parsed->prompts[1].isFile);
+  EXPECT_EQ(parsed->prompts[2].value, "b");
+  EXPECT_TRUE(parsed->json);
 }
 
 TEST(GenerateArguments, ReadsTokenIds) {

@@ -24,6 +24,7 @@ protected:
     auto file = MetricsFile::open(path, samples);
     ASSERT_TRUE(file) << file.message();
     kept = file->keptLosses();
+    note = file->note();
     for (int64_t step = first; step <= last; ++step) {
       StepRecord record;
       record.step = step;
@@ -41,6 +42,7 @@ protected:
   }
 
   std::vector<double> kept;
+  std::string note;
 };
 
 TEST_F(MetricsFileTest, keepsWhatLedToTheSamples) {
@@ -58,6 +60,22 @@ TEST_F(MetricsFileTest, keepsWhatLedToTheSamples) {
   EXPECT_EQ(rows(), 15);
   write(0, 1, 2, 4);
   EXPECT_EQ(rows(), 2);
+}
+
+TEST_F(MetricsFileTest, keepsARowWithoutALossAndDropsAHalfOne) {
+  std::ofstream(path) << R"({"loss": null, "samples": 4})"
+                      << "\n"
+                      << R"({"loss": "x", "samples": 8})"
+                      << "\n"
+                      << R"({"loss": 2.5, "samples": 12})"
+                      << "\n"
+                      << std::string(100000, '[') << "\n"
+                      << R"({"loss": 2.5, "samp)";
+  write(12, 4, 4, 4);
+  EXPECT_EQ(kept, std::vector<double>{2.5});
+  EXPECT_EQ(note, "line 4 of `" + path.string() +
+                      "` cannot be read as a step's metrics and is left out");
+  EXPECT_EQ(rows(), 4);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// Writes the plan of TinyPlan.h: tinyPlan RANKS DIRECTORY [STEPS [PEAK_LR]].
+// Writes the plan of TinyPlan.h: tinyPlan RANKS DIRECTORY [STEPS [PEAK_LR
+// [DEVICE]]].
 
 #include "runtime/plan/PlanJson.h"
 #include "test/runtime/train/TinyPlan.h"
@@ -14,6 +15,8 @@ int main(int argc, char** argv) {
     tiny.plan.train.steps = std::atoll(argv[3]);
   if (argc > 4)
     tiny.plan.train.learningRate.peak = std::atof(argv[4]);
+  if (argc > 5)
+    tiny.plan.device = argv[5];
   std::fputs(reciperun::plan::toJson(tiny.plan).c_str(), stdout);
   return 0;
 }

@@ -4,7 +4,7 @@ import json
 import sys
 
 estimate = json.load(open(sys.argv[1]))
-assert list(estimate) == [
+assert list(estimate)[:10] == [
     "fits", "capacity_bytes", "stages", "flops_per_step", "step_seconds",
     "tokens_per_second_per_rank", "tflops_per_rank", "mfu", "ranks",
     "layers_per_chunk"], list(estimate)
@@ -32,4 +32,14 @@ assert close(estimate["tflops_per_rank"], rate / 1e12)
 assert close(estimate["mfu"], rate / 989e12) and 0 < estimate["mfu"] < 1
 assert close(estimate["tokens_per_second_per_rank"],
              tokens / estimate["step_seconds"] / 8)
+assert estimate["parameters"] == estimate["trained_parameters"] == parameters
+assert estimate["active_parameters"] == parameters
+assert estimate["layout"] == {"dp": 2, "cp": 1, "tp": 4, "pp": 1, "vp": 1,
+                              "ep": 1, "etp": 1}, estimate["layout"]
+assert close(estimate["tokens_per_second"],
+             8 * estimate["tokens_per_second_per_rank"])
+assert 0 < estimate["communication"] < 1 and estimate["bubble"] == 0
+assert estimate["fullest_stage"] == 0
+assert close(estimate["train_seconds"],
+             estimate["train_steps"] * estimate["step_seconds"])
 print("consistent")

@@ -9,7 +9,7 @@ first, second = (json.load(open(path)) for path in sys.argv[1:3])
 
 
 def value(estimate, field):
-    return estimate.get(field, estimate["stages"][0].get(field))
+    return estimate["stages"][0].get(field, estimate.get(field))
 
 
 for field in sys.argv[3:]:

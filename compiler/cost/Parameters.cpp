@@ -1,0 +1,54 @@
+// 1. Add up the sizes of the parameters.
+// 2. Take off what a token does not use: an expert's linear follows the router
+//    of its layer, whose choices are the last dimension of its first result.
+
+#include "compiler/cost/Parameters.h"
+
+#include <map>
+
+namespace recipec::cost {
+namespace {
+
+int64_t elementsOf(const ir::Module& graph, ir::ValueId value) {
+  int64_t elements = 1;
+  for (ir::DimId dim : graph[value].dims)
+    elements *= graph[dim].size;
+  return elements;
+}
+
+/// Of the weights of experts, the part that a token uses.
+std::map<ir::ValueId, double> usedParts(const ir::Module& graph) {
+  std::map<ir::ValueId, double> parts;
+  for (const ir::Function& function : graph.functions) {
+    int64_t choices = 0;
+    for (const ir::Op& op : function.ops) {
+      if (op.kind == ir::OpKind::Route)
+        choices = graph[graph[op.results[0]].dims.back()].size;
+      if (op.kind != ir::OpKind::ExpertLinear)
+        continue;
+      ir::ValueId weights = op.operands[1];
+      int64_t experts = graph[graph[weights].dims.front()].size;
+      parts[weights] = double(choices) / double(experts);
+    }
+  }
+  return parts;
+}
+
+} // namespace
+
+ParameterCounts countParameters(const ir::Module& graph) {
+  ParameterCounts counts;
+  const std::map<ir::ValueId, double> parts = usedParts(graph);
+  for (const ir::Param& param : graph.params) {
+    int64_t elements = elementsOf(graph, param.value);
+    auto part = parts.find(param.value);
+    counts.total += elements;
+    counts.trained += param.trainable ? elements : 0;
+    counts.active += part == parts.end()
+                         ? elements
+                         : int64_t(double(elements) * part->second);
+  }
+  return counts;
+}
+
+} // namespace recipec::cost

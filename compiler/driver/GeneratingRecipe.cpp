@@ -1,0 +1,257 @@
+// A model of the library says by `hf_config` which config.json it stands for.
+// Here that is read backwards.
+//
+// 1. The family is the model whose `model_type` is the file's.
+// 2. An entry of `hf_config` that is a field of the model, `vocab_size =
+// vocab`,
+//    gives the field the file's value.
+// 3. What else an entry may be (a scaling of positions, say) cannot be read
+//    backwards: the family and the models that the library makes of it are
+//    tried in order, each with these values, until one's `hf_config` agrees
+//    with the file.
+
+#include "compiler/driver/GeneratingRecipe.h"
+
+#include "compiler/driver/Pipeline.h"
+#include "compiler/emit/ExchangeJson.h"
+#include "runtime/plan/ModelConfig.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace recipec::driver {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view modelsFolder = "std/models/";
+constexpr std::string_view recipeExtension = ".recipe";
+/// Tokens of the KV cache where the model takes more.
+constexpr int64_t mostTokens = 4096;
+
+/// A model of the library, and the file that declares it.
+struct Family {
+  const ast::File* file = nullptr;
+  std::string module; // `llama` of std/models/llama.recipe
+  const ast::ModelDecl* model = nullptr;
+  const ast::Body* config = nullptr; // of `hf_config`
+};
+
+const ast::FieldDecl* findField(const ast::File& file,
+                                const ast::ModelDecl& model,
+                                std::string_view name) {
+  for (const ast::Item& item : file[model.body].items)
+    if (auto* field = std::get_if<ast::FieldDecl>(&item.node);
+        field && field->name.text == name)
+      return field;
+  return nullptr;
+}
+
+/// `name = value` of a record; none for other items.
+const ast::Assignment* entryOf(const ast::Item& item) {
+  auto* entry = std::get_if<ast::Assignment>(&item.node);
+  bool isEntry =
+      entry && entry->path.size() == 1 && entry->value != ast::ExprId::none;
+  return isEntry ? entry : nullptr;
+}
+
+/// Whether the record says that the file is of this type of model.
+bool isOfType(const ast::File& file, const ast::Body& config,
+              const Json& wanted) {
+  for (const ast::Item& item : config.items) {
+    const ast::Assignment* entry = entryOf(item);
+    if (!entry || entry->path[0].text != "model_type")
+      continue;
+    auto* text = std::get_if<ast::StringLiteral>(&file[entry->value].node);
+    return text && text->holes.empty() && wanted == text->texts[0];
+  }
+  return false;
+}
+
+std::optional<Family> familyIn(const ast::File& file, const std::string& module,
+                               const Json& type) {
+  for (const ast::Declaration& declaration : file.declarations) {
+    auto* model = std::get_if<ast::ModelDecl>(&declaration.node);
+    const ast::FieldDecl* field =
+        model ? findField(file, *model, "hf_config") : nullptr;
+    if (!field || field->defaultValue == ast::ExprId::none)
+      continue;
+    auto* record =
+        std::get_if<ast::RecordExpr>(&file[field->defaultValue].node);
+    if (record && isOfType(file, file[record->body], type))
+      return Family{&file, module, model, &file[record->body]};
+  }
+  return std::nullopt;
+}
+
+std::optional<Family> findFamily(FileLoader& loader, const Json& type) {
+  for (const std::string& path : loader.standardFiles()) {
+    if (!path.starts_with(modelsFolder))
+      continue;
+    const ast::File* file = loader.load(path).file;
+    std::string module =
+        path.substr(modelsFolder.size(),
+                    path.size() - modelsFolder.size() - recipeExtension.size());
+    if (auto family = file ? familyIn(*file, module, type) : std::nullopt)
+      return family;
+  }
+  return std::nullopt;
+}
+
+/// The names of the family and of what the file makes of it, in order.
+std::vector<std::string> modelsOf(const Family& family) {
+  std::vector<std::string> names = {family.model->name.text};
+  for (const ast::Declaration& declaration : family.file->declarations) {
+    auto* let = std::get_if<ast::Let>(&declaration.node);
+    auto* amend =
+        let ? std::get_if<ast::Amend>(&(*family.file)[let->value].node)
+            : nullptr;
+    auto* base =
+        amend ? std::get_if<ast::NameRef>(&(*family.file)[amend->base].node)
+              : nullptr;
+    if (base &&
+        std::find(names.begin(), names.end(), base->name.text) != names.end())
+      names.push_back(let->name.text);
+  }
+  return names;
+}
+
+/// transformers 5 writes the base of rotary positions into a record.
+const Json* valueOf(const Json& config, const std::string& key) {
+  auto found = config.find(key);
+  if (found != config.end())
+    return &*found;
+  auto rope = config.find("rope_parameters");
+  if (key != "rope_theta" || rope == config.end() || !rope->is_object())
+    return nullptr;
+  auto theta = rope->find(key);
+  return theta == rope->end() ? nullptr : &*theta;
+}
+
+/// `  vocab = 640`, a line for each field that the file has a number for.
+std::string settingsOf(const Family& family, const Json& config) {
+  std::string text;
+  for (const ast::Item& item : family.config->items) {
+    const ast::Assignment* entry = entryOf(item);
+    auto* name =
+        entry ? std::get_if<ast::NameRef>(&(*family.file)[entry->value].node)
+              : nullptr;
+    const ast::FieldDecl* field =
+        name ? findField(*family.file, *family.model, name->name.text)
+             : nullptr;
+    const Json* value = field && !field->isFixed
+                            ? valueOf(config, entry->path[0].text)
+                            : nullptr;
+    if (value && (value->is_number() || value->is_boolean()))
+      text += "    " + name->name.text + " = " + value->dump() + "\n";
+  }
+  return text;
+}
+
+int64_t tokensOf(const Json& config) {
+  auto found = config.find("max_position_embeddings");
+  bool isNumber = found != config.end() && found->is_number_unsigned();
+  return isNumber
+             ? std::clamp<int64_t>(int64_t(std::min<uint64_t>(
+                                       found->get<uint64_t>(), mostTokens)),
+                                   1, mostTokens)
+             : mostTokens;
+}
+
+/// Weights in f32 are computed with in f32, all others in bf16.
+const char* computeOf(const Json& config) {
+  for (const char* key : {"dtype", "torch_dtype"})
+    if (config.contains(key) && config[key] == "float32")
+      return "fp32";
+  return "bf16";
+}
+
+std::string recipeText(const Family& family, const std::string& model,
+                       const Json& config) {
+  return "import std.models." + family.module +
+         " as library\n"
+         "\n"
+         "recipe generate {\n"
+         "  task  = \"generate\"\n"
+         "  model = library." +
+         model + " {\n" + settingsOf(family, config) +
+         "  }\n"
+         "  cluster   { hardware = cpu, ranks = 1 }\n"
+         "  batch     { global = 1, micro = 1 }\n"
+         "  data      { sequence = " +
+         std::to_string(tokensOf(config)) +
+         " }\n"
+         "  precision { compute = \"" +
+         computeOf(config) + "\" }\n}\n";
+}
+
+/// Why the recipe's model is another than that of the file; "" where it is not.
+std::string disagreement(const FileLoader& library, const std::string& path,
+                         const std::string& text, std::string_view config) {
+  Session session(path);
+  session.loader.adopt(library);
+  session.loader.useTexts({{path, text}});
+  std::optional<recipe::Recipe> recipe;
+  if (session.open({}) && session.selectOne())
+    recipe = evaluateRecipe(session, session.engine);
+  if (session.engine.hasErrors() || !recipe)
+    return session.engine.all().empty() ? "the recipe errs"
+                                        : session.engine.all()[0].message;
+  const recipe::Value* ours = recipe->find("model.hf_config");
+  if (!ours)
+    return "the model has no `hf_config`";
+  return reciperun::plan::checkModelConfig("config.json", config,
+                                           emit::toJson(*recipe, *ours))
+      .message();
+}
+
+} // namespace
+
+bool isModelFolder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(
+      std::filesystem::path(path) / "config.json", ignored);
+}
+
+std::optional<std::string> generatingRecipe(Session& session,
+                                            const std::string& folder) {
+  const std::filesystem::path base(folder);
+  sema::Loaded::State state;
+  SourceId source =
+      session.loader.addSource((base / "config.json").string(), state);
+  if (source == SourceId::none)
+    return std::nullopt;
+  auto refuse = [&](const std::string& why) {
+    session.engine.report(diag::Kind::InvalidData, {source, 0, 0}, why)
+        .help("write a recipe of the model and compile it: `recipec plan "
+              "RECIPE --set 'task=\"generate\"' -o " +
+              (base / "generate.plan.json").string() + "`");
+    return std::nullopt;
+  };
+  const std::string_view text = session.sources.text(source);
+  auto config = reciperun::plan::parseModelConfig(text);
+  if (!config)
+    return refuse(config.message());
+  const Json type = config->value("model_type", Json());
+  std::optional<Family> family = findFamily(session.loader, type);
+  if (!family)
+    return refuse("the standard library has no model of `model_type` " +
+                  type.dump());
+  const std::string path = (base / "generate.recipe").string();
+  std::string first;
+  for (const std::string& model : modelsOf(*family)) {
+    std::string made = recipeText(*family, model, *config);
+    std::string why = disagreement(session.loader, path, made, text);
+    if (why.empty())
+      return made;
+    first = first.empty() ? why : first;
+  }
+  return refuse("no model of the standard library agrees with this file: " +
+                first);
+}
+
+} // namespace recipec::driver

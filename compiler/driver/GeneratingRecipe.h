@@ -1,0 +1,25 @@
+// A recipe that generates from a Hugging Face directory.
+
+#ifndef RECIPEC_DRIVER_GENERATINGRECIPE_H
+#define RECIPEC_DRIVER_GENERATINGRECIPE_H
+
+#include "compiler/driver/Session.h"
+
+#include <optional>
+#include <string>
+
+namespace recipec::driver {
+
+/// Whether the path is a folder with a config.json.
+bool isModelFolder(const std::string& path);
+
+/// The text of a recipe of task `generate`, on one CPU rank, whose model is one
+/// of the standard library with the sizes of the folder's config.json: whatever
+/// both say agrees. None, with diagnostics in the session, where the library
+/// has no such model.
+std::optional<std::string> generatingRecipe(Session& session,
+                                            const std::string& folder);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_GENERATINGRECIPE_H

@@ -1,0 +1,29 @@
+// See Inputs.h.
+
+#include "compiler/driver/Inputs.h"
+
+#include "compiler/files/CheckInputs.h"
+
+#include <unistd.h>
+
+namespace recipec::driver {
+
+bool isForThisMachine(const recipe::Recipe& recipe) {
+  if (recipe.string("cluster.hardware.kind") == "cpu")
+    return true;
+  // Of NVIDIA's driver, which is there in containers with GPUs, too.
+  return access("/dev/nvidiactl", F_OK) == 0;
+}
+
+void lookForInputs(Session& session, diag::Engine& engine,
+                   const recipe::Recipe& recipe,
+                   const reciperun::plan::Plan& plan, bool isCertain) {
+  files::Findings found = files::checkInputs(recipe, plan, session.folder);
+  if (isCertain)
+    engine.append(found.faults);
+  else
+    session.doubts.append(found.faults, session.selected.name);
+  session.doubts.append(found.doubts, session.selected.name);
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,200 @@
+// 1. The prelude's names, and every declaration of every file by its name.
+// 2. The fields below the schema `recipe`, by their paths: a field whose type
+//    names a schema leads to that one's fields.
+
+#include "compiler/driver/LibraryIndex.h"
+
+#include "compiler/driver/Documentation.h"
+
+#include <algorithm>
+
+namespace recipec::driver {
+namespace {
+
+constexpr const char* preludePath = "std/prelude.recipe";
+const Subject recipeSchema{"std/schema/recipe.recipe", "recipe", ""};
+
+/// The name that a declaration makes; empty for an import.
+struct NameOf {
+  std::string operator()(const ast::Import&) const { return ""; }
+  template <class Node> std::string operator()(const Node& node) const {
+    return node.name.text;
+  }
+};
+
+const ast::Body* schemaBody(const ast::File& file, const std::string& name) {
+  for (const ast::Declaration& declaration : file.declarations)
+    if (auto* schema = std::get_if<ast::SchemaDecl>(&declaration.node))
+      if (schema->name.text == name)
+        return &file[schema->body];
+  return nullptr;
+}
+
+/// The names between backticks of the lines from "Also known as" on.
+std::vector<std::string> namesElsewhere(const ast::Comments& comments) {
+  std::vector<std::string> names;
+  bool isList = false;
+  for (const std::string& line : docLines(comments)) {
+    isList |= line.starts_with("Also known as");
+    size_t begin = isList ? line.find('`') : std::string::npos;
+    while (begin != std::string::npos) {
+      size_t end = line.find('`', begin + 1);
+      if (end == std::string::npos)
+        break;
+      names.push_back(line.substr(begin + 1, end - begin - 1));
+      begin = line.find('`', end + 1);
+    }
+  }
+  return names;
+}
+
+void addOnce(std::vector<Subject>& found, const Subject& subject) {
+  if (std::find(found.begin(), found.end(), subject) == found.end())
+    found.push_back(subject);
+}
+
+} // namespace
+
+LibraryIndex::LibraryIndex(FileLoader& loader) : loader(loader) {
+  addPrelude();
+  for (const std::string& path : loader.standardFiles())
+    addDeclarations(path);
+  addFields("", recipeSchema);
+}
+
+const ast::File* LibraryIndex::fileOf(const std::string& path) const {
+  return loader.load(path).file;
+}
+
+/// The file that `std.schema.batch` imports; empty for none.
+std::string LibraryIndex::importedFile(std::string_view dotted) const {
+  std::string path(dotted);
+  std::replace(path.begin(), path.end(), '.', '/');
+  std::string last = path.substr(path.rfind('/') + 1);
+  for (const std::string& file : loader.standardFiles())
+    if (file == path + ".recipe" || file == path + "/" + last + ".recipe")
+      return file;
+  return "";
+}
+
+void LibraryIndex::addPrelude() {
+  const ast::File* file = fileOf(preludePath);
+  if (!file)
+    return;
+  for (const ast::Declaration& declaration : file->declarations) {
+    auto* import = std::get_if<ast::Import>(&declaration.node);
+    if (!import || !import->selection)
+      continue;
+    std::string dotted;
+    for (const ast::Name& part : import->path)
+      dotted += (dotted.empty() ? "" : ".") + part.text;
+    std::string path = importedFile(dotted);
+    for (const ast::Selected& each : *import->selection)
+      prelude[each.alias ? each.alias->text : each.name.text] = {
+          path, each.name.text, ""};
+  }
+}
+
+void LibraryIndex::addDeclarations(const std::string& path) {
+  const ast::File* file = fileOf(path);
+  if (!file)
+    return;
+  for (const ast::Declaration& declaration : file->declarations)
+    if (std::string name = std::visit(NameOf{}, declaration.node);
+        !name.empty())
+      declarations.emplace(name, Subject{path, name, ""});
+}
+
+void LibraryIndex::addFields(const std::string& prefix, const Subject& schema) {
+  constexpr size_t deepest = 4; // names of a path
+  const ast::File* file = fileOf(schema.path);
+  const ast::Body* body = file ? schemaBody(*file, schema.name) : nullptr;
+  bool isTooDeep =
+      size_t(std::count(prefix.begin(), prefix.end(), '.')) >= deepest;
+  if (!body || isTooDeep)
+    return;
+  for (const ast::Item& item : body->items) {
+    auto* field = std::get_if<ast::FieldDecl>(&item.node);
+    if (!field)
+      continue;
+    std::string path = prefix + field->name.text;
+    Subject subject{schema.path, schema.name, field->name.text};
+    fields.emplace_back(path, subject);
+    for (const std::string& name : namesElsewhere(item.comments))
+      otherNames.emplace(name, subject);
+    for (const Subject& inner : schemasOf(*file, field->type))
+      addFields(path + ".", inner);
+  }
+}
+
+/// The schemas that a type names, of `A | B` both.
+std::vector<Subject> LibraryIndex::schemasOf(const ast::File& file,
+                                             ast::TypeId type) const {
+  std::vector<Subject> found;
+  const auto& node = file[type].node;
+  if (auto* named = std::get_if<ast::NamedType>(&node)) {
+    auto [first, last] = declarations.equal_range(named->path.back().text);
+    for (auto each = first; each != last; ++each)
+      if (const ast::File* declaring = fileOf(each->second.path);
+          declaring && schemaBody(*declaring, each->first))
+        found.push_back(each->second);
+  } else if (auto* members = std::get_if<ast::UnionType>(&node)) {
+    for (ast::TypeId member : members->members)
+      for (const Subject& subject : schemasOf(file, member))
+        addOnce(found, subject);
+  }
+  return found;
+}
+
+std::vector<Subject> LibraryIndex::find(const std::string& name) const {
+  std::vector<Subject> found;
+  if (auto known = prelude.find(name); known != prelude.end())
+    found.push_back(known->second);
+  if (name.starts_with("std.")) {
+    std::string whole = importedFile(name);
+    std::string file = importedFile(name.substr(0, name.rfind('.')));
+    if (!whole.empty())
+      found.push_back({whole, "", ""});
+    else if (!file.empty())
+      found.push_back({file, name.substr(name.rfind('.') + 1), ""});
+    return found;
+  }
+  auto [first, last] = declarations.equal_range(name);
+  for (auto each = first; each != last; ++each)
+    addOnce(found, each->second);
+  addFieldsCalled(name, found);
+  return found;
+}
+
+/// Those of a path or, where nothing else has the name, of a last name or a
+/// name in other tools.
+void LibraryIndex::addFieldsCalled(const std::string& name,
+                                   std::vector<Subject>& found) const {
+  for (const auto& [path, subject] : fields)
+    if (path == name)
+      addOnce(found, subject);
+  if (!found.empty())
+    return;
+  for (const auto& [path, subject] : fields)
+    if (path.ends_with("." + name))
+      addOnce(found, subject);
+  auto [first, last] = otherNames.equal_range(name);
+  for (auto each = first; each != last; ++each)
+    addOnce(found, each->second);
+}
+
+std::optional<std::string>
+LibraryIndex::suggest(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& [each, subject] : prelude)
+    names.push_back(each);
+  for (const auto& [each, subject] : declarations)
+    names.push_back(each);
+  for (const auto& [path, subject] : fields) {
+    names.push_back(path);
+    names.push_back(subject.field);
+  }
+  return diag::didYouMean(name, names);
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,404 @@
+// Tries what diagnostics propose; see Proposals.h.
+//
+// 1. Make all edits of fix-its at once and compile. An edit has helped where
+//    its diagnostic is gone and nothing new is wrong with the text that it put
+//    there: mistakes behind it, which it uncovers, are other ones.
+// 2. Try alone each edit that has not helped then. What does not help is
+//    dropped, with the help that asks for it.
+// 3. Compile under the settings of each way out of a proposal. A setting has
+//    helped where no error is new; one that compiles to too much memory has
+//    not.
+// 4. The first proposal of a diagnostic that has a way out becomes a help.
+//
+// A trial compiles to the Graph, where most rules are checked, and all the way
+// where the model is small. Trials are bounded by number and by the ops of the
+// models that they compile, so that their time is; beyond it nothing is
+// proposed.
+
+#include "compiler/driver/Proposals.h"
+
+#include "compiler/driver/Fixes.h"
+#include "compiler/driver/Pipeline.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace recipec::driver {
+namespace {
+
+using diag::Diagnostic;
+using diag::FixIt;
+
+/// Compilations, and the ops of their models, that may be tried in all. A model
+/// of more ops is compiled to its Graph alone.
+constexpr int mostTrials = 48;
+constexpr size_t mostOps = 40'000;
+constexpr size_t mostOpsCompiled = 1'000;
+/// Diagnostics whose proposals are tried, the first: no more are printed. And
+/// bytes of recipes that trials may read in all.
+constexpr size_t mostDiagnostics = 50;
+constexpr size_t mostBytes = size_t(2) << 20;
+/// Recipes of a file that are evaluated where none can be selected.
+constexpr size_t mostRecipes = 4;
+
+/// A change of what a session compiles.
+struct Change {
+  std::vector<const FixIt*> edits;
+  std::vector<std::string> settings;
+};
+
+using Messages = std::map<std::pair<diag::Kind, std::string>, int>;
+
+/// What a trial finds wrong, and where its edits stand in its texts.
+struct Findings {
+  std::vector<Diagnostic> diagnostics;
+  Messages messages;
+  std::map<const FixIt*, SourceRange> places;
+};
+
+Messages messagesOf(const std::vector<Diagnostic>& diagnostics) {
+  Messages messages;
+  for (const Diagnostic& each : diagnostics)
+    ++messages[{each.kind, each.message}];
+  return messages;
+}
+
+int countOf(const Messages& messages, const Diagnostic& diagnostic) {
+  auto found = messages.find({diagnostic.kind, diagnostic.message});
+  return found == messages.end() ? 0 : found->second;
+}
+
+/// Whether a diagnostic says that a text is no value of its place, and not that
+/// the value goes with no other.
+bool isAboutText(diag::Kind kind) {
+  switch (kind) {
+  case diag::Kind::RequireFailed:
+  case diag::Kind::InvalidValue:
+  case diag::Kind::NotSupported:
+  case diag::Kind::Indivisible:
+  case diag::Kind::UnfitForFp8:
+  case diag::Kind::ShapeMismatch:
+  case diag::Kind::OutOfMemory:
+  case diag::Kind::MissingField:
+  case diag::Kind::DuplicateName:
+    return false;
+  default:
+    return true;
+  }
+}
+
+bool isNumber(const std::string& text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// `` `a`, `b` or `c` ``, numbers in their order and without marks.
+std::string joined(std::vector<std::string> texts) {
+  if (std::all_of(texts.begin(), texts.end(), isNumber))
+    std::sort(texts.begin(), texts.end(),
+              [](const std::string& a, const std::string& b) {
+                return std::pair(a.size(), a) < std::pair(b.size(), b);
+              });
+  std::string text;
+  for (size_t i = 0; i < texts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == texts.size() ? " or " : ", ") + texts[i];
+  return text;
+}
+
+class Trials {
+public:
+  explicit Trials(Session& session) : session(session) {}
+
+  void run() {
+    for (size_t i = mostDiagnostics; i < diagnostics().size(); ++i) {
+      session.engine.edit(i).fixIts.clear();
+      session.engine.edit(i).proposals.clear();
+    }
+    tryFixIts();
+    for (size_t i = 0; i < std::min(mostDiagnostics, diagnostics().size()); ++i)
+      tryProposalsOf(session.engine.edit(i));
+  }
+
+private:
+  const std::vector<Diagnostic>& diagnostics() const {
+    return session.engine.all();
+  }
+
+  // ---- one trial
+
+  SourceId sourceOfFile() const {
+    return session.file ? session.file->source : SourceId::none;
+  }
+
+  /// The recipe or point that a diagnostic is about; none: the files alone.
+  const sema::Selection* subjectOf(const Diagnostic& diagnostic) const {
+    for (const sema::Selection& each : session.selection)
+      if (!diagnostic.subjects.empty() &&
+          each.name == diagnostic.subjects.front())
+        return &each;
+    if (!session.selected.recipe.empty())
+      return &session.selected;
+    return session.selection.empty() ? nullptr : &session.selection.front();
+  }
+
+  /// What is known to be wrong with the files and the subject.
+  const Messages& knownOf(const sema::Selection* subject) {
+    auto [entry, isNew] = known.try_emplace(subject);
+    if (!isNew)
+      return entry->second;
+    for (const Diagnostic& each : diagnostics())
+      if (each.subjects.empty() || !subject ||
+          std::count(each.subjects.begin(), each.subjects.end(), subject->name))
+        ++entry->second[{each.kind, each.message}];
+    return entry->second;
+  }
+
+  /// The texts that edits made, by the source of the session that they are of.
+  using Texts = std::vector<std::pair<SourceId, std::string>>;
+
+  /// Puts the edits into the files and arguments of a session.
+  void edit(const Change& change, Session& trial,
+            std::vector<std::string>& sets, Texts& texts,
+            Findings& findings) const {
+    std::map<SourceId, std::vector<const FixIt*>> bySource;
+    for (const FixIt* fixIt : change.edits)
+      bySource[fixIt->range.source].push_back(fixIt);
+    for (auto& [source, fixIts] : bySource) {
+      std::string_view before = session.sources.text(source);
+      EditedText after = edited(before, fixIts);
+      for (const auto& [fixIt, place] : after.made)
+        findings.places[fixIt] = place;
+      if (session.sources.kind(source) == SourceKind::commandLine)
+        std::replace(sets.begin(), sets.end(), std::string(before), after.text);
+      else
+        trial.loader.replaceText(std::string(session.sources.name(source)),
+                                 after.text);
+      texts.emplace_back(source, std::move(after.text));
+    }
+  }
+
+  /// Calls the edited texts by their sources of the session, as `places` do.
+  void rename(const Session& trial, const Texts& texts,
+              Findings& findings) const {
+    for (Diagnostic& each : findings.diagnostics)
+      for (const auto& [source, text] : texts)
+        if (each.range.isValid() &&
+            trial.sources.name(each.range.source) ==
+                session.sources.name(source) &&
+            trial.sources.text(each.range.source) == text)
+          each.range.source = source;
+  }
+
+  /// None where there have been too many.
+  std::optional<Findings> compileUnder(const Change& change,
+                                       const sema::Selection* subject) {
+    if (trials >= mostTrials || ops >= mostOps || bytes >= mostBytes)
+      return std::nullopt;
+    ++trials;
+    if (session.file)
+      bytes += session.sources.text(session.file->source).size();
+    for (const FixIt* fixIt : change.edits)
+      if (fixIt->range.source != sourceOfFile())
+        bytes += session.sources.text(fixIt->range.source).size();
+    Findings findings;
+    Session trial(session.target);
+    trial.loader.adopt(session.loader);
+    std::vector<std::string> sets = session.sets;
+    Texts texts;
+    edit(change, trial, sets, texts, findings);
+    if (trial.open(sets))
+      compileOpened(trial, subject, change.settings);
+    trial.engine.arrange();
+    findings.diagnostics = trial.engine.all();
+    findings.messages = messagesOf(findings.diagnostics);
+    rename(trial, texts, findings);
+    return findings;
+  }
+
+  void compileOpened(Session& trial, const sema::Selection* subject,
+                     const std::vector<std::string>& settings) {
+    if (session.hasCheckedDeclarations)
+      trial.checkDeclarations();
+    if (subject && sema::findRecipe(*trial.file, subject->recipe)) {
+      trial.selected = *subject;
+      compileSelected(trial, settings);
+    }
+    if (subject)
+      return;
+    // What has errors of syntax has no recipes to select.
+    size_t left = mostRecipes;
+    for (const ast::RecipeDecl* each : sema::concreteRecipes(*trial.file)) {
+      if (left-- == 0)
+        return;
+      trial.selected = {each->name.text, std::nullopt, each->name.text, false};
+      evaluateRecipe(trial, trial.engine);
+    }
+  }
+
+  void compileSelected(Session& trial,
+                       const std::vector<std::string>& settings) {
+    diag::Engine& engine = trial.engine;
+    std::vector<sema::Override> changes;
+    for (const std::string& text : settings)
+      if (!trial.addOverride(changes, text, "a change that was tried"))
+        return;
+    auto recipe = evaluateRecipe(trial, engine, changes);
+    if (!recipe)
+      return;
+    size_t size = recipe->model.calls.size();
+    ops += size;
+    auto graph = makeGraph(*recipe, engine);
+    if (!graph || size > mostOpsCompiled)
+      return;
+    ops += 8 * size; // as much slower as it is
+    auto stages = makeProgram(std::move(*graph), *recipe, engine);
+    if (stages && !cost::estimate(*stages, *recipe).memory.fits())
+      engine.report(diag::Kind::OutOfMemory, {}, "it takes too much");
+  }
+
+  // ---- fix-its
+
+  /// What a fix-it has to do with: itself and others of the same help.
+  struct Correction {
+    size_t diagnostic;
+    std::optional<size_t> help;
+    std::vector<const FixIt*> edits;
+  };
+
+  std::vector<Correction> corrections() const {
+    std::vector<Correction> all;
+    for (size_t i = 0; i < diagnostics().size(); ++i)
+      for (const FixIt& fixIt : diagnostics()[i].fixIts) {
+        bool goesOn = !all.empty() && all.back().diagnostic == i &&
+                      all.back().help == fixIt.help;
+        if (!goesOn)
+          all.push_back({i, fixIt.help, {}});
+        all.back().edits.push_back(&fixIt);
+      }
+    return all;
+  }
+
+  bool hasHelped(const Correction& correction, const Findings& findings,
+                 const Messages& known) const {
+    const Diagnostic& cause = diagnostics()[correction.diagnostic];
+    const Messages& found = findings.messages;
+    if (countOf(found, cause) >= countOf(known, cause))
+      return false;
+    for (const FixIt* edit : correction.edits) {
+      auto place = findings.places.find(edit);
+      if (place == findings.places.end()) // another edit was made there
+        return false;
+      for (const Diagnostic& each : findings.diagnostics)
+        if (isAboutText(each.kind) && touches(each.range, place->second) &&
+            countOf(found, each) > countOf(known, each) && !leadsOn(each))
+          return false;
+    }
+    return true;
+  }
+
+  /// `True` was `true`, and it is a text that is due: that has its own help.
+  static bool leadsOn(const Diagnostic& diagnostic) {
+    return !diagnostic.helps.empty() || !diagnostic.proposals.empty();
+  }
+
+  static bool touches(SourceRange range, SourceRange place) {
+    return range.source == place.source && range.begin < place.end &&
+           place.begin < std::max(range.end, range.begin + 1);
+  }
+
+  void tryFixIts() {
+    std::vector<Correction> all = corrections();
+    Change together;
+    for (const Correction& each : all)
+      together.edits.insert(together.edits.end(), each.edits.begin(),
+                            each.edits.end());
+    std::map<const sema::Selection*, std::optional<Findings>> findings;
+    std::vector<Correction> failed;
+    for (const Correction& each : all) {
+      const sema::Selection* subject =
+          subjectOf(diagnostics()[each.diagnostic]);
+      auto [found, isNew] = findings.try_emplace(subject);
+      if (isNew)
+        found->second = compileUnder(together, subject);
+      const Messages& known = knownOf(subject);
+      if (found->second && hasHelped(each, *found->second, known))
+        continue;
+      auto alone = all.size() > 1 ? compileUnder({each.edits, {}}, subject)
+                                  : std::nullopt;
+      if (!alone || !hasHelped(each, *alone, known))
+        failed.push_back(each);
+    }
+    // From the last on, so that places before it stay.
+    for (size_t i = failed.size(); i > 0; --i)
+      drop(failed[i - 1]);
+  }
+
+  void drop(const Correction& correction) {
+    Diagnostic& diagnostic = session.engine.edit(correction.diagnostic);
+    std::erase_if(diagnostic.fixIts, [&](const FixIt& fixIt) {
+      return fixIt.help == correction.help;
+    });
+    if (!correction.help)
+      return;
+    auto& helps = diagnostic.helps;
+    helps.erase(helps.begin() + std::ptrdiff_t(*correction.help));
+    for (FixIt& fixIt : diagnostic.fixIts)
+      if (fixIt.help && *fixIt.help > *correction.help)
+        --*fixIt.help;
+  }
+
+  // ---- settings
+
+  bool holds(const diag::WayOut& way, const Diagnostic& cause,
+             const sema::Selection* subject, const Messages& known) {
+    auto findings = compileUnder({{}, way.settings}, subject);
+    if (!findings)
+      return false;
+    const Messages& found = findings->messages;
+    if (countOf(found, cause) >= countOf(known, cause))
+      return false;
+    return std::all_of(found.begin(), found.end(), [&](const auto& message) {
+      auto before = known.find(message.first);
+      return before != known.end() && before->second >= message.second;
+    });
+  }
+
+  void tryProposalsOf(Diagnostic& diagnostic) {
+    if (diagnostic.proposals.empty())
+      return;
+    std::vector<diag::Proposal> proposals =
+        std::exchange(diagnostic.proposals, {});
+    const sema::Selection* subject = subjectOf(diagnostic);
+    if (!subject)
+      return;
+    const Messages& known = knownOf(subject);
+    for (const diag::Proposal& proposal : proposals) {
+      std::vector<std::string> texts;
+      for (const diag::WayOut& way : proposal.ways)
+        if (texts.size() < proposal.most &&
+            holds(way, diagnostic, subject, known))
+          texts.push_back(way.text);
+      if (texts.empty())
+        continue;
+      diagnostic.helps.push_back(proposal.before + joined(std::move(texts)) +
+                                 proposal.after);
+      return;
+    }
+  }
+
+  Session& session;
+  std::map<const sema::Selection*, Messages> known;
+  int trials = 0;
+  size_t ops = 0;
+  size_t bytes = 0;
+};
+
+} // namespace
+
+void tryProposals(Session& session) {
+  Trials(session).run();
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,99 @@
+// See SweepTable.h. The figures are those of the run's metrics.jsonl.
+
+#include "compiler/driver/SweepTable.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+namespace recipec::driver {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Figures {
+  std::optional<double> loss, validLoss;
+  std::vector<double> tokensPerSecond;
+};
+
+std::optional<double> numberOf(const Json& row, const char* key) {
+  auto found = row.find(key);
+  if (found == row.end() || !found->is_number())
+    return std::nullopt;
+  return found->get<double>();
+}
+
+Figures figuresOf(const std::filesystem::path& metrics) {
+  Figures figures;
+  std::ifstream file(metrics);
+  for (std::string text; std::getline(file, text);) {
+    const Json row = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!row.is_object())
+      continue;
+    figures.loss = numberOf(row, "loss");
+    if (auto valid = numberOf(row, "valid_loss"))
+      figures.validLoss = valid;
+    if (auto rate = numberOf(row, "tokens_per_second"))
+      figures.tokensPerSecond.push_back(*rate);
+  }
+  return figures;
+}
+
+std::optional<double> medianOf(std::vector<double> numbers) {
+  if (numbers.empty())
+    return std::nullopt;
+  auto middle = numbers.begin() + ptrdiff_t(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+std::string text(const char* format, std::optional<double> number) {
+  if (!number)
+    return "-";
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, format, *number);
+  return buffer;
+}
+
+/// `42 s`, `12:31`, `3:05:00`.
+std::string timeText(double seconds) {
+  const long whole = std::lround(seconds);
+  char buffer[32];
+  if (whole < 60)
+    std::snprintf(buffer, sizeof buffer, "%ld s", whole);
+  else if (whole < 3600)
+    std::snprintf(buffer, sizeof buffer, "%ld:%02ld", whole / 60, whole % 60);
+  else
+    std::snprintf(buffer, sizeof buffer, "%ld:%02ld:%02ld", whole / 3600,
+                  whole / 60 % 60, whole % 60);
+  return buffer;
+}
+
+} // namespace
+
+void printSweep(const std::vector<FinishedPoint>& points, std::ostream& out) {
+  size_t width = 5;
+  for (const FinishedPoint& point : points)
+    width = std::max(width, point.name.size());
+  std::string head = "point";
+  head.resize(width, ' ');
+  out << '\n' << head << "      loss  val_loss  tokens/s      time  folder\n";
+  for (const FinishedPoint& point : points) {
+    const Figures figures = figuresOf(point.folder / "metrics.jsonl");
+    char line[64];
+    std::snprintf(line, sizeof line, "%10s%10s%10s%10s  ",
+                  text("%.5g", figures.loss).c_str(),
+                  text("%.5g", figures.validLoss).c_str(),
+                  text("%.0f", medianOf(figures.tokensPerSecond)).c_str(),
+                  timeText(point.seconds).c_str());
+    std::string name = point.name;
+    name.resize(width, ' ');
+    out << name << line << point.folder.string() << '\n';
+  }
+}
+
+} // namespace recipec::driver

@@ -1,0 +1,87 @@
+// From places in the library to the user's; see UserPlaces.h.
+//
+// 1. Of a value that came from there: the innermost record around it that the
+//    user made.
+// 2. Of the text of a model: the setting `model`.
+
+#include "compiler/driver/UserPlaces.h"
+
+#include <string>
+
+namespace recipec::driver {
+namespace {
+
+using recipe::Value;
+
+class Mover {
+public:
+  Mover(const recipe::Recipe& recipe, const SourceMap& sources)
+      : recipe(recipe), sources(sources) {}
+
+  void move(diag::Diagnostic& diagnostic) const {
+    SourceRange place = diagnostic.range;
+    if (!place.isValid() || isUsers(place))
+      return;
+    SourceRange user = recipe.range;
+    if (!findValue(recipe.settings, place, user))
+      user = placeOf("model");
+    diagnostic.range = user;
+    diagnostic.label.clear();
+    diagnostic.notes.insert(diagnostic.notes.begin(),
+                            {"found in `" + textOf(place) + "`", place});
+  }
+
+private:
+  bool isUsers(SourceRange range) const {
+    return range.isValid() &&
+           sources.kind(range.source) != SourceKind::standardLibrary;
+  }
+
+  /// Without line breaks, and not all of what is long.
+  std::string textOf(SourceRange place) const {
+    std::string_view text = sources.text(place);
+    std::string_view line = text.substr(0, text.find('\n'));
+    return std::string(line) + (line.size() < text.size() ? " ..." : "");
+  }
+
+  SourceRange placeOf(std::string_view path) const {
+    const Value* value = recipe.find(path);
+    bool isOfUser = value && isUsers(value->origin.range);
+    return isOfUser ? value->origin.range : recipe.range;
+  }
+
+  /// Whether the place is one of a value in `around`; then `user` is the last
+  /// place of the user's on the way to it.
+  bool findValue(const Value& around, SourceRange place,
+                 SourceRange& user) const {
+    if (around.origin.range == place)
+      return true;
+    SourceRange outer = user;
+    if (isUsers(around.origin.range))
+      user = around.origin.range;
+    if (const auto* list = std::get_if<recipe::List>(&around.data))
+      for (const Value& element : *list)
+        if (findValue(element, place, user))
+          return true;
+    if (const auto* record = std::get_if<recipe::Record>(&around.data))
+      for (const auto& [name, value] : record->fields)
+        if (findValue(value, place, user))
+          return true;
+    user = outer;
+    return false;
+  }
+
+  const recipe::Recipe& recipe;
+  const SourceMap& sources;
+};
+
+} // namespace
+
+void moveToUser(diag::Engine& engine, const recipe::Recipe& recipe,
+                const SourceMap& sources) {
+  Mover mover(recipe, sources);
+  for (size_t i = 0; i < engine.all().size(); ++i)
+    mover.move(engine.edit(i));
+}
+
+} // namespace recipec::driver

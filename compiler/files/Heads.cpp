@@ -1,0 +1,153 @@
+// One function for each kind of source. Readers are the runtime's, so that what
+// is found here is what the run would find.
+
+#include "compiler/files/Heads.h"
+
+#include "runtime/data/FileHead.h"
+#include "runtime/data/Jsonl.h"
+#include "runtime/data/TextEncoder.h"
+#include "runtime/data/TokenFile.h"
+#include "runtime/data/Utf8.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace recipec::files {
+namespace {
+
+namespace data = reciperun::data;
+namespace plan = reciperun::plan;
+
+constexpr size_t mostBytes = 1 << 20;     // that are read, of all files
+constexpr size_t mostFiles = 64;          // that are opened
+constexpr size_t mostTokenized = 1 << 16; // bytes of text
+
+/// Tokenizes samples until enough are seen; only where the tokenizer has ids
+/// that the model has not.
+class IdCheck {
+public:
+  IdCheck(const data::Tokenizer* tokenizer, const plan::Data& settings)
+      : tokenizer(tokenizer), vocab(settings.vocab) {
+    if (tokenizer && tokenizer->size() > vocab)
+      encoder.emplace(settings, *tokenizer);
+  }
+
+  /// What is wrong with the text of `place`, words of the recipe or of a user;
+  /// empty where nothing is.
+  std::string check(std::string_view text, const std::string& place,
+                    bool isRecipes = false) {
+    if (!encoder || tokenized >= mostTokenized)
+      return {};
+    text = text.substr(0, mostTokenized - tokenized);
+    text.remove_suffix(data::cutOffBytes(text));
+    tokenized += text.size();
+    auto ids = isRecipes ? encoder->recipeText(text) : encoder->userText(text);
+    if (!ids)
+      return ids.message();
+    for (int32_t id : *ids)
+      if (id >= vocab)
+        return place + " has the token " + std::to_string(id) + " (`" +
+               tokenizer->bytesOf(id) + "`), but the model's `vocab` is " +
+               std::to_string(vocab) +
+               "; use the model's own tokenizer or a larger `vocab`";
+    return {};
+  }
+
+private:
+  const data::Tokenizer* tokenizer;
+  std::optional<data::TextEncoder> encoder;
+  int64_t vocab;
+  size_t tokenized = 0;
+};
+
+std::string lookIntoTokens(const plan::DataSource& source,
+                           const plan::Data& settings,
+                           const std::vector<std::string>& files) {
+  size_t count = std::min(files.size(), mostFiles);
+  for (size_t i = 0; i < count; ++i) {
+    auto file = data::TokenFile::open(files[i], source.type, settings.vocab);
+    if (!file)
+      return file.message();
+    reciperun::Status status =
+        file->checkHead(int64_t(mostBytes / sizeof(int32_t) / count));
+    if (!status)
+      return status.message();
+  }
+  return {};
+}
+
+/// The beginning of a file of text, cut between two characters.
+std::string whyNoText(const std::string& path, std::string_view head) {
+  std::string_view other = data::otherFormat(head);
+  if (!other.empty())
+    return "`" + path + "` is a file of " + std::string(other) + ", not text";
+  size_t bad = data::firstIllFormed(head);
+  if (bad == head.npos)
+    return {};
+  return "the text `" + path + "` is not UTF-8 at byte " + std::to_string(bad) +
+         ", in line " +
+         std::to_string(
+             1 + std::count(head.begin(), head.begin() + long(bad), '\n'));
+}
+
+std::string lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
+  size_t count = std::min(files.size(), mostFiles);
+  for (size_t i = 0; i < count; ++i) {
+    auto head = data::readHead(files[i], mostBytes / count);
+    if (!head)
+      return head.message();
+    std::string_view text = *head;
+    text.remove_suffix(data::cutOffBytes(text));
+    std::string fault = whyNoText(files[i], text);
+    if (fault.empty())
+      fault = ids.check(text, "the text `" + files[i] + "`");
+    if (!fault.empty())
+      return fault;
+  }
+  return {};
+}
+
+std::string lookIntoLines(plan::DataSource source, const plan::Data& settings,
+                          const std::string& path, IdCheck ids) {
+  auto head = data::readHead(path, 16);
+  if (!head)
+    return head.message();
+  std::string_view other = data::otherFormat(*head);
+  if (!other.empty())
+    return "`" + path + "` is a file of " + std::string(other) +
+           ", not lines of JSON";
+  source.path = path;
+  auto reader = data::JsonlReader::open(source, settings.chat);
+  if (!reader)
+    return reader.message();
+  data::Sample sample;
+  for (size_t bytes = 0; bytes < mostBytes && reader->next(sample);)
+    for (const data::Piece& piece : sample.pieces) {
+      bytes += piece.text.size();
+      std::string fault = ids.check(piece.text,
+                                    "line " + std::to_string(sample.line) +
+                                        " of `" + path + "`",
+                                    piece.isRecipes);
+      if (!fault.empty())
+        return fault;
+    }
+  reciperun::Status status = reader->finish();
+  return status ? "" : status.message();
+}
+
+} // namespace
+
+std::string lookInto(const plan::DataSource& source, const plan::Data& settings,
+                     const std::vector<std::string>& files,
+                     const data::Tokenizer* tokenizer) {
+  IdCheck ids(tokenizer, settings);
+  if (source.kind == "token_file")
+    return lookIntoTokens(source, settings, files);
+  if (source.kind == "text")
+    return lookIntoText(files, ids);
+  if (source.kind == "jsonl")
+    return lookIntoLines(source, settings, files[0], ids);
+  return {};
+}
+
+} // namespace recipec::files

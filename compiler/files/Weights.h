@@ -1,0 +1,16 @@
+// Whether a directory holds weights to start from.
+
+#ifndef RECIPEC_FILES_WEIGHTS_H
+#define RECIPEC_FILES_WEIGHTS_H
+
+#include "compiler/files/Place.h"
+
+namespace recipec::files {
+
+/// A checkpoint, or a Hugging Face directory: `model.safetensors`, or its index
+/// and every shard that the index names. Headers are read by the run.
+void checkWeights(const Place& place, diag::Engine& engine);
+
+} // namespace recipec::files
+
+#endif // RECIPEC_FILES_WEIGHTS_H

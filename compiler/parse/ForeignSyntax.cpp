@@ -1,0 +1,308 @@
+// Help for what Python, YAML, JSON, TOML and C write otherwise.
+//
+// Each function looks for one form at the unexpected token; the first that
+// finds it has the word. Where what was meant is certain the edit is safe.
+
+#include "compiler/parse/ErrorStrategy.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace recipec::parse {
+namespace {
+
+using diag::Applicability;
+
+/// A word that other languages begin a declaration with, and ours.
+struct Word {
+  std::string_view foreign, own;
+};
+
+constexpr Word words[] = {
+    {"class", "schema"},     {"struct", "schema"}, {"type", "schema"},
+    {"interface", "schema"}, {"def", "fun"},       {"func", "fun"},
+    {"function", "fun"},     {"fn", "fun"},        {"const", "let"},
+    {"var", "let"},          {"val", "let"},       {"local", "let"},
+    {"include", "import"},   {"use", "import"},    {"using", "import"},
+    {"job", "recipe"},       {"config", "recipe"}, {"experiment", "recipe"},
+    {"run", "recipe"},       {"trait", "mixin"},   {"module", "model"},
+};
+
+class ForeignSyntax {
+public:
+  ForeignSyntax(const SourceMap& sources, const TokenList& list,
+                const SyntaxError& error, diag::Builder& report)
+      : sources(sources), list(list), error(error), report(report) {}
+
+  bool run() {
+    return comment() || equality() || doubleSign() || typedValue() ||
+           assignment() || percent() || power() || orSign() || prefix() ||
+           quotedName() || elseIf() || fromImport() || extends() ||
+           dataFile() || word();
+  }
+
+private:
+  // ---- tokens
+
+  size_t type(size_t token) const {
+    return token < list.tokens.size() ? list.tokens[token].type
+                                      : size_t(TokenType::EOF);
+  }
+  size_t found() const { return type(error.token); }
+  size_t next(size_t by = 1) const { return type(error.token + by); }
+  size_t previous(size_t by = 1) const {
+    return error.token >= by ? type(error.token - by) : size_t(TokenType::EOF);
+  }
+  std::string textOf(size_t token) const {
+    return std::string(sources.text(list.range(token)));
+  }
+  SourceRange rangeOf(size_t first, size_t last) const {
+    return {list.source, list.tokens[first].begin, list.tokens[last].end};
+  }
+  bool areAdjacent(size_t first) const {
+    return first + 1 < list.tokens.size() &&
+           list.tokens[first].end == list.tokens[first + 1].begin;
+  }
+  bool isOfFile() const {
+    return error.rule == Grammar::RuleDeclaration ||
+           error.rule == Grammar::RuleDeclarations;
+  }
+  static bool isNumber(size_t type) {
+    return type == TokenType::INTEGER || type == TokenType::FLOAT;
+  }
+
+  bool help(std::string text) {
+    report.help(std::move(text));
+    return true;
+  }
+  bool fix(std::string text, SourceRange range, std::string replacement,
+           Applicability applicability = Applicability::safe) {
+    report.help(std::move(text))
+        .fixIt(range, std::move(replacement), applicability);
+    return true;
+  }
+
+  // ---- forms
+
+  /// `// text`, `/* text */`
+  bool comment() {
+    if (found() == TokenType::SLASH && next() == TokenType::STAR)
+      return help("comments begin with `#`");
+    // Behind a value the first one is read as a division.
+    size_t first = error.token - (previous() == TokenType::SLASH);
+    return found() == TokenType::SLASH && type(first + 1) == TokenType::SLASH &&
+           areAdjacent(first) &&
+           fix("comments begin with `#`", rangeOf(first, first + 1), "#");
+  }
+
+  /// `tp == 4`
+  bool equality() {
+    return error.rule == Grammar::RuleSetting && found() == TokenType::EQUAL &&
+           fix("`==` compares; set a value with `=`", list.range(error.token),
+               "=");
+  }
+
+  /// `tp := 4`
+  bool doubleSign() {
+    return found() == TokenType::ASSIGN && previous() == TokenType::COLON &&
+           fix("set a value with `=` alone",
+               rangeOf(error.token - 1, error.token), "=");
+  }
+
+  /// `compute: true`, `warmup: 3%`
+  bool typedValue() {
+    bool isType = error.rule == Grammar::RuleType ||
+                  error.rule == Grammar::RuleTypeTerm ||
+                  error.inside == Grammar::RuleType ||
+                  error.inside == Grammar::RuleTypeTerm;
+    bool isValue =
+        isType && previous() == TokenType::COLON && beginsExpression(found());
+    return isValue && fix("`:` gives a type; set a value with `=`",
+                          list.range(error.token - 1),
+                          isBehindSpace(error.token - 1) ? "=" : " =");
+  }
+  bool isBehindSpace(size_t token) const {
+    return token > 0 && !areAdjacent(token - 1);
+  }
+
+  /// `steps += 4`, `steps => 4`
+  bool assignment() {
+    if (error.rule != Grammar::RuleSetting || next() != TokenType::ASSIGN)
+      return false;
+    bool isArithmetic =
+        found() == TokenType::PLUS || found() == TokenType::MINUS ||
+        found() == TokenType::STAR || found() == TokenType::SLASH;
+    return isArithmetic && areAdjacent(error.token) &&
+           help("a value is set once, as a whole, with `=`; a recipe that "
+                "`amends` another may set it anew");
+  }
+
+  /// `3 %`
+  bool percent() {
+    bool isBehindNumber = previous() == TokenType::PERCENT &&
+                          isNumber(previous(2)) && error.token >= 2;
+    if (!isBehindNumber || beginsExpression(found()))
+      return false;
+    std::string text = textOf(error.token - 2) + "%";
+    return fix("write `" + text + "`, without the space",
+               rangeOf(error.token - 2, error.token - 1), text);
+  }
+
+  /// `10**-3`, `2**10`
+  bool power() {
+    bool isPower = found() == TokenType::STAR &&
+                   previous() == TokenType::STAR && error.token >= 2;
+    if (!isPower)
+      return false;
+    size_t base = error.token - 2, exponent = error.token + 1;
+    bool isNegative = type(exponent) == TokenType::MINUS;
+    exponent += isNegative;
+    bool arePlain = isNumber(type(base)) && isNumber(type(exponent));
+    if (!arePlain)
+      return help("a power is written `pow(base, exponent)`");
+    std::string sign = isNegative ? "-" : "";
+    std::string power =
+        textOf(base) == "10"
+            ? "1e" + sign + textOf(exponent)
+            : "pow(" + textOf(base) + ", " + sign + textOf(exponent) + ")";
+    return fix("write `" + power + "`", rangeOf(base, exponent), power);
+  }
+
+  /// `a || b`
+  bool orSign() {
+    return found() == TokenType::PIPE && next() == TokenType::PIPE &&
+           fix("write `or`", rangeOf(error.token, error.token + 1), "or");
+  }
+
+  /// `f"runs/{name}"`, `r"..."`
+  bool prefix() {
+    bool isString = found() == TokenType::STRING || found() == TokenType::TEXT;
+    if (!isString || previous() != TokenType::IDENTIFIER ||
+        !areAdjacent(error.token - 1))
+      return false;
+    std::string letter = textOf(error.token - 1);
+    if (letter == "f" || letter == "u" || letter == "b")
+      return fix("strings have no prefix; `{name}` in any is the value of one",
+                 list.range(error.token - 1), "");
+    return help("strings have no prefix");
+  }
+
+  /// `"tp" = 4`, `"tp": 4`
+  bool quotedName() {
+    bool isKey = found() == TokenType::STRING &&
+                 (next() == TokenType::ASSIGN || next() == TokenType::COLON);
+    if (!isKey || isOfFile())
+      return false;
+    std::string name = textOf(error.token);
+    name = name.substr(1, name.size() - 2);
+    return help("names stand without quotation marks: write `" + name +
+                " = ...`; a key of a map is written `[\"" + name +
+                "\"] = ...`");
+  }
+
+  bool elseIf() {
+    bool isWord =
+        (found() == TokenType::IDENTIFIER &&
+         (textOf(error.token) == "elif" || textOf(error.token) == "elsif")) ||
+        (previous() == TokenType::IDENTIFIER &&
+         textOf(error.token - 1) == "elif");
+    return isWord && help("write `else if`");
+  }
+
+  /// `from std.models import llama`, of which the parser saw `from std`
+  bool fromImport() {
+    size_t from = error.token;
+    if (!isOfFile() || type(from) != TokenType::IDENTIFIER ||
+        textOf(from) != "from")
+      return false;
+    size_t at = from + 1;
+    std::string path;
+    while (type(at) != TokenType::IMPORT && type(at) != TokenType::SEPARATOR &&
+           type(at) != TokenType::EOF)
+      path += textOf(at++);
+    std::string names;
+    size_t last = at;
+    if (type(at) == TokenType::IMPORT)
+      for (++at; type(at) == TokenType::AS || isName(type(at)) ||
+                 type(at) == TokenType::COMMA ||
+                 (type(at) == TokenType::SEPARATOR && textOf(at) == ",");
+           last = at++)
+        names += (names.empty() || textOf(at) == "," ? "" : " ") + textOf(at);
+    if (names.empty())
+      return help("an import is written `import std.models.llama`");
+    std::string import = "import " + path + " { " + names + " }";
+    // Of a folder the file is imported.
+    if (path == "std" || path == "std.models" || path == "std.schema")
+      import = "import " + path + "." + names;
+    return fix("write `" + import + "`", rangeOf(from, last), import);
+  }
+
+  /// `recipe b extends a`, `recipe b : a`, `recipe b(a)`
+  bool extends() {
+    if (error.rule != Grammar::RuleRecipeDeclaration)
+      return false;
+    std::string text = textOf(error.token);
+    bool isWord = text == "extends" || text == "inherits" || text == "from" ||
+                  text == "of" || text == ":" || text == "<" ||
+                  text == "overrides" || text == "based_on";
+    if (isWord && isName(next()))
+      return fix("write `amends`", list.range(error.token),
+                 text == ":" && !isBehindSpace(error.token) ? " amends"
+                                                            : "amends");
+    return text == "(" &&
+           help("a recipe is written `recipe name amends parent { ... }`");
+  }
+
+  /// YAML, JSON or TOML where a declaration is due.
+  bool dataFile() {
+    // `model` begins a declaration, whose name is then missed.
+    bool isBehindWord =
+        error.token == 1 && isName(previous()) && found() == TokenType::COLON;
+    if (!isBehindWord && (!isOfFile() || error.token > 0))
+      return false;
+    const std::string recipe =
+        "a recipe is written `recipe NAME { name = value }`; ";
+    const std::string import = " file is imported as data";
+    bool isYaml = isBehindWord ||
+                  (isName(found()) && next() == TokenType::COLON) ||
+                  (found() == TokenType::MINUS && next() == TokenType::MINUS) ||
+                  found() == TokenType::PERCENT;
+    if (isYaml)
+      return help(recipe + "a YAML" + import +
+                  ", `import \"run.yaml\" as run`");
+    if (found() == TokenType::OPEN || found() == TokenType::STRING)
+      return help(recipe + "a JSON" + import +
+                  ", `import \"run.json\" as run`");
+    bool isTable = found() == TokenType::LBRACKET && isName(next());
+    return isTable && help(recipe + "a section of it `section { name = value "
+                                    "}`, and not as in TOML");
+  }
+
+  bool word() {
+    if (!isOfFile() || found() != TokenType::IDENTIFIER ||
+        !(isName(next()) || next() == TokenType::STRING))
+      return false;
+    auto known =
+        std::find_if(std::begin(words), std::end(words), [&](const Word& each) {
+          return each.foreign == textOf(error.token);
+        });
+    return known != std::end(words) &&
+           fix("write `" + std::string(known->own) + "`",
+               list.range(error.token), std::string(known->own),
+               Applicability::maybe);
+  }
+
+  const SourceMap& sources;
+  const TokenList& list;
+  const SyntaxError& error;
+  diag::Builder& report;
+};
+
+} // namespace
+
+bool helpWithForeignSyntax(const SourceMap& sources, const TokenList& list,
+                           const SyntaxError& error, diag::Builder& report) {
+  return ForeignSyntax(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,48 @@
+// See TextEncoder.h.
+
+#include "runtime/data/TextEncoder.h"
+
+namespace reciperun::data {
+
+TextEncoder::TextEncoder(const plan::Data& data, const Tokenizer& tokenizer)
+    : tokenizer(tokenizer), hidden(size_t(tokenizer.size())) {
+  if (data.specialTokens)
+    return;
+  for (int32_t id = 0; id < tokenizer.size(); ++id)
+    hidden[size_t(id)] = tokenizer.isSpecial(id);
+  for (const std::string& words : {data.chat.before, data.chat.after})
+    if (const auto ids = tokenizer.encode(words))
+      hideAdded(*ids);
+  hideAdded({int32_t(data.bosToken), int32_t(data.eosToken)});
+}
+
+/// A token of the vocabulary that is no added one is an ordinary word, whatever
+/// else it stands for; so is an added one of white space.
+void TextEncoder::hideAdded(const std::vector<int32_t>& ids) {
+  for (int32_t id : ids)
+    if (tokenizer.isAdded(id) &&
+        tokenizer.bytesOf(id).find_first_not_of(" \t\r\n") != std::string::npos)
+      hidden[size_t(id)] = true;
+}
+
+Expected<std::vector<int32_t>>
+TextEncoder::recipeText(std::string_view text) const {
+  return tokenizer.encode(text);
+}
+
+Expected<std::vector<int32_t>>
+TextEncoder::userText(std::string_view text) const {
+  std::vector<int32_t> ids;
+  RECIPERUN_TRY(userText(text, [&](std::span<const int32_t> some) {
+    ids.insert(ids.end(), some.begin(), some.end());
+    return Status::ok();
+  }));
+  return ids;
+}
+
+Status TextEncoder::userText(std::string_view text,
+                             const Tokenizer::IdSink& sink) const {
+  return tokenizer.encode(text, hidden, sink);
+}
+
+} // namespace reciperun::data

@@ -1,0 +1,31 @@
+// Token ids one behind the other, in memory.
+//
+// They lie in pieces of one size: a vector would hold them twice while it
+// grows, and keep room for more than there are.
+
+#ifndef RECIPERUN_DATA_TOKENSTORE_H
+#define RECIPERUN_DATA_TOKENSTORE_H
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace reciperun::data {
+
+class TokenStore {
+public:
+  int64_t size() const { return count; }
+  void append(std::span<const int32_t> ids);
+  /// Copies as many ids as `out` has places, from number `first` on.
+  void read(int64_t first, std::span<int32_t> out) const;
+  /// Memory that the ids take.
+  int64_t bytes() const { return count * int64_t(sizeof(int32_t)); }
+
+private:
+  std::vector<std::vector<int32_t>> pieces;
+  int64_t count = 0;
+};
+
+} // namespace reciperun::data
+
+#endif // RECIPERUN_DATA_TOKENSTORE_H

@@ -1,0 +1,305 @@
+// 1. Size and NUL bytes are checked, the library's lexer takes a NUL for the
+//    end; 2. the library's parser, which keeps no call stack, hands events to a
+//    Builder, which ends the parsing at the limits and at a repeated key; 3. a
+//    failure is described from the bytes at its place: the library's words are
+//    dropped.
+
+#include "runtime/plan/ParseJson.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace reciperun::plan {
+namespace {
+
+constexpr size_t maxOrderedMembers = 256;
+
+/// An iterator over bytes that tells how far the parser has read.
+class Bytes {
+public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Bytes(const char* at, const char** read) : at(at), read(read) {}
+  const char& operator*() const { return *at; }
+  Bytes& operator++() {
+    *read = ++at;
+    return *this;
+  }
+  Bytes operator++(int) {
+    Bytes before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const Bytes& other) const { return at == other.at; }
+
+private:
+  const char* at;
+  const char** read; // one behind the last byte that was taken
+};
+
+/// Why and where the parsing ended.
+struct Fault {
+  std::string what;           // ours; empty where the library gave up
+  size_t taken = 0;           // bytes until then, where the library gave up
+  bool isOutOfRange = false;  // a number is
+  bool isBehindValue = false; // the whole value has been read
+};
+
+/// Makes a value of the parser's events. `open` are the lists and objects that
+/// have begun; a pointer stays valid while what it points to is open, because
+/// its parent grows no further until then.
+template <class Json> class Builder {
+public:
+  using Object = typename Json::object_t;
+  static constexpr bool isOrdered =
+      std::is_same_v<Json, nlohmann::ordered_json>;
+
+  explicit Builder(int maxDepth) : maxDepth(size_t(maxDepth)) {}
+
+  Json root;
+  Fault fault;
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(int64_t value) { return add(value); }
+  bool number_unsigned(uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(typename Json::binary_t&) { return false; } // no JSON has it
+  bool start_object(size_t) { return begin(Json::object()); }
+  bool start_array(size_t) { return begin(Json::array()); }
+  bool end_object() { return end(); }
+  bool end_array() { return end(); }
+
+  bool key(std::string& name) {
+    Object& members = *open.back()->template get_ptr<Object*>();
+    if (isOrdered && members.size() == maxOrderedMembers)
+      return fail("an object has more than " +
+                  std::to_string(maxOrderedMembers) + " members");
+    auto [place, isNew] = members.emplace(name, nullptr);
+    if (!isNew)
+      return fail("an object holds `" + name + "` twice");
+    value = &place->second;
+    return true;
+  }
+
+  bool parse_error(size_t taken, const std::string&,
+                   const nlohmann::detail::exception& error) {
+    fault.taken = taken;
+    fault.isOutOfRange =
+        dynamic_cast<const nlohmann::detail::out_of_range*>(&error) != nullptr;
+    fault.isBehindValue = hasRoot && open.empty();
+    return false;
+  }
+
+private:
+  bool fail(std::string what) {
+    fault.what = std::move(what);
+    return false;
+  }
+
+  /// The place of the next value: the root, a new element or `value`.
+  Json& next() {
+    if (open.empty()) {
+      hasRoot = true;
+      return root;
+    }
+    return open.back()->is_array() ? open.back()->emplace_back() : *value;
+  }
+  bool add(Json made) {
+    next() = std::move(made);
+    return true;
+  }
+  bool begin(Json made) {
+    if (open.size() == maxDepth)
+      return fail("lists and objects are nested more than " +
+                  std::to_string(maxDepth) + " deep");
+    Json& place = next();
+    place = std::move(made);
+    open.push_back(&place);
+    return true;
+  }
+  bool end() {
+    open.pop_back();
+    return true;
+  }
+
+  size_t maxDepth;
+  bool hasRoot = false;
+  std::vector<Json*> open;
+  Json* value = nullptr; // of the key that was read last
+};
+
+// ---- what is wrong at a place
+
+/// Whether the byte at `at` is not ASCII or ends a UTF-8 sequence too early.
+bool isInUtf8Sequence(std::string_view text, size_t at) {
+  if (static_cast<unsigned char>(text[at]) >= 0x80)
+    return true;
+  return at > 0 && static_cast<unsigned char>(text[at - 1]) >= 0x80;
+}
+
+/// What a reader of JSON is given by mistake, by its first bytes.
+struct Foreign {
+  const char* spelling;
+  const char* what;
+};
+constexpr Foreign foreign[] = {
+    {"NaN", "JSON has no `NaN`"},
+    {"Infinity", "JSON has no `Infinity`"},
+    {"True", "JSON writes `true`, not `True`"},
+    {"False", "JSON writes `false`, not `False`"},
+    {"None", "JSON writes `null`, not `None`"},
+    {"'", "a text stands between `\"`, not `'`"},
+    {"/", "JSON has no comments"},
+    {"#", "JSON has no comments"},
+};
+
+bool isSpace(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/// The last byte before `at` that is no white space; NUL where there is none.
+char byteBefore(std::string_view text, size_t at) {
+  while (at > 0 && isSpace(text[at - 1]))
+    --at;
+  return at > 0 ? text[at - 1] : '\0';
+}
+
+/// Empty where the bytes look like nothing known.
+std::string describeBytes(std::string_view text, size_t at) {
+  std::string_view rest = text.substr(at);
+  for (const Foreign& each : foreign)
+    if (rest.starts_with(each.spelling))
+      return each.what;
+  if ((rest[0] == '}' || rest[0] == ']') && byteBefore(text, at) == ',')
+    return "a comma stands before `" + std::string(1, rest[0]) + "`";
+  if (isInUtf8Sequence(text, at))
+    return "the bytes here are not UTF-8";
+  if (static_cast<unsigned char>(rest[0]) < 0x20)
+    return "a text holds a control character, such as a line break; JSON "
+           "writes `\\n`";
+  return "";
+}
+
+/// The place of a byte: lines and columns count from 1, columns in code points.
+std::string placeOf(std::string_view text, size_t at, const JsonRules& rules) {
+  std::string_view before = text.substr(0, at);
+  size_t lineStart = before.rfind('\n') + 1; // 0 where there is none
+  auto isStart = [](char c) { return (c & 0xC0) != 0x80; };
+  int64_t column = 1 + std::count_if(before.begin() + int64_t(lineStart),
+                                     before.end(), isStart);
+  std::string place = "column " + std::to_string(column);
+  if (rules.noun == "line")
+    return place;
+  int64_t line = 1 + std::count(before.begin(), before.end(), '\n');
+  return "line " + std::to_string(line) + ", " + place;
+}
+
+/// The number whose last byte is at `at`.
+std::string_view numberBefore(std::string_view text, size_t at) {
+  size_t end = std::min(at + 1, text.size()), begin = end;
+  while (begin > 0 &&
+         std::string_view("0123456789+-.eE").find(text[begin - 1]) !=
+             std::string_view::npos)
+    --begin;
+  return text.substr(begin, end - begin);
+}
+
+/// Why the library gave up at `at`.
+std::string describe(std::string_view text, size_t at, const Fault& fault,
+                     std::string_view noun) {
+  std::string subject = "the " + std::string(noun);
+  if (!fault.what.empty())
+    return fault.what;
+  if (fault.isOutOfRange)
+    return "the number `" + std::string(numberBefore(text, at)) +
+           "` is out of range";
+  if (at >= text.size())
+    return subject + " ends inside a value";
+  std::string what = describeBytes(text, at);
+  return what.empty() && fault.isBehindValue
+             ? subject + " goes on behind its value"
+         : what.empty() ? "no JSON from here on"
+                        : what;
+}
+
+/// The text with `Infinity` outside of strings as null; places stay.
+std::string withoutInfinity(std::string_view text) {
+  constexpr std::string_view word = "Infinity", none = "null    ";
+  std::string out(text);
+  bool isString = false;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == '\\' && isString)
+      ++i;
+    else if (out[i] == '"')
+      isString = !isString;
+    else if (!isString && out.compare(i, word.size(), word) == 0) {
+      out.replace(i, word.size(), none);
+      if (i > 0 && out[i - 1] == '-')
+        out[i - 1] = ' ';
+    }
+  }
+  return out;
+}
+
+template <class Json>
+Expected<Json> parse(std::string_view text, const JsonRules& rules) {
+  auto failure = [&](size_t at, const std::string& what) {
+    return Status::error(placeOf(text, at, rules) + ": " + what);
+  };
+  const std::string subject = "the " + std::string(rules.noun);
+  if (text.size() > rules.maxBytes)
+    return Status::error(subject + " has " + std::to_string(text.size()) +
+                         " bytes, more than the " +
+                         std::to_string(rules.maxBytes) + " that are read");
+  if (std::all_of(text.begin(), text.end(), isSpace))
+    return Status::error(subject + " is empty");
+  if (size_t at = text.find('\0'); at != std::string_view::npos)
+    return failure(at, "a NUL byte, which no text has");
+  const char* read = text.data();
+  Builder<Json> builder(rules.maxDepth);
+  if (Json::sax_parse(Bytes(text.data(), &read),
+                      Bytes(text.data() + text.size(), &read), &builder))
+    return std::move(builder.root);
+  // The library counts the end of the text as a byte.
+  const size_t taken = builder.fault.what.empty() ? builder.fault.taken
+                                                  : size_t(read - text.data());
+  const size_t at = taken == 0 ? 0 : taken - 1;
+  return failure(std::min(at, text.size()),
+                 describe(text, at, builder.fault, rules.noun));
+}
+
+/// Nothing of the library's throws but for want of memory.
+template <class Json>
+Expected<Json> parseWithin(std::string_view text, const JsonRules& rules) try {
+  if (!rules.takesInfinity || text.find("Infinity") == std::string_view::npos)
+    return parse<Json>(text, rules);
+  return parse<Json>(withoutInfinity(text), rules);
+} catch (const std::bad_alloc&) {
+  return Status::error("there is not enough memory to read the " +
+                       std::string(rules.noun) + " of " +
+                       std::to_string(text.size()) + " bytes");
+}
+
+} // namespace
+
+Expected<nlohmann::json> parseJson(std::string_view text,
+                                   const JsonRules& rules) {
+  return parseWithin<nlohmann::json>(text, rules);
+}
+
+Expected<nlohmann::ordered_json> parseOrderedJson(std::string_view text,
+                                                  const JsonRules& rules) {
+  return parseWithin<nlohmann::ordered_json>(text, rules);
+}
+
+} // namespace reciperun::plan

@@ -1,0 +1,91 @@
+// Folders are compared by their canonical paths: a way that leads up (`..`)
+// does so from where a link leads.
+
+#include "runtime/plan/Paths.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <system_error>
+
+namespace reciperun::plan {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Absolute, links followed as far as there is something.
+fs::path canonical(const fs::path& path) {
+  std::error_code code;
+  fs::path found = fs::weakly_canonical(path.empty() ? "." : path, code);
+  if (code)
+    found = fs::absolute(path, code).lexically_normal();
+  // `a/b/` and `a/b` are one folder.
+  return found.has_filename() ? found : found.parent_path();
+}
+
+/// A folder below the working folder by the way there, others by their whole
+/// path.
+std::string seenFromHere(const fs::path& folder) {
+  fs::path way = folder.lexically_relative(canonical("."));
+  return way.empty() || *way.begin() == ".." ? folder.string() : way.string();
+}
+
+} // namespace
+
+bool isRemote(const std::string& path) {
+  size_t colon = path.find("://");
+  return colon != std::string::npos && colon > 0 &&
+         std::all_of(
+             path.begin(), path.begin() + long(colon), [](unsigned char c) {
+               return std::isalnum(c) || c == '+' || c == '-' || c == '.';
+             });
+}
+
+std::string resolvePath(const std::string& folder, const std::string& path) {
+  if (path.empty() || path.front() == '/' || isRemote(path) || folder.empty() ||
+      folder == ".")
+    return path;
+  return folder.back() == '/' ? folder + path : folder + "/" + path;
+}
+
+std::string folderOfFile(const std::string& file) {
+  std::error_code code;
+  if (file.empty())
+    return ".";
+  fs::file_status found = fs::status(file, code);
+  if (fs::exists(found) && !fs::is_regular_file(found))
+    return ".";
+  return seenFromHere(canonical(file).parent_path());
+}
+
+std::string wayTo(const std::string& to, const std::string& from) {
+  fs::path target = canonical(to);
+  fs::path way = target.lexically_relative(canonical(from));
+  return way.empty() ? target.string() : way.string();
+}
+
+std::string startOfPaths(const std::string& file, const std::string& folder) {
+  return seenFromHere(canonical(resolvePath(folderOfFile(file), folder)));
+}
+
+void resolvePaths(Plan& plan, const std::string& folder) {
+  plan.writtenPaths.clear();
+  eachPath(plan, [&](std::string& path, const char*) {
+    plan.writtenPaths.push_back(path);
+    path = resolvePath(folder, path);
+  });
+  plan.folder = folder;
+}
+
+Plan writtenTo(const std::string& file, Plan plan) {
+  size_t next = 0;
+  eachPath(plan, [&](std::string& path, const char*) {
+    if (next < plan.writtenPaths.size())
+      path = plan.writtenPaths[next++];
+  });
+  plan.writtenPaths.clear();
+  plan.folder = wayTo(plan.folder, folderOfFile(file));
+  return plan;
+}
+
+} // namespace reciperun::plan

@@ -1,0 +1,46 @@
+// See StopSignal.h.
+
+#include "runtime/plan/StopSignal.h"
+
+#include <csignal>
+#include <initializer_list>
+
+namespace reciperun {
+namespace {
+
+/// A handler can reach nothing but such a variable (C++ [support.signal]).
+volatile std::sig_atomic_t received = 0;
+
+void note(int number) {
+  received = number;
+}
+
+void handleBy(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART; // no call of a library fails for it
+  for (int number : {SIGTERM, SIGINT, SIGUSR1})
+    sigaction(number, &action, nullptr);
+}
+
+} // namespace
+
+void watchStopSignals() {
+  handleBy(note);
+}
+
+void releaseStopSignals() {
+  handleBy(SIG_DFL);
+}
+
+int stopSignal() {
+  return received;
+}
+
+Status checkStopSignal() {
+  if (received == 0)
+    return {};
+  return Status::error("ended by signal " + std::to_string(received));
+}
+
+} // namespace reciperun

@@ -1,0 +1,21 @@
+// The tokens with which a model ends an answer, from generation_config.json.
+
+#ifndef RECIPERUN_SERVE_ENDTOKENS_H
+#define RECIPERUN_SERVE_ENDTOKENS_H
+
+#include "runtime/plan/Status.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+
+namespace reciperun::serve {
+
+/// The ids of `eos_token_id`, which Hugging Face writes as one or a list. None
+/// where there is no such file or key; fails where the file cannot be read or
+/// holds something else there.
+Expected<std::set<int32_t>> readEndTokens(const std::filesystem::path& path);
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENDTOKENS_H

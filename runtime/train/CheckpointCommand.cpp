@@ -1,0 +1,473 @@
+// `reciperun checkpoint list|verify|prune|diff`: what there is to do with the
+// checkpoints of a run when no job has them, on one process.
+
+#include "runtime/train/Commands.h"
+
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/FolderLock.h"
+#include "runtime/checkpoint/Verify.h"
+#include "runtime/train/CheckpointDiff.h"
+#include "runtime/train/Report.h"
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+#include <sys/stat.h>
+
+namespace reciperun::train {
+namespace {
+
+namespace fs = std::filesystem;
+using checkpoint::CheckpointFolder;
+using checkpoint::Condition;
+using checkpoint::Examined;
+using checkpoint::Keep;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* helpText =
+    "usage: reciperun checkpoint list DIR [--json]\n"
+    "       reciperun checkpoint verify DIR [--json]\n"
+    "       reciperun checkpoint prune DIR [--keep-last N] [--keep-top N]\n"
+    "                                      [--dry-run]\n"
+    "       reciperun checkpoint diff A B [--all] [--json]\n"
+    "\n"
+    "DIR is a run's folder, its folder of checkpoints, or one checkpoint.\n"
+    "\n"
+    "  list     the checkpoints: step, time, size, validation loss, the "
+    "layout\n"
+    "           that wrote them, and whether manifest and sizes are whole\n"
+    "  verify   reads every file and compares it with its checksums; names "
+    "the\n"
+    "           file, tensor and bytes that differ, and exits 1 where some do\n"
+    "  prune    removes whole checkpoints but the N saved last and the N of\n"
+    "           lowest validation loss; what is damaged stays; --dry-run "
+    "tells\n"
+    "           what would be removed\n"
+    "  diff     compares two checkpoints of any layouts: settings, and the\n"
+    "           parameters that differ most, or --all of them\n";
+
+struct CommandLine {
+  std::string command;
+  std::vector<std::string> paths;
+  bool json = false, dryRun = false, all = false;
+  std::optional<int64_t> keepLast, keepTop;
+};
+
+/// The value of `--keep-last N` or `--keep-last=N` at `i`; nothing for any
+/// other argument.
+Expected<std::optional<int64_t>>
+countOf(const std::string& option, const std::vector<std::string>& arguments,
+        size_t& i) {
+  const std::string& argument = arguments[i];
+  std::string text;
+  if (argument.starts_with(option + "="))
+    text = argument.substr(option.size() + 1);
+  else if (argument != option)
+    return std::optional<int64_t>();
+  else if (i + 1 < arguments.size())
+    text = arguments[++i];
+  int64_t count = 0;
+  const char* end = text.data() + text.size();
+  auto [last, error] = std::from_chars(text.data(), end, count);
+  if (text.empty() || error != std::errc() || last != end || count < 0)
+    return Status::error("`" + option +
+                         "` wants a number of checkpoints, not `" + text + "`");
+  return std::optional(count);
+}
+
+Status checkUse(const CommandLine& line) {
+  const bool prunes = line.command == "prune", differs = line.command == "diff";
+  const std::string name = "`reciperun checkpoint " + line.command + "`";
+  if (line.command != "list" && line.command != "verify" && !prunes && !differs)
+    return Status::error("`reciperun checkpoint` has `list`, `verify`, `prune` "
+                         "and `diff`, not `" +
+                         line.command + "`");
+  const size_t wanted = differs ? 2 : 1;
+  if (line.paths.size() != wanted)
+    return Status::error(
+        name + " takes " + (differs ? "two checkpoints" : "one folder") +
+        ", and was given " + std::to_string(line.paths.size()));
+  if ((line.keepLast || line.keepTop || line.dryRun) && !prunes)
+    return Status::error(name + " has no options `--keep-last`, `--keep-top` "
+                                "and `--dry-run`; `prune` has");
+  if (line.all && !differs)
+    return Status::error(name + " has no option `--all`; `diff` has");
+  if (line.json && prunes)
+    return Status::error(name + " has no option `--json`");
+  if (prunes && line.keepLast.value_or(0) + line.keepTop.value_or(0) == 0)
+    return Status::error(name +
+                         " removes no run's last checkpoint: say how "
+                         "many stay, with `--keep-last` or `--keep-top`");
+  return Status::ok();
+}
+
+Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto last = countOf("--keep-last", arguments, i);
+    RECIPERUN_TRY(last);
+    auto top = *last ? *last : countOf("--keep-top", arguments, i);
+    RECIPERUN_TRY(top);
+    const std::string& argument = arguments[i];
+    if (*last)
+      line.keepLast = **last;
+    else if (*top)
+      line.keepTop = **top;
+    else if (argument == "--json")
+      line.json = true;
+    else if (argument == "--dry-run")
+      line.dryRun = true;
+    else if (argument == "--all")
+      line.all = true;
+    else if (argument.starts_with("-"))
+      return Status::error("`reciperun checkpoint` has no option `" + argument +
+                           "`");
+    else if (line.command.empty())
+      line.command = argument;
+    else
+      line.paths.push_back(argument);
+  }
+  RECIPERUN_TRY(checkUse(line));
+  return line;
+}
+
+// ---- which checkpoints
+
+/// The folders in a folder that are named as checkpoints are, by their steps.
+Expected<std::vector<fs::path>> stepsIn(const fs::path& folder) {
+  Expected<std::vector<fs::path>> entries = checkpoint::entriesOf(folder);
+  RECIPERUN_TRY(entries);
+  std::vector<std::pair<int64_t, fs::path>> found;
+  for (const fs::path& entry : *entries)
+    if (auto step = checkpoint::stepOfName(entry.filename().string()))
+      found.emplace_back(*step, entry);
+  std::ranges::sort(found);
+  std::vector<fs::path> paths;
+  for (auto& [step, path] : found)
+    paths.push_back(std::move(path));
+  return paths;
+}
+
+/// The folder of checkpoints that a path means: itself, or a run's.
+Expected<fs::path> folderOf(const fs::path& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found)
+    return Status::error("there is no `" + path.string() + "`");
+  if (!fs::is_directory(status))
+    return Status::error("`" + path.string() + "` is no folder");
+  const fs::path below = path / "checkpoints";
+  for (const fs::path& folder : {path, below}) {
+    if (folder == below && !fs::is_directory(below, code))
+      continue;
+    auto steps = stepsIn(folder);
+    RECIPERUN_TRY(steps);
+    if (!steps->empty())
+      return folder;
+  }
+  return Status::error("`" + path.string() +
+                       "` has no checkpoints: neither it nor a `checkpoints` "
+                       "in it has a folder `step-...`");
+}
+
+/// The paths of the checkpoints that a path means, by step.
+Expected<std::vector<fs::path>> checkpointsOf(const fs::path& path) {
+  if (checkpoint::isCheckpoint(path))
+    return std::vector<fs::path>{path};
+  Expected<fs::path> folder = folderOf(path);
+  RECIPERUN_TRY(folder);
+  return stepsIn(*folder);
+}
+
+// ---- list
+
+std::string layoutText(const std::vector<plan::Axis>& mesh) {
+  std::string text;
+  for (const plan::Axis& axis : mesh)
+    if (axis.size > 1)
+      text += (text.empty() ? "" : " x ") + axis.name + " " +
+              std::to_string(axis.size);
+  return mesh.empty() ? "converted" : text.empty() ? "1 rank" : text;
+}
+
+/// When the manifest was written, which is last.
+std::string timeText(const fs::path& checkpoint) {
+  struct stat facts = {};
+  if (stat((checkpoint / checkpoint::manifestName).c_str(), &facts) != 0)
+    return "-";
+  std::tm parts = {};
+  localtime_r(&facts.st_mtime, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+/// Of the files that can be looked at.
+int64_t bytesOf(const fs::path& folder) {
+  int64_t bytes = 0;
+  std::error_code code;
+  const auto entries = checkpoint::entriesOf(folder);
+  for (const fs::path& path : entries ? *entries : std::vector<fs::path>())
+    if (fs::is_regular_file(path, code))
+      bytes += int64_t(fs::file_size(path, code));
+  return bytes;
+}
+
+const char* nameOf(Condition condition) {
+  switch (condition) {
+  case Condition::whole:
+    return "whole";
+  case Condition::damaged:
+    return "damaged";
+  case Condition::unreadable:
+    return "unreadable";
+  }
+  return "";
+}
+
+struct Row {
+  fs::path path;
+  Examined examined;
+  std::string saved;
+  int64_t bytes = 0;
+};
+
+Json jsonOf(const Row& row) {
+  Json json = {{"path", row.path.string()},
+               {"saved", row.saved},
+               {"bytes", row.bytes},
+               {"condition", nameOf(row.examined.condition)}};
+  if (const auto& manifest = row.examined.manifest) {
+    json["step"] = manifest->position.step;
+    json["samples"] = manifest->position.samples;
+    json["serial"] = manifest->serial;
+    json["recipe"] = manifest->recipe;
+    json["layout"] = layoutText(manifest->mesh);
+    if (manifest->validLoss)
+      json["valid_loss"] = *manifest->validLoss;
+  }
+  if (!row.examined.reason.empty())
+    json["reason"] = row.examined.reason;
+  return json;
+}
+
+void print(const Row& row) {
+  char loss[32] = "-";
+  std::string layout = "-";
+  if (const auto& manifest = row.examined.manifest) {
+    layout = layoutText(manifest->mesh);
+    if (manifest->validLoss)
+      std::snprintf(loss, sizeof loss, "%.6g", *manifest->validLoss);
+  }
+  const std::string& reason = row.examined.reason;
+  std::printf("%-16s %-20s %10s %10s  %-20s %s%s%s\n",
+              row.path.filename().c_str(), row.saved.c_str(),
+              bytesText(row.bytes).c_str(), loss, layout.c_str(),
+              nameOf(row.examined.condition), reason.empty() ? "" : ": ",
+              reason.c_str());
+}
+
+int list(const CommandLine& line, const std::vector<fs::path>& paths) {
+  Json all = Json::array();
+  if (!line.json)
+    std::printf("%-16s %-20s %10s %10s  %-20s %s\n", "checkpoint", "saved",
+                "size", "valid_loss", "layout", "state");
+  for (const fs::path& path : paths) {
+    const Row row{path, checkpoint::examine(path), timeText(path),
+                  bytesOf(path)};
+    if (line.json)
+      all.push_back(jsonOf(row));
+    else
+      print(row);
+  }
+  if (line.json)
+    std::printf("%s\n", all.dump(2).c_str());
+  return 0;
+}
+
+// ---- verify
+
+/// A line that is drawn again and again, on a terminal.
+class VerifyLine {
+public:
+  void operator()(int64_t done, int64_t all) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!isatty(STDERR_FILENO) || now < next)
+      return;
+    next = now + std::chrono::milliseconds(100);
+    std::fprintf(stderr, "\r\033[K%s of %s", bytesText(done).c_str(),
+                 bytesText(all).c_str());
+  }
+  ~VerifyLine() {
+    if (next != std::chrono::steady_clock::time_point())
+      std::fputs("\r\033[K", stderr);
+  }
+
+private:
+  std::chrono::steady_clock::time_point next;
+};
+
+checkpoint::Verified verifyWithProgress(const fs::path& path) {
+  VerifyLine progress;
+  return checkpoint::verify(
+      path, [&](int64_t done, int64_t all) { progress(done, all); });
+}
+
+void print(const fs::path& path, const checkpoint::Verified& found,
+           double seconds) {
+  std::string told = "`" + path.string() + "` is " + nameOf(found.condition);
+  if (found.checkedBytes > 0) {
+    char speed[64];
+    std::snprintf(speed, sizeof speed, " in %.2f s (%.2f GB/s)", seconds,
+                  double(found.checkedBytes) / seconds / 1e9);
+    told += ", " + bytesText(found.checkedBytes) +
+            " compared with their checksums" + speed;
+  }
+  if (found.uncheckedBytes > 0)
+    told += ", " + bytesText(found.uncheckedBytes) +
+            " read and compared with nothing: checkpoints had no checksums "
+            "when it was saved";
+  std::printf("%s\n", told.c_str());
+  for (const std::string& finding : found.findings)
+    std::printf("  %s\n", finding.c_str());
+}
+
+int verify(const CommandLine& line, const std::vector<fs::path>& paths) {
+  Json all = Json::array();
+  Condition worst = Condition::whole;
+  for (const fs::path& path : paths) {
+    const auto begin = std::chrono::steady_clock::now();
+    const checkpoint::Verified found = verifyWithProgress(path);
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - begin;
+    worst = std::max(worst, found.condition);
+    if (!line.json)
+      print(path, found, seconds.count());
+    else
+      all.push_back({{"path", path.string()},
+                     {"condition", nameOf(found.condition)},
+                     {"checked_bytes", found.checkedBytes},
+                     {"unchecked_bytes", found.uncheckedBytes},
+                     {"seconds", seconds.count()},
+                     {"findings", found.findings}});
+  }
+  if (line.json)
+    std::printf("%s\n", all.dump(2).c_str());
+  return worst == Condition::whole ? 0 : 1;
+}
+
+// ---- prune
+
+/// What a training would hold while it saves there.
+Expected<std::vector<checkpoint::FolderLock>> lockAll(const fs::path& folder) {
+  std::vector<fs::path> files = {checkpoint::checkpointsLockFile(folder)};
+  const fs::path run = checkpoint::runLockFile(files[0].parent_path());
+  std::error_code code;
+  if (fs::exists(run, code))
+    files.push_back(run);
+  std::vector<checkpoint::FolderLock> locks;
+  for (const fs::path& file : files) {
+    auto lock = checkpoint::FolderLock::take(file, "`" + folder.string() + "`");
+    RECIPERUN_TRY(lock);
+    locks.push_back(*std::move(lock));
+  }
+  return locks;
+}
+
+Status prune(const CommandLine& line) {
+  Expected<fs::path> path = folderOf(line.paths[0]);
+  RECIPERUN_TRY(path);
+  std::vector<checkpoint::FolderLock> locks;
+  if (!line.dryRun) {
+    auto taken = lockAll(*path);
+    RECIPERUN_TRY(taken);
+    locks = *std::move(taken);
+  }
+  CheckpointFolder folder(*path);
+  RECIPERUN_TRY(folder.open());
+  const Keep keep{line.keepLast.value_or(0), line.keepTop.value_or(0)};
+  const std::vector<int64_t> removed = folder.superfluous(keep);
+  std::vector<std::string> lines;
+  for (int64_t step : folder.steps()) {
+    const bool goes = std::ranges::binary_search(removed, step);
+    const fs::path each = folder.checkpoint(step);
+    lines.push_back((!goes         ? "keeps `"
+                     : line.dryRun ? "would remove `"
+                                   : "removed `") +
+                    each.string() + "` (" + bytesText(bytesOf(each)) + ")");
+  }
+  for (const CheckpointFolder::Fault& fault : folder.faults())
+    lines.push_back("keeps `" + folder.checkpoint(fault.step).string() +
+                    "`, which is " + nameOf(fault.condition) + ": " +
+                    fault.reason);
+  if (!line.dryRun)
+    folder.prune(keep);
+  for (const std::string& each : lines)
+    std::printf("%s\n", each.c_str());
+  const std::vector<std::string> leftovers = folder.takeLeftovers();
+  return leftovers.empty() ? Status::ok() : Status::error(leftovers.front());
+}
+
+// ---- diff
+
+/// The checkpoint that a path means: itself, or the newest of a run.
+Expected<fs::path> newestOf(const fs::path& path) {
+  if (checkpoint::isCheckpoint(path))
+    return path;
+  Expected<fs::path> found = folderOf(path);
+  RECIPERUN_TRY(found);
+  CheckpointFolder folder(*found);
+  RECIPERUN_TRY(folder.open());
+  RECIPERUN_TRY(folder.checkNewest());
+  return folder.checkpoint(*folder.newest());
+}
+
+Status diff(const CommandLine& line) {
+  Expected<fs::path> a = newestOf(line.paths[0]);
+  RECIPERUN_TRY(a);
+  Expected<fs::path> b = newestOf(line.paths[1]);
+  RECIPERUN_TRY(b);
+  return printDifferences(*a, *b, {line.json, line.all});
+}
+
+int fail(const Status& status, int code) {
+  std::fprintf(stderr, "error: %s\n", status.message().c_str());
+  return code;
+}
+
+int run(const CommandLine& line) {
+  if (line.command == "diff" || line.command == "prune") {
+    const Status status = line.command == "diff" ? diff(line) : prune(line);
+    return status ? 0 : fail(status, 1);
+  }
+  Expected<std::vector<fs::path>> paths = checkpointsOf(line.paths[0]);
+  if (!paths)
+    return fail(paths.status(), 1);
+  return line.command == "list" ? list(line, *paths) : verify(line, *paths);
+}
+
+} // namespace
+
+int checkpointCommand(const std::vector<std::string>& arguments) {
+  if (std::ranges::find(arguments, "--help") != arguments.end()) {
+    std::fputs(helpText, stdout);
+    return 0;
+  }
+  Expected<CommandLine> line = parse(arguments);
+  if (line)
+    return run(*line);
+  std::fprintf(stderr,
+               "error: %s\nhelp: `reciperun checkpoint --help` says more\n",
+               line.message().c_str());
+  return 2;
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,69 @@
+// See InputPaths.h.
+
+#include "runtime/train/InputPaths.h"
+
+#include "runtime/data/FileHead.h"
+#include "runtime/plan/Paths.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace reciperun::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Why the path cannot be read; empty where it can, and for what the sources of
+/// data resolve themselves: patterns, and folders of many files.
+std::string whyUnreadable(const std::string& path, bool isMany) {
+  std::error_code code;
+  if (plan::isRemote(path))
+    return {};
+  if (isMany && (path.find_first_of("*?[") != std::string::npos ||
+                 fs::is_directory(path, code)))
+    return {};
+  return data::whyNoFile(path);
+}
+
+} // namespace
+
+std::string startOfRelative(const plan::Plan& plan,
+                            const std::string& setting) {
+  std::string text;
+  size_t number = 0;
+  plan::eachPath(plan, [&](const std::string&, const char* each) {
+    const size_t index = number++;
+    if (each != setting || index >= plan.writtenPaths.size())
+      return;
+    const std::string& written = plan.writtenPaths[index];
+    if (written.starts_with("/") || plan::isRemote(written))
+      return;
+    std::error_code code;
+    fs::path start = fs::weakly_canonical(plan.folder, code);
+    text = "; relative paths of the plan start in `" +
+           (code ? plan.folder : start.string()) + "`";
+  });
+  return text;
+}
+
+Status checkInputPaths(const plan::Plan& plan, bool trains) {
+  Status failure;
+  plan::eachPath(plan, [&](const std::string& path, const char* name) {
+    const std::string setting = name;
+    const bool isTokenizer = setting == "tokenizer";
+    const bool isData =
+        (trains && setting == "data.train") || setting == "data.valid";
+    if (!failure || !(isData || (isTokenizer && plan::readsText(plan.data))))
+      return;
+    const auto& source =
+        setting == "data.valid" ? plan.data.valid : plan.data.train;
+    const std::string cause = whyUnreadable(
+        path, isData && (source->kind == "blend" || !source->paths.empty()));
+    if (!cause.empty())
+      failure = Status::error("`" + setting + "`: cannot read `" + path +
+                              "`: " + cause + startOfRelative(plan, setting));
+  });
+  return failure;
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,223 @@
+// 1. The plan's own description of data and training, as its JSON has it,
+//    without paths and what changes no result.
+// 2. The optimizer's numbers, which are attributes of its ops.
+// 3. Hashes of the files that data and tokenizer are read from.
+
+#include "runtime/train/Settings.h"
+
+#include "runtime/checkpoint/Files.h"
+#include "runtime/data/SourceFiles.h"
+#include "runtime/plan/Hash.h"
+#include "runtime/plan/InputFile.h"
+#include "runtime/plan/Paths.h"
+#include "runtime/plan/PlanJson.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace reciperun::train {
+namespace {
+
+using checkpoint::Setting;
+using Json = nlohmann::ordered_json;
+
+/// Files of fewer bytes in all are hashed whole; of others as many bytes are,
+/// in samples that are spread over them.
+constexpr int64_t hashedBytes = int64_t(64) << 20;
+constexpr int64_t sampleBytes = int64_t(64) << 10;
+
+struct Renamed {
+  std::string_view plan, recipe;
+};
+/// Fields of the plan whose names in a recipe are others, by what they begin
+/// with.
+constexpr Renamed renamed[] = {
+    {"train.learning_rate", "optimizer.lr"},
+    {"train.global_batch", "batch.global"},
+};
+
+/// Fields that decide nothing about what steps compute.
+constexpr std::string_view ignored[] = {
+    "data.tokenizer",       "data.vocab",        "train.directory",
+    "train.validate_every", "train.log_every",   "train.micro_batch",
+    "train.accumulation",   "train.prompts",     "train.spike",
+    "train.spike_window",   "train.spike_stops", "train.log_norms"};
+
+std::string recipeName(const std::string& name) {
+  for (const Renamed& each : renamed)
+    if (name.starts_with(each.plan))
+      return std::string(each.recipe) + name.substr(each.plan.size());
+  return name;
+}
+
+bool isPath(std::string_view key) {
+  return key == "path" || key == "paths";
+}
+
+/// The leaves of a value, by their names with dots between.
+void flatten(const Json& json, const std::string& name,
+             std::vector<Setting>& settings) {
+  if (!json.is_structured()) {
+    if (std::ranges::find(ignored, name) == std::end(ignored))
+      settings.push_back({recipeName(name), json.dump()});
+    return;
+  }
+  size_t number = 0;
+  for (const auto& [key, value] : json.items())
+    if (json.is_array())
+      flatten(value, name + "[" + std::to_string(number++) + "]", settings);
+    else if (!isPath(key))
+      flatten(value, name + "." + key, settings);
+}
+
+/// Of a plan that has no ops nor parameters, so that its text is short.
+void addFields(const plan::Plan& whole, std::vector<Setting>& settings) {
+  plan::Plan few;
+  few.data = whole.data;
+  few.train = whole.train;
+  few.train.prompts.clear();
+  const Json json = Json::parse(plan::toJson(few), nullptr, false);
+  for (const char* section : {"data", "train"})
+    if (json.is_object() && json.contains(section))
+      flatten(json[section], section, settings);
+}
+
+std::string textOf(double number) {
+  return Json(number).dump();
+}
+
+/// Ops may differ in one, as in the decay of norms: all values are told.
+void addOptimizer(const plan::Plan& plan, std::vector<Setting>& settings) {
+  for (const char* name : {"beta1", "beta2", "eps", "weight_decay", "clip"}) {
+    std::set<double> values;
+    for (const plan::Function& function : plan.functions)
+      for (const plan::Op& op : function.ops)
+        if (op.kind == plan::OpKind::AdamW)
+          values.insert(op.real(name));
+    std::string text;
+    for (double value : values)
+      text += (text.empty() ? "" : ", ") + textOf(value);
+    if (!text.empty())
+      settings.push_back({"optimizer." + std::string(name), text});
+  }
+}
+
+/// Adds a sample every `stride` bytes, all bytes where that is a sample's size,
+/// and the file's end.
+Status addSamples(const InputFile& file, int64_t stride, plan::Hasher& hasher) {
+  std::vector<std::byte> sample;
+  auto add = [&](int64_t offset) {
+    sample.resize(size_t(std::min(sampleBytes, file.size() - offset)));
+    Status read = file.read(offset, sample);
+    hasher.add(sample);
+    return read;
+  };
+  for (int64_t offset = 0; offset < file.size(); offset += stride)
+    RECIPERUN_TRY(add(offset));
+  return stride == sampleBytes
+             ? Status::ok()
+             : add(std::max<int64_t>(0, file.size() - sampleBytes));
+}
+
+/// What a source reads, whatever it is made of.
+Status addContents(const std::string& name, const plan::DataSource& source,
+                   std::vector<Setting>& settings) {
+  std::vector<std::string> paths;
+  plan::eachPathOf(
+      source, name.c_str(),
+      [&](const std::string& path, const char*) { paths.push_back(path); });
+  if (paths.empty())
+    return Status::ok();
+  Expected<std::vector<std::string>> files = data::filesOf(paths);
+  RECIPERUN_TRY(files);
+  Expected<std::string> contents = contentsOf(*files);
+  RECIPERUN_TRY(contents);
+  settings.push_back({name + " (contents)", *contents});
+  return Status::ok();
+}
+
+/// A model may come without one where token ids are trained on.
+Status addTokenizer(const plan::Data& data, std::vector<Setting>& settings) {
+  std::error_code code;
+  if (data.tokenizer.empty() ||
+      (!plan::readsText(data) &&
+       !std::filesystem::exists(data.tokenizer, code)))
+    return Status::ok();
+  Expected<std::string> text = readTextFile(data.tokenizer);
+  RECIPERUN_TRY(text);
+  settings.push_back(
+      {checkpoint::tokenizerSetting, plan::hashOf(*text).text()});
+  return Status::ok();
+}
+
+std::string shortened(const std::string& value) {
+  constexpr size_t longest = 70;
+  if (value.empty())
+    return "none";
+  return value.size() <= longest ? value : value.substr(0, longest) + "...";
+}
+
+std::string valueOf(const std::vector<Setting>& settings,
+                    const std::string& name) {
+  const auto found = std::ranges::find(settings, name, &Setting::name);
+  return found == settings.end() ? std::string() : found->value;
+}
+
+} // namespace
+
+Expected<std::string> contentsOf(const std::vector<std::string>& files) {
+  std::vector<int64_t> sizes;
+  int64_t total = 0;
+  for (const std::string& path : files) {
+    Expected<InputFile> file = InputFile::open(path);
+    RECIPERUN_TRY(file);
+    sizes.push_back(file->size());
+    total += file->size();
+  }
+  plan::Hasher hasher;
+  hasher.add(std::as_bytes(std::span(sizes)));
+  const int64_t stride =
+      std::max(sampleBytes,
+               total / (hashedBytes / sampleBytes) / sampleBytes * sampleBytes);
+  for (const std::string& path : files) {
+    Expected<InputFile> file = InputFile::open(path);
+    RECIPERUN_TRY(file);
+    RECIPERUN_TRY(addSamples(*file, stride, hasher));
+  }
+  return std::to_string(files.size()) +
+         (files.size() == 1 ? " file, " : " files, ") + std::to_string(total) +
+         " bytes, " + hasher.hash().text();
+}
+
+Expected<std::vector<Setting>> settingsOf(const plan::Plan& plan) {
+  std::vector<Setting> settings;
+  addFields(plan, settings);
+  if (plan.data.train)
+    RECIPERUN_TRY(addContents("data.train", *plan.data.train, settings));
+  if (plan.data.valid)
+    RECIPERUN_TRY(addContents("data.valid", *plan.data.valid, settings));
+  RECIPERUN_TRY(addTokenizer(plan.data, settings));
+  addOptimizer(plan, settings);
+  return settings;
+}
+
+std::string Change::text() const {
+  return "`" + name + "`: " + shortened(before) + " -> " + shortened(now);
+}
+
+std::vector<Change> changesOf(const std::vector<Setting>& before,
+                              const std::vector<Setting>& now) {
+  std::vector<Change> changes;
+  for (const Setting& setting : now)
+    if (std::string was = valueOf(before, setting.name); was != setting.value)
+      changes.push_back({setting.name, was, setting.value});
+  for (const Setting& setting : before)
+    if (valueOf(now, setting.name).empty())
+      changes.push_back({setting.name, setting.value, ""});
+  return changes;
+}
+
+} // namespace reciperun::train

@@ -1,0 +1,28 @@
+// Signals that end a run are noted as long as it wants that.
+
+#include "runtime/plan/StopSignal.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace reciperun {
+namespace {
+
+TEST(StopSignalDeathTest, areNotedUntilTheyAreReleased) {
+  for (int number : {SIGTERM, SIGINT, SIGUSR1}) {
+    watchStopSignals();
+    raise(number);
+    EXPECT_EQ(stopSignal(), number);
+    EXPECT_EXIT(
+        {
+          releaseStopSignals();
+          raise(number);
+        },
+        testing::KilledBySignal(number), "");
+  }
+  releaseStopSignals();
+}
+
+} // namespace
+} // namespace reciperun
