@@ -55,6 +55,7 @@ private:
   Candidates widerLayouts() const;
   Candidates moreRanks() const;
   Candidates shorterSequences() const;
+  Candidates widestLayouts(const MemoryChange& before) const;
   Candidates severalAtOnce() const;
 
   int64_t alike() const;
@@ -84,10 +85,23 @@ std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   std::vector<sema::Override> changes;
   for (const std::string& text : settings)
     session.addOverride(changes, text, "a change that was tried");
-  std::optional<Compilation> tried = compile(session, silent, changes);
+  std::optional<Compilation> tried =
+      compile(session, silent, changes, Verification::none);
   if (!tried || !tried->estimate.memory.fits())
     return std::nullopt;
   return tried->estimate.memory.total;
+}
+
+/// `` `a` with `b`, `c` and `d` ``.
+std::string joined(const Settings& settings) {
+  std::string text;
+  for (size_t i = 0; i < settings.size(); ++i)
+    text += (i == 0                     ? "`"
+             : i == 1                   ? " with `"
+             : i + 1 == settings.size() ? " and `"
+                                        : ", `") +
+            settings[i] + "`";
+  return text;
 }
 
 bool FitSearch::propose(const Candidates& candidates, diag::Builder& builder) {
@@ -99,10 +113,8 @@ bool FitSearch::propose(const Candidates& candidates, diag::Builder& builder) {
     std::optional<int64_t> total = fittingTotal(candidate.settings);
     if (!total)
       continue;
-    std::string text;
-    for (const std::string& each : candidate.settings)
-      text += (text.empty() ? "`" : " with `") + each + "`";
-    builder.help(text + " takes " + formatBytes(*total) + " and fits");
+    builder.help(joined(candidate.settings) + " takes " + formatBytes(*total) +
+                 " and fits");
     return true;
   }
   return false;
@@ -204,6 +216,9 @@ Candidates FitSearch::widerLayouts() const {
 }
 
 constexpr int64_t mostRanks = 1024;
+/// What experts are given where other changes are made with it: twice their
+/// even share.
+constexpr int fewRows = 2;
 
 Candidates FitSearch::moreRanks() const {
   const std::string& shard = recipe.string("parallel.shard");
@@ -224,17 +239,36 @@ Candidates FitSearch::moreRanks() const {
 Candidates FitSearch::shorterSequences() const {
   const int64_t now = recipe.integer("data.sequence");
   Candidates candidates;
-  for (int64_t length = now / 2; length >= 64; length /= 2)
+  for (int64_t length = now / 2; length >= now / 8; length /= 2)
     candidates.push_back({{setting("data.sequence", length)},
                           {.activations = double(length) / double(now)}});
   return candidates;
 }
 
-/// Where one change is not enough.
-Candidates FitSearch::severalAtOnce() const {
-  bool canRecompute = recipe.string("memory.recompute") != "full";
+/// A node's ranks for each shard of `tp`, on as many ranks as it takes.
+Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   const int64_t now = recipe.integer("cluster.ranks");
   const int64_t node = recipe.integer("cluster.ranks_per_node");
+  const double wider = double(recipe.integer("parallel.tp")) / double(node);
+  Candidates candidates;
+  for (int64_t ranks = std::max(node, now); ranks <= mostRanks; ranks *= 2) {
+    MemoryChange change = before;
+    change.parameters *= wider;
+    change.gradients *= wider;
+    change.activations *= wider;
+    change.optimizer *= double(now) / double(ranks);
+    Settings settings;
+    if (ranks != now)
+      settings.push_back(setting("cluster.ranks", ranks));
+    settings.push_back(setting("parallel.tp", node));
+    candidates.push_back({settings, change});
+  }
+  return candidates;
+}
+
+/// Where one change is not enough: each adds one to those before it; then a wide
+/// layout, alone and with all of them.
+Candidates FitSearch::severalAtOnce() const {
   MemoryChange change;
   Settings settings;
   Candidates candidates;
@@ -242,9 +276,14 @@ Candidates FitSearch::severalAtOnce() const {
     settings.push_back(std::move(text));
     candidates.push_back({settings, change});
   };
-  if (canRecompute) {
+  if (recipe.string("memory.recompute") != "full") {
     settings = fullRecompute();
     change.activations = forecast.fullRecompute();
+  }
+  if (forecast.expertRows(fewRows) < 1 &&
+      recipe.at("memory.expert_rows").isNone()) {
+    change.activations *= forecast.expertRows(fewRows);
+    add("memory.expert_rows=" + std::to_string(fewRows));
   }
   if (recipe.integer("batch.micro") > 1) {
     change.activations /= double(recipe.integer("batch.micro"));
@@ -254,15 +293,12 @@ Candidates FitSearch::severalAtOnce() const {
     change.parameters = change.gradients = 1 / double(alike());
     add("parallel.shard=\"parameters\"");
   }
-  double wider = double(recipe.integer("parallel.tp")) / double(node);
-  for (int64_t ranks = std::max(node, now); ranks <= mostRanks; ranks *= 2) {
-    double part = double(now) / double(ranks);
-    candidates.push_back(
-        {{setting("cluster.ranks", ranks), setting("parallel.tp", node)},
-         {.parameters = wider,
-          .gradients = wider,
-          .optimizer = part,
-          .activations = wider}});
+  Candidates alone = widestLayouts({});
+  candidates.insert(candidates.end(), alone.begin(), alone.end());
+  for (Candidate& layout : widestLayouts(change)) {
+    layout.settings.insert(layout.settings.begin(), settings.begin(),
+                           settings.end());
+    candidates.push_back(std::move(layout));
   }
   return candidates;
 }

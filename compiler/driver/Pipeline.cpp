@@ -57,11 +57,41 @@ namespace plan = reciperun::plan;
   std::abort();
 }
 
-void verify(const ir::Module& module, const char* pass) {
-  std::vector<std::string> findings = ir::verify(module);
-  if (!findings.empty())
-    fail(pass, findings.front());
-}
+class Verifier {
+public:
+  explicit Verifier(Verification verification)
+      : isOn(verification == Verification::eachPass) {}
+
+  void operator()(const ir::Module& module, const char* pass) const {
+    if (!isOn)
+      return;
+    std::vector<std::string> findings = ir::verify(module);
+    if (!findings.empty())
+      fail(pass, findings.front());
+  }
+
+  void operator()(const std::vector<ir::Module>& stages,
+                  const char* pass) const {
+    for (const ir::Module& stage : stages)
+      (*this)(stage, pass);
+  }
+
+  /// Stages that wait for one another would hang the job.
+  void schedules(const std::vector<ir::Module>& stages) const {
+    if (!isOn)
+      return;
+    for (const char* name : {"train", "evaluate"}) {
+      cost::Timeline timeline = cost::simulate(
+          stages, name, [](int, const ir::Function&, bool) { return 1.0; },
+          [](int, const ir::Transfer&) { return 0.0; });
+      if (!timeline.deadlock.empty())
+        fail("schedule", "the stages wait for one another");
+    }
+  }
+
+private:
+  bool isOn;
+};
 
 bool generates(const recipe::Recipe& recipe) {
   return recipe.string("task") == "generate";
@@ -96,26 +126,11 @@ void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
                 1});
 }
 
-void verify(const std::vector<ir::Module>& stages, const char* pass) {
-  for (const ir::Module& stage : stages)
-    verify(stage, pass);
-}
-
-/// Stages that wait for one another would hang the job.
-void verifySchedules(const std::vector<ir::Module>& stages) {
-  for (const char* name : {"train", "evaluate"}) {
-    cost::Timeline timeline = cost::simulate(
-        stages, name, [](int, const ir::Function&, bool) { return 1.0; },
-        [](int, const ir::Transfer&) { return 0.0; });
-    if (!timeline.deadlock.empty())
-      fail("schedule", "the stages wait for one another");
-  }
-}
-
 /// Not all of it after an error.
 std::vector<ir::Module> lowerTraining(ir::Module program,
                                       const recipe::Recipe& recipe,
-                                      diag::Engine& engine) {
+                                      diag::Engine& engine,
+                                      const Verifier& verify) {
   passes::markDocuments(program, recipe);
   verify(program, "documents");
   passes::shard(program, passes::layoutOf(recipe));
@@ -173,12 +188,12 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   verify(stages, "offload");
   passes::addSchedules(stages, recipe);
   verify(stages, "schedule");
-  verifySchedules(stages);
+  verify.schedules(stages);
   return stages;
 }
 
 void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
-                     diag::Engine& engine) {
+                     diag::Engine& engine, const Verifier& verify) {
   passes::shard(program, passes::wholeLayout());
   verify(program, "shard");
   passes::addGeneration(program, recipe, engine);
@@ -288,6 +303,7 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
     passes::checkKernels(graph, recipe, engine);
   if (hasFailed())
     return std::nullopt;
+  const Verifier verify(Verification::eachPass);
   verify(graph, "build");
   passes::checkRecompute(graph, recipe, engine);
   if (hasFailed())
@@ -304,16 +320,18 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
 
 std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
                                                    const recipe::Recipe& recipe,
-                                                   diag::Engine& engine) {
+                                                   diag::Engine& engine,
+                                                   Verification verification) {
+  const Verifier verify(verification);
   ir::Module program = std::move(graph);
   passes::fuse(program);
   verify(program, "fuse");
   std::vector<ir::Module> stages;
   if (generates(recipe)) {
-    lowerGeneration(program, recipe, engine);
+    lowerGeneration(program, recipe, engine, verify);
     stages.push_back(std::move(program));
   } else {
-    stages = lowerTraining(std::move(program), recipe, engine);
+    stages = lowerTraining(std::move(program), recipe, engine, verify);
   }
   if (engine.hasErrors())
     return std::nullopt;
@@ -332,7 +350,8 @@ lower(const recipe::Recipe& recipe, diag::Engine& engine) {
 }
 
 std::optional<Compilation> compile(Session& session, diag::Engine& engine,
-                                   const std::vector<sema::Override>& changes) {
+                                   const std::vector<sema::Override>& changes,
+                                   Verification verification) {
   std::optional<recipe::Recipe> recipe =
       evaluateRecipe(session, engine, changes);
   if (!recipe)
@@ -342,7 +361,7 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   std::optional<std::vector<ir::Module>> stages;
   if (graph) {
     parameters = cost::countParameters(*graph);
-    stages = makeProgram(std::move(*graph), *recipe, engine);
+    stages = makeProgram(std::move(*graph), *recipe, engine, verification);
   }
   moveToUser(engine, *recipe, session.sources);
   if (!stages)

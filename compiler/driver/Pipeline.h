@@ -12,8 +12,8 @@
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan
 //
-// The verifier runs after every pass. Each step gives nothing when its input
-// has errors; they are in the session's engine.
+// The verifier runs after every pass of what is emitted. Each step gives
+// nothing when its input has errors; they are in the session's engine.
 
 #ifndef RECIPEC_DRIVER_PIPELINE_H
 #define RECIPEC_DRIVER_PIPELINE_H
@@ -30,6 +30,10 @@
 
 namespace recipec::driver {
 
+/// Whether the verifier runs after each pass: not for what is compiled to learn
+/// whether it compiles and what it takes. It is half of the time.
+enum class Verification { eachPass, none };
+
 /// The selected recipe under `changes`, which stand after the session's
 /// overrides.
 std::optional<recipe::Recipe>
@@ -41,9 +45,10 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine);
 
 /// What the ranks of each stage run, with addresses; of the recipe's task.
-std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
-                                                   const recipe::Recipe& recipe,
-                                                   diag::Engine& engine);
+std::optional<std::vector<ir::Module>>
+makeProgram(ir::Module graph, const recipe::Recipe& recipe,
+            diag::Engine& engine,
+            Verification verification = Verification::eachPass);
 
 /// All phases' results up to the Program.
 struct Compilation {
@@ -57,7 +62,8 @@ struct Compilation {
 /// a result like any other: see checkFit.
 std::optional<Compilation>
 compile(Session& session, diag::Engine& engine,
-        const std::vector<sema::Override>& changes = {});
+        const std::vector<sema::Override>& changes = {},
+        Verification verification = Verification::eachPass);
 
 /// The plan, and within it the plan that generates from the exported model.
 /// None, with diagnostics, when the memory does not suffice.

@@ -253,7 +253,8 @@ private:
     if (!graph || size > mostOpsCompiled)
       return;
     ops += 8 * size; // as much slower as it is
-    auto stages = makeProgram(std::move(*graph), *recipe, engine);
+    auto stages =
+        makeProgram(std::move(*graph), *recipe, engine, Verification::none);
     if (stages && !cost::estimate(*stages, *recipe).memory.fits())
       engine.report(diag::Kind::OutOfMemory, {}, "it takes too much");
   }

@@ -1,10 +1,10 @@
 // 1. Paths of data: a file of `jsonl`; files, folders and patterns of `text`
-// and
-//    tokens.
+//    and of tokens.
 // 2. What is there is looked into: see Heads.h.
 // 3. The tokenizer, where the run tokenizes anything; it must be one that the
 //    runtime applies, and have the control tokens of a chat.
-// 4. The weights: a checkpoint, or a Hugging Face directory with all shards.
+// 4. The weights: a checkpoint, or a Hugging Face directory with all shards;
+//    and the checkpoint that `checkpoint.resume` names.
 
 #include "compiler/files/CheckInputs.h"
 
@@ -146,6 +146,10 @@ void Inputs::check() {
     checkChat(recipe, plan.data, *words, found.doubts);
   if (!plan.exchange.weights.empty() && !plan::isRemote(plan.exchange.weights))
     checkWeights(place("weights", plan.exchange.weights), found.faults);
+  const plan::Checkpoint& checkpoint = plan.checkpoint;
+  if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
+    checkCheckpoint(place("checkpoint.resume", checkpoint.resume),
+                    found.faults);
 }
 
 } // namespace

@@ -105,4 +105,21 @@ void checkWeights(const Place& place, diag::Engine& engine) {
               otherContents(folder));
 }
 
+void checkCheckpoint(const Place& place, diag::Engine& engine) {
+  std::string cause = reciperun::data::whyNoFolder(place.resolved);
+  if (!cause.empty())
+    return reportMissing(engine, place, cause);
+  fs::path folder = place.resolved;
+  std::error_code code;
+  if (fs::exists(folder / manifestName, code))
+    return;
+  bool isModel = fs::exists(folder / singleName, code) ||
+                 fs::exists(folder / indexName, code);
+  reportUnfit(place, engine,
+              "`" + place.written + "` is no checkpoint: it holds no `" +
+                  manifestName + "`",
+              isModel ? "it holds weights: start from them with `weights`"
+                      : otherContents(folder));
+}
+
 } // namespace recipec::files

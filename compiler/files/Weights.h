@@ -1,4 +1,5 @@
-// Whether a directory holds weights to start from.
+// Whether a directory holds weights to start from, or a checkpoint to go on
+// from.
 
 #ifndef RECIPEC_FILES_WEIGHTS_H
 #define RECIPEC_FILES_WEIGHTS_H
@@ -10,6 +11,9 @@ namespace recipec::files {
 /// A checkpoint, or a Hugging Face directory: `model.safetensors`, or its index
 /// and every shard that the index names. Headers are read by the run.
 void checkWeights(const Place& place, diag::Engine& engine);
+
+/// A checkpoint: weights alone have no moments to go on with.
+void checkCheckpoint(const Place& place, diag::Engine& engine);
 
 } // namespace recipec::files
 

@@ -71,6 +71,11 @@ Expected<plan::Plan> planOf(const fs::path& directory) {
     return plan::readPlan(path.string());
   if (!fs::is_directory(directory, code))
     return Status::error("`" + directory.string() + "` is no directory");
+  if (fs::exists(directory / "adapter_config.json", code))
+    return Status::error("`" + directory.string() +
+                         "` holds an adapter without its model; give the "
+                         "folder of the export, where it is merged into the "
+                         "weights");
   if (!fs::exists(directory / "config.json", code))
     return Status::error("`" + directory.string() +
                          "` holds neither `generate.plan.json` nor "
