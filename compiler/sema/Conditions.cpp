@@ -65,6 +65,7 @@ struct Evaluator::Trial {
   Object& object;
   size_t layerIndex;
   const ast::Require& require;
+  const std::vector<Operand>& operands;
 };
 
 // ---- operands
@@ -123,7 +124,7 @@ void Evaluator::addOperand(ast::ExprId id, const Env& env,
         return other.text == operand.text ||
                (other.slot && other.slot == operand.slot);
       });
-  bool isShown = isScalar(operand.value) ||
+  bool isShown = isScalar(operand.value) || operand.value.isPoison() ||
                  (operand.slot && operand.value.is<const ListValue*>());
   if (!isKnown && (isShown || operand.let))
     operands.push_back(std::move(operand));
@@ -281,9 +282,13 @@ void Evaluator::check(Object& object, size_t layerIndex,
   derivations.pop_back();
   if (!holds || *holds || object.hasUnknownKey)
     return;
-  bool isOpen =
-      isPartial && followsDefaults(operandsOf(require.condition, *env));
-  if (!isOpen)
+  std::vector<Operand> operands = operandsOf(require.condition, *env);
+  // Derived from what another condition has refused.
+  bool isConsequence =
+      std::any_of(operands.begin(), operands.end(),
+                  [](const Operand& each) { return each.value.isPoison(); });
+  bool isOpen = isPartial && followsDefaults(operands);
+  if (!isConsequence && !isOpen)
     reportFailed(object, layerIndex, require, range, *env);
 }
 
@@ -326,7 +331,7 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
   std::vector<const Operand*> candidates = suspects(operands, &object);
   const Operand* primary = candidates.empty() ? nullptr : candidates.front();
   std::vector<diag::Proposal> proposals =
-      remedies({object, layerIndex, require}, candidates, primary);
+      remedies({object, layerIndex, require, operands}, candidates, primary);
   SourceRange ruleRange = (*env.file)[require.condition].range;
   std::string rule(sources.text(ruleRange));
   bool isOneLine = rule.find('\n') == std::string::npos;
@@ -450,6 +455,25 @@ std::vector<Value> Evaluator::nearestValues(const Trial& trial,
   return values;
 }
 
+/// Of the bounds that other operands, 0 and 1 are to a number with a fraction,
+/// the nearest that it may have.
+std::vector<Value> Evaluator::nearestBound(const Trial& trial,
+                                           const Operand& operand,
+                                           double current) {
+  std::vector<double> bounds = {0, 1};
+  for (const Operand& other : trial.operands)
+    if (const double* number = other.value.get<double>())
+      bounds.push_back(*number);
+  std::stable_sort(bounds.begin(), bounds.end(), [&](double a, double b) {
+    return std::abs(a - current) < std::abs(b - current);
+  });
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  for (double bound : bounds)
+    if (bound != current && holdsWith(trial, operand, {bound, {}}))
+      return {{bound, {}}};
+  return {};
+}
+
 /// The other values of a choice.
 std::vector<Value> Evaluator::otherValues(const Operand& operand) {
   const Type* type = typeOf(*operand.object, *operand.slot);
@@ -488,6 +512,9 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
     for (Value& value : otherValues(operand))
       if (holdsWith(trial, operand, value))
         values.push_back(std::move(value));
+  if (const double* number = operand.value.get<double>();
+      number && values.empty())
+    values = nearestBound(trial, operand, *number);
   isMuted = false;
   if (values.empty())
     return std::nullopt;
@@ -496,7 +523,7 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
   diag::Proposal proposal{"change `" + name + "` to ", {}, "", 2};
   for (const Value& value : values) {
     std::string text = recipe::formatValue(lower(value), {});
-    bool isNumber = value.is<int64_t>();
+    bool isNumber = value.is<int64_t>() || value.is<double>();
     proposal.ways.push_back(
         {isNumber ? text : "`" + text + "`", {settingOf(operand, value)}});
   }

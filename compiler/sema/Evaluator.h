@@ -531,6 +531,8 @@ private:
            const Operand*& primary);
   std::vector<Value> nearestValues(const Trial& trial, const Operand& operand,
                                    int64_t current);
+  std::vector<Value> nearestBound(const Trial& trial, const Operand& operand,
+                                  double current);
   std::vector<Value> otherValues(const Operand& operand);
   bool canBeTried(const Trial& trial, const Operand& operand) const;
   std::string settingOf(const Operand& operand, const Value& value);

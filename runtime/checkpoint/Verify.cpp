@@ -88,6 +88,12 @@ public:
     checkPieces(*file);
     for (const StoredTensor& tensor : file->tensors())
       checkData(*file, tensor);
+    if (unread > 0)
+      found.add(Condition::unreadable,
+                whyUnread + (unread == 1
+                                 ? ""
+                                 : "; likewise " + std::to_string(unread - 1) +
+                                       " more tensors of the file"));
     return found;
   }
 
@@ -111,13 +117,16 @@ private:
   }
 
   /// Goes on behind damage, so that all of it is told; not behind what cannot
-  /// be read.
+  /// be read, where many tensors say the same.
   void checkData(const SafetensorsFile& file, const StoredTensor& tensor) {
     const int64_t bytes = tensor.end - tensor.begin;
     for (int64_t at = 0; at < bytes; at += windowBytes) {
       window.resize(size_t(std::min(windowBytes, bytes - at)));
-      if (Status read = file.read(tensor, at, window); !read)
-        return found.add(Condition::unreadable, read.message());
+      if (Status read = file.read(tensor, at, window); !read) {
+        if (unread++ == 0)
+          whyUnread = read.message();
+        return;
+      }
       checkChunks(file, tensor, at);
       done += int64_t(window.size());
       if (progress)
@@ -145,6 +154,8 @@ private:
   Verified found;
   std::vector<std::byte> window;
   int64_t done = 0;
+  int64_t unread = 0; // tensors
+  std::string whyUnread;
 };
 
 /// Whether the pieces of each parameter are as many elements as it has.

@@ -462,8 +462,11 @@ Status Training::fillState() {
         communicator.maximum(int64_t(conditionAfter(mine)));
     RECIPERUN_TRY(worst);
     const Status all = communicator.agree(mine);
-    const bool isDamaged = *worst == int64_t(checkpoint::Condition::damaged);
-    if (all || !start.mayFallBack || !isDamaged)
+    if (all || !start.mayFallBack)
+      return all;
+    if (*worst == int64_t(checkpoint::Condition::unreadable))
+      return Status::error(all.message() + "; " + unreadableWayOut);
+    if (*worst != int64_t(checkpoint::Condition::damaged))
       return all;
     RECIPERUN_TRY(passOver(all.message()));
   }

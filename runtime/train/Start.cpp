@@ -193,10 +193,7 @@ Expected<std::string> resumedPath(const plan::Plan& plan,
   if (resume == "never")
     return std::string();
   return resume == "auto"
-             ? newestPath(communicator, folder,
-                          "mend that or move it away, or set "
-                          "`checkpoint.resume` to the path of the checkpoint "
-                          "to go on from, or to `\"never\"` to begin anew")
+             ? newestPath(communicator, folder, unreadableWayOut)
              : namedPath(communicator, "checkpoint.resume", resume);
 }
 

@@ -16,6 +16,12 @@
 
 namespace reciperun::train {
 
+/// What to do about a checkpoint that cannot be read where `checkpoint.resume`
+/// is `"auto"`.
+inline constexpr const char* unreadableWayOut =
+    "mend that or move it away, or set `checkpoint.resume` to the path of the "
+    "checkpoint to go on from, or to `\"never\"` to begin anew";
+
 struct Start {
   /// The checkpoint, and what is taken from it; nothing where there is none.
   std::optional<checkpoint::StateReader> source;
