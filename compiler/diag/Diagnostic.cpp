@@ -126,11 +126,21 @@ bool Builder::suggest(SourceRange range, std::string_view name,
     return false;
   if (comparisons)
     *comparisons -= candidates.size();
-  std::optional<std::string> near = didYouMean(name, candidates);
-  if (!near)
+  std::vector<std::string> near = nearNames(name, candidates);
+  if (near.empty())
     return false;
-  bool isSure = isSurelyMeant(name, *near, candidates);
-  std::string text = std::string(quote) + *near + std::string(quote);
+  if (near.size() > 1) {
+    std::string list;
+    for (size_t i = 0; i < near.size(); ++i)
+      list += (i == 0                 ? "`"
+               : i + 1 == near.size() ? " or `"
+                                      : ", `") +
+              std::string(quote) + near[i] + std::string(quote) + "`";
+    help("did you mean " + list + "?");
+    return true;
+  }
+  bool isSure = isSurelyMeant(name, near[0], candidates);
+  std::string text = std::string(quote) + near[0] + std::string(quote);
   help("did you mean `" + text + "`?");
   fixIt(range, std::move(text),
         isSure ? Applicability::safe : Applicability::maybe);

@@ -172,6 +172,11 @@ private:
 std::optional<std::string>
 didYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
+/// That name; where they differ in digits alone, all of its distance (three at
+/// most), since `llama3_7b` may be `llama3_8b` or `llama2_7b`.
+std::vector<std::string> nearNames(std::string_view name,
+                                   const std::vector<std::string>& candidates);
+
 /// Whether the name is surely a misspelt `meant`: at most two letters differ,
 /// and of no other near candidate so few.
 bool isSurelyMeant(std::string_view name, const std::string& meant,

@@ -123,6 +123,41 @@ didYouMean(std::string_view name, const std::vector<std::string>& candidates) {
   return *best;
 }
 
+static std::string withoutDigits(std::string_view name) {
+  std::string letters;
+  for (char c : name)
+    if (!std::isdigit(static_cast<unsigned char>(c)))
+      letters += c;
+  return letters;
+}
+
+std::vector<std::string> nearNames(std::string_view name,
+                                   const std::vector<std::string>& candidates) {
+  std::optional<std::string> best = didYouMean(name, candidates);
+  if (!best)
+    return {};
+  std::vector<std::string> names = {*best};
+  const std::string letters = withoutDigits(name);
+  auto distance = nearDistance(name, *best);
+  if (!distance || isSamePlainly(name, *best) ||
+      withoutDigits(*best) != letters)
+    return names;
+  for (const std::string& each : candidates)
+    if (each != *best && withoutDigits(each) == letters &&
+        nearDistance(name, each) == distance && names.size() < 3)
+      names.push_back(each);
+  auto alike = [&](const std::string& other) {
+    return std::mismatch(name.begin(), name.end(), other.begin(), other.end())
+               .first -
+           name.begin();
+  };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const std::string& a, const std::string& b) {
+                     return alike(a) > alike(b);
+                   });
+  return names;
+}
+
 bool isSurelyMeant(std::string_view name, const std::string& meant,
                    const std::vector<std::string>& candidates) {
   constexpr size_t mostLetters = 2;

@@ -9,6 +9,7 @@
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/diag/Render.h"
+#include "compiler/driver/LibraryIndex.h"
 
 #include <algorithm>
 #include <charconv>
@@ -147,10 +148,27 @@ const Option* ArgumentReader::find(std::string_view name) const {
   return nullptr;
 }
 
+/// The setting that another tool has as an option, `--tensor-parallel-size`;
+/// empty where none is known.
+std::string settingKnownAs(std::string_view option) {
+  std::string name(
+      option.substr(std::min(option.find_first_not_of('-'), option.size())));
+  std::replace(name.begin(), name.end(), '-', '_');
+  SourceMap sources;
+  diag::Engine engine;
+  FileLoader loader(sources, engine);
+  return LibraryIndex(loader).settingOf(name);
+}
+
 int ArgumentReader::unknownOption(std::string_view name) const {
   std::vector<std::string> names = {"--help"};
   for (OptionId id : command.options)
     names.emplace_back(optionOf(id).name);
+  if (std::string path = settingKnownAs(name); !path.empty())
+    return usageError(invocation.err,
+                      "`recipec " + std::string(command.name) +
+                          "` has no option `" + std::string(name) + "`",
+                      "a setting is given as `--set " + path + "=VALUE`");
   return usageError(invocation.err,
                     "`recipec " + std::string(command.name) +
                         "` has no option `" + std::string(name) + "`",
@@ -288,10 +306,30 @@ const Command* findCommand(std::string_view name) {
   return nullptr;
 }
 
+/// Commands of other programs.
+struct ForeignCommand {
+  std::string_view name, own;
+};
+constexpr ForeignCommand foreignCommands[] = {
+    {"train", "recipec run"},           {"launch", "recipec run"},
+    {"start", "recipec run"},           {"pretrain", "recipec run"},
+    {"finetune", "recipec run"},        {"compile", "recipec plan"},
+    {"build", "recipec plan"},          {"lint", "recipec check"},
+    {"validate", "recipec check"},      {"verify", "recipec check"},
+    {"profile", "recipec estimate"},    {"predict", "recipec estimate"},
+    {"help", "recipec --help"},         {"version", "recipec --version"},
+    {"generate", "reciperun generate"}, {"convert", "reciperun convert"},
+    {"export", "reciperun convert"},    {"resume", "recipec run"},
+};
+
 int unknownCommand(const std::string& name, std::ostream& err) {
   std::vector<std::string> names;
   for (const Command& command : commands())
     names.emplace_back(command.name);
+  for (const ForeignCommand& foreign : foreignCommands)
+    if (foreign.name == name)
+      return usageError(err, "there is no command `" + name + "`",
+                        "that is `" + std::string(foreign.own) + "`");
   return usageError(err, "there is no command `" + name + "`",
                     suggestion(name, names, "see `recipec --help`"));
 }

@@ -166,6 +166,15 @@ std::vector<Subject> LibraryIndex::find(const std::string& name) const {
   return found;
 }
 
+std::string LibraryIndex::settingOf(const std::string& name) const {
+  std::vector<Subject> found;
+  addFieldsCalled(name, found);
+  for (const auto& [path, subject] : fields)
+    if (!found.empty() && subject == found.front())
+      return path;
+  return {};
+}
+
 /// Those of a path or, where nothing else has the name, of a last name or a
 /// name in other tools.
 void LibraryIndex::addFieldsCalled(const std::string& name,

@@ -31,6 +31,9 @@ public:
 
   /// All that have the name, what the prelude means by it first.
   std::vector<Subject> find(const std::string& name) const;
+  /// The path of the recipe's field that has the name, here or in another tool;
+  /// empty where none has.
+  std::string settingOf(const std::string& name) const;
   /// The name that was most likely meant.
   std::optional<std::string> suggest(const std::string& name) const;
 

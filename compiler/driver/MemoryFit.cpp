@@ -266,8 +266,8 @@ Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
-/// Where one change is not enough: each adds one to those before it; then a wide
-/// layout, alone and with all of them.
+/// Where one change is not enough: each adds one to those before it; then a
+/// wide layout, alone and with all of them.
 Candidates FitSearch::severalAtOnce() const {
   MemoryChange change;
   Settings settings;
@@ -322,6 +322,17 @@ void FitSearch::help(diag::Builder& builder) {
   }
   if (found == 0)
     tryAll(shorterSequences());
+  // That of a CPU is the user's word for the machine.
+  if (recipe.string("cluster.hardware.kind") == "cpu") {
+    constexpr int64_t mib = int64_t(1) << 20;
+    const int64_t unit = forecast.total({}) < 4096 * mib ? 64 : 1024;
+    const int64_t parts = (forecast.total({}) / mib + unit) / unit * unit;
+    builder.help("where a rank has as much: `cluster.hardware.memory=" +
+                 (unit == 64 ? std::to_string(parts) + "MiB"
+                             : std::to_string(parts / 1024) + "GiB") +
+                 "`");
+    return;
+  }
   if (found == 0)
     builder.help("no change of `memory`, `parallel`, `batch.micro`, "
                  "`cluster.ranks` or `data.sequence` that was tried fits: take "
@@ -387,6 +398,10 @@ bool checkFit(Session& session, diag::Engine& engine,
     buffers += (buffers.empty() ? "`" : ", `") + buffer.name + "` " +
                formatBytes(buffer.bytes);
   builder.note("the largest buffers are " + buffers);
+  const recipe::Origin& given = recipe.at("cluster.hardware.memory").origin;
+  if (given.kind == recipe::Origin::Kind::written &&
+      session.sources.kind(given.range.source) == SourceKind::file)
+    builder.label(given.range, "the memory of a rank is given here");
   FitSearch(session, compilation).help(builder);
   return false;
 }

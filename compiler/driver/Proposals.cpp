@@ -8,7 +8,7 @@
 // 3. Compile under the settings of each way out of a proposal. A setting has
 //    helped where no error is new; one that compiles to too much memory has
 //    not.
-// 4. The first proposal of a diagnostic that has a way out becomes a help.
+// 4. The first proposals of a diagnostic that have a way out become its helps.
 //
 // A trial compiles to the Graph, where most rules are checked, and all the way
 // where the model is small. Trials are bounded by number and by the ops of the
@@ -39,6 +39,9 @@ constexpr size_t mostOpsCompiled = 1'000;
 /// bytes of recipes that trials may read in all.
 constexpr size_t mostDiagnostics = 50;
 constexpr size_t mostBytes = size_t(2) << 20;
+/// Proposals of a condition that become helps: there is more than one value to
+/// change.
+constexpr size_t mostHelps = 2;
 /// Recipes of a file that are evaluated where none can be selected.
 constexpr size_t mostRecipes = 4;
 
@@ -375,6 +378,7 @@ private:
     if (!subject)
       return;
     const Messages& known = knownOf(subject);
+    size_t helps = 0;
     for (const diag::Proposal& proposal : proposals) {
       std::vector<std::string> texts;
       for (const diag::WayOut& way : proposal.ways)
@@ -385,7 +389,8 @@ private:
         continue;
       diagnostic.helps.push_back(proposal.before + joined(std::move(texts)) +
                                  proposal.after);
-      return;
+      if (diagnostic.kind != diag::Kind::RequireFailed || ++helps == mostHelps)
+        return;
     }
   }
 

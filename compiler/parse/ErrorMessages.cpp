@@ -316,6 +316,9 @@ private:
                          name == "model" || name == "import" || name == "op";
     if (isDeclaration && isName(found()))
       return "`" + name + "` is declared outside of all braces";
+    if (found() == TokenType::LPAREN)
+      return "a call is a value: write `name = " + name +
+             "(...)`, or `return " + name + "(...)` at the end of a function";
     bool isValue = beginsExpression(found()) && found() != TokenType::OPEN &&
                    !isName(found());
     if (isValue || found() == TokenType::SEPARATOR)
@@ -441,7 +444,8 @@ private:
     case Grammar::RuleIfStatement:
       return "a condition is written `if condition { ... } else { ... }`";
     case Grammar::RuleOverrideArgument:
-      return "a setting is written `--set path=value`";
+      return "a setting is written `--set path=value`, each with a `--set` of "
+             "its own";
     default:
       return {};
     }

@@ -6,6 +6,7 @@
 #include "compiler/parse/ErrorStrategy.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 namespace recipec::parse {
@@ -38,7 +39,9 @@ public:
     return comment() || equality() || doubleSign() || typedValue() ||
            assignment() || percent() || power() || orSign() || prefix() ||
            quotedName() || elseIf() || fromImport() || extends() ||
-           dataFile() || word();
+           quotedDeclaration() || hyphens() || slashes() || table() ||
+           thousands() || dashedList() || continuation() || dataFile() ||
+           word();
   }
 
 private:
@@ -251,6 +254,123 @@ private:
                                                             : "amends");
     return text == "(" &&
            help("a recipe is written `recipe name amends parent { ... }`");
+  }
+
+  /// `recipe "llama"`
+  bool quotedDeclaration() {
+    bool isName = found() == TokenType::STRING && error.token > 0 &&
+                  (error.inside == Grammar::RuleRecipeDeclaration ||
+                   error.rule == Grammar::RuleRecipeDeclaration);
+    if (!isName || isOfFile())
+      return false;
+    std::string text = textOf(error.token);
+    return nameFix(text.substr(1, text.size() - 2), list.range(error.token),
+                   "names stand without quotation marks: ");
+  }
+
+  /// `recipe llama3-pretrain`
+  bool hyphens() {
+    if (error.rule != Grammar::RuleRecipeDeclaration ||
+        found() != TokenType::MINUS || !isName(previous()))
+      return false;
+    size_t first = error.token - 1, last = error.token;
+    while (areAdjacent(last) &&
+           (isName(type(last + 1)) || isNumber(type(last + 1)) ||
+            type(last + 1) == TokenType::MINUS))
+      ++last;
+    std::string text(sources.text(rangeOf(first, last)));
+    return nameFix(text, rangeOf(first, last),
+                   "names are written with `_`, not with `-`: ");
+  }
+
+  /// Proposes the name with `_` for what stands in none.
+  bool nameFix(std::string text, SourceRange range, const std::string& why) {
+    for (char& letter : text)
+      if (!std::isalnum(static_cast<unsigned char>(letter)))
+        letter = '_';
+    if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])))
+      return help(why + "they begin with a letter");
+    return fix(why + "write `" + text + "`", range, text, Applicability::maybe);
+  }
+
+  /// `import std/models/llama`
+  bool slashes() {
+    if (found() != TokenType::SLASH || error.token < 2)
+      return false;
+    size_t first = error.token - 1, last = error.token;
+    while (first > 0 && type(first) != TokenType::IMPORT &&
+           type(first) != TokenType::SEPARATOR)
+      --first;
+    if (type(first) != TokenType::IMPORT)
+      return false;
+    while (areAdjacent(last) && type(last + 1) != TokenType::SEPARATOR)
+      ++last;
+    std::string path(sources.text(rangeOf(first + 1, last)));
+    std::replace(path.begin(), path.end(), '/', '.');
+    return fix("the parts of a path are divided by `.`: write `import " + path +
+                   "`; a file of your own is `import \"folder/file.recipe\"`",
+               rangeOf(first + 1, last), path);
+  }
+
+  /// `[optimizer]` between braces, where an entry of a map may stand.
+  bool table() {
+    if (error.rule != Grammar::RuleEntry || previous() != TokenType::RBRACKET ||
+        !isName(previous(2)))
+      return false;
+    size_t first = error.token - 2;
+    while (first > 0 && type(first) != TokenType::LBRACKET)
+      --first;
+    std::string name(sources.text(rangeOf(first + 1, error.token - 2)));
+    return help("a section is written `" + name +
+                " { name = value }`, and not as in TOML; an entry of a map is "
+                "`[\"key\"] = value`");
+  }
+
+  /// `100,000`, of which the parser saw `100` and a comma
+  bool thousands() {
+    bool isGroup = found() == TokenType::INTEGER && error.token >= 2 &&
+                   textOf(error.token).size() == 3 &&
+                   isComma(error.token - 1) && areAdjacent(error.token - 1) &&
+                   areAdjacent(error.token - 2) &&
+                   previous(2) == TokenType::INTEGER;
+    if (!isGroup)
+      return false;
+    size_t last = error.token;
+    std::string number = textOf(error.token - 2) + "_" + textOf(error.token);
+    while (areAdjacent(last) && isComma(last + 1) && areAdjacent(last + 1) &&
+           type(last + 2) == TokenType::INTEGER) {
+      last += 2;
+      number += "_" + textOf(last);
+    }
+    return fix("a comma begins another item: write `" + number + "`",
+               rangeOf(error.token - 2, last), number);
+  }
+  bool isComma(size_t token) const {
+    return type(token) == TokenType::COMMA ||
+           (type(token) == TokenType::SEPARATOR && textOf(token) == ",");
+  }
+
+  bool beginsItem() const {
+    return error.rule == Grammar::RuleItem || error.rule == Grammar::RuleItems;
+  }
+
+  /// A list of YAML; its first `-` was taken for the sign of a value.
+  bool dashedList() {
+    bool isElement = next() == TokenType::STRING || isName(next());
+    return beginsItem() && found() == TokenType::MINUS && isElement &&
+           help("a list is written `[" + textOf(error.token + 1) +
+                ", ...]`, and not with dashes as in YAML");
+  }
+
+  /// A line that begins with an operator.
+  bool continuation() {
+    bool isOperator =
+        found() == TokenType::PLUS || found() == TokenType::MINUS ||
+        found() == TokenType::STAR || found() == TokenType::SLASH ||
+        found() == TokenType::AND || found() == TokenType::OR;
+    return beginsItem() && isOperator &&
+           help("a value ends with its line: put the `" + textOf(error.token) +
+                "` at the end of the line before, or the value in parentheses");
   }
 
   /// YAML, JSON or TOML where a declaration is due.

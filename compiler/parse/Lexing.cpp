@@ -176,6 +176,9 @@ private:
       return;
     case TokenType::STRAY:
       reportStray(token);
+      // So that what stands behind it is still understood.
+      if (restOfLine(token.begin).starts_with("&&"))
+        list.tokens.push_back({TokenType::AND, token.begin, token.begin + 2});
       return;
     case TokenType::BROKEN_STRING:
       reportBrokenString(token);
@@ -210,8 +213,10 @@ private:
     SourceRange range = rangeOf(token);
     std::string_view string = sources.text(range);
     // The lexer would have accepted the string but for an open brace.
-    size_t brace = std::string_view::npos;
+    size_t brace = std::string_view::npos, escaping = brace;
     for (size_t i = 1; i < string.size(); ++i) {
+      if (string[i] == '\\' && brace != std::string_view::npos)
+        escaping = brace;
       if (string[i] == '\\')
         ++i;
       else if (string[i] == '{')
@@ -219,7 +224,14 @@ private:
       else if (string[i] == '}')
         brace = std::string_view::npos;
     }
-    if (brace == std::string_view::npos) {
+    if (escaping != std::string_view::npos) {
+      uint32_t at = token.begin + uint32_t(escaping);
+      engine
+          .report(
+              diag::Kind::UnclosedString, {list.source, at, at + 1},
+              "this `{` begins an interpolation, in which no `\\` may stand")
+          .help("write a brace of the text as `\\{`");
+    } else if (brace == std::string_view::npos) {
       engine
           .report(diag::Kind::UnclosedString, range,
                   "the string is not closed on its line")

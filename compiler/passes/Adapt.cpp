@@ -171,8 +171,25 @@ private:
         .note("linear ops that can be adapted are " + listed(candidates));
   }
 
+  bool isOfExperts(const std::string& name) const {
+    const auto& ops = module.functions[0].ops;
+    return std::any_of(ops.begin(), ops.end(), [&](const Op& op) {
+      return op.kind == OpKind::ExpertLinear && lastPart(op.name) == name;
+    });
+  }
+
   void unknown(const recipe::Value& target, const std::string& name,
                const std::vector<std::string>& candidates) {
+    if (isOfExperts(name)) {
+      engine
+          .report(diag::Kind::NotSupported, target.origin.range,
+                  "this version does not support an adapter of the experts, "
+                  "which `" +
+                      name + "` is a matrix of")
+          .note("the linear ops that can be adapted are " + listed(candidates))
+          .help("leave it out, or name some of those");
+      return;
+    }
     diag::Builder report =
         engine.report(diag::Kind::UnknownName, target.origin.range,
                       "no linear op of the model is called `" + name + "`");

@@ -95,6 +95,9 @@ private:
     for (size_t i = 1; i < failing.size(); ++i)
       report.label(graph[failing[i]].range,
                    "nor does it divide " + sized(failing[i]));
+    for (DimId dim : failing)
+      if (graph[dim].name == "vocab")
+        report.propose(proposePadding(graph[dim].size, size(degree)));
     proposeDegrees(report, degree, dims);
     return false;
   }
@@ -209,6 +212,17 @@ private:
           .propose({"set `etp` to ", {{"1", {"parallel.etp=1"}}}, ""});
       return;
     }
+  }
+
+  /// Rows of the vocabulary that no token has, so that its parts are alike and
+  /// of whole tiles of a matrix.
+  static diag::Proposal proposePadding(int64_t vocab, int64_t parts) {
+    constexpr int64_t tile = 128;
+    const int64_t unit = std::lcm(tile, parts);
+    const std::string padded = std::to_string((vocab + unit - 1) / unit * unit);
+    return {"pad the vocabulary: set `model.vocab` to ",
+            {{padded, {"model.vocab=" + padded}}},
+            ""};
   }
 
   /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes,

@@ -115,7 +115,13 @@ private:
     auto builder = evaluator.report(
         diag::Kind::UnknownArgument, argument.name->range,
         "`" + callee + "` has no argument `" + argument.name->text + "`");
-    builder.suggest(argument.name->range, argument.name->text, names);
+    if (builder.suggest(argument.name->range, argument.name->text, names) ||
+        names.empty())
+      return;
+    std::string list;
+    for (const std::string& name : names)
+      list += (list.empty() ? "`" : ", `") + name + "`";
+    builder.help("its arguments are " + list);
   }
 
   void bindDefault(size_t index) {

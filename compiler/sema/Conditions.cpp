@@ -420,8 +420,10 @@ bool Evaluator::canBeTried(const Trial& trial, const Operand& operand) const {
       at = at->container;
     return at == root;
   };
-  return isUserSet(operand) && !isMuted && root && isInRoot(&trial.object) &&
-         isInRoot(operand.object);
+  bool isDefault = operand.slot && operand.value.origin.kind ==
+                                       recipe::Origin::Kind::defaultValue;
+  return (isUserSet(operand) || isDefault) && operand.object && !isMuted &&
+         root && isInRoot(&trial.object) && isInRoot(operand.object);
 }
 
 /// Up to two on either side, the nearest first.
@@ -474,6 +476,43 @@ std::vector<Value> Evaluator::nearestBound(const Trial& trial,
   return {};
 }
 
+/// Lists of whole numbers that are as even as may be, the larger ones first: as
+/// long, and of such a sum, as other operands or the list itself.
+std::vector<Value> Evaluator::evenLists(const Trial& trial,
+                                        const Operand& operand) {
+  const ListValue* const* list = operand.value.get<const ListValue*>();
+  if (!list || (*list)->elements.empty())
+    return {};
+  int64_t sum = 0;
+  for (const Value& element : (*list)->elements) {
+    const int64_t* whole = element.get<int64_t>();
+    if (!whole)
+      return {};
+    sum += *whole;
+  }
+  std::vector<int64_t> sums = {sum};
+  std::vector<int64_t> lengths = {int64_t((*list)->elements.size())};
+  for (const Operand& other : trial.operands)
+    if (const int64_t* whole = other.value.get<int64_t>()) {
+      sums.push_back(*whole);
+      for (size_t i = lengths.size(); i > 0; --i)
+        lengths.push_back(lengths[i - 1] * *whole);
+      lengths.push_back(*whole);
+    }
+  constexpr int64_t longest = 64;
+  for (int64_t length : lengths)
+    for (int64_t total : sums) {
+      if (length < 1 || length > longest || total < length)
+        continue;
+      ListValue& even = make<ListValue>();
+      for (int64_t i = 0; i < length; ++i)
+        even.elements.push_back({total / length + (i < total % length), {}});
+      if (holdsWith(trial, operand, {&std::as_const(even), {}}))
+        return {{&std::as_const(even), {}}};
+    }
+  return {};
+}
+
 /// The other values of a choice.
 std::vector<Value> Evaluator::otherValues(const Operand& operand) {
   const Type* type = typeOf(*operand.object, *operand.slot);
@@ -490,6 +529,10 @@ std::vector<Value> Evaluator::otherValues(const Operand& operand) {
     if (member->kind == Type::Kind::literal &&
         !isEqual(operand.value, {member->literal, {}}))
       values.push_back({member->literal, {}});
+    else if (member->kind == Type::Kind::automatic)
+      values.push_back({recipe::Auto{}, {}});
+    else if (member->kind == Type::Kind::none)
+      values.push_back({recipe::None{}, {}});
   return values;
 }
 
@@ -509,18 +552,23 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
   if (whole || dim)
     values = nearestValues(trial, operand, whole ? *whole : dim->size);
   else
-    for (Value& value : otherValues(operand))
-      if (holdsWith(trial, operand, value))
-        values.push_back(std::move(value));
+    values = evenLists(trial, operand);
+  for (Value& value : otherValues(operand))
+    if (!isEqual(value, operand.value) && holdsWith(trial, operand, value))
+      values.push_back(std::move(value));
   if (const double* number = operand.value.get<double>();
       number && values.empty())
     values = nearestBound(trial, operand, *number);
   isMuted = false;
   if (values.empty())
     return std::nullopt;
-  std::string name =
-      operand.let ? pathOf(*operand.object, operand.slot->name) : operand.text;
-  diag::Proposal proposal{"change `" + name + "` to ", {}, "", 2};
+  std::string path = pathOf(*operand.object, operand.slot->name);
+  std::string name = operand.let ? path : operand.text;
+  diag::Proposal proposal{isUserSet(operand) ? "change `" + name + "` to "
+                                             : "set `" + path + "` to ",
+                          {},
+                          "",
+                          2};
   for (const Value& value : values) {
     std::string text = recipe::formatValue(lower(value), {});
     bool isNumber = value.is<int64_t>() || value.is<double>();
@@ -573,14 +621,25 @@ Evaluator::remedies(const Trial& trial,
   std::vector<diag::Proposal> proposals;
   if (auto proposal = leaveOut(trial, candidates))
     return {std::move(*proposal)};
-  for (size_t i = 0; i < std::min(candidates.size(), mostTried); ++i) {
-    auto proposal = remedy(trial, *candidates[i]);
+  // Behind the one to blame those that the condition is nearest to: they stand
+  // in the order in which they were found.
+  std::vector<const Operand*> tried = candidates;
+  if (tried.size() > 2)
+    std::sort(tried.begin() + 1, tried.end());
+  for (size_t i = 0; i < std::min(tried.size(), mostTried); ++i) {
+    auto proposal = remedy(trial, *tried[i]);
     if (!proposal)
       continue;
-    if (proposals.empty() && candidates[i]->object == primary->object)
-      primary = candidates[i];
+    if (proposals.empty() && tried[i]->object == primary->object)
+      primary = tried[i];
     proposals.push_back(std::move(*proposal));
   }
+  // What nobody set, `cluster.ranks` say.
+  for (const Operand& operand : trial.operands)
+    if (operand.slot && !isUserSet(operand) && operand.value.is<int64_t>() &&
+        proposals.size() < mostTried)
+      if (auto proposal = remedy(trial, operand))
+        proposals.push_back(std::move(*proposal));
   return proposals;
 }
 

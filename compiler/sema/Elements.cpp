@@ -88,6 +88,9 @@ Value Evaluator::elementAt(const Value& base, int64_t position,
     if (position < 0)
       builder.help("elements count from 0; the last of `x` is "
                    "`x[len(x) - 1]`");
+    else if (count > 0)
+      builder.help("elements count from 0, so that the last is " +
+                   std::to_string(count - 1));
     return poison();
   }
   if (const ListValue* const* list = base.get<const ListValue*>())

@@ -102,6 +102,11 @@ struct Suggestion {
 
 /// A declaration of the standard library by the name that an expression has to
 /// use, `llama.llama3_8b`, and the import that makes it one.
+struct KnownDeclaration {
+  std::string name;
+  std::string values; // what is to be said of it; may be empty
+};
+
 struct LibraryName {
   std::string text;
   std::string import;               // empty: the file has it
@@ -112,6 +117,8 @@ struct KnownField;
 
 class Evaluator {
 public:
+  /// Says what is written instead of a word that other languages have.
+  bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
       : sources(sources), loader(loader), engine(engine) {}
 
@@ -401,12 +408,19 @@ private:
   std::optional<LibraryName> libraryName(std::string_view name,
                                          const Module& module, bool isModel);
   /// What the library declares that other tools call so.
-  std::optional<std::string> declarationKnownAs(std::string_view name);
+  std::optional<KnownDeclaration> declarationKnownAs(std::string_view name);
+  /// What the file of a module calls a file that it imports as a whole; empty
+  /// where it does not.
+  std::string aliasOf(const std::string& import, const Module& module) const;
+  /// The values of a schema that every recipe knows: devices.
+  std::vector<std::string> namesOf(const Schema& schema);
   const Module* moduleOf(SourceId source) const;
   std::optional<Suggestion> modelNamed(const Value& value, const Type& type,
                                        SourceRange range);
 
   // Mismatch.cpp
+  void helpWithImport(diag::Builder& builder, const Value& value,
+                      SourceRange range);
   void helpWithType(diag::Builder& builder, const Value& value,
                     const Type& type, SourceRange range);
   bool helpWithSibling(diag::Builder& builder, const Value& value,
@@ -416,7 +430,6 @@ private:
 
   // Lookup.cpp
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
-  bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   bool helpWithHole(diag::Builder& builder, const ast::Name& name);
   bool helpWithSection(diag::Builder& builder, const ast::Name& name,
                        const Env& env);
@@ -534,6 +547,7 @@ private:
   std::vector<Value> nearestBound(const Trial& trial, const Operand& operand,
                                   double current);
   std::vector<Value> otherValues(const Operand& operand);
+  std::vector<Value> evenLists(const Trial& trial, const Operand& operand);
   bool canBeTried(const Trial& trial, const Operand& operand) const;
   std::string settingOf(const Operand& operand, const Value& value);
   bool holds(const ast::Require& require, const Env& env);

@@ -90,9 +90,12 @@ struct Evaluator::NodeEvaluator {
     const Schema* const* schema = base.get<const Schema*>();
     Object* const* object = base.get<Object*>();
     if (!schema && !object) {
-      self.report(diag::Kind::WrongType, (*env.file)[node.base].range,
-                  "braces amend a record, and this is of type `" +
-                      self.typeNameOf(base) + "`");
+      SourceRange place = (*env.file)[node.base].range;
+      auto builder =
+          self.report(diag::Kind::WrongType, place,
+                      "braces amend a record, and this is of type `" +
+                          self.typeNameOf(base) + "`");
+      self.helpWithImport(builder, base, place);
       return self.poison();
     }
     bool isScope = schema || (*object)->schema;

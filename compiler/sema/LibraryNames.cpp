@@ -110,7 +110,7 @@ std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
                      addImport(*at->file, import)};
 }
 
-std::optional<std::string>
+std::optional<KnownDeclaration>
 Evaluator::declarationKnownAs(std::string_view name) {
   for (const std::string& path : loader.standardFiles()) {
     const ast::File* file =
@@ -120,11 +120,35 @@ Evaluator::declarationKnownAs(std::string_view name) {
     for (const ast::Declaration& declaration : file->declarations) {
       const ast::Name* own = declaredName(declaration);
       bool isSeen = own && preludeModule && preludeModule->find(own->text);
-      if (isSeen && listedAs(declaration.comments, name))
-        return own->text;
+      auto values =
+          isSeen ? listedAs(declaration.comments, name) : std::nullopt;
+      if (values)
+        return KnownDeclaration{own->text, *values};
     }
   }
   return std::nullopt;
+}
+
+std::string Evaluator::aliasOf(const std::string& import,
+                               const Module& module) const {
+  const Module* at = &module;
+  while (at->fallback) // that of an override has no imports
+    at = at->fallback;
+  return boundName(*at, import);
+}
+
+std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
+  std::vector<std::string> names;
+  if (!preludeModule)
+    return names;
+  for (auto& [name, entry] : preludeModule->entries) {
+    const Value& value = entryValue(*preludeModule, entry);
+    Object* const* object = value.get<Object*>();
+    if (object && (*object)->schema == &schema)
+      names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 const Module* Evaluator::moduleOf(SourceId source) const {

@@ -94,6 +94,17 @@ constexpr ForeignWord foreignFunctions[] = {
              "record around"},
     {"this", "fields of the same record are named without it; `outer` is the "
              "record around"},
+    {"ceil_div", "write `ceil(a / b)`"},
+    {"cdiv", "write `ceil(a / b)`"},
+    {"div_up", "write `ceil(a / b)`"},
+    {"floor_div", "write `floor(a / b)`"},
+    {"int", "write `floor(x)`, `round(x)` or `ceil(x)`"},
+    {"float", "write `x * 1.0`"},
+    {"str", "a value stands in a text between braces: `\"{x}\"`"},
+    {"format", "a value stands in a text between braces: `\"{x}\"`"},
+    {"range", "write `0..n`"},
+    {"map", "write `[f(x) for x in xs]`"},
+    {"filter", "write `[x for x in xs if condition]`"},
     {"super", "a field that is not set anew keeps the parent's value"},
 };
 
@@ -249,7 +260,12 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     if (path.ends_with("/" + name.text + ".recipe")) {
       std::string import = path.substr(0, path.rfind('.'));
       std::replace(import.begin(), import.end(), '/', '.');
-      builder.help("add `import " + import + "`");
+      std::string alias = aliasOf(import, *env.module);
+      if (alias.empty())
+        builder.help("add `import " + import + "`");
+      else
+        builder.help("it is imported as `" + alias + "`")
+            .fixIt(name.range, alias, diag::Applicability::safe);
       return;
     }
   std::optional<LibraryName> library =
@@ -269,9 +285,12 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
   if (builder.suggest(name.range, name.text, names) ||
       helpWithLibrary(builder, name, env))
     return;
-  if (std::optional<std::string> own = declarationKnownAs(name.text))
-    builder.help("that is `" + *own + "` here").fixIt(name.range, *own);
-  else if (isValue)
+  if (std::optional<KnownDeclaration> own = declarationKnownAs(name.text)) {
+    builder.help("that is `" + own->name + "` here" +
+                 (own->values.empty() ? "" : ": " + own->values));
+    if (own->values.empty())
+      builder.fixIt(name.range, own->name);
+  } else if (isValue)
     helpWithType(builder, {},
                  *typeOf(*running.back().first, *running.back().second),
                  name.range);
@@ -466,6 +485,13 @@ void Evaluator::reportUnknownMember(const Value& base,
       return;
     }
   }
+  if (module)
+    if (auto elsewhere = libraryName(member, **module, true);
+        elsewhere && elsewhere->text.ends_with("." + member)) {
+      builder.help("write `" + elsewhere->text + "`, with `import " +
+                   elsewhere->import + "`");
+      return;
+    }
   if (builder.suggest(range, member, names, isIndex ? "\"" : ""))
     return;
   if (!isMap || names.empty() || names.size() > listedKeys)

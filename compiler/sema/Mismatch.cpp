@@ -8,8 +8,10 @@
 #include "compiler/sema/Builtins.h"
 #include "compiler/sema/DataText.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/OtherNames.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace recipec::sema {
@@ -87,8 +89,17 @@ std::string exampleOf(const Type& type) {
            : type.unit == recipe::Unit::epochs  ? "3 epochs"
            : type.unit == recipe::Unit::tokens  ? "1G tokens"
                                                 : "500 steps";
-  case Type::Kind::schema:
-    return Evaluator::nameOf(type) + " { ... }";
+  case Type::Kind::schema: {
+    constexpr size_t mostShown = 3;
+    std::string fields;
+    if (type.schema->fields.size() <= mostShown)
+      for (const Field& field : type.schema->fields)
+        if (!field.declaration->isFixed)
+          fields += (fields.empty() ? "" : ", ") +
+                    field.declaration->name.text + " = ...";
+    return Evaluator::nameOf(type) + " { " + (fields.empty() ? "..." : fields) +
+           " }";
+  }
   case Type::Kind::list: {
     std::string element = exampleOf(*type.element);
     return element.empty() ? "" : "[" + element + "]";
@@ -321,15 +332,34 @@ void Evaluator::reportMismatch(const Value& value, const Type& type,
   else if (!value.is<Module*>() &&
            !helpWithSources(builder, value, type, range))
     helpWithType(builder, value, type, range);
-  if (Module* const* module = value.get<Module*>();
-      module && type.kind == Type::Kind::model)
-    for (auto& [name, entry] : (*module)->entries)
-      if (std::holds_alternative<ast::Let>(entry.declaration->node)) {
-        builder.help("name one of its models, say `" +
-                     std::string(sources.text(range)) + "." +
-                     std::string(name) + "`");
-        break;
-      }
+  if (type.kind == Type::Kind::model)
+    helpWithImport(builder, value, range);
+}
+
+/// A file where one of its declarations is meant: the one of its name, or the
+/// first model with sizes.
+void Evaluator::helpWithImport(diag::Builder& builder, const Value& value,
+                               SourceRange range) {
+  Module* const* module = value.get<Module*>();
+  if (!module)
+    return;
+  std::string written(sources.text(range));
+  std::string example;
+  for (auto& [name, entry] : (*module)->entries)
+    if (std::holds_alternative<ast::Let>(entry.declaration->node)) {
+      example = name;
+      break;
+    }
+  const bool hasOwn = (*module)->find(written.substr(written.rfind('.') + 1));
+  if (hasOwn)
+    builder.help("`" + written + "` is a file: its model of free sizes is `" +
+                 written + "." + written + "`" +
+                 (example.empty() ? ""
+                                  : ", one of given sizes `" + written + "." +
+                                        example + "`"));
+  else if (!example.empty())
+    builder.help("name one of its models, say `" + written + "." + example +
+                 "`");
 }
 
 /// Another field of the same record that takes a value of this unit:
@@ -386,14 +416,27 @@ bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
   return true;
 }
 
-void Evaluator::helpWithType(diag::Builder& builder, const Value&,
+void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
                              const Type& type, SourceRange) {
   if (type.kind == Type::Kind::model) {
     builder.help("write a model of the library, say `llama.llama3_8b` with "
                  "`import std.models.llama`, or one of your own");
     return;
   }
+  auto [object, slot] = typing;
+  // What stands for nothing is told by the field: 0, say.
+  if (value.is<recipe::None>() && object && object->schema && slot) {
+    std::string summary = summaryOf(*object->schema, slot->name);
+    if (!summary.empty()) {
+      summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
+      builder.help("`" + std::string(slot->name) + "` is a `" + nameOf(type) +
+                   "`: " + summary);
+      return;
+    }
+  }
   std::vector<std::string> examples;
+  if (type.kind == Type::Kind::schema)
+    examples = namesOf(*type.schema);
   for (const Type* member : alternatives(type))
     if (std::string example = exampleOf(*member); !example.empty())
       examples.push_back(std::move(example));

@@ -51,8 +51,10 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
       isInBlock && isCalled
           ? "there is no op or block `" + name.text + "`"
           : "there is nothing called `" + name.text + "` here";
-  evaluator.report(diag::Kind::UnknownName, name.range, std::move(message))
-      .suggest(name.range, name.text, candidates);
+  auto builder =
+      evaluator.report(diag::Kind::UnknownName, name.range, std::move(message));
+  if (!evaluator.helpWithWord(builder, name))
+    builder.suggest(name.range, name.text, candidates);
 }
 
 // ---- expressions

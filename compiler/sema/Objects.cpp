@@ -125,9 +125,13 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   if (sections.empty() && recipeDeclaration && !layer.isArguments)
     sections = sectionsWith(*this, *recipeDeclaration, name.text);
   if (!sections.empty()) {
+    bool isArgument =
+        sources.kind(name.range.source) == SourceKind::commandLine;
     builder.help("`" + name.text + "` is a field of " + joinSections(sections) +
-                 ": write `" + sections.front() + " { " + name.text +
-                 " = ... }`");
+                 ": write `" +
+                 (isArgument
+                      ? "--set " + sections.front() + "." + name.text + "=...`"
+                      : sections.front() + " { " + name.text + " = ... }`"));
     return;
   }
   if (names.empty() || names.size() > 16)
@@ -142,7 +146,7 @@ bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
                                   const ast::Name& name) {
   if (std::optional<KnownField> own = fieldKnownAs(*this, schema, name.text)) {
     builder.help(helpFor(*own));
-    if (!own->isFixed)
+    if (!own->isFixed && own->values.empty())
       builder.fixIt(name.range, own->path, applicabilityOf(*own));
     return true;
   }
@@ -289,15 +293,19 @@ bool Evaluator::dropFixed(Object& object, Slot& slot) {
   const ast::FieldDecl& declaration = *slot.field->declaration;
   // Of the values of an axis, the axis is at fault.
   const Member& last = *slot.chain.back().member;
-  report(diag::Kind::FixedField,
-         last.given ? last.path.back().range : last.range,
-         "`" + pathOf(object, slot.name) + "` is derived and cannot be set")
+  auto builder = report(
+      diag::Kind::FixedField, last.given ? last.path.back().range : last.range,
+      "`" + pathOf(object, slot.name) + "` is derived and cannot be set");
+  builder
       .note("it is `" +
                 std::string(sources.text(
                     (*object.schema->file)[declaration.defaultValue].range)) +
                 "`",
             slot.field->range)
       .help("leave it out: it follows what it is derived from");
+  if (std::string summary = summaryOf(*object.schema, slot.name);
+      !summary.empty())
+    builder.note("`" + std::string(slot.name) + "`: " + summary);
   return true;
 }
 
@@ -446,11 +454,15 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
                         "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
   bool isSection = object.container && object.container->container == nullptr;
+  std::string choices;
+  if (type->kind == Type::Kind::schema)
+    for (const std::string& name : namesOf(*type->schema))
+      choices += (choices.empty() ? ", say `" : ", `") + name + "`";
   if (isSection)
     builder.help("add `" + std::string(object.key) + " { " +
-                 std::string(slot.name) + " = ... }`");
+                 std::string(slot.name) + " = ... }`" + choices);
   else
-    builder.help("add `" + std::string(slot.name) + " = ...`");
+    builder.help("add `" + std::string(slot.name) + " = ...`" + choices);
 }
 
 Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,

@@ -86,6 +86,28 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
   return list.substr(at + 2, end - at - 2);
 }
 
+std::string summaryOf(const ast::Comments& comments) {
+  std::string text;
+  for (const std::string& line : comments.leading) {
+    size_t from = line.find_first_not_of("# ");
+    if (from == line.npos || line.find(beginning) != line.npos)
+      break;
+    text += (text.empty() ? "" : " ") + line.substr(from);
+  }
+  size_t end = text.find(". ");
+  if (end == text.npos && text.ends_with('.'))
+    end = text.size() - 1;
+  return text.substr(0, end);
+}
+
+std::string summaryOf(const Schema& schema, std::string_view field) {
+  for (const ast::Item& item : schema.body->items)
+    if (auto* declared = std::get_if<ast::FieldDecl>(&item.node);
+        declared && declared->name.text == field)
+      return summaryOf(item.comments);
+  return {};
+}
+
 std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
                                        const Schema& schema,
                                        std::string_view name) {

@@ -34,6 +34,11 @@ struct KnownField {
 std::optional<std::string> listedAs(const ast::Comments& comments,
                                     std::string_view name);
 
+/// The first sentence of a comment, without its point; empty where it has none.
+std::string summaryOf(const ast::Comments& comments);
+/// That of a field's declaration.
+std::string summaryOf(const Schema& schema, std::string_view field);
+
 /// The first field of a schema, or of the records that its fields may hold,
 /// that another tool calls `name`.
 std::optional<KnownField>

@@ -139,11 +139,13 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
     return std::nullopt;
   const Field* taking = nullptr;
   for (const Field& field : only->fields) {
-    if (field.declaration->isFixed ||
-        !convert(value, *resolve(*only->layer.env, field.declaration->type)))
+    const Type* due = resolve(*only->layer.env, field.declaration->type);
+    if (field.declaration->isFixed || !convert(value, *due))
       continue;
-    // The first field is what its section is about: `precision.compute`.
-    bool isFirst = &field == &only->fields.front();
+    // The first field is what its section is about, `precision.compute`, where
+    // it takes certain words and not any text.
+    bool isFirst =
+        &field == &only->fields.front() && due->kind != Type::Kind::string;
     if (taking)
       return std::nullopt;
     taking = &field;
