@@ -177,7 +177,7 @@ private:
     case TokenType::STRAY:
       reportStray(token);
       // So that what stands behind it is still understood.
-      if (restOfLine(token.begin).starts_with("&&"))
+      if (sources.text(list.source).substr(token.begin, 2) == "&&")
         list.tokens.push_back({TokenType::AND, token.begin, token.begin + 2});
       return;
     case TokenType::BROKEN_STRING:

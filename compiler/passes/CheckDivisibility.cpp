@@ -217,7 +217,7 @@ private:
   /// Rows of the vocabulary that no token has, so that its parts are alike and
   /// of whole tiles of a matrix.
   static diag::Proposal proposePadding(int64_t vocab, int64_t parts) {
-    constexpr int64_t tile = 128;
+    const int64_t tile = vocab < 1024 ? 1 : 128;
     const int64_t unit = std::lcm(tile, parts);
     const std::string padded = std::to_string((vocab + unit - 1) / unit * unit);
     return {"pad the vocabulary: set `model.vocab` to ",

@@ -121,7 +121,8 @@ private:
     std::string list;
     for (const std::string& name : names)
       list += (list.empty() ? "`" : ", `") + name + "`";
-    builder.help("its arguments are " + list);
+    builder.help(
+        (names.size() == 1 ? "its argument is " : "its arguments are ") + list);
   }
 
   void bindDefault(size_t index) {

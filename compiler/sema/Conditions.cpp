@@ -626,13 +626,19 @@ Evaluator::remedies(const Trial& trial,
   std::vector<const Operand*> tried = candidates;
   if (tried.size() > 2)
     std::sort(tried.begin() + 1, tried.end());
+  const Object* preferred = primary ? primary->object : nullptr;
+  bool isBlamed = false;
   for (size_t i = 0; i < std::min(tried.size(), mostTried); ++i) {
     auto proposal = remedy(trial, *tried[i]);
     if (!proposal)
       continue;
-    if (proposals.empty() && tried[i]->object == primary->object)
+    const bool isFirst = !isBlamed && tried[i]->object == preferred;
+    if (isFirst) {
       primary = tried[i];
-    proposals.push_back(std::move(*proposal));
+      isBlamed = true;
+    }
+    proposals.insert(isFirst ? proposals.begin() : proposals.end(),
+                     std::move(*proposal));
   }
   // What nobody set, `cluster.ranks` say.
   for (const Operand& operand : trial.operands)
