@@ -95,9 +95,8 @@ private:
     for (size_t i = 1; i < failing.size(); ++i)
       report.label(graph[failing[i]].range,
                    "nor does it divide " + sized(failing[i]));
-    for (DimId dim : failing)
-      if (graph[dim].name == "vocab")
-        report.propose(proposePadding(graph[dim].size, size(degree)));
+    if (failing.size() == 1 && graph[failing[0]].name == "vocab")
+      report.propose(proposePadding(graph[failing[0]].size, size(degree)));
     proposeDegrees(report, degree, dims);
     return false;
   }
