@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 namespace recipec::files {
 namespace {
@@ -38,6 +39,7 @@ public:
 private:
   Place place(const std::string& setting, const std::string& path) const;
   void source(const std::string& setting, const plan::DataSource& source);
+  void reportVocab(const std::string& setting, const std::string& fault);
   bool filesOf(const std::string& setting, const plan::DataSource& source,
                std::vector<std::string>& files);
   void tokenizer();
@@ -48,6 +50,7 @@ private:
   const std::string& folder;
   Findings& found;
   std::optional<data::Tokenizer> words; // where there is one to apply
+  bool isVocabReported = false;
 };
 
 Place Inputs::place(const std::string& setting, const std::string& path) const {
@@ -126,14 +129,31 @@ void Inputs::source(const std::string& setting,
   std::vector<std::string> files;
   if (!filesOf(setting, source, files) || files.empty())
     return;
-  std::string fault =
-      lookInto(source, plan.data, files, words ? &*words : nullptr);
-  if (!fault.empty())
+  Fault fault = lookInto(source, plan.data, files, words ? &*words : nullptr);
+  if (fault.isOfVocab)
+    return reportVocab(setting, fault.text);
+  if (!fault.text.empty())
     found.faults.report(
         diag::Kind::InvalidData,
         rangeOf(recipe, setting,
                 source.paths.empty() ? source.path : source.paths[0]),
-        "`" + setting + "`: " + fault);
+        "`" + setting + "`: " + fault.text);
+}
+
+/// Once: the sources have the tokenizer in common.
+void Inputs::reportVocab(const std::string& setting, const std::string& fault) {
+  if (std::exchange(isVocabReported, true))
+    return;
+  const std::string size = std::to_string(words->size());
+  const recipe::Value* vocab = recipe.find("model.vocab");
+  auto builder = found.faults.report(
+      diag::Kind::InvalidData,
+      vocab ? vocab->origin.range : rangeOf(recipe, tokenizerSetting(), ""),
+      "`" + setting + "`: " + fault);
+  builder.note("the tokenizer `" + plan.data.tokenizer + "` has " + size +
+               " tokens");
+  builder.help("set `model.vocab` to " + size +
+               ", or use the model's own tokenizer");
 }
 
 void Inputs::check() {
@@ -145,7 +165,7 @@ void Inputs::check() {
   if (words)
     checkChat(recipe, plan.data, *words, found.doubts);
   if (!plan.exchange.weights.empty() && !plan::isRemote(plan.exchange.weights))
-    checkWeights(place("weights", plan.exchange.weights), found.faults);
+    checkWeights(place("weights", plan.exchange.weights), recipe, found.faults);
   const plan::Checkpoint& checkpoint = plan.checkpoint;
   if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
     checkCheckpoint(place("checkpoint.resume", checkpoint.resume),

@@ -34,8 +34,8 @@ public:
 
   /// What is wrong with the text of `place`, words of the recipe or of a user;
   /// empty where nothing is.
-  std::string check(std::string_view text, const std::string& place,
-                    bool isRecipes = false) {
+  Fault check(std::string_view text, const std::string& place,
+              bool isRecipes = false) {
     if (!encoder || tokenized >= mostTokenized)
       return {};
     text = text.substr(0, mostTokenized - tokenized);
@@ -43,13 +43,13 @@ public:
     tokenized += text.size();
     auto ids = isRecipes ? encoder->recipeText(text) : encoder->userText(text);
     if (!ids)
-      return ids.message();
+      return {ids.message()};
     for (int32_t id : *ids)
       if (id >= vocab)
-        return place + " has the token " + std::to_string(id) + " (`" +
-               tokenizer->bytesOf(id) + "`), but the model's `vocab` is " +
-               std::to_string(vocab) +
-               "; use the model's own tokenizer or a larger `vocab`";
+        return {place + " has the token " + std::to_string(id) + " (`" +
+                    tokenizer->bytesOf(id) + "`), but the model's `vocab` is " +
+                    std::to_string(vocab),
+                true};
     return {};
   }
 
@@ -60,18 +60,17 @@ private:
   size_t tokenized = 0;
 };
 
-std::string lookIntoTokens(const plan::DataSource& source,
-                           const plan::Data& settings,
-                           const std::vector<std::string>& files) {
+Fault lookIntoTokens(const plan::DataSource& source, const plan::Data& settings,
+                     const std::vector<std::string>& files) {
   size_t count = std::min(files.size(), mostFiles);
   for (size_t i = 0; i < count; ++i) {
     auto file = data::TokenFile::open(files[i], source.type, settings.vocab);
     if (!file)
-      return file.message();
+      return {file.message()};
     reciperun::Status status =
         file->checkHead(int64_t(mostBytes / sizeof(int32_t) / count));
     if (!status)
-      return status.message();
+      return {status.message()};
   }
   return {};
 }
@@ -90,56 +89,61 @@ std::string whyNoText(const std::string& path, std::string_view head) {
              1 + std::count(head.begin(), head.begin() + long(bad), '\n'));
 }
 
-std::string lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
+Fault lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
   size_t count = std::min(files.size(), mostFiles);
   for (size_t i = 0; i < count; ++i) {
     auto head = data::readHead(files[i], mostBytes / count);
     if (!head)
-      return head.message();
+      return {head.message()};
     std::string_view text = *head;
     text.remove_suffix(data::cutOffBytes(text));
-    std::string fault = whyNoText(files[i], text);
-    if (fault.empty())
+    Fault fault = {whyNoText(files[i], text)};
+    if (fault.text.empty())
       fault = ids.check(text, "the text `" + files[i] + "`");
-    if (!fault.empty())
+    if (!fault.text.empty())
       return fault;
   }
   return {};
 }
 
-std::string lookIntoLines(plan::DataSource source, const plan::Data& settings,
-                          const std::string& path, IdCheck ids) {
-  auto head = data::readHead(path, 16);
+Fault lookIntoLines(plan::DataSource source, const plan::Data& settings,
+                    const std::string& path, IdCheck ids) {
+  auto head = data::readHead(path, 64);
   if (!head)
-    return head.message();
+    return {head.message()};
   std::string_view other = data::otherFormat(*head);
   if (!other.empty())
-    return "`" + path + "` is a file of " + std::string(other) +
-           ", not lines of JSON";
+    return {"`" + path + "` is a file of " + std::string(other) +
+            ", not lines of JSON"};
+  size_t first = head->find_first_not_of(" \t\r\n");
+  if (first != head->npos && (*head)[first] == '[')
+    return {"`" + path +
+            "` is one JSON array, not an object a line; `jq -c '.[]' " + path +
+            " > lines.jsonl` makes lines of it"};
   source.path = path;
   auto reader = data::JsonlReader::open(source, settings.chat);
   if (!reader)
-    return reader.message();
+    return {reader.message()};
   data::Sample sample;
   for (size_t bytes = 0; bytes < mostBytes && reader->next(sample);)
     for (const data::Piece& piece : sample.pieces) {
       bytes += piece.text.size();
-      std::string fault = ids.check(piece.text,
-                                    "line " + std::to_string(sample.line) +
-                                        " of `" + path + "`",
-                                    piece.isRecipes);
-      if (!fault.empty())
+      Fault fault = ids.check(piece.text,
+                              "line " + std::to_string(sample.line) + " of `" +
+                                  path + "`",
+                              piece.isRecipes);
+      if (!fault.text.empty())
         return fault;
     }
   reciperun::Status status = reader->finish();
-  return status ? "" : status.message();
+  return status ? Fault() : Fault{status.message()};
 }
 
 } // namespace
 
-std::string lookInto(const plan::DataSource& source, const plan::Data& settings,
-                     const std::vector<std::string>& files,
-                     const data::Tokenizer* tokenizer) {
+Fault lookInto(const plan::DataSource& source, const plan::Data& settings,
+               const std::vector<std::string>& files,
+               const data::Tokenizer* tokenizer) {
   IdCheck ids(tokenizer, settings);
   if (source.kind == "token_file")
     return lookIntoTokens(source, settings, files);

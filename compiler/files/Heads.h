@@ -11,14 +11,20 @@
 
 namespace recipec::files {
 
-/// Why a run could not use the beginning of `files`, in the runtime's words;
-/// empty where nothing is wrong. It looks at no more than 1 MiB in all: lines
-/// that lack a field, text that is none, ids at or above the vocabulary.
-/// `tokenizer` may be null.
-std::string lookInto(const reciperun::plan::DataSource& source,
-                     const reciperun::plan::Data& data,
-                     const std::vector<std::string>& files,
-                     const reciperun::data::Tokenizer* tokenizer);
+/// Why a run could not use a source.
+struct Fault {
+  std::string text; // in the runtime's words; empty where nothing is wrong
+  /// The tokenizer has ids that the model's `vocab` has no row for.
+  bool isOfVocab = false;
+};
+
+/// What is wrong with the beginning of `files`. It looks at no more than 1 MiB
+/// in all: lines that lack a field, text that is none, ids at or above the
+/// vocabulary. `tokenizer` may be null.
+Fault lookInto(const reciperun::plan::DataSource& source,
+               const reciperun::plan::Data& data,
+               const std::vector<std::string>& files,
+               const reciperun::data::Tokenizer* tokenizer);
 
 } // namespace recipec::files
 

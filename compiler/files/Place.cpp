@@ -5,6 +5,7 @@
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -102,6 +103,42 @@ void tellFolder(diag::Builder& builder, const Place& place) {
     builder.help("the folder `" + above + "` holds " + listed(names));
 }
 
+/// `meta-llama/Llama-3.1-8B`
+bool isHubName(const std::string& text) {
+  size_t slash = text.find('/');
+  auto isPart = [](std::string_view part) {
+    return !part.empty() && part != "." && part != ".." &&
+           part.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop"
+                                  "qrstuvwxyz0123456789-_.") == part.npos;
+  };
+  return slash != text.npos && isPart(text.substr(0, slash)) &&
+         isPart(text.substr(slash + 1));
+}
+
+/// Where the path is none of this machine as it is written.
+std::string otherHelp(const Place& place) {
+  const std::string& path = place.written;
+  std::error_code code;
+  if (path.starts_with("~")) {
+    const char* home = std::getenv("HOME");
+    std::string whole = home && path.starts_with("~/")
+                            ? std::string(home) + path.substr(1)
+                            : "/home/NAME/...";
+    return "`~` is not expanded: write `" + whole + "`";
+  }
+  if (place.setting == "weights" && isHubName(path))
+    return "nothing is downloaded: `huggingface-cli download " + path +
+           " --local-dir " + path.substr(path.find('/') + 1) +
+           "` makes a folder to name";
+  if (place.setting == "tokenizer" && fs::is_directory(place.resolved, code))
+    return "name the file: `" + (fs::path(path) / "tokenizer.json").string() +
+           "`";
+  if (isPattern(path) && !fs::exists(place.resolved, code))
+    return "this source is one file, and takes no pattern: name it, or several "
+           "as in `blend([jsonl(\"a.jsonl\"), jsonl(\"b.jsonl\")])`";
+  return {};
+}
+
 } // namespace
 
 SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
@@ -149,7 +186,9 @@ void reportMissing(diag::Engine& engine, const Place& place,
   if (isRelative)
     builder.note("relative paths start in `" + absolute(place.folder) + "`");
   std::string near = nearestPath(place);
-  if (!near.empty())
+  if (std::string other = otherHelp(place); !other.empty() && near.empty())
+    builder.help(other);
+  else if (!near.empty())
     builder.help("did you mean `" + near + "`?");
   else if (!isPattern(place.resolved))
     tellFolder(builder, place);

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <set>
+#include <span>
 
 namespace recipec::files {
 namespace {
@@ -78,9 +79,72 @@ void checkIndex(const Place& place, const fs::path& folder,
   }
 }
 
+/// Whether the file begins as safetensors do: the length of a header, and one
+/// that fits.
+std::string whyNoSafetensors(const fs::path& path) {
+  auto file = reciperun::InputFile::open(path);
+  if (!file)
+    return file.message();
+  uint64_t length = 0;
+  char first = 0;
+  bool isWhole =
+      file->size() > int64_t(sizeof length) &&
+      file->read(0, std::as_writable_bytes(std::span(&length, 1))) &&
+      length <= uint64_t(file->size()) - sizeof length &&
+      file->read(sizeof length, std::as_writable_bytes(std::span(&first, 1))) &&
+      first == '{';
+  return isWhole ? "" : "`" + path.string() + "` is no safetensors file";
+}
+
+/// Sizes that Hugging Face's configurations name.
+constexpr const char* sizes[] = {"hidden_size",
+                                 "num_hidden_layers",
+                                 "vocab_size",
+                                 "intermediate_size",
+                                 "num_attention_heads",
+                                 "num_key_value_heads",
+                                 "head_dim",
+                                 "num_local_experts",
+                                 "num_experts",
+                                 "moe_intermediate_size"};
+
+/// Compares the sizes that the configuration and the model both give.
+void checkConfig(const Place& place, const fs::path& path,
+                 const recipe::Recipe& recipe, diag::Engine& engine) {
+  std::error_code code;
+  const recipe::Value* model = recipe.find("model.hf_config");
+  const auto* own = model ? std::get_if<recipe::Record>(&model->data) : nullptr;
+  if (!own || !fs::exists(path, code))
+    return;
+  auto text = reciperun::readTextFile(path);
+  auto config = reciperun::plan::parseJson(text ? *text : "");
+  if (!text || !config)
+    return reportUnfit(place, engine,
+                       "`" + path.string() + "` cannot be read: " +
+                           (text ? config.message() : text.message()),
+                       "");
+  for (const char* name : sizes) {
+    const recipe::Value* mine = own->find(name);
+    const int64_t* size = mine ? std::get_if<int64_t>(&mine->data) : nullptr;
+    auto theirs = config->find(name);
+    if (!size || theirs == config->end() || !theirs->is_number_integer() ||
+        theirs->get<int64_t>() == *size)
+      continue;
+    reportUnfit(place, engine,
+                "they are of another model: `" + std::string(name) + "` is " +
+                    std::to_string(theirs->get<int64_t>()) + " in `" +
+                    path.string() + "`, and " + std::to_string(*size) +
+                    " in the recipe's model",
+                "give the recipe's `model` the sizes of that file, or take "
+                "other weights");
+    return;
+  }
+}
+
 } // namespace
 
-void checkWeights(const Place& place, diag::Engine& engine) {
+void checkWeights(const Place& place, const recipe::Recipe& recipe,
+                  diag::Engine& engine) {
   std::string cause = reciperun::data::whyNoFolder(place.resolved);
   if (!cause.empty())
     return reportMissing(engine, place, cause);
@@ -88,13 +152,16 @@ void checkWeights(const Place& place, diag::Engine& engine) {
   std::error_code code;
   if (fs::exists(folder / manifestName, code))
     return;
+  checkConfig(place, folder / "config.json", recipe, engine);
   if (fs::exists(folder / singleName, code)) {
     cause = reciperun::data::whyNoFile((folder / singleName).string());
     if (!cause.empty())
-      reportUnfit(place, engine,
-                  "`" + (folder / singleName).string() +
-                      "` cannot be read: " + cause,
-                  "");
+      cause =
+          "`" + (folder / singleName).string() + "` cannot be read: " + cause;
+    else
+      cause = whyNoSafetensors(folder / singleName);
+    if (!cause.empty())
+      reportUnfit(place, engine, cause, "");
     return;
   }
   if (fs::exists(folder / indexName, code))

@@ -10,7 +10,9 @@ namespace recipec::files {
 
 /// A checkpoint, or a Hugging Face directory: `model.safetensors`, or its index
 /// and every shard that the index names. Headers are read by the run.
-void checkWeights(const Place& place, diag::Engine& engine);
+/// Where there is a `config.json`, its sizes are those of the recipe's model.
+void checkWeights(const Place& place, const recipe::Recipe& recipe,
+                  diag::Engine& engine);
 
 /// A checkpoint: weights alone have no moments to go on with.
 void checkCheckpoint(const Place& place, diag::Engine& engine);

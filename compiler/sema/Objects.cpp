@@ -152,6 +152,9 @@ bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
   }
   if (!recipeDeclaration || &schema == recipeDeclaration)
     return false;
+  // A name of our own, `dir` say, is that of its sections.
+  if (!sectionsWith(*this, *recipeDeclaration, name.text).empty())
+    return false;
   std::optional<KnownField> other =
       fieldKnownAs(*this, *recipeDeclaration, name.text);
   if (other)

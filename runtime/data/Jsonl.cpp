@@ -212,10 +212,18 @@ bool JsonlReader::next(Sample& sample) {
 }
 
 /// Lines that have one fault are told once.
+/// Faults of a kind, whose places in their lines differ, are told together.
+static std::string_view withoutColumn(std::string_view fault) {
+  constexpr std::string_view column = "column ";
+  size_t end = fault.find(": ");
+  return fault.starts_with(column) && end != fault.npos ? fault.substr(end)
+                                                        : fault;
+}
+
 void JsonlReader::note(const std::string& fault) {
   ++faultyLines;
   for (Fault& each : faults)
-    if (each.what == fault) {
+    if (withoutColumn(each.what) == withoutColumn(fault)) {
       ++each.lines;
       return;
     }
