@@ -161,7 +161,9 @@ std::string stagesText(const cost::Estimate& estimate,
   return count > 1 ? text + otherStagesText(estimate.stages, fullest) : text;
 }
 
-std::string timeText(const cost::Estimate& estimate) {
+/// The peak of a CPU is no figure of a machine, so that it gives no share of
+/// one.
+std::string timeText(const cost::Estimate& estimate, bool isCpu) {
   std::string text =
       "\na step at best: bounds, by a roofline over the device's figures\n";
   text += line("FLOPs", formatted("%.4g", estimate.flopsPerStep));
@@ -172,7 +174,8 @@ std::string timeText(const cost::Estimate& estimate) {
                formatted("%.4g", estimate.tokensPerSecond()));
   text += line("TFLOP/s of a rank, at most",
                formatted("%.4g", estimate.tflopsPerRank));
-  text += line("MFU, at most", percent(estimate.mfu));
+  if (!isCpu)
+    text += line("MFU, at most", percent(estimate.mfu));
   text += line("communication", percent(estimate.communication));
   if (estimate.stages.size() > 1)
     text += line("bubble", percent(estimate.bubble));
@@ -220,7 +223,8 @@ std::string estimateText(const Compilation& compilation) {
   text += line("layout", layoutText(recipe));
   text += line("global batch", batchText(recipe));
   text += stagesText(estimate, device);
-  return estimate.stepSeconds > 0 ? text + timeText(estimate) : text;
+  const bool isCpu = recipe.string("cluster.hardware.kind") == "cpu";
+  return estimate.stepSeconds > 0 ? text + timeText(estimate, isCpu) : text;
 }
 
 Json estimateJson(const Compilation& compilation) {
