@@ -18,7 +18,8 @@ bool isForThisMachine(const recipe::Recipe& recipe) {
 void lookForInputs(Session& session, diag::Engine& engine,
                    const recipe::Recipe& recipe,
                    const reciperun::plan::Plan& plan, bool isCertain) {
-  files::Findings found = files::checkInputs(recipe, plan, session.folder);
+  files::Findings found =
+      files::checkInputs(recipe, plan, session.folder, session.sources);
   if (isCertain)
     engine.append(found.faults);
   else

@@ -28,20 +28,36 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
+/// Sizes of a vocabulary that hold so many tokens: where ranks share its rows,
+/// it is a multiple.
+std::vector<diag::WayOut> vocabWays(int64_t tokens) {
+  std::vector<diag::WayOut> ways;
+  for (int64_t multiple : {1, 8, 64, 128}) {
+    std::string size =
+        std::to_string((tokens + multiple - 1) / multiple * multiple);
+    if (ways.empty() || ways.back().text != size)
+      ways.push_back({size, {"model.vocab=" + size}});
+  }
+  return ways;
+}
+
 class Inputs {
 public:
   Inputs(const recipe::Recipe& recipe, const plan::Plan& plan,
-         const std::string& folder, Findings& found)
-      : recipe(recipe), plan(plan), folder(folder), found(found) {}
+         const std::string& folder, const SourceMap& sources, Findings& found)
+      : recipe(recipe), plan(plan), folder(folder), found(found),
+        sources(sources) {}
 
   void check();
 
 private:
   Place place(const std::string& setting, const std::string& path) const;
   void source(const std::string& setting, const plan::DataSource& source);
-  void reportVocab(const std::string& setting, const std::string& fault);
   bool filesOf(const std::string& setting, const plan::DataSource& source,
                std::vector<std::string>& files);
+  void reportPattern(const Place& where, const plan::DataSource& source);
+  void reportVocab(const std::string& setting, SourceRange range,
+                   const std::string& use);
   void tokenizer();
   std::string tokenizerSetting() const;
 
@@ -49,8 +65,9 @@ private:
   const plan::Plan& plan;
   const std::string& folder;
   Findings& found;
+  const SourceMap& sources;
   std::optional<data::Tokenizer> words; // where there is one to apply
-  bool isVocabReported = false;
+  bool isVocabTold = false;
 };
 
 Place Inputs::place(const std::string& setting, const std::string& path) const {
@@ -88,6 +105,48 @@ void Inputs::tokenizer() {
                         "`" + setting + "`: " + read.message());
 }
 
+/// `jsonl` with a pattern: it takes one file.
+void Inputs::reportPattern(const Place& where, const plan::DataSource& source) {
+  constexpr size_t most = 4; // files that a help writes out
+  auto builder =
+      found.faults.report(diag::Kind::InvalidData, where.range,
+                          "`" + where.setting + "` names `" + where.written +
+                              "`, and `jsonl` takes one file, not a pattern");
+  auto matched = data::filesOf({where.resolved});
+  if (!matched) {
+    builder.note("relative paths start in `" + folder + "`");
+    builder.help("no file matches the pattern; name one file");
+    return;
+  }
+  std::string fields = source.messages.empty()
+                           ? ", prompt = \"" + source.prompt +
+                                 "\", completion = \"" + source.completion +
+                                 "\")"
+                           : ", messages = \"" + source.messages + "\")";
+  std::vector<std::string> calls;
+  for (const std::string& file : *matched) {
+    // As the pattern is written: relative to the recipe, or absolute.
+    bool isRelative = !where.written.starts_with("/");
+    std::string path =
+        isRelative ? std::filesystem::path(file)
+                         .lexically_relative(folder.empty() ? "." : folder)
+                         .string()
+                   : file;
+    calls.push_back("jsonl(\"" + path + "\"" + fields);
+  }
+  if (calls.size() == 1) {
+    builder.help("one file matches: write `" + calls[0] + "`");
+    return;
+  }
+  std::string list;
+  for (size_t i = 0; i < std::min(calls.size(), most); ++i)
+    list += (i ? ", " : "") + calls[i];
+  if (calls.size() > most)
+    list += ", ...";
+  builder.help(std::to_string(calls.size()) + " files match: write `blend([" +
+               list + "])`, or join them into one file");
+}
+
 /// The files of a source; false where one of its paths leads to none.
 bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
                      std::vector<std::string>& files) {
@@ -101,9 +160,13 @@ bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
       continue;
     std::error_code code;
     bool isMany = !source.paths.empty() &&
-                  (path.find_first_of("*?[") != std::string::npos ||
+                  (isPattern(path) ||
                    std::filesystem::is_directory(where.resolved, code));
     std::string cause = isMany ? "" : data::whyNoFile(where.resolved);
+    if (!cause.empty() && source.kind == "jsonl" && isPattern(path)) {
+      reportPattern(where, source);
+      return false;
+    }
     if (cause.empty() && isMany) {
       // Megatron's indices lie beside what is read.
       auto matched = data::filesOf({where.resolved},
@@ -130,30 +193,43 @@ void Inputs::source(const std::string& setting,
   if (!filesOf(setting, source, files) || files.empty())
     return;
   Fault fault = lookInto(source, plan.data, files, words ? &*words : nullptr);
-  if (fault.isOfVocab)
-    return reportVocab(setting, fault.text);
-  if (!fault.text.empty())
-    found.faults.report(
-        diag::Kind::InvalidData,
-        rangeOf(recipe, setting,
-                source.paths.empty() ? source.path : source.paths[0]),
-        "`" + setting + "`: " + fault.text);
+  if (fault.what.empty())
+    return;
+  SourceRange range = rangeOf(
+      recipe, setting, source.paths.empty() ? source.path : source.paths[0]);
+  if (fault.isAboveVocab)
+    return reportVocab(setting, range, fault.what);
+  auto builder = found.faults.report(diag::Kind::InvalidData, range,
+                                     "`" + setting + "`: " + fault.what);
+  if (!fault.help.empty())
+    builder.help(fault.help);
 }
 
-/// Once: the sources have the tokenizer in common.
-void Inputs::reportVocab(const std::string& setting, const std::string& fault) {
-  if (std::exchange(isVocabReported, true))
+/// One error for all sources: the cause lies in the model or the tokenizer.
+void Inputs::reportVocab(const std::string& setting, SourceRange range,
+                         const std::string& use) {
+  if (std::exchange(isVocabTold, true))
     return;
-  const std::string size = std::to_string(words->size());
   const recipe::Value* vocab = recipe.find("model.vocab");
+  bool isUsers =
+      vocab && vocab->origin.range.isValid() &&
+      sources.kind(vocab->origin.range.source) != SourceKind::standardLibrary;
+  std::string size = std::to_string(words->size());
+  const std::string& path = plan.data.tokenizer;
   auto builder = found.faults.report(
       diag::Kind::InvalidData,
-      vocab ? vocab->origin.range : rangeOf(recipe, tokenizerSetting(), ""),
-      "`" + setting + "`: " + fault);
-  builder.note("the tokenizer `" + plan.data.tokenizer + "` has " + size +
-               " tokens");
-  builder.help("set `model.vocab` to " + size +
-               ", or use the model's own tokenizer");
+      isUsers ? vocab->origin.range : rangeOf(recipe, tokenizerSetting(), path),
+      "the model's `vocab` = " + std::to_string(plan.data.vocab) +
+          " is below the " + size + " tokens of the tokenizer `" + path + "`");
+  builder.note("in `" + setting + "`, " + use, range);
+  std::string most =
+      "of at most " + std::to_string(plan.data.vocab) + " tokens";
+  // Weights have the rows that they have.
+  if (isUsers && plan.exchange.weights.empty())
+    builder.propose({"change `vocab` to ", vocabWays(words->size()),
+                     ", or name a tokenizer " + most, 1});
+  else
+    builder.help("name the tokenizer that the model was made with, " + most);
 }
 
 void Inputs::check() {
@@ -175,11 +251,11 @@ void Inputs::check() {
 } // namespace
 
 Findings checkInputs(const recipe::Recipe& recipe, const plan::Plan& plan,
-                     const std::string& folder) {
+                     const std::string& folder, const SourceMap& sources) {
   Findings found;
   // A plan that answers prompts reads the folder that its command names.
   if (plan.task != "generate")
-    Inputs(recipe, plan, folder, found).check();
+    Inputs(recipe, plan, folder, sources, found).check();
   return found;
 }
 

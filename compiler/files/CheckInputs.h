@@ -23,10 +23,11 @@ struct Findings {
 
 /// Looks for the inputs of `plan`, whose paths are not resolved: relative ones
 /// start in `folder`, seen from the working folder. `recipe` is what the plan
-/// was made of and says where they stand. Remote paths are not looked for.
+/// was made of and says where they stand, in `sources`. Remote paths are not
+/// looked for.
 Findings checkInputs(const recipe::Recipe& recipe,
                      const reciperun::plan::Plan& plan,
-                     const std::string& folder);
+                     const std::string& folder, const SourceMap& sources);
 
 } // namespace recipec::files
 

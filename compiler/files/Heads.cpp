@@ -32,8 +32,7 @@ public:
       encoder.emplace(settings, *tokenizer);
   }
 
-  /// What is wrong with the text of `place`, words of the recipe or of a user;
-  /// empty where nothing is.
+  /// What is wrong with the text of `place`, words of the recipe or of a user.
   Fault check(std::string_view text, const std::string& place,
               bool isRecipes = false) {
     if (!encoder || tokenized >= mostTokenized)
@@ -43,13 +42,12 @@ public:
     tokenized += text.size();
     auto ids = isRecipes ? encoder->recipeText(text) : encoder->userText(text);
     if (!ids)
-      return {ids.message()};
+      return {ids.message(), ""};
     for (int32_t id : *ids)
       if (id >= vocab)
         return {place + " has the token " + std::to_string(id) + " (`" +
-                    tokenizer->bytesOf(id) + "`), but the model's `vocab` is " +
-                    std::to_string(vocab),
-                true};
+                    tokenizer->bytesOf(id) + "`)",
+                "", /*isAboveVocab=*/true};
     return {};
   }
 
@@ -66,11 +64,11 @@ Fault lookIntoTokens(const plan::DataSource& source, const plan::Data& settings,
   for (size_t i = 0; i < count; ++i) {
     auto file = data::TokenFile::open(files[i], source.type, settings.vocab);
     if (!file)
-      return {file.message()};
+      return {file.message(), ""};
     reciperun::Status status =
         file->checkHead(int64_t(mostBytes / sizeof(int32_t) / count));
     if (!status)
-      return {status.message()};
+      return {status.message(), ""};
   }
   return {};
 }
@@ -94,13 +92,13 @@ Fault lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
   for (size_t i = 0; i < count; ++i) {
     auto head = data::readHead(files[i], mostBytes / count);
     if (!head)
-      return {head.message()};
+      return {head.message(), ""};
     std::string_view text = *head;
     text.remove_suffix(data::cutOffBytes(text));
-    Fault fault = {whyNoText(files[i], text)};
-    if (fault.text.empty())
+    Fault fault = {whyNoText(files[i], text), ""};
+    if (fault.what.empty())
       fault = ids.check(text, "the text `" + files[i] + "`");
-    if (!fault.text.empty())
+    if (!fault.what.empty())
       return fault;
   }
   return {};
@@ -108,22 +106,18 @@ Fault lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
 
 Fault lookIntoLines(plan::DataSource source, const plan::Data& settings,
                     const std::string& path, IdCheck ids) {
-  auto head = data::readHead(path, 64);
+  auto head = data::readHead(path, 16);
   if (!head)
-    return {head.message()};
+    return {head.message(), ""};
   std::string_view other = data::otherFormat(*head);
   if (!other.empty())
     return {"`" + path + "` is a file of " + std::string(other) +
-            ", not lines of JSON"};
-  size_t first = head->find_first_not_of(" \t\r\n");
-  if (first != head->npos && (*head)[first] == '[')
-    return {"`" + path +
-            "` is one JSON array, not an object a line; `jq -c '.[]' " + path +
-            " > lines.jsonl` makes lines of it"};
+                ", not lines of JSON",
+            ""};
   source.path = path;
   auto reader = data::JsonlReader::open(source, settings.chat);
   if (!reader)
-    return {reader.message()};
+    return {reader.message(), ""};
   data::Sample sample;
   for (size_t bytes = 0; bytes < mostBytes && reader->next(sample);)
     for (const data::Piece& piece : sample.pieces) {
@@ -132,11 +126,11 @@ Fault lookIntoLines(plan::DataSource source, const plan::Data& settings,
                               "line " + std::to_string(sample.line) + " of `" +
                                   path + "`",
                               piece.isRecipes);
-      if (!fault.text.empty())
+      if (!fault.what.empty())
         return fault;
     }
-  reciperun::Status status = reader->finish();
-  return status ? Fault() : Fault{status.message()};
+  auto failure = reader->failure();
+  return failure ? Fault{failure->what, failure->help} : Fault();
 }
 
 } // namespace

@@ -11,16 +11,18 @@
 
 namespace recipec::files {
 
-/// Why a run could not use a source.
+/// Why a run could not use a file.
 struct Fault {
-  std::string text; // in the runtime's words; empty where nothing is wrong
-  /// The tokenizer has ids that the model's `vocab` has no row for.
-  bool isOfVocab = false;
+  std::string what; // in the runtime's words; empty where nothing is wrong
+  std::string help; // may be empty
+  /// It is that the tokenizer has ids that the model has not; `what` says where
+  /// the data use one.
+  bool isAboveVocab = false;
 };
 
-/// What is wrong with the beginning of `files`. It looks at no more than 1 MiB
-/// in all: lines that lack a field, text that is none, ids at or above the
-/// vocabulary. `tokenizer` may be null.
+/// Why a run could not use the beginning of `files`. It looks at no more than
+/// 1 MiB in all: lines that lack a field, text that is none, ids at or above
+/// the vocabulary. `tokenizer` may be null.
 Fault lookInto(const reciperun::plan::DataSource& source,
                const reciperun::plan::Data& data,
                const std::vector<std::string>& files,

@@ -5,6 +5,7 @@
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -17,6 +18,8 @@ namespace fs = std::filesystem;
 
 /// Names of a folder that are compared: more take longer than they help.
 constexpr size_t mostNames = 4096;
+
+constexpr const char* tokenizerName = "tokenizer.json";
 
 std::vector<std::string> namesIn(const fs::path& folder) {
   std::vector<std::string> names;
@@ -78,20 +81,18 @@ const recipe::Value* find(const recipe::Value& value, const std::string& text) {
   return nullptr;
 }
 
-bool isPattern(const std::string& path) {
-  return path.find_first_of("*?[") != std::string::npos;
-}
-
 std::string absolute(const std::string& folder) {
   std::error_code code;
-  fs::path found = fs::weakly_canonical(folder, code);
+  fs::path found = fs::weakly_canonical(fs::absolute(folder, code), code);
   return code ? folder : found.string();
 }
 
-/// Without a near name: what there is instead.
+/// What there is instead of a path that does not exist, or in a folder that
+/// stands where a file is due.
 void tellFolder(diag::Builder& builder, const Place& place) {
   Gap gap = gapOf(place.resolved);
-  if (gap.name.empty())
+  std::error_code code;
+  if (gap.name.empty() && !fs::is_directory(gap.above, code))
     return;
   std::string above = absolute(gap.above.string());
   std::vector<std::string> names = namesIn(gap.above);
@@ -103,43 +104,70 @@ void tellFolder(diag::Builder& builder, const Place& place) {
     builder.help("the folder `" + above + "` holds " + listed(names));
 }
 
-/// `meta-llama/Llama-3.1-8B`
-bool isHubName(const std::string& text) {
-  size_t slash = text.find('/');
-  auto isPart = [](std::string_view part) {
-    return !part.empty() && part != "." && part != ".." &&
-           part.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop"
-                                  "qrstuvwxyz0123456789-_.") == part.npos;
-  };
-  return slash != text.npos && isPart(text.substr(0, slash)) &&
-         isPart(text.substr(slash + 1));
+/// `~` and `~/...`; `~name` is the home of another user.
+bool isOfHome(const std::string& path) {
+  return path.starts_with("~");
 }
 
-/// Where the path is none of this machine as it is written.
-std::string otherHelp(const Place& place) {
-  const std::string& path = place.written;
-  std::error_code code;
-  if (path.starts_with("~")) {
-    const char* home = std::getenv("HOME");
-    std::string whole = home && path.starts_with("~/")
-                            ? std::string(home) + path.substr(1)
-                            : "/home/NAME/...";
-    return "`~` is not expanded: write `" + whole + "`";
+void tellHome(diag::Builder& builder, const Place& place) {
+  const char* home = std::getenv("HOME");
+  bool isOwn = place.written == "~" || place.written.starts_with("~/");
+  std::string text = "`~` is not expanded in a recipe: write the whole path";
+  if (!home || !isOwn) {
+    builder.help(text);
+    return;
   }
-  if (place.setting == "weights" && isHubName(path))
-    return "nothing is downloaded: `huggingface-cli download " + path +
-           " --local-dir " + path.substr(path.find('/') + 1) +
-           "` makes a folder to name";
-  if (place.setting == "tokenizer" && fs::is_directory(place.resolved, code))
-    return "name the file: `" + (fs::path(path) / "tokenizer.json").string() +
-           "`";
-  if (isPattern(path) && !fs::exists(place.resolved, code))
-    return "this source is one file, and takes no pattern: name it, or several "
-           "as in `blend([jsonl(\"a.jsonl\"), jsonl(\"b.jsonl\")])`";
-  return {};
+  std::string whole = home + place.written.substr(1);
+  std::error_code code;
+  builder.help(text + ", `" + whole + "`" +
+               (fs::exists(whole, code) ? "" : ", which does not exist yet"));
+}
+
+/// `organisation/model`, as models are called on the Hugging Face Hub, where
+/// no folder `organisation` exists.
+bool isHubName(const Place& place) {
+  const std::string& name = place.written;
+  size_t slash = name.find('/');
+  bool isPlain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '/';
+  });
+  if (!isPlain || slash == name.npos || slash == 0 ||
+      slash + 1 == name.size() || name.find('/', slash + 1) != name.npos ||
+      name.starts_with(".") || name.ends_with(".json"))
+    return false;
+  std::error_code code;
+  return !fs::exists(fs::path(place.resolved).parent_path(), code);
+}
+
+/// Downloads to the path that the recipe names, so that it need not change.
+void tellHub(diag::Builder& builder, const Place& place) {
+  bool isTokenizer = place.setting == "tokenizer";
+  std::string target = absolute(place.resolved);
+  std::string get = "huggingface-cli download " + place.written +
+                    (isTokenizer ? " tokenizer.json" : "") + " --local-dir " +
+                    target;
+  builder.help("`" + place.setting + "` is a " +
+               (isTokenizer ? "file `tokenizer.json`" : "folder") +
+               " on this machine, and nothing is downloaded: get a model of "
+               "the Hugging Face Hub by `" +
+               get + "`" +
+               (isTokenizer ? " and write `tokenizer = \"" + place.written +
+                                  "/tokenizer.json\"`"
+                            : ""));
+}
+
+/// A folder where the file in it is due.
+bool isTokenizerFolder(const Place& place) {
+  std::error_code code;
+  return place.setting == "tokenizer" &&
+         fs::is_regular_file(fs::path(place.resolved) / tokenizerName, code);
 }
 
 } // namespace
+
+bool isPattern(const std::string& path) {
+  return path.find_first_of("*?[") != std::string::npos;
+}
 
 SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
                     const std::string& written) {
@@ -182,14 +210,20 @@ void reportMissing(diag::Engine& engine, const Place& place,
       engine.report(diag::Kind::FileNotReadable, place.range,
                     "`" + place.setting + "` names `" + place.written +
                         "`, which cannot be read: " + cause);
+  if (isOfHome(place.written))
+    return tellHome(builder, place);
   bool isRelative = !place.written.starts_with("/");
   if (isRelative)
     builder.note("relative paths start in `" + absolute(place.folder) + "`");
   std::string near = nearestPath(place);
-  if (std::string other = otherHelp(place); !other.empty() && near.empty())
-    builder.help(other);
-  else if (!near.empty())
+  if (!near.empty())
     builder.help("did you mean `" + near + "`?");
+  else if (isTokenizerFolder(place))
+    builder.help("name the file in it: write `tokenizer = \"" +
+                 (fs::path(place.written) / tokenizerName).string() + "\"`");
+  else if ((place.setting == "weights" || place.setting == "tokenizer") &&
+           isHubName(place))
+    tellHub(builder, place);
   else if (!isPattern(place.resolved))
     tellFolder(builder, place);
 }

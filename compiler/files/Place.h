@@ -20,13 +20,17 @@ struct Place {
   SourceRange range;    // of the user's value
 };
 
+/// Whether a path holds characters of a pattern of glob(7).
+bool isPattern(const std::string& path);
+
 /// The value of `setting`, or of its field `path`; of a list the element that
 /// is `written`.
 SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
                     const std::string& written);
 
 /// Reports that the path cannot be read, for `cause`: in which folder it was
-/// looked for, and which name there is near.
+/// looked for, which name there is near, and what to write for `~`, a name of
+/// the Hugging Face Hub or the folder of a tokenizer.
 void reportMissing(diag::Engine& engine, const Place& place,
                    const std::string& cause);
 

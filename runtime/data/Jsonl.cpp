@@ -1,4 +1,6 @@
-// Per line: check UTF-8, parse, take the fields that the recipe names.
+// Per line: check UTF-8, parse, take the fields that the recipe names. A file
+// whose first line begins a list or an object of several lines is refused as a
+// whole.
 
 #include "runtime/data/Jsonl.h"
 
@@ -18,6 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t listedErrors = 10;
+constexpr const char* commaFault = "a comma stands behind the object";
 constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
 /// The column, in code points from 1, of a byte of a line.
@@ -44,8 +47,26 @@ std::string kindOf(const Json& value) {
   return value.is_object() ? "an object" : "a text";
 }
 
+std::string_view trimmed(std::string_view line) {
+  constexpr std::string_view space = " \t\r\n";
+  const size_t first = line.find_first_not_of(space);
+  if (first == line.npos)
+    return {};
+  return line.substr(first, line.find_last_not_of(space) - first + 1);
+}
+
+/// Whether the line is a value with the comma that separates elements of a
+/// list.
+bool hasComma(std::string_view line) {
+  line = trimmed(line);
+  return line.ends_with(',') &&
+         bool(plan::parseJson(line.substr(0, line.size() - 1)));
+}
+
 Expected<Json> parseObject(std::string_view line) {
   Expected<Json> value = plan::parseJson(line, {.noun = "line"});
+  if (!value && hasComma(line))
+    return Status::error(commaFault);
   if (value && !value->is_object())
     return Status::error("the line is " + kindOf(*value) +
                          " where an object is due");
@@ -135,7 +156,30 @@ Status takeFields(const Json& object, const plan::DataSource& source,
 }
 
 bool isBlank(std::string_view line) {
-  return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return trimmed(line).empty();
+}
+
+/// A path as a word of a shell's command.
+std::string shellWord(const std::string& path) {
+  static constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@";
+  if (path.find_first_not_of(plain) == std::string::npos)
+    return path;
+  std::string word = "'";
+  for (const char c : path)
+    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// The command that writes a file of lines beside the file.
+std::string conversion(const std::string& command, const std::string& path) {
+  const bool isLines = path.ends_with(".jsonl");
+  const size_t dot =
+      isLines || path.ends_with(".json") ? path.rfind('.') : path.size();
+  const std::string made =
+      path.substr(0, dot) + (isLines ? ".lines.jsonl" : ".jsonl");
+  return "`" + command + " " + shellWord(path) + " > " + shellWord(made) +
+         "`, and name the new file";
 }
 
 /// What a role of another spelling or of another program is called here.
@@ -195,11 +239,13 @@ Expected<JsonlReader> JsonlReader::open(const plan::DataSource& source,
 
 bool JsonlReader::next(Sample& sample) {
   std::string line;
-  while (faultyLines < listedErrors && nextLine(line)) {
+  while (!form && faultyLines < listedErrors && nextLine(line)) {
     if (lines == 1 && line.starts_with(byteOrderMark))
       line.erase(0, byteOrderMark.size());
     if (isBlank(line))
       continue;
+    if (samples == 0 && faultyLines == 0 && noteForm(line))
+      return false;
     sample = {lines, {}};
     const Status status = parseLine(line, sample);
     if (status) {
@@ -211,19 +257,33 @@ bool JsonlReader::next(Sample& sample) {
   return false;
 }
 
-/// Lines that have one fault are told once.
-/// Faults of a kind, whose places in their lines differ, are told together.
-static std::string_view withoutColumn(std::string_view fault) {
-  constexpr std::string_view column = "column ";
-  size_t end = fault.find(": ");
-  return fault.starts_with(column) && end != fault.npos ? fault.substr(end)
-                                                        : fault;
+/// Whether the first line shows that the file holds JSON, but a list of samples
+/// or objects of several lines: then all lines would err in their own way.
+bool JsonlReader::noteForm(std::string_view line) {
+  line = trimmed(line);
+  if (line == "{") {
+    form = {"an object of the data set `" + source.path +
+                "` goes over several lines, and each line has to be one object",
+            "convert it by " + conversion("jq -c .", source.path)};
+    return true;
+  }
+  if (!line.starts_with('['))
+    return false;
+  // A line that is a list of other values is a faulty line.
+  const Expected<Json> value = plan::parseJson(line, {.noun = "line"});
+  if (value && (value->empty() || !value->front().is_object()))
+    return false;
+  form = {"the data set `" + source.path +
+              "` is one JSON list, and each line has to be one object",
+          "convert it by " + conversion("jq -c '.[]'", source.path)};
+  return true;
 }
 
+/// Lines that have one fault are told once.
 void JsonlReader::note(const std::string& fault) {
   ++faultyLines;
   for (Fault& each : faults)
-    if (withoutColumn(each.what) == withoutColumn(fault)) {
+    if (each.what == fault) {
       ++each.lines;
       return;
     }
@@ -251,11 +311,22 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
 }
 
 Status JsonlReader::finish() const {
-  RECIPERUN_TRY(readFailure);
-  if (faults.empty() && samples == 0)
-    return Status::error("the data set `" + source.path + "` has no samples");
-  if (faults.empty())
+  const std::optional<Failure> found = failure();
+  if (!found)
     return {};
+  return Status::error(found->what +
+                       (found->help.empty() ? "" : "; " + found->help));
+}
+
+std::optional<JsonlReader::Failure> JsonlReader::failure() const {
+  if (!readFailure)
+    return Failure{readFailure.message(), {}};
+  if (form)
+    return form;
+  if (faults.empty() && samples == 0)
+    return Failure{"the data set `" + source.path + "` has no samples", {}};
+  if (faults.empty())
+    return std::nullopt;
   std::string text = "the data set `" + source.path + "` cannot be used";
   if (faultyLines == listedErrors)
     text += " (the first " + std::to_string(listedErrors) + " errors)";
@@ -265,7 +336,13 @@ Status JsonlReader::finish() const {
       text += " and " + std::to_string(fault.lines - 1) + " more";
     text += ": " + fault.what;
   }
-  return Status::error(text);
+  const bool hasCommas =
+      std::any_of(faults.begin(), faults.end(),
+                  [](const Fault& fault) { return fault.what == commaFault; });
+  return Failure{
+      text, hasCommas ? "remove the commas by " +
+                            conversion("sed 's/,[[:space:]]*$//'", source.path)
+                      : std::string()};
 }
 
 } // namespace reciperun::data

@@ -13,7 +13,9 @@
 #include "runtime/plan/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reciperun::data {
@@ -50,8 +52,15 @@ public:
   bool next(Sample& sample);
 
   /// What was wrong with the lines read so far, that the file could not be read
-  /// to its end, or that there was no sample.
+  /// to its end, or that there was no sample; with the way out, where known.
   Status finish() const;
+
+  /// The same in two parts.
+  struct Failure {
+    std::string what;
+    std::string help; // may be empty
+  };
+  std::optional<Failure> failure() const;
 
 private:
   struct Fault {
@@ -64,6 +73,7 @@ private:
   bool nextLine(std::string& line);
   Status parseLine(std::string_view line, Sample& sample);
   void note(const std::string& fault);
+  bool noteForm(std::string_view line);
 
   plan::DataSource source;
   plan::ChatTemplate chat;
@@ -73,6 +83,7 @@ private:
   int64_t samples = 0;
   std::vector<Fault> faults;
   size_t faultyLines = 0;
+  std::optional<Failure> form; // the file is JSON, but not one object a line
 };
 
 } // namespace reciperun::data

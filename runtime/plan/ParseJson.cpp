@@ -225,8 +225,6 @@ std::string describe(std::string_view text, size_t at, const Fault& fault,
            "` is out of range";
   if (at >= text.size())
     return subject + " ends inside a value";
-  if (fault.isBehindValue && text[at] == ',')
-    return "a comma stands behind the value of the " + std::string(noun);
   std::string what = describeBytes(text, at);
   return what.empty() && fault.isBehindValue
              ? subject + " goes on behind its value"
