@@ -387,6 +387,20 @@ bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
   return false;
 }
 
+/// The fields of a line that samples are made of, where a source has to say
+/// them.
+static std::string fieldsToName(const Schema& schema) {
+  auto has = [&](std::string_view name) {
+    return std::any_of(schema.fields.begin(), schema.fields.end(),
+                       [&](const Field& field) {
+                         return field.declaration->name.text == name;
+                       });
+  };
+  return has("prompt") && has("completion")
+             ? ", prompt = \"FIELD\", completion = \"FIELD\""
+             : "";
+}
+
 /// A path where a source of data is due: the schemas of the union that one text
 /// makes, by the names that the file has for them.
 bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
@@ -408,7 +422,8 @@ bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
     const Field& first = (*schema)->fields.front();
     if (convert(value,
                 *resolve(*(*schema)->layer.env, first.declaration->type)))
-      ways.push_back(std::string(name) + "(" + text + ")");
+      ways.push_back(std::string(name) + "(" + text + fieldsToName(**schema) +
+                     ")");
   }
   if (ways.size() < 2)
     return false;
