@@ -241,7 +241,8 @@ void Inputs::check() {
   if (words)
     checkChat(recipe, plan.data, *words, found.doubts);
   if (!plan.exchange.weights.empty() && !plan::isRemote(plan.exchange.weights))
-    checkWeights(place("weights", plan.exchange.weights), recipe, found.faults);
+    checkWeights(place("weights", plan.exchange.weights), recipe, plan, sources,
+                 found);
   const plan::Checkpoint& checkpoint = plan.checkpoint;
   if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
     checkCheckpoint(place("checkpoint.resume", checkpoint.resume),

@@ -2,6 +2,8 @@
 
 #include "compiler/files/Weights.h"
 
+#include "compiler/files/ModelOfWeights.h"
+#include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/plan/InputFile.h"
 #include "runtime/plan/ParseJson.h"
@@ -10,7 +12,6 @@
 
 #include <filesystem>
 #include <set>
-#include <span>
 
 namespace recipec::files {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* singleName = "model.safetensors";
+constexpr const char* configName = "config.json";
 constexpr const char* indexName = "model.safetensors.index.json";
 constexpr const char* manifestName = "manifest.json"; // of a checkpoint
 
@@ -60,91 +62,54 @@ std::string otherContents(const fs::path& folder) {
   return last.empty() ? "" : "its last checkpoint is `" + last + "`";
 }
 
-void checkIndex(const Place& place, const fs::path& folder,
+bool checkIndex(const Place& place, const fs::path& folder,
                 diag::Engine& engine) {
   std::set<std::string> shards = shardsOf(folder / indexName);
-  if (shards.empty())
-    return reportUnfit(place, engine,
-                       "`" + (folder / indexName).string() +
-                           "` names no file of weights (`weight_map`)",
-                       "");
+  if (shards.empty()) {
+    reportUnfit(place, engine,
+                "`" + (folder / indexName).string() +
+                    "` names no file of weights (`weight_map`)",
+                "");
+    return false;
+  }
   for (const std::string& shard : shards) {
     std::string path = (folder / shard).string();
     std::string cause = reciperun::data::whyNoFile(path);
-    if (!cause.empty())
-      return reportUnfit(place, engine,
-                         "`" + std::string(indexName) + "` names `" + shard +
-                             "`, and `" + path + "` cannot be read: " + cause,
-                         "");
+    if (!cause.empty()) {
+      reportUnfit(place, engine,
+                  "`" + std::string(indexName) + "` names `" + shard +
+                      "`, and `" + path + "` cannot be read: " + cause,
+                  "");
+      return false;
+    }
   }
+  return true;
 }
 
-/// Whether the file begins as safetensors do: the length of a header, and one
-/// that fits.
-std::string whyNoSafetensors(const fs::path& path) {
-  auto file = reciperun::InputFile::open(path);
-  if (!file)
-    return file.message();
-  uint64_t length = 0;
-  char first = 0;
-  bool isWhole =
-      file->size() > int64_t(sizeof length) &&
-      file->read(0, std::as_writable_bytes(std::span(&length, 1))) &&
-      length <= uint64_t(file->size()) - sizeof length &&
-      file->read(sizeof length, std::as_writable_bytes(std::span(&first, 1))) &&
-      first == '{';
-  return isWhole ? "" : "`" + path.string() + "` is no safetensors file";
-}
+constexpr std::string_view lfsPointer = "version https://git-lfs";
 
-/// Sizes that Hugging Face's configurations name.
-constexpr const char* sizes[] = {"hidden_size",
-                                 "num_hidden_layers",
-                                 "vocab_size",
-                                 "intermediate_size",
-                                 "num_attention_heads",
-                                 "num_key_value_heads",
-                                 "head_dim",
-                                 "num_local_experts",
-                                 "num_experts",
-                                 "moe_intermediate_size"};
-
-/// Compares the sizes that the configuration and the model both give.
-void checkConfig(const Place& place, const fs::path& path,
-                 const recipe::Recipe& recipe, diag::Engine& engine) {
+/// Where one of the files is what git leaves in the place of a large file.
+std::string pointerHelp(const fs::path& folder) {
   std::error_code code;
-  const recipe::Value* model = recipe.find("model.hf_config");
-  const auto* own = model ? std::get_if<recipe::Record>(&model->data) : nullptr;
-  if (!own || !fs::exists(path, code))
-    return;
-  auto text = reciperun::readTextFile(path);
-  auto config = reciperun::plan::parseJson(text ? *text : "");
-  if (!text || !config)
-    return reportUnfit(place, engine,
-                       "`" + path.string() + "` cannot be read: " +
-                           (text ? config.message() : text.message()),
-                       "");
-  for (const char* name : sizes) {
-    const recipe::Value* mine = own->find(name);
-    const int64_t* size = mine ? std::get_if<int64_t>(&mine->data) : nullptr;
-    auto theirs = config->find(name);
-    if (!size || theirs == config->end() || !theirs->is_number_integer() ||
-        theirs->get<int64_t>() == *size)
+  for (fs::directory_iterator at(folder, code), end; !code && at != end;
+       at.increment(code)) {
+    if (at->path().extension() != ".safetensors")
       continue;
-    reportUnfit(place, engine,
-                "they are of another model: `" + std::string(name) + "` is " +
-                    std::to_string(theirs->get<int64_t>()) + " in `" +
-                    path.string() + "`, and " + std::to_string(*size) +
-                    " in the recipe's model",
-                "give the recipe's `model` the sizes of that file, or take "
-                "other weights");
-    return;
+    auto head =
+        reciperun::data::readHead(at->path().string(), lfsPointer.size());
+    if (head && *head == lfsPointer)
+      return "`" + at->path().filename().string() +
+             "` is a pointer of Git LFS: get the file by `git lfs pull`";
   }
+  return "copy or download the file again";
 }
 
 } // namespace
 
 void checkWeights(const Place& place, const recipe::Recipe& recipe,
-                  diag::Engine& engine) {
+                  const reciperun::plan::Plan& plan, const SourceMap& sources,
+                  Findings& found) {
+  diag::Engine& engine = found.faults;
   std::string cause = reciperun::data::whyNoFolder(place.resolved);
   if (!cause.empty())
     return reportMissing(engine, place, cause);
@@ -152,24 +117,29 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
   std::error_code code;
   if (fs::exists(folder / manifestName, code))
     return;
-  checkConfig(place, folder / "config.json", recipe, engine);
-  if (fs::exists(folder / singleName, code)) {
-    cause = reciperun::data::whyNoFile((folder / singleName).string());
-    if (!cause.empty())
-      cause =
-          "`" + (folder / singleName).string() + "` cannot be read: " + cause;
-    else
-      cause = whyNoSafetensors(folder / singleName);
-    if (!cause.empty())
-      reportUnfit(place, engine, cause, "");
+  bool isSingle = fs::exists(folder / singleName, code);
+  if (!isSingle && !fs::exists(folder / indexName, code))
+    return reportUnfit(place, engine,
+                       "`" + place.written + "` holds neither `" + singleName +
+                           "` nor `" + indexName + "`, nor is it a checkpoint",
+                       otherContents(folder));
+  if (!isSingle && !checkIndex(place, folder, engine))
     return;
-  }
-  if (fs::exists(folder / indexName, code))
-    return checkIndex(place, folder, engine);
-  reportUnfit(place, engine,
-              "`" + place.written + "` holds neither `" + singleName +
-                  "` nor `" + indexName + "`, nor is it a checkpoint",
-              otherContents(folder));
+  auto files = reciperun::checkpoint::ModelFiles::open(folder);
+  if (!files)
+    return reportUnfit(place, engine, files.message(), pointerHelp(folder));
+  if (!fs::exists(folder / configName, code))
+    reportUnfit(place, found.doubts,
+                "`" + place.written + "` holds no `" + configName +
+                    "`, which the run reads",
+                "copy the `config.json` of the model beside its weights");
+  else if (!checkConfig(place, recipe, plan, sources, engine))
+    return;
+  reciperun::Status status = reciperun::checkpoint::checkTensors(plan, *files);
+  if (!status)
+    reportUnfit(place, engine, status.message(),
+                "name weights of the recipe's model, or write the model that "
+                "these weights are of");
 }
 
 void checkCheckpoint(const Place& place, diag::Engine& engine) {

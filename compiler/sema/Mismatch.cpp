@@ -109,6 +109,26 @@ std::string exampleOf(const Type& type) {
   }
 }
 
+/// What has to stand behind the first field of a schema, as its comment says
+/// line by line behind "Written with"; one empty form where nothing has to.
+std::vector<std::string> formsOf(const Schema& schema) {
+  std::vector<std::string> forms;
+  const ast::FieldDecl* first = schema.fields.front().declaration;
+  for (const ast::Item& item : schema.body->items) {
+    bool isForm = false;
+    auto* field = std::get_if<ast::FieldDecl>(&item.node);
+    if (field != first)
+      continue;
+    for (const std::string& line : item.comments.leading) {
+      size_t begin = line.find('`'), end = line.rfind('`');
+      if (isForm && begin < end)
+        forms.push_back(", " + line.substr(begin + 1, end - begin - 1));
+      isForm |= line.find("Written with ") != line.npos;
+    }
+  }
+  return forms.empty() ? std::vector<std::string>{""} : forms;
+}
+
 bool isInside(SourceRange inner, SourceRange outer) {
   return inner.source == outer.source && inner.begin >= outer.begin &&
          inner.end <= outer.end;
@@ -387,20 +407,6 @@ bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
   return false;
 }
 
-/// The fields of a line that samples are made of, where a source has to say
-/// them.
-static std::string fieldsToName(const Schema& schema) {
-  auto has = [&](std::string_view name) {
-    return std::any_of(schema.fields.begin(), schema.fields.end(),
-                       [&](const Field& field) {
-                         return field.declaration->name.text == name;
-                       });
-  };
-  return has("prompt") && has("completion")
-             ? ", prompt = \"FIELD\", completion = \"FIELD\""
-             : "";
-}
-
 /// A path where a source of data is due: the schemas of the union that one text
 /// makes, by the names that the file has for them.
 bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
@@ -411,6 +417,7 @@ bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
       text.find('\n') != std::string::npos)
     return false;
   std::vector<std::string> ways;
+  bool hasFields = false;
   for (auto& [name, entry] : preludeModule->entries) {
     const Value& named = entryValue(*preludeModule, entry);
     const Schema* const* schema = named.get<const Schema*>();
@@ -422,12 +429,15 @@ bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
     const Field& first = (*schema)->fields.front();
     if (convert(value,
                 *resolve(*(*schema)->layer.env, first.declaration->type)))
-      ways.push_back(std::string(name) + "(" + text + fieldsToName(**schema) +
-                     ")");
+      for (const std::string& form : formsOf(**schema)) {
+        ways.push_back(std::string(name) + "(" + text + form + ")");
+        hasFields |= !form.empty();
+      }
   }
   if (ways.size() < 2)
     return false;
-  builder.help("say what it holds: " + joinAlternatives(ways));
+  builder.help("say what it holds: " + joinAlternatives(ways) +
+               (hasFields ? ", with the names of the file's own fields" : ""));
   return true;
 }
 

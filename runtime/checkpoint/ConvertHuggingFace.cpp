@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/checkpoint/FiniteCheck.h"
-#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/TokenizerFiles.h"

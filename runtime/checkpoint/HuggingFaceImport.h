@@ -6,7 +6,6 @@
 #include "runtime/checkpoint/ParameterAccess.h"
 
 #include <filesystem>
-#include <string>
 
 namespace reciperun::checkpoint {
 
@@ -22,14 +21,6 @@ namespace reciperun::checkpoint {
 Status loadHuggingFace(const plan::Plan& plan, int rank,
                        const std::filesystem::path& directory,
                        ParameterAccess& access);
-
-/// Fails where loadHuggingFace() would before a value is touched.
-Status checkHuggingFace(const plan::Plan& plan,
-                        const std::filesystem::path& directory);
-
-/// Whether a tensor of such a directory holds nothing that the model does not
-/// know already; `config` is the text of the model's config.json.
-bool isIgnorableTensor(const std::string& name, const std::string& config);
 
 } // namespace reciperun::checkpoint
 

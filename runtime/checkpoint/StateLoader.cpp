@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/StateLoader.h"
 
-#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/plan/MasterHalves.h"
 #include "runtime/plan/Mesh.h"

@@ -102,20 +102,31 @@ Expected<Json> parseModelConfig(std::string_view text) {
   return json;
 }
 
-Status checkModelConfig(const std::string& place, std::string_view config,
-                        std::string_view planConfig) {
+Expected<std::vector<ConfigDifference>>
+configDifferences(const std::string& place, std::string_view config,
+                  std::string_view planConfig) {
   Expected<Json> theirs = comparableConfig(config);
   RECIPERUN_TRY(theirs.status().withContext(place));
   Expected<Json> ours = comparableConfig(planConfig);
   RECIPERUN_TRY(ours.status().withContext("the plan's config.json"));
+  std::vector<ConfigDifference> differences;
   for (const auto& [key, value] : ours->items())
     if (!isCosmetic(key) && theirs->contains(key) &&
         !agree(value, (*theirs)[key]))
-      return Status::error(place + ": `" + key + "` is " +
-                           (*theirs)[key].dump() + ", but the recipe's model " +
-                           "has " + value.dump() +
-                           "; choose the model that these weights are of");
-  return Status::ok();
+      differences.push_back({key, (*theirs)[key].dump(), value.dump()});
+  return differences;
+}
+
+Status checkModelConfig(const std::string& place, std::string_view config,
+                        std::string_view planConfig) {
+  const auto differences = configDifferences(place, config, planConfig);
+  RECIPERUN_TRY(differences);
+  if (differences->empty())
+    return Status::ok();
+  const ConfigDifference& first = differences->front();
+  return Status::error(place + ": `" + first.key + "` is " + first.theirs +
+                       ", but the recipe's model has " + first.ours +
+                       "; choose the model that these weights are of");
 }
 
 } // namespace reciperun::plan

@@ -13,12 +13,26 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reciperun::plan {
 
 /// Reads the text of a config.json, or of a generation_config.json beside it;
 /// fails where it is no JSON object.
 Expected<nlohmann::json> parseModelConfig(std::string_view text);
+
+/// A key of config.json about which a file and the plan disagree; values as
+/// JSON.
+struct ConfigDifference {
+  std::string key;
+  std::string theirs;
+  std::string ours;
+};
+
+/// All of them, in the order of their names; see checkModelConfig().
+Expected<std::vector<ConfigDifference>>
+configDifferences(const std::string& place, std::string_view config,
+                  std::string_view planConfig);
 
 /// Compares a config.json with the text of the plan's; `place` says in messages
 /// where it is from. Keys that do not change what the weights mean (versions,

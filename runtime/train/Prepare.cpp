@@ -7,6 +7,7 @@
 
 #include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/checkpoint/Verify.h"
 #include "runtime/data/ControlTokens.h"

@@ -1,0 +1,171 @@
+// 1. The keys that differ, by runtime/plan.
+// 2. An entry of the model's `hf_config` that is a field of the model,
+//    `hidden_size = hidden`, names the field to change.
+// 3. Where all of them are such fields, the file's values are proposed: first
+//    for these alone, then for fields, too, that are computed from others, such
+//    as `head_dim`.
+
+#include "compiler/files/ModelOfWeights.h"
+
+#include "runtime/plan/InputFile.h"
+#include "runtime/plan/ModelConfig.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+namespace recipec::files {
+namespace {
+
+using Json = nlohmann::json;
+using reciperun::plan::ConfigDifference;
+
+/// Differences that a message names; the rest are counted.
+constexpr size_t mostNamed = 6;
+
+bool isName(const std::string& text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_';
+         });
+}
+
+class Comparison {
+public:
+  Comparison(const Place& place, const recipe::Recipe& recipe,
+             const SourceMap& sources)
+      : place(place), recipe(recipe), sources(sources) {}
+
+  void report(const std::string& file, const Json& config,
+              const std::vector<ConfigDifference>& differences,
+              diag::Engine& engine) const;
+
+private:
+  std::string fieldOf(const std::string& key) const;
+  void label(diag::Builder& builder, const ConfigDifference& each) const;
+  bool proposes(diag::Builder& builder, const Json& config,
+                const std::vector<ConfigDifference>& differences) const;
+  bool isDerived(const std::string& field) const;
+
+  const Place& place;
+  const recipe::Recipe& recipe;
+  const SourceMap& sources;
+};
+
+/// The field of the model that a key of its `hf_config` is; empty where it is
+/// computed.
+std::string Comparison::fieldOf(const std::string& key) const {
+  const recipe::Value* entry = recipe.find("model.hf_config." + key);
+  if (!entry || !entry->origin.range.isValid())
+    return {};
+  std::string text(sources.text(entry->origin.range));
+  text.erase(0, text.find_last_of('=') + 1);
+  text.erase(0, text.find_first_not_of(" \n"));
+  if (!isName(text) || !recipe.find("model." + text))
+    return {};
+  return text;
+}
+
+/// A default that follows from other fields: with them it would change.
+bool Comparison::isDerived(const std::string& field) const {
+  return recipe.at("model." + field).origin.kind ==
+         recipe::Origin::Kind::derived;
+}
+
+/// Where the recipe says the value.
+void Comparison::label(diag::Builder& builder,
+                       const ConfigDifference& each) const {
+  std::string field = fieldOf(each.key);
+  if (field.empty())
+    return;
+  const recipe::Value& value = recipe.at("model." + field);
+  builder.note("the model's `" + field + "` is " + each.ours,
+               value.origin.range);
+}
+
+bool Comparison::proposes(
+    diag::Builder& builder, const Json& config,
+    const std::vector<ConfigDifference>& differences) const {
+  std::set<std::string> keys;
+  for (const ConfigDifference& each : differences)
+    keys.insert(each.key);
+  diag::WayOut few, all;
+  auto add = [](diag::WayOut& way, const std::string& field,
+                const std::string& value) {
+    way.text += (way.text.empty() ? "`" : ", `") + field + " = " + value + "`";
+    way.settings.push_back("model." + field + "=" + value);
+  };
+  for (const auto& [key, value] : config.items()) {
+    std::string field = fieldOf(key);
+    bool isPlain = value.is_number() || value.is_boolean();
+    bool differs = keys.erase(key) > 0;
+    if (differs && (field.empty() || !isPlain))
+      return false;
+    if (differs)
+      add(few, field, value.dump());
+    if (!field.empty() && isPlain && (differs || isDerived(field)))
+      add(all, field, value.dump());
+  }
+  // What the file says in another spelling.
+  if (!keys.empty())
+    return false;
+  builder.propose({"write the model that these weights are of: ",
+                   {few, all},
+                   ", or name weights of the recipe's model",
+                   1});
+  return true;
+}
+
+void Comparison::report(const std::string& file, const Json& config,
+                        const std::vector<ConfigDifference>& differences,
+                        diag::Engine& engine) const {
+  std::string text;
+  size_t count = std::min(differences.size(), mostNamed);
+  for (size_t i = 0; i < count; ++i)
+    text += (i ? ", `" : "`") + differences[i].key + "` is " +
+            differences[i].theirs + " where the recipe's model has " +
+            differences[i].ours;
+  if (differences.size() > count)
+    text += " and " + std::to_string(differences.size() - count) + " more";
+  auto builder = engine.report(diag::Kind::InvalidData, place.range,
+                               "`" + place.setting + "`: `" + file +
+                                   "` is of another model: " + text);
+  for (size_t i = 0; i < count; ++i)
+    label(builder, differences[i]);
+  if (!proposes(builder, config, differences))
+    builder.help("name weights of the recipe's model, or write the model that "
+                 "these weights are of");
+}
+
+} // namespace
+
+bool checkConfig(const Place& place, const recipe::Recipe& recipe,
+                 const reciperun::plan::Plan& plan, const SourceMap& sources,
+                 diag::Engine& engine) {
+  std::string path =
+      (std::filesystem::path(place.resolved) / "config.json").string();
+  auto refuse = [&](const std::string& what) {
+    engine.report(diag::Kind::InvalidData, place.range,
+                  "`" + place.setting + "`: " + what);
+    return false;
+  };
+  auto text = reciperun::readTextFile(path);
+  if (!text)
+    return refuse(text.message());
+  auto differences = reciperun::plan::configDifferences("`" + path + "`", *text,
+                                                        plan.exchange.config);
+  if (!differences)
+    return refuse(differences.message());
+  if (differences->empty())
+    return true;
+  auto config = reciperun::plan::parseModelConfig(*text);
+  Comparison(place, recipe, sources)
+      .report(path, *config, *differences, engine);
+  return false;
+}
+
+} // namespace recipec::files

@@ -1,0 +1,120 @@
+// 1. config.json agrees; 2. every parameter has its tensor, of its shape and a
+// float dtype, and no tensor is left over.
+
+#include "runtime/checkpoint/HuggingFaceCheck.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ParameterTensors.h"
+#include "runtime/plan/InputFile.h"
+#include "runtime/plan/ModelConfig.h"
+#include "runtime/plan/TensorRows.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace reciperun::checkpoint {
+namespace {
+
+/// A message names so many tensors; the rest are counted.
+constexpr size_t namedInMessage = 10;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), namedInMessage); ++i)
+    text += (i ? ", `" : "`") + names[i] + "`";
+  if (names.size() > namedInMessage)
+    text += " and " + std::to_string(names.size() - namedInMessage) + " more";
+  return text;
+}
+
+bool isTied(const std::string& text) {
+  Expected<nlohmann::json> config = plan::parseModelConfig(text);
+  return config && config->contains("tie_word_embeddings") &&
+         (*config)["tie_word_embeddings"] == true;
+}
+
+Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
+  std::vector<std::string> missing;
+  std::set<std::string> seen; // a tensor may be several parameters
+  for (const plan::Parameter& parameter : plan.parameters)
+    for (const std::string& name : tensorNames(parameter))
+      if (!parameter.adapter && !model.find(name) && seen.insert(name).second)
+        missing.push_back(name);
+  if (missing.empty())
+    return Status::ok();
+  return Status::error("`" + model.directory().string() + "` lacks " +
+                       std::to_string(missing.size()) +
+                       " of the model's tensors: " + listed(missing));
+}
+
+Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
+  std::set<std::string> known;
+  for (const plan::Parameter& parameter : plan.parameters)
+    for (std::string& name : tensorNames(parameter))
+      known.insert(std::move(name));
+  std::vector<std::string> unexpected;
+  for (const std::string& name : model.names())
+    if (!known.contains(name) && !isIgnorableTensor(name, plan.exchange.config))
+      unexpected.push_back(name);
+  if (unexpected.empty())
+    return Status::ok();
+  // Dropping a weight (a bias, say) would make another model of it.
+  return Status::error("`" + model.directory().string() + "` holds " +
+                       std::to_string(unexpected.size()) +
+                       " tensors that the recipe's model has no place for: " +
+                       listed(unexpected));
+}
+
+Status checkTensor(const plan::Parameter& parameter, const std::string& name,
+                   const ModelFiles::Place& place) {
+  std::string tensor =
+      "`" + place.file->path().string() + "`: tensor `" + name + "`";
+  std::vector<int64_t> expected = plan::tensorShape(parameter);
+  if (place.tensor->shape != expected)
+    return Status::error(tensor + " has shape " +
+                         shapeText(place.tensor->shape) + ", expected " +
+                         shapeText(expected));
+  if (!findElementType(place.tensor->dtype))
+    return Status::error(tensor + " has dtype `" + place.tensor->dtype +
+                         "`, expected `F32`, `BF16`, `F16` or `F64`");
+  return Status::ok();
+}
+
+} // namespace
+
+bool isIgnorableTensor(const std::string& name, const std::string& config) {
+  return name.ends_with("rotary_emb.inv_freq") ||
+         (name == "lm_head.weight" && isTied(config));
+}
+
+Status checkTensors(const plan::Plan& plan, const ModelFiles& model) {
+  RECIPERUN_TRY(checkMissing(plan, model));
+  RECIPERUN_TRY(checkUnexpected(plan, model));
+  for (const plan::Parameter& parameter : plan.parameters)
+    for (const std::string& name : tensorNames(parameter))
+      if (!parameter.adapter)
+        RECIPERUN_TRY(checkTensor(parameter, name, *model.find(name)));
+  return Status::ok();
+}
+
+Expected<ModelFiles> openHuggingFace(const plan::Plan& plan,
+                                     const std::filesystem::path& directory) {
+  Expected<ModelFiles> model = ModelFiles::open(directory);
+  RECIPERUN_TRY(model);
+  const std::filesystem::path path = directory / "config.json";
+  Expected<std::string> config = readTextFile(path);
+  RECIPERUN_TRY(config);
+  RECIPERUN_TRY(plan::checkModelConfig("`" + path.string() + "`", *config,
+                                       plan.exchange.config));
+  RECIPERUN_TRY(checkTensors(plan, *model));
+  return model;
+}
+
+Status checkHuggingFace(const plan::Plan& plan,
+                        const std::filesystem::path& directory) {
+  return openHuggingFace(plan, directory).status();
+}
+
+} // namespace reciperun::checkpoint
