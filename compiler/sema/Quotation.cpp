@@ -8,6 +8,7 @@
 #include "compiler/sema/Evaluator.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace recipec::sema {
@@ -117,6 +118,32 @@ Evaluator::inQuotes(const Value& value, const Type& type, SourceRange range) {
   return Suggestion{"write `" + quoted + "`, in quotation marks", quoted};
 }
 
+/// The elements of a list that a text was to be: between its commas; of a
+/// pattern, `M-M*`, each character; else the whole.
+static std::string elementsIn(std::string_view text) {
+  std::vector<std::string> parts(1);
+  const bool hasCommas = text.find(',') != text.npos;
+  bool hasWords = false;
+  for (size_t i = 1; i < text.size(); ++i)
+    hasWords |= std::isalnum(static_cast<unsigned char>(text[i - 1])) &&
+                std::isalnum(static_cast<unsigned char>(text[i]));
+  const bool isPattern = !hasCommas && !hasWords && text.size() > 2;
+  for (char c : text) {
+    if (hasCommas && c == ',')
+      parts.emplace_back();
+    else if (c != ' ' || !hasCommas || !parts.back().empty())
+      parts.back() += c;
+    if (isPattern)
+      parts.emplace_back();
+  }
+  if (parts.size() > 1 && parts.back().empty())
+    parts.pop_back();
+  std::string list;
+  for (const std::string& part : parts)
+    list += (list.empty() ? "\"" : ", \"") + part + "\"";
+  return list;
+}
+
 std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
                                                 const Type& type,
                                                 SourceRange range,
@@ -129,8 +156,11 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
     members = type.members;
   const Schema* only = nullptr;
   for (const Type* member : members) {
-    if (member->kind == Type::Kind::list && convert(value, *member->element))
-      return Suggestion{"write `[" + written + "]`", "[" + written + "]"};
+    if (member->kind == Type::Kind::list && convert(value, *member->element)) {
+      const std::string* text = value.get<std::string>();
+      const std::string list = "[" + (text ? elementsIn(*text) : written) + "]";
+      return Suggestion{"write `" + list + "`", list};
+    }
     if (member->kind == Type::Kind::schema)
       only = only ? nullptr : member->schema;
   }
