@@ -64,6 +64,7 @@ struct FixIt {
 struct WayOut {
   std::string text;                  // what the help calls it: `2`
   std::vector<std::string> settings; // as `--set` takes them: `parallel.tp=2`
+  std::vector<FixIt> edits = {};     // of what no setting reaches, a `let`
 };
 
 /// A help that has yet to be tried: "change `tp` to " and the ways, joined by

@@ -169,10 +169,15 @@ int ArgumentReader::unknownOption(std::string_view name) const {
                       "`recipec " + std::string(command.name) +
                           "` has no option `" + std::string(name) + "`",
                       "a setting is given as `--set " + path + "=VALUE`");
+  std::string help = suggestion(name, names, seeHelp());
+  for (const Command& other : commands())
+    for (OptionId id : other.options)
+      if (optionOf(id).name == name && &other != &command)
+        help = "that is an option of `recipec " + std::string(other.name) + "`";
   return usageError(invocation.err,
                     "`recipec " + std::string(command.name) +
                         "` has no option `" + std::string(name) + "`",
-                    suggestion(name, names, seeHelp()));
+                    help);
 }
 
 std::optional<int> ArgumentReader::store(const Option& option,

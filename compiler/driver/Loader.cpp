@@ -7,6 +7,8 @@
 #include "compiler/parse/Parse.h"
 #include "stdlib/Files.h"
 
+#include <filesystem>
+
 namespace recipec::driver {
 namespace {
 
@@ -36,6 +38,18 @@ SourceKind kindOf(const std::string& path, const std::string& text) {
   return SourceKind::file;
 }
 
+/// The first recipe of a folder, by name; empty where `path` is none or has
+/// none.
+std::string recipeIn(const std::string& path) {
+  std::string first;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(path, failure))
+    if (std::string name = entry.path().string();
+        name.ends_with(".recipe") && (first.empty() || name < first))
+      first = std::move(name);
+  return first;
+}
+
 } // namespace
 
 SourceId FileLoader::addSource(const std::string& path, State& state) {
@@ -52,9 +66,12 @@ SourceId FileLoader::addSource(const std::string& path, State& state) {
     SourceKind kind = kindOf(path, text);
     return sources.add(path, std::move(text), kind);
   }
-  if (state == State::broken)
-    engine.report(diag::Kind::FileNotReadable, {},
-                  "`" + path + "` cannot be read: " + reason);
+  if (state == State::broken) {
+    auto report = engine.report(diag::Kind::FileNotReadable, {},
+                                "`" + path + "` cannot be read: " + reason);
+    if (std::string recipe = recipeIn(path); !recipe.empty())
+      report.help("name a recipe in it, such as `" + recipe + "`");
+  }
   return SourceId::none;
 }
 

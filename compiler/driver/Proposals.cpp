@@ -357,7 +357,10 @@ private:
 
   bool holds(const diag::WayOut& way, const Diagnostic& cause,
              const sema::Selection* subject, const Messages& known) {
-    auto findings = compileUnder({{}, way.settings}, subject);
+    Change change{{}, way.settings};
+    for (const FixIt& edit : way.edits)
+      change.edits.push_back(&edit);
+    auto findings = compileUnder(change, subject);
     if (!findings)
       return false;
     const Messages& found = findings->messages;

@@ -384,6 +384,8 @@ private:
       return "one comma is enough";
     if (found() == TokenType::ELSE)
       return "`else` follows the `}` of an `if` statement";
+    if (textOf(error.token).starts_with("\"\"\""))
+      return "a comment begins with `#`";
     bool mayBeginItem =
         isName(found()) || isReservedWord(found()) || beginsExpression(found());
     if (error.rule == Grammar::RuleItems && mayBeginItem &&
@@ -457,6 +459,10 @@ private:
              textOf(error.token + 1) + "`";
     if (found() == TokenType::RANGE)
       return "a range has both ends: `0..n`";
+    if (error.token > 0 && textOf(error.token) == textOf(error.token - 1) &&
+        (found() == TokenType::PLUS || found() == TokenType::MINUS))
+      return "values do not change, and there is no `" + textOf(error.token) +
+             textOf(error.token) + "`: write the value that is meant";
     return {};
   }
 

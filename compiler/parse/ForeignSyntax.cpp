@@ -40,8 +40,8 @@ public:
            assignment() || percent() || power() || orSign() || prefix() ||
            quotedName() || elseIf() || fromImport() || extends() ||
            quotedDeclaration() || hyphens() || slashes() || table() ||
-           thousands() || dashedList() || continuation() || dataFile() ||
-           word();
+           thousands() || fatArrow() || method() || dashedList() ||
+           continuation() || dataFile() || word();
   }
 
 private:
@@ -396,6 +396,24 @@ private:
     bool isTable = found() == TokenType::LBRACKET && isName(next());
     return isTable && help(recipe + "a section of it `section { name = value "
                                     "}`, and not as in TOML");
+  }
+
+  /// `hidden => vocab`
+  bool fatArrow() {
+    return found() == TokenType::GREATER && previous() == TokenType::ASSIGN &&
+           areAdjacent(error.token - 1) &&
+           fix("dimensions are mapped by `->`",
+               rangeOf(error.token - 1, error.token), "->");
+  }
+
+  /// `def forward(self, x):` in a model
+  bool method() {
+    if (isOfFile() || error.token == 0 || textOf(error.token - 1) != "def" ||
+        found() != TokenType::IDENTIFIER)
+      return false;
+    return help("a block is declared `block " + textOf(error.token) +
+                "(x) { ... }`, a function `fun " + textOf(error.token) +
+                "(x: int): int = ...`");
   }
 
   bool word() {

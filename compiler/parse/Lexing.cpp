@@ -381,7 +381,9 @@ private:
     if (character == "$")
       return "names are written without `$`, and in a string `{name}` is the "
              "value of one";
-    if (character == "@" || character == "\\" || character == "~")
+    if (character == "@")
+      return "a matrix product is `linear(x, from -> to, name = \"...\")`";
+    if (character == "\\" || character == "~")
       return "it has no meaning outside of strings";
     if (static_cast<unsigned char>(character[0]) >= 0x80)
       return "names are written with the letters `a` to `z`, digits and `_`";

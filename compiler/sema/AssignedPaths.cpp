@@ -52,7 +52,8 @@ bool AssignedPaths::check(const Leaf& leaf) {
     if (first->second == range)
       builder.help("two turns of `for` make the same key");
     else
-      builder.label(first->second, "it is set here first");
+      builder.label(first->second, "it is set here first")
+          .help("remove one of the two");
     return false;
   }
   auto held = holders.find(path);

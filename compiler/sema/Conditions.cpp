@@ -172,6 +172,10 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
   } else if (auto* list = std::get_if<ast::ListExpr>(&expr.node)) {
     for (ast::ExprId element : list->elements)
       collect(element);
+  } else if (auto* each = std::get_if<ast::Comprehension>(&expr.node)) {
+    // The element is written in the loop's variables, which are none.
+    for (const ast::Clause& clause : each->clauses)
+      collect(clause.source);
   }
 }
 
@@ -370,9 +374,11 @@ bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
       keys.insert(keys.begin(), at->key);
     return keys;
   };
+  const bool isAlone = standsAlone(trial, operand);
   auto& names = make<std::vector<ast::Name>>();
-  for (std::string_view key : pathTo(operand.object))
-    names.push_back({std::string(key), {}});
+  if (!isAlone)
+    for (std::string_view key : pathTo(operand.object))
+      names.push_back({std::string(key), {}});
   names.push_back({std::string(operand.slot->name), {}});
   Layer& layer = make<Layer>();
   layer.env = &opsModule->env;
@@ -381,8 +387,10 @@ bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
   member.given = &make<Value>(Value{value.data, operand.value.origin});
   layer.members.push_back(member);
 
-  Object* at = amended(*root, &layer, root->range);
-  for (std::string_view key : pathTo(&trial.object)) {
+  const Object& base = isAlone ? trial.object : *root;
+  Object* at = amended(base, &layer, base.range);
+  for (std::string_view key :
+       isAlone ? std::vector<std::string_view>() : pathTo(&trial.object)) {
     Slot* slot = at->find(key);
     Object* const* inner = slot ? force(*at, *slot).get<Object*>() : nullptr;
     if (!inner)
@@ -413,6 +421,13 @@ bool Evaluator::holds(const ast::Require& require, const Env& env) {
   return decided && *decided;
 }
 
+/// Whether the condition and the operand are of a model that a `let` declares:
+/// it is tried by itself.
+bool Evaluator::standsAlone(const Trial& trial, const Operand& operand) const {
+  return operand.object == &trial.object && &trial.object != root &&
+         !trial.object.container && trial.object.key.empty();
+}
+
 bool Evaluator::canBeTried(const Trial& trial, const Operand& operand) const {
   auto isInRoot = [&](const Object* at) {
     // An element of a list has no path that a trial could set.
@@ -423,7 +438,8 @@ bool Evaluator::canBeTried(const Trial& trial, const Operand& operand) const {
   bool isDefault = operand.slot && operand.value.origin.kind ==
                                        recipe::Origin::Kind::defaultValue;
   return (isUserSet(operand) || isDefault) && operand.object && !isMuted &&
-         root && isInRoot(&trial.object) && isInRoot(operand.object);
+         (standsAlone(trial, operand) ||
+          (root && isInRoot(&trial.object) && isInRoot(operand.object)));
 }
 
 /// Up to two on either side, the nearest first.
@@ -536,9 +552,45 @@ std::vector<Value> Evaluator::otherValues(const Operand& operand) {
   return values;
 }
 
-std::string Evaluator::settingOf(const Operand& operand, const Value& value) {
-  return pathOf(*operand.object, operand.slot->name) + "=" +
-         recipe::formatValue(lower(value), {});
+diag::WayOut Evaluator::wayOut(const Trial& trial, const Operand& operand,
+                               const Value& value, std::string text) {
+  const std::string written = recipe::formatValue(lower(value), {});
+  if (!standsAlone(trial, operand))
+    return {std::move(text),
+            {pathOf(*operand.object, operand.slot->name) + "=" + written},
+            {}};
+  // The range is that of the value, or of the item that sets it.
+  const SourceRange range = operand.value.origin.range;
+  const std::string name(operand.slot->name);
+  const bool isItem = sources.text(range).starts_with(name);
+  return {std::move(text),
+          {},
+          {{range, isItem ? name + " = " + written : written}}};
+}
+
+/// The schema's default, where it is another value and the condition holds with
+/// it; of a list, the default's elements in place of those that do not.
+std::vector<Value> Evaluator::defaultValue(const Trial& trial,
+                                           const Operand& operand) {
+  const auto* declared = operand.slot && operand.slot->field
+                             ? operand.slot->field->declaration
+                             : nullptr;
+  if (!declared || declared->defaultValue == ast::ExprId::none)
+    return {};
+  const Value value =
+      evaluate(declared->defaultValue, *schemaScope(*operand.object));
+  const ListValue* const* all = value.get<const ListValue*>();
+  const ListValue* const* given = operand.value.get<const ListValue*>();
+  if (all && given && (*all)->elements.size() == (*given)->elements.size())
+    for (size_t i = 0; i < (*all)->elements.size(); ++i) {
+      ListValue& mended = make<ListValue>(**given);
+      mended.elements[i] = (*all)->elements[i];
+      if (holdsWith(trial, operand, {&std::as_const(mended), {}}))
+        return {{&std::as_const(mended), {}}};
+    }
+  const bool isTold = !value.isPoison() && !isEqual(value, operand.value) &&
+                      holdsWith(trial, operand, value);
+  return isTold ? std::vector<Value>{value} : std::vector<Value>();
 }
 
 std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
@@ -559,6 +611,8 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
   if (const double* number = operand.value.get<double>();
       number && values.empty())
     values = nearestBound(trial, operand, *number);
+  if (values.empty())
+    values = defaultValue(trial, operand);
   isMuted = false;
   if (values.empty())
     return std::nullopt;
@@ -573,7 +627,7 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
     std::string text = recipe::formatValue(lower(value), {});
     bool isNumber = value.is<int64_t>() || value.is<double>();
     proposal.ways.push_back(
-        {isNumber ? text : "`" + text + "`", {settingOf(operand, value)}});
+        wayOut(trial, operand, value, isNumber ? text : "`" + text + "`"));
   }
   return proposal;
 }
@@ -604,10 +658,10 @@ Evaluator::leaveOut(const Trial& trial,
     if ((isOverridden && isArgument(&operand)) ||
         !holdsWith(trial, operand, none))
       continue;
-    std::string setting = settingOf(operand, none);
-    proposal.ways.push_back(
-        {isOverridden ? "`--set " + setting + "`" : "`" + operand.text + "`",
-         {setting}});
+    diag::WayOut way = wayOut(trial, operand, none, "`" + operand.text + "`");
+    if (isOverridden && !way.settings.empty())
+      way.text = "`--set " + way.settings.front() + "`";
+    proposal.ways.push_back(std::move(way));
   }
   isMuted = false;
   return proposal;

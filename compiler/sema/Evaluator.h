@@ -549,7 +549,10 @@ private:
   std::vector<Value> otherValues(const Operand& operand);
   std::vector<Value> evenLists(const Trial& trial, const Operand& operand);
   bool canBeTried(const Trial& trial, const Operand& operand) const;
-  std::string settingOf(const Operand& operand, const Value& value);
+  bool standsAlone(const Trial& trial, const Operand& operand) const;
+  diag::WayOut wayOut(const Trial& trial, const Operand& operand,
+                      const Value& value, std::string text);
+  std::vector<Value> defaultValue(const Trial& trial, const Operand& operand);
   bool holds(const ast::Require& require, const Env& env);
   /// Whether an operand is a default, which may yet be another value.
   static bool followsDefaults(const std::vector<Operand>& operands);

@@ -83,6 +83,13 @@ constexpr ForeignWord foreignFunctions[] = {
              "out"},
     {"np", "functions such as `sqrt` and `exp` need no import: leave `np.` "
            "out"},
+    {"hf", "files are named by paths: download the repository, and name its "
+           "`tokenizer.json` or, as `weights`, its folder"},
+    {"AutoTokenizer", "a tokenizer is named by the path of `tokenizer.json`"},
+    {"AutoModelForCausalLM",
+     "weights are named by the path of a folder of Hugging Face's"},
+    {"load_dataset", "data are files: `jsonl(\"train.jsonl\", ...)`, "
+                     "`text(\"*.txt\")` or `tokens(...)`"},
     {"os",
      "a recipe sees no environment: pass a value with `--set PATH=VALUE`"},
     {"env", "a recipe sees no environment: pass a value with "

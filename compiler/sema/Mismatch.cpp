@@ -293,7 +293,7 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
     std::string whole = std::to_string(int64_t(*real));
     builder.help("write `" + whole + "`, which is an `int`")
         .fixIt(range, whole, diag::Applicability::safe);
-  } else if (isLibrary(range)) {
+  } else if (isLibrary(range) || written.find('/') != written.npos) {
     builder.help("choose them so that `" + std::string(written) +
                  "` is a whole number");
   } else {

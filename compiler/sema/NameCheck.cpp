@@ -53,8 +53,17 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
           : "there is nothing called `" + name.text + "` here";
   auto builder =
       evaluator.report(diag::Kind::UnknownName, name.range, std::move(message));
-  if (!evaluator.helpWithWord(builder, name))
-    builder.suggest(name.range, name.text, candidates);
+  if (evaluator.helpWithWord(builder, name) ||
+      builder.suggest(name.range, name.text, candidates) || isCalled ||
+      !isInBlock || locals.empty())
+    return;
+  std::string known;
+  for (size_t i = 0; i < locals.size(); ++i)
+    known += (i == 0                   ? ""
+              : i + 1 == locals.size() ? " and "
+                                       : ", ") +
+             ("`" + std::string(locals[i]) + "`");
+  builder.help("the block has " + known);
 }
 
 // ---- expressions

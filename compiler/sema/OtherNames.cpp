@@ -116,7 +116,7 @@ std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
 
 std::string helpFor(const KnownField& field) {
   return "that is `" + field.path + "` here" +
-         (field.isFixed ? ", which is derived" : "") +
+         (field.isFixed ? ", which is derived: leave it out" : "") +
          (field.values.empty() ? "" : ": " + field.values);
 }
 

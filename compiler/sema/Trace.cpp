@@ -89,8 +89,10 @@ std::optional<recipe::Dataflow> Tracer::run() {
   callStack.pop_back();
   evaluator.tracer = outer;
   if (!result && !failed)
-    evaluator.report(diag::Kind::InvalidValue, block.name.range,
-                     "`forward` returns nothing");
+    evaluator
+        .report(diag::Kind::InvalidValue, block.name.range,
+                "`forward` returns nothing")
+        .help("end it with `return` and the logits");
   if (!result || result->isPoison() || failed)
     return std::nullopt;
   const Tensor* output = result->get<Tensor>();
@@ -243,8 +245,10 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   callStack.pop_back();
   scope = std::move(outer);
   if (!result && !failed)
-    evaluator.report(diag::Kind::InvalidValue, declaration.name.range,
-                     "the block `" + name + "` returns nothing");
+    evaluator
+        .report(diag::Kind::InvalidValue, declaration.name.range,
+                "the block `" + name + "` returns nothing")
+        .help("end it with `return` and its result");
   if (!result)
     return {};
   result->origin = evaluator.writtenAt(range);
@@ -378,7 +382,8 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
   evaluator
       .report(diag::Kind::DuplicateName, range,
               "two parameters are called `" + call.name + "`")
-      .note("the first is made here", first->second);
+      .note("the first is made here", first->second)
+      .help("give one of them another `name`");
   return false;
 }
 
