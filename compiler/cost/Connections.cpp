@@ -15,6 +15,8 @@
 
 #include "compiler/cost/Connections.h"
 
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/ConnectionWidths.h"
 
 #include <algorithm>
@@ -103,7 +105,7 @@ public:
     for (const ir::Module& each : stages) {
       for (const ir::Function& function : each.functions)
         for (const ir::Op& op : function.ops)
-          if (ir::isCollective(op.kind) && !(op.group & all).empty())
+          if (ops::traitsOf(op.kind).isCollective && !(op.group & all).empty())
             add(each, op);
       // Gradients that are dumped are gathered among those that share a region.
       for (const ir::Region& region : each.regions)
@@ -230,11 +232,9 @@ private:
 
   void add(const ir::Module& module, const ir::Op& op) {
     Communicator communicator{(op.group & all).raw(), {}};
-    if (const auto chosen = op.attributes.find("stages");
-        chosen != op.attributes.end())
-      communicator.stages = std::get<std::vector<std::string>>(chosen->second);
+    communicator.stages = ops::AllReduceAttributes(op.attributes).stages;
     communicator.purpose = purposeOf(module, op);
-    if (isEnd(op.kind))
+    if (ops::traitsOf(op.kind).finishes)
       return;
     Uses& uses = found[communicator];
     uses.bytes = std::max(uses.bytes, largestOf(module, op));
@@ -254,35 +254,27 @@ private:
            op.kind == OpKind::RingAttentionBackward;
   }
 
-  static bool isEnd(OpKind kind) {
-    return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone;
-  }
-
-  static bool runsBesideKernels(OpKind kind) {
-    return kind == OpKind::AllGatherStart ||
-           kind == OpKind::ReduceScatterStart ||
-           kind == OpKind::RingAttention ||
-           kind == OpKind::RingAttentionBackward;
-  }
-
   static Purpose purposeOf(const ir::Module& module, const ir::Op& op) {
-    return runsBesideKernels(op.kind) ? Purpose::besideKernels
-           : movesRuns(module, op)    ? Purpose::ofRuns
-                                      : Purpose::inTurn;
+    return ops::traitsOf(op.kind).runsBesideKernels ? Purpose::besideKernels
+           : movesRuns(module, op)                  ? Purpose::ofRuns
+                                                    : Purpose::inTurn;
   }
 
   /// Whether parts are one run of memory: no dimension before those that are
   /// cut and put together is longer than 1.
   static bool movesRuns(const ir::Module& module, const ir::Op& op) {
-    const auto isRun = [&](ir::ValueId value, const char* attribute) {
-      return rowsBefore(module, value, dimOf(op, attribute)) == 1;
+    const auto isRun = [&](ir::ValueId value, int64_t dim) {
+      return rowsBefore(module, value, size_t(dim)) == 1;
     };
     switch (op.kind) {
     case OpKind::AllGather:
     case OpKind::ReduceScatter:
-      return isRun(op.operands[0], "dim");
-    case OpKind::AllToAll:
-      return isRun(op.operands[0], "split") && isRun(op.results[0], "concat");
+      return isRun(op.operands[0], ops::AllGatherAttributes(op.attributes).dim);
+    case OpKind::AllToAll: {
+      const ops::AllToAllAttributes attributes(op.attributes);
+      return isRun(op.operands[0], attributes.split) &&
+             isRun(op.results[0], attributes.concat);
+    }
     default:
       return false;
     }
@@ -292,12 +284,7 @@ private:
   static bool doesPack(const ir::Module& module, const ir::Op& op) {
     if (op.kind == OpKind::AllToAll)
       return !movesRuns(module, op);
-    const auto dim = op.attributes.find("dim");
-    return dim != op.attributes.end() && std::get<int64_t>(dim->second) > 0;
-  }
-
-  static size_t dimOf(const ir::Op& op, const char* attribute) {
-    return size_t(std::get<int64_t>(op.attributes.at(attribute)));
+    return ops::AllGatherAttributes(op.attributes).dim > 0;
   }
 
   /// The product of the dimensions before one.

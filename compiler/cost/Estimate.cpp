@@ -13,6 +13,9 @@
 #include "compiler/cost/Connections.h"
 #include "compiler/cost/Flops.h"
 #include "compiler/cost/Timeline.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpTable.h"
+#include "runtime/ops/QuantizationOps.h"
 
 #include <algorithm>
 #include <array>
@@ -73,10 +76,10 @@ int valuesToQuantize(ir::OpKind kind) {
 
 /// What the rank has of a run of what ranks keep in parts, on an average.
 double bytesOfPart(const ir::Module& program, const ir::Op& op) {
-  const ir::AxisSet ranks =
-      ir::findGroup(program, std::get<std::string>(op.attributes.at("axis")));
-  const double elements = double(std::get<int64_t>(op.attributes.at("count"))) /
-                          double(ir::sizeOf(program, ranks));
+  const ops::PartMaximumAttributes attributes(op.attributes);
+  const ir::AxisSet ranks = ir::findGroup(program, attributes.axis);
+  const double elements =
+      double(attributes.count) / double(ir::sizeOf(program, ranks));
   int64_t bytes = ir::byteSize(program[op.operands[0]].type);
   if (op.kind == ir::OpKind::QuantizePart)
     bytes += ir::byteSize(program[op.results[0]].type);
@@ -133,13 +136,13 @@ double ringBytes(const ir::Module& program, const ir::Op& op) {
 
 double secondsOf(const ir::Module& program, const ir::Op& op,
                  const Device& device) {
-  if (op.kind == ir::OpKind::View || op.attributes.contains("nothing"))
+  if (op.kind == ir::OpKind::View || op.attributes.flag("nothing"))
     return 0;
   if (isRing(op))
     return std::max({localFlops(program, op) / device.flops,
                      trafficOf(program, op) / device.bandwidth,
                      ringBytes(program, op) / device.linkBandwidth});
-  if (ir::isCollective(op.kind))
+  if (ops::traitsOf(op.kind).isCollective)
     return collectiveSeconds(program, op, device);
   return std::max(localFlops(program, op) /
                       (isNarrowProduct(op) ? device.narrowFlops : device.flops),
@@ -147,9 +150,7 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
 }
 
 bool runs(const ir::Op& op, std::string_view when) {
-  const auto found = op.attributes.find("when");
-  return found != op.attributes.end() &&
-         std::get<std::string>(found->second) == when;
+  return op.attributes.string("when") == when;
 }
 
 /// What is computed again counts once. So does what the first run of a function
@@ -188,16 +189,6 @@ double stepFlops(const std::vector<ir::Module>& stages) {
   return total;
 }
 
-bool isStart(const ir::Op& op) {
-  return op.kind == ir::OpKind::AllGatherStart ||
-         op.kind == ir::OpKind::ReduceScatterStart;
-}
-
-bool isDone(const ir::Op& op) {
-  return op.kind == ir::OpKind::AllGatherDone ||
-         op.kind == ir::OpKind::ReduceScatterDone;
-}
-
 /// A run of a function.
 struct Run {
   double seconds = 0;
@@ -211,7 +202,7 @@ double communicationOf(const ir::Module& program, const ir::Op& op,
     return std::max(
         0.0, seconds - std::max(localFlops(program, op) / device.flops,
                                 trafficOf(program, op) / device.bandwidth));
-  return ir::isCollective(op.kind) ? seconds : 0;
+  return ops::traitsOf(op.kind).isCollective ? seconds : 0;
 }
 
 /// Collectives that have started go one behind the other over the link, beside
@@ -224,10 +215,11 @@ Run runOf(const ir::Module& stage, const ir::Function& function,
   for (const ir::Op& op : function.ops) {
     if (runs(op, "first") || (runs(op, "last") && !isLast))
       continue;
-    if (isStart(op)) {
+    const ops::Traits& traits = ops::traitsOf(op.kind);
+    if (traits.isCollective && traits.starts) {
       link = std::max(link, seconds) + secondsOf(stage, op, device);
       arrivals[op.results[0]] = link;
-    } else if (isDone(op)) {
+    } else if (traits.isCollective && traits.finishes) {
       double arrival = std::max(seconds, arrivals.at(op.operands[0]));
       communication += arrival - seconds;
       seconds = arrival;

@@ -4,6 +4,13 @@
 
 #include "compiler/cost/Flops.h"
 
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/ExpertOps.h"
+#include "runtime/ops/OpTable.h"
+#include "runtime/ops/QuantizationOps.h"
+#include "runtime/ops/StateSpaceOps.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -28,37 +35,30 @@ double elements(const Shape& shape) {
   return count;
 }
 
-bool isCausal(const ir::Op& op) {
-  auto causal = op.attributes.find("causal");
-  return causal == op.attributes.end() || std::get<bool>(causal->second);
-}
-
-int64_t bound(const ir::Op& op, const char* name, int64_t keys) {
-  auto found = op.attributes.find(name);
-  return found == op.attributes.end()
-             ? keys
-             : std::min(keys, std::get<int64_t>(found->second));
+/// A number of tokens that is no limit where it is 0.
+int64_t bound(int64_t tokens, int64_t keys) {
+  return tokens == 0 ? keys : std::min(keys, tokens);
 }
 
 /// How many of `keys` keys a query sees on average, wherever it stands: of its
 /// chunk, of the last of a window, half of them where attention is causal.
-double seenKeys(const ir::Op& op, int64_t keys) {
-  double all = double(bound(op, "chunk", keys));
-  if (!isCausal(op))
+double seenKeys(const ops::AttentionAttributes& attributes, int64_t keys) {
+  double all = double(bound(attributes.chunk, keys));
+  if (!attributes.causal)
     return all;
-  double window = double(bound(op, "window", int64_t(all)));
+  double window = double(bound(attributes.window, int64_t(all)));
   return window - window * (window - 1) / (2 * all);
 }
 
 /// q: [batch, queries, heads, head_dim], to `keys` keys: those of the whole
 /// sequence, whichever part of them is here.
 double attention(const ir::Op& op, const Shape& q, int64_t keys) {
-  double seen = seenKeys(op, keys);
+  const ops::AttentionAttributes attributes(op.attributes);
+  double seen = seenKeys(attributes, keys);
   double pairs = double(q[1]) * seen;
   // q k^T and p v; zeros behind narrower values are none of the model's.
-  auto width = op.attributes.find("value_width");
-  double values = double(
-      width == op.attributes.end() ? q[3] : std::get<int64_t>(width->second));
+  double values =
+      double(attributes.valueWidth > 0 ? attributes.valueWidth : q[3]);
   return 2 * pairs * double(q[0]) * double(q[2]) * (double(q[3]) + values);
 }
 
@@ -74,7 +74,7 @@ double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
   bool isWgrad = op.kind == OpKind::ExpertLinearWgrad;
   Shape rows = shapeOf(op.operands[0]);
   Shape weight = shapeOf(isWgrad ? op.results[0] : op.operands[1]);
-  double used = std::get<double>(op.attributes.at("used"));
+  double used = ops::ExpertLinearAttributes(op.attributes).used;
   return 2 * used * double(rows[0]) * double(rows[1]) * elements(weight) /
          double(weight[0]);
 }
@@ -113,47 +113,130 @@ double joint(const ir::Op& op, const ShapeOf& shapeOf) {
 }
 
 template <class ShapeOf>
-double flops(const ir::Module& program, const ir::Op& op,
-             const ShapeOf& shapeOf) {
-  auto keysOf = [&](ValueId k) { return wholeShape(program, k)[1]; };
-  switch (op.kind) {
-  case OpKind::Linear:
-  case OpKind::LinearDgrad:
-  case OpKind::LinearWgrad:
-  case OpKind::ScaledProduct:
-  case OpKind::ScaledProductAdd:
-  case OpKind::LinearAdd:
+double denseOp(const ir::Op& op, const ShapeOf& shapeOf) {
+  switch (ops::DenseOp(op.kind)) {
+  case ops::DenseOp::Linear:
+  case ops::DenseOp::LinearDgrad:
+  case ops::DenseOp::LinearWgrad:
+  case ops::DenseOp::LinearAdd:
     return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
-  case OpKind::LinearJoint:
-  case OpKind::LinearJointDgrad:
-  case OpKind::LinearJointWgrad:
+  case ops::DenseOp::LinearJoint:
+  case ops::DenseOp::LinearJointDgrad:
+  case ops::DenseOp::LinearJointWgrad:
     return joint(op, shapeOf);
-  case OpKind::ExpertLinear:
-  case OpKind::ExpertLinearDgrad:
-  case OpKind::ExpertLinearWgrad:
+  case ops::DenseOp::Embedding:
+  case ops::DenseOp::EmbeddingBackward:
+  case ops::DenseOp::AddBias:
+  case ops::DenseOp::BiasBackward:
+    return 0;
+  }
+  return 0;
+}
+
+template <class ShapeOf>
+double quantizationOp(const ir::Op& op, const ShapeOf& shapeOf) {
+  switch (ops::QuantizationOp(op.kind)) {
+  case ops::QuantizationOp::ScaledProduct:
+  case ops::QuantizationOp::ScaledProductAdd:
+    return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
+  case ops::QuantizationOp::Quantize:
+  case ops::QuantizationOp::SwigluQuantize:
+  case ops::QuantizationOp::SwigluBackwardQuantize:
+  case ops::QuantizationOp::Transpose:
+  case ops::QuantizationOp::PartMaximum:
+  case ops::QuantizationOp::QuantizePart:
+    return 0;
+  }
+  return 0;
+}
+
+template <class ShapeOf>
+double expertOp(const ir::Op& op, const ShapeOf& shapeOf) {
+  switch (ops::ExpertOp(op.kind)) {
+  case ops::ExpertOp::ExpertLinear:
+  case ops::ExpertOp::ExpertLinearDgrad:
+  case ops::ExpertOp::ExpertLinearWgrad:
     return expertLinear(op, shapeOf);
-  case OpKind::Attention:
-  case OpKind::RingAttention:
+  case ops::ExpertOp::Route:
+  case ops::ExpertOp::RouteBackward:
+  case ops::ExpertOp::BalanceExperts:
+  case ops::ExpertOp::Dispatch:
+  case ops::ExpertOp::PackRows:
+  case ops::ExpertOp::UnpackRows:
+  case ops::ExpertOp::DispatchBackward:
+  case ops::ExpertOp::Combine:
+  case ops::ExpertOp::CombineBackward:
+    return 0;
+  }
+  return 0;
+}
+
+template <class ShapeOf>
+double attentionOp(const ir::Module& program, const ir::Op& op,
+                   const ShapeOf& shapeOf) {
+  auto keysOf = [&](ValueId k) { return wholeShape(program, k)[1]; };
+  switch (ops::AttentionOp(op.kind)) {
+  case ops::AttentionOp::Attention:
+  case ops::AttentionOp::RingAttention:
     return attention(op, shapeOf(op.operands[0]), keysOf(op.operands[1]));
-  case OpKind::AttentionBackward:
-  case OpKind::RingAttentionBackward:
+  case ops::AttentionOp::AttentionBackward:
+  case ops::AttentionOp::RingAttentionBackward:
     return 2 * attention(op, shapeOf(op.operands[2]), keysOf(op.operands[3]));
-  case OpKind::AttentionCached:
+  case ops::AttentionOp::AttentionCached:
     return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
-  case OpKind::CausalConv:
+  case ops::AttentionOp::AttentionBlock: // parts of ring attention
+  case ops::AttentionOp::AttentionBlocksEnd:
+  case ops::AttentionOp::AttentionBlockBackward:
+  case ops::AttentionOp::Rope:
+  case ops::AttentionOp::PositionScale:
+    return 0;
+  }
+  return 0;
+}
+
+template <class ShapeOf>
+double stateSpaceOp(const ir::Op& op, const ShapeOf& shapeOf) {
+  switch (ops::StateSpaceOp(op.kind)) {
+  case ops::StateSpaceOp::CausalConv:
     return causalConv(shapeOf(op.operands[0]), shapeOf(op.operands[1]));
-  case OpKind::CausalConvBackward: // of x, of w, or of both
+  case ops::StateSpaceOp::CausalConvBackward: // of x, of w, or of both
     return double(op.results.size() -
                   size_t(std::count(op.results.begin(), op.results.end(),
                                     ValueId::none))) *
            causalConv(shapeOf(op.operands[1]), shapeOf(op.operands[2]));
-  case OpKind::StateScan:
+  case ops::StateSpaceOp::StateScan:
     return stateScan(shapeOf(op.operands[0]), shapeOf(op.operands[2]));
-  case OpKind::StateScanBackward:
+  case ops::StateSpaceOp::StateScanBackward:
     return 2 * stateScan(shapeOf(op.operands[1]), shapeOf(op.operands[3]));
-  default:
+  }
+  return 0;
+}
+
+/// Counted are matmuls, attention and scans; what the other families compute is
+/// limited by memory.
+template <class ShapeOf>
+double flops(const ir::Module& program, const ir::Op& op,
+             const ShapeOf& shapeOf) {
+  switch (ops::infoOf(op.kind).family) {
+  case ops::OpFamily::attention:
+    return attentionOp(program, op, shapeOf);
+  case ops::OpFamily::dense:
+    return denseOp(op, shapeOf);
+  case ops::OpFamily::experts:
+    return expertOp(op, shapeOf);
+  case ops::OpFamily::quantization:
+    return quantizationOp(op, shapeOf);
+  case ops::OpFamily::stateSpace:
+    return stateSpaceOp(op, shapeOf);
+  case ops::OpFamily::activations:
+  case ops::OpFamily::collectives:
+  case ops::OpFamily::loss:
+  case ops::OpFamily::moves:
+  case ops::OpFamily::norms:
+  case ops::OpFamily::optimizer:
     return 0;
   }
+  return 0;
 }
 
 } // namespace

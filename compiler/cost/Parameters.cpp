@@ -3,6 +3,7 @@
 //    of its layer, whose choices are the last dimension of its first result.
 
 #include "compiler/cost/Parameters.h"
+#include "runtime/ops/OpKind.h"
 
 #include <map>
 

@@ -2,6 +2,7 @@
 
 #include "compiler/cost/Workspace.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/RingWorkspace.h"
 
@@ -11,25 +12,12 @@ namespace {
 
 namespace plan = reciperun::plan;
 
-plan::DType planType(ir::DType type) {
-  switch (type) {
-  case ir::DType::f64:
-    return plan::DType::f64;
-  case ir::DType::bf16:
-    return plan::DType::bf16;
-  default:
-    return plan::DType::f32;
-  }
-}
-
 /// Of an attention whose queries are operand `first`, before its keys: by the
 /// attributes, which the plan gets as they are.
 plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
                                     size_t first) {
-  plan::Op inPlan{};
-  inPlan.attributes.assign(op.attributes.begin(), op.attributes.end());
-  return plan::attentionSizes(inPlan,
-                              planType(program[op.operands[first]].type),
+  return plan::attentionSizes(ops::AttentionAttributes(op.attributes),
+                              program[op.operands[first]].type,
                               ir::localShape(program, op.operands[first]),
                               ir::localShape(program, op.operands[first + 1]));
 }

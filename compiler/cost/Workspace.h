@@ -1,4 +1,4 @@
-// The scratch memory that kernels take from the plan, as runtime/plan/Ops.def
+// The scratch memory that kernels take from the plan, as runtime/ops
 // states it op by op.
 
 #ifndef RECIPEC_COST_WORKSPACE_H

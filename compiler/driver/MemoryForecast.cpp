@@ -5,6 +5,7 @@
 //    off, behind the exchange of the rows.
 
 #include "compiler/driver/MemoryForecast.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <map>
@@ -19,7 +20,7 @@ bool isAttention(const ir::Op& op) {
 
 /// Whether the rows that an op makes are all that ranks can send.
 bool exchangesRows(const ir::Op& op) {
-  return op.kind == ir::OpKind::Dispatch || ir::isCollective(op.kind);
+  return op.kind == ir::OpKind::Dispatch || ops::traitsOf(op.kind).isCollective;
 }
 
 bool hasRows(const ir::Module& stage, ir::ValueId value) {

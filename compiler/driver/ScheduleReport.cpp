@@ -212,7 +212,7 @@ std::string summary(const std::vector<ir::Module>& stages,
 }
 
 std::string stepText(const ir::Module& stage, const ir::Step& step) {
-  std::string text(ir::stepName(step.kind));
+  std::string text(ops::nameOf(step.kind));
   if (step.kind == ir::Step::Kind::run)
     text += " " + step.function;
   if (step.transfer >= 0) {

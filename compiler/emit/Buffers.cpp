@@ -5,6 +5,8 @@
 // 3. Mark the parts of regions that lie in a whole.
 
 #include "compiler/emit/Buffers.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 
 #include <cassert>
 #include <numeric>
@@ -54,7 +56,7 @@ std::vector<Product> productsOf(const ir::Op& op) {
 /// has five results for each.
 void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
                       std::vector<size_t>& rows) {
-  size_t lead = size_t(std::get<int64_t>(op.attributes.at("lead")));
+  size_t lead = size_t(ops::QuantizeAttributes(op.attributes).lead);
   size_t all = program[op.operands[0]].dims.size();
   if (program[op.operands[0]].kind == ir::ValueKind::parameter)
     rows[size_t(op.operands[0])] = lead;
@@ -69,7 +71,7 @@ void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
 /// Of one that is transposed, and the other.
 void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
                           std::vector<size_t>& rows) {
-  size_t lead = size_t(std::get<int64_t>(op.attributes.at("lead")));
+  size_t lead = size_t(ops::TransposeAttributes(op.attributes).lead);
   rows[size_t(op.operands[0])] = lead;
   rows[size_t(op.results[0])] = program[op.operands[0]].dims.size() - lead;
 }
@@ -145,7 +147,7 @@ private:
     const ir::Value& value = program[placement.value];
     plan::Buffer buffer;
     buffer.name = value.name;
-    buffer.dtype = planType(value.type);
+    buffer.dtype = value.type;
     buffer.shape = ir::localShape(program, placement.value);
     if (buffer.shape.empty())
       buffer.shape = {1};
@@ -175,31 +177,6 @@ private:
 };
 
 } // namespace
-
-plan::DType planType(ir::DType type) {
-  switch (type) {
-  case ir::DType::f64:
-    return plan::DType::f64;
-  case ir::DType::f32:
-    return plan::DType::f32;
-  case ir::DType::bf16:
-    return plan::DType::bf16;
-  case ir::DType::i32:
-    return plan::DType::i32;
-  case ir::DType::i64:
-    return plan::DType::i64;
-  case ir::DType::u16:
-    return plan::DType::u16;
-  case ir::DType::f8e4m3:
-    return plan::DType::f8e4m3;
-  case ir::DType::f8e5m2:
-    return plan::DType::f8e5m2;
-  case ir::DType::f8e8m0:
-    return plan::DType::f8e8m0;
-  }
-  assert(false && "a type that plans lack");
-  return plan::DType::f32;
-}
 
 Buffers makeBuffers(const ir::Module& program) {
   return BufferMaker(program).run();

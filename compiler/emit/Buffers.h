@@ -25,8 +25,6 @@ struct Buffers {
 /// its coordinate along the region's shard axis.
 Buffers makeBuffers(const ir::Module& program);
 
-reciperun::plan::DType planType(ir::DType type);
-
 } // namespace recipec::emit
 
 #endif // RECIPEC_EMIT_BUFFERS_H

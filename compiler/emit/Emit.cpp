@@ -8,6 +8,8 @@
 #include "compiler/emit/Buffers.h"
 #include "compiler/emit/ExchangeJson.h"
 #include "compiler/emit/Settings.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -19,24 +21,6 @@ namespace {
 namespace plan = reciperun::plan;
 using ir::AxisSet;
 using ir::ValueId;
-
-static_assert(std::is_same_v<ir::Attribute, plan::AttributeValue>,
-              "attributes pass from the Program to the plan as they are");
-
-/// The enumerators of both lists have the same names, so that an op of the
-/// Program is the op of that name in the plan.
-plan::OpKind planKind(ir::OpKind kind) {
-  switch (kind) {
-#define OP(Enumerator, ...)                                                    \
-  case ir::OpKind::Enumerator:                                                 \
-    return plan::OpKind::Enumerator;
-#define NAME(Enumerator, ...) case ir::OpKind::Enumerator:
-#include "compiler/ir/Ops.def"
-    break;
-  }
-  assert(false && "an op that plans lack");
-  return plan::OpKind::Zero;
-}
 
 class Emitter {
 public:
@@ -106,13 +90,13 @@ void Emitter::addGroup(const std::string& name, AxisSet axes) {
 /// and for each choice of stages.
 int Emitter::group(const ir::Op& op) {
   std::string name = groupName(op.group);
-  auto chosen = op.attributes.find("stages");
-  if (chosen == op.attributes.end())
+  const std::vector<std::string> stages =
+      ops::AllReduceAttributes(op.attributes).stages;
+  if (stages.empty())
     return groupOf(name);
   const plan::Group whole = result.mesh.groups[size_t(groupOf(name))];
   plan::Group part = whole;
-  for (const std::string& stage :
-       std::get<std::vector<std::string>>(chosen->second)) {
+  for (const std::string& stage : stages) {
     part.name += "." + stage;
     part.stages.push_back(std::stoi(stage));
   }
@@ -156,7 +140,7 @@ plan::Parameter Emitter::parameter(const ir::Module& module,
   made.trainable = param.trainable;
   made.adapter = param.adapter;
   if (value.type != module.compute)
-    made.type = planType(value.type);
+    made.type = value.type;
   made.hfName = param.hfName;
   made.hfShape = param.hfShape;
   if (param.hfRows > 0)
@@ -214,26 +198,23 @@ void Emitter::regions(plan::Stage& made) {
 
 plan::Op Emitter::op(const ir::Op& op) {
   plan::Op made{};
-  made.kind = planKind(op.kind);
+  made.kind = op.kind;
   made.name = op.name;
   for (ValueId operand : op.operands)
     made.inputs.push_back(buffers.number(operand));
   for (ValueId value : op.results)
     made.outputs.push_back(buffers.number(value));
-  if (ir::isCollective(op.kind))
+  if (ops::traitsOf(op.kind).isCollective)
     made.group = group(op);
-  for (const auto& attribute : op.attributes) {
-    if (attribute.first == "workspace")
-      made.workspace = bound("workspace");
-    else if (attribute.first != "stages" && attribute.first != "lead")
-      made.attributes.push_back(attribute);
-    if (attribute.first == "axis")
-      listGroup(std::get<std::string>(attribute.second));
-    else if (attribute.first == "axes")
-      for (const std::string& name :
-           std::get<std::vector<std::string>>(attribute.second))
-        listGroup(name);
-  }
+  for (const ops::AttributeInfo& info : ops::infoOf(op.kind).attributes)
+    if (auto found = op.attributes.find(info.name);
+        info.isInPlans && found != op.attributes.end())
+      made.attributes.add(found->first, found->second);
+  if (op.attributes.contains("workspace"))
+    made.workspace = bound("workspace");
+  listGroup(op.attributes.string("axis"));
+  for (const std::string& name : op.attributes.strings("axes"))
+    listGroup(name);
   return made;
 }
 
@@ -242,7 +223,7 @@ void Emitter::functions(plan::Stage& made) {
     plan::Function& written = made.functions.emplace_back();
     written.name = function.name;
     for (const ir::Op& each : function.ops)
-      if (each.kind != ir::OpKind::View && !each.attributes.contains("nothing"))
+      if (!ops::traitsOf(each.kind).isAlias && !each.attributes.flag("nothing"))
         written.ops.push_back(op(each));
   }
 }
@@ -256,29 +237,9 @@ int Emitter::functionNumber(const std::string& name) const {
 
 void Emitter::transfers(plan::Stage& made) const {
   for (const ir::Transfer& transfer : current->transfers) {
-    bool isSend = transfer.kind == ir::Transfer::Kind::send;
-    made.transfers.push_back(
-        {isSend ? plan::Transfer::Kind::send : plan::Transfer::Kind::receive,
-         buffers.number(transfer.value), transfer.peer, transfer.channel,
-         transfer.line});
+    made.transfers.push_back({transfer.kind, buffers.number(transfer.value),
+                              transfer.peer, transfer.channel, transfer.line});
   }
-}
-
-plan::Step::Kind planKind(ir::Step::Kind kind) {
-  switch (kind) {
-  case ir::Step::Kind::load:
-    return plan::Step::Kind::load;
-  case ir::Step::Kind::run:
-    return plan::Step::Kind::run;
-  case ir::Step::Kind::send:
-    return plan::Step::Kind::send;
-  case ir::Step::Kind::receive:
-    return plan::Step::Kind::receive;
-  case ir::Step::Kind::wait:
-    return plan::Step::Kind::wait;
-  }
-  assert(false && "a step that plans lack");
-  return plan::Step::Kind::run;
 }
 
 void Emitter::schedules(plan::Stage& made) const {
@@ -287,7 +248,7 @@ void Emitter::schedules(plan::Stage& made) const {
     written.name = schedule.name;
     for (const ir::Step& step : schedule.steps) {
       bool isRun = step.kind == ir::Step::Kind::run;
-      written.steps.push_back({planKind(step.kind),
+      written.steps.push_back({step.kind,
                                isRun ? functionNumber(step.function) : -1,
                                step.transfer, step.microBatch});
     }
@@ -382,7 +343,7 @@ plan::Plan Emitter::run() {
   result.name = recipe.name;
   result.task = recipe.string("task");
   result.device = recipe.string("cluster.hardware.kind");
-  result.compute = planType(stages[0].compute);
+  result.compute = stages[0].compute;
   mesh();
   parameters();
   for (const ir::Module& module : stages)

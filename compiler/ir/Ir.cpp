@@ -9,93 +9,10 @@
 
 namespace recipec::ir {
 
-namespace {
-
-struct TypeInfo {
-  std::string_view name;
-  int64_t bytes;
-};
-// In the order of DType.
-constexpr std::array<TypeInfo, 9> typeInfos = {{{"f64", 8},
-                                                {"f32", 4},
-                                                {"bf16", 2},
-                                                {"i32", 4},
-                                                {"i64", 8},
-                                                {"u16", 2},
-                                                {"f8e4m3", 1},
-                                                {"f8e5m2", 1},
-                                                {"f8e8m0", 1}}};
-
-constexpr OpTraits opTraits[] = {
-#define OP(Enumerator, name, operands, results, reuse)                         \
-  {#name, operands, results, reuse},
-#include "compiler/ir/Ops.def"
-};
-
-} // namespace
-
-int64_t byteSize(DType type) {
-  return typeInfos[size_t(type)].bytes;
-}
-
-std::string_view dtypeName(DType type) {
-  return typeInfos[size_t(type)].name;
-}
-
-std::optional<DType> findDType(std::string_view name) {
-  for (size_t i = 0; i < typeInfos.size(); ++i)
-    if (typeInfos[i].name == name)
-      return DType(i);
-  return std::nullopt;
-}
-
-DType accumulationType(DType compute) {
-  return compute == DType::f64 ? DType::f64 : DType::f32;
-}
-
 std::string_view valueKindName(ValueKind kind) {
   constexpr std::array<std::string_view, 7> names = {
       "input", "param", "gradient", "state", "saved", "received", "temporary"};
   return names[size_t(kind)];
-}
-
-std::string_view stepName(Step::Kind kind) {
-  constexpr std::array<std::string_view, 5> names = {"load", "run", "send",
-                                                     "receive", "wait"};
-  return names[size_t(kind)];
-}
-
-const OpTraits& traits(OpKind kind) {
-  return opTraits[size_t(kind)];
-}
-
-std::string_view opName(OpKind kind) {
-  return traits(kind).name;
-}
-
-std::optional<OpKind> findOp(std::string_view name) {
-  for (size_t i = 0; i < std::size(opTraits); ++i)
-    if (opTraits[i].name == name)
-      return OpKind(i);
-  return std::nullopt;
-}
-
-bool isCollective(OpKind kind) {
-  switch (kind) {
-  case OpKind::AllReduce:
-  case OpKind::AllGather:
-  case OpKind::AllGatherStart:
-  case OpKind::AllGatherDone:
-  case OpKind::ReduceScatter:
-  case OpKind::ReduceScatterStart:
-  case OpKind::ReduceScatterDone:
-  case OpKind::AllToAll:
-  case OpKind::RingAttention:
-  case OpKind::RingAttentionBackward:
-    return true;
-  default:
-    return false;
-  }
 }
 
 int64_t sizeOf(const Module& module, AxisSet axes) {

@@ -13,14 +13,27 @@
 #define RECIPEC_IR_IR_H
 
 #include "compiler/base/Source.h"
+#include "runtime/ops/Attributes.h"
+#include "runtime/ops/DType.h"
+#include "runtime/ops/Initializer.h"
+#include "runtime/ops/ScheduleKinds.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
+
+namespace reciperun::ops {
+enum class OpKind : uint16_t; // OpKind.h
+} // namespace reciperun::ops
+
+namespace recipec {
+
+namespace ops = reciperun::ops;
+
+} // namespace recipec
 
 namespace recipec::ir {
 
@@ -29,15 +42,15 @@ enum class AxisId : int32_t { none = -1 };
 enum class ValueId : int32_t { none = -1 };
 enum class ParamId : int32_t { none = -1 };
 
-/// `u16` are the lower halves of f32 numbers, see runtime/plan/MasterHalves.h;
-/// the last three have 8 bits, `f8e8m0` of them powers of two.
-enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2, f8e8m0 };
-int64_t byteSize(DType type);
-std::string_view dtypeName(DType type);
-std::optional<DType> findDType(std::string_view name);
-/// The type in which statistics and gradients of `compute` are kept: f64 for
-/// f64, f32 for the others.
-DType accumulationType(DType compute);
+using reciperun::ops::accumulationType;
+using reciperun::ops::Attributes;
+using reciperun::ops::byteSize;
+using reciperun::ops::DType;
+using reciperun::ops::dtypeName;
+using reciperun::ops::findDType;
+using reciperun::ops::Initializer;
+using reciperun::ops::OpKind;
+using Attribute = reciperun::ops::AttributeValue;
 
 struct Dim {
   std::string name;
@@ -122,33 +135,13 @@ struct Value {
 };
 std::string_view valueKindName(ValueKind kind);
 
-enum class OpKind {
-#define OP(Enumerator, ...) Enumerator,
-#include "compiler/ir/Ops.def"
-};
-/// What Ops.def says of an op.
-struct OpTraits {
-  std::string_view name;
-  int operands = 0; // optional places included
-  int results = 0;
-  int reuse = -1; // the operand whose buffer the first result may take
-};
-const OpTraits& traits(OpKind kind);
-std::string_view opName(OpKind kind);
-std::optional<OpKind> findOp(std::string_view name);
-/// Whether ranks exchange data in it; `slice` does not.
-bool isCollective(OpKind kind);
-
-using Attribute =
-    std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
-
 struct Op {
   OpKind kind;
   std::string name;              // as in the user's model: `layers.0.q`
   std::vector<ValueId> operands; // `none` where an optional one is absent
   std::vector<ValueId> results;  // may repeat an operand: written in place
-  std::map<std::string, Attribute> attributes; // ordered by name
-  AxisSet group;                               // of a collective
+  Attributes attributes;
+  AxisSet group;  // of a collective
   int layer = -1; // the model's layer, for stages and reports
   SourceRange range;
 };
@@ -157,14 +150,6 @@ struct Function {
   std::string name;
   std::vector<Op> ops;
   int chunk = 0; // of the stage, whose layers it computes
-};
-
-struct Initializer {
-  /// `normal`, `uniform`, `zeros`, `ones`; `decay_rates` and `time_steps` of a
-  /// state space: runtime/kernels/Initialize.h says what they draw.
-  std::string kind;
-  /// The standard deviation of `normal`, the bound of `uniform`.
-  double scale = 0;
 };
 
 struct Param {
@@ -229,7 +214,8 @@ struct Region {
 /// which leads from one stage to another, are received in the order in which
 /// they are sent; the schedule pass says which go by which.
 struct Transfer {
-  enum class Kind { send, receive } kind = Kind::send;
+  using Kind = reciperun::ops::TransferKind;
+  Kind kind = Kind::send;
   ValueId value = ValueId::none;
   int peer = 0; // stage
   int channel = 0;
@@ -240,12 +226,12 @@ struct Transfer {
 /// One entry of a schedule: load a micro-batch, run a function on it, begin to
 /// send or receive a value of it, wait until that is done.
 struct Step {
-  enum class Kind { load, run, send, receive, wait } kind = Kind::run;
+  using Kind = reciperun::ops::StepKind;
+  Kind kind = Kind::run;
   std::string function;
   int transfer = -1; // of the last three kinds
   int microBatch = 0;
 };
-std::string_view stepName(Step::Kind kind);
 struct Schedule {
   std::string name;
   std::vector<Step> steps;

@@ -50,6 +50,14 @@ protected:
                "a partial sum goes into an op that is not linear");
   }
 
+  /// The first `count` operands are like the result, and the op is linear in
+  /// them together: a partial sum of all of them is one of the result.
+  void expectLinearIn(size_t count) {
+    expectWhole(count);
+    for (size_t i = 0; i < count; ++i)
+      expectAlike(op.operands[i], op.results[0]);
+  }
+
   /// The dimensions of `shorter` are the first of `longer`.
   void expectPrefix(ValueId longer, ValueId shorter) {
     Pieces all = pieces(longer), first = pieces(shorter);
@@ -75,17 +83,19 @@ protected:
            "the partial sum is not that of the gradient");
   }
 
-  /// Null where the op has none of that name and type.
-  template <class T> const T* attribute(const char* name) const {
-    auto found = op.attributes.find(name);
-    return found == op.attributes.end() ? nullptr
-                                        : std::get_if<T>(&found->second);
+  /// Counts [groups, blocks, members] lie as rows [groups, places, ...].
+  void counted(ValueId rows, ValueId counts) {
+    Pieces from = pieces(rows), to = pieces(counts);
+    expect(from.size() > 1 && to.size() == 3 && from[0] == to[0] &&
+               from[1].split == to[1].split && to[2].split.empty(),
+           "rows and their counts lie on different ranks");
   }
 
-  /// The same, but empty or 0.
-  template <class T> T valueOf(const char* name) const {
-    const T* value = attribute<T>(name);
-    return value ? *value : T();
+  /// dy [lead..., dims...], dw [dims...].
+  void expectSuffixGradient(ValueId dy, ValueId dw) {
+    expectSuffix(dy, dw);
+    size_t all = module[dy].dims.size(), last = module[dw].dims.size();
+    expectSumOver(dw, dy, all - std::min(all, last));
   }
 
   const Module& module;

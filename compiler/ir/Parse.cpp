@@ -8,6 +8,7 @@
 #include "compiler/ir/Parse.h"
 
 #include "compiler/ir/TextReader.h"
+#include "runtime/ops/OpTable.h"
 
 #include <unordered_map>
 
@@ -321,7 +322,7 @@ private:
     while (take(','));
     expect('=');
     std::string kindName = word();
-    std::optional<OpKind> kind = findOp(kindName);
+    std::optional<OpKind> kind = ops::findOp(kindName);
     if (!kind) {
       fail("an op instead of `" + kindName + "`");
       return op;
@@ -342,11 +343,12 @@ private:
     // Behind an op without attributes and types stand the next op's results:
     // the op's known count keeps them apart.
     bool isPresent = atReference() || peekWord() == "_";
-    if (traits(op.kind).operands == 0 || !isPresent)
+    if (ops::infoOf(op.kind).operands.empty() || !isPresent)
       return;
     do
       op.operands.push_back(reference());
-    while (int(op.operands.size()) < traits(op.kind).operands && take(','));
+    while (op.operands.size() < ops::infoOf(op.kind).operands.size() &&
+           take(','));
   }
 
   void attributes(Op& op) {
@@ -438,7 +440,7 @@ private:
   Step::Kind stepKind() {
     for (Step::Kind kind : {Step::Kind::load, Step::Kind::send,
                             Step::Kind::receive, Step::Kind::wait})
-      if (takeWord(stepName(kind)))
+      if (takeWord(ops::nameOf(kind)))
         return kind;
     expectWord("run");
     return Step::Kind::run;

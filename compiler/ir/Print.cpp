@@ -5,6 +5,7 @@
 // the module's order, so that the text does not depend on value numbers.
 
 #include "compiler/ir/Print.h"
+#include "runtime/ops/OpTable.h"
 
 #include <cctype>
 #include <charconv>
@@ -339,7 +340,7 @@ private:
   void op(const Op& op) {
     references(op.results);
     out += " = ";
-    out += opName(op.kind);
+    out += ops::opName(op.kind);
     if (op.name != impliedName(op)) {
       out += ' ';
       quoted(op.name);
@@ -436,7 +437,7 @@ private:
     out += " {\n";
     for (const Step& step : schedule.steps) {
       out += "  ";
-      out += stepName(step.kind);
+      out += ops::nameOf(step.kind);
       out += ' ';
       if (step.kind == Step::Kind::run) {
         name(step.function);

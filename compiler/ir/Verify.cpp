@@ -1,7 +1,7 @@
 // Checks a module; see Verify.h.
 //
 // 1. References and names: every id is in range, names are unique, an op has
-//    the operands and results that Ops.def states.
+//    the operands and results that its description states.
 // 2. Life: a temporary is defined in its function before it is read, a saved
 //    value in some function before.
 // 3. Types and layouts of each op: VerifyOps.cpp.
@@ -10,6 +10,7 @@
 
 #include "compiler/ir/Pieces.h"
 #include "compiler/ir/Print.h"
+#include "runtime/ops/OpTable.h"
 
 #include <string_view>
 #include <unordered_set>
@@ -105,14 +106,14 @@ private:
 
   void counts(const Function& function, const Op& op) {
     std::string place = "in `" + function.name + "`: `" +
-                        std::string(opName(op.kind)) + "` " + op.name;
-    const OpTraits& expected = traits(op.kind);
-    if (int(op.operands.size()) != expected.operands)
+                        std::string(ops::opName(op.kind)) + "` " + op.name;
+    const ops::OpInfo& expected = ops::infoOf(op.kind);
+    if (op.operands.size() != expected.operands.size())
       find(place + " has " + std::to_string(op.operands.size()) +
-           " operands instead of " + std::to_string(expected.operands));
-    if (int(op.results.size()) != expected.results)
+           " operands instead of " + std::to_string(expected.operands.size()));
+    if (op.results.size() != expected.results.size())
       find(place + " has " + std::to_string(op.results.size()) +
-           " results instead of " + std::to_string(expected.results));
+           " results instead of " + std::to_string(expected.results.size()));
     for (const std::vector<ValueId>* list : {&op.operands, &op.results})
       for (ValueId id : *list)
         if (!inRange(id))

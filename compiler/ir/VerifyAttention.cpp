@@ -1,6 +1,8 @@
 // The verifier's rules for attention; see Verify.h.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::ir {
 
@@ -12,27 +14,36 @@ public:
       : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
-    expectWhole();
-    switch (op.kind) {
-    case OpKind::Attention:
+    if (op.kind != OpKind::Rope && op.kind != OpKind::PositionScale)
+      expectWhole();
+    switch (ops::AttentionOp(op.kind)) {
+    case ops::AttentionOp::Attention:
       attention();
       break;
-    case OpKind::AttentionBackward:
+    case ops::AttentionOp::AttentionBackward:
       backward();
       break;
-    case OpKind::AttentionCached:
+    case ops::AttentionOp::AttentionCached:
       expectSame(op.operands[0], op.results[0]);
       expectSame(op.operands[1], op.operands[2]);
       expectPrefix(op.operands[0], op.operands[3]);
       break;
-    case OpKind::RingAttention:
+    case ops::AttentionOp::RingAttention:
       ring(0, 3);
       break;
-    case OpKind::RingAttentionBackward:
+    case ops::AttentionOp::RingAttentionBackward:
       ring(2, 6);
       break;
-    default:
-      expect(false, "the op is no attention");
+    case ops::AttentionOp::AttentionBlock:
+    case ops::AttentionOp::AttentionBlocksEnd:
+    case ops::AttentionOp::AttentionBlockBackward:
+      expect(false, "the executor alone runs the op");
+      break;
+    case ops::AttentionOp::PositionScale:
+    case ops::AttentionOp::Rope:
+      expectPrefix(op.operands[0], op.operands[1]);
+      expectLinearIn(1);
+      break;
     }
     return std::move(findings);
   }

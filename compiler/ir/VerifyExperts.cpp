@@ -1,6 +1,7 @@
 // The verifier's rules for mixtures of experts; see Verify.h.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/ExpertOps.h"
 
 #include <algorithm>
 
@@ -14,61 +15,55 @@ public:
       : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
-    switch (op.kind) {
-    case OpKind::Route:
+    switch (ops::ExpertOp(op.kind)) {
+    case ops::ExpertOp::Route:
       route();
       break;
-    case OpKind::RouteBackward:
+    case ops::ExpertOp::RouteBackward:
       expectWhole();
       expectSame(op.operands[0], op.operands[3]);
       expectSame(op.operands[1], op.results[0]);
       break;
-    case OpKind::BalanceExperts:
+    case ops::ExpertOp::BalanceExperts:
       balance();
       break;
-    case OpKind::Dispatch:
+    case ops::ExpertOp::Dispatch:
       expectWhole();
       experts(op.operands[0], op.results[0], op.results[1]);
       counted(op.results[0], op.results[2]);
       break;
-    case OpKind::PackRows:
+    case ops::ExpertOp::PackRows:
       packed(op.operands[0], op.results[0]);
       counted(op.operands[0], op.operands[1]);
       if (op.results[1] != ValueId::none)
         counted(op.results[0], op.results[1]);
       break;
-    case OpKind::UnpackRows:
+    case ops::ExpertOp::UnpackRows:
       packed(op.results[0], op.operands[0]);
       counted(op.results[0], op.operands[1]);
       break;
-    case OpKind::DispatchBackward:
+    case ops::ExpertOp::DispatchBackward:
       experts(op.results[0], op.operands[0], op.operands[1]);
       break;
-    case OpKind::Combine:
+    case ops::ExpertOp::Combine:
       experts(op.results[0], op.operands[0], op.operands[1]);
       if (op.results[1] != ValueId::none)
         expectPrefix(op.results[1], op.operands[1]);
       break;
-    case OpKind::CombineBackward:
+    case ops::ExpertOp::CombineBackward:
       experts(op.operands[0], op.results[0], op.operands[1]);
       break;
-    case OpKind::ExpertLinear:
+    case ops::ExpertOp::ExpertLinear:
       expertLinear(op.operands[0], op.results[0], op.operands[0],
                    op.results[0]);
       break;
-    case OpKind::ExpertLinearDgrad:
+    case ops::ExpertOp::ExpertLinearDgrad:
       expertLinear(op.results[0], op.operands[0], op.operands[0],
                    op.results[0]);
       break;
-    case OpKind::ExpertLinearWgrad:
+    case ops::ExpertOp::ExpertLinearWgrad:
       expertWgrad();
       break;
-    case OpKind::AllToAll:
-      if (op.operands[1] != ValueId::none)
-        counted(op.operands[0], op.operands[1]);
-      break;
-    default:
-      expect(false, "the op has no experts");
     }
     return std::move(findings);
   }
@@ -93,14 +88,6 @@ private:
   void balance() {
     expectWhole();
     expectSame(op.operands[0], op.results[0]);
-  }
-
-  /// Counts [groups, blocks, members] lie as rows [groups, places, ...].
-  void counted(ValueId rows, ValueId counts) {
-    Pieces from = pieces(rows), to = pieces(counts);
-    expect(from.size() > 1 && to.size() == 3 && from[0] == to[0] &&
-               from[1].split == to[1].split && to[2].split.empty(),
-           "rows and their counts lie on different ranks");
   }
 
   /// Rows [groups, places, h] of several blocks, and those of one.

@@ -1,6 +1,8 @@
 // The verifier's rules for the loss; see Verify.h.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/LossOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::ir {
 
@@ -12,10 +14,17 @@ public:
 
   std::vector<std::string> run() {
     expectWhole();
-    if (op.kind == OpKind::CrossEntropyBackward)
+    switch (ops::LossOp(op.kind)) {
+    case ops::LossOp::CrossEntropyBackward:
       expectSame(op.operands[0], op.results[0]);
-    else
+      break;
+    case ops::LossOp::SoftmaxMax:
+    case ops::LossOp::SoftmaxSum:
+    case ops::LossOp::SoftmaxStats:
+    case ops::LossOp::Nll:
       loss();
+      break;
+    }
     return std::move(findings);
   }
 

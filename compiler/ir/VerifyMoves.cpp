@@ -1,10 +1,12 @@
-// The verifier's rules for ops that bring elements elsewhere: collectives, a
-// rank's slice, and copies between the device and the host; see Verify.h.
+// The verifier's rules for ops that cut, move and clear elements; see Verify.h.
+// Dimensions whose size an op changes are not sharded. All are linear: a
+// partial sum of the operands is one of the result.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::ir {
-
 namespace {
 
 class MoveVerifier : OpVerifier {
@@ -12,32 +14,89 @@ public:
   MoveVerifier(const Module& module, const Op& op) : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
-    switch (op.kind) {
-    case OpKind::CopyBegin:
-    case OpKind::CopyEnd:
+    switch (ops::MoveOp(op.kind)) {
+    case ops::MoveOp::Narrow:
+    case ops::MoveOp::Pad:
+    case ops::MoveOp::Concat:
+      rows();
+      break;
+    case ops::MoveOp::Broadcast:
+      broadcast(op.operands[0], op.results[0]);
+      break;
+    case ops::MoveOp::BroadcastBackward:
+      broadcast(op.results[0], op.operands[0]);
+      break;
+    case ops::MoveOp::Zero:
+      break;
+    case ops::MoveOp::Cast:
+      expectSame(op.operands[0], op.results[0]);
+      break;
+    case ops::MoveOp::CopyBegin:
+    case ops::MoveOp::CopyEnd:
       copy();
       break;
-    case OpKind::AllGatherDone:
-    case OpKind::ReduceScatterStart:
-      // What is on its way lies as it does before or behind.
-      expectAlike(op.operands[0], op.results[0]);
+    case ops::MoveOp::View:
+      view();
       break;
-    case OpKind::AllReduce:
-    case OpKind::AllGather:
-    case OpKind::ReduceScatter:
-    case OpKind::Slice:
-    case OpKind::AllGatherStart:
-    case OpKind::ReduceScatterDone:
-    case OpKind::AllToAll:
-      collective();
-      break;
-    default:
-      expect(false, "the op is no collective and no copy");
     }
     return std::move(findings);
   }
 
 private:
+  /// narrow, pad, concat: rows that differ in width alone.
+  void rows() {
+    ValueId y = op.results[0];
+    Pieces expected = leading(y);
+    int64_t width = 0;
+    for (ValueId x : op.operands) {
+      expect(leading(x) == expected, "leading dimensions differ");
+      expectSameType(x, y);
+      expect(partial(x) == partial(y), "partial sums differ");
+      width += widthOf(x);
+    }
+    if (op.kind == OpKind::Concat)
+      return expect(width == widthOf(y), "the widths do not add up");
+    bool isPad = op.kind == OpKind::Pad;
+    int64_t whole = isPad ? widthOf(y) : width,
+            part = isPad ? width : widthOf(y);
+    const int64_t first = ops::NarrowAttributes(op.attributes).begin;
+    expect(op.attributes.contains("begin") && first >= 0 && part <= whole &&
+               first <= whole - part,
+           "the part does not lie in its row");
+  }
+
+  /// All but the last piece, which is whole.
+  Pieces leading(ValueId id) {
+    Pieces pieces = piecesOf(module, id);
+    if (pieces.empty()) {
+      findings.emplace_back("there is no row");
+      return pieces;
+    }
+    expect(pieces.back().split.empty(), "a row is split");
+    pieces.pop_back();
+    return pieces;
+  }
+
+  int64_t widthOf(ValueId id) const {
+    const std::vector<DimId>& dims = module[id].dims;
+    return dims.empty() ? 0 : module[dims.back()].size;
+  }
+
+  /// x [..., n], y [..., over, n]. A sum over copies is a partial one where
+  /// ranks have some of them.
+  void broadcast(ValueId x, ValueId y) {
+    Pieces pieces = piecesOf(module, y);
+    if (pieces.size() < 2)
+      return expect(false, "there is nothing to copy over");
+    AxisSet over = pieces[pieces.size() - 2].split;
+    pieces.erase(pieces.end() - 2);
+    expect(piecesOf(module, x) == pieces, "dimensions differ");
+    expectSameType(x, y);
+    bool isBack = op.kind == OpKind::BroadcastBackward;
+    expect(partial(x) == (isBack ? partial(y) | over : partial(y)),
+           "partial sums differ");
+  }
+
   /// All other ops are the device's.
   void copy() {
     ValueId from = op.operands[0], to = op.results[0];
@@ -46,72 +105,15 @@ private:
            "neither or both of a copy are on the host");
   }
 
-  void collective() {
-    ValueId from = op.operands[0], to = op.results[0];
-    // Gradients and states are reduced where they lie; their sharding is that
-    // of the time before.
-    if (from == to)
-      return expect(op.kind == OpKind::AllReduce && !op.group.empty(),
-                    "only an all-reduce may be in place");
-    Pieces expected = pieces(from);
-    AxisSet sum = partial(from);
-    AxisSet group = op.kind == OpKind::Slice ? axis() : op.group;
-    expect(!group.empty(), "the group is empty");
-    if (op.kind == OpKind::AllReduce) {
-      if (valueOf<std::string>("reduce") != "max") {
-        expect((sum & group) == group, "there is no sum over the group");
-        sum = sum - group;
-      }
-    } else if (!moveSplit(group, expected, sum)) {
-      return;
-    }
-    expectSameType(from, to);
-    expect(pieces(to) == expected && partial(to) == sum,
-           "the result's layout is not the collective's");
-  }
-
-  bool moveSplit(AxisSet group, Pieces& layout, AxisSet& sum) {
-    if (op.kind == OpKind::AllToAll)
-      return exchangeSplit(group, layout);
-    int64_t dim = valueOf<int64_t>("dim");
-    if (dim < 0 || dim >= int64_t(layout.size())) {
-      expect(false, "the dimension is not there");
-      return false;
-    }
-    AxisSet& split = layout[size_t(dim)].split;
-    if (op.kind == OpKind::AllGather || op.kind == OpKind::AllGatherStart) {
-      expect((split & group) == group, "the group does not split it");
-      split = split - group;
-      return true;
-    }
-    expect((splitOf(layout) & group).empty(), "the group splits it");
-    split = split | group;
-    if (op.kind != OpKind::Slice) {
-      expect((sum & group) == group, "there is no sum over the group");
-      sum = sum - group;
-    } else {
-      expect((sum & group).empty(), "a sum over the axis is sliced");
-    }
-    return true;
-  }
-
-  bool exchangeSplit(AxisSet group, Pieces& layout) {
-    int64_t split = valueOf<int64_t>("split");
-    int64_t concat = valueOf<int64_t>("concat");
-    int64_t rank = int64_t(layout.size());
-    if (split < 0 || split >= rank || concat < 0 || concat >= rank) {
-      expect(false, "the dimension is not there");
-      return false;
-    }
-    AxisSet& joined = layout[size_t(concat)].split;
-    expect((joined & group) == group, "the group does not split it");
-    joined = joined - group;
-    layout[size_t(split)].split = layout[size_t(split)].split | group;
-    return true;
-  }
-
-  AxisSet axis() const {
-    return findGroup(module, valueOf<std::string>("axis"));
+  /// A run of a flat buffer, which is split and a sum over what it is.
+  void view() {
+    ValueId whole = op.operands[0], run = op.results[0];
+    int64_t start = ops::ViewAttributes(op.attributes).start;
+    expectSameType(whole, run);
+    expect(partial(whole) == partial(run), "partial sums differ");
+    expect(start >= 0 && start + localElements(module, run) <=
+                             localElements(module, whole),
+           "the run does not lie in its buffer");
   }
 };
 

@@ -1,7 +1,8 @@
-// The verifier's rules for biases and norms; see Verify.h. Their parameters
-// have the last dimensions of what they are applied to, and lie as those do.
+// The verifier's rules for norms; see Verify.h. Their parameters have the last
+// dimensions of the operand, with the same sharding.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/NormOps.h"
 
 namespace recipec::ir {
 
@@ -12,25 +13,15 @@ public:
   NormVerifier(const Module& module, const Op& op) : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
-    switch (op.kind) {
-    case OpKind::AddBias:
-      expectWhole();
-      expectSame(op.operands[0], op.results[0]);
-      expectSuffix(op.operands[0], op.operands[1]);
-      break;
-    case OpKind::BiasBackward:
-      gradient(op.operands[0], op.results[0]);
-      break;
-    case OpKind::RmsNorm:
-    case OpKind::LayerNorm:
+    switch (ops::NormOp(op.kind)) {
+    case ops::NormOp::RmsNorm:
+    case ops::NormOp::LayerNorm:
       norm();
       break;
-    case OpKind::RmsNormBackward:
-    case OpKind::LayerNormBackward:
+    case ops::NormOp::RmsNormBackward:
+    case ops::NormOp::LayerNormBackward:
       normBackward();
       break;
-    default:
-      expect(false, "the op is no norm");
     }
     return std::move(findings);
   }
@@ -55,14 +46,7 @@ private:
     expectSame(op.operands[0], op.operands[1]);
     expectSame(op.operands[0], op.results[0]);
     if (op.results[1] != ValueId::none)
-      gradient(op.operands[0], op.results[1]);
-  }
-
-  /// dy [lead..., dims...], dw [dims...].
-  void gradient(ValueId dy, ValueId dw) {
-    expectSuffix(dy, dw);
-    size_t all = module[dy].dims.size(), last = module[dw].dims.size();
-    expectSumOver(dw, dy, all - std::min(all, last));
+      expectSuffixGradient(op.operands[0], op.results[1]);
   }
 };
 

@@ -3,6 +3,7 @@
 // split, and parameters [groups, ...] as the groups are.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/StateSpaceOps.h"
 
 namespace recipec::ir {
 
@@ -15,29 +16,27 @@ public:
 
   std::vector<std::string> run() {
     expectWhole();
-    switch (op.kind) {
-    case OpKind::CausalConv:
+    switch (ops::StateSpaceOp(op.kind)) {
+    case ops::StateSpaceOp::CausalConv:
       expectSame(op.operands[0], op.results[0]);
       conv(op.operands[0], op.operands[1], op.operands[2]);
       break;
-    case OpKind::CausalConvBackward:
+    case ops::StateSpaceOp::CausalConvBackward:
       expectSame(op.operands[0], op.operands[1]);
       conv(op.operands[1], op.operands[2], op.operands[3]);
       cotangents(1, 1);
       gradients(2, 1);
       break;
-    case OpKind::StateScan:
+    case ops::StateSpaceOp::StateScan:
       expectSame(op.operands[0], op.results[0]);
       scan(0, op.results[1]);
       break;
-    case OpKind::StateScanBackward:
+    case ops::StateSpaceOp::StateScanBackward:
       expectSame(op.operands[0], op.operands[1]);
       scan(1, op.operands[9]);
       cotangents(1, 4);
       gradients(5, 4);
       break;
-    default:
-      expect(false, "the op has no state");
     }
     return std::move(findings);
   }

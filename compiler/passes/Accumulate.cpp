@@ -12,6 +12,7 @@
 //    a linear_add of the other operand, and they all write the sum of the add.
 
 #include "compiler/passes/Accumulate.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <vector>

@@ -14,6 +14,7 @@
 #include "compiler/passes/InferDims.h"
 #include "compiler/passes/Inputs.h"
 #include "compiler/passes/Names.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <cassert>

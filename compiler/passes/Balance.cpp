@@ -8,6 +8,8 @@
 #include "compiler/passes/Balance.h"
 
 #include "compiler/passes/Names.h"
+#include "runtime/ops/ExpertOps.h"
+#include "runtime/ops/OpKind.h"
 
 #include <string>
 
@@ -40,11 +42,10 @@ public:
 private:
   void balance(size_t function, size_t number) {
     Op& route = program.functions[function].ops[number];
-    auto attribute = route.attributes.find("correction_rate");
-    if (attribute == route.attributes.end())
+    if (!route.attributes.contains("correction_rate"))
       return;
-    double rate = std::get<double>(attribute->second);
-    route.attributes.erase(attribute);
+    const double rate = ops::RouteAttributes(route.attributes).correctionRate;
+    route.attributes.erase("correction_rate");
     ValueId bias = route.operands[2], load = route.results[3];
     if (load == ValueId::none)
       return; // it is evaluated

@@ -17,6 +17,7 @@
 #include "compiler/passes/Names.h"
 #include "compiler/passes/NarrowParts.h"
 #include "compiler/passes/StoredTypes.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <map>

@@ -18,6 +18,7 @@
 #include "compiler/passes/InferDims.h"
 #include "compiler/passes/Inputs.h"
 #include "compiler/recipe/Format.h"
+#include "runtime/ops/OpTable.h"
 
 #include <cassert>
 #include <cmath>
@@ -149,7 +150,7 @@ std::optional<OpKind> kindOf(std::string_view call) {
     return OpKind::Embedding;
   if (call == "l2norm")
     return OpKind::RmsNorm;
-  return ir::findOp(call);
+  return ops::findOp(call);
 }
 
 bool hasBias(const recipe::Call& call) {
@@ -169,7 +170,7 @@ void GraphBuilder::build(const recipe::Call& call) {
   if (call.op == "mamba2")
     return buildStateSpace(call);
   std::optional<OpKind> kind = kindOf(call.op);
-  assert(kind && "stdlib/ops.recipe declares an op that Ops.def lacks");
+  assert(kind && "stdlib/ops.recipe declares an op that runtime/ops lacks");
   ir::Op op{};
   op.kind = *kind;
   op.layer = call.layer;

@@ -14,6 +14,7 @@
 #include "compiler/passes/GraphBuilder.h"
 #include "compiler/passes/InferDims.h"
 #include "compiler/recipe/Format.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "compiler/passes/CallAttributes.h"
 #include "compiler/passes/GraphBuilder.h"
 #include "compiler/passes/InferDims.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 

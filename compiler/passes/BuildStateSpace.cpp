@@ -12,6 +12,7 @@
 #include "compiler/passes/GraphBuilder.h"
 #include "compiler/passes/InferDims.h"
 #include "compiler/passes/StateSpace.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <cassert>

@@ -37,9 +37,8 @@ bool decays(const recipe::Call& call, bool otherwise) {
   return decay ? *decay : otherwise;
 }
 
-std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call,
-                                                    int64_t width) {
-  std::map<std::string, ir::Attribute> attributes;
+ir::Attributes ropeAttributes(const recipe::Call& call, int64_t width) {
+  ir::Attributes attributes;
   attributes["theta"] = real(call, "theta");
   double fraction = real(call, "fraction");
   if (fraction != 1)
@@ -61,8 +60,8 @@ std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call,
   return attributes;
 }
 
-std::map<std::string, ir::Attribute> routeAttributes(const recipe::Call& call) {
-  std::map<std::string, ir::Attribute> attributes;
+ir::Attributes routeAttributes(const recipe::Call& call) {
+  ir::Attributes attributes;
   attributes["score"] = std::get<std::string>(at(call, "score").data);
   attributes["normalize"] = std::get<bool>(at(call, "normalize").data);
   for (const char* name : {"scale", "aux_loss", "z_loss"})

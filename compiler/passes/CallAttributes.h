@@ -29,9 +29,8 @@ bool decays(const recipe::Call& call, bool otherwise);
 /// The attributes of `rope` and of `route` that a call of `rope` or `router`
 /// states: those that are not as if they were left out.
 /// Heads of `rope` are of `width`.
-std::map<std::string, ir::Attribute> ropeAttributes(const recipe::Call& call,
-                                                    int64_t width);
-std::map<std::string, ir::Attribute> routeAttributes(const recipe::Call& call);
+ir::Attributes ropeAttributes(const recipe::Call& call, int64_t width);
+ir::Attributes routeAttributes(const recipe::Call& call);
 
 /// How many tokens of a sequence an expert takes: `capacity` times its even
 /// share of the choices, rounded up, or all where there is none.

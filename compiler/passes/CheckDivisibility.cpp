@@ -9,6 +9,7 @@
 #include "compiler/passes/CheckDivisibility.h"
 
 #include "compiler/passes/StateSpace.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <map>

@@ -3,6 +3,7 @@
 
 #include "compiler/passes/CheckKernels.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/KernelLimits.h"
 
 #include <optional>

@@ -1,6 +1,7 @@
 // See CollectiveHalves.h.
 
 #include "compiler/passes/CollectiveHalves.h"
+#include "runtime/ops/OpKind.h"
 
 #include <cassert>
 #include <utility>

@@ -34,6 +34,9 @@ public:
   /// `value`; `none` where a value of its own is needed.
   virtual ir::ValueId sumOf(ir::ValueId value, ir::ValueId dy,
                             ir::AxisSet partial) const = 0;
+  /// Keeps a cotangent from being overwritten while two operands share it.
+  virtual void retain(ir::ValueId cotangent) = 0;
+  virtual void release(ir::ValueId cotangent) = 0;
   virtual ir::ValueId gradientOf(ir::ValueId weight) const = 0;
   /// Notes that the last op adds to the gradient of `weight` what is a partial
   /// sum over `partial`.
@@ -81,47 +84,35 @@ inline ir::AxisSet splitFrom(const ir::Sharding& sharding, size_t from) {
   return splitOf(sharding, from, sharding.dims.size());
 }
 
-/// The rules of ops of one activation; `dy` is the cotangent of the first
-/// result and not `none`.
-void differentiateUnary(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateNorm(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateRope(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateAddBias(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+/// The axes that split all but the last `width` dimensions.
+inline ir::AxisSet splitOfTokens(const ir::Sharding& sharding, size_t width) {
+  return splitOf(sharding, 0, sharding.dims.size() - width);
+}
 
-/// The rules of ops that have a matrix of weights; likewise.
-void differentiateEmbedding(Cotangents& rules, const ir::Op& op,
+/// The rules of each family of ops, in the file named after it
+/// (DifferentiateAttention.cpp). `dy` is the cotangent of the first result and
+/// not `none`.
+void differentiateActivation(Cotangents& rules, const ir::Op& op,
+                             ir::ValueId dy);
+void differentiateAttention(Cotangents& rules, const ir::Op& op,
                             ir::ValueId dy);
-void differentiateLinear(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateCollective(Cotangents& rules, const ir::Op& op,
+                             ir::ValueId dy);
+void differentiateDense(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateExperts(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateMove(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateNorm(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+void differentiateStateSpace(Cotangents& rules, const ir::Op& op,
+                             ir::ValueId dy);
+
+/// A router reaches the loss even where nothing reads its gates.
+void differentiateRoute(Cotangents& rules, const ir::Op& op);
+/// The linear of experts has the rules of a linear (DifferentiateDense.cpp).
 void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
-
-/// The rules of ops that put rows apart and together; likewise.
-void differentiateNarrow(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiatePad(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateConcat(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateBroadcast(Cotangents& rules, const ir::Op& op,
-                            ir::ValueId dy);
-
-/// The rules of mixtures of experts; `dy` is the cotangent of the first result
-/// and not `none`, but for `route`, whose choices have none.
-void differentiateRoute(Cotangents& rules, const ir::Op& op);
-void differentiateDispatch(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiatePacking(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateCombine(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-
-/// The rules of state spaces; likewise.
-void differentiateCausalConv(Cotangents& rules, const ir::Op& op,
-                             ir::ValueId dy);
-void differentiateStateScan(Cotangents& rules, const ir::Op& op,
-                            ir::ValueId dy);
-
-/// The rules of collectives; likewise. That of reduce_scatter is slice's, too.
-void differentiateAllReduce(Cotangents& rules, const ir::Op& op,
-                            ir::ValueId dy);
-void differentiateAllGather(Cotangents& rules, const ir::Op& op,
-                            ir::ValueId dy);
-void differentiateScatter(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
-void differentiateAllToAll(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
+/// An op that is its own transpose: a multiple, a mask.
+void differentiateOwnTranspose(Cotangents& rules, const ir::Op& op,
+                               ir::ValueId dy);
 
 } // namespace recipec::passes
 

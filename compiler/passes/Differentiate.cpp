@@ -25,6 +25,8 @@
 
 #include "compiler/passes/Cotangents.h"
 #include "compiler/passes/Names.h"
+#include "runtime/ops/LossOps.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -205,75 +207,46 @@ private:
   // ---- rules
 
   void differentiate(const Op& op) {
-    if (op.kind == OpKind::Nll)
-      return loss(op);
+    const ops::OpFamily family = ops::infoOf(op.kind).family;
+    if (family == ops::OpFamily::loss)
+      return differentiateLoss(op);
     if (op.kind == OpKind::Route)
       return differentiateRoute(*this, op);
     ValueId dy = take(op.results[0]);
     if (dy == ValueId::none || !isActive(op.results[0]))
       return;
-    switch (op.kind) {
-    case OpKind::Embedding:
-      return differentiateEmbedding(*this, op, dy);
-    case OpKind::Linear:
-      return differentiateLinear(*this, op, dy);
-    case OpKind::AddBias:
-      return differentiateAddBias(*this, op, dy);
-    case OpKind::RmsNorm:
-    case OpKind::LayerNorm:
+    switch (family) {
+    case ops::OpFamily::activations:
+      return differentiateActivation(*this, op, dy);
+    case ops::OpFamily::attention:
+      return differentiateAttention(*this, op, dy);
+    case ops::OpFamily::collectives:
+      return differentiateCollective(*this, op, dy);
+    case ops::OpFamily::dense:
+      return differentiateDense(*this, op, dy);
+    case ops::OpFamily::experts:
+      return differentiateExperts(*this, op, dy);
+    case ops::OpFamily::moves:
+      return differentiateMove(*this, op, dy);
+    case ops::OpFamily::norms:
       return differentiateNorm(*this, op, dy);
-    case OpKind::Rope:
-      return differentiateRope(*this, op, dy);
-    case OpKind::Attention:
-    case OpKind::RingAttention:
-      return attention(op, dy);
-    case OpKind::Silu:
-    case OpKind::Gelu:
-    case OpKind::Relu2:
-    case OpKind::Softcap:
-      return differentiateUnary(*this, op, dy);
-    case OpKind::Swiglu:
-      return swiglu(op, dy);
-    case OpKind::Mul:
-      return mul(op, dy);
-    case OpKind::Add:
-      return add(op, dy);
-    case OpKind::Scale:
-    case OpKind::PositionScale:
-    case OpKind::Dropout:
-      return repeat(op, dy);
-    case OpKind::Narrow:
-      return differentiateNarrow(*this, op, dy);
-    case OpKind::Pad:
-      return differentiatePad(*this, op, dy);
-    case OpKind::Concat:
-      return differentiateConcat(*this, op, dy);
-    case OpKind::Broadcast:
-      return differentiateBroadcast(*this, op, dy);
-    case OpKind::Dispatch:
-      return differentiateDispatch(*this, op, dy);
-    case OpKind::PackRows:
-    case OpKind::UnpackRows:
-      return differentiatePacking(*this, op, dy);
-    case OpKind::ExpertLinear:
-      return differentiateExpertLinear(*this, op, dy);
-    case OpKind::Combine:
-      return differentiateCombine(*this, op, dy);
-    case OpKind::CausalConv:
-      return differentiateCausalConv(*this, op, dy);
-    case OpKind::StateScan:
-      return differentiateStateScan(*this, op, dy);
-    case OpKind::AllReduce:
-      return differentiateAllReduce(*this, op, dy);
-    case OpKind::AllGather:
-      return differentiateAllGather(*this, op, dy);
-    case OpKind::ReduceScatter:
-    case OpKind::Slice:
-      return differentiateScatter(*this, op, dy);
-    case OpKind::AllToAll:
-      return differentiateAllToAll(*this, op, dy);
-    default:
+    case ops::OpFamily::stateSpace:
+      return differentiateStateSpace(*this, op, dy);
+    case ops::OpFamily::loss:
+    case ops::OpFamily::optimizer:
+    case ops::OpFamily::quantization:
       assert(false && "an op of `forward` has no gradient");
+    }
+  }
+
+  /// The loss has no cotangent, and the softmax none of its own.
+  void differentiateLoss(const Op& op) {
+    switch (ops::ForwardLossOp(op.kind)) {
+    case ops::ForwardLossOp::Nll:
+      return loss(op);
+    case ops::ForwardLossOp::SoftmaxMax:
+    case ops::ForwardLossOp::SoftmaxSum:
+      break;
     }
   }
 
@@ -311,79 +284,8 @@ private:
     return isOwn ? sum : ValueId::none;
   }
 
-  void attention(const Op& op, ValueId dy) {
-    dy = complete(dy, op);
-    std::vector<ValueId> operands = {dy, read(op.results[0])};
-    std::vector<ValueId> results;
-    // Keys that queries of several ranks see get a part from each.
-    AxisSet parts =
-        shardingOf(op.operands[0]).dims[1] - shardingOf(op.operands[1]).dims[1];
-    for (size_t i = 0; i < 3; ++i) {
-      operands.push_back(read(op.operands[i]));
-      results.push_back(
-          makeCotangent(op.operands[i], i == 0 ? AxisSet() : parts));
-    }
-    operands.push_back(read(op.results[1]));
-    for (size_t i = 3; i < op.operands.size(); ++i)
-      operands.push_back(read(op.operands[i]));
-    OpKind kind = op.kind == OpKind::Attention ? OpKind::AttentionBackward
-                                               : OpKind::RingAttentionBackward;
-    Op& made = emit(opFor(op, kind, std::move(operands), results));
-    made.attributes = op.attributes;
-    made.group = op.group;
-    for (size_t i = 0; i < 3; ++i)
-      if (isActive(op.operands[i]))
-        push(op.operands[i], results[i], op);
-  }
-
-  void swiglu(const Op& op, ValueId dy) {
-    dy = complete(dy, op);
-    ValueId gate = op.operands[0], up = op.operands[1];
-    ValueId dgate = makeCotangent(gate), dup = makeCotangent(up);
-    emit(opFor(op, OpKind::SwigluBackward, {dy, read(gate), read(up)},
-               {dgate, dup}));
-    if (isActive(gate))
-      push(gate, dgate, op);
-    if (isActive(up))
-      push(up, dup, op);
-  }
-
-  void mul(const Op& op, ValueId dy) {
-    dy = complete(dy, op);
-    for (size_t i = 0; i < 2; ++i) {
-      ValueId x = op.operands[i];
-      if (!isActive(x))
-        continue;
-      ValueId dx = makeCotangent(x);
-      emit(opFor(op, OpKind::Mul, {dy, read(op.operands[1 - i])}, {dx}));
-      push(x, dx, op);
-    }
-  }
-
-  /// Both operands share the cotangent. While the first takes it, it is kept
-  /// for the second.
-  void add(const Op& op, ValueId dy) {
-    ValueId left = op.operands[0], right = op.operands[1];
-    if (!isActive(left) || !isActive(right))
-      return push(isActive(left) ? left : right, dy, op);
-    dy = complete(dy, op);
-    ++owners[dy];
-    push(left, dy, op);
-    --owners[dy];
-    push(right, dy, op);
-  }
-
-  /// Ops that are their own transpose: a multiple, a mask.
-  void repeat(const Op& op, ValueId dy) {
-    ValueId dx = makeCotangent(op.operands[0], shardingOf(dy).partial);
-    std::vector<ValueId> operands = op.operands;
-    operands[0] = dy;
-    for (size_t i = 1; i < operands.size(); ++i)
-      operands[i] = read(operands[i]);
-    Op& made = emit(opFor(op, op.kind, std::move(operands), {dx}));
-    made.attributes = op.attributes;
-    push(op.operands[0], dx, op);
-  }
+  void retain(ValueId cotangent) override { ++owners[cotangent]; }
+  void release(ValueId cotangent) override { --owners[cotangent]; }
 
   // ---- gradients of parameters
 
@@ -430,9 +332,7 @@ private:
            op.kind != OpKind::StateScanBackward && "a weight is shared");
     if (op.kind == OpKind::LinearWgrad ||
         op.kind == OpKind::ExpertLinearWgrad) {
-      auto [alpha, isNew] = op.attributes.emplace("alpha", factor);
-      if (!isNew)
-        alpha->second = std::get<double>(alpha->second) * factor;
+      op.attributes["alpha"] = op.attributes.real("alpha", 1) * factor;
       target.push_back(std::move(op));
       return;
     }

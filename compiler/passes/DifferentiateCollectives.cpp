@@ -6,6 +6,8 @@
 // group. One over other axes is let through where moving it costs no more.
 
 #include "compiler/passes/Cotangents.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::passes {
 
@@ -30,8 +32,6 @@ ValueId countsBehind(Cotangents& rules, const Op& op) {
     }
   return ValueId::none;
 }
-
-} // namespace
 
 void differentiateAllReduce(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(op.operands[0], rules.complete(dy, op), op);
@@ -64,7 +64,7 @@ void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
   AxisSet group = op.group;
   if (op.kind == OpKind::Slice)
     group = ir::findGroup(rules.program(),
-                          std::get<std::string>(op.attributes.at("axis")));
+                          ops::SliceAttributes(op.attributes).axis);
   Op& made = rules.emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
   made.attributes["dim"] = op.attributes.at("dim");
   made.group = group;
@@ -83,6 +83,22 @@ void differentiateAllToAll(Cotangents& rules, const Op& op, ValueId dy) {
   made.attributes["split"] = op.attributes.at("concat");
   made.attributes["concat"] = op.attributes.at("split");
   rules.push(x, dx, op);
+}
+
+} // namespace
+
+void differentiateCollective(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardCollectiveOp(op.kind)) {
+  case ops::ForwardCollectiveOp::AllReduce:
+    return differentiateAllReduce(rules, op, dy);
+  case ops::ForwardCollectiveOp::AllGather:
+    return differentiateAllGather(rules, op, dy);
+  case ops::ForwardCollectiveOp::ReduceScatter:
+  case ops::ForwardCollectiveOp::Slice:
+    return differentiateScatter(rules, op, dy);
+  case ops::ForwardCollectiveOp::AllToAll:
+    return differentiateAllToAll(rules, op, dy);
+  }
 }
 
 } // namespace recipec::passes

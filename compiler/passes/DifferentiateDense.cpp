@@ -1,11 +1,16 @@
-// The rules of activations, norms, biases and rotary positions.
+// The gradients of ops with a weight matrix: embedding, linear and the experts'
+// linear; and of biases.
 //
-// None of them mixes ranks. What an activation's slope depends on is its
-// operand, which is kept; a norm also keeps what it knows of each row.
+// The gradient of the weights (wgrad) is a sum over tokens, so a partial sum
+// over what splits them. That of x (dgrad) is one over what splits the
+// dimensions of y that x does not have. Both are linear in dy and let it be a
+// partial sum where they can.
 
 #include "compiler/passes/Cotangents.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/OpKind.h"
 
-#include <cassert>
+#include <utility>
 
 namespace recipec::passes {
 
@@ -16,75 +21,72 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// What splits all but the last `width` dimensions.
-AxisSet splitOfTokens(const ir::Sharding& sharding, size_t width) {
-  return splitOf(sharding, 0, sharding.dims.size() - width);
+/// dy as products of it with x and with w may take it. A product of two partial
+/// sums is not one, and an axis that splits the weight cannot also be summed
+/// over in what is made from it.
+ValueId completeForProducts(Cotangents& rules, const Op& op, ValueId dy) {
+  AxisSet taken = rules.shardingOf(op.operands[0]).partial |
+                  splitFrom(rules.shardingOf(op.operands[1]), 0);
+  bool isTaken = !(taken & rules.shardingOf(dy).partial).empty();
+  return isTaken ? rules.complete(dy, op) : dy;
 }
 
-OpKind backwardOf(OpKind kind) {
-  switch (kind) {
-  case OpKind::Silu:
-    return OpKind::SiluBackward;
-  case OpKind::Gelu:
-    return OpKind::GeluBackward;
-  case OpKind::Relu2:
-    return OpKind::Relu2Backward;
-  case OpKind::Softcap:
-    return OpKind::SoftcapBackward;
-  case OpKind::RmsNorm:
-    return OpKind::RmsNormBackward;
-  case OpKind::LayerNorm:
-    return OpKind::LayerNormBackward;
-  default:
-    assert(false && "an op whose backward is another op");
-    return kind;
-  }
-}
-
-} // namespace
-
-void differentiateUnary(Cotangents& rules, const Op& op, ValueId dy) {
-  dy = rules.complete(dy, op);
-  ValueId x = op.operands[0];
-  ValueId dx = rules.makeCotangent(x);
+/// `operands` begin with x and dy; of `tokens` both have parts.
+void emitWgrad(Cotangents& rules, const Op& op, OpKind kind,
+               std::vector<ValueId> operands, AxisSet tokens) {
+  ValueId w = op.operands[1];
+  AxisSet partial = tokens | rules.shardingOf(operands[0]).partial |
+                    rules.shardingOf(operands[1]).partial;
   Op& made =
-      rules.emit(opFor(op, backwardOf(op.kind), {dy, rules.read(x)}, {dx}));
+      rules.emit(opFor(op, kind, std::move(operands), {rules.gradientOf(w)}));
   made.attributes = op.attributes;
-  rules.push(x, dx, op);
+  rules.contribute(w, partial);
 }
 
-void differentiateNorm(Cotangents& rules, const Op& op, ValueId dy) {
-  ValueId x = op.operands[0], w = op.operands[1];
-  bool isTrained = w != ValueId::none && rules.isTrained(w);
-  dy = rules.complete(dy, op);
-  ValueId sum = rules.isActive(x) ? rules.sumOf(x, dy, {}) : ValueId::none;
+/// `operands` begin with dy, whose dimensions from `from` on x does not have.
+void emitDgrad(Cotangents& rules, const Op& op, OpKind kind,
+               std::vector<ValueId> operands, size_t from) {
+  ValueId x = op.operands[0], dy = operands[0];
+  const ir::Sharding& sharding = rules.shardingOf(dy);
+  AxisSet partial = splitFrom(sharding, from) | sharding.partial;
+  ValueId sum = rules.sumOf(x, dy, partial);
   bool isAccumulated = sum != ValueId::none;
-  ValueId dx = isAccumulated ? sum : rules.makeCotangent(x);
-  std::vector<ValueId> operands = {dy, rules.read(x), w};
-  for (size_t i = 1; i < op.results.size(); ++i)
-    operands.push_back(rules.read(op.results[i]));
-  Op& made =
-      rules.emit(opFor(op, backwardOf(op.kind), std::move(operands),
-                       {dx, isTrained ? rules.gradientOf(w) : ValueId::none}));
+  ValueId dx = isAccumulated ? sum : rules.makeCotangent(x, partial);
+  Op& made = rules.emit(opFor(op, kind, std::move(operands), {dx}));
   made.attributes = op.attributes;
   if (isAccumulated)
     made.attributes["accumulate"] = true;
-  if (isTrained)
-    rules.contribute(w, splitOfTokens(rules.shardingOf(dy),
-                                      rules.shardingOf(w).dims.size()));
-  if (rules.isActive(x) && !isAccumulated)
+  else
     rules.push(x, dx, op);
 }
 
-/// A rotation back is the transpose.
-void differentiateRope(Cotangents& rules, const Op& op, ValueId dy) {
+/// How many dimensions x and y of a linear share.
+size_t leadOf(const Cotangents& rules, const Op& op) {
+  auto dims = [&](ValueId value) { return rules.program()[value].dims.size(); };
+  return (dims(op.operands[0]) + dims(op.results[0]) - dims(op.operands[1])) /
+         2;
+}
+
+void differentiateEmbedding(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId tokens = op.operands[0], table = op.operands[1];
   dy = rules.complete(dy, op);
-  ValueId dx = rules.makeCotangent(op.operands[0]);
-  Op& made = rules.emit(
-      opFor(op, OpKind::Rope, {dy, rules.read(op.operands[1])}, {dx}));
+  Op& made = rules.emit(opFor(op, OpKind::EmbeddingBackward, {tokens, dy},
+                              {rules.gradientOf(table)}));
   made.attributes = op.attributes;
-  made.attributes["inverse"] = true;
-  rules.push(op.operands[0], dx, op);
+  const ir::Sharding& sharding = rules.shardingOf(dy);
+  rules.contribute(table, splitOf(sharding, 0, sharding.dims.size() - 1));
+}
+
+/// x [tokens..., from...], w [to..., from...].
+void differentiateLinear(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], w = op.operands[1];
+  size_t lead = leadOf(rules, op);
+  dy = completeForProducts(rules, op, dy);
+  if (rules.isTrained(w))
+    emitWgrad(rules, op, OpKind::LinearWgrad, {rules.read(x), dy},
+              splitOf(rules.shardingOf(x), 0, lead));
+  if (rules.isActive(x))
+    emitDgrad(rules, op, OpKind::LinearDgrad, {dy, w}, lead);
 }
 
 /// What is added has the cotangent of the sum. The bias gets it from every
@@ -99,6 +101,31 @@ void differentiateAddBias(Cotangents& rules, const Op& op, ValueId dy) {
   }
   if (rules.isActive(x))
     rules.push(x, dy, op);
+}
+
+} // namespace
+
+void differentiateDense(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardDenseOp(op.kind)) {
+  case ops::ForwardDenseOp::Embedding:
+    return differentiateEmbedding(rules, op, dy);
+  case ops::ForwardDenseOp::Linear:
+    return differentiateLinear(rules, op, dy);
+  case ops::ForwardDenseOp::AddBias:
+    return differentiateAddBias(rules, op, dy);
+  }
+}
+
+/// x [groups, places, from...], w [experts, to..., from...].
+void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], w = op.operands[1];
+  ValueId counts = rules.read(op.operands[2]);
+  dy = completeForProducts(rules, op, dy);
+  if (rules.isTrained(w))
+    emitWgrad(rules, op, OpKind::ExpertLinearWgrad, {rules.read(x), dy, counts},
+              rules.shardingOf(x).dims[1]);
+  if (rules.isActive(x))
+    emitDgrad(rules, op, OpKind::ExpertLinearDgrad, {dy, w, counts}, 2);
 }
 
 } // namespace recipec::passes

@@ -6,6 +6,8 @@
 // even where nothing reads its gates.
 
 #include "compiler/passes/Cotangents.h"
+#include "runtime/ops/ExpertOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::passes {
 
@@ -14,11 +16,6 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
-
-bool isPositive(const Op& op, const char* attribute) {
-  auto found = op.attributes.find(attribute);
-  return found != op.attributes.end() && std::get<double>(found->second) > 0;
-}
 
 ValueId readOptional(Cotangents& rules, ValueId value) {
   return value == ValueId::none ? value : rules.read(value);
@@ -45,29 +42,6 @@ void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
     rules.push(gates, dgates, op);
 }
 
-} // namespace
-
-void differentiateRoute(Cotangents& rules, const Op& op) {
-  ValueId logits = op.operands[0], dgates = rules.take(op.results[1]);
-  bool isBalanced = op.results[2] != ValueId::none &&
-                    (isPositive(op, "aux_loss") || isPositive(op, "z_loss"));
-  if (!rules.isActive(logits) || (dgates == ValueId::none && !isBalanced))
-    return;
-  if (dgates != ValueId::none)
-    dgates = rules.complete(dgates, op);
-  std::vector<ValueId> operands = {dgates};
-  for (ValueId value :
-       {logits, op.operands[1], op.results[0], op.operands[3], op.operands[4]})
-    operands.push_back(readOptional(rules, value));
-  ValueId dlogits = rules.makeCotangent(logits);
-  Op& made = rules.emit(
-      opFor(op, OpKind::RouteBackward, std::move(operands), {dlogits}));
-  made.attributes = op.attributes;
-  made.attributes.erase("share");
-  made.attributes.erase("correction_rate");
-  rules.push(logits, dlogits, op);
-}
-
 void differentiateDispatch(Cotangents& rules, const Op& op, ValueId dy) {
   differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1],
                     op.operands[0], dy);
@@ -92,6 +66,46 @@ void differentiatePacking(Cotangents& rules, const Op& op, ValueId dy) {
                        {dy, counts}, std::move(results)));
   made.attributes = op.attributes;
   rules.push(x, dx, op);
+}
+
+} // namespace
+
+void differentiateRoute(Cotangents& rules, const Op& op) {
+  ValueId logits = op.operands[0], dgates = rules.take(op.results[1]);
+  const ops::RouteAttributes route(op.attributes);
+  bool isBalanced =
+      op.results[2] != ValueId::none && (route.auxLoss > 0 || route.zLoss > 0);
+  if (!rules.isActive(logits) || (dgates == ValueId::none && !isBalanced))
+    return;
+  if (dgates != ValueId::none)
+    dgates = rules.complete(dgates, op);
+  std::vector<ValueId> operands = {dgates};
+  for (ValueId value :
+       {logits, op.operands[1], op.results[0], op.operands[3], op.operands[4]})
+    operands.push_back(readOptional(rules, value));
+  ValueId dlogits = rules.makeCotangent(logits);
+  Op& made = rules.emit(
+      opFor(op, OpKind::RouteBackward, std::move(operands), {dlogits}));
+  made.attributes = op.attributes;
+  made.attributes.erase("share");
+  made.attributes.erase("correction_rate");
+  rules.push(logits, dlogits, op);
+}
+
+void differentiateExperts(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardExpertOp(op.kind)) {
+  case ops::ForwardExpertOp::Route:
+    return differentiateRoute(rules, op);
+  case ops::ForwardExpertOp::Dispatch:
+    return differentiateDispatch(rules, op, dy);
+  case ops::ForwardExpertOp::PackRows:
+  case ops::ForwardExpertOp::UnpackRows:
+    return differentiatePacking(rules, op, dy);
+  case ops::ForwardExpertOp::ExpertLinear:
+    return differentiateExpertLinear(rules, op, dy);
+  case ops::ForwardExpertOp::Combine:
+    return differentiateCombine(rules, op, dy);
+  }
 }
 
 } // namespace recipec::passes

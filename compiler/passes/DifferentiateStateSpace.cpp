@@ -2,6 +2,8 @@
 // ranks. The scan backwards takes up the states that it kept before each chunk.
 
 #include "compiler/passes/Cotangents.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/StateSpaceOps.h"
 
 namespace recipec::passes {
 
@@ -20,8 +22,6 @@ AxisSet splitOfSamples(const Cotangents& rules, ValueId dy) {
 ValueId gradientOfTrained(const Cotangents& rules, ValueId weight) {
   return rules.isTrained(weight) ? rules.gradientOf(weight) : ValueId::none;
 }
-
-} // namespace
 
 void differentiateCausalConv(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], w = op.operands[1];
@@ -55,6 +55,17 @@ void differentiateStateScan(Cotangents& rules, const Op& op, ValueId dy) {
   for (size_t i = 0; i < 4; ++i)
     if (rules.isActive(op.operands[i]))
       rules.push(op.operands[i], results[i], op);
+}
+
+} // namespace
+
+void differentiateStateSpace(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardStateSpaceOp(op.kind)) {
+  case ops::ForwardStateSpaceOp::CausalConv:
+    return differentiateCausalConv(rules, op, dy);
+  case ops::ForwardStateSpaceOp::StateScan:
+    return differentiateStateScan(rules, op, dy);
+  }
 }
 
 } // namespace recipec::passes

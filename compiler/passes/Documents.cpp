@@ -21,6 +21,8 @@
 // places have to tell.
 
 #include "compiler/passes/Documents.h"
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 
@@ -67,8 +69,7 @@ Rows rowsOf(const recipe::Recipe& recipe) {
 }
 
 bool isCausal(const ir::Op& op) {
-  const auto found = op.attributes.find("causal");
-  return found == op.attributes.end() || std::get<bool>(found->second);
+  return ops::AttentionAttributes(op.attributes).causal;
 }
 
 } // namespace

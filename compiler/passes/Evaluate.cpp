@@ -9,6 +9,7 @@
 #include "compiler/passes/Evaluate.h"
 
 #include "compiler/passes/Names.h"
+#include "runtime/ops/OpKind.h"
 
 #include <cassert>
 

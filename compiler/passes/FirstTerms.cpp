@@ -11,6 +11,9 @@
 // What an adapter adds is so small that one `zero` for all costs less.
 
 #include "compiler/passes/FirstTerms.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 
 #include <algorithm>
 #include <map>
@@ -86,8 +89,8 @@ private:
       std::vector<Member> members;
       for (const Op& op : ops)
         if (op.kind == OpKind::View && op.operands[0] == ops[i].results[0])
-          members.push_back(member(
-              op.results[0], std::get<int64_t>(op.attributes.at("start"))));
+          members.push_back(
+              member(op.results[0], ops::ViewAttributes(op.attributes).start));
       spare({function, i}, members, false);
     }
   }
@@ -105,11 +108,10 @@ private:
   }
 
   static bool writesAll(const Op& op) {
-    const auto added = op.attributes.find("accumulate");
     return op.kind == OpKind::LinearWgrad ||
            op.kind == OpKind::ExpertLinearWgrad ||
-           (op.kind == OpKind::ScaledProduct && added != op.attributes.end() &&
-            std::get<bool>(added->second));
+           (op.kind == OpKind::ScaledProduct &&
+            ops::ScaledProductAttributes(op.attributes).accumulate);
   }
 
   void spare(Place zero, const std::vector<Member>& members, bool isAddedTo) {

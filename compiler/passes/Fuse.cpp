@@ -8,6 +8,7 @@
 #include "compiler/passes/Fuse.h"
 
 #include "compiler/passes/Names.h"
+#include "runtime/ops/OpKind.h"
 
 #include <vector>
 

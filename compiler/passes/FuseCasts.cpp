@@ -11,6 +11,7 @@
 //    they go. What nobody reads of that is left out.
 
 #include "compiler/passes/FuseCasts.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <vector>

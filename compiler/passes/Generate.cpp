@@ -15,6 +15,9 @@
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/StateSpace.h"
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/StateSpaceOps.h"
 
 #include <algorithm>
 #include <cassert>
@@ -130,7 +133,7 @@ void GeneratePass::cacheAttention(ir::Op& op) {
 
 /// The kept states of a scan of copied results are those of this many tokens.
 void GeneratePass::countChunks(const ir::Op& scan) {
-  const int64_t chunk = std::get<int64_t>(scan.attributes.at("chunk"));
+  const int64_t chunk = ops::StateScanAttributes(scan.attributes).chunk;
   program[scan.results[1]].dims[2] =
       ir::addDim(program, mambaChunksDim, (tokens + chunk - 1) / chunk);
 }
@@ -196,8 +199,7 @@ void GeneratePass::run() {
   forward = std::move(program.functions.front());
   program.functions.clear();
   for (const ir::Op& op : forward.ops) {
-    auto causal = op.attributes.find("causal");
-    if (causal == op.attributes.end() || std::get<bool>(causal->second))
+    if (ops::AttentionAttributes(op.attributes).causal)
       continue;
     engine
         .report(diag::Kind::InvalidValue, op.range,

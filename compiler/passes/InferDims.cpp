@@ -8,6 +8,14 @@
 
 #include "compiler/passes/Names.h"
 #include "compiler/passes/StateSpace.h"
+#include "runtime/ops/ActivationOps.h"
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/ExpertOps.h"
+#include "runtime/ops/LossOps.h"
+#include "runtime/ops/NormOps.h"
+#include "runtime/ops/OpTable.h"
+#include "runtime/ops/StateSpaceOps.h"
 
 #include <algorithm>
 #include <span>
@@ -26,55 +34,132 @@ public:
       : module(module), op(op), contracted(contracted), engine(engine) {}
 
   bool run() {
-    switch (op.kind) {
-    case ir::OpKind::Embedding:
-      return embedding();
-    case ir::OpKind::Linear:
-      return linear();
-    case ir::OpKind::AddBias:
-      return addBias();
-    case ir::OpKind::RmsNorm:
-    case ir::OpKind::LayerNorm:
-      return norm();
-    case ir::OpKind::Rope:
-      return rope();
-    case ir::OpKind::PositionScale:
-    case ir::OpKind::Dropout:
-      return byToken();
-    case ir::OpKind::Attention:
-      return attention();
-    case ir::OpKind::Dispatch:
-      return isTokens(0);
-    case ir::OpKind::ExpertLinear:
-      return expertLinear();
-    case ir::OpKind::Combine:
-      return combine();
-    case ir::OpKind::Add:
-    case ir::OpKind::Mul:
-    case ir::OpKind::Swiglu:
-      return pair();
-    case ir::OpKind::Silu:
-    case ir::OpKind::Gelu:
-    case ir::OpKind::Relu2:
-    case ir::OpKind::Softcap:
-    case ir::OpKind::Scale:
-    case ir::OpKind::CausalConv:
-      set(0, dims(0));
-      return true;
-    case ir::OpKind::StateScan:
-      stateScan();
-      return true;
-    case ir::OpKind::SoftmaxMax:
-    case ir::OpKind::SoftmaxSum:
-    case ir::OpKind::Nll:
-      return loss();
-    default:
-      return true; // no op of a model: its pass types the results
+    if (!ops::traitsOf(op.kind).isForward)
+      return true; // the pass that makes it says its results' types
+    switch (ops::infoOf(op.kind).family) {
+    case ops::OpFamily::activations:
+      return activation();
+    case ops::OpFamily::attention:
+      return attentionOp();
+    case ops::OpFamily::dense:
+      return dense();
+    case ops::OpFamily::experts:
+      return experts();
+    case ops::OpFamily::loss:
+      return lossOp();
+    case ops::OpFamily::norms:
+      return normOp();
+    case ops::OpFamily::stateSpace:
+      return stateSpace();
+    case ops::OpFamily::collectives:
+    case ops::OpFamily::moves:
+    case ops::OpFamily::optimizer:
+    case ops::OpFamily::quantization:
+      return true; // likewise
     }
+    return true;
   }
 
 private:
   using Dims = std::vector<DimId>;
+
+  // ---- by family of ops
+
+  bool activation() {
+    switch (ops::ForwardActivationOp(op.kind)) {
+    case ops::ForwardActivationOp::Add:
+    case ops::ForwardActivationOp::Mul:
+    case ops::ForwardActivationOp::Swiglu:
+      return pair();
+    case ops::ForwardActivationOp::Silu:
+    case ops::ForwardActivationOp::Gelu:
+    case ops::ForwardActivationOp::Relu2:
+    case ops::ForwardActivationOp::Softcap:
+    case ops::ForwardActivationOp::Scale:
+      return like(0);
+    case ops::ForwardActivationOp::Dropout:
+      return byToken();
+    }
+    return true;
+  }
+
+  bool attentionOp() {
+    switch (ops::ForwardAttentionOp(op.kind)) {
+    case ops::ForwardAttentionOp::Rope:
+      return rope();
+    case ops::ForwardAttentionOp::PositionScale:
+      return byToken();
+    case ops::ForwardAttentionOp::Attention:
+      return attention();
+    case ops::ForwardAttentionOp::RingAttention:
+      return true; // made of an attention
+    }
+    return true;
+  }
+
+  bool dense() {
+    switch (ops::ForwardDenseOp(op.kind)) {
+    case ops::ForwardDenseOp::Embedding:
+      return embedding();
+    case ops::ForwardDenseOp::Linear:
+      return linear();
+    case ops::ForwardDenseOp::AddBias:
+      return addBias();
+    }
+    return true;
+  }
+
+  bool experts() {
+    switch (ops::ForwardExpertOp(op.kind)) {
+    case ops::ForwardExpertOp::Dispatch:
+      return isTokens(0);
+    case ops::ForwardExpertOp::ExpertLinear:
+      return expertLinear();
+    case ops::ForwardExpertOp::Combine:
+      return combine();
+    case ops::ForwardExpertOp::Route:
+    case ops::ForwardExpertOp::PackRows:
+    case ops::ForwardExpertOp::UnpackRows:
+      return true; // its builder says the types
+    }
+    return true;
+  }
+
+  bool lossOp() {
+    switch (ops::ForwardLossOp(op.kind)) {
+    case ops::ForwardLossOp::SoftmaxMax:
+    case ops::ForwardLossOp::SoftmaxSum:
+    case ops::ForwardLossOp::Nll:
+      return loss();
+    }
+    return true;
+  }
+
+  bool normOp() {
+    switch (ops::ForwardNormOp(op.kind)) {
+    case ops::ForwardNormOp::RmsNorm:
+    case ops::ForwardNormOp::LayerNorm:
+      return norm();
+    }
+    return true;
+  }
+
+  bool stateSpace() {
+    switch (ops::ForwardStateSpaceOp(op.kind)) {
+    case ops::ForwardStateSpaceOp::CausalConv:
+      return like(0);
+    case ops::ForwardStateSpaceOp::StateScan:
+      stateScan();
+      return true;
+    }
+    return true;
+  }
+
+  /// The result has the dimensions of an operand.
+  bool like(size_t operand) {
+    set(0, dims(operand));
+    return true;
+  }
 
   const Dims& dims(size_t operand) const {
     return module[op.operands[operand]].dims;
@@ -127,7 +212,7 @@ private:
 
   /// Reports that `expected` was due where `found` is.
   bool differ(std::span<const DimId> expected, std::span<const DimId> found,
-              const std::string& rule) {
+              const std::string& rule, const std::string& help = {}) {
     for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
       if (sameDim(module, expected[i], found[i]))
         continue;
@@ -147,7 +232,18 @@ private:
     }
     auto builder = mismatch(rule + ", and not " + describe(found));
     labelDifference(builder, expected, found);
+    if (!help.empty())
+      builder.help(help);
     return false;
+  }
+
+  /// `` `hidden` `` or `` `[heads, head_dim]` ``, as a map of dimensions has
+  /// it.
+  std::string mapped(std::span<const DimId> dims) const {
+    std::string text;
+    for (DimId dim : dims)
+      text += (text.empty() ? "" : ", ") + std::string(dimName(dim));
+    return dims.size() == 1 ? "`" + text + "`" : "`[" + text + "]`";
   }
 
   /// Where the first two dimensions that differ are given, if each has one.
@@ -164,7 +260,7 @@ private:
   }
 
   std::string opText() const {
-    return "`" + std::string(ir::opName(op.kind)) + "`";
+    return "`" + std::string(ops::opName(op.kind)) + "`";
   }
 
   // ---- ops
@@ -199,7 +295,10 @@ private:
       return differ(from, last,
                     "`linear` contracts the last dimensions of its operand, "
                     "here " +
-                        describe(from));
+                        describe(from),
+                    last.empty() ? ""
+                                 : "contract what the operand has: write " +
+                                       mapped(last) + " before the `->`");
     Dims result(x.begin(), x.end() - long(contracted));
     result.insert(result.end(), w.begin(), w.end() - long(contracted));
     set(0, std::move(result));
@@ -247,9 +346,8 @@ private:
     if (!isHeads(x))
       return differ({}, x,
                     "`rope` takes [batch, sequence, heads, width of a head]");
-    auto part = op.attributes.find("rotated");
-    if (part != op.attributes.end())
-      return rotatedPart(x, std::get<int64_t>(part->second));
+    if (op.attributes.contains("rotated"))
+      return rotatedPart(x, ops::RopeAttributes(op.attributes).rotated);
     if (module[x[3]].size % 2 != 0) {
       mismatch("`rope` rotates pairs, and " + sized(x[3]) + " is odd")
           .label(module[x[3]].range, "the size is given here");
@@ -326,9 +424,7 @@ private:
   bool expertLinear() {
     const Dims& x = dims(0);
     std::span<const DimId> w(dims(1));
-    auto stacked = op.attributes.find("stacked");
-    bool isStacked =
-        stacked != op.attributes.end() && std::get<bool>(stacked->second);
+    const bool isStacked = ops::ExpertLinearAttributes(op.attributes).stacked;
     std::span<const DimId> inner = w.subspan(1);
     std::span<const DimId> from =
         isStacked ? inner.first(contracted) : inner.last(contracted);
@@ -360,7 +456,7 @@ private:
   /// states [b, groups, chunks, channels, state].
   void stateScan() {
     const Dims x = dims(0);
-    int64_t chunk = std::get<int64_t>(op.attributes.at("chunk"));
+    int64_t chunk = ops::StateScanAttributes(op.attributes).chunk;
     int64_t chunks = (module[x[1]].size + chunk - 1) / chunk;
     set(0, x);
     set(1,

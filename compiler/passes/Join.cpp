@@ -13,6 +13,8 @@
 // its results.
 
 #include "compiler/passes/Join.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -116,8 +118,7 @@ private:
   }
 
   static double factorOf(const Op& op) {
-    const auto found = op.attributes.find("alpha");
-    return found == op.attributes.end() ? 1 : std::get<double>(found->second);
+    return ops::LinearAttributes(op.attributes).alpha;
   }
 
   bool fits(const Op& first, const Op& other) const {
@@ -173,7 +174,7 @@ private:
       });
       if (!makes)
         continue;
-      if (ir::isCollective(op.kind) || !areConstant(op.operands) ||
+      if (ops::traitsOf(op.kind).isCollective || !areConstant(op.operands) ||
           !areConstant(op.results))
         return false;
       isMoved[k - first] = true;

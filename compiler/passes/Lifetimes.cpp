@@ -2,10 +2,12 @@
 // 2. A value lives from the op that defines it to the last op that names it;
 //    what is bound (logits, ...) lives to the end of the timeline.
 // 3. A result takes the buffer of an operand that dies at its op, where
-//    Ops.def says that the kernel allows it and the sizes agree. A view lies in
-//    its operand's buffer, which lives as long as either.
+//    the description says that the kernel allows it and the sizes agree. A view
+//    lies in its operand's buffer, which lives as long as either.
 
 #include "compiler/passes/Lifetimes.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -74,7 +76,7 @@ bool LifeBuilder::multiplies(const ir::Op& op, size_t life, size_t sum) const {
 }
 
 Life* LifeBuilder::reused(const ir::Op& op, int position) {
-  int reuse = ir::traits(op.kind).reuse;
+  int reuse = ops::infoOf(op.kind).reuse;
   if (reuse < 0 || op.operands[size_t(reuse)] == ValueId::none)
     return nullptr;
   ValueId operand = op.operands[size_t(reuse)];
@@ -95,7 +97,7 @@ Life* LifeBuilder::reused(const ir::Op& op, int position) {
 int64_t LifeBuilder::offsetOf(const ir::Op& op) const {
   if (op.kind != ir::OpKind::View)
     return 0;
-  return std::get<int64_t>(op.attributes.at("start")) *
+  return ops::ViewAttributes(op.attributes).start *
          ir::byteSize(program[op.results[0]].type);
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/passes/NarrowParts.h"
 
 #include "compiler/passes/Names.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <map>

@@ -11,6 +11,7 @@
 #include "compiler/passes/Offload.h"
 
 #include "compiler/passes/Names.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <set>

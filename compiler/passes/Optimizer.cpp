@@ -29,6 +29,7 @@
 #include "compiler/passes/Overlap.h"
 #include "compiler/passes/StoredTypes.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Plan.h"
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 #include "compiler/passes/Overlap.h"
 
 #include "compiler/passes/CollectiveHalves.h"
+#include "runtime/ops/OpKind.h"
 
 #include <set>
 #include <utility>

@@ -16,6 +16,9 @@
 
 #include "compiler/cost/Estimate.h"
 #include "compiler/passes/CollectiveHalves.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <deque>
@@ -104,7 +107,7 @@ private:
 
   void findView(const Op& op) {
     Extent extent = extentOf(op.operands[0]);
-    extent.begin += std::get<int64_t>(op.attributes.at("start"));
+    extent.begin += ops::ViewAttributes(op.attributes).start;
     extent.end = extent.begin + ir::localElements(program, op.results[0]);
     extents[op.results[0]] = extent;
   }
@@ -179,7 +182,7 @@ private:
         meet(op.operands, op.results))
       return false;
     std::vector<int64_t> shape = ir::localShape(program, op.operands[0]);
-    int64_t dim = std::get<int64_t>(op.attributes.at("dim"));
+    int64_t dim = ops::AllGatherAttributes(op.attributes).dim;
     return std::all_of(shape.begin(), shape.begin() + dim,
                        [](int64_t size) { return size == 1; });
   }
@@ -196,7 +199,7 @@ private:
     double hidden = 0;
     size_t place = out.size();
     while (hidden < needed && place > 0 &&
-           !ir::isCollective(out[place - 1].kind) &&
+           !ops::traitsOf(out[place - 1].kind).isCollective &&
            !depend(out[place - 1], op))
       hidden += workOf(out[--place]);
     int layer = op.layer;
@@ -237,9 +240,9 @@ private:
 
   /// Seconds that an op computes in each run of its function.
   double workOf(const Op& op) const {
-    bool isInAll = !op.attributes.contains("when") ||
-                   std::get<std::string>(op.attributes.at("when")) == "later";
-    return isInAll && !ir::isCollective(op.kind) ? secondsOf(op) : 0;
+    const std::string& when = op.attributes.string("when");
+    const bool isInAll = when.empty() || when == "later";
+    return isInAll && !ops::traitsOf(op.kind).isCollective ? secondsOf(op) : 0;
   }
 
   /// So much of a collective has to run beside others for it to be cut.

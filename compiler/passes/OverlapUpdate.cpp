@@ -17,6 +17,7 @@
 #include "compiler/passes/OverlapUpdate.h"
 
 #include "compiler/passes/CollectiveHalves.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <map>

@@ -24,6 +24,7 @@
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/Saved.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>

@@ -14,6 +14,7 @@
 #include "compiler/passes/RecomputeParts.h"
 #include "compiler/passes/Saved.h"
 #include "compiler/passes/Stages.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <cassert>

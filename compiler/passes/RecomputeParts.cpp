@@ -10,6 +10,7 @@
 #include "compiler/passes/RecomputeParts.h"
 
 #include "compiler/passes/Experts.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -42,7 +43,7 @@ bool isActivation(const Op& op) {
 /// Whether `forward` has nothing before it in the layer.
 bool endsWay(const Op& op) {
   return op.kind == OpKind::Linear || op.kind == OpKind::Embedding ||
-         isAttention(op) || ir::isCollective(op.kind);
+         isAttention(op) || ops::traitsOf(op.kind).isCollective;
 }
 
 class LatentAttention {

@@ -14,6 +14,7 @@
 #include "compiler/passes/Shard.h"
 
 #include "compiler/passes/Sharder.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -196,7 +197,7 @@ Op Sharder::opOn(OpKind kind, ValueId form, int layer) const {
 
 ValueId Sharder::emit(Op op, ir::Value value) {
   value.kind = ir::ValueKind::temporary;
-  value.name = names.make(join(value.name, ir::opName(op.kind)));
+  value.name = names.make(join(value.name, ops::opName(op.kind)));
   op.name = value.name;
   op.results = {ir::addValue(module, std::move(value))};
   out.push_back(std::move(op));
@@ -252,143 +253,28 @@ void Sharder::require(Op& op, size_t operand, std::vector<AxisSet> dims,
 }
 
 void Sharder::rule(Op& op) {
-  switch (op.kind) {
-  case OpKind::Embedding:
-    embedding(op);
-    break;
-  case OpKind::Linear:
-    linear(op);
-    break;
-  case OpKind::AddBias:
-    addBias(op);
-    break;
-  case OpKind::RmsNorm:
-  case OpKind::LayerNorm:
-    norm(op);
-    break;
-  case OpKind::Rope:
-  case OpKind::PositionScale:
-    byPosition(op);
-    break;
-  case OpKind::Narrow:
-  case OpKind::Pad:
-  case OpKind::Concat:
-    partsOfRows(op);
-    break;
-  case OpKind::Broadcast:
-    broadcast(op);
-    break;
-  case OpKind::Attention:
-    return attention(op);
-  case OpKind::Silu:
-  case OpKind::Gelu:
-  case OpKind::Relu2:
-  case OpKind::Softcap:
-  case OpKind::Swiglu:
-  case OpKind::Mul:
-  case OpKind::Scale:
-    elementwise(op, op.operands.size());
-    break;
-  case OpKind::Dropout:
-    dropout(op);
-    break;
-  case OpKind::Add:
-    add(op);
-    break;
-  case OpKind::Route:
-    route(op);
-    break;
-  case OpKind::Dispatch:
-    dispatch(op);
-    break;
-  case OpKind::PackRows:
-    packRows(op);
-    break;
-  case OpKind::UnpackRows:
-    unpackRows(op);
-    break;
-  case OpKind::ExpertLinear:
-    expertLinear(op);
-    break;
-  case OpKind::Combine:
-    combine(op);
-    break;
-  case OpKind::CausalConv:
-    causalConv(op);
-    break;
-  case OpKind::StateScan:
-    stateScan(op);
-    break;
-  case OpKind::SoftmaxMax:
-    return softmaxMax(op);
-  case OpKind::SoftmaxSum:
-    softmaxSum(op);
-    break;
-  case OpKind::Nll:
-    nll(op);
-    break;
-  default:
+  switch (ops::infoOf(op.kind).family) {
+  case ops::OpFamily::activations:
+    return shardActivation(op);
+  case ops::OpFamily::attention:
+    return shardAttention(op);
+  case ops::OpFamily::dense:
+    return shardDense(op);
+  case ops::OpFamily::experts:
+    return shardExperts(op);
+  case ops::OpFamily::loss:
+    return shardLoss(op);
+  case ops::OpFamily::moves:
+    return shardMoves(op);
+  case ops::OpFamily::norms:
+    return shardNorm(op);
+  case ops::OpFamily::stateSpace:
+    return shardStateSpace(op);
+  case ops::OpFamily::collectives:
+  case ops::OpFamily::optimizer:
+  case ops::OpFamily::quantization:
     assert(false && "a Graph holds the ops of models alone");
   }
-  out.push_back(std::move(op));
-}
-
-void Sharder::embedding(Op& op) {
-  const std::vector<AxisSet>& table = shardingOf(op.operands[1]).dims;
-  std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
-  dims.push_back(table[1]);
-  if (!table[0].empty())
-    op.attributes["axis"] = groupName(module, table[0]);
-  set(op.results[0], std::move(dims), table[0]);
-}
-
-void Sharder::linear(Op& op) {
-  ValueId x = op.operands[0];
-  size_t xs = module[x].dims.size(), ws = module[op.operands[1]].dims.size(),
-         ys = module[op.results[0]].dims.size();
-  size_t lead = (xs + ys - ws) / 2, to = (ys + ws - xs) / 2;
-  const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
-  Sharding best;
-  double bestCost = std::numeric_limits<double>::infinity();
-  for (ValueId form : forms[size_t(x)]) {
-    Sharding wanted = linearOperand(form, weight, lead, to);
-    double price = cost(form, wanted);
-    // Of equally cheap forms the first is the one that is split most; but a
-    // whole one is better than a partial sum, as what is computed from it
-    // needs no reduction.
-    bool isWholeInstead =
-        price == bestCost && wanted.partial.empty() && !best.partial.empty();
-    if (price < bestCost || isWholeInstead) {
-      bestCost = price;
-      best = std::move(wanted);
-    }
-  }
-  op.operands[0] = bring(x, best, op);
-  std::vector<AxisSet> result(best.dims.begin(),
-                              best.dims.begin() + long(lead));
-  result.insert(result.end(), weight.begin(), weight.begin() + long(to));
-  AxisSet contracted = splitOf({weight.begin() + long(to), weight.end()});
-  set(op.results[0], std::move(result), contracted | best.partial);
-}
-
-Sharding Sharder::linearOperand(ValueId form,
-                                const std::vector<AxisSet>& weight, size_t lead,
-                                size_t to) const {
-  Sharding wanted = shardingOf(form);
-  AxisSet used = splitOf(weight);
-  wanted.partial = wanted.partial - used;
-  for (size_t i = 0; i < wanted.dims.size(); ++i)
-    wanted.dims[i] = i < lead ? wanted.dims[i] - used : weight[to + i - lead];
-  return wanted;
-}
-
-void Sharder::addBias(Op& op) {
-  std::vector<AxisSet> dims = layoutOf(op.operands[0]);
-  size_t width = module[op.operands[1]].dims.size();
-  std::vector<AxisSet> last(dims.end() - long(width), dims.end());
-  require(op, 0, dims);
-  require(op, 1, std::move(last));
-  set(op.results[0], std::move(dims));
 }
 
 bool Sharder::isNorm(OpKind kind) {
@@ -401,140 +287,6 @@ std::vector<AxisSet> Sharder::ofRows(ValueId x) const {
   std::vector<AxisSet> dims = layoutOf(lead, true);
   dims.emplace_back();
   return dims;
-}
-
-void Sharder::norm(Op& op) {
-  std::vector<AxisSet> dims = ofRows(op.operands[0]);
-  require(op, 0, dims);
-  set(op.results[0], dims);
-  dims.pop_back();
-  for (size_t i = 1; i < op.results.size(); ++i)
-    set(op.results[i], dims);
-}
-
-void Sharder::byPosition(Op& op) {
-  std::vector<AxisSet> dims = layoutOf(op.operands[0]);
-  require(op, 0, dims);
-  require(op, 1, {dims[0], dims[1]});
-  set(op.results[0], std::move(dims));
-}
-
-void Sharder::partsOfRows(Op& op) {
-  std::vector<AxisSet> dims = ofRows(op.results[0]);
-  for (size_t i = 0; i < op.operands.size(); ++i)
-    require(op, i, dims);
-  set(op.results[0], std::move(dims));
-}
-
-void Sharder::broadcast(Op& op) {
-  std::vector<AxisSet> dims = layoutOf(op.results[0]);
-  set(op.results[0], dims);
-  dims.erase(dims.end() - 2);
-  require(op, 0, std::move(dims));
-}
-
-void Sharder::attention(Op& op) {
-  std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
-  std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
-  const Exchange& exchange = layout.exchangeOf(op.layer);
-  AxisSet exchanged = q[1] & ir::axesOf(module, exchange.heads);
-  AxisSet parts = q[1] - exchanged;
-  AxisSet heads = (q[2] & k[2]) | exchanged;
-  if (exchange.isRing && !parts.empty()) {
-    op.kind = OpKind::RingAttention;
-    op.group = parts;
-    op.operands.resize(5);
-  }
-  // In a ring of all parts it is known which of them meet; elsewhere tokens of
-  // a row that is cut lie out of order.
-  if (!exchanged.empty() ||
-      (!parts.empty() && op.kind != OpKind::RingAttention))
-    op.attributes.erase("documents");
-  if (!exchanged.empty() || !parts.empty())
-    op.attributes.erase("most_documents");
-  AxisSet keyParts = op.kind == OpKind::RingAttention ? parts : AxisSet();
-  require(op, 0, {q[0], parts, heads, {}});
-  for (size_t i : {1, 2})
-    require(op, i, {q[0], keyParts, heads, {}});
-  for (size_t i = 3; i < op.operands.size(); ++i)
-    require(op, i, {q[0], i < 5 ? parts : keyParts});
-  set(op.results[0], {q[0], parts, heads, {}});
-  set(op.results[1], {q[0], heads, parts});
-  out.push_back(op);
-  if (exchanged.empty())
-    return;
-  ValueId result = op.results[0];
-  forms[size_t(result)] = {convert(
-      result, {{q[0], q[1], heads - exchanged, {}}, {}}, {op.layer, op.layer})};
-}
-
-void Sharder::elementwise(Op& op, size_t count) {
-  std::vector<AxisSet> dims = layoutOf(op.results[0]);
-  for (size_t i = 0; i < count; ++i)
-    require(op, i, dims);
-  set(op.results[0], std::move(dims));
-}
-
-void Sharder::dropout(Op& op) {
-  elementwise(op, 1);
-  const std::vector<AxisSet>& dims = shardingOf(op.results[0]).dims;
-  require(op, 1, {dims[0]});
-  require(op, 2, {dims[0], dims[1]});
-  std::vector<std::string> list;
-  for (AxisSet split : shardingOf(op.results[0]).dims)
-    list.push_back(groupName(module, split));
-  op.attributes["axes"] = std::move(list);
-}
-
-void Sharder::add(Op& op) {
-  const std::vector<ValueId>& left = forms[size_t(op.operands[0])];
-  const std::vector<ValueId>& right = forms[size_t(op.operands[1])];
-  const Sharding& sharding = shardingOf(left.front());
-  if (left.size() > 1 || right.size() > 1 || sharding.partial.empty() ||
-      sharding != shardingOf(right.front()))
-    return elementwise(op, 2);
-  module[op.results[0]].sharding = sharding;
-}
-
-// ---- loss
-
-void Sharder::softmaxMax(Op& op) {
-  std::vector<AxisSet> logits = layoutOf(op.operands[0]);
-  require(op, 0, logits);
-  AxisSet vocabulary = logits.back();
-  logits.pop_back();
-  ValueId result = op.results[0];
-  set(result, std::move(logits));
-  out.push_back(op);
-  if (vocabulary.empty())
-    return;
-  ValueId all = collective(OpKind::AllReduce, result, vocabulary, -1,
-                           {op.layer, op.layer});
-  out.back().attributes["reduce"] = std::string("max");
-  forms[size_t(result)] = {all};
-}
-
-void Sharder::softmaxSum(Op& op) {
-  std::vector<AxisSet> logits = layoutOf(op.operands[0]);
-  require(op, 0, logits);
-  AxisSet vocabulary = logits.back();
-  logits.pop_back();
-  require(op, 1, logits);
-  require(op, 2, logits);
-  if (!vocabulary.empty())
-    op.attributes["axis"] = groupName(module, vocabulary);
-  logits.emplace_back();
-  set(op.results[0], std::move(logits), vocabulary);
-}
-
-void Sharder::nll(Op& op) {
-  std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
-  std::vector<AxisSet> stats = dims;
-  stats.emplace_back();
-  op.operands[0] = forms[size_t(op.operands[0])].front();
-  require(op, 1, std::move(stats));
-  require(op, 2, dims);
-  set(op.results[0], {}, splitOf(dims));
 }
 
 void shard(ir::Module& module, const Layout& layout) {

@@ -10,6 +10,7 @@
 
 #include "compiler/passes/Experts.h"
 #include "compiler/passes/Sharder.h"
+#include "runtime/ops/ExpertOps.h"
 
 #include <algorithm>
 
@@ -19,6 +20,30 @@ using ir::AxisSet;
 using ir::Op;
 using ir::Sharding;
 using ir::ValueId;
+
+void Sharder::shardExperts(Op& op) {
+  switch (ops::ForwardExpertOp(op.kind)) {
+  case ops::ForwardExpertOp::Route:
+    route(op);
+    break;
+  case ops::ForwardExpertOp::Dispatch:
+    dispatch(op);
+    break;
+  case ops::ForwardExpertOp::PackRows:
+    packRows(op);
+    break;
+  case ops::ForwardExpertOp::UnpackRows:
+    unpackRows(op);
+    break;
+  case ops::ForwardExpertOp::ExpertLinear:
+    expertLinear(op);
+    break;
+  case ops::ForwardExpertOp::Combine:
+    combine(op);
+    break;
+  }
+  out.push_back(std::move(op));
+}
 
 bool Sharder::isPlaces(ir::DimId dim) const {
   std::string_view name = module[dim].name;
@@ -106,7 +131,7 @@ void Sharder::expertLinear(Op& op) {
   const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
   std::vector<AxisSet> x = layoutOf(op.operands[0]);
   size_t from = x.size() - 2, to = weight.size() - 1 - from;
-  bool isStacked = std::get<bool>(op.attributes.at("stacked"));
+  bool isStacked = ops::ExpertLinearAttributes(op.attributes).stacked;
   auto part = [&](size_t first, size_t count) {
     auto begin = weight.begin() + 1 + long(first);
     return std::vector<AxisSet>(begin, begin + long(count));

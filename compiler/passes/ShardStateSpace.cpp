@@ -1,12 +1,25 @@
 // How state spaces lie: by groups, whose heads share B and C.
 
 #include "compiler/passes/Sharder.h"
+#include "runtime/ops/StateSpaceOps.h"
 
 namespace recipec::passes {
 
 using ir::AxisSet;
 using ir::Op;
 using ir::ValueId;
+
+void Sharder::shardStateSpace(Op& op) {
+  switch (ops::ForwardStateSpaceOp(op.kind)) {
+  case ops::ForwardStateSpaceOp::CausalConv:
+    causalConv(op);
+    break;
+  case ops::ForwardStateSpaceOp::StateScan:
+    stateScan(op);
+    break;
+  }
+  out.push_back(std::move(op));
+}
 
 std::vector<AxisSet> Sharder::ofSequences(ValueId x) const {
   std::vector<AxisSet> dims = layoutOf(module[x].dims, false);

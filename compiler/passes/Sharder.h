@@ -96,7 +96,18 @@ private:
   void set(ValueId result, std::vector<AxisSet> dims, AxisSet partial = {});
   void require(Op& op, size_t operand, std::vector<AxisSet> dims,
                AxisSet partial = {});
+  /// Brings the operands to the sharding that the op needs, says the results'
+  /// and appends the op. Each family of ops has a file of its rules
+  /// (ShardAttention.cpp).
   void rule(Op& op);
+  void shardActivation(Op& op);
+  void shardAttention(Op& op);
+  void shardDense(Op& op);
+  void shardExperts(Op& op);
+  void shardLoss(Op& op);
+  void shardMoves(Op& op);
+  void shardNorm(Op& op);
+  void shardStateSpace(Op& op);
   /// tokens [b, s], table [v, h] → [b, s, h], a sum over the table's shards.
   void embedding(Op& op);
   /// x [lead..., from...], w [to..., from...] → y [lead..., to...]. The weight

@@ -3,6 +3,8 @@
 #include "runtime/comm/PlanConnections.h"
 
 #include "runtime/comm/Blocks.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/ConnectionWidths.h"
 #include "runtime/plan/Mesh.h"
 
@@ -12,16 +14,6 @@ namespace reciperun::comm {
 namespace {
 
 using plan::OpKind;
-
-bool runsBesideKernels(OpKind kind) {
-  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
-         kind == OpKind::RingAttention || kind == OpKind::RingAttentionBackward;
-}
-
-/// Whether an op waits for what another one has called for.
-bool isEnd(OpKind kind) {
-  return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone;
-}
 
 int64_t largestOf(const plan::Stage& stage, const plan::Op& op) {
   int64_t largest = 0;
@@ -41,10 +33,13 @@ bool movesRuns(const plan::Mesh& mesh, const plan::Stage& stage,
                const plan::Op& op) {
   const plan::Buffer& in = stage.buffers[size_t(op.inputs[0])];
   if (op.kind == OpKind::AllGather || op.kind == OpKind::ReduceScatter)
-    return Blocks::of(in.shape, int(op.integer("dim")), 1, 1).contiguous();
+    return Blocks::of(in.shape,
+                      int(ops::AllGatherAttributes(op.attributes).dim), 1, 1)
+        .contiguous();
   if (op.kind != OpKind::AllToAll)
     return false;
-  const Exchange exchange{int(op.integer("split")), int(op.integer("concat"))};
+  const ops::AllToAllAttributes attributes(op.attributes);
+  const Exchange exchange{int(attributes.split), int(attributes.concat)};
   const int ranks = plan::groupSize(mesh, mesh.groups[size_t(op.group)]);
   return exchange.endsOf(in.shape, ranks, plan::byteSize(in.dtype))
       .contiguous();
@@ -52,16 +47,18 @@ bool movesRuns(const plan::Mesh& mesh, const plan::Stage& stage,
 
 void add(PlanConnections& connections, const plan::Mesh& mesh,
          const plan::Stage& stage, const plan::Op& op) {
-  if (op.group < 0 || isEnd(op.kind))
+  if (op.group < 0 || ops::traitsOf(op.kind).finishes)
     return;
   const bool isOfAll = op.kind == OpKind::AllToAll;
   const bool isOfRuns = movesRuns(mesh, stage, op);
-  auto& groups = runsBesideKernels(op.kind) ? connections.background
-                 : isOfRuns                 ? connections.meetings
-                                            : connections.groups;
+  auto& groups = ops::traitsOf(op.kind).runsBesideKernels
+                     ? connections.background
+                 : isOfRuns ? connections.meetings
+                            : connections.groups;
   join(groups[op.group], {largestOf(stage, op),
                           isOfAll || op.kind == OpKind::ReduceScatterStart});
-  connections.packs |= isOfAll ? !isOfRuns : op.integer("dim") > 0;
+  connections.packs |=
+      isOfAll ? !isOfRuns : ops::AllGatherAttributes(op.attributes).dim > 0;
 }
 
 /// Leaves kernels to meet where ranks map each other's memory anyway: for the

@@ -24,8 +24,9 @@ namespace reciperun::device {
 class CpuContext;
 
 /// One call of an op, as an executor has resolved it. Inputs and outputs are in
-/// the order of Ops.def; a view without data stands for an optional buffer that
-/// is absent. The buffers outlive the device's work, the rest the call alone.
+/// the order of the description; a view without data stands for an optional
+/// buffer that is absent. The buffers outlive the device's work, the rest the
+/// call alone.
 struct OpCall {
   const plan::Op& op;
   std::span<const Tensor> inputs;

@@ -1,7 +1,7 @@
 // What a kernel is and what it is given: the seam between the executor, which
 // knows addresses, and the kernels, which know arithmetic.
 //
-// A device offers one kernel for each op of runtime/plan/Ops.def that is not a
+// A device offers one kernel for each op of runtime/ops that is not a
 // collective (runtime/kernels/Kernels.h holds the CPU's table). A kernel has no
 // state of its own: all that outlives a call is in the device's context.
 
@@ -20,8 +20,8 @@ namespace reciperun::device {
 
 class CpuContext;
 
-/// One call of an op. Inputs and outputs are in the order of Ops.def; a view
-/// without data stands for an optional buffer that is absent.
+/// One call of an op. Inputs and outputs are in the order of the description; a
+/// view without data stands for an optional buffer that is absent.
 struct KernelArgs {
   const plan::Op& op;
   std::span<const Tensor> inputs;
@@ -39,7 +39,7 @@ struct KernelArgs {
 
 /// Runs an op to its end. Fails only where the device cannot do what the plan
 /// asks (a type without a kernel, the GEMM library); a shape that contradicts
-/// Ops.def is a bug of the plan's maker and asserted.
+/// the description is a bug of the plan's maker and asserted.
 using Kernel = Status (*)(const KernelArgs&);
 
 } // namespace reciperun::device

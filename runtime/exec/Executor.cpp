@@ -4,6 +4,8 @@
 
 #include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
@@ -21,17 +23,7 @@ using plan::OpKind;
 
 /// `` `layers.0.q` (linear)``.
 std::string textOf(const plan::Op& op) {
-  return "`" + op.name + "` (" + plan::opName(op.kind) + ")";
-}
-
-/// Whether an op begins what another one ends.
-bool begins(OpKind kind) {
-  return kind == OpKind::AllGatherStart || kind == OpKind::ReduceScatterStart ||
-         kind == OpKind::CopyBegin;
-}
-bool ends(OpKind kind) {
-  return kind == OpKind::AllGatherDone || kind == OpKind::ReduceScatterDone ||
-         kind == OpKind::CopyEnd;
+  return "`" + op.name + "` (" + ops::opName(op.kind) + ")";
 }
 
 /// Names what is given to the device as long as it lives.
@@ -58,9 +50,9 @@ int filledBy(const plan::Op& op) {
 const plan::Op* halfOf(const plan::Function& function) {
   std::map<int, const plan::Op*> open; // by the buffer that is filled
   for (const plan::Op& op : function.ops) {
-    if (begins(op.kind))
+    if (ops::traitsOf(op.kind).starts)
       open[op.outputs[0]] = &op;
-    if (ends(op.kind) && open.erase(filledBy(op)) == 0)
+    if (ops::traitsOf(op.kind).finishes && open.erase(filledBy(op)) == 0)
       return &op;
   }
   return open.empty() ? nullptr : open.begin()->second;
@@ -81,7 +73,7 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
   for (size_t i = 0; i < plan.functions.size(); ++i) {
     executor.functions[i].isAlike =
         std::ranges::all_of(plan.functions[i].ops, [](const plan::Op& op) {
-          return op.string("when").empty();
+          return op.attributes.string("when").empty();
         });
     executor.functions[i].period = executor.period(plan.functions[i]);
   }
@@ -116,7 +108,7 @@ std::vector<Executor::Turn> Executor::turnsOf(const plan::Schedule& schedule) {
 }
 
 bool Executor::takesPart(const plan::Op& op, Turn turn) {
-  const std::string& when = op.string("when");
+  const std::string& when = op.attributes.string("when");
   return when.empty() || (when == "first" && turn.isFirst) ||
          (when == "later" && !turn.isFirst) || (when == "last" && turn.isLast);
 }
@@ -162,7 +154,7 @@ Expected<Executor::Call> Executor::resolve(const plan::Op& op,
                                            int microBatch) const {
   RECIPERUN_TRY(checkDevice(op));
   Call call{&op,
-            kernels::isCollective(op.kind),
+            ops::traitsOf(op.kind).isCollective,
             {},
             {},
             tensor(op.workspace, microBatch)};
@@ -176,7 +168,7 @@ Expected<Executor::Call> Executor::resolve(const plan::Op& op,
 /// Whether the device can run the op, or take part in it.
 Status Executor::checkDevice(const plan::Op& op) const {
   const std::string name = "op " + textOf(op);
-  if (kernels::isCollective(op.kind) || runner.hasKernel(op.kind))
+  if (ops::traitsOf(op.kind).isCollective || runner.hasKernel(op.kind))
     return Status::ok();
   return Status::error(name + " has no kernel on `" + plan.device +
                        "` yet; compile the recipe with `--set "
@@ -363,8 +355,7 @@ device::OpCall Executor::described(const Call& call) const {
 }
 
 Status Executor::give(const Call& call) {
-  const Range range(runner,
-                    plan::opName(call.op->kind) + (" " + call.op->name));
+  const Range range(runner, ops::opName(call.op->kind) + (" " + call.op->name));
   if (!call.isCollective)
     return perform(call);
   Status status = communicate(call);
@@ -410,14 +401,15 @@ Status Executor::finishStarted(const plan::Op& op) {
 Status Executor::communicate(const Call& call) {
   const plan::Op& op = *call.op;
   const Tensor &in = call.inputs[0], &out = call.outputs[0];
-  int dim = static_cast<int>(op.integer("dim"));
+  const int dim = int(ops::AllGatherAttributes(op.attributes).dim);
   communicator.startsOp(op.name);
   switch (op.kind) {
   case plan::OpKind::AllReduce:
-    return communicator.allReduce(op.group, in, out,
-                                  op.string("reduce") == "max"
-                                      ? comm::Reduction::max
-                                      : comm::Reduction::sum);
+    return communicator.allReduce(
+        op.group, in, out,
+        ops::AllReduceAttributes(op.attributes).reduce == "max"
+            ? comm::Reduction::max
+            : comm::Reduction::sum);
   case plan::OpKind::AllGather:
     return communicator.allGather(op.group, in, out, dim);
   case plan::OpKind::ReduceScatter:
@@ -436,8 +428,9 @@ Status Executor::communicate(const Call& call) {
   case plan::OpKind::RingAttentionBackward:
     return ringAttentionBackward(described(call), communicator, runner);
   case plan::OpKind::AllToAll: {
-    const comm::Exchange exchange{int(op.integer("split")),
-                                  int(op.integer("concat"))};
+    const ops::AllToAllAttributes attributes(op.attributes);
+    const comm::Exchange exchange{int(attributes.split),
+                                  int(attributes.concat)};
     return op.inputs[1] < 0 ? communicator.allToAll(op.group, in, out, exchange)
                             : communicator.exchangeRows(
                                   op.group, in, call.inputs[1], out, exchange);

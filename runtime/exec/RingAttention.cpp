@@ -10,6 +10,7 @@
 
 #include "runtime/exec/RingAttention.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/RingWorkspace.h"
 
@@ -102,7 +103,9 @@ public:
         v(call.inputs[first + 2]), segments(call.inputs[tokens]),
         places(call.inputs[tokens + 1]),
         layout(plan::ringWorkspace(
-            {plan::attentionSizes(call.op, q.type, q.shape, k.shape), ranks},
+            {plan::attentionSizes(ops::AttentionAttributes(call.op.attributes),
+                                  q.type, q.shape, k.shape),
+             ranks},
             isBackward)),
         kernelShape{layout.kernelBytes / 4} {
     assert(call.workspace.bytes() >= layout.bytes &&
@@ -180,8 +183,8 @@ public:
   /// The next block is that of a step.
   void setStep(const Ring& ring, int64_t step) {
     op.attributes = call.op.attributes;
-    op.attributes.emplace_back("is_first", step == 0);
-    op.attributes.emplace_back("keys", std::string(ring.ownerAt(step)));
+    op.attributes.add("is_first", step == 0);
+    op.attributes.add("keys", std::string(ring.ownerAt(step)));
   }
 
   Status clear(const Tensor& tensor) { return run(OpKind::Zero, {}, {tensor}); }

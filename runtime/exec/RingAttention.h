@@ -3,7 +3,7 @@
 //
 // Each rank holds a part of the sequence. In step i it attends to the block of
 // keys that began i ranks before it, while that block goes on to the next rank
-// and the one after it comes in. See Ops.def for operands and
+// and the one after it comes in. See ops/attention.ops for operands and
 // plan/RingWorkspace.h for what is kept.
 
 #ifndef RECIPERUN_EXEC_RINGATTENTION_H

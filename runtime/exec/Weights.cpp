@@ -4,6 +4,7 @@
 
 #include "runtime/device/HostCopy.h"
 #include "runtime/kernels/Initialize.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Parts.h"
 
 #include <cassert>

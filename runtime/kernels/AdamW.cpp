@@ -14,6 +14,7 @@
 
 #include "runtime/kernels/Elementwise.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/OptimizerOps.h"
 #include "runtime/plan/MasterHalves.h"
 
 #include <algorithm>
@@ -42,21 +43,21 @@ double clippingFactor(double clip, double normSquared) {
 }
 
 template <class M> Factors<M> factorsOf(const KernelArgs& args) {
-  const plan::Op& op = args.op;
+  const ops::AdamWAttributes attributes(args.op.attributes);
   const double lr = *args.inputs[2].as<float>();
   const double t = *args.inputs[3].as<int32_t>();
-  const double beta1 = op.real("beta1"), beta2 = op.real("beta2");
+  const double beta1 = attributes.beta1, beta2 = attributes.beta2;
   Factors<M> factors;
   factors.gradient =
-      M(clippingFactor(op.real("clip"), *args.inputs[1].as<double>()));
+      M(clippingFactor(attributes.clip, *args.inputs[1].as<double>()));
   factors.beta1 = M(beta1);
   factors.rest1 = M(1 - beta1);
   factors.beta2 = M(beta2);
   factors.rest2 = M(1 - beta2);
   factors.step = M(lr / (1 - std::pow(beta1, t)));
   factors.correction = M(1 / std::sqrt(1 - std::pow(beta2, t)));
-  factors.eps = M(op.real("eps"));
-  factors.keep = M(1 - lr * op.real("weight_decay"));
+  factors.eps = M(attributes.eps);
+  factors.keep = M(1 - lr * attributes.weightDecay);
   return factors;
 }
 
@@ -155,7 +156,7 @@ template <class T> void update(const KernelArgs& args) {
 
 } // namespace
 
-template <> Status kernel<plan::OpKind::AdamW>(const device::KernelArgs& args) {
+Status adamwKernel(const device::KernelArgs& args) {
   // The loop ends a run whose gradient is not finite, and looks for the cause
   // in the state as it was.
   if (!std::isfinite(*args.inputs[1].as<double>()))

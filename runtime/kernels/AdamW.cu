@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/ops/OptimizerOps.h"
 #include "runtime/plan/MasterHalves.h"
 
 #include <algorithm>
@@ -28,12 +29,12 @@ struct Rule {
 };
 
 Rule ruleOf(const CudaKernelArgs& args) {
-  const plan::Op& op = args.op;
-  return {op.real("beta1"),
-          op.real("beta2"),
-          op.real("eps"),
-          op.real("weight_decay"),
-          op.real("clip"),
+  const ops::AdamWAttributes attributes(args.op.attributes);
+  return {attributes.beta1,
+          attributes.beta2,
+          attributes.eps,
+          attributes.weightDecay,
+          attributes.clip,
           args.inputs[1].as<double>(),
           args.inputs[2].as<float>(),
           args.inputs[3].as<int32_t>()};
@@ -271,7 +272,7 @@ Status updateStored(const CudaKernelArgs& args, const Master& master) {
 
 } // namespace
 
-template <> Status cudaKernel<plan::OpKind::AdamW>(const CudaKernelArgs& args) {
+Status adamwCudaKernel(const CudaKernelArgs& args) {
   const Tensor &param = args.outputs[0], &master = args.outputs[1];
   if (param.type == plan::DType::f32) {
     assert(master.data == param.data &&

@@ -5,7 +5,7 @@
 
 namespace reciperun::kernels {
 
-template <> Status kernel<plan::OpKind::Add>(const device::KernelArgs& args) {
+Status addKernel(const device::KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     mapElements<T>(args, args.inputs[0], args.inputs[1], args.outputs[0],
                    [](Math<T> a, Math<T> b) { return a + b; });

@@ -12,8 +12,7 @@ struct Sum {
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::Add>(const device::CudaKernelArgs& args) {
+Status addCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<2>(args, Sum());
 }
 

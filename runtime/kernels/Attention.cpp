@@ -17,6 +17,7 @@
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/AttentionOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -272,8 +273,7 @@ template <class T> void finish(const KernelArgs& args) {
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::AttentionBlock>(const KernelArgs& args) {
+Status attentionBlockKernel(const KernelArgs& args) {
   const auto& in = args.inputs;
   const AttentionQueries queries{in[0], in[3], in[4]};
   const AttentionKeys keys{in[1], in[2], in[5], in[6]};
@@ -281,19 +281,18 @@ Status kernel<plan::OpKind::AttentionBlock>(const KernelArgs& args) {
     Forward<T, Math<T>> forward(args, queries, keys, args.outputs[0],
                                 args.outputs[1]);
     forward.markUnseen(nothingSeen<Math<T>>);
-    if (!args.op.flag("is_first"))
+    if (!ops::AttentionBlockAttributes(args.op.attributes).isFirst)
       forward.resume();
     forward.run();
   });
 }
 
-template <>
-Status kernel<plan::OpKind::AttentionBlocksEnd>(const KernelArgs& args) {
+Status attentionBlocksEndKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type,
                   [&]<class T>(Type<T>) { finish<T>(args); });
 }
 
-template <> Status kernel<plan::OpKind::Attention>(const KernelArgs& args) {
+Status attentionKernel(const KernelArgs& args) {
   const auto& in = args.inputs;
   const AttentionQueries queries{in[0], in[3], in[4]};
   const AttentionKeys keys{in[1], in[2], in[5], in[6]};

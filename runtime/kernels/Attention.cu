@@ -1,6 +1,7 @@
 // Attention on a GPU: cuDNN where the plan says that rows are one document, or
 // how many they have at most, and cuDNN has a kernel, otherwise our own, which
-// know all that Ops.def allows, and take the keys block by block, too.
+// know all that ops/attention.ops allows, and take the keys block by block,
+// too.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/AttentionBlockLibrary.h"
@@ -11,6 +12,7 @@
 #include "runtime/kernels/AttentionLaunch.cuh"
 #include "runtime/kernels/AttentionLibrary.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/ops/AttentionOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -96,8 +98,7 @@ Status attentionForward(AttentionShape shape, const ForwardRows& rows,
 
 } // namespace cuda
 
-template <>
-Status cudaKernel<plan::OpKind::Attention>(const CudaKernelArgs& args) {
+Status attentionCudaKernel(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const AttentionTensors tensors{in[0], in[1], in[2], in[3],
                                  in[4], in[5], in[6]};
@@ -113,8 +114,7 @@ Status cudaKernel<plan::OpKind::Attention>(const CudaKernelArgs& args) {
                           args.context);
 }
 
-template <>
-Status cudaKernel<plan::OpKind::AttentionBlock>(const CudaKernelArgs& args) {
+Status attentionBlockCudaKernel(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   if (!isDeviceType(in[0].type))
     return noDeviceType(args);
@@ -128,7 +128,9 @@ Status cudaKernel<plan::OpKind::AttentionBlock>(const CudaKernelArgs& args) {
       shape,
       {in[0].data, in[1].data, in[2].data, args.outputs[0].data,
        args.outputs[1].as<float>(), in[0].type == DType::bf16,
-       args.op.flag("is_first") ? KeyBlock::first : KeyBlock::later},
+       ops::AttentionBlockAttributes(args.op.attributes).isFirst
+           ? KeyBlock::first
+           : KeyBlock::later},
       args.context);
 }
 

@@ -328,8 +328,7 @@ template <class T> void backward(const KernelArgs& args) {
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::AttentionBlockBackward>(const KernelArgs& args) {
+Status attentionBlockBackwardKernel(const KernelArgs& args) {
   const auto& in = args.inputs;
   const AttentionOutputs outputs{in[0], in[1], in[5]};
   const AttentionQueries queries{in[2], in[6], in[7]};
@@ -344,8 +343,7 @@ Status kernel<plan::OpKind::AttentionBlockBackward>(const KernelArgs& args) {
   });
 }
 
-template <>
-Status kernel<plan::OpKind::AttentionBackward>(const KernelArgs& args) {
+Status attentionBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { backward<T>(args); });
 }

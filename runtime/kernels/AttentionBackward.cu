@@ -187,8 +187,7 @@ std::optional<Status> byLibrary(const CudaKernelArgs& args) {
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::AttentionBackward>(const CudaKernelArgs& args) {
+Status attentionBackwardCudaKernel(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const AttentionShape shape = attentionShape(
       args.op, {in[2], in[3], in[4], in[6], in[7], in[8], in[9]});
@@ -199,9 +198,7 @@ Status cudaKernel<plan::OpKind::AttentionBackward>(const CudaKernelArgs& args) {
   return backward(shape, args, /*addsToSums=*/false);
 }
 
-template <>
-Status
-cudaKernel<plan::OpKind::AttentionBlockBackward>(const CudaKernelArgs& args) {
+Status attentionBlockBackwardCudaKernel(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   if (!isDeviceType(in[2].type))
     return noDeviceType(args);

@@ -14,6 +14,7 @@
 #include "runtime/kernels/AttentionShape.cuh"
 #include "runtime/kernels/CudaTypes.cuh"
 #include "runtime/kernels/Scratch.cuh"
+#include "runtime/ops/AttentionOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -141,7 +142,8 @@ bool hasRoom(const CudaKernelArgs& args, size_t first) {
 std::optional<Status> libraryBlockForward(const CudaKernelArgs& args) {
   const auto &in = args.inputs, &out = args.outputs;
   const auto block = libraryBlock(args.op, in[0], in[1]);
-  const bool isFirst = args.op.flag("is_first");
+  const bool isFirst =
+      ops::AttentionBlockAttributes(args.op.attributes).isFirst;
   // The first block of keys has to leave something of every query.
   if (!block || !hasRoom(args, 2) || (isFirst && block->firstQuery != 0))
     return std::nullopt;
@@ -174,7 +176,8 @@ std::optional<Status> libraryBlockBackward(const CudaKernelArgs& args) {
     return std::nullopt;
   device::AttentionPlans& plans = args.context.attentionPlans();
   const Part queries = queriesOf(*block, in[2]), keys = keysOf(*block, in[3]);
-  const bool isFirst = args.op.flag("is_first");
+  const bool isFirst =
+      ops::AttentionBlockAttributes(args.op.attributes).isFirst;
   Scratch room(args.context);
   float* const lse = room.take<float>(queries.rows());
   const int64_t bytes = plans.backwardBytes(block->shape);

@@ -1,7 +1,7 @@
 // Blocks of a ring by cuDNN, whose results are then merged with those of the
 // blocks before; AttentionBlockLibrary.cu has them.
 //
-// Beside what Ops.def says of the ops, the executor tells where in the ring a
+// Beside the descriptions of the ops, the executor tells where in the ring a
 // block is, and gives it room, which other kernels have no use for:
 //   - attr `keys`: "own", "earlier" or "later", whose keys they are, where each
 //     rank has an early and a late piece of each row (plan::Inputs);

@@ -24,9 +24,7 @@ struct ForgetMark {
 
 } // namespace
 
-template <>
-Status
-cudaKernel<plan::OpKind::AttentionBlocksEnd>(const CudaKernelArgs& args) {
+Status attentionBlocksEndCudaKernel(const CudaKernelArgs& args) {
   const Tensor &sum = args.inputs[0], &out = args.outputs[0],
                &lse = args.outputs[1];
   if (sum.type != DType::f32)

@@ -13,6 +13,7 @@
 #include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/AttentionOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +39,9 @@ public:
         width(args.inputs[0].shape[3]),
         positions(args.inputs[3].as<int32_t>(),
                   args.inputs[3].as<int32_t>() + tokens),
-        scale(M(args.op.real("scale"))), softcap(M(args.op.real("softcap"))),
-        mask(args.op) {
+        scale(M(ops::AttentionCachedAttributes(args.op.attributes).scale)),
+        softcap(M(ops::AttentionCachedAttributes(args.op.attributes).softcap)),
+        mask(ops::AttentionAttributes(args.op.attributes)) {
     if (scale == 0)
       scale = M(1) / std::sqrt(M(width));
   }
@@ -151,8 +153,7 @@ private:
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::AttentionCached>(const device::KernelArgs& args) {
+Status attentionCachedKernel(const device::KernelArgs& args) {
   Status inner;
   const Status outer =
       withType(args, args.inputs[0].type,

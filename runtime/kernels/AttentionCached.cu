@@ -12,6 +12,7 @@
 #include "runtime/kernels/AttentionLaunch.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Scratch.cuh"
+#include "runtime/ops/AttentionOps.h"
 
 #include <cstdio>
 
@@ -288,8 +289,7 @@ Status attend(const Cached& sizes, const CudaKernelArgs& args) {
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::AttentionCached>(const CudaKernelArgs& args) {
+Status attentionCachedCudaKernel(const CudaKernelArgs& args) {
   const device::Tensor &q = args.inputs[0], &k = args.inputs[1];
   Cached sizes;
   sizes.positions = args.inputs[3].as<int32_t>();
@@ -298,10 +298,11 @@ Status cudaKernel<plan::OpKind::AttentionCached>(const CudaKernelArgs& args) {
   sizes.keyHeads = int(k.shape[2]);
   sizes.width = int(q.shape[3]);
   sizes.capacity = args.outputs[1].shape[0];
-  const double scale = args.op.real("scale");
+  const ops::AttentionCachedAttributes attributes(args.op.attributes);
+  const double scale = attributes.scale;
   sizes.scale = float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width)));
-  sizes.softcap = float(args.op.real("softcap"));
-  sizes.rule = {true, args.op.integer("window"), args.op.integer("chunk")};
+  sizes.softcap = float(attributes.softcap);
+  sizes.rule = {true, attributes.window, attributes.chunk};
   if (sizes.tokens == 0)
     return Status::ok();
   if (sizes.width > widestHead)

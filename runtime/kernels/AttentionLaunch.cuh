@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/kernels/AttentionShape.cuh"
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/ops/AttentionOps.h"
 
 #include <cassert>
 #include <cmath>
@@ -31,11 +32,11 @@ inline AttentionShape attentionShape(const plan::Op& op,
   shape.heads = int(in.q.shape[2]);
   shape.keyHeads = int(in.k.shape[2]);
   shape.width = int(in.q.shape[3]);
-  const double scale = op.real("scale");
+  const ops::AttentionAttributes attributes(op.attributes);
+  const double scale = attributes.scale;
   shape.scale = float(scale != 0 ? scale : 1 / std::sqrt(double(shape.width)));
-  shape.softcap = float(op.real("softcap"));
-  shape.rule = {op.flag("causal", true), op.integer("window"),
-                op.integer("chunk")};
+  shape.softcap = float(attributes.softcap);
+  shape.rule = {attributes.causal, attributes.window, attributes.chunk};
   auto side = [](const device::Tensor& segments, const device::Tensor& places,
                  const device::Tensor& rows) {
     return TokenSide{segments.as<int32_t>(), places.as<int32_t>(), nullptr,

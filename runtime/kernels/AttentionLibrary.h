@@ -11,6 +11,7 @@
 
 #include "runtime/device/Tensor.h"
 #include "runtime/device/cuda/AttentionPlans.h"
+#include "runtime/ops/AttentionOps.h"
 #include "runtime/plan/AttentionWorkspace.h"
 
 #include <cmath>
@@ -23,11 +24,12 @@ namespace reciperun::kernels {
 inline std::optional<device::AttentionPlans::Shape>
 libraryAttention(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k) {
+  const ops::AttentionAttributes attributes(op.attributes);
   const plan::AttentionSizes sizes =
-      plan::attentionSizes(op, q.type, q.shape, k.shape);
+      plan::attentionSizes(attributes, q.type, q.shape, k.shape);
   if (!plan::isForLibrary(sizes))
     return std::nullopt;
-  const double scale = op.real("scale");
+  const double scale = attributes.scale;
   device::AttentionPlans::Shape shape{
       sizes.batch,
       sizes.queries,
@@ -36,7 +38,7 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
       sizes.keyHeads,
       sizes.width,
       float(scale != 0 ? scale : 1 / std::sqrt(double(sizes.width))),
-      op.flag("causal", true),
+      attributes.causal,
       sizes.isDeterministic};
   shape.window = sizes.window < sizes.keys ? sizes.window : 0;
   if (!plan::isOfDocuments(sizes))
@@ -72,9 +74,9 @@ inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
                                                 const device::Tensor& q,
                                                 const device::Tensor& k) {
   const auto whole = libraryAttention(op, q, k);
-  const std::string& owner = op.string("keys");
-  if (!whole || op.integer("window") || owner.empty() ||
-      whole->queries % 2 != 0)
+  const ops::AttentionBlockAttributes attributes(op.attributes);
+  const std::string& owner = attributes.keys;
+  if (!whole || attributes.window || owner.empty() || whole->queries % 2 != 0)
     return std::nullopt;
   LibraryBlock block{*whole};
   if (!whole->isCausal || owner == "own")

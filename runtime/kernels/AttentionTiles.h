@@ -7,6 +7,7 @@
 #include "runtime/device/Tensor.h"
 #include "runtime/device/cpu/TileProduct.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/AttentionOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,9 +54,9 @@ struct AttentionMask {
   bool causal;
   int64_t window, chunk; // 0: all
 
-  explicit AttentionMask(const plan::Op& op)
-      : causal(op.flag("causal", true)), window(op.integer("window")),
-        chunk(op.integer("chunk")) {}
+  explicit AttentionMask(const ops::AttentionAttributes& attributes)
+      : causal(attributes.causal), window(attributes.window),
+        chunk(attributes.chunk) {}
 
   /// The places of the queries that see a key: from `first` on, before `last`.
   /// Neither falls where the key's place rises.
@@ -86,9 +87,12 @@ struct AttentionSizes {
 
   AttentionSizes(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k)
+      : AttentionSizes(ops::AttentionAttributes(op.attributes), q, k) {}
+  AttentionSizes(const ops::AttentionAttributes& attributes,
+                 const device::Tensor& q, const device::Tensor& k)
       : batch(q.shape[0]), queries(q.shape[1]), keys(k.shape[1]),
         heads(q.shape[2]), keyHeads(k.shape[2]), width(q.shape[3]),
-        scale(op.real("scale")), softcap(op.real("softcap")), mask(op) {
+        scale(attributes.scale), softcap(attributes.softcap), mask(attributes) {
     if (scale == 0)
       scale = 1 / std::sqrt(double(width));
   }

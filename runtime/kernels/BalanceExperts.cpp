@@ -5,17 +5,19 @@
 
 #include "runtime/kernels/Kernels.h"
 
+#include "runtime/ops/ExpertOps.h"
+
 namespace reciperun::kernels {
 
-template <>
-Status kernel<plan::OpKind::BalanceExperts>(const device::KernelArgs& args) {
+Status balanceExpertsKernel(const device::KernelArgs& args) {
   const double* load = args.inputs[0].as<double>();
   float* bias = args.outputs[0].as<float>();
   const int64_t experts = args.outputs[0].elements();
   double all = 0;
   for (int64_t e = 0; e < experts; ++e)
     all += load[e];
-  const float rate = float(args.op.real("rate"));
+  const float rate =
+      float(ops::BalanceExpertsAttributes(args.op.attributes).rate);
   for (int64_t e = 0; e < experts; ++e) {
     // Loads are whole numbers: times `experts` they compare without rounding.
     const double missing = all - load[e] * double(experts);

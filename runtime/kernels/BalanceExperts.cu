@@ -3,6 +3,7 @@
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/ops/ExpertOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -26,13 +27,12 @@ __global__ void __launch_bounds__(threads)
 
 } // namespace
 
-template <>
-Status
-cudaKernel<plan::OpKind::BalanceExperts>(const device::CudaKernelArgs& args) {
+Status balanceExpertsCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor& bias = args.outputs[0];
   balance<<<1, threads, 0, args.context.stream()>>>(
       int(bias.elements()), args.inputs[0].as<double>(),
-      float(args.op.real("rate")), bias.as<float>());
+      float(ops::BalanceExpertsAttributes(args.op.attributes).rate),
+      bias.as<float>());
   return device::launchStatus();
 }
 

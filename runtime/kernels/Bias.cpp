@@ -13,7 +13,7 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::AddBias>(const KernelArgs& args) {
+Status addBiasKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
   const int64_t width = b.elements();
   return withType(args, x.type, [&]<class T>(Type<T>) {
@@ -31,7 +31,7 @@ template <> Status kernel<OpKind::AddBias>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::BiasBackward>(const KernelArgs& args) {
+Status biasBackwardKernel(const KernelArgs& args) {
   const Tensor &dy = args.inputs[0], &db = args.outputs[0];
   const int64_t width = db.elements();
   return withType(args, dy.type, [&]<class T>(Type<T>) {

@@ -98,7 +98,7 @@ void launchSums(const CudaKernelArgs& args, int64_t width) {
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::AddBias>(const CudaKernelArgs& args) {
+Status addBiasCudaKernel(const CudaKernelArgs& args) {
   const int64_t width = args.inputs[1].elements();
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     withVectors<T>(
@@ -107,8 +107,7 @@ template <> Status cudaKernel<OpKind::AddBias>(const CudaKernelArgs& args) {
   });
 }
 
-template <>
-Status cudaKernel<OpKind::BiasBackward>(const CudaKernelArgs& args) {
+Status biasBackwardCudaKernel(const CudaKernelArgs& args) {
   const int64_t width = args.outputs[0].elements();
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     withVectors<T>(

@@ -14,7 +14,7 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::Broadcast>(const KernelArgs& args) {
+Status broadcastKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const int64_t width = x.shape.back(), over = y.elements() / x.elements();
   return withType(args, x.type, [&]<class T>(Type<T>) {
@@ -28,7 +28,7 @@ template <> Status kernel<OpKind::Broadcast>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::BroadcastBackward>(const KernelArgs& args) {
+Status broadcastBackwardKernel(const KernelArgs& args) {
   const Tensor &dy = args.inputs[0], &dx = args.outputs[0];
   const int64_t width = dx.shape.back(), over = dy.elements() / dx.elements();
   return withType(args, dx.type, [&]<class T>(Type<T>) {

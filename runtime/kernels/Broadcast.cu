@@ -40,7 +40,7 @@ void launchSum(const CudaKernelArgs& args, int64_t width, int64_t over) {
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Broadcast>(const CudaKernelArgs& args) {
+Status broadcastCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const int64_t width = x.shape.back(), over = y.elements() / x.elements();
   const int64_t rows = x.elements() / width, bytes = x.bytes() / rows;
@@ -49,8 +49,7 @@ template <> Status cudaKernel<OpKind::Broadcast>(const CudaKernelArgs& args) {
                   EvenRows{x.as<std::byte>(), bytes, over});
 }
 
-template <>
-Status cudaKernel<OpKind::BroadcastBackward>(const CudaKernelArgs& args) {
+Status broadcastBackwardCudaKernel(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[0], &dx = args.outputs[0];
   const int64_t width = dx.shape.back(), over = dy.elements() / dx.elements();
   return withDeviceType(args, dx.type, [&]<class T>(DeviceType<T>) {

@@ -12,8 +12,7 @@ struct Same {
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::Cast>(const device::CudaKernelArgs& args) {
+Status castCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor &x = args.inputs[0], &y = args.outputs[0];
   assert(x.elements() == y.elements() && "a cast keeps the shape");
   if (!isDeviceType(y.type))

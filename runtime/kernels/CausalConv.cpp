@@ -187,14 +187,14 @@ void addWeights(const KernelArgs& args, const Tensor& dy, const Tensor& x,
 
 } // namespace
 
-template <> Status kernel<OpKind::CausalConv>(const KernelArgs& args) {
+Status causalConvKernel(const KernelArgs& args) {
   const auto& in = args.inputs;
   return withType(args, in[0].type, [&]<class T>(Type<T>) {
     convolveAll<T>(args, in[0], in[1], in[2], -1, args.outputs[0]);
   });
 }
 
-template <> Status kernel<OpKind::CausalConvBackward>(const KernelArgs& args) {
+Status causalConvBackwardKernel(const KernelArgs& args) {
   const auto& in = args.inputs;
   const Tensor &dx = args.outputs[0], &dw = args.outputs[1];
   return withType(args, in[0].type, [&]<class T>(Type<T>) {

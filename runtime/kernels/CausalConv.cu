@@ -203,7 +203,7 @@ Status checkTaps(const Sizes& sizes) {
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::CausalConv>(const CudaKernelArgs& args) {
+Status causalConvCudaKernel(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const Sizes sizes(in[0], in[1]);
   RECIPERUN_TRY(checkTaps(sizes));
@@ -214,8 +214,7 @@ template <> Status cudaKernel<OpKind::CausalConv>(const CudaKernelArgs& args) {
   });
 }
 
-template <>
-Status cudaKernel<OpKind::CausalConvBackward>(const CudaKernelArgs& args) {
+Status causalConvBackwardCudaKernel(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const Tensor &dx = args.outputs[0], &dw = args.outputs[1];
   const Sizes sizes(in[1], in[2]);

@@ -13,7 +13,7 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::Combine>(const KernelArgs& args) {
+Status combineKernel(const KernelArgs& args) {
   const Tensor &y = args.inputs[0], &rows = args.inputs[1];
   const Tensor &gates = args.inputs[2], &out = args.outputs[0];
   const ExpertRows experts(rows, out, y);
@@ -26,7 +26,7 @@ template <> Status kernel<OpKind::Combine>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::CombineBackward>(const KernelArgs& args) {
+Status combineBackwardKernel(const KernelArgs& args) {
   const Tensor &dout = args.inputs[0], &rows = args.inputs[1];
   const Tensor &y = args.inputs[2], &gates = args.inputs[3];
   const Tensor &dy = args.outputs[0], &dgates = args.outputs[1];

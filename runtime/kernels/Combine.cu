@@ -10,7 +10,7 @@ using device::CudaKernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-template <> Status cudaKernel<OpKind::Combine>(const CudaKernelArgs& args) {
+Status combineCudaKernel(const CudaKernelArgs& args) {
   const Tensor &y = args.inputs[0], &gates = args.inputs[2],
                &out = args.outputs[0];
   const ExpertRowsOnGpu rows(args.inputs[1], out, y);
@@ -20,8 +20,7 @@ template <> Status cudaKernel<OpKind::Combine>(const CudaKernelArgs& args) {
   });
 }
 
-template <>
-Status cudaKernel<OpKind::CombineBackward>(const CudaKernelArgs& args) {
+Status combineBackwardCudaKernel(const CudaKernelArgs& args) {
   const Tensor &dout = args.inputs[0], &y = args.inputs[2],
                &gates = args.inputs[3];
   const Tensor &dy = args.outputs[0], &dgates = args.outputs[1];

@@ -13,7 +13,7 @@ namespace reciperun::kernels {
 using device::KernelArgs;
 using device::Tensor;
 
-template <> Status kernel<plan::OpKind::Concat>(const KernelArgs& args) {
+Status concatKernel(const KernelArgs& args) {
   const Tensor &a = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];
   const int64_t rows = y.elements() / y.shape.back();
   const int64_t first = a.bytes() / rows, second = b.bytes() / rows;

@@ -5,8 +5,7 @@
 
 namespace reciperun::kernels {
 
-template <>
-Status cudaKernel<plan::OpKind::Concat>(const device::CudaKernelArgs& args) {
+Status concatCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor &a = args.inputs[0], &b = args.inputs[1],
                        &y = args.outputs[0];
   const int64_t rows = y.elements() / y.shape.back();

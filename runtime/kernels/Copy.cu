@@ -9,16 +9,14 @@ namespace reciperun::kernels {
 
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::CopyBegin>(const device::CudaKernelArgs& args) {
+Status copyBeginCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor &x = args.inputs[0], &y = args.outputs[0];
   assert(x.bytes() == y.bytes() && "a copy keeps the size");
   return args.context.copies().begin(args.context.stream(), y.data, x.data,
                                      size_t(y.bytes()));
 }
 
-template <>
-Status cudaKernel<OpKind::CopyEnd>(const device::CudaKernelArgs& args) {
+Status copyEndCudaKernel(const device::CudaKernelArgs& args) {
   return args.context.copies().end(args.context.stream(), args.outputs[0].data);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/LossOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +41,9 @@ struct Vocabulary {
 Vocabulary vocabularyOf(const KernelArgs& args, const Tensor& logits,
                         int64_t rows) {
   const int64_t width = logits.elements() / rows;
-  return {rows, width, width * args.coordinate(args.op.string("axis"))};
+  return {rows, width,
+          width * args.coordinate(
+                      ops::SoftmaxSumAttributes(args.op.attributes).axis)};
 }
 
 template <class T> Math<T> largest(const T* logits, int64_t width) {
@@ -96,7 +99,7 @@ template <class M> double sumOfLosses(const KernelArgs& args) {
 
 } // namespace
 
-template <> Status kernel<OpKind::SoftmaxMax>(const KernelArgs& args) {
+Status softmaxMaxKernel(const KernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.outputs[0];
   const Vocabulary vocabulary = vocabularyOf(args, logits, m.elements());
   return withType(args, logits.type, [&]<class T>(Type<T>) {
@@ -110,7 +113,7 @@ template <> Status kernel<OpKind::SoftmaxMax>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::SoftmaxSum>(const KernelArgs& args) {
+Status softmaxSumKernel(const KernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.inputs[1];
   const int32_t* labels = args.inputs[2].as<int32_t>();
   const Vocabulary vocabulary = vocabularyOf(args, logits, m.elements());
@@ -131,7 +134,7 @@ template <> Status kernel<OpKind::SoftmaxSum>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::SoftmaxStats>(const KernelArgs& args) {
+Status softmaxStatsKernel(const KernelArgs& args) {
   const Tensor &logits = args.inputs[0], &max = args.outputs[0];
   const int32_t* labels = args.inputs[1].as<int32_t>();
   const Vocabulary vocabulary = vocabularyOf(args, logits, max.elements());
@@ -153,15 +156,14 @@ template <> Status kernel<OpKind::SoftmaxStats>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::Nll>(const KernelArgs& args) {
+Status nllKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
     const float scale = *args.inputs[3].as<float>();
     *args.outputs[0].as<double>() += sumOfLosses<Math<T>>(args) * scale;
   });
 }
 
-template <>
-Status kernel<OpKind::CrossEntropyBackward>(const KernelArgs& args) {
+Status crossEntropyBackwardKernel(const KernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.inputs[1];
   const int32_t* labels = args.inputs[3].as<int32_t>();
   const float* weights = args.inputs[4].as<float>();

@@ -6,6 +6,7 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaTypes.cuh"
 #include "runtime/kernels/Sigmoid.cuh"
+#include "runtime/ops/LossOps.h"
 
 #include <cmath>
 
@@ -33,7 +34,9 @@ struct Vocabulary {
 Vocabulary vocabularyOf(const CudaKernelArgs& args, const Tensor& logits,
                         int64_t rows) {
   const int64_t width = logits.elements() / rows;
-  return {width, width * args.coordinate(args.op.string("axis"))};
+  return {width,
+          width * args.coordinate(
+                      ops::SoftmaxSumAttributes(args.op.attributes).axis)};
 }
 
 /// Calls body(column, vector) for the thread's vectors of a row; `unroll` of
@@ -209,7 +212,7 @@ Status withLogits(const CudaKernelArgs& args, const Tensor& logits,
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::SoftmaxMax>(const CudaKernelArgs& args) {
+Status softmaxMaxCudaKernel(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.outputs[0];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
@@ -222,7 +225,7 @@ template <> Status cudaKernel<OpKind::SoftmaxMax>(const CudaKernelArgs& args) {
       });
 }
 
-template <> Status cudaKernel<OpKind::SoftmaxSum>(const CudaKernelArgs& args) {
+Status softmaxSumCudaKernel(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.inputs[1];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
@@ -236,8 +239,7 @@ template <> Status cudaKernel<OpKind::SoftmaxSum>(const CudaKernelArgs& args) {
       });
 }
 
-template <>
-Status cudaKernel<OpKind::SoftmaxStats>(const CudaKernelArgs& args) {
+Status softmaxStatsCudaKernel(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.outputs[0];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);
@@ -251,7 +253,7 @@ Status cudaKernel<OpKind::SoftmaxStats>(const CudaKernelArgs& args) {
       });
 }
 
-template <> Status cudaKernel<OpKind::Nll>(const CudaKernelArgs& args) {
+Status nllCudaKernel(const CudaKernelArgs& args) {
   const Tensor& m = args.inputs[0];
   if (m.type != plan::DType::f32)
     return noDeviceType(args);
@@ -262,8 +264,7 @@ template <> Status cudaKernel<OpKind::Nll>(const CudaKernelArgs& args) {
   return device::launchStatus();
 }
 
-template <>
-Status cudaKernel<OpKind::CrossEntropyBackward>(const CudaKernelArgs& args) {
+Status crossEntropyBackwardCudaKernel(const CudaKernelArgs& args) {
   const Tensor &logits = args.inputs[0], &m = args.inputs[1];
   const int64_t rows = m.elements();
   const Vocabulary vocabulary = vocabularyOf(args, logits, rows);

@@ -1,38 +1,30 @@
-// The table from ops to the GPU's kernels, built from CudaKernels.def.
+// The table from ops to the GPU's kernels.
 
 #include "runtime/kernels/CudaKernels.h"
 
-#include <array>
-#include <cstddef>
+#include "runtime/ops/OpKind.h"
 
 namespace reciperun::kernels {
 
-using plan::OpKind;
-
-// Every specialisation is defined in its op's file.
-#define CUDA_KERNEL(Enumerator)                                                \
-  template <>                                                                  \
-  Status cudaKernel<OpKind::Enumerator>(const device::CudaKernelArgs&);
-#include "runtime/kernels/CudaKernels.def"
+// A kernel is defined in its op's file: `relu2CudaKernel` of the op `relu2`.
+#define NO_KERNEL(Enumerator)
+#define KERNEL(name) Status name##CudaKernel(const device::CudaKernelArgs&);
+#include "runtime/ops/Kernels.inc"
+#undef NO_KERNEL
+#undef KERNEL
 
 namespace {
 
-constexpr size_t opCount = 0
-#define OP(Enumerator, name) +1
-#include "runtime/plan/Ops.def"
-    ;
-
-constexpr auto table = [] {
-  std::array<device::CudaKernel, opCount> kernels = {};
-#define CUDA_KERNEL(Enumerator)                                                \
-  kernels[size_t(OpKind::Enumerator)] = &cudaKernel<OpKind::Enumerator>;
-#include "runtime/kernels/CudaKernels.def"
-  return kernels;
-}();
+constexpr device::CudaKernel table[] = {
+#define NO_KERNEL(Enumerator) nullptr,
+#define KERNEL(name) name##CudaKernel,
+#include "runtime/ops/Kernels.inc"
+};
+static_assert(std::size(table) == ops::opKinds);
 
 } // namespace
 
-device::CudaKernel findCudaKernel(OpKind kind) {
+device::CudaKernel findCudaKernel(plan::OpKind kind) {
   return table[size_t(kind)];
 }
 

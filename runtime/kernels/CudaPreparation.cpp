@@ -6,6 +6,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/AttentionLibrary.h"
 #include "runtime/kernels/LinearProducts.h"
+#include "runtime/ops/OpKind.h"
 
 #include <string>
 

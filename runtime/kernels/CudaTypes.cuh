@@ -8,6 +8,7 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaKernelTable.h"
 #include "runtime/kernels/Vectors.cuh"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -28,7 +29,7 @@ inline bool isDeviceType(plan::DType type) {
 
 /// What is said of an operand of another type.
 inline Status noDeviceType(const device::CudaKernelArgs& args) {
-  return Status::error(std::string("`") + plan::opName(args.op.kind) +
+  return Status::error(std::string("`") + ops::opName(args.op.kind) +
                        "` computes in f32 and bf16 on GPUs, and an operand is "
                        "of another type");
 }

@@ -66,7 +66,7 @@ void numberRows(const KernelArgs& args, const Tensor& choices,
 
 } // namespace
 
-template <> Status kernel<OpKind::Dispatch>(const KernelArgs& args) {
+Status dispatchKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &gates = args.inputs[2];
   const Tensor &y = args.outputs[0], &rows = args.outputs[1];
   const Tensor& counts = args.outputs[2];
@@ -82,7 +82,7 @@ template <> Status kernel<OpKind::Dispatch>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::DispatchBackward>(const KernelArgs& args) {
+Status dispatchBackwardKernel(const KernelArgs& args) {
   const Tensor &dy = args.inputs[0], &rows = args.inputs[1];
   const Tensor &x = args.inputs[2], &gates = args.inputs[3];
   const Tensor &dx = args.outputs[0], &dgates = args.outputs[1];

@@ -207,7 +207,7 @@ Status layRows(const CudaKernelArgs& args, const ExpertRowsOnGpu& rows,
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Dispatch>(const CudaKernelArgs& args) {
+Status dispatchCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &gates = args.inputs[2],
                &y = args.outputs[0];
   const ExpertRowsOnGpu rows(args.outputs[1], x, y);
@@ -219,8 +219,7 @@ template <> Status cudaKernel<OpKind::Dispatch>(const CudaKernelArgs& args) {
   });
 }
 
-template <>
-Status cudaKernel<OpKind::DispatchBackward>(const CudaKernelArgs& args) {
+Status dispatchBackwardCudaKernel(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[0], &x = args.inputs[2],
                &gates = args.inputs[3];
   const Tensor &dx = args.outputs[0], &dgates = args.outputs[1];

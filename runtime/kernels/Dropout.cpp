@@ -9,6 +9,7 @@
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Philox.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/ActivationOps.h"
 
 #include <algorithm>
 #include <cassert>
@@ -28,7 +29,8 @@ public:
   explicit RowNumbering(const KernelArgs& args)
       : places(args.inputs[2].as<int32_t>()) {
     const auto shape = args.inputs[0].shape;
-    const std::vector<std::string>& axes = args.op.strings("axes");
+    const ops::DropoutAttributes attributes(args.op.attributes);
+    const std::vector<std::string>& axes = attributes.axes;
     assert(shape.size() >= 2 && "samples and tokens");
     assert((axes.empty() || axes.size() == shape.size()) &&
            "each dimension says how it is split");
@@ -79,11 +81,11 @@ struct Draw {
 };
 
 Draw drawOf(const plan::Op& op) {
-  const double p = op.real("p");
+  const ops::DropoutAttributes attributes(op.attributes);
+  const double p = attributes.p;
   assert(p >= 0 && p < 1 && "a dropout keeps something");
   Draw draw;
-  draw.key =
-      philoxKey(uint64_t(op.integer("seed")), uint64_t(op.integer("stream")));
+  draw.key = philoxKey(uint64_t(attributes.seed), uint64_t(attributes.stream));
   draw.threshold = uint32_t(std::floor(p * 0x1p32));
   draw.scale = 1 / (1 - p);
   return draw;
@@ -125,8 +127,7 @@ template <class T> void dropout(const KernelArgs& args) {
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::Dropout>(const device::KernelArgs& args) {
+Status dropoutKernel(const device::KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { dropout<T>(args); });
 }

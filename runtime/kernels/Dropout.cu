@@ -6,6 +6,7 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Philox.h"
 #include "runtime/kernels/RowTiles.cuh"
+#include "runtime/ops/ActivationOps.h"
 
 #include <cmath>
 #include <string>
@@ -53,7 +54,8 @@ struct RowNumbering {
 
 RowNumbering numberingOf(const CudaKernelArgs& args) {
   const auto shape = args.inputs[0].shape;
-  const std::vector<std::string>& axes = args.op.strings("axes");
+  const ops::DropoutAttributes attributes(args.op.attributes);
+  const std::vector<std::string>& axes = attributes.axes;
   RowNumbering rows;
   rows.samples = args.inputs[1].as<int64_t>();
   rows.places = args.inputs[2].as<int32_t>();
@@ -78,10 +80,10 @@ struct Draw {
 };
 
 Draw drawOf(const plan::Op& op) {
-  const double p = op.real("p");
-  return {
-      philoxKey(uint64_t(op.integer("seed")), uint64_t(op.integer("stream"))),
-      uint32_t(std::floor(p * 0x1p32)), float(1 / (1 - p))};
+  const ops::DropoutAttributes attributes(op.attributes);
+  const double p = attributes.p;
+  return {philoxKey(uint64_t(attributes.seed), uint64_t(attributes.stream)),
+          uint32_t(std::floor(p * 0x1p32)), float(1 / (1 - p))};
 }
 
 /// The words of elements `number` to `number` + n of a sample.
@@ -155,8 +157,7 @@ void launch(const CudaKernelArgs& args, const RowNumbering& rows,
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::Dropout>(const CudaKernelArgs& args) {
+Status dropoutCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   if (x.shape.size() > size_t(2 + mostDimensions))
     return Status::error("it has " + std::to_string(x.shape.size()) +

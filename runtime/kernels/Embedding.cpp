@@ -84,7 +84,7 @@ void scatterAdd(const EmbeddingRows& rows, const T* dy, G* dtable,
 
 } // namespace
 
-template <> Status kernel<OpKind::Embedding>(const KernelArgs& args) {
+Status embeddingKernel(const KernelArgs& args) {
   const Tensor& table = args.inputs[1];
   const Tensor& y = args.outputs[0];
   const EmbeddingRows rows = EmbeddingRows::of(args, args.inputs[0], y, table);
@@ -93,7 +93,7 @@ template <> Status kernel<OpKind::Embedding>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::EmbeddingBackward>(const KernelArgs& args) {
+Status embeddingBackwardKernel(const KernelArgs& args) {
   const Tensor& dy = args.inputs[1];
   const Tensor& dtable = args.outputs[0];
   const EmbeddingRows rows =

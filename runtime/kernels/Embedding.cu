@@ -243,7 +243,7 @@ void addRows(const CudaKernelArgs& args, const EmbeddingRows& rows,
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Embedding>(const CudaKernelArgs& args) {
+Status embeddingCudaKernel(const CudaKernelArgs& args) {
   const Tensor &table = args.inputs[1], &y = args.outputs[0];
   const EmbeddingRows rows = EmbeddingRows::of(args, args.inputs[0], y, table);
   const int64_t bytes = y.bytes() / rows.count;
@@ -251,8 +251,7 @@ template <> Status cudaKernel<OpKind::Embedding>(const CudaKernelArgs& args) {
                   RowsOfTokens{rows, table.as<std::byte>(), bytes});
 }
 
-template <>
-Status cudaKernel<OpKind::EmbeddingBackward>(const CudaKernelArgs& args) {
+Status embeddingBackwardCudaKernel(const CudaKernelArgs& args) {
   const Tensor &dy = args.inputs[1], &dtable = args.outputs[0];
   const EmbeddingRows rows =
       EmbeddingRows::of(args, args.inputs[0], dy, dtable);

@@ -5,6 +5,8 @@
 
 #include "runtime/device/Tensor.h"
 
+#include "runtime/ops/DenseOps.h"
+
 #include <cstdint>
 
 namespace reciperun::kernels {
@@ -28,7 +30,9 @@ struct EmbeddingRows {
     rows.count = tokens.elements();
     rows.width = values.shape.back();
     rows.rows = table.elements() / rows.width;
-    rows.first = rows.rows * args.coordinate(args.op.string("axis"));
+    rows.first =
+        rows.rows *
+        args.coordinate(ops::EmbeddingAttributes(args.op.attributes).axis);
     return rows;
   }
 

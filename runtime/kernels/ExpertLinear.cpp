@@ -6,6 +6,7 @@
 #include "runtime/kernels/Elementwise.h"
 #include "runtime/kernels/ExpertPieces.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/ExpertOps.h"
 
 #include <algorithm>
 #include <cassert>
@@ -29,8 +30,9 @@ Gemm::Shape shapeOf(const KernelArgs& args, const Tensor& input,
   Gemm::Shape shape;
   shape.input = input.type;
   shape.output = output;
-  shape.alpha = float(args.op.real("alpha", 1));
-  shape.accumulate = args.op.flag("accumulate");
+  const ops::ExpertLinearAttributes attributes(args.op.attributes);
+  shape.alpha = float(attributes.alpha);
+  shape.accumulate = attributes.accumulate;
   return shape;
 }
 
@@ -110,22 +112,25 @@ private:
 
 } // namespace
 
-template <> Status kernel<OpKind::ExpertLinear>(const KernelArgs& args) {
-  return multiply(args, !args.op.flag("stacked"));
+Status expertLinearKernel(const KernelArgs& args) {
+  return multiply(args,
+                  !ops::ExpertLinearAttributes(args.op.attributes).stacked);
 }
 
-template <> Status kernel<OpKind::ExpertLinearDgrad>(const KernelArgs& args) {
-  return multiply(args, args.op.flag("stacked"));
+Status expertLinearDgradKernel(const KernelArgs& args) {
+  return multiply(args,
+                  ops::ExpertLinearAttributes(args.op.attributes).stacked);
 }
 
-template <> Status kernel<OpKind::ExpertLinearWgrad>(const KernelArgs& args) {
+Status expertLinearWgradKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &dy = args.inputs[1], &dw = args.outputs[0];
   const ExpertPieces pieces(x, args.inputs[2]);
   const int64_t from = x.elements() / pieces.rows();
   const int64_t to = dy.elements() / pieces.rows();
-  const bool isStacked = args.op.flag("stacked");
+  const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
+  const bool isStacked = attributes.stacked;
   // An expert that no token chose has a gradient, too.
-  if (!args.op.flag("accumulate", true))
+  if (!attributes.accumulate)
     std::memset(dw.data, 0, size_t(dw.bytes()));
   ExpertSums sums(args, dw, from * to);
   Gemm::Shape shape = shapeOf(args, x, sums.type());

@@ -20,6 +20,7 @@
 #include "runtime/kernels/ExpertLayout.cuh"
 #include "runtime/kernels/ExpertProducts.cuh"
 #include "runtime/kernels/Scratch.cuh"
+#include "runtime/ops/ExpertOps.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -235,11 +236,11 @@ Status multiplyPairs(const CudaKernelArgs& args, const ExpertLayout& layout,
           ? device::mapMatrices(w.data, layout.experts(), from, to, acrossBox)
           : device::mapMatrices(w.data, layout.experts(), to, from, rightBox);
   RECIPERUN_TRY(right);
-  return startOnAll(args,
-                    RowProducts<across, beside>{
-                        *left, *right, layout, args.outputs[0].as<Bf16>(),
-                        int(from), int(to), float(args.op.real("alpha", 1)),
-                        args.op.flag("accumulate")});
+  const ops::ExpertLinearAttributes attributes(args.op.attributes);
+  return startOnAll(args, RowProducts<across, beside>{
+                              *left, *right, layout, args.outputs[0].as<Bf16>(),
+                              int(from), int(to), float(attributes.alpha),
+                              attributes.accumulate});
 }
 
 /// Tiles are beside one another where that leaves few columns over.
@@ -256,13 +257,14 @@ Status multiplyByWarpgroups(const CudaKernelArgs& args,
 template <class T>
 void multiplyByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
                       int64_t from, int64_t to, bool isTransposed) {
+  const ops::ExpertLinearAttributes attributes(args.op.attributes);
   const RowsData<T> data{args.inputs[0].as<T>(),
                          args.inputs[1].as<T>(),
                          args.outputs[0].as<T>(),
                          int(from),
                          int(to),
-                         float(args.op.real("alpha", 1)),
-                         args.op.flag("accumulate")};
+                         float(attributes.alpha),
+                         attributes.accumulate};
   const dim3 grid(tiles(to), tiles(layout.height) + unsigned(layout.members),
                   unsigned(layout.groups * layout.blocks));
   const cudaStream_t stream = args.context.stream();
@@ -302,24 +304,23 @@ Status addByWarpgroups(const CudaKernelArgs& args, const ExpertLayout& layout,
   auto ofRight =
       device::mapMatrices(right.data, 1, layout.rows(), width, acrossBox);
   RECIPERUN_TRY(ofRight);
-  return startOnAll(
-      args, WeightProducts<Out>{*ofLeft, *ofRight, layout,
-                                args.outputs[0].as<Out>(), int(height),
-                                int(width), float(args.op.real("alpha", 1)),
-                                args.op.flag("accumulate", true)});
+  const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
+  return startOnAll(args,
+                    WeightProducts<Out>{*ofLeft, *ofRight, layout,
+                                        args.outputs[0].as<Out>(), int(height),
+                                        int(width), float(attributes.alpha),
+                                        attributes.accumulate});
 }
 
 template <class T, class Out>
 void addByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
                  const Tensor& left, int64_t height, const Tensor& right,
                  int64_t width) {
-  const WeightsData<T, Out> data{left.as<T>(),
-                                 right.as<T>(),
-                                 args.outputs[0].as<Out>(),
-                                 int(height),
-                                 int(width),
-                                 float(args.op.real("alpha", 1)),
-                                 args.op.flag("accumulate", true)};
+  const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
+  const WeightsData<T, Out> data{
+      left.as<T>(),         right.as<T>(), args.outputs[0].as<Out>(),
+      int(height),          int(width),    float(attributes.alpha),
+      attributes.accumulate};
   const dim3 grid(tiles(width), tiles(height), unsigned(layout.experts()));
   start(addWeightGradient<T, Out>, grid,
         BlockProduct<T, true, true>::sharedBytes, args.context.stream(), layout,
@@ -328,18 +329,17 @@ void addByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
 
 } // namespace
 
-template <>
-Status cudaKernel<OpKind::ExpertLinear>(const CudaKernelArgs& args) {
-  return multiply(args, !args.op.flag("stacked"));
+Status expertLinearCudaKernel(const CudaKernelArgs& args) {
+  return multiply(args,
+                  !ops::ExpertLinearAttributes(args.op.attributes).stacked);
 }
 
-template <>
-Status cudaKernel<OpKind::ExpertLinearDgrad>(const CudaKernelArgs& args) {
-  return multiply(args, args.op.flag("stacked"));
+Status expertLinearDgradCudaKernel(const CudaKernelArgs& args) {
+  return multiply(args,
+                  ops::ExpertLinearAttributes(args.op.attributes).stacked);
 }
 
-template <>
-Status cudaKernel<OpKind::ExpertLinearWgrad>(const CudaKernelArgs& args) {
+Status expertLinearWgradCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &dy = args.inputs[1], &dw = args.outputs[0];
   const ExpertLayout layout(x, args.inputs[2]);
   if (x.elements() == 0 || dw.elements() == 0)
@@ -347,7 +347,8 @@ Status cudaKernel<OpKind::ExpertLinearWgrad>(const CudaKernelArgs& args) {
   const int64_t from = x.elements() / layout.rows();
   const int64_t to = dy.elements() / layout.rows();
   // A weight's rows are of what it makes, stacked ones of what it takes.
-  const bool isStacked = args.op.flag("stacked");
+  const bool isStacked =
+      ops::ExpertLinearWgradAttributes(args.op.attributes).stacked;
   const Tensor &left = isStacked ? x : dy, &right = isStacked ? dy : x;
   const int64_t height = isStacked ? from : to, width = isStacked ? to : from;
   return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {

@@ -7,6 +7,7 @@
 #include "runtime/kernels/Elementwise.h"
 #include "runtime/kernels/Exponential.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/ActivationOps.h"
 
 #include <cmath>
 #include <numbers>
@@ -42,11 +43,11 @@ template <class M> M exactSlope(M x) {
 
 } // namespace
 
-template <> Status kernel<OpKind::Gelu>(const KernelArgs& args) {
+Status geluKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
     const device::Tensor &x = args.inputs[0], &y = args.outputs[0];
-    if (args.op.flag("exact"))
+    if (ops::GeluAttributes(args.op.attributes).exact)
       mapElements<T>(args, x, y,
                      [](M value) { return value * exactPhi(value); });
     else
@@ -55,12 +56,12 @@ template <> Status kernel<OpKind::Gelu>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::GeluBackward>(const KernelArgs& args) {
+Status geluBackwardKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
     const device::Tensor &dy = args.inputs[0], &x = args.inputs[1],
                          &dx = args.outputs[0];
-    if (args.op.flag("exact"))
+    if (ops::GeluAttributes(args.op.attributes).exact)
       mapElements<T>(args, dy, x, dx,
                      [](M d, M value) { return d * exactSlope(value); });
     else

@@ -4,6 +4,7 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Elementwise.cuh"
 #include "runtime/kernels/Sigmoid.cuh"
+#include "runtime/ops/ActivationOps.h"
 
 #include <numbers>
 
@@ -51,16 +52,16 @@ struct ExactBackward {
 
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::Gelu>(const device::CudaKernelArgs& args) {
-  return args.op.flag("exact") ? mapOp<1>(args, Exact())
-                               : mapOp<1>(args, Approximate());
+Status geluCudaKernel(const device::CudaKernelArgs& args) {
+  return ops::GeluAttributes(args.op.attributes).exact
+             ? mapOp<1>(args, Exact())
+             : mapOp<1>(args, Approximate());
 }
 
-template <>
-Status cudaKernel<OpKind::GeluBackward>(const device::CudaKernelArgs& args) {
-  return args.op.flag("exact") ? mapOp<2>(args, ExactBackward())
-                               : mapOp<2>(args, ApproximateBackward());
+Status geluBackwardCudaKernel(const device::CudaKernelArgs& args) {
+  return ops::GeluAttributes(args.op.attributes).exact
+             ? mapOp<2>(args, ExactBackward())
+             : mapOp<2>(args, ApproximateBackward());
 }
 
 } // namespace reciperun::kernels

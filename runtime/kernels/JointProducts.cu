@@ -10,6 +10,7 @@
 #include "runtime/device/cuda/MatrixProducts.h"
 #include "runtime/device/cuda/PackedOperands.h"
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/ops/DenseOps.h"
 
 #include <cassert>
 #include <cstddef>
@@ -122,7 +123,8 @@ public:
 
   Status run() const {
     RECIPERUN_TRY(bringTogether());
-    const float alpha = float(args.op.real("alpha", 1));
+    const float alpha =
+        float(ops::LinearJointAttributes(args.op.attributes).alpha);
     const bool isAdded = kind == ThinKind::addToMatrices;
     RECIPERUN_TRY(
         args.context.products().run(shape(), isAdded ? 1 : alpha, operands()));

@@ -1,33 +1,30 @@
-// The table from ops to the CPU's kernels, built from Ops.def.
+// The table from ops to the CPU's kernels.
 
 #include "runtime/kernels/Kernels.h"
 
+#include "runtime/ops/OpKind.h"
+
 namespace reciperun::kernels {
 
-using plan::OpKind;
-
-// Every specialisation is defined in its op's file.
-#define OP(Enumerator, name)                                                   \
-  template <> Status kernel<OpKind::Enumerator>(const device::KernelArgs&);
-#include "runtime/plan/Ops.def"
+// A kernel is defined in its op's file: `relu2Kernel` of the op `relu2`.
+#define NO_KERNEL(Enumerator)
+#define KERNEL(name) Status name##Kernel(const device::KernelArgs&);
+#include "runtime/ops/Kernels.inc"
+#undef NO_KERNEL
+#undef KERNEL
 
 namespace {
 
-template <OpKind kind> constexpr device::Kernel entry() {
-  if constexpr (isCollective(kind))
-    return nullptr;
-  else
-    return &kernel<kind>;
-}
-
 constexpr device::Kernel table[] = {
-#define OP(Enumerator, name) entry<OpKind::Enumerator>(),
-#include "runtime/plan/Ops.def"
+#define NO_KERNEL(Enumerator) nullptr,
+#define KERNEL(name) name##Kernel,
+#include "runtime/ops/Kernels.inc"
 };
+static_assert(std::size(table) == ops::opKinds);
 
 } // namespace
 
-device::Kernel findKernel(OpKind kind) {
+device::Kernel findKernel(plan::OpKind kind) {
   return table[size_t(kind)];
 }
 

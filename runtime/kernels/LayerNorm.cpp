@@ -12,6 +12,7 @@
 #include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowSums.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/NormOps.h"
 
 #include <cmath>
 
@@ -73,13 +74,13 @@ void backwardRow(int64_t width, Math<T> first, const T* dy, const T* x,
 
 /// What a stored weight is to be added to.
 template <class M> M firstOf(const KernelArgs& args) {
-  return args.op.flag("centered") ? M(1) : M(0);
+  return ops::LayerNormAttributes(args.op.attributes).centered ? M(1) : M(0);
 }
 
 template <class T> void forward(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
   const NormRows rows(x, w);
-  const double eps = args.op.real("eps");
+  const double eps = ops::LayerNormAttributes(args.op.attributes).eps;
   const auto first = firstOf<Math<T>>(args);
   auto* means = args.outputs[1].as<Math<T>>();
   auto* rstds = args.outputs[2].as<Math<T>>();
@@ -122,14 +123,14 @@ template <bool isAdded, class T> void backward(const KernelArgs& args) {
 
 } // namespace
 
-template <> Status kernel<OpKind::LayerNorm>(const KernelArgs& args) {
+Status layernormKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { forward<T>(args); });
 }
 
-template <> Status kernel<OpKind::LayerNormBackward>(const KernelArgs& args) {
+Status layernormBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
-    if (args.op.flag("accumulate"))
+    if (ops::LayerNormBackwardAttributes(args.op.attributes).accumulate)
       backward<true, T>(args);
     else
       backward<false, T>(args);

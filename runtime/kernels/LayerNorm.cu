@@ -4,6 +4,7 @@
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/NormLaunch.cuh"
+#include "runtime/ops/NormOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -152,7 +153,7 @@ template <class T> Status runForward(const CudaKernelArgs& args) {
   return launchNorm<Kernels, T>(
       args, rows,
       Forward<T>{{{x.as<T>()}, rows.tokens, int(rows.width)},
-                 float(args.op.real("eps")),
+                 float(ops::LayerNormAttributes(args.op.attributes).eps),
                  normWeight<T>(args, w),
                  args.outputs[0].as<T>(),
                  args.outputs[1].as<float>(),
@@ -165,27 +166,28 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
   const NormRows rows(x, w);
   return launchNormBackward<Kernels, T>(
       args, rows,
-      Backward<T>{{{dy.as<T>(), x.as<T>(), dx.as<T>()},
-                   rows.tokens,
-                   int(rows.width),
-                   args.op.flag("accumulate") ? 3 : 2},
-                  normWeight<T>(args, w),
-                  args.inputs[3].as<float>(),
-                  args.inputs[4].as<float>(),
-                  dx.as<T>(),
-                  dw.present() ? args.context.scratch<float>() : nullptr});
+      Backward<T>{
+          {{dy.as<T>(), x.as<T>(), dx.as<T>()},
+           rows.tokens,
+           int(rows.width),
+           ops::LayerNormBackwardAttributes(args.op.attributes).accumulate ? 3
+                                                                           : 2},
+          normWeight<T>(args, w),
+          args.inputs[3].as<float>(),
+          args.inputs[4].as<float>(),
+          dx.as<T>(),
+          dw.present() ? args.context.scratch<float>() : nullptr});
 }
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::LayerNorm>(const CudaKernelArgs& args) {
+Status layernormCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     return runForward<T>(args);
   });
 }
 
-template <>
-Status cudaKernel<OpKind::LayerNormBackward>(const CudaKernelArgs& args) {
+Status layernormBackwardCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     return runBackward<T>(args);
   });

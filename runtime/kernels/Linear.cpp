@@ -4,6 +4,8 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/LinearSizes.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/OpKind.h"
 
 #include <cstring>
 
@@ -26,8 +28,10 @@ struct How {
   bool isAdded = false;
 
   explicit How(const KernelArgs& args)
-      : alpha(float(args.op.real("alpha", 1))),
-        isAdded(args.op.flag("accumulate", isGradient(args.op.kind))) {}
+      : alpha(float(ops::LinearAttributes(args.op.attributes).alpha)),
+        isAdded(isGradient(args.op.kind)
+                    ? ops::LinearWgradAttributes(args.op.attributes).accumulate
+                    : ops::LinearAttributes(args.op.attributes).accumulate) {}
   How added() const {
     How how = *this;
     how.isAdded = true;
@@ -85,28 +89,28 @@ constexpr size_t jointProducts = 3; // the last of which may be absent
 
 } // namespace
 
-template <> Status kernel<OpKind::Linear>(const KernelArgs& args) {
+Status linearKernel(const KernelArgs& args) {
   return multiply(args, How(args), args.inputs[0], args.inputs[1],
                   args.outputs[0]);
 }
 
-template <> Status kernel<OpKind::LinearDgrad>(const KernelArgs& args) {
+Status linearDgradKernel(const KernelArgs& args) {
   return multiplyBack(args, How(args), args.inputs[0], args.inputs[1],
                       args.outputs[0]);
 }
 
-template <> Status kernel<OpKind::LinearWgrad>(const KernelArgs& args) {
+Status linearWgradKernel(const KernelArgs& args) {
   return addToWeight(args, args.inputs[0], args.inputs[1], args.outputs[0]);
 }
 
-template <> Status kernel<OpKind::LinearAdd>(const KernelArgs& args) {
+Status linearAddKernel(const KernelArgs& args) {
   const Tensor &c = args.inputs[2], &y = args.outputs[0];
   if (y.data != c.data)
     std::memcpy(y.data, c.data, size_t(c.bytes()));
   return multiply(args, How(args).added(), args.inputs[0], args.inputs[1], y);
 }
 
-template <> Status kernel<OpKind::LinearJoint>(const KernelArgs& args) {
+Status linearJointKernel(const KernelArgs& args) {
   for (size_t i = 0; i < jointProducts; ++i)
     if (args.outputs[i].present())
       RECIPERUN_TRY(multiply(args, How(args), args.inputs[0],
@@ -114,7 +118,7 @@ template <> Status kernel<OpKind::LinearJoint>(const KernelArgs& args) {
   return Status::ok();
 }
 
-template <> Status kernel<OpKind::LinearJointDgrad>(const KernelArgs& args) {
+Status linearJointDgradKernel(const KernelArgs& args) {
   How how(args);
   for (size_t i = 0; i < jointProducts; ++i) {
     if (!args.inputs[i].present())
@@ -127,7 +131,7 @@ template <> Status kernel<OpKind::LinearJointDgrad>(const KernelArgs& args) {
   return Status::ok();
 }
 
-template <> Status kernel<OpKind::LinearJointWgrad>(const KernelArgs& args) {
+Status linearJointWgradKernel(const KernelArgs& args) {
   for (size_t i = 0; i < jointProducts; ++i)
     if (args.outputs[i].present())
       RECIPERUN_TRY(addToWeight(args, args.inputs[0], args.inputs[1 + i],

@@ -11,6 +11,8 @@
 #include "runtime/kernels/LinearProducts.h"
 #include "runtime/kernels/LinearSizes.h"
 #include "runtime/kernels/ThinProducts.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/OpKind.h"
 
 #include <optional>
 #include <vector>
@@ -74,7 +76,7 @@ Product ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
 
 /// Whether a `linear_wgrad` adds to what is there.
 bool isAddedToWeight(const plan::Op& op) {
-  return op.flag("accumulate", true);
+  return ops::LinearWgradAttributes(op.attributes).accumulate;
 }
 
 constexpr size_t jointProducts = 3; // the last of which may be absent
@@ -83,7 +85,7 @@ constexpr size_t jointProducts = 3; // the last of which may be absent
 std::vector<Product> productsOf(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto& out = args.outputs;
-  const bool isAdded = args.op.flag("accumulate");
+  const bool isAdded = ops::LinearAttributes(args.op.attributes).accumulate;
   std::vector<Product> products;
   switch (args.op.kind) {
   case OpKind::Linear:
@@ -134,7 +136,7 @@ bool isThinAcross(const Tensor& w) {
 std::optional<ThinOp> asThin(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto& out = args.outputs;
-  const bool isAdded = args.op.flag("accumulate");
+  const bool isAdded = ops::LinearAttributes(args.op.attributes).accumulate;
   const void* const base = isAdded ? out[0].data : nullptr;
   switch (args.op.kind) {
   case OpKind::Linear:
@@ -213,7 +215,7 @@ Status run(const CudaKernelArgs& args) {
                          args.context.stream());
     return run(args, *thin);
   }
-  const float alpha = float(args.op.real("alpha", 1));
+  const float alpha = float(ops::LinearAttributes(args.op.attributes).alpha);
   for (const Product& product : productsOf(args))
     RECIPERUN_TRY(
         args.context.products().run(product.shape, alpha, product.operands));
@@ -246,33 +248,31 @@ Status fillWithNoise(const Tensor& tensor, cudaStream_t stream) {
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Linear>(const CudaKernelArgs& args) {
+Status linearCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-template <> Status cudaKernel<OpKind::LinearDgrad>(const CudaKernelArgs& args) {
+Status linearDgradCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-template <> Status cudaKernel<OpKind::LinearWgrad>(const CudaKernelArgs& args) {
+Status linearWgradCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-template <> Status cudaKernel<OpKind::LinearAdd>(const CudaKernelArgs& args) {
+Status linearAddCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-template <> Status cudaKernel<OpKind::LinearJoint>(const CudaKernelArgs& args) {
+Status linearJointCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-template <>
-Status cudaKernel<OpKind::LinearJointDgrad>(const CudaKernelArgs& args) {
+Status linearJointDgradCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-template <>
-Status cudaKernel<OpKind::LinearJointWgrad>(const CudaKernelArgs& args) {
+Status linearJointWgradCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 

@@ -12,8 +12,7 @@ struct Product {
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::Mul>(const device::CudaKernelArgs& args) {
+Status mulCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<2>(args, Product());
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/MoveOps.h"
 
 #include <cstddef>
 #include <cstring>
@@ -21,14 +22,15 @@ struct RowBytes {
   RowBytes(const KernelArgs& args, const Tensor& wide, const Tensor& part)
       : rows(part.elements() / part.shape.back()), whole(wide.bytes() / rows),
         run(part.bytes() / rows),
-        start(args.op.integer("begin") * (run / part.shape.back())) {}
+        start(ops::NarrowAttributes(args.op.attributes).begin *
+              (run / part.shape.back())) {}
 
   int64_t rows, whole, run, start;
 };
 
 } // namespace
 
-template <> Status kernel<OpKind::Narrow>(const KernelArgs& args) {
+Status narrowKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const RowBytes at(args, x, y);
   device::parallelFor(
@@ -41,7 +43,7 @@ template <> Status kernel<OpKind::Narrow>(const KernelArgs& args) {
   return Status::ok();
 }
 
-template <> Status kernel<OpKind::Pad>(const KernelArgs& args) {
+Status padKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const RowBytes at(args, y, x);
   const int64_t behind = at.whole - at.start - at.run;

@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/RowCopies.cuh"
+#include "runtime/ops/MoveOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -15,21 +16,22 @@ struct RowBytes {
   RowBytes(const CudaKernelArgs& args, const Tensor& wide, const Tensor& part)
       : rows(part.elements() / part.shape.back()), whole(wide.bytes() / rows),
         run(part.bytes() / rows),
-        start(args.op.integer("begin") * (run / part.shape.back())) {}
+        start(ops::NarrowAttributes(args.op.attributes).begin *
+              (run / part.shape.back())) {}
 
   int64_t rows, whole, run, start;
 };
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Narrow>(const CudaKernelArgs& args) {
+Status narrowCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const RowBytes at(args, x, y);
   return copyRows(args, {y.as<std::byte>(), at.rows, at.run, at.run, 0, at.run},
                   EvenRows{x.as<std::byte>() + at.start, at.whole});
 }
 
-template <> Status cudaKernel<OpKind::Pad>(const CudaKernelArgs& args) {
+Status padCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const RowBytes at(args, y, x);
   return copyRows(

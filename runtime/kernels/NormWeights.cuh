@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowParts.cuh"
+#include "runtime/ops/NormOps.h"
 
 namespace reciperun::kernels {
 
@@ -18,7 +19,8 @@ template <class T> struct NormWeight {
 template <class T>
 NormWeight<T> normWeight(const device::CudaKernelArgs& args,
                          const device::Tensor& w) {
-  const bool isLessOne = !w.present() || args.op.flag("centered");
+  const bool isLessOne =
+      !w.present() || ops::RmsNormAttributes(args.op.attributes).centered;
   return {w.as<T>(), isLessOne ? 1.0f : 0.0f};
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/kernels/ExpertPieces.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/ExpertOps.h"
 
 #include <cstring>
 
@@ -27,7 +28,8 @@ struct RowCounts {
 class Packing {
 public:
   Packing(const KernelArgs& args, const Tensor& x, const Tensor& y)
-      : x(x), y(y), rows(x, args.inputs[1]), begin(args.op.integer("begin")),
+      : x(x), y(y), rows(x, args.inputs[1]),
+        begin(ops::PackRowsAttributes(args.op.attributes).begin),
         places(y.shape[1]), members(args.inputs[1].shape[2]) {}
 
   int64_t rowBytes() const { return x.shape[2] * plan::byteSize(x.type); }
@@ -72,7 +74,7 @@ char* rowAt(const Tensor& tensor, int64_t row, int64_t rowBytes) {
 
 } // namespace
 
-template <> Status kernel<OpKind::PackRows>(const KernelArgs& args) {
+Status packRowsKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const Tensor &counts = args.outputs[1], &overflow = args.outputs[2];
   const Packing packing(args, x, y);
@@ -97,7 +99,7 @@ template <> Status kernel<OpKind::PackRows>(const KernelArgs& args) {
   return Status::ok();
 }
 
-template <> Status kernel<OpKind::UnpackRows>(const KernelArgs& args) {
+Status unpackRowsKernel(const KernelArgs& args) {
   const Tensor &y = args.inputs[0], &x = args.outputs[0];
   const Packing packing(args, x, y);
   const int64_t bytes = packing.rowBytes();

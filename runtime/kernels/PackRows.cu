@@ -9,6 +9,7 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/RowCopies.cuh"
 #include "runtime/kernels/Scratch.cuh"
+#include "runtime/ops/ExpertOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -30,8 +31,8 @@ struct Packing {
       : groups(int(args.inputs[1].shape[0])),
         blocks(int(args.inputs[1].shape[1])),
         members(int(args.inputs[1].shape[2])), height(x.shape[1] / blocks),
-        begin(args.op.integer("begin")), places(y.shape[1]),
-        counts(args.inputs[1].as<int32_t>()) {}
+        begin(ops::PackRowsAttributes(args.op.attributes).begin),
+        places(y.shape[1]), counts(args.inputs[1].as<int32_t>()) {}
 
   __host__ __device__ int runsOfGroup() const { return members * blocks; }
   __host__ __device__ int runs() const { return groups * runsOfGroup(); }
@@ -175,13 +176,13 @@ Status moveRows(const CudaKernelArgs& args, const Packing& packing,
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::PackRows>(const CudaKernelArgs& args) {
+Status packRowsCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   return moveRows(args, Packing(args, x, y), x, y, true,
                   args.outputs[1].as<int32_t>(), args.outputs[2].as<double>());
 }
 
-template <> Status cudaKernel<OpKind::UnpackRows>(const CudaKernelArgs& args) {
+Status unpackRowsCudaKernel(const CudaKernelArgs& args) {
   const Tensor &y = args.inputs[0], &x = args.outputs[0];
   return moveRows(args, Packing(args, x, y), y, x, false, nullptr, nullptr);
 }

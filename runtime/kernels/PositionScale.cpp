@@ -6,6 +6,7 @@
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/AttentionOps.h"
 
 #include <cmath>
 
@@ -15,11 +16,12 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::PositionScale>(const KernelArgs& args) {
+Status positionScaleKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &positions = args.inputs[1];
   const int64_t tokens = positions.elements();
   const int64_t width = x.elements() / tokens;
-  const double floor = args.op.real("floor"), scale = args.op.real("scale");
+  const double floor = ops::PositionScaleAttributes(args.op.attributes).floor,
+               scale = ops::PositionScaleAttributes(args.op.attributes).scale;
   const int32_t* position = positions.as<int32_t>();
   return withType(args, x.type, [&]<class T>(Type<T>) {
     const T* from = x.as<T>();

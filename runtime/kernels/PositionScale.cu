@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/RowTiles.cuh"
+#include "runtime/ops/AttentionOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -55,7 +56,8 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
 
 template <class T, int n>
 void launch(const CudaKernelArgs& args, int64_t tokens, int64_t width) {
-  const Rule rule{args.op.real("floor"), args.op.real("scale")};
+  const Rule rule{ops::PositionScaleAttributes(args.op.attributes).floor,
+                  ops::PositionScaleAttributes(args.op.attributes).scale};
   const RowTiles tiles(tokens, width / n, rowsPerThread);
   scaleRows<T, n>
       <<<tiles.blocks(), tiles.threads(), 0, args.context.stream()>>>(
@@ -65,8 +67,7 @@ void launch(const CudaKernelArgs& args, int64_t tokens, int64_t width) {
 
 } // namespace
 
-template <>
-Status cudaKernel<OpKind::PositionScale>(const CudaKernelArgs& args) {
+Status positionScaleCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   const int64_t tokens = args.inputs[1].elements();
   const int64_t width = x.elements() / tokens;

@@ -249,7 +249,7 @@ template <class Body> Status withInputType(const KernelArgs& args, Body body) {
 
 } // namespace
 
-template <> Status kernel<plan::OpKind::Quantize>(const KernelArgs& args) {
+Status quantizeKernel(const KernelArgs& args) {
   const auto operands = QuantizeOperands::of(args);
   assert(operands.rows * operands.columns == operands.x.elements() &&
          "a matrix in 8 bits has the size of what it is made of");
@@ -258,16 +258,14 @@ template <> Status kernel<plan::OpKind::Quantize>(const KernelArgs& args) {
   });
 }
 
-template <>
-Status kernel<plan::OpKind::SwigluQuantize>(const KernelArgs& args) {
+Status swigluQuantizeKernel(const KernelArgs& args) {
   return withInputType(args, [&]<class T> {
     quantize(args, QuantizeOperands::of(args, 0),
              Swiglu<T>{args.inputs[0].as<T>(), args.inputs[1].as<T>()});
   });
 }
 
-template <>
-Status kernel<plan::OpKind::SwigluBackwardQuantize>(const KernelArgs& args) {
+Status swigluBackwardQuantizeKernel(const KernelArgs& args) {
   return withInputType(args, [&]<class T> {
     const T *dy = args.inputs[0].as<T>(), *gate = args.inputs[1].as<T>(),
             *up = args.inputs[2].as<T>();

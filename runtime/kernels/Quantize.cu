@@ -4,8 +4,7 @@
 
 namespace reciperun::kernels {
 
-template <>
-Status cudaKernel<plan::OpKind::Quantize>(const device::CudaKernelArgs& args) {
+Status quantizeCudaKernel(const device::CudaKernelArgs& args) {
   const QuantizeOperands operands[] = {QuantizeOperands::of(args)};
   const device::Tensor& x = operands[0].x;
   return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {

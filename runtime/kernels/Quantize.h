@@ -4,6 +4,7 @@
 #define RECIPERUN_KERNELS_QUANTIZE_H
 
 #include "runtime/device/Tensor.h"
+#include "runtime/ops/QuantizationOps.h"
 #include "runtime/plan/Histories.h"
 #include "runtime/plan/ScaleBlocks.h"
 
@@ -37,8 +38,8 @@ inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
                              block % plan::mxTileBlocks);
 }
 
-/// The operands of a `quantize`, by their names in Ops.def; of another op that
-/// makes what it would, without x.
+/// The operands of a `quantize`, by their names in ops/quantization.ops; of
+/// another op that makes what it would, without x.
 struct QuantizeOperands {
   device::Tensor x, q, scale, qt, qtScale, history;
   Blocks blocks;
@@ -54,15 +55,16 @@ struct QuantizeOperands {
   template <class Args>
   static QuantizeOperands of(const Args& args, size_t number) {
     const auto [first, history] = plan::quantizedTensors(args.op.kind)[number];
-    QuantizeOperands made{{},
-                          args.outputs[first],
-                          args.outputs[first + 1],
-                          args.outputs[first + 2],
-                          args.outputs[first + 3],
-                          args.inputs[history],
-                          plan::scaleBlocksOf(args.op, "blocks"),
-                          0,
-                          0};
+    QuantizeOperands made{
+        {},
+        args.outputs[first],
+        args.outputs[first + 1],
+        args.outputs[first + 2],
+        args.outputs[first + 3],
+        args.inputs[history],
+        plan::scaleBlocksOf(ops::QuantizeAttributes(args.op.attributes).blocks),
+        0,
+        0};
     const bool isTurned = !made.q.present();
     const device::Tensor& any = isTurned ? made.qt : made.q;
     made.rows = any.shape[isTurned];
@@ -81,9 +83,10 @@ struct OwnRun {
 
 template <class Args> OwnRun ownRunOf(const Args& args) {
   const int64_t elements = args.inputs[0].elements();
-  const int64_t begin = args.op.integer("start") -
-                        elements * args.coordinate(args.op.string("axis"));
-  const int64_t end = begin + args.op.integer("count");
+  const ops::PartMaximumAttributes attributes(args.op.attributes);
+  const int64_t begin =
+      attributes.start - elements * args.coordinate(attributes.axis);
+  const int64_t end = begin + attributes.count;
   return {std::clamp<int64_t>(begin, 0, elements),
           std::clamp<int64_t>(end, 0, elements)};
 }

@@ -8,6 +8,7 @@
 #include "runtime/kernels/QuantizeLine.cuh"
 #include "runtime/kernels/QuantizeTiles.cuh"
 #include "runtime/kernels/Scratch.cuh"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <string>
@@ -72,7 +73,7 @@ Status findScales(const device::CudaKernelArgs& args, const S& source,
     m.partMaxima = scratch.take<float>(parts);
   }
   if (scratch.leftBytes() < 0)
-    return Status::error(std::string("`") + plan::opName(args.op.kind) +
+    return Status::error(std::string("`") + ops::opName(args.op.kind) +
                          "` has more tiles than its scratch holds");
   auto* const kernel = isAligned(source)
                            ? &findMost<S, vectorLength<typename S::Element>>

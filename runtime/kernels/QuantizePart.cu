@@ -9,6 +9,7 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaTypes.cuh"
 #include "runtime/kernels/QuantizeTiles.cuh"
+#include "runtime/ops/QuantizationOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -93,21 +94,22 @@ void launchCast(const CudaKernelArgs& args, const T* x, int64_t count,
   const int64_t blocks =
       std::max<int64_t>(1, ceilDivide(count, castThreads * chunk));
   kernel<<<unsigned(blocks), castThreads, 0, args.context.stream()>>>(
-      x, count, args.inputs[1].as<float>() + args.op.integer("place"), q,
-      args.outputs[1].as<float>());
+      x, count,
+      args.inputs[1].as<float>() +
+          ops::PartMaximumAttributes(args.op.attributes).place,
+      q, args.outputs[1].as<float>());
 }
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::PartMaximum>(const CudaKernelArgs& args) {
+Status partMaximumCudaKernel(const CudaKernelArgs& args) {
   const device::Tensor& part = args.inputs[0];
   const OwnRun run = ownRunOf(args);
   const int64_t count = run.end - run.begin;
   if (count == 0)
     return Status::ok();
-  auto* const joined =
-      args.outputs[0].as<unsigned>() + args.op.integer("place");
+  auto* const joined = args.outputs[0].as<unsigned>() +
+                       ops::PartMaximumAttributes(args.op.attributes).place;
   return withDeviceType(args, part.type, [&]<class T>(DeviceType<T>) {
     constexpr int n = vectorLength<T>;
     const T* const x = part.as<T>() + run.begin;
@@ -120,8 +122,7 @@ Status cudaKernel<plan::OpKind::PartMaximum>(const CudaKernelArgs& args) {
   });
 }
 
-template <>
-Status cudaKernel<plan::OpKind::QuantizePart>(const CudaKernelArgs& args) {
+Status quantizePartCudaKernel(const CudaKernelArgs& args) {
   const device::Tensor& part = args.inputs[0];
   const OwnRun run = ownRunOf(args);
   uint8_t* const q = args.outputs[0].as<uint8_t>() + run.begin;

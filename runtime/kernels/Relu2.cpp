@@ -9,7 +9,7 @@ namespace reciperun::kernels {
 using device::KernelArgs;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::Relu2>(const KernelArgs& args) {
+Status relu2Kernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
     // A comparison, so that a number that is none stays none.
@@ -18,7 +18,7 @@ template <> Status kernel<OpKind::Relu2>(const KernelArgs& args) {
   });
 }
 
-template <> Status kernel<OpKind::Relu2Backward>(const KernelArgs& args) {
+Status relu2BackwardKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
     mapElements<T>(args, args.inputs[0], args.inputs[1], args.outputs[0],

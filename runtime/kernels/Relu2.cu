@@ -21,13 +21,11 @@ struct Backward {
 
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::Relu2>(const device::CudaKernelArgs& args) {
+Status relu2CudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<1>(args, Forward());
 }
 
-template <>
-Status cudaKernel<OpKind::Relu2Backward>(const device::CudaKernelArgs& args) {
+Status relu2BackwardCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<2>(args, Backward());
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/kernels/NormRows.h"
 #include "runtime/kernels/RowSums.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/NormOps.h"
 
 #include <cmath>
 
@@ -44,7 +45,7 @@ template <class T, class Body>
 void withWeight(const KernelArgs& args, const Tensor& w, Body body) {
   if (!w.present())
     return body(Ones<T>());
-  if (args.op.flag("centered"))
+  if (ops::RmsNormAttributes(args.op.attributes).centered)
     return body(Centered<T>{w.as<T>()});
   body(Stored<T>{w.as<T>()});
 }
@@ -91,7 +92,7 @@ void forward(const KernelArgs& args, Weight w) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   auto* rstd = args.outputs[1].as<Math<T>>();
   const NormRows rows(x, args.inputs[1]);
-  const double eps = args.op.real("eps");
+  const double eps = ops::RmsNormAttributes(args.op.attributes).eps;
   device::parallelFor(args.context.threads(), rows.tokens, 1,
                       [&](int64_t begin, int64_t end) {
                         rows.of(begin, end, [&](int64_t row, int64_t j) {
@@ -127,16 +128,16 @@ void backward(const KernelArgs& args, Weight w) {
 
 } // namespace
 
-template <> Status kernel<OpKind::RmsNorm>(const KernelArgs& args) {
+Status rmsnormKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
     withWeight<T>(args, args.inputs[1], [&](auto w) { forward<T>(args, w); });
   });
 }
 
-template <> Status kernel<OpKind::RmsNormBackward>(const KernelArgs& args) {
+Status rmsnormBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
     withWeight<T>(args, args.inputs[2], [&](auto w) {
-      if (args.op.flag("accumulate"))
+      if (ops::RmsNormBackwardAttributes(args.op.attributes).accumulate)
         backward<true, T>(args, w);
       else
         backward<false, T>(args, w);

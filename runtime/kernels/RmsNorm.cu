@@ -7,6 +7,7 @@
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/NormLaunch.cuh"
+#include "runtime/ops/NormOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -138,7 +139,7 @@ template <class T> Status runForward(const CudaKernelArgs& args) {
   return launchNorm<Kernels, T>(
       args, rows,
       Forward<T>{{{x.as<T>()}, rows.tokens, int(rows.width)},
-                 float(args.op.real("eps")),
+                 float(ops::RmsNormAttributes(args.op.attributes).eps),
                  normWeight<T>(args, w),
                  args.outputs[0].as<T>(),
                  args.outputs[1].as<float>()});
@@ -153,7 +154,9 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
       Backward<T>{{{dy.as<T>(), x.as<T>(), dx.as<T>()},
                    rows.tokens,
                    int(rows.width),
-                   args.op.flag("accumulate") ? 3 : 2},
+                   ops::RmsNormBackwardAttributes(args.op.attributes).accumulate
+                       ? 3
+                       : 2},
                   normWeight<T>(args, w),
                   args.inputs[3].as<float>(),
                   dx.as<T>(),
@@ -162,14 +165,13 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::RmsNorm>(const CudaKernelArgs& args) {
+Status rmsnormCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     return runForward<T>(args);
   });
 }
 
-template <>
-Status cudaKernel<OpKind::RmsNormBackward>(const CudaKernelArgs& args) {
+Status rmsnormBackwardCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     return runBackward<T>(args);
   });

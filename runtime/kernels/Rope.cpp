@@ -11,6 +11,7 @@
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/RopeFrequencies.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/AttentionOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -53,14 +54,15 @@ template <class T> void rope(const KernelArgs& args) {
   using M = Math<T>;
   const Tensor &x = args.inputs[0], &positions = args.inputs[1];
   const int64_t width = x.shape.back();
-  const int64_t part = args.op.integer("rotated");
+  const ops::RopeAttributes attributes(args.op.attributes);
+  const int64_t part = attributes.rotated;
   const int64_t rotated = part > 0 ? part : width;
   const int64_t half = rotated / 2;
-  const bool isInterleaved = args.op.flag("interleaved");
+  const bool isInterleaved = attributes.interleaved;
   const int64_t tokens = positions.elements();
   const int64_t heads = x.elements() / tokens / width;
   const std::vector<double> frequency = ropeFrequencies(args.op, half);
-  const M sign = args.op.flag("inverse") ? M(-1) : M(1);
+  const M sign = attributes.inverse ? M(-1) : M(1);
   auto body = [&](int64_t begin, int64_t end) {
     std::vector<M> cosines(static_cast<size_t>(half)), sines(cosines);
     for (int64_t token = begin; token < end; ++token) {
@@ -89,7 +91,7 @@ template <class T> void rope(const KernelArgs& args) {
 
 } // namespace
 
-template <> Status kernel<OpKind::Rope>(const KernelArgs& args) {
+Status ropeKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { rope<T>(args); });
 }

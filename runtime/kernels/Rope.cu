@@ -9,6 +9,7 @@
 #include "runtime/kernels/RopeFrequencies.h"
 #include "runtime/kernels/RowCopies.cuh"
 #include "runtime/kernels/RowTiles.cuh"
+#include "runtime/ops/AttentionOps.h"
 
 #include <numeric>
 #include <string>
@@ -145,9 +146,10 @@ Status copyRest(const CudaKernelArgs& args, const Rotation& by,
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Rope>(const CudaKernelArgs& args) {
+Status ropeCudaKernel(const CudaKernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
-  const int64_t width = x.shape.back(), part = args.op.integer("rotated");
+  const ops::RopeAttributes attributes(args.op.attributes);
+  const int64_t width = x.shape.back(), part = attributes.rotated;
   const int64_t tokens = args.inputs[1].elements();
   const int64_t half = (part > 0 ? part : width) / 2;
   if (half > mostPairs)
@@ -158,8 +160,8 @@ template <> Status cudaKernel<OpKind::Rope>(const CudaKernelArgs& args) {
   by.heads = int(x.elements() / tokens / width);
   by.width = int(width);
   by.half = int(half);
-  by.isInterleaved = args.op.flag("interleaved");
-  by.sign = args.op.flag("inverse") ? -1.0f : 1.0f;
+  by.isInterleaved = attributes.interleaved;
+  by.sign = attributes.inverse ? -1.0f : 1.0f;
   const std::vector<double> frequencies = ropeFrequencies(args.op, half);
   for (size_t i = 0; i < frequencies.size(); ++i)
     by.frequencies[i] = float(frequencies[i]);

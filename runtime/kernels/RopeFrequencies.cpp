@@ -7,6 +7,8 @@
 
 #include "runtime/kernels/RopeFrequencies.h"
 
+#include "runtime/ops/AttentionOps.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -16,11 +18,9 @@
 namespace reciperun::kernels {
 namespace {
 
-double llama3Frequency(double frequency, const plan::Op& op) {
-  const double factor = op.real("factor", 1);
-  const double low = op.real("low_freq_factor", 1);
-  const double high = op.real("high_freq_factor", 4);
-  const double original = op.real("original_max_position");
+double llama3Frequency(double frequency, const ops::RopeAttributes& rope) {
+  const double factor = rope.factor, low = rope.lowFreqFactor,
+               high = rope.highFreqFactor, original = rope.originalMaxPosition;
   const double wavelength = 2 * std::numbers::pi / frequency;
   if (wavelength < original / high)
     return frequency;
@@ -31,18 +31,17 @@ double llama3Frequency(double frequency, const plan::Op& op) {
 }
 
 /// What is left of pair `i`'s own frequency under YaRN, from 1 to 0.
-double yarnShare(int64_t i, int64_t half, const plan::Op& op) {
-  const double original = op.real("original_max_position");
+double yarnShare(int64_t i, int64_t half, const ops::RopeAttributes& rope) {
+  const double original = rope.originalMaxPosition;
   // The pair that makes so many rotations within the trained length.
   auto pairOf = [&](double rotations) {
     return double(half) *
            std::log(original / (rotations * 2 * std::numbers::pi)) /
-           std::log(op.real("theta", 10000));
+           std::log(rope.theta);
   };
-  const double low =
-      std::max(std::floor(pairOf(op.real("beta_fast", 32))), 0.0);
-  double high = std::min(std::ceil(pairOf(op.real("beta_slow", 1))),
-                         double(2 * half - 1));
+  const double low = std::max(std::floor(pairOf(rope.betaFast)), 0.0);
+  double high =
+      std::min(std::ceil(pairOf(rope.betaSlow)), double(2 * half - 1));
   if (high == low)
     high += 0.001; // a step
   return 1 - std::clamp((double(i) - low) / (high - low), 0.0, 1.0);
@@ -51,21 +50,21 @@ double yarnShare(int64_t i, int64_t half, const plan::Op& op) {
 } // namespace
 
 std::vector<double> ropeFrequencies(const plan::Op& op, int64_t half) {
-  const double theta = op.real("theta", 10000);
-  const std::string& scaling = op.string("scaling");
+  const ops::RopeAttributes rope(op.attributes);
+  const std::string& scaling = rope.scaling;
   assert((scaling.empty() || scaling == "none" || scaling == "linear" ||
           scaling == "llama3" || scaling == "yarn") &&
          "a rope scaling that the plan's reader accepts");
   std::vector<double> result(static_cast<size_t>(half));
   for (int64_t i = 0; i < half; ++i) {
-    double frequency = std::pow(theta, -double(i) / double(half));
+    double frequency = std::pow(rope.theta, -double(i) / double(half));
     if (scaling == "linear")
-      frequency /= op.real("factor", 1);
+      frequency /= rope.factor;
     else if (scaling == "llama3")
-      frequency = llama3Frequency(frequency, op);
+      frequency = llama3Frequency(frequency, rope);
     else if (scaling == "yarn") {
-      const double share = yarnShare(i, half, op);
-      frequency *= share + (1 - share) / op.real("factor", 1);
+      const double share = yarnShare(i, half, rope);
+      frequency *= share + (1 - share) / rope.factor;
     }
     result[size_t(i)] = frequency;
   }

@@ -19,6 +19,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/RouterScores.h"
+#include "runtime/ops/ExpertOps.h"
 
 #include <limits>
 #include <span>
@@ -33,9 +34,9 @@ using plan::OpKind;
 /// Step 1 for one token.
 template <class M> class Choice {
 public:
-  Choice(const plan::Op& op, const Routing& routing)
-      : routing(routing), groups(op.integer("groups", 1)),
-        kept(op.integer("top_groups", 1)) {}
+  Choice(const ops::RouteAttributes& attributes, const Routing& routing)
+      : routing(routing), groups(attributes.groups),
+        kept(attributes.topGroups) {}
 
   /// Leaves the chosen experts in `indices`, the best first. `values` [experts]
   /// are what is compared, and are lost.
@@ -164,7 +165,8 @@ void route(const KernelArgs& args, const Routing& routing,
            const Sequence<T>& row, int thread) {
   using M = Math<T>;
   const Tensor& bias = args.inputs[2];
-  const Choice<M> choice(args.op, routing);
+  const ops::RouteAttributes attributes(args.op.attributes);
+  const Choice<M> choice(attributes, routing);
   M* scores = args.context.scratch<M>(thread, size_t(2 * routing.experts));
   const int64_t k = routing.choices;
   for (int64_t t = 0; t < routing.sequence; ++t) {
@@ -178,7 +180,7 @@ void route(const KernelArgs& args, const Routing& routing,
         routing, choice, scores, bias.present() ? bias.as<float>() : nullptr,
         scores + routing.experts, row.indices + t * k, row.gates + t * k);
   }
-  const int64_t limit = args.op.integer("limit");
+  const int64_t limit = attributes.limit;
   if (limit <= 0 || limit >= routing.sequence)
     return;
   auto* candidates =
@@ -263,12 +265,12 @@ template <class T> void forward(const KernelArgs& args) {
   double sum = 0;
   for (int64_t b = 0; b < routing.batch; ++b)
     sum += lossOf(args, routing, rowOf(b));
-  *loss.as<double>() += sum * args.op.real("share", 1);
+  *loss.as<double>() += sum * ops::RouteAttributes(args.op.attributes).share;
 }
 
 } // namespace
 
-template <> Status kernel<OpKind::Route>(const KernelArgs& args) {
+Status routeKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { forward<T>(args); });
 }

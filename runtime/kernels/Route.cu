@@ -11,6 +11,7 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/RouterScores.cuh"
 #include "runtime/kernels/Scratch.cuh"
+#include "runtime/ops/ExpertOps.h"
 
 #include <cfloat>
 
@@ -346,7 +347,8 @@ Status addTotals(const CudaKernelArgs& args, const Routing& sizes,
       <<<blocks.blocks, blocks.threads(), blocks.sharedBytes, stream>>>(
           routing, of.logits, of.segments, counts, parts);
   sumLosses<<<1, totalThreads, 0, stream>>>(
-      routing, parts, totals, args.op.real("share", 1), loss.as<double>());
+      routing, parts, totals, ops::RouteAttributes(args.op.attributes).share,
+      loss.as<double>());
   return Status::ok();
 }
 
@@ -356,9 +358,10 @@ template <class T> Status run(const CudaKernelArgs& args) {
   RECIPERUN_TRY(checkRoutedExperts(sizes.experts));
   const RoutingSizes routing(sizes);
   const cudaStream_t stream = args.context.stream();
+  const ops::RouteAttributes attributes(args.op.attributes);
   const Choosing<T> operands{routing,
-                             int(args.op.integer("groups", 1)),
-                             int(args.op.integer("top_groups", 1)),
+                             int(attributes.groups),
+                             int(attributes.topGroups),
                              logits.as<T>(),
                              args.inputs[1].as<int32_t>(),
                              args.inputs[2].as<float>(),
@@ -367,7 +370,7 @@ template <class T> Status run(const CudaKernelArgs& args) {
   const TokenBlocks blocks(routing.tokens, routing.experts);
   choose<T><<<blocks.blocks, blocks.threads(), blocks.sharedBytes, stream>>>(
       operands);
-  const int64_t limit = args.op.integer("limit");
+  const int64_t limit = attributes.limit;
   if (limit > 0 && limit < sizes.sequence)
     dropBeyond<<<dim3(unsigned(sizes.experts), unsigned(sizes.batch)),
                  limitThreads, 0, stream>>>(routing, int(limit),
@@ -380,7 +383,7 @@ template <class T> Status run(const CudaKernelArgs& args) {
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::Route>(const CudaKernelArgs& args) {
+Status routeCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type,
                         [&]<class T>(DeviceType<T>) { return run<T>(args); });
 }

@@ -137,7 +137,7 @@ private:
 
 } // namespace
 
-template <> Status kernel<OpKind::RouteBackward>(const KernelArgs& args) {
+Status routeBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[1].type,
                   [&]<class T>(Type<T>) { Backward<T>(args).run(); });
 }

@@ -145,8 +145,7 @@ template <class T> Status run(const CudaKernelArgs& args) {
 
 } // namespace
 
-template <>
-Status cudaKernel<OpKind::RouteBackward>(const CudaKernelArgs& args) {
+Status routeBackwardCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[1].type,
                         [&]<class T>(DeviceType<T>) { return run<T>(args); });
 }

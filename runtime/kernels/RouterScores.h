@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/ExpertOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,11 +24,14 @@ struct Routing {
   /// `indices` is [batch, sequence, choices].
   Routing(const plan::Op& op, const device::Tensor& logits,
           const device::Tensor& indices)
+      : Routing(ops::RouteAttributes(op.attributes), logits, indices) {}
+  Routing(const ops::RouteAttributes& route, const device::Tensor& logits,
+          const device::Tensor& indices)
       : batch(indices.shape[0]), sequence(indices.shape[1]),
         experts(logits.elements() / (batch * sequence)),
-        choices(indices.shape[2]), isSigmoid(op.string("score") == "sigmoid"),
-        isNormalized(op.flag("normalize", true)), scale(op.real("scale", 1)),
-        balance(op.real("aux_loss")), square(op.real("z_loss")) {}
+        choices(indices.shape[2]), isSigmoid(route.score == "sigmoid"),
+        isNormalized(route.normalize), scale(route.scale),
+        balance(route.auxLoss), square(route.zLoss) {}
 
   bool hasLoss() const { return balance != 0 || square != 0; }
 

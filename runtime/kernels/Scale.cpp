@@ -2,12 +2,14 @@
 
 #include "runtime/kernels/Elementwise.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/ActivationOps.h"
 
 namespace reciperun::kernels {
 
-template <> Status kernel<plan::OpKind::Scale>(const device::KernelArgs& args) {
+Status scaleKernel(const device::KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
-    const Math<T> alpha = Math<T>(args.op.real("alpha", 1));
+    const Math<T> alpha =
+        Math<T>(ops::ScaleAttributes(args.op.attributes).alpha);
     mapElements<T>(args, args.inputs[0], args.outputs[0],
                    [alpha](Math<T> x) { return alpha * x; });
   });

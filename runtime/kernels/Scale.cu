@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Elementwise.cuh"
+#include "runtime/ops/ActivationOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -13,9 +14,9 @@ struct Multiple {
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::Scale>(const device::CudaKernelArgs& args) {
-  return mapOp<1>(args, Multiple{float(args.op.real("alpha", 1))});
+Status scaleCudaKernel(const device::CudaKernelArgs& args) {
+  return mapOp<1>(
+      args, Multiple{float(ops::ScaleAttributes(args.op.attributes).alpha)});
 }
 
 } // namespace reciperun::kernels

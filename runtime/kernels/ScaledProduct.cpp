@@ -12,6 +12,8 @@
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Quantize.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 
 #include <algorithm>
 #include <cassert>
@@ -92,13 +94,14 @@ struct Tile {
 template <class T>
 void writeTile(const KernelArgs& args, const Tile& tile, int64_t row,
                int64_t height, int64_t column, int64_t width, int64_t stride) {
-  const float alpha = float(args.op.real("alpha", 1));
+  const float alpha =
+      float(ops::ScaledProductAttributes(args.op.attributes).alpha);
   const int64_t first = row * stride + column;
   T* y = args.outputs[0].as<T>() + first;
   const T* base = nullptr; // y itself or apart from it
   if (args.op.kind == plan::OpKind::ScaledProductAdd)
     base = args.inputs[4].as<T>() + first;
-  else if (args.op.flag("accumulate"))
+  else if (ops::ScaledProductAttributes(args.op.attributes).accumulate)
     base = y;
   for (int64_t i = 0; i < height; ++i)
     for (int64_t j = 0; j < width; ++j) {
@@ -131,10 +134,11 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
 }
 
 Status multiply(const KernelArgs& args) {
+  const ops::ScaledProductAttributes attributes(args.op.attributes);
   const Narrow a(args.inputs[0], args.inputs[2],
-                 plan::scaleBlocksOf(args.op, "a_blocks"));
+                 plan::scaleBlocksOf(attributes.aBlocks));
   const Narrow b(args.inputs[1], args.inputs[3],
-                 plan::scaleBlocksOf(args.op, "b_blocks"));
+                 plan::scaleBlocksOf(attributes.bBlocks));
   assert(a.width == b.width && "a product sums over what both have");
   const int64_t tiles = ((a.rows + tileWidth - 1) / tileWidth) *
                         ((b.rows + tileWidth - 1) / tileWidth);
@@ -147,12 +151,11 @@ Status multiply(const KernelArgs& args) {
 
 } // namespace
 
-template <> Status kernel<plan::OpKind::ScaledProduct>(const KernelArgs& args) {
+Status scaledProductKernel(const KernelArgs& args) {
   return multiply(args);
 }
 
-template <>
-Status kernel<plan::OpKind::ScaledProductAdd>(const KernelArgs& args) {
+Status scaledProductAddKernel(const KernelArgs& args) {
   return multiply(args);
 }
 

@@ -7,6 +7,8 @@
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/LinearProducts.h"
 #include "runtime/kernels/Quantize.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -16,8 +18,8 @@ using device::MatrixProducts;
 using device::Tensor;
 using Scales = MatrixProducts::Scales;
 
-Scales scalesOf(const plan::Op& op, const char* attribute) {
-  switch (plan::scaleBlocksOf(op, attribute)) {
+Scales scalesOf(const std::string& blocks) {
+  switch (plan::scaleBlocksOf(blocks)) {
   case Blocks::tensor:
     return Scales::tensor;
   case Blocks::rows:
@@ -41,12 +43,13 @@ MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
   if (b.type != a.type)
     shape.inputB = b.type;
   shape.output = args.outputs[0].type;
-  shape.accumulate = args.op.flag("accumulate") ||
-                     args.op.kind == plan::OpKind::ScaledProductAdd;
-  shape.scalesA = scalesOf(args.op, "a_blocks");
-  shape.scalesB = scalesOf(args.op, "b_blocks");
+  const ops::ScaledProductAttributes attributes(args.op.attributes);
+  shape.accumulate =
+      attributes.accumulate || args.op.kind == plan::OpKind::ScaledProductAdd;
+  shape.scalesA = scalesOf(attributes.aBlocks);
+  shape.scalesB = scalesOf(attributes.bBlocks);
   // Sums of blocks meet their scales in f32, whatever is asked for.
-  shape.isFast = args.op.flag("fast") && shape.scalesA == Scales::tensor &&
+  shape.isFast = attributes.fast && shape.scalesA == Scales::tensor &&
                  shape.scalesB == Scales::tensor;
   return shape;
 }
@@ -83,18 +86,18 @@ template <class T> __global__ void fill(T* out, int64_t count, T value) {
 
 Status multiply(const CudaKernelArgs& args) {
   return args.context.products().run(
-      shapeOf(args), float(args.op.real("alpha", 1)), operandsOf(args));
+      shapeOf(args),
+      float(ops::ScaledProductAttributes(args.op.attributes).alpha),
+      operandsOf(args));
 }
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::ScaledProduct>(const CudaKernelArgs& args) {
+Status scaledProductCudaKernel(const CudaKernelArgs& args) {
   return multiply(args);
 }
 
-template <>
-Status cudaKernel<plan::OpKind::ScaledProductAdd>(const CudaKernelArgs& args) {
+Status scaledProductAddCudaKernel(const CudaKernelArgs& args) {
   return multiply(args);
 }
 

@@ -11,14 +11,14 @@ namespace reciperun::kernels {
 using device::KernelArgs;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::Silu>(const KernelArgs& args) {
+Status siluKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     mapElements<T>(args, args.inputs[0], args.outputs[0],
                    [](Math<T> x) { return silu(x); });
   });
 }
 
-template <> Status kernel<OpKind::SiluBackward>(const KernelArgs& args) {
+Status siluBackwardKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     mapElements<T>(args, args.inputs[0], args.inputs[1], args.outputs[0],
                    [](Math<T> dy, Math<T> x) { return dy * siluSlope(x); });

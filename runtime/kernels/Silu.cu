@@ -21,13 +21,11 @@ struct Backward {
 
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::Silu>(const device::CudaKernelArgs& args) {
+Status siluCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<1>(args, Forward());
 }
 
-template <>
-Status cudaKernel<OpKind::SiluBackward>(const device::CudaKernelArgs& args) {
+Status siluBackwardCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<2>(args, Backward());
 }
 

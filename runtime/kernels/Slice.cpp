@@ -4,6 +4,7 @@
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/CollectiveOps.h"
 
 #include <cassert>
 #include <cstddef>
@@ -11,9 +12,9 @@
 
 namespace reciperun::kernels {
 
-template <> Status kernel<plan::OpKind::Slice>(const device::KernelArgs& args) {
+Status sliceKernel(const device::KernelArgs& args) {
   const device::Tensor &x = args.inputs[0], &y = args.outputs[0];
-  const size_t dim = size_t(args.op.integer("dim"));
+  const size_t dim = size_t(ops::SliceAttributes(args.op.attributes).dim);
   assert(dim < y.shape.size() && x.shape.size() == y.shape.size() &&
          "a slice cuts one of the dimensions");
   int64_t outer = 1;
@@ -23,7 +24,8 @@ template <> Status kernel<plan::OpKind::Slice>(const device::KernelArgs& args) {
   // all dimensions behind it.
   const int64_t run = y.bytes() / outer;
   const int64_t whole = x.bytes() / outer;
-  const int64_t start = args.coordinate(args.op.string("axis")) * run;
+  const int64_t start =
+      args.coordinate(ops::SliceAttributes(args.op.attributes).axis) * run;
   assert(start + run <= whole && "a shard lies inside the whole");
   device::parallelFor(
       args.context.threads(), outer, 16, [&](int64_t begin, int64_t end) {

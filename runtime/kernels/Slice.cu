@@ -2,13 +2,13 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/RowCopies.cuh"
+#include "runtime/ops/CollectiveOps.h"
 
 namespace reciperun::kernels {
 
-template <>
-Status cudaKernel<plan::OpKind::Slice>(const device::CudaKernelArgs& args) {
+Status sliceCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor &x = args.inputs[0], &y = args.outputs[0];
-  const size_t dim = size_t(args.op.integer("dim"));
+  const size_t dim = size_t(ops::SliceAttributes(args.op.attributes).dim);
   assert(dim < y.shape.size() && x.shape.size() == y.shape.size() &&
          "a slice cuts one of the dimensions");
   int64_t outer = 1;
@@ -19,7 +19,8 @@ Status cudaKernel<plan::OpKind::Slice>(const device::CudaKernelArgs& args) {
   // Bytes that are contiguous in both: the shard's part of the dimension with
   // all dimensions behind it.
   const int64_t run = y.bytes() / outer, whole = x.bytes() / outer;
-  const int64_t start = args.coordinate(args.op.string("axis")) * run;
+  const int64_t start =
+      args.coordinate(ops::SliceAttributes(args.op.attributes).axis) * run;
   assert(start + run <= whole && "a shard lies inside the whole");
   return copyRows(args, {y.as<std::byte>(), outer, run, run, 0, run},
                   EvenRows{x.as<std::byte>() + start, whole});

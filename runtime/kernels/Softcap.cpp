@@ -4,25 +4,26 @@
 #include "runtime/kernels/Elementwise.h"
 #include "runtime/kernels/HyperbolicTangent.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/ActivationOps.h"
 
 namespace reciperun::kernels {
 
 using device::KernelArgs;
 using plan::OpKind;
 
-template <> Status kernel<OpKind::Softcap>(const KernelArgs& args) {
+Status softcapKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
-    const M cap = M(args.op.real("cap"));
+    const M cap = M(ops::SoftcapAttributes(args.op.attributes).cap);
     mapElements<T>(args, args.inputs[0], args.outputs[0],
                    [cap](M x) { return cap * hyperbolicTangent(x / cap); });
   });
 }
 
-template <> Status kernel<OpKind::SoftcapBackward>(const KernelArgs& args) {
+Status softcapBackwardKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
-    const M cap = M(args.op.real("cap"));
+    const M cap = M(ops::SoftcapAttributes(args.op.attributes).cap);
     mapElements<T>(args, args.inputs[0], args.inputs[1], args.outputs[0],
                    [cap](M dy, M x) {
                      const M t = hyperbolicTangent(x / cap);

@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/Elementwise.cuh"
+#include "runtime/ops/ActivationOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -25,15 +26,15 @@ struct Backward {
 
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::Softcap>(const device::CudaKernelArgs& args) {
-  const double cap = args.op.real("cap");
+Status softcapCudaKernel(const device::CudaKernelArgs& args) {
+  const double cap = ops::SoftcapAttributes(args.op.attributes).cap;
   return mapOp<1>(args, Forward{float(cap), float(1 / cap)});
 }
 
-template <>
-Status cudaKernel<OpKind::SoftcapBackward>(const device::CudaKernelArgs& args) {
-  return mapOp<2>(args, Backward{float(1 / args.op.real("cap"))});
+Status softcapBackwardCudaKernel(const device::CudaKernelArgs& args) {
+  return mapOp<2>(
+      args,
+      Backward{float(1 / ops::SoftcapAttributes(args.op.attributes).cap)});
 }
 
 } // namespace reciperun::kernels

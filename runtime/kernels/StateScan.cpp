@@ -79,7 +79,7 @@ private:
 
 } // namespace
 
-template <> Status kernel<OpKind::StateScan>(const KernelArgs& args) {
+Status stateScanKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { Forward<T>(args).run(); });
 }

@@ -260,7 +260,7 @@ __launch_bounds__(threads) void scan(const __grid_constant__ ScanInputs<T> in,
 
 } // namespace
 
-template <> Status cudaKernel<OpKind::StateScan>(const CudaKernelArgs& args) {
+Status stateScanCudaKernel(const CudaKernelArgs& args) {
   auto run = [&]<class T>(DeviceType<T>) -> Status {
     const ScanInputs<T> in(args.op, args.inputs);
     if (in.isEmpty())

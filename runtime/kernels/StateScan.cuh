@@ -6,6 +6,7 @@
 #define RECIPERUN_KERNELS_STATESCAN_CUH
 
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/ops/StateSpaceOps.h"
 #include "runtime/plan/KernelLimits.h"
 
 #include <algorithm>
@@ -44,7 +45,8 @@ template <class T> struct ScanInputs {
         tokens(int(in[0].shape[1])), groups(int(in[0].shape[2])),
         channels(int(in[0].shape[3])), heads(int(in[1].shape[3])),
         state(int(in[2].shape[3])),
-        chunk(int(std::min<int64_t>(op.integer("chunk"), tokens))) {}
+        chunk(int(std::min<int64_t>(
+            ops::StateScanAttributes(op.attributes).chunk, tokens))) {}
 
   bool isEmpty() const {
     return sequences == 0 || tokens == 0 || channels == 0;

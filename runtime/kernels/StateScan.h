@@ -6,6 +6,8 @@
 
 #include "runtime/kernels/Types.h"
 
+#include "runtime/ops/StateSpaceOps.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +41,8 @@ template <class T> struct ScanInputs {
         segments(in[7].as<int32_t>()), sequences(in[0].shape[0]),
         tokens(in[0].shape[1]), groups(in[0].shape[2]),
         channels(in[0].shape[3]), heads(in[1].shape[3]), state(in[2].shape[3]),
-        chunk(std::min(op.integer("chunk"), tokens)) {}
+        chunk(std::min(ops::StateScanAttributes(op.attributes).chunk, tokens)) {
+  }
 
   /// Channels of a head.
   int64_t headWidth() const { return channels / heads; }

@@ -232,7 +232,7 @@ private:
 
 } // namespace
 
-template <> Status kernel<OpKind::StateScanBackward>(const KernelArgs& args) {
+Status stateScanBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
                   [&]<class T>(Type<T>) { Backward<T>(args).run(); });
 }

@@ -237,8 +237,7 @@ template <class T> Status runBackward(const CudaKernelArgs& args) {
 
 } // namespace
 
-template <>
-Status cudaKernel<OpKind::StateScanBackward>(const CudaKernelArgs& args) {
+Status stateScanBackwardCudaKernel(const CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
     return runBackward<T>(args);
   });

@@ -7,6 +7,7 @@
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/Kernels.h"
 #include "runtime/kernels/Types.h"
+#include "runtime/ops/OptimizerOps.h"
 
 #include <array>
 #include <numeric>
@@ -26,8 +27,7 @@ template <class T> double sumSquares(const T* x, int64_t count) {
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::SumSquares>(const device::KernelArgs& args) {
+Status sumSquaresKernel(const device::KernelArgs& args) {
   const device::Tensor& x = args.inputs[0];
   return withType(args, x.type, [&]<class T>(Type<T>) {
     std::array<double, pieces> sums{};
@@ -41,7 +41,7 @@ Status kernel<plan::OpKind::SumSquares>(const device::KernelArgs& args) {
           }
         });
     *args.outputs[0].as<double>() +=
-        args.op.real("scale", 1) *
+        ops::SumSquaresAttributes(args.op.attributes).scale *
         std::accumulate(sums.begin(), sums.end(), 0.0);
   });
 }

@@ -7,6 +7,7 @@
 #include "runtime/kernels/BlockSums.cuh"
 #include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaTypes.cuh"
+#include "runtime/ops/OptimizerOps.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -62,8 +63,7 @@ __global__ void __launch_bounds__(threads)
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::SumSquares>(const CudaKernelArgs& args) {
+Status sumSquaresCudaKernel(const CudaKernelArgs& args) {
   const Tensor& x = args.inputs[0];
   const int64_t count = x.elements();
   return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {
@@ -79,9 +79,10 @@ Status cudaKernel<plan::OpKind::SumSquares>(const CudaKernelArgs& args) {
     else
       sumPieces<T, 1>
           <<<unsigned(pieces), threads, 0, stream>>>(count, x.as<T>(), partial);
-    addPieces<<<1, threads, 0, stream>>>(int(pieces), partial,
-                                         args.op.real("scale", 1),
-                                         args.outputs[0].as<double>());
+    addPieces<<<1, threads, 0, stream>>>(
+        int(pieces), partial,
+        ops::SumSquaresAttributes(args.op.attributes).scale,
+        args.outputs[0].as<double>());
   });
 }
 

@@ -34,14 +34,14 @@ template <class T> void backward(const KernelArgs& args) {
 
 } // namespace
 
-template <> Status kernel<OpKind::Swiglu>(const KernelArgs& args) {
+Status swigluKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     mapElements<T>(args, args.inputs[0], args.inputs[1], args.outputs[0],
                    [](Math<T> gate, Math<T> up) { return silu(gate) * up; });
   });
 }
 
-template <> Status kernel<OpKind::SwigluBackward>(const KernelArgs& args) {
+Status swigluBackwardKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type,
                   [&]<class T>(Type<T>) { backward<T>(args); });
 }

@@ -7,13 +7,11 @@ namespace reciperun::kernels {
 using device::Tensor;
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::Swiglu>(const device::CudaKernelArgs& args) {
+Status swigluCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<2>(args, swiglu::Forward());
 }
 
-template <>
-Status cudaKernel<OpKind::SwigluBackward>(const device::CudaKernelArgs& args) {
+Status swigluBackwardCudaKernel(const device::CudaKernelArgs& args) {
   const Tensor &dgate = args.outputs[0], &dup = args.outputs[1];
   return withDeviceType(args, dgate.type, [&]<class T>(DeviceType<T>) {
     const MapOperands<T, 3, T, 2> operands{{args.inputs[0].as<T>(),

@@ -8,8 +8,7 @@ namespace reciperun::kernels {
 
 using plan::OpKind;
 
-template <>
-Status cudaKernel<OpKind::SwigluQuantize>(const device::CudaKernelArgs& args) {
+Status swigluQuantizeCudaKernel(const device::CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const QuantizeOperands operands[] = {QuantizeOperands::of(args, 0)};
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
@@ -20,9 +19,7 @@ Status cudaKernel<OpKind::SwigluQuantize>(const device::CudaKernelArgs& args) {
   });
 }
 
-template <>
-Status
-cudaKernel<OpKind::SwigluBackwardQuantize>(const device::CudaKernelArgs& args) {
+Status swigluBackwardQuantizeCudaKernel(const device::CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const QuantizeOperands operands[] = {QuantizeOperands::of(args, 0),
                                        QuantizeOperands::of(args, 1)};

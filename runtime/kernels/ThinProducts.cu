@@ -13,6 +13,7 @@
 
 #include "runtime/kernels/CudaTypes.cuh"
 #include "runtime/kernels/ThinTiles.cuh"
+#include "runtime/ops/DenseOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -336,8 +337,10 @@ __global__ void __launch_bounds__(256)
 // ---- launches
 
 Shape shapeOf(const CudaKernelArgs& args, const ThinProducts& products) {
-  Shape shape{
-      {}, products.tokens(), products.wide(), float(args.op.real("alpha", 1))};
+  Shape shape{{},
+              products.tokens(),
+              products.wide(),
+              float(ops::LinearAttributes(args.op.attributes).alpha)};
   for (size_t i = 0; i < products.parts.size(); ++i) {
     const ThinProducts::Part& part = products.parts[i];
     shape.parts.thin[i] = part.thin.as<Bf16>();

@@ -15,8 +15,7 @@ constexpr int64_t side = 64; // of a square: a cache line
 
 } // namespace
 
-template <>
-Status kernel<plan::OpKind::Transpose>(const device::KernelArgs& args) {
+Status transposeKernel(const device::KernelArgs& args) {
   const device::Tensor &from = args.inputs[0], &to = args.outputs[0];
   assert(from.bytes() == from.elements() && "elements have 8 bits");
   const int64_t rows = from.shape[0], columns = from.shape[1];

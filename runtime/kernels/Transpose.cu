@@ -49,8 +49,7 @@ __global__ void __launch_bounds__(tileThreads)
 
 } // namespace
 
-template <>
-Status cudaKernel<plan::OpKind::Transpose>(const device::CudaKernelArgs& args) {
+Status transposeCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor &from = args.inputs[0], &to = args.outputs[0];
   assert(from.bytes() == from.elements() && "elements have 8 bits");
   narrow::Matrix m = {};

@@ -8,6 +8,7 @@
 
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/KernelTable.h"
+#include "runtime/ops/OpTable.h"
 
 #include <cassert>
 #include <string>
@@ -56,7 +57,7 @@ Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
     break;
   }
   return Status::error("op `" + args.op.name + "`: `" +
-                       plan::opName(args.op.kind) +
+                       ops::opName(args.op.kind) +
                        "` computes in f32, f64 or bf16 and its operand is of "
                        "another type");
 }

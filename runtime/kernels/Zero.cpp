@@ -9,7 +9,7 @@
 
 namespace reciperun::kernels {
 
-template <> Status kernel<plan::OpKind::Zero>(const device::KernelArgs& args) {
+Status zeroKernel(const device::KernelArgs& args) {
   constexpr int64_t grain = 1 << 16; // bytes
   for (const device::Tensor& y : args.outputs)
     device::parallelFor(args.context.threads(), y.bytes(), grain,

@@ -6,8 +6,7 @@
 
 namespace reciperun::kernels {
 
-template <>
-Status cudaKernel<plan::OpKind::Zero>(const device::CudaKernelArgs& args) {
+Status zeroCudaKernel(const device::CudaKernelArgs& args) {
   for (const device::Tensor& y : args.outputs)
     RECIPERUN_CUDA_TRY(cudaMemsetAsync, y.data, 0, size_t(y.bytes()),
                        args.context.stream());

@@ -77,8 +77,8 @@ int64_t libraryWorkspace(const AttentionSizes& sizes) {
   return libraryBytes(sizes);
 }
 
-AttentionSizes attentionSizes(const Op& op, DType type,
-                              std::span<const int64_t> q,
+AttentionSizes attentionSizes(const ops::AttentionAttributes& attributes,
+                              DType type, std::span<const int64_t> q,
                               std::span<const int64_t> k) {
   AttentionSizes sizes;
   sizes.type = type;
@@ -88,12 +88,12 @@ AttentionSizes attentionSizes(const Op& op, DType type,
   sizes.width = q[3];
   sizes.keys = k[1];
   sizes.keyHeads = k[2];
-  sizes.hasDocuments = op.flag("documents", true);
-  sizes.mostDocuments = op.integer("most_documents");
-  sizes.window = op.integer("window");
-  sizes.isBounded = op.integer("chunk") || op.real("softcap") != 0 ||
-                    (sizes.window && !op.flag("causal", true));
-  sizes.isDeterministic = op.flag("deterministic", true);
+  sizes.hasDocuments = attributes.documents;
+  sizes.mostDocuments = attributes.mostDocuments;
+  sizes.window = attributes.window;
+  sizes.isBounded = attributes.chunk || attributes.softcap != 0 ||
+                    (sizes.window && !attributes.causal);
+  sizes.isDeterministic = attributes.deterministic;
   return sizes;
 }
 

@@ -9,6 +9,8 @@
 
 #include "runtime/plan/Plan.h"
 
+#include "runtime/ops/AttentionOps.h"
+
 #include <span>
 
 namespace reciperun::plan {
@@ -52,8 +54,8 @@ int64_t attentionWorkspace(const AttentionSizes& sizes);
 int64_t libraryWorkspace(const AttentionSizes& sizes);
 
 /// Of an op of attention with these queries and keys.
-AttentionSizes attentionSizes(const Op& op, DType type,
-                              std::span<const int64_t> q,
+AttentionSizes attentionSizes(const ops::AttentionAttributes& attributes,
+                              DType type, std::span<const int64_t> q,
                               std::span<const int64_t> k);
 
 } // namespace reciperun::plan

@@ -1,6 +1,7 @@
 // See Histories.h.
 
 #include "runtime/plan/Histories.h"
+#include "runtime/ops/OpKind.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Histories: the latest maxima of what is brought to 8 bits, by which `delayed`
-// scaling chooses the next scale (quantize in Ops.def).
+// scaling chooses the next scale (ops/quantization.ops).
 
 #ifndef RECIPERUN_PLAN_HISTORIES_H
 #define RECIPERUN_PLAN_HISTORIES_H

@@ -4,12 +4,14 @@
 #ifndef RECIPERUN_PLAN_OPCHECK_H
 #define RECIPERUN_PLAN_OPCHECK_H
 
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
 #include <algorithm>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,35 +19,11 @@ namespace reciperun::plan {
 
 using Types = std::vector<DType>;
 
-inline const char* typeName(DType type) {
-  switch (type) {
-  case DType::f64:
-    return "f64";
-  case DType::f32:
-    return "f32";
-  case DType::bf16:
-    return "bf16";
-  case DType::i32:
-    return "i32";
-  case DType::i64:
-    return "i64";
-  case DType::u16:
-    return "u16";
-  case DType::f8e4m3:
-    return "f8e4m3";
-  case DType::f8e5m2:
-    return "f8e5m2";
-  case DType::f8e8m0:
-    return "f8e8m0";
-  }
-  return "";
-}
-
 inline std::string shapeText(const Buffer& buffer) {
   std::string text = "[";
   for (size_t i = 0; i < buffer.shape.size(); ++i)
     text += (i ? ", " : "") + std::to_string(buffer.shape[i]);
-  return text + "] " + typeName(buffer.dtype);
+  return text + "] " + ops::dtypeName(buffer.dtype);
 }
 
 /// Elements of the last dimension, and how many such rows there are.
@@ -62,26 +40,19 @@ public:
   OpCheck(const Plan& plan, const Stage& stage, const Op& op)
       : plan(plan), stage(stage), op(op) {}
 
-  /// The op has these many operands; the last `optionalOutputs` and the inputs
-  /// of `optionalInputs` may be -1.
-  bool arity(size_t inputs, size_t outputs, size_t optionalOutputs = 0,
-             std::initializer_list<size_t> optionalInputs = {}) {
-    if (op.inputs.size() != inputs || op.outputs.size() != outputs)
+  /// Operands and results are those of the op's description; only optional ones
+  /// are -1.
+  bool arity() {
+    const ops::OpInfo& info = ops::infoOf(op.kind);
+    if (op.inputs.size() != info.operands.size() ||
+        op.outputs.size() != info.results.size())
       return fail("has " + std::to_string(op.inputs.size()) + " inputs and " +
                   std::to_string(op.outputs.size()) + " outputs, not " +
-                  std::to_string(inputs) + " and " + std::to_string(outputs));
-    for (size_t i = 0; i < inputs; ++i) {
-      bool mayLack = std::find(optionalInputs.begin(), optionalInputs.end(),
-                               i) != optionalInputs.end();
-      if (!(mayLack && op.inputs[i] == -1) && !inRange(op.inputs[i]))
-        return false;
-    }
-    for (size_t i = 0; i < op.outputs.size(); ++i) {
-      bool absent = op.outputs[i] == -1 && i >= outputs - optionalOutputs;
-      if (!absent && !inRange(op.outputs[i]))
-        return false;
-    }
-    return op.workspace == -1 || inRange(op.workspace);
+                  std::to_string(info.operands.size()) + " and " +
+                  std::to_string(info.results.size()));
+    return present(op.inputs, info.operands) &&
+           present(op.outputs, info.results) &&
+           (op.workspace == -1 || inRange(op.workspace));
   }
 
   const Buffer& in(size_t i) const { return stage.buffers[op.inputs[i]]; }
@@ -93,7 +64,7 @@ public:
     if (std::find(types.begin(), types.end(), buffer.dtype) != types.end())
       return true;
     return fail("does not take `" + buffer.name + "` of type " +
-                typeName(buffer.dtype));
+                ops::dtypeName(buffer.dtype));
   }
   bool same(const Buffer& a, const Buffer& b) {
     return is(b, {a.dtype}) && counts(b, elementCount(a.shape));
@@ -159,7 +130,7 @@ public:
   }
   /// An attribute, which may be absent, is one of the words that are known.
   bool isWord(const char* name, std::initializer_list<const char*> known) {
-    const std::string& word = op.string(name);
+    const std::string& word = op.attributes.string(name);
     if (word.empty() ||
         std::find(known.begin(), known.end(), word) != known.end())
       return true;
@@ -181,6 +152,13 @@ public:
   Status failure;
 
 private:
+  bool present(const std::vector<int>& numbers,
+               std::span<const ops::OperandInfo> infos) {
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if (!(infos[i].isOptional && numbers[i] == -1) && !inRange(numbers[i]))
+        return false;
+    return true;
+  }
   bool inRange(int number) {
     return (number >= 0 && number < int(stage.buffers.size())) ||
            fail("names buffer " + std::to_string(number) + " of " +
@@ -191,22 +169,21 @@ private:
 inline const Types real = {DType::f64, DType::f32, DType::bf16};
 inline const Types wide = {DType::f64, DType::f32};
 
-/// The checks of attention (ValidateAttention.cpp).
+/// The checks of each family of ops, in the file named after it
+/// (ValidateAttention.cpp).
+bool checkActivationOp(OpCheck& c);
 bool checkAttentionOp(OpCheck& c);
-/// Those of the ops of mixtures of experts (ValidateExperts.cpp).
+bool checkCollectiveOp(OpCheck& c);
+bool checkDenseOp(OpCheck& c);
 bool checkExpertsOp(OpCheck& c);
-/// That of counts [g,n,m] of rows [g,p,..] (likewise).
-bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows);
-/// Those of products of dense weights (ValidateLinears.cpp).
-bool checkLinearOp(OpCheck& c);
-/// Those of the loss (ValidateLoss.cpp).
 bool checkLossOp(OpCheck& c);
-/// Those of collectives, slices and copies (ValidateMoves.cpp).
 bool checkMoveOp(OpCheck& c);
-/// Those of matrices of 8 bits (ValidateQuantized.cpp).
-bool checkQuantizedOp(OpCheck& c);
-/// Those of state space layers (ValidateStateSpace.cpp).
+bool checkNormOp(OpCheck& c);
+bool checkOptimizerOp(OpCheck& c);
+bool checkQuantizationOp(OpCheck& c);
 bool checkStateSpaceOp(OpCheck& c);
+/// That of counts [g,n,m] of rows [g,p,..] (ValidateExperts.cpp).
+bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows);
 
 } // namespace reciperun::plan
 

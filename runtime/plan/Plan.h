@@ -7,13 +7,20 @@
 #ifndef RECIPERUN_PLAN_PLAN_H
 #define RECIPERUN_PLAN_PLAN_H
 
+#include "runtime/ops/Attributes.h"
+#include "runtime/ops/DType.h"
+#include "runtime/ops/Initializer.h"
+#include "runtime/ops/ScheduleKinds.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
+
+namespace reciperun::ops {
+enum class OpKind : uint16_t; // OpKind.h
+} // namespace reciperun::ops
 
 namespace reciperun::plan {
 
@@ -21,12 +28,11 @@ namespace reciperun::plan {
 inline constexpr int majorVersion = 1;
 inline constexpr int minorVersion = 0;
 
-/// `u16` are the lower halves of f32 masters, see MasterHalves.h. `f8e4m3` and
-/// `f8e5m2` are the numbers of 8 bits of Micikevicius et al. 2022
-/// (arXiv 2209.05433), table 1; `f8e8m0` are powers of two, scales of the
-/// microscaling formats of OCP.
-enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2, f8e8m0 };
-int64_t byteSize(DType type);
+using ops::AttributeValue;
+using ops::byteSize;
+using ops::DType;
+using ops::Initializer;
+using ops::OpKind;
 
 // ---- the mesh --------------------------------------------------------------
 
@@ -102,19 +108,6 @@ struct MemoryTable {
 
 // ---- programs --------------------------------------------------------------
 
-enum class OpKind {
-#define OP(Enumerator, name) Enumerator,
-#include "runtime/plan/Ops.def"
-};
-const char* opName(OpKind kind);
-/// How many kinds of ops there are.
-inline constexpr size_t opKinds = 0
-#define OP(Enumerator, name) +1
-#include "runtime/plan/Ops.def"
-    ;
-
-using AttributeValue =
-    std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 struct Op {
   OpKind kind;
   std::string name;         // `layers.0.q`, `backward layers.0.q`
@@ -123,13 +116,7 @@ struct Op {
   int group = -1;           // of a collective
   /// A buffer that the kernel may scribble on, -1 where it needs none.
   int workspace = -1;
-  std::vector<std::pair<std::string, AttributeValue>> attributes;
-
-  bool flag(const char* name, bool otherwise = false) const;
-  int64_t integer(const char* name, int64_t otherwise = 0) const;
-  double real(const char* name, double otherwise = 0) const;
-  const std::string& string(const char* name) const; // empty where absent
-  const std::vector<std::string>& strings(const char* name) const;
+  ops::Attributes attributes;
 };
 
 struct Function {
@@ -142,7 +129,8 @@ struct Function {
 /// the same channel. What goes by one line, which leads from one stage to
 /// another, is received in the order in which it is sent.
 struct Transfer {
-  enum class Kind { send, receive } kind = Kind::send;
+  using Kind = ops::TransferKind;
+  Kind kind = Kind::send;
   int buffer = -1;
   int peer = 0; // stage
   int channel = 0;
@@ -154,7 +142,8 @@ struct Transfer {
 /// is done. What is being received is not read, what is being sent is not
 /// written.
 struct Step {
-  enum class Kind { load, run, send, receive, wait } kind = Kind::run;
+  using Kind = ops::StepKind;
+  Kind kind = Kind::run;
   int function = -1;  // of `run`
   int transfer = -1;  // of `send`, `receive`, `wait`
   int microBatch = 0; // which of the step's micro-batches
@@ -207,14 +196,6 @@ struct Bucket {
 };
 
 // ---- parameters ------------------------------------------------------------
-
-struct Initializer {
-  /// `normal`, `uniform`, `zeros`, `ones`, `decay_rates`, `time_steps`:
-  /// runtime/kernels/Initialize.h says what they draw.
-  std::string kind;
-  /// The standard deviation of `normal`, the bound of `uniform`.
-  double scale = 0;
-};
 
 /// Where a parameter begins in a tensor of Hugging Face's, and how many rows
 /// the tensor has.

@@ -302,30 +302,6 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("generation", plan.generation);
 }
 
-/// How enumerators are spelt in JSON.
-template <class Enum> struct Spelling {
-  const char* name;
-  Enum value;
-};
-inline constexpr Spelling<DType> dtypeSpellings[] = {
-    {"f64", DType::f64},       {"f32", DType::f32},
-    {"bf16", DType::bf16},     {"i32", DType::i32},
-    {"i64", DType::i64},       {"u16", DType::u16},
-    {"f8e4m3", DType::f8e4m3}, {"f8e5m2", DType::f8e5m2},
-    {"f8e8m0", DType::f8e8m0}};
-inline constexpr Spelling<Step::Kind> stepSpellings[] = {
-    {"load", Step::Kind::load},
-    {"run", Step::Kind::run},
-    {"send", Step::Kind::send},
-    {"receive", Step::Kind::receive},
-    {"wait", Step::Kind::wait}};
-inline constexpr Spelling<Transfer::Kind> transferSpellings[] = {
-    {"send", Transfer::Kind::send}, {"receive", Transfer::Kind::receive}};
-inline constexpr Spelling<OpKind> opSpellings[] = {
-#define OP(Enumerator, name) {#name, OpKind::Enumerator},
-#include "runtime/plan/Ops.def"
-};
-
 } // namespace reciperun::plan
 
 #endif // RECIPERUN_PLAN_PLANFIELDS_H

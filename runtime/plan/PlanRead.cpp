@@ -6,6 +6,7 @@
 // 3. The lists of PlanFields.h are walked; the first field that is missing, of
 //    another type, or unknown is reported with its path in the document.
 
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/Hash.h"
 #include "runtime/plan/InputFile.h"
 #include "runtime/plan/ParseJson.h"
@@ -93,8 +94,7 @@ public:
     if (const Json* node = member(name))
       read(*node, value.emplace(), Place{&place, name});
   }
-  void attributes(const char* name,
-                  std::vector<std::pair<std::string, AttributeValue>>& list) {
+  void attributes(const char* name, ops::Attributes& list) {
     const Json* node = member(name);
     if (!node)
       return;
@@ -102,8 +102,7 @@ public:
     if (!node->is_object())
       return mismatch(here, "an object", *node);
     for (const auto& [key, value] : node->items())
-      attribute(value, list.emplace_back(key, false).second,
-                Place{&here, key.c_str()});
+      attribute(value, list[key], Place{&here, key.c_str()});
   }
 
   /// Lets a member be that others look at.
@@ -168,30 +167,28 @@ private:
     value = node.get_ref<const std::string&>();
   }
   void read(const Json& node, DType& value, const Place& at) {
-    spelt(node, value, dtypeSpellings, at, "dtype");
+    spelt(node, value, ops::findDType, at, "dtype");
   }
   void read(const Json& node, OpKind& value, const Place& at) {
-    spelt(node, value, opSpellings, at, "op");
+    spelt(node, value, ops::findOp, at, "op");
   }
   void read(const Json& node, Step::Kind& value, const Place& at) {
-    spelt(node, value, stepSpellings, at, "kind of step");
+    spelt(node, value, ops::findStepKind, at, "kind of step");
   }
   void read(const Json& node, Transfer::Kind& value, const Place& at) {
-    spelt(node, value, transferSpellings, at, "kind of transfer");
+    spelt(node, value, ops::findTransferKind, at, "kind of transfer");
   }
 
-  template <class Enum, size_t count>
+  template <class Enum>
   void spelt(const Json& node, Enum& value,
-             const Spelling<Enum> (&spellings)[count], const Place& at,
+             std::optional<Enum> (*find)(std::string_view), const Place& at,
              const char* what) {
     std::string name;
     read(node, name, at);
-    for (const Spelling<Enum>& spelling : spellings)
-      if (name == spelling.name) {
-        value = spelling.value;
-        return;
-      }
-    fail(at, "is `" + name + "`, which is no " + what);
+    if (std::optional<Enum> found = find(name))
+      value = *found;
+    else
+      fail(at, "is `" + name + "`, which is no " + what);
   }
 
   template <class T>

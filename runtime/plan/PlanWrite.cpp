@@ -6,6 +6,7 @@
 // the shortest form that reads back as the same double. The last field is a
 // hash of all bytes before it.
 
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/Hash.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanJson.h"
@@ -34,9 +35,7 @@ public:
     if (value)
       field(name, *value);
   }
-  void
-  attributes(const char* name,
-             const std::vector<std::pair<std::string, AttributeValue>>& list) {
+  void attributes(const char* name, const ops::Attributes& list) {
     if (list.empty())
       return;
     key(name);
@@ -106,17 +105,10 @@ private:
     text += nlohmann::json(value).dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  void write(DType value) { spell(value, dtypeSpellings); }
-  void write(OpKind value) { write(std::string(opName(value))); }
-  void write(Step::Kind value) { spell(value, stepSpellings); }
-  void write(Transfer::Kind value) { spell(value, transferSpellings); }
-
-  template <class Enum, size_t count>
-  void spell(Enum value, const Spelling<Enum> (&spellings)[count]) {
-    for (const Spelling<Enum>& spelling : spellings)
-      if (spelling.value == value)
-        write(std::string(spelling.name));
-  }
+  void write(DType value) { write(std::string(ops::dtypeName(value))); }
+  void write(OpKind value) { write(std::string(ops::opName(value))); }
+  void write(Step::Kind value) { write(std::string(ops::nameOf(value))); }
+  void write(Transfer::Kind value) { write(std::string(ops::nameOf(value))); }
 
   template <class T> void write(const std::vector<T>& list) {
     open('[');

@@ -30,8 +30,8 @@ std::optional<ScaleBlocks> findScaleBlocks(std::string_view word) {
   return std::nullopt;
 }
 
-ScaleBlocks scaleBlocksOf(const Op& op, const char* attribute) {
-  const auto found = findScaleBlocks(op.string(attribute));
+ScaleBlocks scaleBlocksOf(std::string_view word) {
+  const auto found = findScaleBlocks(word);
   assert(found && "validation has seen the word");
   return *found;
 }

@@ -1,6 +1,6 @@
 // What of a matrix in 8 bits has a scale, and how scales lie: the attribute
-// `blocks` of `quantize` (Ops.def), as compiler, validation and kernels read
-// it.
+// `blocks` of `quantize` (ops/quantization.ops), as compiler, validation and
+// kernels read it.
 
 #ifndef RECIPERUN_PLAN_SCALEBLOCKS_H
 #define RECIPERUN_PLAN_SCALEBLOCKS_H
@@ -16,12 +16,12 @@ namespace reciperun::plan {
 
 enum class ScaleBlocks { tensor, rows, squares, mx };
 
-/// By its word in Ops.def; `tensor` for an empty one, which is an attribute
-/// that is absent; none for what is no such word.
+/// By its word in the description; `tensor` for an empty one, which is an
+/// attribute that is absent; none for what is no such word.
 std::optional<ScaleBlocks> findScaleBlocks(std::string_view word);
 
 /// Of an op of a plan that has been validated.
-ScaleBlocks scaleBlocksOf(const Op& op, const char* attribute);
+ScaleBlocks scaleBlocksOf(std::string_view word);
 
 /// The side of a square and the length of a block of `rows`, in elements.
 inline constexpr int64_t scaleBlockWidth = 128;

@@ -9,6 +9,7 @@
 //    and size.
 
 #include "runtime/plan/Validate.h"
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/ExpertNames.h"
 #include "runtime/plan/LoraFactors.h"
 #include "runtime/plan/Mesh.h"
@@ -171,7 +172,7 @@ private:
       if (!status)
         return damaged("function " + quoted(function.name) + ", op " +
                        std::to_string(i) + " " + quoted(op.name) + " (" +
-                       opName(op.kind) + ") " + status.message());
+                       ops::opName(op.kind) + ") " + status.message());
     }
     return Status::ok();
   }

@@ -1,6 +1,7 @@
 // Attention, of a rank's keys, of those that go round a ring, and of a cache.
 // See ValidateOps.cpp.
 
+#include "runtime/ops/AttentionOps.h"
 #include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/RingWorkspace.h"
@@ -13,14 +14,16 @@ namespace {
 
 /// q [b,s,hq,d], k and v [b,t,hk,d].
 bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
-  for (const char* bound : {"window", "chunk"})
-    if (const int64_t places = c.op.integer(bound);
-        places < 0 || places > std::numeric_limits<int32_t>::max())
-      return c.fail("has `" + std::string(bound) +
+  const ops::AttentionAttributes attributes(c.op.attributes);
+  for (auto [name, tokens] : {std::pair("window", attributes.window),
+                              std::pair("chunk", attributes.chunk)})
+    if (tokens < 0 || tokens > std::numeric_limits<int32_t>::max())
+      return c.fail("has `" + std::string(name) +
                     "` below 0 or above 2^31 - 1");
-  for (const char* bound : {"softcap", "scale"})
-    if (!(c.op.real(bound) >= 0))
-      return c.fail("has `" + std::string(bound) + "` below 0");
+  for (auto [name, value] : {std::pair("softcap", attributes.softcap),
+                             std::pair("scale", attributes.scale)})
+    if (!(value >= 0))
+      return c.fail("has `" + std::string(name) + "` below 0");
   return c.rank(q, 4) && c.rank(k, 4) && c.is(q, real) && c.same(k, v) &&
          c.is(k, {q.dtype}) &&
          c.shaped(k, {q.shape[0], k.shape[1], k.shape[2], q.shape[3]}) &&
@@ -45,7 +48,7 @@ bool checkLse(OpCheck& c, const Buffer& lse, const Buffer& q) {
 }
 
 bool checkAttention(OpCheck& c) {
-  if (!c.arity(7, 2) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
+  if (!checkHeads(c, c.in(0), c.in(1), c.in(2)))
     return false;
   const Buffer& q = c.in(0);
   return checkTokens(c, q, c.in(1), 3) && c.same(q, c.out(0)) &&
@@ -53,7 +56,8 @@ bool checkAttention(OpCheck& c) {
 }
 
 AttentionSizes sizesOf(const OpCheck& c, const Buffer& q, const Buffer& k) {
-  return attentionSizes(c.op, q.dtype, q.shape, k.shape);
+  return attentionSizes(ops::AttentionAttributes(c.op.attributes), q.dtype,
+                        q.shape, k.shape);
 }
 
 /// Above it sizes of workspaces might pass 2^63.
@@ -70,7 +74,7 @@ bool hasRoom(OpCheck& c, int64_t elements) {
 }
 
 bool checkAttentionBackward(OpCheck& c) {
-  if (!c.arity(10, 3) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
+  if (!checkHeads(c, c.in(2), c.in(3), c.in(4)))
     return false;
   const Buffer &q = c.in(2), &k = c.in(3);
   return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
@@ -99,19 +103,19 @@ bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
 }
 
 bool checkRingAttention(OpCheck& c) {
-  return c.arity(5, 2) && checkRing(c, 0, 3, false) &&
-         c.same(c.in(0), c.out(0)) && checkLse(c, c.out(1), c.in(0));
+  return checkRing(c, 0, 3, false) && c.same(c.in(0), c.out(0)) &&
+         checkLse(c, c.out(1), c.in(0));
 }
 
 bool checkRingAttentionBackward(OpCheck& c) {
-  return c.arity(8, 3) && checkRing(c, 2, 6, true) &&
-         c.same(c.in(2), c.in(0)) && c.same(c.in(2), c.in(1)) &&
-         checkLse(c, c.in(5), c.in(2)) && c.same(c.in(2), c.out(0)) &&
-         c.same(c.in(3), c.out(1)) && c.same(c.in(3), c.out(2));
+  return checkRing(c, 2, 6, true) && c.same(c.in(2), c.in(0)) &&
+         c.same(c.in(2), c.in(1)) && checkLse(c, c.in(5), c.in(2)) &&
+         c.same(c.in(2), c.out(0)) && c.same(c.in(3), c.out(1)) &&
+         c.same(c.in(3), c.out(2));
 }
 
 bool checkAttentionCached(OpCheck& c) {
-  if (!c.arity(4, 3) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
+  if (!checkHeads(c, c.in(0), c.in(1), c.in(2)))
     return false;
   const Buffer &q = c.in(0), &k = c.in(1);
   return c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}) &&
@@ -126,27 +130,52 @@ bool checkAttentionCached(OpCheck& c) {
                  std::to_string(c.plan.cacheTokens)));
 }
 
+bool checkRope(OpCheck& c) {
+  if (!c.rank(c.in(0), 4))
+    return false;
+  const Buffer& x = c.in(0);
+  int64_t rotated = ops::RopeAttributes(c.op.attributes).rotated;
+  if (rotated < 0 || rotated > x.shape[3])
+    return c.fail("rotates " + std::to_string(rotated) + " of " +
+                  std::to_string(x.shape[3]) + " elements");
+  return c.is(x, real) && c.is(c.in(1), {DType::i32}) &&
+         c.counts(c.in(1), x.shape[0] * x.shape[1]) && c.same(x, c.out(0)) &&
+         c.divides(2, rotated ? rotated : x.shape[3],
+                   "rotation pairs the head's dimensions") &&
+         c.isWord("scaling", {"none", "linear", "llama3", "yarn"});
+}
+
+bool checkPositionScale(OpCheck& c) {
+  const Buffer& x = c.in(0);
+  return c.is(x, real) && c.same(x, c.out(0)) && x.shape.size() >= 2 &&
+         c.is(c.in(1), {DType::i32}) &&
+         c.counts(c.in(1), x.shape[0] * x.shape[1]);
+}
+
 } // namespace
 
 bool checkAttentionOp(OpCheck& c) {
-  switch (c.op.kind) {
-  case OpKind::Attention:
+  switch (ops::AttentionOp(c.op.kind)) {
+  case ops::AttentionOp::Rope:
+    return checkRope(c);
+  case ops::AttentionOp::PositionScale:
+    return checkPositionScale(c);
+  case ops::AttentionOp::Attention:
     return checkAttention(c);
-  case OpKind::AttentionBackward:
+  case ops::AttentionOp::AttentionBackward:
     return checkAttentionBackward(c);
-  case OpKind::RingAttention:
+  case ops::AttentionOp::RingAttention:
     return checkRingAttention(c);
-  case OpKind::RingAttentionBackward:
+  case ops::AttentionOp::RingAttentionBackward:
     return checkRingAttentionBackward(c);
-  case OpKind::AttentionBlock:
-  case OpKind::AttentionBlocksEnd:
-  case OpKind::AttentionBlockBackward:
-    return c.fail("is a part of ring attention, which no plan holds by itself");
-  case OpKind::AttentionCached:
+  case ops::AttentionOp::AttentionBlock:
+  case ops::AttentionOp::AttentionBlocksEnd:
+  case ops::AttentionOp::AttentionBlockBackward:
+    return c.fail("is no op of a plan");
+  case ops::AttentionOp::AttentionCached:
     return checkAttentionCached(c);
-  default:
-    return c.fail("is no attention");
   }
+  return c.fail("is of no known kind");
 }
 
 } // namespace reciperun::plan

@@ -1,6 +1,7 @@
 // The ops of mixtures of experts: a token's choices, its rows among the
 // experts' places, and the experts' products. See ValidateOps.cpp.
 
+#include "runtime/ops/ExpertOps.h"
 #include "runtime/plan/OpCheck.h"
 
 namespace reciperun::plan {
@@ -19,8 +20,6 @@ bool isAbsentOrSum(OpCheck& c, size_t output, int64_t elements) {
 }
 
 bool checkRoute(OpCheck& c, bool backward) {
-  if (backward ? !c.arity(6, 1, 0, {0, 4, 5}) : !c.arity(5, 5, 3, {2, 3, 4}))
-    return false;
   const Buffer& logits = c.in(backward ? 1 : 0);
   const Buffer& segments = c.in(backward ? 2 : 1);
   const Buffer& choices = backward ? c.in(3) : c.out(0);
@@ -28,8 +27,8 @@ bool checkRoute(OpCheck& c, bool backward) {
     return false;
   int64_t tokens = choices.shape[0] * choices.shape[1], k = choices.shape[2];
   int64_t experts = logits.shape[2];
-  int64_t groups = c.op.integer("groups", 1);
-  int64_t kept = c.op.integer("top_groups", 1);
+  const ops::RouteAttributes attributes(c.op.attributes);
+  const int64_t groups = attributes.groups, kept = attributes.topGroups;
   bool isGrouped = groups >= 1 && groups <= 64 && kept >= 1 && kept <= groups &&
                    experts % groups == 0;
   if (!isGrouped || k < 1 || k > experts / groups * kept)
@@ -60,8 +59,7 @@ bool checkRoute(OpCheck& c, bool backward) {
 }
 
 bool checkBalance(OpCheck& c) {
-  return c.arity(1, 1) && c.is(c.in(0), {DType::f64}) &&
-         c.is(c.out(0), {DType::f32}) &&
+  return c.is(c.in(0), {DType::f64}) && c.is(c.out(0), {DType::f32}) &&
          c.counts(c.out(0), elementCount(c.in(0).shape));
 }
 
@@ -85,7 +83,7 @@ bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
 }
 
 bool checkDispatch(OpCheck& c) {
-  return c.arity(3, 3, 0, {2}) && checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
+  return checkExperts(c, c.in(0), c.out(0), c.in(1)) &&
          c.is(c.out(1), {DType::i32}) && c.shaped(c.out(1), c.in(1).shape) &&
          checkCounts(c, c.out(2), c.out(0)) &&
          c.shaped(c.out(2), {c.out(2).shape[0], 1, c.out(2).shape[2]}) &&
@@ -95,8 +93,9 @@ bool checkDispatch(OpCheck& c) {
 /// Rows `x` [g,p,h] of the blocks of `counts`, and `y` [g,q,h] of one block.
 bool checkPacked(OpCheck& c, const Buffer& x, const Buffer& y,
                  const Buffer& counts) {
-  if (c.op.integer("begin") < 0)
-    return c.fail("begins with row " + std::to_string(c.op.integer("begin")));
+  if (const int64_t begin = ops::PackRowsAttributes(c.op.attributes).begin;
+      begin < 0)
+    return c.fail("begins with row " + std::to_string(begin));
   return c.rank(x, 3) && c.rank(y, 3) && c.is(x, real) && c.is(y, {x.dtype}) &&
          c.shaped(y, {x.shape[0], y.shape[1], x.shape[2]}) &&
          (x.shape[2] > 0 || c.fail("has rows without a width")) &&
@@ -104,7 +103,7 @@ bool checkPacked(OpCheck& c, const Buffer& x, const Buffer& y,
 }
 
 bool checkPack(OpCheck& c) {
-  return c.arity(2, 3, 2) && checkPacked(c, c.in(0), c.out(0), c.in(1)) &&
+  return checkPacked(c, c.in(0), c.out(0), c.in(1)) &&
          (!c.hasOut(1) ||
           (c.is(c.out(1), {DType::i32}) &&
            c.shaped(c.out(1), {c.in(1).shape[0], 1, c.in(1).shape[2]}))) &&
@@ -120,15 +119,13 @@ bool isTaken(OpCheck& c, const Buffer& taken, const Buffer& numbers,
 }
 
 bool checkCombine(OpCheck& c) {
-  return c.arity(3, 2, 1, {2}) && checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
+  return checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
          (!c.hasOut(1) || isTaken(c, c.out(1), c.in(1), c.in(0))) &&
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
 /// The gradient of dispatch, where the tokens' is the result, or of combine.
 bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
-  if (!c.arity(4, 2, 1, {2, 3}))
-    return false;
   const Buffer& tokens = isDispatch ? c.out(0) : c.in(0);
   const Buffer& rows = isDispatch ? c.in(0) : c.out(0);
   if (!checkExperts(c, tokens, rows, c.in(1)))
@@ -177,39 +174,38 @@ bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows) {
 }
 
 bool checkExpertsOp(OpCheck& c) {
-  switch (c.op.kind) {
-  case OpKind::Route:
+  switch (ops::ExpertOp(c.op.kind)) {
+  case ops::ExpertOp::Route:
     return checkRoute(c, false);
-  case OpKind::RouteBackward:
+  case ops::ExpertOp::RouteBackward:
     return checkRoute(c, true);
-  case OpKind::BalanceExperts:
+  case ops::ExpertOp::BalanceExperts:
     return checkBalance(c);
-  case OpKind::Dispatch:
+  case ops::ExpertOp::Dispatch:
     return checkDispatch(c);
-  case OpKind::PackRows:
+  case ops::ExpertOp::PackRows:
     return checkPack(c);
-  case OpKind::UnpackRows:
-    return c.arity(2, 1) && checkPacked(c, c.out(0), c.in(0), c.in(1));
-  case OpKind::DispatchBackward:
+  case ops::ExpertOp::UnpackRows:
+    return checkPacked(c, c.out(0), c.in(0), c.in(1));
+  case ops::ExpertOp::DispatchBackward:
     return checkExpertsBackward(c, true);
-  case OpKind::Combine:
+  case ops::ExpertOp::Combine:
     return checkCombine(c);
-  case OpKind::CombineBackward:
+  case ops::ExpertOp::CombineBackward:
     return checkExpertsBackward(c, false);
-  case OpKind::ExpertLinear:
-    return c.arity(3, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+  case ops::ExpertOp::ExpertLinear:
+    return c.is(c.in(1), {c.in(0).dtype}) &&
            checkExpertLinear(c, c.in(0), c.out(0), c.in(1), c.in(2));
-  case OpKind::ExpertLinearDgrad:
-    return c.arity(3, 1) && c.is(c.in(1), {c.in(0).dtype}) &&
+  case ops::ExpertOp::ExpertLinearDgrad:
+    return c.is(c.in(1), {c.in(0).dtype}) &&
            checkExpertLinear(c, c.out(0), c.in(0), c.in(1), c.in(2));
-  case OpKind::ExpertLinearWgrad:
-    return c.arity(3, 1) && c.isGradient(c.out(0), c.in(0)) &&
+  case ops::ExpertOp::ExpertLinearWgrad:
+    return c.isGradient(c.out(0), c.in(0)) &&
            checkExpertLinear(c, c.in(0), c.in(1), c.out(0), c.in(2)) &&
            (c.out(0).dtype != DType::bf16 ||
             c.workspace(elementCount(c.out(0).shape) / c.out(0).shape[0]));
-  default:
-    return c.fail("is no op of experts");
   }
+  return c.fail("is of no known kind");
 }
 
 } // namespace reciperun::plan

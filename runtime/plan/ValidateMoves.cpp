@@ -1,105 +1,87 @@
-// Ops that bring elements elsewhere: collectives, a rank's slice, and copies
-// between the device and the host. See ValidateOps.cpp.
+// Ops that move, cut and clear elements: the widths of rows add up, and copies
+// lead from one memory to the other.
 
+#include "runtime/ops/MoveOps.h"
 #include "runtime/plan/OpCheck.h"
 
 namespace reciperun::plan {
 namespace {
 
-/// What ranks add up: other types are moved, and never added.
-bool isSummed(OpCheck& c, const Buffer& buffer) {
-  return c.is(buffer,
-              {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i64});
+/// `part` are the elements from `begin` on of each row of `wide`.
+bool checkPartOfRows(OpCheck& c, const Buffer& wide, const Buffer& part) {
+  const int64_t whole = widthOf(wide), width = widthOf(part);
+  const int64_t begin = ops::NarrowAttributes(c.op.attributes).begin;
+  if (begin < 0 || width > whole || begin > whole - width)
+    return c.fail("takes " + std::to_string(width) + " elements from " +
+                  std::to_string(begin) + " on in rows of " +
+                  std::to_string(whole));
+  return c.is(wide, real) && c.is(part, {wide.dtype}) &&
+         c.divides(whole, elementCount(wide.shape), "the width of a row") &&
+         c.counts(part, elementCount(wide.shape) / whole, width);
 }
 
-bool checkAllReduce(OpCheck& c) {
-  const std::string& reduce = c.op.string("reduce");
-  return c.arity(1, 1) && c.grouped() && isSummed(c, c.in(0)) &&
-         c.same(c.in(0), c.out(0)) &&
-         (reduce == "sum" || reduce == "max" ||
-          c.fail("has `reduce` = `" + reduce + "`, neither `sum` nor `max`"));
+bool checkConcat(OpCheck& c) {
+  if (!c.is(c.out(0), real))
+    return false;
+  const int64_t width = widthOf(c.out(0));
+  if (width - widthOf(c.in(0)) != widthOf(c.in(1)))
+    return c.fail("makes rows of " + std::to_string(width) + " of " +
+                  std::to_string(widthOf(c.in(0))) + " and " +
+                  std::to_string(widthOf(c.in(1))));
+  if (!c.divides(width, elementCount(c.out(0).shape), "the width of a row"))
+    return false;
+  const int64_t rows = elementCount(c.out(0).shape) / width;
+  for (size_t i = 0; i < 2; ++i)
+    if (!c.is(c.in(i), {c.out(0).dtype}) ||
+        !c.counts(c.in(i), rows, widthOf(c.in(i))))
+      return false;
+  return true;
 }
 
-/// `whole` is `part` with dimension `dim` taken `shards` times.
-bool checkSplit(OpCheck& c, const Buffer& part, const Buffer& whole,
-                int64_t shards) {
-  int64_t dim = c.op.integer("dim");
-  if (dim < 0 || dim >= int64_t(part.shape.size()))
-    return c.fail("has `dim` = " + std::to_string(dim) + ", and `" + part.name +
-                  "` is " + shapeText(part));
-  std::vector<int64_t> shape = part.shape;
-  if (__builtin_mul_overflow(shape[dim], shards, &shape[dim]))
-    return c.fail("wants more than 2^63 elements in `" + whole.name + "`");
-  return c.is(whole, {part.dtype}) && c.shaped(whole, shape);
+/// `many` is `once` with a dimension more before the last.
+bool checkBroadcast(OpCheck& c, const Buffer& once, const Buffer& many) {
+  std::vector<int64_t> shape = many.shape;
+  if (shape.size() < 2)
+    return c.fail("wants copies of rows in `" + many.name + "`, which is " +
+                  shapeText(many));
+  shape.erase(shape.end() - 2);
+  return c.is(once, real) && c.is(many, {once.dtype}) && c.shaped(once, shape);
 }
 
 /// From one memory to the other.
 bool checkCopy(OpCheck& c) {
-  if (!c.arity(1, 1))
-    return false;
   const Buffer &from = c.in(0), &to = c.out(0);
   return c.same(from, to) && (from.host != to.host ||
                               c.fail("copies from `" + from.name + "` to `" +
                                      to.name + "`, which lie in one memory"));
 }
 
-bool checkAllToAll(OpCheck& c) {
-  if (!c.arity(2, 1, 0, {1}) || !c.grouped() ||
-      (c.hasIn(1) && !checkCounts(c, c.in(1), c.in(0))))
-    return false;
-  const std::vector<int64_t>& in = c.in(0).shape;
-  int64_t split = c.op.integer("split", -1);
-  int64_t concat = c.op.integer("concat", -1);
-  int64_t rank = int64_t(in.size());
-  if (split < 0 || split >= rank || concat < 0 || concat >= rank ||
-      split == concat)
-    return c.fail("moves a split between dimensions " + std::to_string(split) +
-                  " and " + std::to_string(concat) + " of " +
-                  std::to_string(rank));
-  int64_t ranks = c.ranksOfGroup();
-  if (!c.divides(ranks, in[size_t(split)], "the dimension that it cuts"))
-    return false;
-  std::vector<int64_t> out = in;
-  out[size_t(split)] /= ranks;
-  out[size_t(concat)] *= ranks;
-  return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
-}
-
 } // namespace
 
 bool checkMoveOp(OpCheck& c) {
-  switch (c.op.kind) {
-  case OpKind::AllReduce:
-    return checkAllReduce(c);
-  case OpKind::AllGather:
-  case OpKind::AllGatherStart:
-    return c.arity(1, 1) && c.grouped() &&
-           checkSplit(c, c.in(0), c.out(0), c.ranksOfGroup());
-  case OpKind::AllGatherDone:
-    return c.arity(2, 1) && c.grouped() && c.same(c.in(0), c.out(0));
-  case OpKind::ReduceScatterStart:
-    return c.arity(1, 1) && c.grouped() && c.same(c.in(0), c.out(0)) &&
-           c.divides(c.ranksOfGroup(), elementCount(c.in(0).shape),
-                     "what it scatters");
-  case OpKind::ReduceScatterDone:
-    return c.arity(2, 1) && c.grouped() && isSummed(c, c.in(0)) &&
-           c.same(c.in(0), c.in(1)) &&
-           checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
-  case OpKind::ReduceScatter:
-    return c.arity(1, 1) && c.grouped() && isSummed(c, c.in(0)) &&
-           checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
-  case OpKind::Slice:
-    return c.arity(1, 1) && c.axis(c.op.string("axis")) &&
-           checkSplit(c, c.out(0), c.in(0),
-                      axisSize(c.plan.mesh, c.op.string("axis")));
-  case OpKind::AllToAll:
-    return checkAllToAll(c);
-  case OpKind::CopyBegin:
-  case OpKind::CopyEnd:
+  switch (ops::MoveOp(c.op.kind)) {
+  case ops::MoveOp::Narrow:
+    return checkPartOfRows(c, c.in(0), c.out(0));
+  case ops::MoveOp::Pad:
+    return checkPartOfRows(c, c.out(0), c.in(0));
+  case ops::MoveOp::Concat:
+    return checkConcat(c);
+  case ops::MoveOp::Broadcast:
+    return checkBroadcast(c, c.in(0), c.out(0));
+  case ops::MoveOp::BroadcastBackward:
+    return checkBroadcast(c, c.out(0), c.in(0));
+  case ops::MoveOp::Zero:
+    return true;
+  case ops::MoveOp::Cast:
+    return c.is(c.in(0), real) && c.is(c.out(0), real) &&
+           c.counts(c.out(0), elementCount(c.in(0).shape));
+  case ops::MoveOp::CopyBegin:
+  case ops::MoveOp::CopyEnd:
     return checkCopy(c);
-  default:
-    return c.fail("is no collective and no copy");
+  case ops::MoveOp::View:
+    return c.fail("is no op of a plan");
   }
+  return c.fail("is of no known kind");
 }
 
 } // namespace reciperun::plan

@@ -1,6 +1,7 @@
 // The ops of state space layers: convolutions along the sequence, and the scan
 // of states. See ValidateOps.cpp.
 
+#include "runtime/ops/StateSpaceOps.h"
 #include "runtime/plan/OpCheck.h"
 
 namespace reciperun::plan {
@@ -16,8 +17,7 @@ bool checkConv(OpCheck& c, const Buffer& x, const Buffer& w,
 }
 
 bool checkConvBackward(OpCheck& c) {
-  if (!c.arity(4, 2, 2) || !checkConv(c, c.in(1), c.in(2), c.in(3)) ||
-      !c.same(c.in(1), c.in(0)))
+  if (!checkConv(c, c.in(1), c.in(2), c.in(3)) || !c.same(c.in(1), c.in(0)))
     return false;
   return (!c.hasOut(0) || c.same(c.in(1), c.out(0))) &&
          (!c.hasOut(1) || (c.isGradient(c.out(1), c.in(1)) &&
@@ -33,7 +33,7 @@ bool checkScanned(OpCheck& c, size_t first, const Buffer& states) {
   const int64_t sequences = x.shape[0], tokens = x.shape[1];
   const int64_t groups = x.shape[2], channels = x.shape[3];
   const int64_t heads = dt.shape[3], state = b.shape[3];
-  const int64_t chunk = c.op.integer("chunk");
+  const int64_t chunk = ops::StateScanAttributes(c.op.attributes).chunk;
   if (chunk < 1)
     return c.fail("scans in chunks of " + std::to_string(chunk) + " tokens");
   for (size_t i = 1; i < 7; ++i)
@@ -54,13 +54,11 @@ bool checkScanned(OpCheck& c, size_t first, const Buffer& states) {
 }
 
 bool checkScan(OpCheck& c) {
-  return c.arity(8, 2) && checkScanned(c, 0, c.out(1)) &&
-         c.same(c.in(0), c.out(0));
+  return checkScanned(c, 0, c.out(1)) && c.same(c.in(0), c.out(0));
 }
 
 bool checkScanBackward(OpCheck& c) {
-  if (!c.arity(10, 7, 3) || !checkScanned(c, 1, c.in(9)) ||
-      !c.same(c.in(1), c.in(0)))
+  if (!checkScanned(c, 1, c.in(9)) || !c.same(c.in(1), c.in(0)))
     return false;
   for (size_t i = 0; i < 4; ++i)
     if (!c.same(c.in(1 + i), c.out(i)))
@@ -75,19 +73,17 @@ bool checkScanBackward(OpCheck& c) {
 } // namespace
 
 bool checkStateSpaceOp(OpCheck& c) {
-  switch (c.op.kind) {
-  case OpKind::CausalConv:
-    return c.arity(3, 1) && checkConv(c, c.in(0), c.in(1), c.in(2)) &&
-           c.same(c.in(0), c.out(0));
-  case OpKind::CausalConvBackward:
+  switch (ops::StateSpaceOp(c.op.kind)) {
+  case ops::StateSpaceOp::CausalConv:
+    return checkConv(c, c.in(0), c.in(1), c.in(2)) && c.same(c.in(0), c.out(0));
+  case ops::StateSpaceOp::CausalConvBackward:
     return checkConvBackward(c);
-  case OpKind::StateScan:
+  case ops::StateSpaceOp::StateScan:
     return checkScan(c);
-  case OpKind::StateScanBackward:
+  case ops::StateSpaceOp::StateScanBackward:
     return checkScanBackward(c);
-  default:
-    return c.fail("is no op of state spaces");
   }
+  return c.fail("is of no known kind");
 }
 
 } // namespace reciperun::plan

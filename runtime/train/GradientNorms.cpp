@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/StateParts.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/HostCopy.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <cmath>

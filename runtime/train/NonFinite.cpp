@@ -8,6 +8,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -112,7 +113,7 @@ NonFiniteSearch::badParameter(const exec::Executor& executor, int rank) const {
 }
 
 std::string NonFiniteSearch::text(const Origin& origin) const {
-  return "`" + origin.op->name + "` (" + plan::opName(origin.op->kind) +
+  return "`" + origin.op->name + "` (" + ops::opName(origin.op->kind) +
          ") of `" + plan.functions[size_t(origin.step.function)].name + "`";
 }
 
@@ -124,7 +125,8 @@ void NonFiniteSearch::beginsOp(const plan::Op&,
 
 void NonFiniteSearch::endsOp(const plan::Op& op,
                              std::span<const exec::Tensor> outputs) {
-  Origin& origin = kernels::isCollective(op.kind) ? commonOrigin : ownOrigin;
+  Origin& origin =
+      ops::traitsOf(op.kind).isCollective ? commonOrigin : ownOrigin;
   if (!origin.op && wasFinite && !areFinite(outputs))
     origin = {&op, current};
 }

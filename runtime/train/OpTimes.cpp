@@ -1,6 +1,7 @@
 // See OpTimes.h.
 
 #include "runtime/train/OpTimes.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +12,7 @@ namespace {
 /// `linear ffn.up`: the kind, and for products the last parts of the name, by
 /// which layers are alike.
 std::string lineOf(const plan::Op& op) {
-  std::string line = plan::opName(op.kind);
+  std::string line = ops::opName(op.kind);
   if (!line.starts_with("linear"))
     return line;
   std::string name = op.name;

@@ -13,6 +13,7 @@
 #include "runtime/data/ControlTokens.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/Hash.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Paths.h"
@@ -219,7 +220,7 @@ Status Training::checkAnswers() const {
       if (!device.hasKernel(op.kind))
         return Status::error("`train.prompts` cannot be answered on `" +
                              plan.device + "` yet: op `" + op.name + "` (" +
-                             plan::opName(op.kind) +
+                             ops::opName(op.kind) +
                              ") has no kernel there; leave them out");
   return Status::ok();
 }

@@ -7,6 +7,8 @@
 
 #include "runtime/checkpoint/Files.h"
 #include "runtime/data/SourceFiles.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/OptimizerOps.h"
 #include "runtime/plan/Hash.h"
 #include "runtime/plan/InputFile.h"
 #include "runtime/plan/Paths.h"
@@ -91,12 +93,18 @@ std::string textOf(double number) {
 
 /// Ops may differ in one, as in the decay of norms: all values are told.
 void addOptimizer(const plan::Plan& plan, std::vector<Setting>& settings) {
-  for (const char* name : {"beta1", "beta2", "eps", "weight_decay", "clip"}) {
+  using Attributes = ops::AdamWAttributes;
+  for (auto [name, value] :
+       {std::pair("beta1", &Attributes::beta1),
+        std::pair("beta2", &Attributes::beta2),
+        std::pair("eps", &Attributes::eps),
+        std::pair("weight_decay", &Attributes::weightDecay),
+        std::pair("clip", &Attributes::clip)}) {
     std::set<double> values;
     for (const plan::Function& function : plan.functions)
       for (const plan::Op& op : function.ops)
         if (op.kind == plan::OpKind::AdamW)
-          values.insert(op.real(name));
+          values.insert(Attributes(op.attributes).*value);
     std::string text;
     for (double value : values)
       text += (text.empty() ? "" : ", ") + textOf(value);

@@ -5,6 +5,7 @@
 #include "runtime/train/Trace.h"
 
 #include "runtime/checkpoint/Files.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <charconv>
@@ -125,7 +126,7 @@ void Trace::beginsStep(const plan::Step& step) {
 void Trace::endsOp(const plan::Op& op, std::span<const device::Tensor>) {
   const Span& last = spans.back();
   const int begin = last.lane == ops ? last.end : last.begin;
-  spans.push_back({ops, op.name, plan::opName(op.kind), begin, device.mark()});
+  spans.push_back({ops, op.name, ops::opName(op.kind), begin, device.mark()});
 }
 
 void Trace::endsStep(const plan::Step& step) {

@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/KernelTable.h"
 #include "runtime/device/cpu/CpuContext.h"
+#include "runtime/ops/OpKind.h"
 
 #include <array>
 #include <chrono>
@@ -42,7 +43,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   CpuContext context;
-  std::array<Kernel, plan::opKinds> kernels = {};
+  std::array<Kernel, ops::opKinds> kernels = {};
   std::vector<Clock::time_point> marks;
 };
 

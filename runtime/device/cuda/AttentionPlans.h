@@ -1,10 +1,11 @@
 // Attention by cuDNN: the plans that it has compiled, by shape.
 //
-// Of all that Ops.def allows it takes rows that are one document, whole and in
-// order, or a known number of them at most, or of which some queries see all of
-// some keys: causal, within a window or not, grouped queries, bf16. The library
-// is opened when a plan is first wanted; where it is not there, or has no plan
-// for a shape, `notice` says why, and our own kernels serve.
+// Of all that ops/attention.ops allows it takes rows that are one document,
+// whole and in order, or a known number of them at most, or of which some
+// queries see all of some keys: causal, within a window or not, grouped
+// queries, bf16. The library is opened when a plan is first wanted; where it is
+// not there, or has no plan for a shape, `notice` says why, and our own kernels
+// serve.
 
 #ifndef RECIPERUN_DEVICE_CUDA_ATTENTIONPLANS_H
 #define RECIPERUN_DEVICE_CUDA_ATTENTIONPLANS_H

@@ -11,6 +11,7 @@
 #include "runtime/device/cuda/GraphPace.h"
 #include "runtime/device/cuda/RecordedMarks.h"
 #include "runtime/device/cuda/StagedCopies.h"
+#include "runtime/ops/OpKind.h"
 
 #include <array>
 #include <memory>
@@ -92,7 +93,7 @@ private:
   void note(const std::string& text);
 
   std::unique_ptr<CudaContext> gpu;
-  std::array<CudaKernel, plan::opKinds> kernels = {};
+  std::array<CudaKernel, ops::opKinds> kernels = {};
   CudaPreparation prepareKernel = nullptr;
   CudaDraw drawValues = nullptr;
   std::vector<std::string> told; // see notes

@@ -28,7 +28,7 @@ namespace reciperun::device {
 
 class MatrixProducts {
 public:
-  /// What of a matrix in 8 bits has a scale: see `quantize` in Ops.def.
+  /// What of a matrix in 8 bits has a scale: see ops/quantization.ops.
   enum class Scales { none, tensor, rows, squares, mx };
 
   struct Shape {

@@ -7,6 +7,7 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/passes/Lifetimes.h"
 
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/Plan.h"
 
 #include <gtest/gtest.h>
@@ -149,7 +150,7 @@ private:
   }
 
   /// A result shares no byte with another result, nor with an operand other
-  /// than the one that Ops.def lets it replace.
+  /// than the one that its description lets it replace.
   void expectApart(ValueId result, const ir::Op& op) {
     if (isPersistent(result))
       return;
@@ -165,7 +166,7 @@ private:
       EXPECT_FALSE(overlaps(other)) << "two results of " << op.name;
     for (size_t i = 0; i < op.operands.size(); ++i) {
       bool mayReplace =
-          result == op.results[0] && int(i) == ir::traits(op.kind).reuse;
+          result == op.results[0] && int(i) == ops::infoOf(op.kind).reuse;
       EXPECT_TRUE(mayReplace || !overlaps(op.operands[i]))
           << "a result of " << op.name << " lies on operand " << i;
     }

@@ -1,5 +1,6 @@
 // What narrow state and activations on the host take and save, byte by byte.
 
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/driver/Compiled.h"
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
+#include "runtime/ops/OpKind.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"
 #include "compiler/passes/Build.h"
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
 #include <gtest/gtest.h>

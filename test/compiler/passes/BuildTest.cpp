@@ -5,6 +5,7 @@
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
 #include <gtest/gtest.h>

@@ -10,6 +10,7 @@
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Join.h"
 #include "compiler/passes/Shard.h"
+#include "runtime/ops/OpTable.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ std::map<std::string, int> counts(const ir::Module& module,
                                   const char* function) {
   std::map<std::string, int> result;
   for (const ir::Op& op : ir::findFunction(module, function)->ops)
-    ++result[std::string(ir::opName(op.kind))];
+    ++result[std::string(ops::opName(op.kind))];
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/passes/Fuse.h"
 #include "compiler/passes/Join.h"
 #include "compiler/passes/Shard.h"
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
 #include "test/compiler/passes/RecipeWriter.h"
 

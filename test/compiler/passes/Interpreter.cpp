@@ -2,6 +2,7 @@
 // the definitions, not taken from the runtime's kernels.
 
 #include "test/compiler/passes/Interpreter.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
@@ -194,7 +195,7 @@ double Interpreter::real(const Op& op, const char* name,
 
 void Interpreter::run(const std::string& name) {
   for (const Op& op : ir::findFunction(program, name)->ops) {
-    if (ir::isCollective(op.kind) || op.kind == OpKind::Slice) {
+    if (ops::traitsOf(op.kind).isCollective || op.kind == OpKind::Slice) {
       if (hasPlaces(op.operands[0]))
         collectiveOfPlaces(op);
       else

@@ -1,5 +1,5 @@
 // Runs a Program on all ranks of its mesh, in double precision and in plain
-// loops: what the ops of Ops.def mean, for tests of sharding and
+// loops: what the ops mean, for tests of sharding and
 // differentiation without the runtime.
 
 #ifndef RECIPEC_TEST_COMPILER_PASSES_INTERPRETER_H

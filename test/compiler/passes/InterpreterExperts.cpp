@@ -3,6 +3,7 @@
 // A router's gradient is worked out from the scores' Jacobian, written out as a
 // matrix, rather than in the closed forms of the runtime's kernel.
 
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Norms, biases and what depends on a token's position; see Interpreter.h.
 
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Rows put apart and together, element by element.
 
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
 
 namespace recipec::test {

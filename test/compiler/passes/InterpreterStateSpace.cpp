@@ -1,5 +1,6 @@
 // State spaces, token by token; see Interpreter.h.
 
+#include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
 
 #include <cmath>

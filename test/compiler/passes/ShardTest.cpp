@@ -7,6 +7,7 @@
 #include "compiler/passes/Adapt.h"
 #include "compiler/passes/Build.h"
 #include "compiler/passes/Fuse.h"
+#include "runtime/ops/OpTable.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +38,8 @@ RecipeWriter degrees(int64_t dp, int64_t tp, bool sequence) {
 std::vector<std::string> collectives(const ir::Module& module) {
   std::vector<std::string> list;
   for (const ir::Op& op : module.functions[0].ops)
-    if (ir::isCollective(op.kind) || op.kind == ir::OpKind::Slice)
-      list.push_back(std::string(ir::opName(op.kind)) + " " +
+    if (ops::traitsOf(op.kind).isCollective || op.kind == ir::OpKind::Slice)
+      list.push_back(std::string(ops::opName(op.kind)) + " " +
                      module[op.operands[0]].name);
   return list;
 }

@@ -10,6 +10,7 @@
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
 
 #include <gtest/gtest.h>

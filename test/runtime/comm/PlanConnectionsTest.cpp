@@ -2,6 +2,7 @@
 
 #include "runtime/comm/PlanConnections.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/ConnectionWidths.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ void add(plan::Plan& plan, int stage, OpKind kind, int group, int buffer,
          const std::map<std::string, int64_t>& attributes = {}) {
   plan::Op op{kind, "op", {buffer}, {buffer}, group, -1, {}};
   for (const auto& [name, value] : attributes)
-    op.attributes.emplace_back(name, value);
+    op.attributes.add(name, value);
   plan.stages[size_t(stage)].functions[0].ops.push_back(op);
 }
 

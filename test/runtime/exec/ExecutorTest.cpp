@@ -7,6 +7,7 @@
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/Weights.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/PlanJson.h"
 #include "test/runtime/plan/SamplePlan.h"
 

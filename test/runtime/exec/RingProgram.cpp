@@ -7,6 +7,7 @@
 #include "runtime/comm/MpiSession.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/RingAttention.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/RingWorkspace.h"
 #include "test/runtime/kernels/Harness.h"
 
@@ -112,7 +113,9 @@ protected:
     plan::Op op;
     op.group = 0;
     const plan::RingWorkspace layout = plan::ringWorkspace(
-        {plan::attentionSizes(op, q.dtype(), q.shape(), k.shape()), mesh.ranks},
+        {plan::attentionSizes(ops::AttentionAttributes(op.attributes),
+                              q.dtype(), q.shape(), k.shape()),
+         mesh.ranks},
         isBackward);
     Array room(DType::f32, {layout.elements()});
     std::vector<device::Tensor> in, out;

@@ -2,6 +2,7 @@
 // queries, and keys block by block, against the whole; and attention over a
 // cache against attention over the whole.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>
@@ -369,7 +370,7 @@ void checkBlocks(const Problem& p, int ranks, DType type, double tolerance) {
     for (size_t step = 0; step < parts.size(); ++step) {
       Part& other = all[(rank + parts.size() - step) % parts.size()];
       Attributes attributes = p.attributes();
-      attributes.emplace_back("is_first", step == 0);
+      attributes.add("is_first", step == 0);
       call(OpKind::AttentionBlock,
            {&own.q, &other.k, &other.v, &own.segments, &own.places,
             &other.segments, &other.places},

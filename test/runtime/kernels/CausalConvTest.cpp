@@ -1,6 +1,7 @@
 // causal_conv and its gradient: against the sum written down, across tiles of
 // channels and of tokens, over documents, for any threads.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>

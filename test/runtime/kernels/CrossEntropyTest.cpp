@@ -1,6 +1,7 @@
 // Cross-entropy: two shards of a vocabulary against the whole, and the whole
 // against its definition.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 // terms and exponentials, 1e-5; in bf16 weights are rounded to 2^-9, and so are
 // P and dS, beside a delta that nearly cancels.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {
@@ -75,7 +76,7 @@ TEST_F(CudaAttentionBlocks, CarryTheSoftmaxOn) {
           k.push_back(numbers(type, keys, 3 + unsigned(step)));
           v.push_back(numbers(type, keys, 5 + unsigned(step)));
           Attributes attributes = s.attributes;
-          attributes.emplace_back("is_first", step == 0);
+          attributes.add("is_first", step == 0);
           compare({OpKind::AttentionBlock,
                    {&q, &k[size_t(step)], &v[size_t(step)], &own.segments,
                     &own.places, &other.segments, &other.places},

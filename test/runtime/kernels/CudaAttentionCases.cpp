@@ -2,6 +2,7 @@
 // on a GPU.
 
 #include "test/runtime/kernels/CudaAttentionCases.h"
+#include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <utility>

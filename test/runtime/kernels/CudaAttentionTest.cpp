@@ -33,7 +33,7 @@ AttentionCase partCase(const std::string& name, int64_t tokens, int64_t width) {
 
 void checkAttention(const AttentionCase& c) {
   for (DType type : {DType::f32, DType::bf16})
-    compareAttention(c.name + " " + plan::typeName(type), onGpu(c, type),
+    compareAttention(c.name + " " + ops::dtypeName(type), onGpu(c, type),
                      onCpu(c, type), type);
 }
 

@@ -1,6 +1,7 @@
 // Copies between a GPU and the host: they run beside kernels and in the order
 // in which they were begun.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 #include <cuda_runtime_api.h>

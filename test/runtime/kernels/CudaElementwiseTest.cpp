@@ -2,6 +2,7 @@
 // are not of whole vectors, aligned or not, in place, and arguments far out.
 // CudaOperands.h says why tolerances are what they are.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {

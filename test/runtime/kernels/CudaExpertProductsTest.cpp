@@ -2,6 +2,7 @@
 // same inputs in f64: counts that are 0, fill their block or claim to be more,
 // and rows of no token that no product may meet.
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
@@ -64,7 +65,7 @@ void checkExperts(const ExpertCase& c, DType type) {
       std::to_string(c.groups) + " x " + std::to_string(c.blocks) + " x " +
       std::to_string(c.members) + " experts, " + std::to_string(c.from) +
       " to " + std::to_string(c.to) + (c.isStacked ? " stacked " : " ") +
-      plan::typeName(type);
+      ops::dtypeName(type);
   const int64_t rows = c.blocks * c.height;
   const Attributes attributes = {{"alpha", c.alpha},
                                  {"accumulate", c.accumulate},
@@ -87,7 +88,7 @@ void checkExperts(const ExpertCase& c, DType type) {
     onGpu.insert(onGpu.end(), extra.begin(), extra.end());
     call(kind, on64, {&wanted}, attributes);
     callOnGpu(kind, onGpu, {&got}, attributes, 1 << 20);
-    expectClose(name + (" " + what) + " into " + plan::typeName(start.dtype()),
+    expectClose(name + (" " + what) + " into " + ops::dtypeName(start.dtype()),
                 got, wanted, productTolerance(start.dtype()));
   };
   check("forward", OpKind::ExpertLinear, x, w, {&counts},

@@ -1,6 +1,7 @@
 // The GPU's kernels of the mixture of experts against their CPU twins: what is
 // chosen and where rows go to the number, what is computed of them nearly.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {

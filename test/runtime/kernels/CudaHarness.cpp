@@ -2,6 +2,7 @@
 
 #include "test/runtime/kernels/CudaHarness.h"
 
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/OpCheck.h"
 
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 std::string describe(const Array* array) {
   if (!array)
     return "-";
-  std::string text = std::string(plan::typeName(array->dtype())) + "[";
+  std::string text = std::string(ops::dtypeName(array->dtype())) + "[";
   for (size_t i = 0; i < array->shape().size(); ++i)
     text += (i ? "," : "") + std::to_string(array->shape()[i]);
   return text + "]";
@@ -100,7 +101,7 @@ void DeviceArray::copyTo(Array& array) const {
 }
 
 std::string describe(const ParityCase& of) {
-  std::string text = plan::opName(of.kind);
+  std::string text = ops::opName(of.kind);
   for (const std::vector<Array*>* list : {&of.inputs, &of.outputs}) {
     text += list == &of.outputs ? " ->" : "";
     for (const Array* array : *list)

@@ -3,6 +3,7 @@
 // summed in f32 and rounded once, or where they are added to one another as
 // often as there are terms, the second time with the largest.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 #include <array>

@@ -8,6 +8,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ using plan::OpKind;
 constexpr int64_t tokens = 8192, hidden = 4096, ffn = 14336, width = 128;
 constexpr int64_t heads = 32, keyHeads = 8, vocabulary = 128256, rank = 32;
 
-using Attributes = std::vector<std::pair<std::string, plan::AttributeValue>>;
+using ops::Attributes;
 
 double secondsNow() {
   using namespace std::chrono;

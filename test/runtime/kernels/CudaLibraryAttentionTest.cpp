@@ -104,7 +104,7 @@ void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
   const AttentionCase c =
       rowsCase(name, tokens, width, first, second, attributes);
   plan::Op op;
-  op.attributes = {attributes.begin(), attributes.end()};
+  op.attributes = attributes;
   const std::vector<int64_t> queries = {c.batch, tokens, c.heads, width},
                              keys = {c.batch, tokens, c.keyHeads, width};
   const auto shape = libraryAttention(op, {nullptr, DType::bf16, queries},
@@ -113,8 +113,8 @@ void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
   device::AttentionPlans& plans = testGpu()->attentionPlans();
   ASSERT_GE(plans.forwardBytes(*shape), 0) << plans.notice();
   ASSERT_GE(plans.backwardBytes(*shape), 0) << plans.notice();
-  const int64_t given = plan::libraryWorkspace(
-      plan::attentionSizes(op, DType::bf16, queries, keys));
+  const int64_t given = plan::libraryWorkspace(plan::attentionSizes(
+      ops::AttentionAttributes(op.attributes), DType::bf16, queries, keys));
   std::printf("  %s: workspace %lld bytes forward, %lld backward of %lld\n",
               name.c_str(), (long long)(plans.forwardBytes(*shape)),
               (long long)(plans.backwardBytes(*shape)), (long long)(given));

@@ -5,6 +5,7 @@
 // it adds, and the sum; some kernels round once. It is either, to the bit, of a
 // product that is known to what sums in f32 lose.
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
@@ -68,7 +69,7 @@ void expectAdded(const std::string& what, const Array& start, const Array& got,
 void checkLinear(const LinearCase& c, DType type) {
   const std::string what = std::to_string(c.tokens) + " x " +
                            std::to_string(c.out) + " x " +
-                           std::to_string(c.in) + " " + plan::typeName(type);
+                           std::to_string(c.in) + " " + ops::dtypeName(type);
   const Attributes attributes = {{"alpha", c.alpha},
                                  {"accumulate", c.accumulate}};
   Array x = Array::random(type, {c.tokens, c.in}, 1);
@@ -81,7 +82,7 @@ void checkLinear(const LinearCase& c, DType type) {
     call(kind, {&a64, &b64}, {&wanted}, attributes);
     callOnGpu(kind, {&a, &b}, {&got}, attributes);
     const std::string title =
-        name + (" " + what) + " into " + plan::typeName(start.dtype());
+        name + (" " + what) + " into " + ops::dtypeName(start.dtype());
     if (c.accumulate && start.dtype() == DType::bf16)
       expectAdded(title, start, got, wanted);
     else

@@ -2,6 +2,7 @@
 // apart on one rank of two, its gradient, and the sum over rows. CudaOperands.h
 // says why tolerances are what they are.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {

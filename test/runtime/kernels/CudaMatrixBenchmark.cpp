@@ -5,6 +5,7 @@
 // the products of the causal half: 2 forward, 5 backward.
 
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/ops/OpTable.h"
 #include "runtime/plan/AttentionWorkspace.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
@@ -76,7 +77,7 @@ public:
               int runs = 20) {
     plan::Op op;
     op.kind = kind;
-    op.name = plan::opName(kind);
+    op.name = ops::opName(kind);
     op.attributes = attributes;
     const device::CudaKernelArgs args{op, in, out, workspace, mesh, 0, gpu};
     auto once = [&] {
@@ -214,7 +215,7 @@ public:
                          double(rest) * double(rest) - behind * behind;
     const double flops = 2.0 * double(b) * double(h) * pairs * double(d);
     auto both = [&](const char* name, Attributes attributes, int64_t bytes) {
-      attributes.emplace_back("window", window);
+      attributes.add("window", window);
       const Filled room(DType::f32, {bytes / 4 + 64});
       const double ahead = time(OpKind::Attention, forward,
                                 {out.view(), lse.view()}, attributes);
@@ -236,12 +237,12 @@ public:
         const Attributes attributes = {{"most_documents", most},
                                        {"deterministic", false}};
         plan::Op op;
-        op.attributes = {attributes.begin(), attributes.end()};
+        op.attributes = attributes;
         if ((s + document - 1) / document <= most)
           both(("cuDNN, up to " + std::to_string(most)).c_str(), attributes,
                plan::libraryWorkspace(plan::attentionSizes(
-                   op, DType::bf16, std::vector{b, s, h, d},
-                   std::vector{b, s, hk, d})));
+                   ops::AttentionAttributes(op.attributes), DType::bf16,
+                   std::vector{b, s, h, d}, std::vector{b, s, hk, d})));
       }
       return;
     }

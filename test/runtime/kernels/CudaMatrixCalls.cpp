@@ -3,6 +3,7 @@
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
 #include "runtime/kernels/CudaKernels.h"
+#include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,7 +73,7 @@ void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
   const plan::Mesh mesh;
   const device::CudaKernelArgs args{op, in, out, workspace, mesh, 0, *gpu};
   const device::CudaKernel kernel = findCudaKernel(kind);
-  ASSERT_NE(kernel, nullptr) << plan::opName(kind) << " has no kernel on GPUs";
+  ASSERT_NE(kernel, nullptr) << ops::opName(kind) << " has no kernel on GPUs";
   const Status status = kernel(args);
   ASSERT_TRUE(status.isOk()) << status.message();
   const Status done = gpu->wait();

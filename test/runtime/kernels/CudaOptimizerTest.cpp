@@ -2,6 +2,7 @@
 // and AdamW in all forms in which its state is kept. CudaOperands.h says why
 // tolerances are what they are.
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/MasterHalves.h"
 #include "test/runtime/kernels/CudaOperands.h"
 

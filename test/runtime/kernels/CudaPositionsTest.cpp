@@ -2,6 +2,7 @@
 // positions of all layouts and scalings, and scales by position. CudaOperands.h
 // says why tolerances are what they are.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {

@@ -10,6 +10,7 @@
 // by a unit, 2^-7, and by half of one more where cuBLASLt rounds the product
 // before it adds. The error of each case is printed.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 #include "test/runtime/kernels/NarrowOperands.h"
 
@@ -348,9 +349,9 @@ protected:
     Array y = numbers(output, {of.m, of.n}, 3);
     Attributes attributes = {{"accumulate", of.accumulate}, {"fast", of.fast}};
     if (!of.a.empty())
-      attributes.emplace_back("a_blocks", of.a);
+      attributes.add("a_blocks", of.a);
     if (!of.b.empty())
-      attributes.emplace_back("b_blocks", of.b);
+      attributes.add("b_blocks", of.b);
     ParityCase parity{OpKind::ScaledProduct,
                       {&a.q, &b.q, &a.scale, &b.scale},
                       {&y},

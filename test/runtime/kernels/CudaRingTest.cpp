@@ -3,6 +3,7 @@
 // tolerances are what they are; blocks are rounded once more.
 
 #include "runtime/kernels/AttentionLibrary.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
 #include "test/runtime/kernels/CudaAttentionCases.h"
 
@@ -62,8 +63,8 @@ void checkRing(const std::string& name, int64_t ranks, int64_t rank,
   std::vector<Array> k, v, places;
   auto withStep = [&](size_t step) {
     Attributes all = attributes;
-    all.emplace_back("is_first", step == 0);
-    all.emplace_back("keys", owners[step]);
+    all.add("is_first", step == 0);
+    all.add("keys", owners[step]);
     return all;
   };
   Array zeros(DType::i32, {c.batch, c.queries});
@@ -82,7 +83,7 @@ void checkRing(const std::string& name, int64_t ranks, int64_t rank,
               {&sum, &got.lse, &room}, withStep(size_t(step)));
   }
   callOnGpu(OpKind::AttentionBlocksEnd, {&sum}, {&got.out, &got.lse});
-  const std::string what = name + " " + plan::typeName(type) + " rank " +
+  const std::string what = name + " " + ops::dtypeName(type) + " rank " +
                            std::to_string(rank) + " of " +
                            std::to_string(ranks);
   // Of several blocks each is rounded to bf16 before it is merged.
@@ -142,8 +143,8 @@ TEST_F(CudaRing, BlocksFitTheWorkspaceOfThePlan) {
       device::AttentionPlans& plans = testGpu()->attentionPlans();
       const int64_t forward = plans.forwardBytes(block->shape),
                     backward = plans.backwardBytes(block->shape);
-      const int64_t given = plan::libraryWorkspace(
-          plan::attentionSizes(op, DType::bf16, queries, keys));
+      const int64_t given = plan::libraryWorkspace(plan::attentionSizes(
+          ops::AttentionAttributes(op.attributes), DType::bf16, queries, keys));
       std::printf(
           "  %s%s: workspace %lld bytes forward, %lld backward of %lld\n",
           owner, isDeterministic ? " in order" : "", (long long)(forward),

@@ -2,6 +2,7 @@
 // and parts of rows, of widths from one element to more than a block holds.
 // CudaOperands.h says why tolerances are what they are.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 #include <utility>

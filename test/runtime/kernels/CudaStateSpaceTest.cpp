@@ -1,6 +1,7 @@
 // The GPU's kernels of state space layers against their CPU twins: convolutions
 // along the sequence, and the scan of states.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {

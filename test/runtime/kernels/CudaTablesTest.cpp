@@ -2,6 +2,7 @@
 // rank of several: they look up what they do by tokens, samples and places.
 // CudaOperands.h says why tolerances are what they are.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 namespace reciperun::kernels {

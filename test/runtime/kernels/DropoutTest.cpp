@@ -1,5 +1,6 @@
 // Dropout: what it keeps, and that no layout changes that.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <cmath>
@@ -16,7 +17,7 @@ Attributes attributes(double p, int64_t stream,
                       std::vector<std::string> axes = {}) {
   Attributes result = {{"p", p}, {"seed", int64_t(11)}, {"stream", stream}};
   if (!axes.empty())
-    result.push_back({"axes", std::move(axes)});
+    result.add("axes", std::move(axes));
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Dispatch, the experts' linear and combine: where tokens go, what they make,
 // and their gradients against central differences.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>

@@ -45,7 +45,7 @@ private:
   std::vector<std::byte> bytes;
 };
 
-using Attributes = std::vector<std::pair<std::string, plan::AttributeValue>>;
+using ops::Attributes;
 
 /// Where a call runs: one rank of a mesh, some threads.
 struct Place {

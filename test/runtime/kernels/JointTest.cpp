@@ -1,6 +1,7 @@
 // Ops that do what several others do: each gives what those give. In double
 // precision sums of two orders agree to some 1e-14 of their terms.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <cmath>
@@ -54,7 +55,7 @@ TEST(Joint, ProductsOfOneInput) {
     };
     const Attributes alpha = {{"alpha", -0.5}};
     Attributes added = alpha;
-    added.emplace_back("accumulate", true);
+    added.add("accumulate", true);
     for (size_t i = 0; i < count; ++i) {
       call(OpKind::Linear, {&x, &w[i]}, {&yAlone[i]}, alpha);
       call(OpKind::LinearDgrad, {&dy[i], &w[i]}, {&dxAlone}, added);

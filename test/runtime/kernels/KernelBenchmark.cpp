@@ -3,6 +3,7 @@
 //   ninja kernelBenchmark && test/programs/kernelBenchmark [THREADS [OP]]
 // Sizes are those of a Llama of about 80M parameters at 2 x 512 tokens.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // AdamW and the gradient's norm against plain loops.
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/MasterHalves.h"
 #include "test/runtime/kernels/Harness.h"
 

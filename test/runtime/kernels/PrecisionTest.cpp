@@ -6,6 +6,7 @@
 // to 8 bits, 2^-9 of each element, twice that where an input was a rounded
 // intermediate. Sums into f32 gradients of bf16 inputs stay as good as f32.
 
+#include "runtime/ops/OpTable.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <cmath>
@@ -53,9 +54,9 @@ void check(OpKind kind, const std::vector<Array>& inputs,
   const auto f32 = run(kind, inputs, outputs, attributes, DType::f32);
   const auto bf16 = run(kind, inputs, outputs, attributes, DType::bf16);
   for (size_t i = 0; i < exact.size(); ++i) {
-    EXPECT_LT(relativeError(f32[i], exact[i]), single) << plan::opName(kind);
+    EXPECT_LT(relativeError(f32[i], exact[i]), single) << ops::opName(kind);
     const double bound = i < outputs.rounded.size() ? half : single;
-    EXPECT_LT(relativeError(bf16[i], exact[i]), bound) << plan::opName(kind);
+    EXPECT_LT(relativeError(bf16[i], exact[i]), bound) << ops::opName(kind);
   }
 }
 
@@ -151,7 +152,7 @@ void checkNarrowGradient(OpKind kind, std::vector<Array> inputs, bool isNorm,
     // another order.
     EXPECT_NEAR(narrow.get(i), wide.get(i),
                 std::abs(wide.get(i)) * 0x1p-8 + 1e-4)
-        << plan::opName(kind);
+        << ops::opName(kind);
 }
 
 TEST(Precision, GradientsInBf16) {

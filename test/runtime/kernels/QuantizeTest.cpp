@@ -1,6 +1,7 @@
 // Matrices in 8 bits against their definition, and products of two of them
 // against sums in f64 of what they hold.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/NarrowOperands.h"
 
 #include <algorithm>
@@ -379,9 +380,9 @@ void checkProduct(const ProductCase& of, DType output) {
     }
   Attributes attributes = {{"alpha", 0.5}, {"accumulate", of.accumulate}};
   if (!of.a.empty())
-    attributes.emplace_back("a_blocks", of.a);
+    attributes.add("a_blocks", of.a);
   if (!of.b.empty())
-    attributes.emplace_back("b_blocks", of.b);
+    attributes.add("b_blocks", of.b);
   Array base = y;
   call(OpKind::ScaledProduct, {&a.q, &b.q, &a.scale, &b.scale}, {&y},
        attributes);

@@ -1,5 +1,6 @@
 // Rotary embedding: frequencies under each scaling, and the pairs that turn.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // Routing: its choices and losses by their definitions, its gradient against
 // central differences.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <algorithm>

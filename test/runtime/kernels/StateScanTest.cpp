@@ -1,6 +1,7 @@
 // state_scan and its gradient: against the sum that the recurrence stands for,
 // for any chunks and threads, over documents and across the borders of chunks.
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <cmath>

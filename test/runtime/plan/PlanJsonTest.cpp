@@ -2,6 +2,7 @@
 
 #include "runtime/plan/PlanJson.h"
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/plan/SamplePlan.h"
 
 #include <gtest/gtest.h>
@@ -20,19 +21,23 @@ std::string replaced(std::string text, const std::string& from,
 }
 
 TEST(PlanJson, readsBackWhatItWrote) {
-  std::string text = toJson(samplePlan());
+  Plan written = samplePlan();
+  written.functions[0].ops[2].attributes = {
+      {"axes", std::vector<std::string>{"dp", ""}}, {"seed", int64_t(7)}};
+  std::string text = toJson(written);
   Expected<Plan> plan = fromJson(text);
   ASSERT_TRUE(plan) << plan.message();
   EXPECT_EQ(toJson(*plan), text);
   EXPECT_EQ(plan->name, samplePlan().name);
   const Op& linear = plan->functions[0].ops[0];
   EXPECT_EQ(linear.kind, OpKind::Linear);
-  EXPECT_EQ(linear.real("alpha"), 0.5);
-  EXPECT_EQ(linear.flag("accumulate", true), false);
+  EXPECT_EQ(linear.attributes.real("alpha"), 0.5);
+  EXPECT_EQ(linear.attributes.flag("accumulate", true), false);
   const Op& zero = plan->functions[0].ops[2];
-  EXPECT_EQ(zero.integer("seed"), 7);
-  EXPECT_EQ(zero.strings("axes"), (std::vector<std::string>{"dp", ""}));
-  EXPECT_EQ(zero.string("missing"), "");
+  EXPECT_EQ(zero.attributes.integer("seed"), 7);
+  EXPECT_EQ(zero.attributes.strings("axes"),
+            (std::vector<std::string>{"dp", ""}));
+  EXPECT_EQ(zero.attributes.string("missing"), "");
   EXPECT_FALSE(plan->data.valid);
   EXPECT_EQ(plan->data.train->completion, "a");
 }

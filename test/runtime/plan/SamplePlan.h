@@ -5,6 +5,7 @@
 #ifndef RECIPERUN_TEST_SAMPLEPLAN_H
 #define RECIPERUN_TEST_SAMPLEPLAN_H
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Plan.h"
 
 namespace reciperun::plan {
@@ -82,13 +83,11 @@ inline Plan samplePlan() {
   Op reduce = makeOp(OpKind::AllReduce, "layer's sum", {y}, {y});
   reduce.group = 0;
   reduce.attributes = {{"reduce", std::string("sum")}};
-  Op dropout = makeOp(OpKind::Zero, "clear", {}, {gradient});
-  dropout.attributes = {{"axes", std::vector<std::string>{"dp", ""}},
-                        {"seed", int64_t(7)}};
+  Op clear = makeOp(OpKind::Zero, "clear", {}, {gradient});
   Op adamw = makeOp(OpKind::AdamW, "update", {ownGradient, norm, rate, step},
                     {own, own, m, v});
   adamw.attributes = {{"beta1", 0.9}, {"clip", 1.0}};
-  plan.functions = {{"forward", {linear, reduce, dropout}},
+  plan.functions = {{"forward", {linear, reduce, clear}},
                     {"optimizer", {adamw}}};
   Step load;
   load.kind = Step::Kind::load;

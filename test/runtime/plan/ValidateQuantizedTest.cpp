@@ -2,6 +2,7 @@
 
 #include "runtime/plan/PlanJson.h"
 
+#include "runtime/ops/OpTable.h"
 #include "test/runtime/plan/SamplePlan.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 namespace reciperun::plan {
 namespace {
 
-using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+using ops::Attributes;
 
 struct Operand {
   DType type = DType::f32;
@@ -129,7 +130,7 @@ TEST(ValidateQuantized, sizesDependOnOneAnother) {
         Call other = call;
         other.operands[i].shape[d] += 1;
         EXPECT_NE(refusal(other), "")
-            << opName(call.kind) << " operand " << i << " dimension " << d;
+            << ops::opName(call.kind) << " operand " << i << " dimension " << d;
       }
 }
 
@@ -140,7 +141,8 @@ TEST(ValidateQuantized, typesAreThoseOfTheOp) {
         continue;
       Call other = call;
       other.operands[i].type = DType::i32;
-      EXPECT_NE(refusal(other), "") << opName(call.kind) << " operand " << i;
+      EXPECT_NE(refusal(other), "")
+          << ops::opName(call.kind) << " operand " << i;
     }
 }
 
@@ -169,18 +171,19 @@ TEST(ValidateQuantized, matricesOfOneOpAreAlike) {
 
 TEST(ValidateQuantized, runsLieInTheParts) {
   for (const Call& call : {mostOfPart, castPart}) {
-    auto with = [&](size_t attribute, AttributeValue value) {
+    auto with = [&](const char* attribute, AttributeValue value) {
       Call other = call;
-      other.attributes[attribute].second = std::move(value);
+      other.attributes[attribute] = std::move(value);
       return refusal(other);
     };
-    EXPECT_NE(with(0, std::string("pp")), "");
+    EXPECT_NE(with("axis", std::string("pp")), "");
     for (int64_t start : {int64_t(-1), int64_t(929), INT64_MAX})
-      EXPECT_NE(with(1, start).find("all parts have 1024"), std::string::npos);
+      EXPECT_NE(with("start", start).find("all parts have 1024"),
+                std::string::npos);
     for (int64_t count : {int64_t(0), int64_t(97), INT64_MAX})
-      EXPECT_NE(with(2, count), "");
+      EXPECT_NE(with("count", count), "");
     for (int64_t place : {int64_t(-1), int64_t(4)})
-      EXPECT_NE(with(3, place).find("of 4"), std::string::npos);
+      EXPECT_NE(with("place", place).find("of 4"), std::string::npos);
     for (size_t i = 0; i < call.operands.size(); ++i) {
       Call other = call;
       other.operands[i].type = DType::i32;
@@ -198,11 +201,11 @@ TEST(ValidateQuantized, attributesThatKernelsKnow) {
   EXPECT_NE(refusal(other), "");
   other = ofBlocks;
   other.operands[2] = {DType::f32, {2, 4}};
-  other.attributes[0].second = std::string("squares");
+  other.attributes["a_blocks"] = std::string("squares");
   EXPECT_NE(refusal(other).find("both sides"), std::string::npos);
   other = ofMx;
   other.operands[3] = {DType::f32, {1, 30}};
-  other.attributes[1].second = std::string("rows");
+  other.attributes["b_blocks"] = std::string("rows");
   EXPECT_NE(refusal(other).find("one side alone"), std::string::npos);
   other = rows;
   other.operands[1] = other.operands[6] = history;

@@ -3,6 +3,7 @@
 
 #include "runtime/plan/PlanJson.h"
 
+#include "runtime/ops/OpTable.h"
 #include "test/runtime/plan/SamplePlan.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ std::string refusal(const Call& call) {
                                    operand.shape));
   }
   plan.functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
-  plan.functions[0].ops[0].attributes = {{"chunk", call.chunk}};
+  if (ops::findAttribute(call.kind, "chunk"))
+    plan.functions[0].ops[0].attributes = {{"chunk", call.chunk}};
   return validate(plan).message();
 }
 
@@ -88,7 +90,8 @@ TEST(ValidateStateSpace, sizesDependOnOneAnother) {
           Call other = call;
           other.operands[i].shape[d] += change;
           EXPECT_NE(refusal(other), "")
-              << opName(call.kind) << ", operand " << i << ", dimension " << d;
+              << ops::opName(call.kind) << ", operand " << i << ", dimension "
+              << d;
         }
       }
 }
@@ -100,7 +103,8 @@ TEST(ValidateStateSpace, typesDependOnOneAnother) {
       for (DType type : {f64, i64, u16}) {
         Call other = call;
         other.operands[i].dtype = type;
-        EXPECT_NE(refusal(other), "") << opName(call.kind) << ", operand " << i;
+        EXPECT_NE(refusal(other), "")
+            << ops::opName(call.kind) << ", operand " << i;
       }
 }
 
@@ -113,7 +117,7 @@ TEST(ValidateStateSpace, everyOperandIsNamed) {
           (call.kind == OpKind::CausalConvBackward && i >= 4) ||
           (call.kind == OpKind::StateScanBackward && i >= 14);
       EXPECT_EQ(refusal(other).empty(), mayLack)
-          << opName(call.kind) << ", operand " << i;
+          << ops::opName(call.kind) << ", operand " << i;
     }
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/kernels/Kernels.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Training.h"
 

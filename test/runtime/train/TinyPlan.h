@@ -4,6 +4,7 @@
 #ifndef RECIPERUN_TEST_TINYPLAN_H
 #define RECIPERUN_TEST_TINYPLAN_H
 
+#include "runtime/ops/OpKind.h"
 #include "test/runtime/plan/SamplePlan.h"
 
 namespace reciperun::plan {

@@ -1,7 +1,9 @@
-// The rules of ops that put rows apart and together. All are linear and read
-// nothing of the forward.
+// The gradients of ops that cut and concatenate rows. All are linear and read
+// no value of the forward.
 
 #include "compiler/passes/Cotangents.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::passes {
 
@@ -9,6 +11,8 @@ using ir::AxisSet;
 using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
+
+namespace {
 
 /// A partial sum is completed first: it grows.
 void differentiateNarrow(Cotangents& rules, const Op& op, ValueId dy) {
@@ -47,6 +51,21 @@ void differentiateBroadcast(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId dx = rules.makeCotangent(op.operands[0], sharding.partial | over);
   rules.emit(opFor(op, OpKind::BroadcastBackward, {dy}, {dx}));
   rules.push(op.operands[0], dx, op);
+}
+
+} // namespace
+
+void differentiateMove(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardMoveOp(op.kind)) {
+  case ops::ForwardMoveOp::Narrow:
+    return differentiateNarrow(rules, op, dy);
+  case ops::ForwardMoveOp::Pad:
+    return differentiatePad(rules, op, dy);
+  case ops::ForwardMoveOp::Concat:
+    return differentiateConcat(rules, op, dy);
+  case ops::ForwardMoveOp::Broadcast:
+    return differentiateBroadcast(rules, op, dy);
+  }
 }
 
 } // namespace recipec::passes

@@ -3,6 +3,8 @@
 // lies; a partial sum stays one.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 
 namespace recipec::ir {
 namespace {
@@ -17,33 +19,34 @@ public:
 
   std::vector<std::string> run() {
     const auto& in = op.operands;
-    switch (op.kind) {
-    case OpKind::Quantize:
+    switch (ops::QuantizationOp(op.kind)) {
+    case ops::QuantizationOp::Quantize:
       quantize(in[0], in[1], 0);
       break;
-    case OpKind::SwigluQuantize:
+    case ops::QuantizationOp::SwigluQuantize:
       expectWhole();
       expectSame(in[0], in[1]);
       quantize(in[0], in[2], 0);
       break;
-    case OpKind::SwigluBackwardQuantize:
+    case ops::QuantizationOp::SwigluBackwardQuantize:
       expectWhole();
       expectSame(in[0], in[1]);
       expectSame(in[0], in[2]);
       quantize(in[0], in[3], 0);
       quantize(in[0], in[4], 5);
       break;
-    case OpKind::Transpose:
+    case ops::QuantizationOp::Transpose:
       transpose();
       break;
-    case OpKind::PartMaximum:
+    case ops::QuantizationOp::PartMaximum:
       partOf(op.results[0]);
       break;
-    case OpKind::QuantizePart:
+    case ops::QuantizationOp::QuantizePart:
       partOf(in[1]);
       castPart();
       break;
-    default:
+    case ops::QuantizationOp::ScaledProduct:
+    case ops::QuantizationOp::ScaledProductAdd:
       product();
     }
     return std::move(findings);
@@ -54,14 +57,15 @@ private:
   void quantize(ValueId x, ValueId history, size_t first) {
     ValueId q = op.results[first], qt = op.results[first + 2];
     Pieces all = pieces(x);
-    const int64_t* lead = attribute<int64_t>("lead");
-    if (!lead || *lead < 1 || *lead >= int64_t(all.size()))
+    const ops::QuantizeAttributes attributes(op.attributes);
+    const int64_t lead = attributes.lead;
+    if (lead < 1 || lead >= int64_t(all.size()))
       return expect(false, "neither rows nor columns may be missing");
     expect(q != ValueId::none || qt != ValueId::none, "nothing is made");
-    bool hasOneScale = !op.attributes.contains("blocks");
+    bool hasOneScale = attributes.blocks.empty();
     matrix(q, op.results[first + 1], all);
     matrix(qt, op.results[first + (hasOneScale ? 1 : 3)],
-           turned(all, size_t(*lead)));
+           turned(all, size_t(lead)));
     expect(history == op.results[first + 4], "the history is another");
   }
 
@@ -74,37 +78,36 @@ private:
   void transpose() {
     ValueId q = op.operands[0], qt = op.results[0];
     Pieces all = pieces(q);
-    const int64_t* lead = attribute<int64_t>("lead");
-    if (!lead || *lead < 1 || *lead >= int64_t(all.size()))
+    const int64_t lead = ops::TransposeAttributes(op.attributes).lead;
+    if (lead < 1 || lead >= int64_t(all.size()))
       return expect(false, "neither rows nor columns may be missing");
     expect(isNarrow(module[q].type) && module[qt].type == module[q].type,
            "the matrices are not of one type of 8 bits");
-    expect(pieces(qt) == turned(all, size_t(*lead)), "dimensions differ");
+    expect(pieces(qt) == turned(all, size_t(lead)), "dimensions differ");
     expect(partial(qt) == partial(q), "partial sums differ");
   }
 
   /// A run of what ranks keep in parts has a place among the maxima.
   void partOf(ValueId maxima) {
     ValueId part = op.operands[0];
-    const std::string* axis = attribute<std::string>("axis");
-    const int64_t *start = attribute<int64_t>("start"),
-                  *count = attribute<int64_t>("count"),
-                  *place = attribute<int64_t>("place");
-    if (!axis || !start || !count || !place)
-      return expect(false, "it is not said what the run is");
-    AxisSet group = findGroup(module, *axis);
+    const ops::PartMaximumAttributes attributes(op.attributes);
+    const int64_t start = attributes.start, count = attributes.count,
+                  place = attributes.place;
+    for (const char* name : {"axis", "start", "count", "place"})
+      expect(op.attributes.contains(name), "it is not said what the run is");
+    AxisSet group = findGroup(module, attributes.axis);
     Pieces parts = pieces(part);
     expect(!group.empty() && parts.size() == 1 &&
                (parts[0].split & group) == group,
            "the axis does not split it");
     expect(partial(part).empty(), "a part is a partial sum");
-    expect(*start >= 0 && *count > 0 &&
-               *start <=
-                   localElements(module, part) * sizeOf(module, group) - *count,
+    expect(start >= 0 && count > 0 &&
+               start <=
+                   localElements(module, part) * sizeOf(module, group) - count,
            "the run does not lie in the parts");
     expect(module[maxima].type == DType::f32 &&
-               module[maxima].dims.size() == 1 && *place >= 0 &&
-               *place < localElements(module, maxima),
+               module[maxima].dims.size() == 1 && place >= 0 &&
+               place < localElements(module, maxima),
            "there is no such maximum");
   }
 
@@ -152,7 +155,8 @@ private:
 
 } // namespace
 
-std::vector<std::string> findInQuantized(const Module& module, const Op& op) {
+std::vector<std::string> findInQuantization(const Module& module,
+                                            const Op& op) {
   return Quantized(module, op).run();
 }
 

@@ -1,6 +1,8 @@
 // Checks of the ops that make matrices of 8 bits and multiply them: a matrix
-// has two dimensions, and its scales as many as Ops.def says.
+// has two dimensions, and its scales as many as the description says.
 
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 #include "runtime/plan/Histories.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/ScaleBlocks.h"
@@ -15,10 +17,11 @@ namespace {
 
 const Types narrow = {DType::f8e4m3, DType::f8e5m2};
 
-std::optional<ScaleBlocks> blocksOf(OpCheck& c, const char* attribute) {
-  const auto found = findScaleBlocks(c.op.string(attribute));
+std::optional<ScaleBlocks> blocksOf(OpCheck& c, const char* attribute,
+                                    const std::string& word) {
+  const auto found = findScaleBlocks(word);
   if (!found)
-    c.fail("has `" + std::string(attribute) + "` = `" + c.op.string(attribute) +
+    c.fail("has `" + std::string(attribute) + "` = `" + word +
            "`, which is not known");
   return found;
 }
@@ -45,7 +48,8 @@ bool checkMade(OpCheck& c, size_t matrix, size_t scale, ScaleBlocks blocks) {
 /// What is made of values of the size and type of in(0).
 bool checkQuantized(OpCheck& c, const QuantizedTensor& tensor) {
   const auto [first, history] = tensor;
-  const auto blocks = blocksOf(c, "blocks");
+  const auto blocks =
+      blocksOf(c, "blocks", ops::QuantizeAttributes(c.op.attributes).blocks);
   if (!blocks || !c.is(c.in(0), {DType::f32, DType::bf16}))
     return false;
   const size_t q = first, qt = first + 2;
@@ -86,10 +90,11 @@ bool areAlike(OpCheck& c) {
 
 bool checkProduct(OpCheck& c) {
   const bool isAdded = c.op.kind == OpKind::ScaledProductAdd;
-  if (!c.arity(isAdded ? 5 : 4, 1) || (isAdded && !c.same(c.out(0), c.in(4))))
+  if (isAdded && !c.same(c.out(0), c.in(4)))
     return false;
-  const auto aBlocks = blocksOf(c, "a_blocks"),
-             bBlocks = blocksOf(c, "b_blocks");
+  const ops::ScaledProductAttributes attributes(c.op.attributes);
+  const auto aBlocks = blocksOf(c, "a_blocks", attributes.aBlocks),
+             bBlocks = blocksOf(c, "b_blocks", attributes.bBlocks);
   if (!aBlocks || !bBlocks)
     return false;
   const Buffer &a = c.in(0), &b = c.in(1);
@@ -112,12 +117,13 @@ bool checkTranspose(OpCheck& c) {
 
 /// A run of what ranks keep in parts, and its maximum.
 bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
-  const std::string& axis = c.op.string("axis");
+  const ops::PartMaximumAttributes attributes(c.op.attributes);
+  const std::string& axis = attributes.axis;
   if (!c.is(part, {DType::f32, DType::bf16}) || !c.rank(part, 1) ||
       !c.is(maxima, {DType::f32}) || !c.rank(maxima, 1) || !c.axis(axis))
     return false;
-  const int64_t start = c.op.integer("start"), count = c.op.integer("count"),
-                place = c.op.integer("place"),
+  const int64_t start = attributes.start, count = attributes.count,
+                place = attributes.place,
                 all = part.shape[0] * axisSize(c.plan.mesh, axis);
   if (start < 0 || count < 1 || count > all || start > all - count)
     return c.fail("takes " + std::to_string(count) + " elements from " +
@@ -130,27 +136,28 @@ bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
 
 } // namespace
 
-bool checkQuantizedOp(OpCheck& c) {
-  switch (c.op.kind) {
-  case OpKind::Quantize:
-    return c.arity(2, 5, 5, {1}) && checkAllQuantized(c);
-  case OpKind::SwigluQuantize:
-    return c.arity(3, 5, 5, {2}) && c.same(c.in(0), c.in(1)) &&
-           checkAllQuantized(c);
-  case OpKind::SwigluBackwardQuantize:
-    return c.arity(5, 10, 10, {3, 4}) && c.same(c.in(0), c.in(1)) &&
-           c.same(c.in(0), c.in(2)) && checkAllQuantized(c) && areAlike(c);
-  case OpKind::Transpose:
-    return c.arity(1, 1) && checkTranspose(c);
-  case OpKind::PartMaximum:
-    return c.arity(1, 1) && checkPart(c, c.in(0), c.out(0));
-  case OpKind::QuantizePart:
-    return c.arity(2, 2) && checkPart(c, c.in(0), c.in(1)) &&
-           c.is(c.out(0), narrow) && c.shaped(c.out(0), c.in(0).shape) &&
-           c.is(c.out(1), {DType::f32}) && c.counts(c.out(1), 1);
-  default:
+bool checkQuantizationOp(OpCheck& c) {
+  switch (ops::QuantizationOp(c.op.kind)) {
+  case ops::QuantizationOp::Quantize:
+    return checkAllQuantized(c);
+  case ops::QuantizationOp::SwigluQuantize:
+    return c.same(c.in(0), c.in(1)) && checkAllQuantized(c);
+  case ops::QuantizationOp::SwigluBackwardQuantize:
+    return c.same(c.in(0), c.in(1)) && c.same(c.in(0), c.in(2)) &&
+           checkAllQuantized(c) && areAlike(c);
+  case ops::QuantizationOp::Transpose:
+    return checkTranspose(c);
+  case ops::QuantizationOp::PartMaximum:
+    return checkPart(c, c.in(0), c.out(0));
+  case ops::QuantizationOp::QuantizePart:
+    return checkPart(c, c.in(0), c.in(1)) && c.is(c.out(0), narrow) &&
+           c.shaped(c.out(0), c.in(0).shape) && c.is(c.out(1), {DType::f32}) &&
+           c.counts(c.out(1), 1);
+  case ops::QuantizationOp::ScaledProduct:
+  case ops::QuantizationOp::ScaledProductAdd:
     return checkProduct(c);
   }
+  return c.fail("is of no known kind");
 }
 
 } // namespace reciperun::plan

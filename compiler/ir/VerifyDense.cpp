@@ -1,43 +1,77 @@
-// The verifier's rules for products of dense weights, one or several of an
-// operand at a time; see Verify.h.
+// The verifier's rules for matmuls with dense weights, embeddings and biases;
+// see Verify.h.
 
 #include "compiler/ir/OpVerifier.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/OpKind.h"
 
 namespace recipec::ir {
 
 namespace {
 
-class LinearVerifier : OpVerifier {
+class DenseVerifier : OpVerifier {
 public:
-  LinearVerifier(const Module& module, const Op& op) : OpVerifier(module, op) {}
+  DenseVerifier(const Module& module, const Op& op) : OpVerifier(module, op) {}
 
   std::vector<std::string> run() {
-    switch (op.kind) {
-    case OpKind::Linear:
+    switch (ops::DenseOp(op.kind)) {
+    case ops::DenseOp::Linear:
       linear(op.operands[0], op.operands[1], op.results[0]);
       break;
-    case OpKind::LinearDgrad:
+    case ops::DenseOp::LinearDgrad:
       dgrad(op.operands[0], op.operands[1], op.results[0]);
       break;
-    case OpKind::LinearWgrad:
+    case ops::DenseOp::LinearWgrad:
       wgrad(op.operands[0], op.operands[1], op.results[0]);
       break;
-    case OpKind::LinearAdd:
+    case ops::DenseOp::LinearAdd:
       expectAlike(op.operands[2], op.results[0]);
       linear(op.operands[0], op.operands[1], op.results[0]);
       break;
-    case OpKind::LinearJoint:
-    case OpKind::LinearJointDgrad:
-    case OpKind::LinearJointWgrad:
+    case ops::DenseOp::LinearJoint:
+    case ops::DenseOp::LinearJointDgrad:
+    case ops::DenseOp::LinearJointWgrad:
       joint();
       break;
-    default:
-      expect(false, "the op is no linear");
+    case ops::DenseOp::Embedding:
+      embedding();
+      break;
+    case ops::DenseOp::EmbeddingBackward:
+      embeddingBackward();
+      break;
+    case ops::DenseOp::AddBias:
+      expectWhole();
+      expectSame(op.operands[0], op.results[0]);
+      expectSuffix(op.operands[0], op.operands[1]);
+      break;
+    case ops::DenseOp::BiasBackward:
+      expectSuffixGradient(op.operands[0], op.results[0]);
+      break;
     }
     return std::move(findings);
   }
 
 private:
+  void embedding() {
+    Pieces table = pieces(op.operands[1]);
+    Pieces expected = pieces(op.operands[0]);
+    expected.push_back(table.back());
+    expectWhole();
+    expect(pieces(op.results[0]) == expected, "dimensions differ");
+    expect(partial(op.results[0]) == table.front().split,
+           "rows elsewhere make no partial sum");
+  }
+
+  /// A sum over all tokens.
+  void embeddingBackward() {
+    if (op.results[0] == ValueId::none)
+      return;
+    Pieces dy = pieces(op.operands[1]);
+    AxisSet summed = splitOf(part(dy, 0, dy.size() - 1));
+    expect((partial(op.results[0]) & summed) == summed,
+           "the partial sum is not that of the gradient");
+  }
+
   /// x [lead..., k...], w [to..., k...], y [lead..., to...]: the sizes of the
   /// three follow from their ranks.
   struct Product {
@@ -108,8 +142,8 @@ private:
 
 } // namespace
 
-std::vector<std::string> findInLinears(const Module& module, const Op& op) {
-  return LinearVerifier(module, op).run();
+std::vector<std::string> findInDense(const Module& module, const Op& op) {
+  return DenseVerifier(module, op).run();
 }
 
 } // namespace recipec::ir

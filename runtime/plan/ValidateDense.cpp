@@ -1,6 +1,7 @@
 // Products of dense weights, one or several of an operand at a time. See
 // ValidateOps.cpp.
 
+#include "runtime/ops/DenseOps.h"
 #include "runtime/plan/OpCheck.h"
 
 namespace reciperun::plan {
@@ -37,7 +38,7 @@ bool checkJoint(OpCheck& c, const Buffer& x, bool isBackward) {
 
 /// x, then two or three gradients of products of it; their weights' gradients.
 bool checkJointWgrad(OpCheck& c) {
-  if (!c.arity(4, 3, 1, {3}) || !c.is(c.in(0), real))
+  if (!c.is(c.in(0), real))
     return false;
   for (size_t i = 0; i < 3; ++i) {
     if (c.hasIn(1 + i) != c.hasOut(i))
@@ -51,36 +52,59 @@ bool checkJointWgrad(OpCheck& c) {
   return true;
 }
 
+bool checkEmbedding(OpCheck& c, bool backward) {
+  const Buffer& table = backward ? c.out(0) : c.in(1);
+  const Buffer& rows = backward ? c.in(1) : c.out(0);
+  return c.is(c.in(0), {DType::i32}) && c.rank(table, 2) && c.is(rows, real) &&
+         (backward ? c.isGradient(table, rows) : c.is(table, {rows.dtype})) &&
+         c.counts(rows, elementCount(c.in(0).shape), table.shape[1]) &&
+         c.axis(ops::EmbeddingAttributes(c.op.attributes).axis);
+}
+
+/// One element of `bias` for each of the last ones of a token.
+bool checkBias(OpCheck& c, const Buffer& tokens, const Buffer& bias) {
+  return c.is(tokens, real) &&
+         c.divides(elementCount(bias.shape), elementCount(tokens.shape),
+                   "the width of the bias");
+}
+
 } // namespace
 
-bool checkLinearOp(OpCheck& c) {
-  switch (c.op.kind) {
-  case OpKind::Linear:
-    return c.arity(2, 1) && c.is(c.in(0), real) &&
-           c.is(c.in(1), {c.in(0).dtype}) && c.is(c.out(0), {c.in(0).dtype}) &&
+bool checkDenseOp(OpCheck& c) {
+  switch (ops::DenseOp(c.op.kind)) {
+  case ops::DenseOp::Embedding:
+    return checkEmbedding(c, false);
+  case ops::DenseOp::EmbeddingBackward:
+    return checkEmbedding(c, true);
+  case ops::DenseOp::Linear:
+    return c.is(c.in(0), real) && c.is(c.in(1), {c.in(0).dtype}) &&
+           c.is(c.out(0), {c.in(0).dtype}) &&
            checkLinear(c, c.in(0), c.out(0), c.in(1));
-  case OpKind::LinearDgrad:
-    return c.arity(2, 1) && c.is(c.in(0), real) &&
-           c.is(c.in(1), {c.in(0).dtype}) && c.is(c.out(0), {c.in(0).dtype}) &&
+  case ops::DenseOp::LinearDgrad:
+    return c.is(c.in(0), real) && c.is(c.in(1), {c.in(0).dtype}) &&
+           c.is(c.out(0), {c.in(0).dtype}) &&
            checkLinear(c, c.out(0), c.in(0), c.in(1));
-  case OpKind::LinearWgrad:
-    return c.arity(2, 1) && c.is(c.in(0), real) &&
-           c.is(c.in(1), {c.in(0).dtype}) && c.isGradient(c.out(0), c.in(0)) &&
+  case ops::DenseOp::LinearWgrad:
+    return c.is(c.in(0), real) && c.is(c.in(1), {c.in(0).dtype}) &&
+           c.isGradient(c.out(0), c.in(0)) &&
            checkLinear(c, c.in(0), c.in(1), c.out(0));
-  case OpKind::LinearAdd:
-    return c.arity(3, 1) && c.is(c.in(0), real) &&
-           c.is(c.in(1), {c.in(0).dtype}) && c.is(c.out(0), {c.in(0).dtype}) &&
-           c.same(c.out(0), c.in(2)) &&
+  case ops::DenseOp::LinearAdd:
+    return c.is(c.in(0), real) && c.is(c.in(1), {c.in(0).dtype}) &&
+           c.is(c.out(0), {c.in(0).dtype}) && c.same(c.out(0), c.in(2)) &&
            checkLinear(c, c.in(0), c.out(0), c.in(1));
-  case OpKind::LinearJoint:
-    return c.arity(4, 3, 1, {3}) && checkJoint(c, c.in(0), false);
-  case OpKind::LinearJointDgrad:
-    return c.arity(6, 1, 0, {2, 5}) && checkJoint(c, c.out(0), true);
-  case OpKind::LinearJointWgrad:
+  case ops::DenseOp::LinearJoint:
+    return checkJoint(c, c.in(0), false);
+  case ops::DenseOp::LinearJointDgrad:
+    return checkJoint(c, c.out(0), true);
+  case ops::DenseOp::LinearJointWgrad:
     return checkJointWgrad(c);
-  default:
-    return c.fail("is no dense product");
+  case ops::DenseOp::AddBias:
+    return checkBias(c, c.in(0), c.in(1)) && c.is(c.in(1), {c.in(0).dtype}) &&
+           c.same(c.in(0), c.out(0));
+  case ops::DenseOp::BiasBackward:
+    return checkBias(c, c.in(0), c.out(0)) && c.isGradient(c.out(0), c.in(0));
   }
+  return c.fail("is of no known kind");
 }
 
 } // namespace reciperun::plan

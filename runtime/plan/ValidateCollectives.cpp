@@ -1,0 +1,91 @@
+// Collectives and a rank's slice: the group exists, and shapes follow from its
+// size.
+
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/plan/OpCheck.h"
+
+namespace reciperun::plan {
+namespace {
+
+/// What ranks add up: other types are moved, and never added.
+bool isSummed(OpCheck& c, const Buffer& buffer) {
+  return c.is(buffer,
+              {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i64});
+}
+
+bool checkAllReduce(OpCheck& c) {
+  const std::string reduce = ops::AllReduceAttributes(c.op.attributes).reduce;
+  return c.grouped() && isSummed(c, c.in(0)) && c.same(c.in(0), c.out(0)) &&
+         (reduce == "sum" || reduce == "max" ||
+          c.fail("has `reduce` = `" + reduce + "`, neither `sum` nor `max`"));
+}
+
+/// `whole` is `part` with dimension `dim` taken `shards` times.
+bool checkSplit(OpCheck& c, const Buffer& part, const Buffer& whole,
+                int64_t shards) {
+  const int64_t dim = ops::AllGatherAttributes(c.op.attributes).dim;
+  if (dim < 0 || dim >= int64_t(part.shape.size()))
+    return c.fail("has `dim` = " + std::to_string(dim) + ", and `" + part.name +
+                  "` is " + shapeText(part));
+  std::vector<int64_t> shape = part.shape;
+  if (__builtin_mul_overflow(shape[dim], shards, &shape[dim]))
+    return c.fail("wants more than 2^63 elements in `" + whole.name + "`");
+  return c.is(whole, {part.dtype}) && c.shaped(whole, shape);
+}
+
+bool checkSlice(OpCheck& c, const std::string& axis) {
+  return c.axis(axis) &&
+         checkSplit(c, c.out(0), c.in(0), axisSize(c.plan.mesh, axis));
+}
+
+bool checkAllToAll(OpCheck& c) {
+  if (!c.grouped() || (c.hasIn(1) && !checkCounts(c, c.in(1), c.in(0))))
+    return false;
+  const std::vector<int64_t>& in = c.in(0).shape;
+  const ops::AllToAllAttributes attributes(c.op.attributes);
+  const int64_t split = attributes.split, concat = attributes.concat;
+  int64_t rank = int64_t(in.size());
+  if (split < 0 || split >= rank || concat < 0 || concat >= rank ||
+      split == concat)
+    return c.fail("moves a split between dimensions " + std::to_string(split) +
+                  " and " + std::to_string(concat) + " of " +
+                  std::to_string(rank));
+  int64_t ranks = c.ranksOfGroup();
+  if (!c.divides(ranks, in[size_t(split)], "the dimension that it cuts"))
+    return false;
+  std::vector<int64_t> out = in;
+  out[size_t(split)] /= ranks;
+  out[size_t(concat)] *= ranks;
+  return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
+}
+
+} // namespace
+
+bool checkCollectiveOp(OpCheck& c) {
+  switch (ops::CollectiveOp(c.op.kind)) {
+  case ops::CollectiveOp::AllReduce:
+    return checkAllReduce(c);
+  case ops::CollectiveOp::AllGather:
+  case ops::CollectiveOp::AllGatherStart:
+    return c.grouped() && checkSplit(c, c.in(0), c.out(0), c.ranksOfGroup());
+  case ops::CollectiveOp::AllGatherDone:
+    return c.grouped() && c.same(c.in(0), c.out(0));
+  case ops::CollectiveOp::ReduceScatterStart:
+    return c.grouped() && c.same(c.in(0), c.out(0)) &&
+           c.divides(c.ranksOfGroup(), elementCount(c.in(0).shape),
+                     "what it scatters");
+  case ops::CollectiveOp::ReduceScatterDone:
+    return c.grouped() && isSummed(c, c.in(0)) && c.same(c.in(0), c.in(1)) &&
+           checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
+  case ops::CollectiveOp::ReduceScatter:
+    return c.grouped() && isSummed(c, c.in(0)) &&
+           checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
+  case ops::CollectiveOp::Slice:
+    return checkSlice(c, ops::SliceAttributes(c.op.attributes).axis);
+  case ops::CollectiveOp::AllToAll:
+    return checkAllToAll(c);
+  }
+  return c.fail("is of no known kind");
+}
+
+} // namespace reciperun::plan
