@@ -35,9 +35,7 @@ bool isNorm(const Op& op) {
 }
 
 bool isActivation(const Op& op) {
-  return op.kind == OpKind::Silu || op.kind == OpKind::Gelu ||
-         op.kind == OpKind::Relu2 || op.kind == OpKind::Softcap ||
-         op.kind == OpKind::Swiglu || op.kind == OpKind::Mul;
+  return ops::traitsOf(op.kind).isActivation;
 }
 
 /// Whether `forward` has nothing before it in the layer.

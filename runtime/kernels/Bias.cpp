@@ -11,7 +11,6 @@ namespace reciperun::kernels {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 Status addBiasKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &b = args.inputs[1], &y = args.outputs[0];

@@ -10,7 +10,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int rowsPerThread = 4;
 

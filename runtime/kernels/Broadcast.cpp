@@ -12,7 +12,6 @@ namespace reciperun::kernels {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 Status broadcastKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];

@@ -9,7 +9,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 template <class T, int n>
 __global__ void __launch_bounds__(RowTiles::blockThreads)

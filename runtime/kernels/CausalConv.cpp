@@ -19,7 +19,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int64_t tileChannels = 64;
 constexpr int64_t tileTokens = 256;

@@ -15,7 +15,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int tileTokens = 64;

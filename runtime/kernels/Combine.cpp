@@ -11,7 +11,6 @@ namespace reciperun::kernels {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 Status combineKernel(const KernelArgs& args) {
   const Tensor &y = args.inputs[0], &rows = args.inputs[1];

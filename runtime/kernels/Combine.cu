@@ -8,7 +8,6 @@ namespace reciperun::kernels {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 Status combineCudaKernel(const CudaKernelArgs& args) {
   const Tensor &y = args.inputs[0], &gates = args.inputs[2],

@@ -7,8 +7,6 @@
 
 namespace reciperun::kernels {
 
-using plan::OpKind;
-
 Status copyBeginCudaKernel(const device::CudaKernelArgs& args) {
   const device::Tensor &x = args.inputs[0], &y = args.outputs[0];
   assert(x.bytes() == y.bytes() && "a copy keeps the size");

@@ -23,7 +23,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// Logits as rows of this rank's part of the vocabulary.
 struct Vocabulary {

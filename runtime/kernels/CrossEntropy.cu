@@ -15,7 +15,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int rowThreads = 512, unroll = 4;
 

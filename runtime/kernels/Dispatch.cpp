@@ -16,7 +16,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 template <class M> const M* optional(const Tensor& tensor) {
   return tensor.present() ? tensor.as<M>() : nullptr;

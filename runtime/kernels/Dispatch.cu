@@ -23,7 +23,6 @@ namespace {
 using device::CudaKernelArgs;
 using device::Tensor;
 using plan::mostExperts;
-using plan::OpKind;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int scanWarps = 32;

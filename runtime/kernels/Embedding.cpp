@@ -19,7 +19,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 template <class T>
 void gather(const EmbeddingRows& rows, const T* table, T* out, int threads) {

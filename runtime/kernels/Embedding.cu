@@ -25,7 +25,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// A token's row of the table.
 struct RowsOfTokens {

@@ -19,7 +19,6 @@ namespace {
 using device::Gemm;
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 char* at(const Tensor& tensor, int64_t element) {
   return tensor.as<char>() + element * plan::byteSize(tensor.type);

@@ -31,7 +31,6 @@ namespace {
 using device::CudaKernelArgs;
 using device::Tensor;
 using plan::DType;
-using plan::OpKind;
 using namespace cuda;
 
 /// What a product does to the elements it makes.

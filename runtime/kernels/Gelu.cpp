@@ -16,7 +16,6 @@ namespace reciperun::kernels {
 namespace {
 
 using device::KernelArgs;
-using plan::OpKind;
 
 constexpr double cubic = 0.044715;
 // 2 sqrt(2/pi)

@@ -50,8 +50,6 @@ struct ExactBackward {
 
 } // namespace
 
-using plan::OpKind;
-
 Status geluCudaKernel(const device::CudaKernelArgs& args) {
   return ops::GeluAttributes(args.op.attributes).exact
              ? mapOp<1>(args, Exact())

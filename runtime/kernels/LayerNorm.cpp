@@ -21,7 +21,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// What is kept of a row.
 template <class M> struct Row { M mean, rstd; };

@@ -13,7 +13,6 @@ namespace reciperun::kernels {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 namespace {
 

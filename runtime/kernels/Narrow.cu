@@ -9,7 +9,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// Bytes of rows of `wide`, and of the part of each that `part` holds.
 struct RowBytes {

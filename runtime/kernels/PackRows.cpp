@@ -17,7 +17,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// Rows of all groups, and those of them that had no place.
 struct RowCounts {

@@ -16,7 +16,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int lanes = 32, threads = 1024, noteThreads = 128;
 

@@ -14,7 +14,6 @@ namespace reciperun::kernels {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 Status positionScaleKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &positions = args.inputs[1];

@@ -11,7 +11,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int rowsPerThread = 4;
 

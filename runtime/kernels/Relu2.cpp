@@ -7,7 +7,6 @@
 namespace reciperun::kernels {
 
 using device::KernelArgs;
-using plan::OpKind;
 
 Status relu2Kernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {

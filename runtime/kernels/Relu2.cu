@@ -19,8 +19,6 @@ struct Backward {
 
 } // namespace
 
-using plan::OpKind;
-
 Status relu2CudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<1>(args, Forward());
 }

@@ -23,7 +23,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// The weight of each element, in Math<T>; `from` is that of a later row.
 template <class T> struct Stored {

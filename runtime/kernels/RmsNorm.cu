@@ -14,7 +14,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 template <class T> struct Forward {
   RowOperands<T, 1> x;

@@ -22,7 +22,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// Turns neighbours. `y` may be `x`.
 template <class T>

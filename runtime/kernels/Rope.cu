@@ -21,7 +21,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 constexpr int64_t mostPairs = 512;
 constexpr int mostHeads = 8; // of a thread: as many as registers hold

@@ -29,7 +29,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// Step 1 for one token.
 template <class M> class Choice {

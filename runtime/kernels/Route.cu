@@ -20,7 +20,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 // ---- steps 1 and 2
 

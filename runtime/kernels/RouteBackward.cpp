@@ -21,7 +21,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 /// ds of the gates of one token, added to `slopes` [experts].
 template <class M>

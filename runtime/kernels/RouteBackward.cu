@@ -13,7 +13,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 template <class T> struct Backward {
   RoutingSizes routing;

@@ -9,7 +9,6 @@
 namespace reciperun::kernels {
 
 using device::KernelArgs;
-using plan::OpKind;
 
 Status softcapKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {

@@ -24,8 +24,6 @@ struct Backward {
 
 } // namespace
 
-using plan::OpKind;
-
 Status softcapCudaKernel(const device::CudaKernelArgs& args) {
   const double cap = ops::SoftcapAttributes(args.op.attributes).cap;
   return mapOp<1>(args, Forward{float(cap), float(1 / cap)});

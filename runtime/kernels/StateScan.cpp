@@ -17,7 +17,6 @@ namespace reciperun::kernels {
 namespace {
 
 using device::KernelArgs;
-using plan::OpKind;
 
 template <class T> class Forward {
 public:

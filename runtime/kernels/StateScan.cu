@@ -17,7 +17,6 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using plan::OpKind;
 using namespace cuda;
 
 constexpr int threads = 128;

@@ -28,7 +28,6 @@ namespace {
 
 using device::KernelArgs;
 using device::Tensor;
-using plan::OpKind;
 
 template <class T> class Backward {
 public:

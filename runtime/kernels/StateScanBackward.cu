@@ -36,7 +36,6 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::OpKind;
 using namespace cuda;
 
 constexpr int threads = 256;

@@ -9,7 +9,6 @@ namespace reciperun::kernels {
 namespace {
 
 using device::KernelArgs;
-using plan::OpKind;
 
 /// `dgate` may be the buffer of `gate` and `dup` that of `up`.
 template <class T> void backward(const KernelArgs& args) {

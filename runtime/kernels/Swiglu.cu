@@ -5,7 +5,6 @@
 
 namespace reciperun::kernels {
 using device::Tensor;
-using plan::OpKind;
 
 Status swigluCudaKernel(const device::CudaKernelArgs& args) {
   return mapOp<2>(args, swiglu::Forward());

@@ -6,8 +6,6 @@
 
 namespace reciperun::kernels {
 
-using plan::OpKind;
-
 Status swigluQuantizeCudaKernel(const device::CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const QuantizeOperands operands[] = {QuantizeOperands::of(args, 0)};

@@ -43,6 +43,8 @@ struct Traits {
   bool finishes = false;
   /// All operands and results have one shape and type.
   bool isElementwise = false;
+  /// A nonlinear elementwise op, which recomputation may run again.
+  bool isActivation = false;
   /// It names a part of a buffer and does nothing; no plan holds it.
   bool isAlias = false;
   /// The executor runs it as a part of another op; no plan holds it.

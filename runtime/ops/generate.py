@@ -41,6 +41,7 @@ TRAITS = {  # fields of ops::Traits
     "starts": "starts",
     "finishes": "finishes",
     "elementwise": "isElementwise",
+    "activation": "isActivation",
     "alias": "isAlias",
     "runtime_only": "isRuntimeOnly",
 }
