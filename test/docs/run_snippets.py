@@ -18,7 +18,7 @@ The fence of a block says what is done with it, in the order of the page:
 
 In what a command prints, a line `...` stands for any number of lines, and
 `...` within a line for any text. MEASURED and COMPUTED below list the numbers
-that differ between machines. A command must exit with 0 unless the page shows
+that differ between machines, UNORDERED the lines whose place does. A command must exit with 0 unless the page shows
 an `error:`. Each block of `recipe` must have the style of `recipec fmt`.
 
 --update writes what the commands print into PAGE where it differs; the author
@@ -80,6 +80,11 @@ COMPUTED = [re.compile(text) for text in (
 )]
 
 
+# A checkpoint is written while training goes on: its lines come when it is
+# done, before or behind those of the next steps.
+UNORDERED = re.compile(r"^(?:saved `|note: `.*`, which was not whole, is now)")
+
+
 def marks(line):
     """The spans of a line that may differ: (begin, end, is_computed)."""
     spans = []
@@ -127,7 +132,22 @@ def pattern_of(shown):
     return "".join(parts), numbers
 
 
+def split(text):
+    """The lines in order, and those that may come anywhere."""
+    lines = text.splitlines(keepends=True)
+    return ("".join(line for line in lines if not UNORDERED.match(line)),
+            [line for line in lines if UNORDERED.match(line)])
+
+
 def agrees(shown, printed):
+    shown, shown_anywhere = split(shown)
+    printed, printed_anywhere = split(printed)
+    return agrees_in_order(shown, printed) and all(
+        any(agrees_in_order(line, other) for other in printed_anywhere)
+        for line in shown_anywhere)
+
+
+def agrees_in_order(shown, printed):
     pattern, numbers = pattern_of(shown)
     match = re.fullmatch(pattern, printed)
     return bool(match) and all(
