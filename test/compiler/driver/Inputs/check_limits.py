@@ -4,7 +4,7 @@
   check_limits.py RECIPEC FOLDER KIND...
 
 Each is refused by a diagnostic that names the limit, with exit code 1, within
-the memory and the time that grammar/REFERENCE.md speaks of. The time is the
+the memory and the time that docs/language.md speaks of. The time is the
 processor's; sanitizers are given more of both.
 """
 

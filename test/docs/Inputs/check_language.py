@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the examples of the language reference.
 
-usage: check_reference.py REFERENCE.md RECIPEC FOLDER
+usage: check_language.py LANGUAGE.md RECIPEC FOLDER
 
 The word behind the fence of an example says what is done with it in FOLDER:
 
@@ -45,7 +45,7 @@ class Checker:
                               capture_output=True, text=True)
 
     def fail(self, line, message):
-        self.failures.append(f"REFERENCE.md:{line}: {message}")
+        self.failures.append(f"language.md:{line}: {message}")
 
     def check(self, line, name, kind):
         """`kind` is the one kind of error to expect, or None."""
