@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the example's byte-level BPE tokenizer on the texts of train.jsonl.
+"""Trains a byte-level BPE tokenizer on the texts of train.jsonl or train.txt.
 
 1. Cut the texts into words: an optional space and letters, single digits, or
    other characters.
@@ -32,13 +32,22 @@ def byte_characters():
     return table
 
 
-def count_words(path, characters):
+def texts_of(folder):
+    """The values of each line of train.jsonl, else the lines of train.txt."""
+    lines = folder / "train.jsonl"
+    if not lines.exists():
+        text = (folder / "train.txt").read_text(encoding="utf-8")
+        return text.splitlines(keepends=True)
+    return [text for line in lines.read_text(encoding="utf-8").splitlines()
+            for text in json.loads(line).values()]
+
+
+def count_words(texts, characters):
     counts = collections.Counter()
-    for line in path.read_text(encoding="utf-8").splitlines():
-        for text in json.loads(line).values():
-            assert text.isascii(), text
-            for word in WORDS.findall(text):
-                counts["".join(characters[b] for b in word.encode())] += 1
+    for text in texts:
+        assert text.isascii(), text
+        for word in WORDS.findall(text):
+            counts["".join(characters[b] for b in word.encode())] += 1
     return counts
 
 
@@ -113,7 +122,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1
                           else pathlib.Path(__file__).parent)
     characters = byte_characters()
-    counts = count_words(folder / "train.jsonl", characters)
+    counts = count_words(texts_of(folder), characters)
     merges = train(counts, VOCABULARY - len(characters) - len(SPECIAL))
     text = json.dumps(tokenizer(characters, merges), ensure_ascii=False,
                       indent=1)

@@ -4,8 +4,8 @@
 usage: check_pages.py ROOT
 
 1. A relative link leads to a file or folder, and its anchor to a heading there.
-2. A page of docs/ or of an example that shows commands has a test in test/docs
-   that runs them, and its blocks are in a language that the test knows.
+2. A page of docs/ or of an example that shows commands has a test that runs
+   them, and its blocks are in a language that the test knows.
 
 Prints each failure and exits 1, or prints how many links it has followed.
 """
@@ -95,13 +95,13 @@ def check_blocks(root, path, tests):
         elif language not in ("console", "sh") and text.startswith("$ "):
             yield f"{name}: a command in a block of `{language}`"
     if has_snippets and f"%root/{name} " not in tests:
-        yield f"{name}: no test in test/docs runs its snippets"
+        yield f"{name}: no test runs its snippets"
 
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     tests = "".join(path.read_text()
-                    for path in sorted((root / "test/docs").rglob("*.test")))
+                    for path in sorted((root / "test").glob("*/*.test")))
     failures, count = [], 0
     for path in pages(root):
         for failure in check_links(root, path):
