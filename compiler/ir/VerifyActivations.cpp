@@ -28,6 +28,8 @@ public:
     case ops::ActivationOp::GeluBackward:
     case ops::ActivationOp::Relu2:
     case ops::ActivationOp::Relu2Backward:
+    case ops::ActivationOp::Sigmoid:
+    case ops::ActivationOp::SigmoidBackward:
     case ops::ActivationOp::Softcap:
     case ops::ActivationOp::SoftcapBackward:
     case ops::ActivationOp::Swiglu:

@@ -71,6 +71,8 @@ void differentiateActivation(Cotangents& rules, const Op& op, ValueId dy) {
     return differentiateUnary(rules, op, OpKind::GeluBackward, dy);
   case ops::ForwardActivationOp::Relu2:
     return differentiateUnary(rules, op, OpKind::Relu2Backward, dy);
+  case ops::ForwardActivationOp::Sigmoid:
+    return differentiateUnary(rules, op, OpKind::SigmoidBackward, dy);
   case ops::ForwardActivationOp::Softcap:
     return differentiateUnary(rules, op, OpKind::SoftcapBackward, dy);
   case ops::ForwardActivationOp::Swiglu:

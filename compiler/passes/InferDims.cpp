@@ -74,6 +74,7 @@ private:
     case ops::ForwardActivationOp::Silu:
     case ops::ForwardActivationOp::Gelu:
     case ops::ForwardActivationOp::Relu2:
+    case ops::ForwardActivationOp::Sigmoid:
     case ops::ForwardActivationOp::Softcap:
     case ops::ForwardActivationOp::Scale:
       return like(0);

@@ -15,6 +15,7 @@ void Sharder::shardActivation(Op& op) {
   case ops::ForwardActivationOp::Silu:
   case ops::ForwardActivationOp::Gelu:
   case ops::ForwardActivationOp::Relu2:
+  case ops::ForwardActivationOp::Sigmoid:
   case ops::ForwardActivationOp::Softcap:
   case ops::ForwardActivationOp::Swiglu:
   case ops::ForwardActivationOp::Mul:

@@ -1,4 +1,4 @@
-// The sigmoid linear unit of one number, for silu and swiglu.
+// The sigmoid and the sigmoid linear unit of one number.
 
 #ifndef RECIPERUN_KERNELS_SILU_H
 #define RECIPERUN_KERNELS_SILU_H
@@ -7,6 +7,11 @@
 
 namespace reciperun::kernels {
 
+/// 1 / (1 + e^-x).
+template <class M> M sigmoid(M x) {
+  return M(1) / (M(1) + exponential(-x));
+}
+
 /// x / (1 + e^-x).
 template <class M> M silu(M x) {
   return x / (M(1) + exponential(-x));
@@ -14,7 +19,7 @@ template <class M> M silu(M x) {
 
 /// The derivative of silu: s (1 + x (1 - s)) with s the sigmoid of x.
 template <class M> M siluSlope(M x) {
-  const M s = M(1) / (M(1) + exponential(-x));
+  const M s = sigmoid(x);
   return s * (M(1) + x * (M(1) - s));
 }
 

@@ -21,7 +21,7 @@ template <class M> M softplus(M x) {
 }
 
 /// The derivative of softplus.
-template <class M> M sigmoid(M x) {
+template <class M> M softplusSlope(M x) {
   return M(1) / (M(1) + std::exp(-x));
 }
 

@@ -120,7 +120,7 @@ private:
       const int64_t token = chunk.begin + i;
       const M pull = in.isFirst(at, token) ? M(0) : s.decay[i] * s.ddecay[i];
       const M slope =
-          (s.dstep[i] - rate * pull) * sigmoid(in.rawStep(at, token));
+          (s.dstep[i] - rate * pull) * softplusSlope(in.rawStep(at, token));
       ddt[in.row(at, token) * in.heads + at.head] = T(slope);
       sum.dtBias += double(slope);
       sum.aLog -= double(rate * s.step[i] * pull);

@@ -51,6 +51,8 @@ bool checkActivationOp(OpCheck& c) {
   case ops::ActivationOp::GeluBackward:
   case ops::ActivationOp::Relu2:
   case ops::ActivationOp::Relu2Backward:
+  case ops::ActivationOp::Sigmoid:
+  case ops::ActivationOp::SigmoidBackward:
   case ops::ActivationOp::Softcap:
   case ops::ActivationOp::SoftcapBackward:
   case ops::ActivationOp::Swiglu:

@@ -249,6 +249,7 @@ recipe::Recipe gpt(RecipeWriter w) {
       w.op("add", {w.unary("gelu", up, {{"approximate", text("tanh")}}),
                    w.unary("gelu", up, {{"approximate", text("none")}})});
   wide = w.op("add", {wide, w.op("relu2", {up})});
+  wide = w.op("mul", {wide, w.op("sigmoid", {up})});
   x = w.op("add", {x, w.linear("down", wide, {ffn}, {hidden}, none, true)});
   x = w.norm("norm", x, none, true);
   auto logits = w.linear("head", x, {hidden}, {vocab}, none, true);

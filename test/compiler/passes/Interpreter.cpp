@@ -492,6 +492,14 @@ void Interpreter::elementwise(const Op& op, int rank) {
     case OpKind::Relu2Backward:
       y = in(1) > 0 ? 2 * in(0) * in(1) : 0;
       break;
+    case OpKind::Sigmoid:
+      y = 1 / (1 + std::exp(-in(0)));
+      break;
+    case OpKind::SigmoidBackward: {
+      const double gate = 1 / (1 + std::exp(-in(1)));
+      y = in(0) * gate * (1 - gate);
+      break;
+    }
     case OpKind::Softcap:
       y = real(op, "cap", 0) * std::tanh(in(0) / real(op, "cap", 0));
       break;

@@ -32,6 +32,8 @@ const Map maps[] = {
     {OpKind::GeluBackward, 2, 1, exponentials, {{"exact", true}}},
     {OpKind::Relu2, 1, 1, exact},
     {OpKind::Relu2Backward, 2, 1, exact},
+    {OpKind::Sigmoid, 1, 1, exponentials},
+    {OpKind::SigmoidBackward, 2, 1, exponentials},
     // tanh, by other formulas on both
     {OpKind::Softcap, 1, 1, exponentials, {{"cap", 2.0}}},
     {OpKind::SoftcapBackward, 2, 1, exponentials, {{"cap", 2.0}}},

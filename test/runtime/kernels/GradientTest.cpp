@@ -217,6 +217,7 @@ TEST(Gradient, Activations) {
   checkUnary(OpKind::Gelu, OpKind::GeluBackward);
   checkUnary(OpKind::Gelu, OpKind::GeluBackward, {{"exact", true}});
   checkUnary(OpKind::Relu2, OpKind::Relu2Backward);
+  checkUnary(OpKind::Sigmoid, OpKind::SigmoidBackward);
   checkUnary(OpKind::Softcap, OpKind::SoftcapBackward, {{"cap", 1.5}});
 }
 

@@ -212,6 +212,8 @@ TEST(Precision, Elementwise) {
   }
   check(OpKind::Relu2, {a}, {{shape}, {}});
   check(OpKind::Relu2Backward, {a, b}, {{shape}, {}});
+  check(OpKind::Sigmoid, {a}, {{shape}, {}});
+  check(OpKind::SigmoidBackward, {a, b}, {{shape}, {}});
   check(OpKind::Softcap, {a}, {{shape}, {}}, {{"cap", 2.0}});
   check(OpKind::SoftcapBackward, {a, b}, {{shape}, {}}, {{"cap", 2.0}});
   const Array positions = Array::integers({1, 3}, {0, 7, 40});
