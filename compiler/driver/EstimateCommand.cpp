@@ -24,6 +24,7 @@ struct Point {
   std::string name;
   cost::Estimate estimate;
   Json json;
+  bool isCpu = false; // whose peak is a guess: it has no MFU
 };
 
 /// A line a point, the names behind: they are as long as they are.
@@ -34,10 +35,12 @@ void printPoints(const std::vector<Point>& points, std::ostream& out) {
   for (const Point& point : points) {
     const cost::Estimate& estimate = point.estimate;
     char line[96];
-    std::snprintf(line, sizeof line, "%13s %9.4g %10.4g %5.1f %%  ",
+    char mfu[16] = "      -  ";
+    if (!point.isCpu)
+      std::snprintf(mfu, sizeof mfu, "%5.1f %%  ", 100 * estimate.mfu);
+    std::snprintf(line, sizeof line, "%13s %9.4g %10.4g %s",
                   formatBytes(estimate.memory.total).c_str(),
-                  estimate.stepSeconds, estimate.tokensPerSecondPerRank,
-                  100 * estimate.mfu);
+                  estimate.stepSeconds, estimate.tokensPerSecondPerRank, mfu);
     out << line << point.name
         << (estimate.memory.fits() ? "" : " (does not fit)") << '\n';
   }
@@ -50,8 +53,10 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
     session.selected = std::move(each);
     diag::Engine engine;
     if (auto compilation = compile(session, engine))
-      points.push_back({compilation->recipe.name, compilation->estimate,
-                        estimateJson(*compilation)});
+      points.push_back(
+          {compilation->recipe.name, compilation->estimate,
+           estimateJson(*compilation),
+           compilation->recipe.string("cluster.hardware.kind") == "cpu"});
     session.take(engine);
   }
   int code = finish(session, invocation);

@@ -437,7 +437,10 @@ private:
       return differ(from, last,
                     "`expert_linear` contracts the last dimensions of its "
                     "rows, here " +
-                        describe(from));
+                        describe(from),
+                    last.empty() ? ""
+                                 : "contract what the rows have: write " +
+                                       mapped(last) + " before the `->`");
     Dims result = {x[0], x[1]};
     result.insert(result.end(), to.begin(), to.end());
     set(0, std::move(result));

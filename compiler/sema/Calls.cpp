@@ -15,7 +15,9 @@ Value Evaluator::callFunction(const Function& function, const ast::Call& node,
       callStack.end()) {
     report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
         .note("functions end for certain because none calls itself",
-              declaration.name.range);
+              declaration.name.range)
+        .help("repeat by a list, `[f(i) for i in 0..n]`, and by functions of "
+              "lists such as `sum`");
     return poison();
   }
   Type any = Type::plain(Type::Kind::any);

@@ -314,12 +314,14 @@ std::string Evaluator::requireMessage(const ast::Require& require,
   return "`" + std::string(sources.text(range)) + "` does not hold";
 }
 
-/// `` `train.steps` or `train.epochs` ``: the operands that are `none` because
-/// nobody set them.
-static std::string missingOf(const std::vector<Operand>& operands) {
+/// `` `train.steps` or `train.epochs` ``: the operands of a rule that are
+/// `none` because nobody set them.
+static std::string missingOf(const std::vector<Operand>& operands,
+                             std::string_view rule) {
   std::vector<std::string> names;
   for (const Operand& operand : operands)
     if (operand.slot && operand.value.is<recipe::None>() &&
+        rule.find(operand.text) != rule.npos &&
         operand.value.origin.kind == recipe::Origin::Kind::defaultValue)
       names.push_back("`" + operand.text + "`");
   std::string text;
@@ -353,7 +355,7 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
                isLibrary(range) ? range : ruleRange);
   noteOperands(builder, operands, primary ? primary->slot : nullptr);
   if (proposals.empty())
-    if (std::string missing = missingOf(operands); !missing.empty())
+    if (std::string missing = missingOf(operands, rule); !missing.empty())
       builder.help("give " + missing);
   for (diag::Proposal& proposal : proposals)
     builder.propose(std::move(proposal));

@@ -85,6 +85,10 @@ constexpr ForeignWord foreignFunctions[] = {
            "out"},
     {"hf", "files are named by paths: download the repository, and name its "
            "`tokenizer.json` or, as `weights`, its folder"},
+    {"token_file", "files of token ids are written `tokens(path)`"},
+    {"swiglu", "write `silu(gate) * up`"},
+    {"geglu", "write `gelu(gate) * up`"},
+    {"matmul", "a matrix product is `linear(x, from -> to, name = \"...\")`"},
     {"AutoTokenizer", "a tokenizer is named by the path of `tokenizer.json`"},
     {"AutoModelForCausalLM",
      "weights are named by the path of a folder of Hugging Face's"},

@@ -67,7 +67,8 @@ void Evaluator::declare(Module& module, const ast::Declaration& declaration,
   if (ModuleEntry* first = module.find(key)) {
     report(diag::Kind::DuplicateName, name.range,
            "`" + name.text + "` is declared twice")
-        .label(first->nameRange, "it is declared here first");
+        .label(first->nameRange, "it is declared here first")
+        .help("give one of the two another name");
     return;
   }
   ModuleEntry entry;

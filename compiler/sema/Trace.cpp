@@ -221,8 +221,9 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   const std::string& name = declaration.name.text;
   if (std::find(callStack.begin(), callStack.end(), &declaration) !=
       callStack.end()) {
-    evaluator.report(diag::Kind::Recursion, range,
-                     "`" + name + "` calls itself");
+    evaluator
+        .report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
+        .help("repeat layers by a loop, `for i in 0..layers { ... }`");
     return {};
   }
   Type tensor = Type::plain(Type::Kind::tensor);
@@ -383,7 +384,8 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
       .report(diag::Kind::DuplicateName, range,
               "two parameters are called `" + call.name + "`")
       .note("the first is made here", first->second)
-      .help("give one of them another `name`");
+      .help("give one of them another `name`; in a loop `\"layers.{i}.q\"` "
+            "has the number of the turn");
   return false;
 }
 
