@@ -109,6 +109,11 @@ Builder& Builder::propose(Proposal proposal) {
   return *this;
 }
 
+Builder& Builder::otherwise(std::string message) {
+  diagnostic.otherwise = shortened(std::move(message));
+  return *this;
+}
+
 Builder& Builder::fixIt(SourceRange range, std::string replacement,
                         Applicability applicability) {
   std::optional<size_t> help;
@@ -145,6 +150,20 @@ bool Builder::suggest(SourceRange range, std::string_view name,
   fixIt(range, std::move(text),
         isSure ? Applicability::safe : Applicability::maybe);
   return true;
+}
+
+void Builder::suggestOrList(SourceRange range, std::string_view name,
+                            const std::vector<std::string>& candidates,
+                            std::string_view intro, std::string_view quote) {
+  constexpr size_t most = 16;
+  if (suggest(range, name, candidates, quote) || candidates.empty())
+    return;
+  std::string list;
+  for (size_t i = 0; i < std::min(most, candidates.size()); ++i)
+    list += (i == 0 ? "`" : ", `") + candidates[i] + "`";
+  if (candidates.size() > most)
+    list += " and " + std::to_string(candidates.size() - most) + " more";
+  help(std::string(intro) + list);
 }
 
 Builder Engine::report(Kind kind, SourceRange range, std::string message) {

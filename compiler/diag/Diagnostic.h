@@ -88,6 +88,7 @@ struct Diagnostic {
   std::vector<FixIt> fixIts;
   /// The first of them that has a way out becomes a help.
   std::vector<Proposal> proposals;
+  std::string otherwise; // the help where no other is left; may be empty
   /// Which of several compilations found it; empty: none in particular.
   std::vector<std::string> subjects;
 };
@@ -107,6 +108,8 @@ public:
   Builder& help(std::string message);
   /// A help that is printed where a compilation shows that it helps.
   Builder& propose(Proposal proposal);
+  /// A help that is printed where none of the others helps.
+  Builder& otherwise(std::string message);
   /// The edit that the last help, if any, asks for. The driver tries it, and
   /// drops both where the recipe errs there still.
   Builder& fixIt(SourceRange range, std::string replacement,
@@ -117,6 +120,10 @@ public:
   bool suggest(SourceRange range, std::string_view name,
                const std::vector<std::string>& candidates,
                std::string_view quote = "");
+  /// The same, or else lists the candidates behind `intro`: "its fields are ".
+  void suggestOrList(SourceRange range, std::string_view name,
+                     const std::vector<std::string>& candidates,
+                     std::string_view intro, std::string_view quote = "");
 
 private:
   Diagnostic& diagnostic;

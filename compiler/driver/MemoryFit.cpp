@@ -251,7 +251,8 @@ Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   const int64_t node = recipe.integer("cluster.ranks_per_node");
   const double wider = double(recipe.integer("parallel.tp")) / double(node);
   Candidates candidates;
-  for (int64_t ranks = std::max(node, now); ranks <= mostRanks; ranks *= 2) {
+  for (int64_t ranks = std::max(node, now); ranks <= std::max(now, mostRanks);
+       ranks *= 2) {
     MemoryChange change = before;
     change.parameters *= wider;
     change.gradients *= wider;
@@ -266,8 +267,9 @@ Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
-/// Where one change is not enough: each adds one to those before it; then a
-/// wide layout, alone and with all of them.
+/// Where one change is not enough: computing again in wider layouts; then each
+/// adds one to those before it; then a wide layout, alone and with all of
+/// them.
 Candidates FitSearch::severalAtOnce() const {
   MemoryChange change;
   Settings settings;
@@ -279,6 +281,12 @@ Candidates FitSearch::severalAtOnce() const {
   if (recipe.string("memory.recompute") != "full") {
     settings = fullRecompute();
     change.activations = forecast.fullRecompute();
+    for (Candidate layout : widerLayouts()) {
+      layout.settings.insert(layout.settings.begin(), settings.begin(),
+                             settings.end());
+      layout.change.activations *= change.activations;
+      candidates.push_back(std::move(layout));
+    }
   }
   if (forecast.expertRows(fewRows) < 1 &&
       recipe.at("memory.expert_rows").isNone()) {

@@ -52,7 +52,8 @@ MemoryForecast::MemoryForecast(const Compilation& compilation) {
 
 void MemoryForecast::measureSaved(const ir::Module& stage) {
   std::map<int, double> ofLayers;
-  std::map<int, double> inputOfLayers; // a layer's last result is one's input
+  // A layer's last result is one's input; rows of experts are none.
+  std::map<int, double> inputOfLayers;
   for (const ir::Function& function : stage.functions)
     for (const ir::Op& op : function.ops)
       for (ir::ValueId result : op.results) {
@@ -65,7 +66,8 @@ void MemoryForecast::measureSaved(const ir::Module& stage) {
         double all = bytes * copies(value);
         saved += all;
         ofLayers[op.layer] += bytes;
-        inputOfLayers[op.layer] = all;
+        if (!hasRows(stage, result))
+          inputOfLayers[op.layer] = all;
         if (isAttention(op))
           quick += all;
         if (hasRows(stage, result) && !exchangesRows(op))

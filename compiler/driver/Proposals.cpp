@@ -122,6 +122,10 @@ public:
     tryFixIts();
     for (size_t i = 0; i < std::min(mostDiagnostics, diagnostics().size()); ++i)
       tryProposalsOf(session.engine.edit(i));
+    for (size_t i = 0; i < diagnostics().size(); ++i)
+      if (Diagnostic& each = session.engine.edit(i);
+          each.helps.empty() && !each.otherwise.empty())
+        each.helps.push_back(std::exchange(each.otherwise, {}));
   }
 
 private:

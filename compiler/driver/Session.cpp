@@ -92,9 +92,18 @@ bool Session::open(const std::vector<std::string>& arguments) {
 
 std::optional<std::vector<sema::Selection>>
 Session::select(sema::Extent extent) {
-  auto found =
-      sema::select(sources, {file, target.recipe, target.point, overrides},
-                   extent, loader, engine);
+  sema::Naming naming = {file, target.recipe, target.point, overrides, {}, {}};
+  if (!target.recipe.empty()) {
+    std::string text = target.recipe;
+    if (!target.point.empty())
+      text += "@" + target.point;
+    SourceId source = sources.add("argument", text, SourceKind::commandLine);
+    auto length = static_cast<uint32_t>(target.recipe.size());
+    auto end = static_cast<uint32_t>(text.size());
+    naming.recipeRange = {source, 0, length};
+    naming.pointRange = {source, std::min(length + 1, end), end};
+  }
+  auto found = sema::select(sources, naming, extent, loader, engine);
   if (found)
     selection = *found;
   return found;

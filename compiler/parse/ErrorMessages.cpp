@@ -238,6 +238,9 @@ private:
         found() == TokenType::ASSIGN || found() == TokenType::COLON;
     if (isReservedWord(previous()) && isAssigned && !hasExpressionBefore())
       return reserved(textOf(error.token - 1));
+    if (expectsName &&
+        (found() == TokenType::INTEGER || found() == TokenType::FLOAT))
+      return "names begin with a letter or `_`";
     return {};
   }
 
@@ -463,6 +466,10 @@ private:
         (found() == TokenType::PLUS || found() == TokenType::MINUS))
       return "values do not change, and there is no `" + textOf(error.token) +
              textOf(error.token) + "`: write the value that is meant";
+    if (error.token > 0 && isBinaryOperator(previous()) &&
+        !beginsExpression(found()))
+      return "write a value behind `" + textOf(error.token - 1) +
+             "`, or remove it";
     return {};
   }
 

@@ -454,7 +454,9 @@ private:
                 "`" + text + "` does not close `" +
                     std::string(bracketText(top.type)) + "`")
         .note("the innermost open bracket is this one",
-              {list.source, top.begin, top.begin + 1});
+              {list.source, top.begin, top.begin + 1})
+        .help("remove it, or close `" + std::string(bracketText(top.type)) +
+              "` first");
   }
 
   /// Whether the line begins with `recipe NAME {`, `import NAME`, ... at its
@@ -541,8 +543,10 @@ bool layOut(const SourceMap& sources, TokenList& list, diag::Engine& engine) {
 void reportUnopened(const SourceMap& sources, const TokenList& list,
                     diag::Engine& engine) {
   for (SourceRange range : list.unopened)
-    engine.report(diag::Kind::UnexpectedClosing, range,
-                  "`" + std::string(sources.text(range)) + "` closes nothing");
+    engine
+        .report(diag::Kind::UnexpectedClosing, range,
+                "`" + std::string(sources.text(range)) + "` closes nothing")
+        .help("remove it");
 }
 
 } // namespace recipec::parse

@@ -199,9 +199,8 @@ private:
       report.help("that is `\"" + *own + "\"` here")
           .fixIt(target.origin.range, "\"" + *own + "\"",
                  diag::Applicability::safe);
-    else if (auto near = diag::didYouMean(name, candidates))
-      report.help("did you mean `\"" + *near + "\"`?")
-          .fixIt(target.origin.range, "\"" + *near + "\"");
+    else
+      report.suggest(target.origin.range, name, candidates, "\"");
   }
 
   /// What the model calls the linear op of a weight of Hugging Face: `q` for

@@ -436,9 +436,11 @@ bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
 void GraphBuilder::dropout(const recipe::Call& call, ir::Op& op) {
   double p = real(call, "p");
   if (!(p >= 0 && p < 1))
-    engine.report(diag::Kind::InvalidValue, at(call, "p").origin.range,
-                  "`p` = " + recipe::formatValue(at(call, "p"), {}) +
-                      " is not a probability below 1");
+    engine
+        .report(diag::Kind::InvalidValue, at(call, "p").origin.range,
+                "`p` = " + recipe::formatValue(at(call, "p"), {}) +
+                    " is not a probability below 1")
+        .help("write 0 or more and less than 1");
   op.attributes["p"] = p;
   op.attributes["seed"] = recipe.integer("train.seed");
   op.attributes["stream"] = dropouts++;

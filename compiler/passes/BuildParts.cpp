@@ -55,6 +55,10 @@ bool GraphBuilder::narrow(const recipe::Call& call, ir::Op& op) {
                 "`narrow` takes " + sized(to) +
                     " from `begin` = " + std::to_string(begin) +
                     ", and the operand has " + sized(dims.back()))
+        .help("choose `begin` from 0 to " +
+              std::to_string(std::max<int64_t>(
+                  module[dims.back()].size - module[to].size, 0)) +
+              ", or a narrower part")
         .label(module[to].range, sized(to))
         .label(module[dims.back()].range, sized(dims.back()));
     return false;
@@ -84,6 +88,8 @@ bool GraphBuilder::concat(const recipe::Call& call, ir::Op& op) {
         .report(diag::Kind::ShapeMismatch, call.range,
                 "`concat` makes " + sized(to) + " of " + sized(a.back()) +
                     " and " + sized(b.back()))
+        .help("declare " + sized(to).substr(0, sized(to).find(" =")) +
+              " as the sum of the two")
         .label(module[to].range, sized(to));
     return false;
   }

@@ -106,10 +106,12 @@ void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine) {
   constexpr int64_t mostRanks = 1'000'000;
   int64_t ranks = recipe.integer("cluster.ranks");
   if (ranks > mostRanks)
-    engine.report(diag::Kind::InvalidValue,
-                  recipe.at("cluster.ranks").origin.range,
-                  "a plan has at most " + std::to_string(mostRanks) +
-                      " ranks, not " + std::to_string(ranks));
+    engine
+        .report(diag::Kind::InvalidValue,
+                recipe.at("cluster.ranks").origin.range,
+                "a plan has at most " + std::to_string(mostRanks) +
+                    " ranks, not " + std::to_string(ranks))
+        .help("give `cluster.ranks` the number of devices");
   constexpr int64_t mostSteps = 100'000; // a plan lists them
   int64_t steps = recipe.integer("batch.accumulation");
   if (steps > mostSteps)

@@ -6,6 +6,7 @@
 
 #include "compiler/passes/InferDims.h"
 
+#include "compiler/passes/Experts.h"
 #include "compiler/passes/Names.h"
 #include "compiler/passes/StateSpace.h"
 #include "runtime/ops/ActivationOps.h"
@@ -270,7 +271,11 @@ private:
     if (!same(dims(0), dims(1)))
       return differ(dims(0), dims(1),
                     opText() + " takes two operands of one shape, here " +
-                        describe(dims(0)));
+                        describe(dims(0)),
+                    isExpertRows(dims(0)) != isExpertRows(dims(1))
+                        ? "these are rows of experts: `combine` adds up those "
+                          "of each token"
+                        : "");
     set(0, dims(0));
     return true;
   }
@@ -385,9 +390,7 @@ private:
     const Dims& k = dims(1);
     for (size_t i = 0; i < 3; ++i)
       if (!isHeads(dims(i)))
-        return differ({}, dims(i),
-                      "`attention` takes [batch, sequence, heads, width of a "
-                      "head]");
+        return noHeads(i);
     if (!same(k, dims(2)))
       return differ(k, dims(2),
                     "`attention` takes keys and values of one shape, here " +
@@ -403,6 +406,21 @@ private:
     return true;
   }
 
+  bool noHeads(size_t operand) {
+    const ir::Value& value = module[op.operands[operand]];
+    std::string name(ops::infoOf(op.kind).operands[operand].name);
+    auto builder = mismatch("`attention` takes [batch, sequence, heads, width "
+                            "of a head] as `" +
+                            name + "`, and not " + describe(value.dims));
+    if (value.range.isValid())
+      builder.label(value.range, "`" + name + "` is made here");
+    std::string last =
+        value.dims.empty() ? "hidden" : std::string(dimName(value.dims.back()));
+    builder.help("split it into heads: `linear(x, " + last +
+                 " -> [heads, head_dim], name = \"" + name + "\")`");
+    return false;
+  }
+
   bool headsDiffer(DimId queries, DimId keys) {
     mismatch(sized(keys) + " does not divide " + sized(queries))
         .label("each key head serves as many query heads")
@@ -412,6 +430,10 @@ private:
   }
 
   // ---- experts
+
+  bool isExpertRows(const Dims& x) const {
+    return !x.empty() && dimName(x[0]) == groupsDim;
+  }
 
   /// Whether an operand is [batch, sequence, width].
   bool isTokens(size_t operand) {

@@ -50,6 +50,8 @@ using ir::ValueKind;
 
 /// A linear with fewer inputs or outputs stays as it is.
 constexpr int64_t leastWidth = 16;
+/// What sizes are multiples of where a matrix has one scale.
+constexpr int64_t tensorwiseMultiple = 16;
 /// How many maxima of the past decide a scale (`delayed`).
 constexpr int64_t historyLength = 16;
 
@@ -63,8 +65,8 @@ struct Scaling {
   int64_t multiple; // what each size of a product is one of
 };
 constexpr Scaling scalings[] = {
-    {"tensorwise", "", "", false, 16},
-    {"delayed", "", "", true, 16},
+    {"tensorwise", "", "", false, tensorwiseMultiple},
+    {"delayed", "", "", true, tensorwiseMultiple},
     {"blockwise", "squares", "rows", false, plan::scaleBlockWidth},
     {"mxfp8", "mx", "mx", false, plan::mxBlockWidth},
 };
@@ -218,18 +220,27 @@ private:
     std::string which = isOfTokens ? "`batch.micro`, `data.sequence` and what "
                                      "splits them"
                                    : "the widths of the model and `tp`";
-    engine
-        .report(diag::Kind::UnfitForFp8,
-                recipe.at("precision.compute").origin.range,
-                "products in fp8 take sizes that are multiples of " + multiple +
-                    ", and `" + op.name + "` has " + std::to_string(size) +
-                    " " + what + " on a rank")
-        .note("the model calls it here", op.range)
-        .help("choose " + which + " so that the rank has a multiple of " +
-              multiple)
-        .propose({"set `precision.compute` to ",
-                  {{"`\"bf16\"`", {"precision.compute=\"bf16\""}}},
-                  ""});
+    const recipe::Value& scaling = recipe.at("precision.fp8");
+    const bool isOfBlocks = scheme.multiple > tensorwiseMultiple;
+    auto builder = engine.report(
+        diag::Kind::UnfitForFp8,
+        (isOfBlocks ? scaling : recipe.at("precision.compute")).origin.range,
+        "products in fp8 take sizes that are multiples of " + multiple +
+            (isOfBlocks
+                 ? " where `fp8` is \"" + recipe.string("precision.fp8") + "\""
+                 : "") +
+            ", and `" + op.name + "` has " + std::to_string(size) + " " + what +
+            " on a rank");
+    builder.note("the model calls it here", op.range);
+    builder.help("choose " + which + " so that the rank has a multiple of " +
+                 multiple);
+    if (isOfBlocks && size % tensorwiseMultiple == 0)
+      builder.propose({"set `precision.fp8` to ",
+                       {{"`\"tensorwise\"`", {"precision.fp8=\"tensorwise\""}}},
+                       ""});
+    builder.propose({"set `precision.compute` to ",
+                     {{"`\"bf16\"`", {"precision.compute=\"bf16\""}}},
+                     ""});
   }
 
   /// The operands of an op that is a product of a chosen weight.

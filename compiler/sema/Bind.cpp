@@ -83,7 +83,8 @@ private:
       evaluator
           .report(diag::Kind::DuplicateName, place,
                   "`" + callee + "` is given `" + name + "` twice")
-          .label(target.range, "it is given here first");
+          .label(target.range, "it is given here first")
+          .help("remove one of the two");
       return;
     }
     target.range = argument.name ? cover(argument.name->range, place) : place;
@@ -107,6 +108,7 @@ private:
                             parameters.back().declaration->name.range),
                       "`" + callee + "` is declared with " +
                           (count == 1 ? "this" : "these"));
+      builder.help("remove what is too much");
       return;
     }
     std::vector<std::string> names;
@@ -135,7 +137,8 @@ private:
       evaluator
           .report(diag::Kind::MissingArgument, range,
                   "`" + callee + "` needs `" + parameter.name.text + "`")
-          .label(parameter.name.range, "`" + callee + "` is declared with it");
+          .label(parameter.name.range, "`" + callee + "` is declared with it")
+          .help("give it: `" + callee + "(" + parameter.name.text + " = ...)`");
       return;
     }
     Value value = evaluator.evaluate(parameter.defaultValue, outside);

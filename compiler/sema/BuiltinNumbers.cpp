@@ -49,7 +49,9 @@ std::optional<std::vector<Value>> candidates(BuiltinCall& call) {
       .report(diag::Kind::MissingArgument, call.range,
               call.name() + " takes a list, or two arguments or more")
       .label(call.places[0],
-             "this is of type `" + call.evaluator.fullTypeNameOf(first) + "`");
+             "this is of type `" + call.evaluator.fullTypeNameOf(first) + "`")
+      .help("give it a list, as in `" + std::string(call.function.name) +
+            "([1, 2])`");
   return std::nullopt;
 }
 

@@ -189,7 +189,8 @@ private:
           .report(diag::Kind::DuplicateName, placeOf(argument),
                   call.name() + " is given `" +
                       std::string(parameterOf(index).name) + "` twice")
-          .label(placeOf(*given[index]), "it is given here first");
+          .label(placeOf(*given[index]), "it is given here first")
+          .help("remove one of the two");
       return false;
     }
     given[index] = &argument;
@@ -290,12 +291,14 @@ private:
 
   bool reportType(const Value& value, const BuiltinParameter& parameter,
                   SourceRange range) {
-    call.evaluator.report(diag::Kind::WrongType, range,
-                          "`" + std::string(parameter.name) + "` of " +
-                              call.name() + " is of type `" +
-                              std::string(typeNameOf(parameter.takes)) +
-                              "`, and this is of type `" +
-                              call.evaluator.fullTypeNameOf(value) + "`");
+    call.evaluator
+        .report(diag::Kind::WrongType, range,
+                "`" + std::string(parameter.name) + "` of " + call.name() +
+                    " is of type `" + std::string(typeNameOf(parameter.takes)) +
+                    "`, and this is of type `" +
+                    call.evaluator.fullTypeNameOf(value) + "`")
+        .help("`recipec doc " + std::string(function.name) +
+              "` shows how it is called");
     return false;
   }
   bool reportUnknown(const ast::Name& name) {
@@ -305,20 +308,26 @@ private:
     auto builder = call.evaluator.report(
         diag::Kind::UnknownArgument, name.range,
         call.name() + " has no argument `" + name.text + "`");
-    builder.suggest(name.range, name.text, names);
+    builder.suggestOrList(name.range, name.text, names, "its arguments are ");
     return false;
   }
   bool reportExtra(SourceRange range) {
-    call.evaluator.report(
-        diag::Kind::UnknownArgument, range,
-        call.name() + " takes " + std::to_string(function.most) +
-            (function.most == 1 ? " argument" : " arguments") + ", not more");
+    call.evaluator
+        .report(diag::Kind::UnknownArgument, range,
+                call.name() + " takes " + std::to_string(function.most) +
+                    (function.most == 1 ? " argument" : " arguments") +
+                    ", not more")
+        .help("remove what is too much: `recipec doc " +
+              std::string(function.name) + "` shows how it is called");
     return false;
   }
   bool reportMissing(size_t index) {
-    call.evaluator.report(diag::Kind::MissingArgument, call.range,
-                          call.name() + " needs `" +
-                              std::string(parameterOf(index).name) + "`");
+    call.evaluator
+        .report(diag::Kind::MissingArgument, call.range,
+                call.name() + " needs `" +
+                    std::string(parameterOf(index).name) + "`")
+        .help("`recipec doc " + std::string(function.name) +
+              "` shows how it is called");
     return false;
   }
 

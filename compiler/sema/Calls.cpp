@@ -120,7 +120,10 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
     return poison();
   }
   report(diag::Kind::WrongType, calleeExpr.range,
-         "a value of type `" + typeNameOf(callee) + "` cannot be called");
+         "a value of type `" + typeNameOf(callee) + "` cannot be called")
+      .help("functions, mixins, schemas and models are called; write a value "
+            "alone "
+            "without `(...)`");
   return poison();
 }
 

@@ -354,9 +354,11 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
                          : "required by this condition",
                isLibrary(range) ? range : ruleRange);
   noteOperands(builder, operands, primary ? primary->slot : nullptr);
-  if (proposals.empty())
-    if (std::string missing = missingOf(operands, rule); !missing.empty())
-      builder.help("give " + missing);
+  if (std::string missing = missingOf(operands, rule); !missing.empty())
+    builder.otherwise("give " + missing);
+  else if (primary && operands.size() == 1 && isNumeric(primary->value))
+    builder.otherwise("give `" + primary->text + "` a value so that `" + rule +
+                      "`");
   for (diag::Proposal& proposal : proposals)
     builder.propose(std::move(proposal));
   // What is computed from these would only repeat the mistake.
@@ -610,11 +612,11 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
   for (Value& value : otherValues(operand))
     if (!isEqual(value, operand.value) && holdsWith(trial, operand, value))
       values.push_back(std::move(value));
+  if (values.empty())
+    values = defaultValue(trial, operand);
   if (const double* number = operand.value.get<double>();
       number && values.empty())
     values = nearestBound(trial, operand, *number);
-  if (values.empty())
-    values = defaultValue(trial, operand);
   isMuted = false;
   if (values.empty())
     return std::nullopt;

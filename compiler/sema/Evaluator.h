@@ -451,8 +451,8 @@ private:
   std::optional<Suggestion> correctionOf(const Value& value, const Type& type,
                                          SourceRange range,
                                          const std::string& what);
-  /// The text of a literal of the slot's type that was written as a name, at
-  /// `place`.
+  /// The text of a literal of the slot's type, or of a path where it takes any
+  /// string, that was written without quotation marks, at `place`.
   std::optional<std::string> bareLiteral(const Object& object, const Slot& slot,
                                          SourceRange* place);
 

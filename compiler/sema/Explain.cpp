@@ -102,7 +102,7 @@ bool Explainer::takeName(Target& target, const std::string& name,
     engine
         .report(diag::Kind::UnknownKey, range,
                 "`" + owner + "` has no field `" + name + "`")
-        .suggest(range, name, names);
+        .suggestOrList(range, name, names, "its fields are ");
     return false;
   }
   target.object = object;

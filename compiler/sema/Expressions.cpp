@@ -210,7 +210,8 @@ std::optional<bool> Evaluator::condition(ast::ExprId id, const Env& env,
     return *result;
   report(diag::Kind::WrongType, (*env.file)[id].range,
          std::string(what) + " is of type `bool`, and this is of type `" +
-             typeNameOf(value) + "`");
+             typeNameOf(value) + "`")
+      .help("compare it, `x > 0` say; `and`, `or` and `not` join conditions");
   return std::nullopt;
 }
 

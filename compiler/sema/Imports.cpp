@@ -202,7 +202,7 @@ ModuleEntry* Evaluator::selectedEntry(Module& target,
       names.emplace_back(other);
   report(diag::Kind::UnknownName, name.range,
          "`" + target.path + "` declares no `" + name.text + "`")
-      .suggest(name.range, name.text, names);
+      .suggestOrList(name.range, name.text, names, "its names are ");
   return nullptr;
 }
 

@@ -77,7 +77,8 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
       if (next == schema.fields.size()) {
         report(diag::Kind::UnknownArgument, valueRange,
                "`" + std::string(schema.name) + "` takes " +
-                   std::to_string(given.size()) + " arguments at most");
+                   std::to_string(given.size()) + " arguments at most")
+            .help("remove what is too much");
         continue;
       }
       name = &schema.fields[next++].declaration->name;
@@ -86,7 +87,8 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
     if (!isNew) {
       report(diag::Kind::DuplicateName, valueRange,
              "`" + name->text + "` is given twice")
-          .label(first->second, "it is given here first");
+          .label(first->second, "it is given here first")
+          .help("remove one of the two");
       continue;
     }
     SourceRange all =
@@ -148,7 +150,8 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
     if (const Field* first = schema.find(field->name.text))
       report(diag::Kind::DuplicateName, field->name.range,
              "`" + field->name.text + "` is declared twice")
-          .label(first->declaration->name.range, "it is declared here first");
+          .label(first->declaration->name.range, "it is declared here first")
+          .help("remove one of the two, or give it another name");
     else
       schema.fields.push_back({field, nullptr, item.range});
   }

@@ -11,8 +11,6 @@ namespace recipec::sema {
 namespace {
 
 constexpr std::string_view outerName = "outer";
-/// Longer lists of keys are not shown.
-constexpr size_t listedKeys = 12;
 
 template <class Declaration>
 const Declaration* named(const std::vector<const Declaration*>& declarations,
@@ -153,7 +151,8 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
       continue;
     if (entry.isRunning)
       report(diag::Kind::Recursion, let.name.range,
-             "`" + let.name.text + "` depends on itself");
+             "`" + let.name.text + "` depends on itself")
+          .help("give it a value that is computed without it");
     return entry.value;
   }
   size_t index = known.size();
@@ -436,7 +435,9 @@ Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
       ++missing; // another may hold it
     else
       report(diag::Kind::InvalidValue, name.range,
-             "this record is in no other, so that it has no `outer`");
+             "this record is in no other, so that it has no `outer`")
+          .help("read `outer` in a record that a recipe holds, `train { ... }` "
+                "say");
     return poison();
   }
   reportUnknownName(name, env);
@@ -503,14 +504,11 @@ void Evaluator::reportUnknownMember(const Value& base,
                    elsewhere->import + "`");
       return;
     }
-  if (builder.suggest(range, member, names, isIndex ? "\"" : ""))
-    return;
-  if (!isMap || names.empty() || names.size() > listedKeys)
-    return;
-  std::string list;
-  for (const std::string& name : names)
-    list += (list.empty() ? "`" : ", `") + name + "`";
-  builder.help("its keys are " + list);
+  builder.suggestOrList(range, member, names,
+                        isMap    ? "its keys are "
+                        : module ? "its names are "
+                                 : "its fields are ",
+                        isIndex ? "\"" : "");
 }
 
 } // namespace recipec::sema

@@ -46,7 +46,8 @@ std::optional<std::vector<Value>> Evaluator::elementsOf(const Value& value,
   }
   report(diag::Kind::WrongType, range,
          "a list or a range is due here, and this is of type `" +
-             fullTypeNameOf(value) + "`");
+             fullTypeNameOf(value) + "`")
+      .help("write a list, `[1, 2]`, or a range, `0..4`");
   return std::nullopt;
 }
 
@@ -57,7 +58,8 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
     evaluator
         .report(diag::Kind::DuplicateName, variables[1].range,
                 "`" + variables[1].text + "` is bound twice")
-        .label(variables[0].range, "it is bound here first");
+        .label(variables[0].range, "it is bound here first")
+        .help("give them two names");
     return std::nullopt;
   }
   Value value = evaluator.evaluate(source, around);

@@ -258,7 +258,8 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   if (type.kind == Type::Kind::dim && whole) {
     report(diag::Kind::InvalidValue, range,
            what + " is " + std::to_string(*whole) +
-               "; a dimension is at least 1");
+               "; a dimension is at least 1")
+        .help("write 1 or more");
     return true;
   }
   // Of the right unit, so that its fraction is what does not fit.

@@ -492,7 +492,8 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
   if (!record) {
     report(diag::Kind::WrongType, last.range,
            "`" + pathOf(object, slot.name) + "` is of type `" +
-               typeNameOf(base) + "`, which has no fields to set");
+               typeNameOf(base) + "`, which has no fields to set")
+        .help("set the whole value: `" + pathOf(object, slot.name) + " = ...`");
     return poison();
   }
   std::vector<const Layer*> layers = record->layers;

@@ -201,7 +201,8 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
     divisor = quantity->amount;
   bool divides = op == ast::BinaryOp::divide || op == ast::BinaryOp::remainder;
   if (divides && divisor && *divisor == 0) {
-    report(diag::Kind::InvalidValue, range, "division by zero");
+    report(diag::Kind::InvalidValue, range, "division by zero")
+        .help("divide by another number than 0");
     return poison();
   }
   std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
@@ -211,7 +212,8 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
     if (std::optional<int64_t> result = wholeArithmetic(op, *a, *b))
       return {*result, origin};
     report(diag::Kind::InvalidValue, range,
-           "the result does not fit an `int` of 64 bits");
+           "the result does not fit an `int` of 64 bits")
+        .help("write a smaller number, or a `float` such as `1e20`");
     return poison();
   }
   std::optional<double> x = realOf(left), y = realOf(right);
@@ -266,7 +268,8 @@ Value Evaluator::negate(const Value& operand, SourceRange range) {
   if (std::optional<double> real = realOf(operand))
     return {-*real, writtenAt(range)};
   report(diag::Kind::WrongType, range,
-         "`-` does not take `" + typeNameOf(operand) + "`");
+         "`-` does not take `" + typeNameOf(operand) + "`")
+      .help("`-` takes numbers and quantities such as `2GiB`");
   return poison();
 }
 

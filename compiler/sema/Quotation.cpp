@@ -220,8 +220,10 @@ std::optional<std::string> Evaluator::bareLiteral(const Object& object,
     if (c != ' ')
       text += c;
   const Type* type = typeOf(object, slot);
+  const bool isPath = text.find('/') != text.npos;
   auto isMeant = [&](const Type* member) {
-    return member->kind == Type::Kind::literal && member->literal == text;
+    return (member->kind == Type::Kind::literal && member->literal == text) ||
+           (member->kind == Type::Kind::string && isPath);
   };
   bool isLiteral = isMeant(type) || std::any_of(type->members.begin(),
                                                 type->members.end(), isMeant);

@@ -29,7 +29,8 @@ const Object* Evaluator::parentOf(Module& module,
     return *object;
   report(diag::Kind::WrongType, (*module.file)[declaration.parent].range,
          "a recipe amends a recipe, and this is of type `" +
-             typeNameOf(parent) + "`");
+             typeNameOf(parent) + "`")
+      .help("write the name of a recipe behind `amends`");
   return nullptr;
 }
 
@@ -71,7 +72,9 @@ const Layer* Evaluator::mixinLayer(Module& module, ast::ExprId id) {
   if (!mixin) {
     report(diag::Kind::WrongType, range,
            "`with` takes mixins, and this is of type `" + typeNameOf(value) +
-               "`");
+               "`")
+        .help("write the name of a mixin behind `with`; settings stand in the "
+              "braces");
     return nullptr;
   }
   if (!(*mixin)->arguments) { // named without parentheses

@@ -90,6 +90,19 @@ std::vector<std::string> namesOf(const std::vector<Selection>& selections) {
   return names;
 }
 
+/// A point's name with the last part of each path alone: `sft@lr=1e-5,tp=2`.
+std::string shortened(const std::string& name) {
+  std::string text;
+  for (char c : name) {
+    size_t begin = text.find_last_of("@,") + 1; // 0 where there is none
+    if (c == '.' && text.find('=', begin) == text.npos)
+      text.resize(begin);
+    else
+      text += c;
+  }
+  return text;
+}
+
 void Selector::reportAbstract(const ast::RecipeDecl& recipe) const {
   auto builder = engine.report(diag::Kind::AbstractRecipe, recipe.name.range,
                                "`" + recipe.name.text +
@@ -113,7 +126,7 @@ std::optional<Selector::Recipes> Selector::namedRecipe() const {
     return std::nullopt;
   }
   std::vector<std::string> names = recipeNames(*naming.file);
-  auto builder = engine.report(diag::Kind::RecipeNotFound, start(),
+  auto builder = engine.report(diag::Kind::RecipeNotFound, naming.recipeRange,
                                "`" + fileName() + "` has no recipe `" +
                                    naming.recipe + "`");
   if (auto near = diag::didYouMean(naming.recipe, names))
@@ -202,11 +215,14 @@ Selector::namedPoint(const ast::RecipeDecl& recipe,
     if (point.name == name)
       return std::vector<Selection>{std::move(point)};
   auto builder =
-      engine.report(diag::Kind::RecipeNotFound, recipe.name.range,
+      engine.report(diag::Kind::RecipeNotFound, naming.pointRange,
                     "`" + recipe.name.text + "` has no point `" + name + "`");
   std::vector<std::string> names = namesOf(points);
+  auto meant = std::ranges::find(names, shortened(name), shortened);
   if (!points.front().point)
     builder.help("it has no `sweep`: name it without `@" + naming.point + "`");
+  else if (meant != names.end())
+    builder.help("did you mean `" + *meant + "`?");
   else if (auto near = diag::didYouMean(name, names))
     builder.help("did you mean `" + *near + "`?");
   else

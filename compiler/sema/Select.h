@@ -26,6 +26,8 @@ struct Naming {
   std::string recipe; // empty: not named
   std::string point;  // behind the `@`; empty: not named
   std::vector<Override> overrides;
+  SourceRange recipeRange; // where the user named it, if he did
+  SourceRange pointRange;
 };
 
 /// A recipe that can be launched, or a point of its sweep.

@@ -147,9 +147,9 @@ private:
                      const std::string& field);
   void checkCount();
   void checkNames();
-  void fail(diag::Kind kind, SourceRange range, std::string message) {
+  diag::Builder fail(diag::Kind kind, SourceRange range, std::string message) {
     isGood = false;
-    evaluator.report(kind, range, std::move(message));
+    return evaluator.report(kind, range, std::move(message));
   }
 
   Evaluator& evaluator;
@@ -182,8 +182,8 @@ void SweepReader::collect(const Definition& definition) {
   else if (value.isPoison())
     isGood = false;
   else
-    fail(diag::Kind::WrongType, member.range,
-         "`sweep` holds axes, as in `sweep { optimizer.lr = [1e-5, 2e-5] }`");
+    fail(diag::Kind::WrongType, member.range, "`sweep` is no record of axes")
+        .help("write `sweep { optimizer.lr = [1e-5, 2e-5] }`");
 }
 
 void SweepReader::collectBody(const Path& outer, ast::BodyId body,
@@ -191,8 +191,8 @@ void SweepReader::collectBody(const Path& outer, ast::BodyId body,
   for (const ast::Item& item : (*env.file)[body].items) {
     auto* node = std::get_if<ast::Assignment>(&item.node);
     if (!node) {
-      fail(diag::Kind::InvalidItem, item.range,
-           "a sweep holds axes alone, `path = [value, ...]`");
+      fail(diag::Kind::InvalidItem, item.range, "a sweep holds axes alone")
+          .help("write each as `path = [value, ...]`");
       continue;
     }
     Path path = outer;
@@ -221,7 +221,8 @@ void SweepReader::add(Written axis) {
     evaluator
         .report(diag::Kind::DuplicateName, axis.range,
                 "`" + path + "` is swept over twice")
-        .label(known->range, "it is swept over here first");
+        .label(known->range, "it is swept over here first")
+        .help("remove one of the two");
     return;
   }
   *known = std::move(axis);
@@ -240,7 +241,8 @@ void SweepReader::readAxis(const Written& axis) {
   if (!value.is<const ListValue*>() && !value.is<Range>()) {
     fail(diag::Kind::WrongType, range,
          "an axis of a sweep is a list of values, and this is of type `" +
-             Evaluator::typeNameOf(value) + "`");
+             Evaluator::typeNameOf(value) + "`")
+        .help("write `[" + std::string(evaluator.sources.text(range)) + "]`");
     return;
   }
   std::optional<std::vector<Value>> elements =
@@ -251,7 +253,8 @@ void SweepReader::readAxis(const Written& axis) {
   }
   if (elements->empty()) {
     fail(diag::Kind::InvalidValue, range,
-         "the axis `" + path + "` has no values");
+         "the axis `" + path + "` has no values")
+        .help("list one at least, or remove the axis");
     return;
   }
   Axis result{path, axis.range, {}};

@@ -97,9 +97,11 @@ std::optional<recipe::Dataflow> Tracer::run() {
     return std::nullopt;
   const Tensor* output = result->get<Tensor>();
   if (!output) {
-    evaluator.report(diag::Kind::WrongType, result->origin.range,
-                     "`forward` returns a `tensor`, and this is of type `" +
-                         Evaluator::typeNameOf(*result) + "`");
+    evaluator
+        .report(diag::Kind::WrongType, result->origin.range,
+                "`forward` returns a `tensor`, and this is of type `" +
+                    Evaluator::typeNameOf(*result) + "`")
+        .help("end it with `return` and what an op or a block made");
     return std::nullopt;
   }
   dataflow.output = output->id;
@@ -115,8 +117,10 @@ const Env& Tracer::nested(const Env& env) {
 
 void Tracer::assign(const ast::Assignment& node, const Env& env) {
   if (node.path.size() != 1 || node.value == ast::ExprId::none) {
-    evaluator.report(diag::Kind::InvalidItem, node.path.front().range,
-                     "a block binds plain names: `name = value`");
+    evaluator
+        .report(diag::Kind::InvalidItem, node.path.front().range,
+                "a block binds plain names: `name = value`")
+        .help("write `name = value`, and `return` at the end");
     failed = true;
     return;
   }
@@ -186,8 +190,10 @@ std::optional<Value> Tracer::execute(const ast::Body& body, const Env& env) {
       if (std::optional<Value> result = executeIf(*node, env))
         return result;
     } else {
-      evaluator.report(diag::Kind::InvalidItem, item.range,
-                       "this cannot stand in a block");
+      evaluator
+          .report(diag::Kind::InvalidItem, item.range,
+                  "this cannot stand in a block")
+          .help("a block holds `name = value`, `for`, `if` and `return`");
       failed = true;
     }
   }

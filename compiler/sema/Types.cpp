@@ -73,7 +73,9 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
   }
   report(diag::Kind::WrongType, range,
          "`" + std::string(sources.text(range)) + "` is a `" +
-             typeNameOf(*value) + "`, not a type");
+             typeNameOf(*value) + "`, not a type")
+      .help("types are `int`, `float`, `bool`, `string`, `[T]` and names of "
+            "schemas");
   return &type;
 }
 
@@ -110,7 +112,8 @@ struct Evaluator::TypeResolver {
     if (!isString)
       self.report(diag::Kind::WrongType, (*env.file)[node.key].range,
                   "the keys of a map are of type `string`, not `" +
-                      nameOf(*key) + "`");
+                      nameOf(*key) + "`")
+          .help("write `map[string, ...]`");
     Type& type = make(Type::Kind::map);
     type.element = self.resolve(env, node.value);
     return &type;
