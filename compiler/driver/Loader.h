@@ -4,7 +4,7 @@
 #define RECIPEC_DRIVER_LOADER_H
 
 #include "compiler/diag/Diagnostic.h"
-#include "compiler/sema/Loader.h"
+#include "compiler/sema/modules/Loader.h"
 
 #include <map>
 #include <memory>

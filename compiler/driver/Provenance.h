@@ -3,7 +3,7 @@
 #ifndef RECIPEC_DRIVER_PROVENANCE_H
 #define RECIPEC_DRIVER_PROVENANCE_H
 
-#include "compiler/sema/Explain.h"
+#include "compiler/sema/recipes/Explain.h"
 
 #include <string>
 

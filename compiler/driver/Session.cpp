@@ -7,7 +7,7 @@
 #include "compiler/driver/Subjects.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/parse/Data.h"
-#include "compiler/sema/CheckFile.h"
+#include "compiler/sema/recipes/CheckFile.h"
 
 #include <algorithm>
 #include <cctype>

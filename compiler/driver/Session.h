@@ -6,7 +6,7 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/Loader.h"
 #include "compiler/parse/Parse.h"
-#include "compiler/sema/Select.h"
+#include "compiler/sema/recipes/Select.h"
 
 #include <deque>
 #include <optional>

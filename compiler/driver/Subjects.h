@@ -4,7 +4,7 @@
 #define RECIPEC_DRIVER_SUBJECTS_H
 
 #include "compiler/diag/Diagnostic.h"
-#include "compiler/sema/Select.h"
+#include "compiler/sema/recipes/Select.h"
 
 #include <vector>
 

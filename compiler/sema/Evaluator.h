@@ -32,8 +32,8 @@
 #define RECIPEC_SEMA_EVALUATOR_H
 
 #include "compiler/diag/Diagnostic.h"
-#include "compiler/sema/Loader.h"
-#include "compiler/sema/Value.h"
+#include "compiler/sema/modules/Loader.h"
+#include "compiler/sema/values/Value.h"
 
 #include <deque>
 #include <map>

@@ -2,8 +2,8 @@
 // knows addresses, and the kernels, which know arithmetic.
 //
 // A device offers one kernel for each op of runtime/ops that is not a
-// collective (runtime/kernels/Kernels.h holds the CPU's table). A kernel has no
-// state of its own: all that outlives a call is in the device's context.
+// collective (runtime/kernels/common/Kernels.h holds the CPU's table). A kernel
+// has no state of its own: all that outlives a call is in the device's context.
 
 #ifndef RECIPERUN_DEVICE_KERNELTABLE_H
 #define RECIPERUN_DEVICE_KERNELTABLE_H

@@ -4,16 +4,16 @@
 
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/device/cpu/Threads.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 
 #ifdef RECIPERUN_CUDA
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
-#include "runtime/kernels/CudaInitialize.h"
-#include "runtime/kernels/CudaKernels.h"
 #include "runtime/kernels/CudaPreparation.h"
+#include "runtime/kernels/common/CudaKernels.h"
+#include "runtime/kernels/data_movement/CudaInitialize.h"
 #include "runtime/plan/Mesh.h"
 #endif
 

@@ -3,7 +3,7 @@
 #include "runtime/exec/Executor.h"
 
 #include "runtime/exec/RingAttention.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/Mesh.h"

@@ -3,7 +3,7 @@
 #include "runtime/exec/Weights.h"
 
 #include "runtime/device/HostCopy.h"
-#include "runtime/kernels/Initialize.h"
+#include "runtime/kernels/data_movement/Initialize.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/Parts.h"
 

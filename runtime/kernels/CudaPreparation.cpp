@@ -4,8 +4,8 @@
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/device/cuda/CudaContext.h"
-#include "runtime/kernels/AttentionLibrary.h"
-#include "runtime/kernels/LinearProducts.h"
+#include "runtime/kernels/attention/AttentionLibrary.h"
+#include "runtime/kernels/dense/LinearProducts.h"
 #include "runtime/ops/OpKind.h"
 
 #include <string>

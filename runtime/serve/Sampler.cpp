@@ -2,7 +2,7 @@
 
 #include "runtime/serve/Sampler.h"
 
-#include "runtime/kernels/Philox.h"
+#include "runtime/kernels/common/Philox.h"
 
 #include <algorithm>
 #include <cassert>

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/StateParts.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/HostCopy.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "test/compiler/driver/Compiled.h"
 
 #include "compiler/driver/MemoryReport.h"
-#include "compiler/passes/Lifetimes.h"
+#include "compiler/passes/memory/Lifetimes.h"
 
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/Plan.h"

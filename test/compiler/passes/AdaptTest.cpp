@@ -1,9 +1,9 @@
 // LoRA on a Graph: what is trained, what is added, which names there are.
 
-#include "compiler/passes/Adapt.h"
+#include "compiler/passes/build/Adapt.h"
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"
-#include "compiler/passes/Build.h"
+#include "compiler/passes/build/Build.h"
 #include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/RecipeWriter.h"
 

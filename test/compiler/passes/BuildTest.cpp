@@ -1,7 +1,7 @@
 // Recipe → Graph: names, parameters, implicit inputs, and the messages about
 // models whose dimensions do not fit.
 
-#include "compiler/passes/Build.h"
+#include "compiler/passes/build/Build.h"
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"

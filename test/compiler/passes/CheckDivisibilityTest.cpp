@@ -1,8 +1,8 @@
 // Degrees that do not divide what they split: one message an axis, with the
 // sizes and the degrees that do.
 
-#include "compiler/passes/CheckDivisibility.h"
-#include "compiler/passes/Build.h"
+#include "compiler/passes/shard/CheckDivisibility.h"
+#include "compiler/passes/build/Build.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
 #include <gtest/gtest.h>

@@ -1,15 +1,15 @@
 // What the backward holds: where it ends, what it saves, which collectives it
 // pays, and what is left to `update`. That it is right, GradientTest shows.
 
-#include "compiler/passes/Differentiate.h"
+#include "compiler/passes/differentiate/Differentiate.h"
 #include "compiler/ir/Verify.h"
-#include "compiler/passes/Accumulate.h"
-#include "compiler/passes/Adapt.h"
-#include "compiler/passes/Build.h"
-#include "compiler/passes/Evaluate.h"
-#include "compiler/passes/Fuse.h"
-#include "compiler/passes/Join.h"
-#include "compiler/passes/Shard.h"
+#include "compiler/passes/build/Adapt.h"
+#include "compiler/passes/build/Build.h"
+#include "compiler/passes/differentiate/Accumulate.h"
+#include "compiler/passes/fuse/Fuse.h"
+#include "compiler/passes/fuse/Join.h"
+#include "compiler/passes/inference/Evaluate.h"
+#include "compiler/passes/shard/Shard.h"
 #include "runtime/ops/OpTable.h"
 #include "test/compiler/passes/RecipeWriter.h"
 

@@ -1,6 +1,6 @@
 // Best fit: the smallest block that is large enough, the lowest among equals.
 
-#include "compiler/passes/FreeList.h"
+#include "compiler/passes/memory/FreeList.h"
 
 #include <gtest/gtest.h>
 

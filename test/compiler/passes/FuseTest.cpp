@@ -1,6 +1,6 @@
 // silu * up becomes one op where nothing else reads the silu.
 
-#include "compiler/passes/Fuse.h"
+#include "compiler/passes/fuse/Fuse.h"
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"

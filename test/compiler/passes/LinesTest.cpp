@@ -1,6 +1,6 @@
 // Which messages between stages go one behind the other.
 
-#include "compiler/passes/Lines.h"
+#include "compiler/passes/schedule/Lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Degrees as sets of axes.
 
-#include "compiler/passes/Mesh.h"
+#include "compiler/passes/common/Mesh.h"
 
 #include "test/compiler/passes/RecipeWriter.h"
 

@@ -1,6 +1,6 @@
 // Orders of passes, and how many micro-batches they keep in flight.
 
-#include "compiler/passes/PipelineOrder.h"
+#include "compiler/passes/schedule/PipelineOrder.h"
 
 #include <gtest/gtest.h>
 

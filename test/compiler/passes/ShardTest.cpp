@@ -1,12 +1,12 @@
 // Graph → Program: which collectives a layer pays, and for what.
 
-#include "compiler/passes/Shard.h"
+#include "compiler/passes/shard/Shard.h"
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"
-#include "compiler/passes/Adapt.h"
-#include "compiler/passes/Build.h"
-#include "compiler/passes/Fuse.h"
+#include "compiler/passes/build/Adapt.h"
+#include "compiler/passes/build/Build.h"
+#include "compiler/passes/fuse/Fuse.h"
 #include "runtime/ops/OpTable.h"
 #include "test/compiler/passes/RecipeWriter.h"
 

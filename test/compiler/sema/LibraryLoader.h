@@ -5,7 +5,7 @@
 
 #include "compiler/diag/Render.h"
 #include "compiler/parse/Parse.h"
-#include "compiler/sema/Analyze.h"
+#include "compiler/sema/recipes/Analyze.h"
 #include "stdlib/Files.h"
 
 #include <deque>

@@ -16,7 +16,7 @@
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/Weights.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 #include "runtime/plan/PlanJson.h"
 #include "test/fuzz/PlanMutator.h"
 

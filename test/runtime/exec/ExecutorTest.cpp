@@ -6,7 +6,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/exec/Weights.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/PlanJson.h"
 #include "test/runtime/plan/SamplePlan.h"

@@ -5,7 +5,7 @@
 #define RECIPERUN_TEST_KERNELS_CUDAHARNESS_H
 
 #include "runtime/device/cuda/CudaContext.h"
-#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/common/CudaKernels.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <memory>

@@ -1,10 +1,10 @@
 // First values that a GPU draws are those that the host draws, as
 // CudaInitialize.h says. Skipped where there is no GPU.
 
-#include "runtime/kernels/CudaInitialize.h"
+#include "runtime/kernels/data_movement/CudaInitialize.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cuda/CudaDevice.h"
-#include "runtime/kernels/Initialize.h"
+#include "runtime/kernels/data_movement/Initialize.h"
 
 #include <cmath>
 #include <cstring>

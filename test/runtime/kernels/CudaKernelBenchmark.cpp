@@ -7,7 +7,7 @@
 
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cuda/CudaContext.h"
-#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/ScaleBlocks.h"
 

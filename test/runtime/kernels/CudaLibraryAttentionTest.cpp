@@ -2,7 +2,7 @@
 // in a row, and in workspaces of the size that a plan has. CudaAttentionCases.h
 // says why tolerances are what they are.
 
-#include "runtime/kernels/AttentionLibrary.h"
+#include "runtime/kernels/attention/AttentionLibrary.h"
 #include "test/runtime/kernels/CudaAttentionCases.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // and by cuDNN. Not a test; run it by hand. A product counts 2 m n k, attention
 // the products of the causal half: 2 forward, 5 backward.
 
-#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/AttentionWorkspace.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"

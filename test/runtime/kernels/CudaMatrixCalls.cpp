@@ -2,7 +2,7 @@
 
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
-#include "runtime/kernels/CudaKernels.h"
+#include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>

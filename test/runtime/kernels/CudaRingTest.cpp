@@ -2,7 +2,7 @@
 // CPU's attention to all blocks at once. CudaAttentionCases.h says why
 // tolerances are what they are; blocks are rounded once more.
 
-#include "runtime/kernels/AttentionLibrary.h"
+#include "runtime/kernels/attention/AttentionLibrary.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
 #include "test/runtime/kernels/CudaAttentionCases.h"

@@ -5,7 +5,7 @@
 
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cpu/CpuContext.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // First values of parameters: their distribution, and that no layout changes
 // them.
 
-#include "runtime/kernels/Initialize.h"
+#include "runtime/kernels/data_movement/Initialize.h"
 
 #include "test/runtime/kernels/Harness.h"
 

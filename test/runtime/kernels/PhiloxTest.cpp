@@ -1,7 +1,7 @@
 // Philox4x32-10 against the known answers that its authors publish (Random123,
 // examples/kat_vectors), and the streams that are made of it.
 
-#include "runtime/kernels/Philox.h"
+#include "runtime/kernels/common/Philox.h"
 
 #include <set>
 

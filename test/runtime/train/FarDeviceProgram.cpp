@@ -9,7 +9,7 @@
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/kernels/Kernels.h"
+#include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Training.h"

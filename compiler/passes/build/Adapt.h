@@ -1,0 +1,21 @@
+// Adds the recipe's adapter to a Graph: LoRA (Hu et al. 2021).
+
+#ifndef RECIPEC_PASSES_BUILD_ADAPT_H
+#define RECIPEC_PASSES_BUILD_ADAPT_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
+
+namespace recipec::passes {
+
+/// Rewrites each linear whose last name is in `adapter.targets` to
+/// y = W x + alpha / rank * B A dropout(x) (equation 3 of the paper) and
+/// freezes every other parameter. Without an adapter the module stays as it is.
+/// A target that names no linear is an error with the names there are.
+void adapt(ir::Module& module, const recipe::Recipe& recipe,
+           diag::Engine& engine);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_BUILD_ADAPT_H

@@ -1,0 +1,524 @@
+// Dimensions and types of results, op by op; see InferDims.h.
+//
+// Dimensions are matched by name and size, never by size alone: a model that
+// adds [batch, sequence, hidden] to [batch, sequence, ffn] is wrong even where
+// both are 4096. A mismatch of one name with two sizes is told as such.
+
+#include "compiler/passes/build/InferDims.h"
+
+#include "compiler/passes/common/Experts.h"
+#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/StateSpace.h"
+#include "runtime/ops/ActivationOps.h"
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/ExpertOps.h"
+#include "runtime/ops/LossOps.h"
+#include "runtime/ops/NormOps.h"
+#include "runtime/ops/OpTable.h"
+#include "runtime/ops/StateSpaceOps.h"
+
+#include <algorithm>
+#include <span>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::DimId;
+using ir::ValueId;
+
+class Inference {
+public:
+  Inference(ir::Module& module, const ir::Op& op, size_t contracted,
+            diag::Engine& engine)
+      : module(module), op(op), contracted(contracted), engine(engine) {}
+
+  bool run() {
+    if (!ops::traitsOf(op.kind).isForward)
+      return true; // the pass that makes it says its results' types
+    switch (ops::infoOf(op.kind).family) {
+    case ops::OpFamily::activations:
+      return activation();
+    case ops::OpFamily::attention:
+      return attentionOp();
+    case ops::OpFamily::dense:
+      return dense();
+    case ops::OpFamily::experts:
+      return experts();
+    case ops::OpFamily::loss:
+      return lossOp();
+    case ops::OpFamily::norms:
+      return normOp();
+    case ops::OpFamily::stateSpace:
+      return stateSpace();
+    case ops::OpFamily::collectives:
+    case ops::OpFamily::moves:
+    case ops::OpFamily::optimizer:
+    case ops::OpFamily::quantization:
+      return true; // likewise
+    }
+    return true;
+  }
+
+private:
+  using Dims = std::vector<DimId>;
+
+  // ---- by family of ops
+
+  bool activation() {
+    switch (ops::ForwardActivationOp(op.kind)) {
+    case ops::ForwardActivationOp::Add:
+    case ops::ForwardActivationOp::Mul:
+    case ops::ForwardActivationOp::Swiglu:
+      return pair();
+    case ops::ForwardActivationOp::Silu:
+    case ops::ForwardActivationOp::Gelu:
+    case ops::ForwardActivationOp::Relu2:
+    case ops::ForwardActivationOp::Sigmoid:
+    case ops::ForwardActivationOp::Softcap:
+    case ops::ForwardActivationOp::Scale:
+      return like(0);
+    case ops::ForwardActivationOp::Dropout:
+      return byToken();
+    }
+    return true;
+  }
+
+  bool attentionOp() {
+    switch (ops::ForwardAttentionOp(op.kind)) {
+    case ops::ForwardAttentionOp::Rope:
+      return rope();
+    case ops::ForwardAttentionOp::PositionScale:
+      return byToken();
+    case ops::ForwardAttentionOp::Attention:
+      return attention();
+    case ops::ForwardAttentionOp::RingAttention:
+      return true; // made of an attention
+    }
+    return true;
+  }
+
+  bool dense() {
+    switch (ops::ForwardDenseOp(op.kind)) {
+    case ops::ForwardDenseOp::Embedding:
+      return embedding();
+    case ops::ForwardDenseOp::Linear:
+      return linear();
+    case ops::ForwardDenseOp::AddBias:
+      return addBias();
+    }
+    return true;
+  }
+
+  bool experts() {
+    switch (ops::ForwardExpertOp(op.kind)) {
+    case ops::ForwardExpertOp::Dispatch:
+      return isTokens(0);
+    case ops::ForwardExpertOp::ExpertLinear:
+      return expertLinear();
+    case ops::ForwardExpertOp::Combine:
+      return combine();
+    case ops::ForwardExpertOp::Route:
+    case ops::ForwardExpertOp::PackRows:
+    case ops::ForwardExpertOp::UnpackRows:
+      return true; // its builder says the types
+    }
+    return true;
+  }
+
+  bool lossOp() {
+    switch (ops::ForwardLossOp(op.kind)) {
+    case ops::ForwardLossOp::SoftmaxMax:
+    case ops::ForwardLossOp::SoftmaxSum:
+    case ops::ForwardLossOp::Nll:
+      return loss();
+    }
+    return true;
+  }
+
+  bool normOp() {
+    switch (ops::ForwardNormOp(op.kind)) {
+    case ops::ForwardNormOp::RmsNorm:
+    case ops::ForwardNormOp::LayerNorm:
+      return norm();
+    }
+    return true;
+  }
+
+  bool stateSpace() {
+    switch (ops::ForwardStateSpaceOp(op.kind)) {
+    case ops::ForwardStateSpaceOp::CausalConv:
+      return like(0);
+    case ops::ForwardStateSpaceOp::StateScan:
+      stateScan();
+      return true;
+    }
+    return true;
+  }
+
+  /// The result has the dimensions of an operand.
+  bool like(size_t operand) {
+    set(0, dims(operand));
+    return true;
+  }
+
+  const Dims& dims(size_t operand) const {
+    return module[op.operands[operand]].dims;
+  }
+
+  void set(size_t result, Dims dims) {
+    set(result, std::move(dims), module.compute);
+  }
+
+  void set(size_t result, Dims dims, ir::DType type) {
+    ir::Value& value = module[op.results[result]];
+    value.dims = std::move(dims);
+    value.type = type;
+  }
+
+  bool same(std::span<const DimId> left, std::span<const DimId> right) const {
+    return std::equal(
+        left.begin(), left.end(), right.begin(), right.end(),
+        [this](DimId l, DimId r) { return sameDim(module, l, r); });
+  }
+
+  // ---- messages
+
+  std::string describe(std::span<const DimId> dims) const {
+    std::string text = "[";
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (i > 0)
+        text += ", ";
+      text += sized(dims[i]);
+    }
+    return text + "]";
+  }
+
+  /// `` `heads` = 32 ``
+  std::string sized(DimId dim) const {
+    return "`" + std::string(dimName(dim)) +
+           "` = " + std::to_string(module[dim].size);
+  }
+
+  /// The user's name: one of two sizes has a number behind it in the module.
+  std::string_view dimName(DimId dim) const {
+    std::string_view name = module[dim].name;
+    return name.substr(0, name.find('.'));
+  }
+
+  diag::Builder mismatch(std::string message) {
+    return engine.report(diag::Kind::ShapeMismatch, op.range,
+                         std::move(message));
+  }
+
+  /// Reports that `expected` was due where `found` is.
+  bool differ(std::span<const DimId> expected, std::span<const DimId> found,
+              const std::string& rule, const std::string& help = {}) {
+    for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+      if (sameDim(module, expected[i], found[i]))
+        continue;
+      if (dimName(expected[i]) != dimName(found[i]))
+        break;
+      std::string name(dimName(found[i]));
+      mismatch("`" + name + "` is " + std::to_string(module[found[i]].size) +
+               " here and " + std::to_string(module[expected[i]].size) +
+               " there")
+          .label(rule)
+          .label(module[found[i]].range,
+                 "`" + name + "` is " + std::to_string(module[found[i]].size) +
+                     " here")
+          .label(module[expected[i]].range,
+                 "and " + std::to_string(module[expected[i]].size) + " there");
+      return false;
+    }
+    auto builder = mismatch(rule + ", and not " + describe(found));
+    labelDifference(builder, expected, found);
+    if (!help.empty())
+      builder.help(help);
+    return false;
+  }
+
+  /// `` `hidden` `` or `` `[heads, head_dim]` ``, as a map of dimensions has
+  /// it.
+  std::string mapped(std::span<const DimId> dims) const {
+    std::string text;
+    for (DimId dim : dims)
+      text += (text.empty() ? "" : ", ") + std::string(dimName(dim));
+    return dims.size() == 1 ? "`" + text + "`" : "`[" + text + "]`";
+  }
+
+  /// Where the first two dimensions that differ are given, if each has one.
+  void labelDifference(diag::Builder& builder, std::span<const DimId> expected,
+                       std::span<const DimId> found) {
+    for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+      if (sameDim(module, expected[i], found[i]))
+        continue;
+      for (DimId dim : {expected[i], found[i]})
+        if (module[dim].range.isValid())
+          builder.label(module[dim].range, sized(dim));
+      return;
+    }
+  }
+
+  std::string opText() const {
+    return "`" + std::string(ops::opName(op.kind)) + "`";
+  }
+
+  // ---- ops
+
+  bool pair() {
+    if (!same(dims(0), dims(1)))
+      return differ(dims(0), dims(1),
+                    opText() + " takes two operands of one shape, here " +
+                        describe(dims(0)),
+                    isExpertRows(dims(0)) != isExpertRows(dims(1))
+                        ? "these are rows of experts: `combine` adds up those "
+                          "of each token"
+                        : "");
+    set(0, dims(0));
+    return true;
+  }
+
+  bool embedding() {
+    const Dims& table = dims(1);
+    if (table.size() != 2)
+      return differ({}, table, "`embedding` takes a table [vocabulary, width]");
+    Dims result = dims(0);
+    result.push_back(table[1]);
+    set(0, std::move(result));
+    return true;
+  }
+
+  /// x [lead..., from...], w [to..., from...] → [lead..., to...].
+  bool linear() {
+    const Dims& x = dims(0);
+    const Dims& w = dims(1);
+    std::span<const DimId> from = std::span(w).last(contracted);
+    std::span<const DimId> last =
+        std::span(x).last(std::min(contracted, x.size()));
+    if (!same(from, last))
+      return differ(from, last,
+                    "`linear` contracts the last dimensions of its operand, "
+                    "here " +
+                        describe(from),
+                    last.empty() ? ""
+                                 : "contract what the operand has: write " +
+                                       mapped(last) + " before the `->`");
+    Dims result(x.begin(), x.end() - long(contracted));
+    result.insert(result.end(), w.begin(), w.end() - long(contracted));
+    set(0, std::move(result));
+    return true;
+  }
+
+  /// x [lead..., to...], b [to...], which was made for it.
+  bool addBias() {
+    set(0, dims(0));
+    return true;
+  }
+
+  /// y like x, and what is known of each row: its mean, its deviation. A weight
+  /// of several dimensions tells rows of one token apart.
+  bool norm() {
+    Dims x = dims(0);
+    size_t width = op.operands[1] == ValueId::none
+                       ? 0
+                       : std::max<size_t>(1, dims(1).size());
+    size_t most = x.size() - std::min<size_t>(x.size(), 2);
+    std::span<const DimId> last = std::span(x).last(std::min(width, most));
+    if (width > 0 && !same(last, dims(1)))
+      return differ(last, dims(1),
+                    "the weight of " + opText() +
+                        " has the last dimensions of its operand, here " +
+                        describe(last));
+    set(0, x);
+    x.pop_back();
+    for (size_t i = 1; i < op.results.size(); ++i)
+      set(i, x, ir::accumulationType(module.compute));
+    return true;
+  }
+
+  bool isHeads(const Dims& dims) const {
+    return dims.size() == 4 && same(std::span(dims).first(2), tokenDims());
+  }
+
+  std::span<const DimId> tokenDims() const {
+    ValueId tokens = module.bindings.at("tokens");
+    return module[tokens].dims;
+  }
+
+  bool rope() {
+    const Dims& x = dims(0);
+    if (!isHeads(x))
+      return differ({}, x,
+                    "`rope` takes [batch, sequence, heads, width of a head]");
+    if (op.attributes.contains("rotated"))
+      return rotatedPart(x, ops::RopeAttributes(op.attributes).rotated);
+    if (module[x[3]].size % 2 != 0) {
+      mismatch("`rope` rotates pairs, and " + sized(x[3]) + " is odd")
+          .label(module[x[3]].range, "the size is given here");
+      return false;
+    }
+    set(0, x);
+    return true;
+  }
+
+  bool rotatedPart(const Dims& x, int64_t rotated) {
+    int64_t width = module[x[3]].size;
+    if (rotated < 2 || rotated > width || rotated % 2 != 0) {
+      mismatch("`rope` rotates pairs, and its `fraction` is " +
+               std::to_string(rotated) + " of " + sized(x[3]))
+          .label(module[x[3]].range, "the size is given here")
+          .help("choose a `fraction` of an even number of elements");
+      return false;
+    }
+    set(0, x);
+    return true;
+  }
+
+  /// What becomes of an element depends on its token, too.
+  bool byToken() {
+    const Dims& x = dims(0);
+    if (x.size() < 2 || !same(std::span(x).first(2), tokenDims()))
+      return differ({}, x, opText() + " takes [batch, sequence, ...]");
+    set(0, x);
+    return true;
+  }
+
+  bool attention() {
+    const Dims& q = dims(0);
+    const Dims& k = dims(1);
+    for (size_t i = 0; i < 3; ++i)
+      if (!isHeads(dims(i)))
+        return noHeads(i);
+    if (!same(k, dims(2)))
+      return differ(k, dims(2),
+                    "`attention` takes keys and values of one shape, here " +
+                        describe(k));
+    if (!sameDim(module, q[3], k[3]))
+      return differ(std::span(q).last(1), std::span(k).last(1),
+                    "`attention` takes queries and keys of one width, here " +
+                        describe(std::span(q).last(1)));
+    if (module[q[2]].size % module[k[2]].size != 0)
+      return headsDiffer(q[2], k[2]);
+    set(0, q);
+    set(1, {q[0], q[2], q[1]}, ir::accumulationType(module.compute));
+    return true;
+  }
+
+  bool noHeads(size_t operand) {
+    const ir::Value& value = module[op.operands[operand]];
+    std::string name(ops::infoOf(op.kind).operands[operand].name);
+    auto builder = mismatch("`attention` takes [batch, sequence, heads, width "
+                            "of a head] as `" +
+                            name + "`, and not " + describe(value.dims));
+    if (value.range.isValid())
+      builder.label(value.range, "`" + name + "` is made here");
+    std::string last =
+        value.dims.empty() ? "hidden" : std::string(dimName(value.dims.back()));
+    builder.help("split it into heads: `linear(x, " + last +
+                 " -> [heads, head_dim], name = \"" + name + "\")`");
+    return false;
+  }
+
+  bool headsDiffer(DimId queries, DimId keys) {
+    mismatch(sized(keys) + " does not divide " + sized(queries))
+        .label("each key head serves as many query heads")
+        .label(module[queries].range, sized(queries))
+        .label(module[keys].range, sized(keys));
+    return false;
+  }
+
+  // ---- experts
+
+  bool isExpertRows(const Dims& x) const {
+    return !x.empty() && dimName(x[0]) == groupsDim;
+  }
+
+  /// Whether an operand is [batch, sequence, width].
+  bool isTokens(size_t operand) {
+    const Dims& x = dims(operand);
+    bool fits = x.size() == 3 && same(std::span(x).first(2), tokenDims());
+    return fits || differ({}, x, opText() + " takes [batch, sequence, width]");
+  }
+
+  /// x [groups, places, from...], w [experts, to..., from...], or [experts,
+  /// from..., to...] where it is stacked → [groups, places, to...].
+  bool expertLinear() {
+    const Dims& x = dims(0);
+    std::span<const DimId> w(dims(1));
+    const bool isStacked = ops::ExpertLinearAttributes(op.attributes).stacked;
+    std::span<const DimId> inner = w.subspan(1);
+    std::span<const DimId> from =
+        isStacked ? inner.first(contracted) : inner.last(contracted);
+    std::span<const DimId> to = isStacked
+                                    ? inner.subspan(contracted)
+                                    : inner.first(inner.size() - contracted);
+    std::span<const DimId> last = std::span(x).subspan(2);
+    if (!same(from, last))
+      return differ(from, last,
+                    "`expert_linear` contracts the last dimensions of its "
+                    "rows, here " +
+                        describe(from),
+                    last.empty() ? ""
+                                 : "contract what the rows have: write " +
+                                       mapped(last) + " before the `->`");
+    Dims result = {x[0], x[1]};
+    result.insert(result.end(), to.begin(), to.end());
+    set(0, std::move(result));
+    return true;
+  }
+
+  /// y [groups, places, width] and rows [batch, sequence, choices].
+  bool combine() {
+    const Dims& y = dims(0);
+    if (y.size() != 3)
+      return differ({}, y, "`combine` takes rows of one width");
+    set(0, {tokenDims()[0], tokenDims()[1], y[2]});
+    return true;
+  }
+
+  /// x [b, s, groups, channels], b [b, s, groups, state]: y like x, and the
+  /// states [b, groups, chunks, channels, state].
+  void stateScan() {
+    const Dims x = dims(0);
+    int64_t chunk = ops::StateScanAttributes(op.attributes).chunk;
+    int64_t chunks = (module[x[1]].size + chunk - 1) / chunk;
+    set(0, x);
+    set(1,
+        {x[0], x[2], ir::addDim(module, mambaChunksDim, chunks), x[3],
+         dims(2)[3]},
+        ir::accumulationType(module.compute));
+  }
+
+  bool loss() {
+    ir::DType type = ir::accumulationType(module.compute);
+    if (op.kind == ir::OpKind::Nll)
+      return true; // adds to a scalar that has its type
+    Dims lead = dims(0);
+    lead.pop_back();
+    if (op.kind == ir::OpKind::SoftmaxSum)
+      lead.push_back(ir::constantDim(module, 2));
+    set(0, std::move(lead), type);
+    return true;
+  }
+
+  ir::Module& module;
+  const ir::Op& op;
+  size_t contracted;
+  diag::Engine& engine;
+};
+
+} // namespace
+
+bool sameDim(const ir::Module& module, DimId left, DimId right) {
+  return left == right || (module[left].name == module[right].name &&
+                           module[left].size == module[right].size);
+}
+
+bool inferDims(ir::Module& module, const ir::Op& op, size_t contracted,
+               diag::Engine& engine) {
+  return Inference(module, op, contracted, engine).run();
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,38 @@
+// Unique names; see Names.h. A counter a name keeps the search constant where
+// a name is wanted once a layer.
+
+#include "compiler/passes/common/Names.h"
+
+namespace recipec::passes {
+
+Names::Names(const ir::Module& module) {
+  counts.reserve(2 * module.values.size());
+  for (const ir::Value& value : module.values)
+    counts.emplace(value.name, 1);
+}
+
+std::string Names::make(const std::string& wanted) {
+  std::string candidate = wanted;
+  while (!counts.emplace(candidate, 1).second)
+    candidate = wanted + "." + std::to_string(++counts[wanted]);
+  return candidate;
+}
+
+std::string_view scopeOf(std::string_view name) {
+  size_t dot = name.rfind('.');
+  return dot == name.npos ? std::string_view() : name.substr(0, dot);
+}
+
+std::string_view lastPart(std::string_view name) {
+  size_t dot = name.rfind('.');
+  return dot == name.npos ? name : name.substr(dot + 1);
+}
+
+std::string join(std::string_view scope, std::string_view name) {
+  std::string result(scope);
+  if (!scope.empty() && !name.empty())
+    result += '.';
+  return result += name;
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,35 @@
+// Unique names for the values that a pass makes.
+
+#ifndef RECIPEC_PASSES_COMMON_NAMES_H
+#define RECIPEC_PASSES_COMMON_NAMES_H
+
+#include "compiler/ir/Ir.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace recipec::passes {
+
+/// Hands out names that no value of a module has yet. Values must be named
+/// through it for as long as it lives.
+class Names {
+public:
+  explicit Names(const ir::Module& module);
+  /// `wanted`, or `wanted.2`, `wanted.3`, ... where it is taken.
+  std::string make(const std::string& wanted);
+
+private:
+  std::unordered_map<std::string, int> counts; // how often a name was wanted
+};
+
+/// `layers.0` of `layers.0.q`; empty where there is no dot.
+std::string_view scopeOf(std::string_view name);
+/// `q` of `layers.0.q`.
+std::string_view lastPart(std::string_view name);
+/// Joins with a dot; either may be empty.
+std::string join(std::string_view scope, std::string_view name);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_COMMON_NAMES_H

@@ -1,0 +1,193 @@
+// Adds of a linear's result become part of the linear, in 8 bits or not.
+//
+// 1. Count for each value the ops that read and that write it, in all
+//    functions, and note those that have written it so far in this function.
+//    An add owns an operand that it alone reads and whose writers are all here.
+// 2. At an add that owns a linear's result, the linear takes the add's place;
+//    of two linears the one with the larger weight, so that the smaller product
+//    is what is read again. Where the add owns the other operand, too, whoever
+//    writes that writes the sum, and the linear adds to it in place. Else it
+//    becomes a linear_add, or a scaled_product_add.
+// 3. At an add that owns a sum made so, the first of those who write it becomes
+//    a linear_add of the other operand, and they all write the sum of the add.
+
+#include "compiler/passes/differentiate/Accumulate.h"
+#include "runtime/ops/OpKind.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+class Accumulation {
+public:
+  explicit Accumulation(ir::Module& program)
+      : program(program), readers(program.values.size()),
+        writers(program.values.size()) {}
+
+  void run() {
+    for (const ir::Function& function : program.functions)
+      for (const Op& op : function.ops) {
+        count(op.operands, readers);
+        count(op.results, writers);
+      }
+    for (const auto& [role, value] : program.bindings)
+      ++readers[size_t(value)];
+    for (ir::Function& function : program.functions)
+      run(function);
+  }
+
+private:
+  static void count(const std::vector<ValueId>& values, std::vector<int>& of) {
+    for (ValueId value : values)
+      if (value != ValueId::none)
+        ++of[size_t(value)];
+  }
+
+  void run(ir::Function& function) {
+    ops = &function.ops;
+    isWritten.assign(program.values.size(), false);
+    for (const Op& op : *ops)
+      for (ValueId result : op.results)
+        if (result != ValueId::none)
+          isWritten[size_t(result)] = true;
+    makers.assign(program.values.size(), {});
+    dropped.assign(ops->size(), false);
+    for (size_t i = 0; i < ops->size(); ++i) {
+      const Op& op = (*ops)[i];
+      if (op.kind == OpKind::Add && (moveProduct(i) || addToSum(i)))
+        continue;
+      for (ValueId result : op.results)
+        if (result != ValueId::none)
+          makers[size_t(result)].push_back(i);
+    }
+    size_t next = 0;
+    std::erase_if(*ops, [&](const Op&) { return dropped[next++]; });
+  }
+
+  /// Step 2; whether something was done.
+  bool moveProduct(size_t place) {
+    const Op add = (*ops)[place];
+    const ValueId product = productOf(add);
+    if (product == ValueId::none)
+      return false;
+    const ValueId other = add.operands[add.operands[0] == product ? 1 : 0];
+    const size_t from = makers[size_t(product)][0];
+    Op linear = std::move((*ops)[from]);
+    dropped[from] = true;
+    linear.results = add.results;
+    if (owns(other)) {
+      linear.attributes["accumulate"] = true;
+      replace(other, add.results[0]);
+      ++writers[size_t(add.results[0])];
+    } else {
+      addTo(linear, other);
+    }
+    makers[size_t(add.results[0])].push_back(place);
+    (*ops)[place] = std::move(linear);
+    return true;
+  }
+
+  /// Step 3; likewise.
+  bool addToSum(size_t place) {
+    const Op& add = (*ops)[place];
+    for (size_t i = 0; i < 2; ++i) {
+      const ValueId sum = add.operands[i], other = add.operands[1 - i];
+      if (!owns(sum) || !isProduct((*ops)[makers[size_t(sum)][0]]))
+        continue;
+      const size_t first = makers[size_t(sum)][0];
+      if (!isReadyAt(other, first))
+        continue;
+      addTo((*ops)[first], other);
+      replace(sum, add.results[0]);
+      dropped[place] = true;
+      return true;
+    }
+    return false;
+  }
+
+  /// Those who write `value` write `sum` instead, as the add did.
+  void replace(ValueId value, ValueId sum) {
+    makers[size_t(sum)] = makers[size_t(value)];
+    writers[size_t(sum)] = writers[size_t(value)];
+    for (size_t maker : makers[size_t(value)])
+      std::ranges::replace((*ops)[maker].results, value, sum);
+  }
+
+  /// The operand of an add that a linear makes, which can move there.
+  ValueId productOf(const Op& add) const {
+    ValueId best = ValueId::none;
+    int64_t most = -1;
+    for (ValueId operand : add.operands) {
+      if (!owns(operand) || makers[size_t(operand)].size() != 1)
+        continue;
+      const Op& maker = (*ops)[makers[size_t(operand)][0]];
+      if (!isProduct(maker) ||
+          !std::ranges::all_of(
+              maker.operands, [&](ValueId value) { return isConstant(value); }))
+        continue;
+      // Of two of one size the second, which is made last.
+      if (const int64_t size = ir::localElements(program, maker.operands[1]);
+          size >= most) {
+        most = size;
+        best = operand;
+      }
+    }
+    return best;
+  }
+
+  static bool isProduct(const Op& op) {
+    return (op.kind == OpKind::Linear || op.kind == OpKind::ScaledProduct) &&
+           !op.attributes.contains("accumulate");
+  }
+
+  /// The product becomes one that is added to something.
+  static void addTo(Op& product, ValueId other) {
+    product.kind = product.kind == OpKind::Linear ? OpKind::LinearAdd
+                                                  : OpKind::ScaledProductAdd;
+    product.operands.push_back(other);
+  }
+
+  /// Whether a value may be read later: it is written once, or is there before
+  /// the function.
+  bool isConstant(ValueId value) const {
+    return writers[size_t(value)] <= 1 || !isWritten[size_t(value)];
+  }
+
+  bool owns(ValueId value) const {
+    const size_t made = makers[size_t(value)].size();
+    return program[value].kind == ir::ValueKind::temporary &&
+           readers[size_t(value)] == 1 && made > 0 &&
+           made == size_t(writers[size_t(value)]);
+  }
+
+  /// Whether all that writes a value in this function comes before an op, and
+  /// nothing behind it.
+  bool isReadyAt(ValueId value, size_t place) const {
+    const std::vector<size_t>& made = makers[size_t(value)];
+    if (made.empty())
+      return isConstant(value);
+    return made.back() < place && made.size() == size_t(writers[size_t(value)]);
+  }
+
+  ir::Module& program;
+  std::vector<int> readers, writers; // by value
+  std::vector<bool> isWritten;       // likewise, in this function
+  std::vector<Op>* ops = nullptr;
+  std::vector<std::vector<size_t>> makers; // likewise, in order
+  std::vector<bool> dropped;               // by op
+};
+
+} // namespace
+
+void accumulate(ir::Module& program) {
+  Accumulation(program).run();
+}
+
+} // namespace recipec::passes

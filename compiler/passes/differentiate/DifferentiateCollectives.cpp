@@ -1,0 +1,104 @@
+// The rules of collectives, and of slice, which is one without messages: the
+// transposes of what they do to parts of a value.
+//
+// What every rank of a group reads gets a part of its cotangent from each of
+// them, so that a cotangent that comes here is often a partial sum over the
+// group. One over other axes is let through where moving it costs no more.
+
+#include "compiler/passes/differentiate/Cotangents.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpKind.h"
+
+namespace recipec::passes {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+namespace {
+
+/// Of an exchange's rows of experts, how many belong to tokens where they come
+/// to: what an exchange of `forward` makes of their counts, or made them of.
+ValueId countsBehind(Cotangents& rules, const Op& op) {
+  if (op.operands[1] == ValueId::none)
+    return ValueId::none;
+  for (const Op& other : ir::findFunction(rules.program(), "forward")->ops)
+    if (other.kind == OpKind::AllToAll && other.group == op.group) {
+      if (other.operands[0] == op.operands[1])
+        return rules.read(other.results[0]);
+      if (other.results[0] == op.operands[1])
+        return rules.read(other.operands[0]);
+    }
+  return ValueId::none;
+}
+
+void differentiateAllReduce(Cotangents& rules, const Op& op, ValueId dy) {
+  rules.push(op.operands[0], rules.complete(dy, op), op);
+}
+
+/// Every rank read the whole: what they computed from it is summed, each
+/// rank keeps its part. Where the cotangent is complete, the part is cut out.
+void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0];
+  bool isSum = (rules.shardingOf(dy).partial & op.group) == op.group;
+  if (!isSum)
+    dy = rules.complete(dy, op);
+  ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial -
+                                          (isSum ? op.group : AxisSet()));
+  Op& made = rules.emit(
+      opFor(op, isSum ? OpKind::ReduceScatter : OpKind::Slice, {dy}, {dx}));
+  made.attributes["dim"] = op.attributes.at("dim");
+  if (isSum)
+    made.group = op.group;
+  else
+    made.attributes["axis"] = ir::groupName(rules.program(), op.group);
+  rules.push(x, dx, op);
+}
+
+/// Of reduce_scatter and slice: each rank made a part of the result.
+void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0];
+  dy = rules.complete(dy, op);
+  ValueId dx = rules.makeCotangent(x);
+  AxisSet group = op.group;
+  if (op.kind == OpKind::Slice)
+    group = ir::findGroup(rules.program(),
+                          ops::SliceAttributes(op.attributes).axis);
+  Op& made = rules.emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
+  made.attributes["dim"] = op.attributes.at("dim");
+  made.group = group;
+  rules.push(x, dx, op);
+}
+
+/// Back the way the parts came.
+void differentiateAllToAll(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0];
+  if (!(rules.shardingOf(dy).partial & op.group).empty())
+    dy = rules.complete(dy, op);
+  ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial);
+  Op& made = rules.emit(
+      opFor(op, OpKind::AllToAll, {dy, countsBehind(rules, op)}, {dx}));
+  made.group = op.group;
+  made.attributes["split"] = op.attributes.at("concat");
+  made.attributes["concat"] = op.attributes.at("split");
+  rules.push(x, dx, op);
+}
+
+} // namespace
+
+void differentiateCollective(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardCollectiveOp(op.kind)) {
+  case ops::ForwardCollectiveOp::AllReduce:
+    return differentiateAllReduce(rules, op, dy);
+  case ops::ForwardCollectiveOp::AllGather:
+    return differentiateAllGather(rules, op, dy);
+  case ops::ForwardCollectiveOp::ReduceScatter:
+  case ops::ForwardCollectiveOp::Slice:
+    return differentiateScatter(rules, op, dy);
+  case ops::ForwardCollectiveOp::AllToAll:
+    return differentiateAllToAll(rules, op, dy);
+  }
+}
+
+} // namespace recipec::passes

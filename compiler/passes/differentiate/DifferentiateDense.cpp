@@ -1,0 +1,131 @@
+// The gradients of ops with a weight matrix: embedding, linear and the experts'
+// linear; and of biases.
+//
+// The gradient of the weights (wgrad) is a sum over tokens, so a partial sum
+// over what splits them. That of x (dgrad) is one over what splits the
+// dimensions of y that x does not have. Both are linear in dy and let it be a
+// partial sum where they can.
+
+#include "compiler/passes/differentiate/Cotangents.h"
+#include "runtime/ops/DenseOps.h"
+#include "runtime/ops/OpKind.h"
+
+#include <utility>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+/// dy as products of it with x and with w may take it. A product of two partial
+/// sums is not one, and an axis that splits the weight cannot also be summed
+/// over in what is made from it.
+ValueId completeForProducts(Cotangents& rules, const Op& op, ValueId dy) {
+  AxisSet taken = rules.shardingOf(op.operands[0]).partial |
+                  splitFrom(rules.shardingOf(op.operands[1]), 0);
+  bool isTaken = !(taken & rules.shardingOf(dy).partial).empty();
+  return isTaken ? rules.complete(dy, op) : dy;
+}
+
+/// `operands` begin with x and dy; of `tokens` both have parts.
+void emitWgrad(Cotangents& rules, const Op& op, OpKind kind,
+               std::vector<ValueId> operands, AxisSet tokens) {
+  ValueId w = op.operands[1];
+  AxisSet partial = tokens | rules.shardingOf(operands[0]).partial |
+                    rules.shardingOf(operands[1]).partial;
+  Op& made =
+      rules.emit(opFor(op, kind, std::move(operands), {rules.gradientOf(w)}));
+  made.attributes = op.attributes;
+  rules.contribute(w, partial);
+}
+
+/// `operands` begin with dy, whose dimensions from `from` on x does not have.
+void emitDgrad(Cotangents& rules, const Op& op, OpKind kind,
+               std::vector<ValueId> operands, size_t from) {
+  ValueId x = op.operands[0], dy = operands[0];
+  const ir::Sharding& sharding = rules.shardingOf(dy);
+  AxisSet partial = splitFrom(sharding, from) | sharding.partial;
+  ValueId sum = rules.sumOf(x, dy, partial);
+  bool isAccumulated = sum != ValueId::none;
+  ValueId dx = isAccumulated ? sum : rules.makeCotangent(x, partial);
+  Op& made = rules.emit(opFor(op, kind, std::move(operands), {dx}));
+  made.attributes = op.attributes;
+  if (isAccumulated)
+    made.attributes["accumulate"] = true;
+  else
+    rules.push(x, dx, op);
+}
+
+/// How many dimensions x and y of a linear share.
+size_t leadOf(const Cotangents& rules, const Op& op) {
+  auto dims = [&](ValueId value) { return rules.program()[value].dims.size(); };
+  return (dims(op.operands[0]) + dims(op.results[0]) - dims(op.operands[1])) /
+         2;
+}
+
+void differentiateEmbedding(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId tokens = op.operands[0], table = op.operands[1];
+  dy = rules.complete(dy, op);
+  Op& made = rules.emit(opFor(op, OpKind::EmbeddingBackward, {tokens, dy},
+                              {rules.gradientOf(table)}));
+  made.attributes = op.attributes;
+  const ir::Sharding& sharding = rules.shardingOf(dy);
+  rules.contribute(table, splitOf(sharding, 0, sharding.dims.size() - 1));
+}
+
+/// x [tokens..., from...], w [to..., from...].
+void differentiateLinear(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], w = op.operands[1];
+  size_t lead = leadOf(rules, op);
+  dy = completeForProducts(rules, op, dy);
+  if (rules.isTrained(w))
+    emitWgrad(rules, op, OpKind::LinearWgrad, {rules.read(x), dy},
+              splitOf(rules.shardingOf(x), 0, lead));
+  if (rules.isActive(x))
+    emitDgrad(rules, op, OpKind::LinearDgrad, {dy, w}, lead);
+}
+
+/// What is added has the cotangent of the sum. The bias gets it from every
+/// token, and from partial sums a partial sum.
+void differentiateAddBias(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], b = op.operands[1];
+  if (rules.isTrained(b)) {
+    rules.emit(opFor(op, OpKind::BiasBackward, {dy}, {rules.gradientOf(b)}));
+    const ir::Sharding& sharding = rules.shardingOf(dy);
+    size_t width = rules.shardingOf(b).dims.size();
+    rules.contribute(b, splitOfTokens(sharding, width) | sharding.partial);
+  }
+  if (rules.isActive(x))
+    rules.push(x, dy, op);
+}
+
+} // namespace
+
+void differentiateDense(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardDenseOp(op.kind)) {
+  case ops::ForwardDenseOp::Embedding:
+    return differentiateEmbedding(rules, op, dy);
+  case ops::ForwardDenseOp::Linear:
+    return differentiateLinear(rules, op, dy);
+  case ops::ForwardDenseOp::AddBias:
+    return differentiateAddBias(rules, op, dy);
+  }
+}
+
+/// x [groups, places, from...], w [experts, to..., from...].
+void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], w = op.operands[1];
+  ValueId counts = rules.read(op.operands[2]);
+  dy = completeForProducts(rules, op, dy);
+  if (rules.isTrained(w))
+    emitWgrad(rules, op, OpKind::ExpertLinearWgrad, {rules.read(x), dy, counts},
+              rules.shardingOf(x).dims[1]);
+  if (rules.isActive(x))
+    emitDgrad(rules, op, OpKind::ExpertLinearDgrad, {dy, w, counts}, 2);
+}
+
+} // namespace recipec::passes

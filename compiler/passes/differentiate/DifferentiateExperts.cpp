@@ -1,0 +1,111 @@
+// The rules of route, dispatch, combine and the packing of rows.
+//
+// Dispatch and combine are each other's transposes, with gates as a second
+// operand. Choices and rows are whole numbers and have no cotangents. A router
+// also reaches the loss by itself, through what balances it: it has a gradient
+// even where nothing reads its gates.
+
+#include "compiler/passes/differentiate/Cotangents.h"
+#include "runtime/ops/ExpertOps.h"
+#include "runtime/ops/OpKind.h"
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+ValueId readOptional(Cotangents& rules, ValueId value) {
+  return value == ValueId::none ? value : rules.read(value);
+}
+
+/// What dispatch (`value` is x) and combine (`value` is y) have in common. The
+/// gradient of gates reads `factors`: the value, or what was taken of it.
+void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
+                       ValueId rows, ValueId factors, ValueId dy) {
+  dy = rules.complete(dy, op);
+  ValueId value = op.operands[0], gates = op.operands[2];
+  bool hasGates = gates != ValueId::none;
+  ValueId read = hasGates ? rules.read(factors) : ValueId::none;
+  ValueId dvalue = rules.makeCotangent(value);
+  ValueId dgates = hasGates && rules.isActive(gates)
+                       ? rules.makeCotangent(gates)
+                       : ValueId::none;
+  rules.emit(opFor(op, backward,
+                   {dy, rules.read(rows), read, readOptional(rules, gates)},
+                   {dvalue, dgates}));
+  if (rules.isActive(value))
+    rules.push(value, dvalue, op);
+  if (dgates != ValueId::none)
+    rules.push(gates, dgates, op);
+}
+
+void differentiateDispatch(Cotangents& rules, const Op& op, ValueId dy) {
+  differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1],
+                    op.operands[0], dy);
+}
+
+void differentiateCombine(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId taken = op.results[1];
+  differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1],
+                    taken == ValueId::none ? op.operands[0] : taken, dy);
+}
+
+/// Packing and unpacking are each other's transposes.
+void differentiatePacking(Cotangents& rules, const Op& op, ValueId dy) {
+  ValueId x = op.operands[0], counts = rules.read(op.operands[1]);
+  ValueId dx = rules.makeCotangent(x, rules.shardingOf(dy).partial);
+  bool isPack = op.kind == OpKind::PackRows;
+  std::vector<ValueId> results = {dx};
+  if (!isPack)
+    results.resize(3, ValueId::none);
+  Op& made =
+      rules.emit(opFor(op, isPack ? OpKind::UnpackRows : OpKind::PackRows,
+                       {dy, counts}, std::move(results)));
+  made.attributes = op.attributes;
+  rules.push(x, dx, op);
+}
+
+} // namespace
+
+void differentiateRoute(Cotangents& rules, const Op& op) {
+  ValueId logits = op.operands[0], dgates = rules.take(op.results[1]);
+  const ops::RouteAttributes route(op.attributes);
+  bool isBalanced =
+      op.results[2] != ValueId::none && (route.auxLoss > 0 || route.zLoss > 0);
+  if (!rules.isActive(logits) || (dgates == ValueId::none && !isBalanced))
+    return;
+  if (dgates != ValueId::none)
+    dgates = rules.complete(dgates, op);
+  std::vector<ValueId> operands = {dgates};
+  for (ValueId value :
+       {logits, op.operands[1], op.results[0], op.operands[3], op.operands[4]})
+    operands.push_back(readOptional(rules, value));
+  ValueId dlogits = rules.makeCotangent(logits);
+  Op& made = rules.emit(
+      opFor(op, OpKind::RouteBackward, std::move(operands), {dlogits}));
+  made.attributes = op.attributes;
+  made.attributes.erase("share");
+  made.attributes.erase("correction_rate");
+  rules.push(logits, dlogits, op);
+}
+
+void differentiateExperts(Cotangents& rules, const Op& op, ValueId dy) {
+  switch (ops::ForwardExpertOp(op.kind)) {
+  case ops::ForwardExpertOp::Route:
+    return differentiateRoute(rules, op);
+  case ops::ForwardExpertOp::Dispatch:
+    return differentiateDispatch(rules, op, dy);
+  case ops::ForwardExpertOp::PackRows:
+  case ops::ForwardExpertOp::UnpackRows:
+    return differentiatePacking(rules, op, dy);
+  case ops::ForwardExpertOp::ExpertLinear:
+    return differentiateExpertLinear(rules, op, dy);
+  case ops::ForwardExpertOp::Combine:
+    return differentiateCombine(rules, op, dy);
+  }
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,204 @@
+// Most parts are told by the kind of an op, or by a dimension of what it makes.
+//
+// Of latent attention:
+// 1. From the operands of `attention` go back, within its layer, as far as the
+//    nearest linears and collectives.
+// 2. A linear whose operand is not as wide as the residual stream reads a
+//    latent. Where there is one, it and all on the way to `attention` are of
+//    the part. A matrix of an adapter tells nothing: it reads a rank.
+
+#include "compiler/passes/differentiate/RecomputeParts.h"
+
+#include "compiler/passes/common/Experts.h"
+#include "runtime/ops/OpTable.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+bool isAttention(const Op& op) {
+  return op.kind == OpKind::Attention || op.kind == OpKind::RingAttention;
+}
+
+bool isNorm(const Op& op) {
+  return op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm;
+}
+
+bool isActivation(const Op& op) {
+  return ops::traitsOf(op.kind).isActivation;
+}
+
+/// Whether `forward` has nothing before it in the layer.
+bool endsWay(const Op& op) {
+  return op.kind == OpKind::Linear || op.kind == OpKind::Embedding ||
+         isAttention(op) || ops::traitsOf(op.kind).isCollective;
+}
+
+class LatentAttention {
+public:
+  LatentAttention(const ir::Module& module, const std::vector<Op>& ops)
+      : module(module), ops(ops), selected(ops.size()) {
+    for (const ir::Param& param : module.params)
+      if (param.adapter)
+        adapters.insert(param.value);
+    for (size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].kind == OpKind::Embedding && residual == ir::DimId::none)
+        residual = module[ops[i].results[0]].dims.back();
+      for (ValueId result : ops[i].results)
+        if (result != ValueId::none)
+          makers[result] = i;
+    }
+  }
+
+  std::vector<bool> run() {
+    for (const Op& op : ops)
+      if (isAttention(op))
+        select(op);
+    return std::move(selected);
+  }
+
+private:
+  void select(const Op& attention) {
+    std::vector<size_t> way;
+    std::vector<ValueId> left(attention.operands.begin(),
+                              attention.operands.begin() + 3);
+    std::unordered_set<ValueId> seen;
+    bool hasLatent = false;
+    while (!left.empty()) {
+      ValueId value = left.back();
+      left.pop_back();
+      auto maker = makers.find(value);
+      if (maker == makers.end() || !seen.insert(value).second)
+        continue;
+      const Op& op = ops[maker->second];
+      if (op.layer != attention.layer)
+        continue;
+      if (readsLatent(op))
+        hasLatent = true;
+      else if (endsWay(op))
+        continue;
+      way.push_back(maker->second);
+      if (op.kind != OpKind::Linear)
+        left.insert(left.end(), op.operands.begin(), op.operands.end());
+    }
+    for (size_t i : way)
+      selected[i] = selected[i] || hasLatent;
+  }
+
+  bool readsLatent(const Op& op) const {
+    if (op.kind != OpKind::Linear || adapters.contains(op.operands[1]))
+      return false;
+    const std::vector<ir::DimId>& dims = module[op.operands[0]].dims;
+    return std::find(dims.begin(), dims.end(), residual) == dims.end();
+  }
+
+  const ir::Module& module;
+  const std::vector<Op>& ops;
+  std::vector<bool> selected;
+  std::unordered_set<ValueId> adapters;
+  std::unordered_map<ValueId, size_t> makers;
+  ir::DimId residual = ir::DimId::none; // width of the residual stream
+};
+
+bool makesDim(const ir::Module& module, const Op& op, std::string_view name) {
+  const std::vector<ir::DimId>& dims = module[op.results[0]].dims;
+  return std::any_of(dims.begin(), dims.end(),
+                     [&](ir::DimId dim) { return module[dim].name == name; });
+}
+
+struct Part {
+  std::string_view name;
+  bool (*contains)(const ir::Module&, const Op&); // null: latent attention
+  std::string_view absent;                        // "the model has no ..."
+};
+
+constexpr Part parts[] = {
+    {"attention",
+     [](const ir::Module&, const Op& op) { return isAttention(op); },
+     "attention"},
+    {"norm", [](const ir::Module&, const Op& op) { return isNorm(op); },
+     "norms"},
+    {"activation",
+     [](const ir::Module&, const Op& op) { return isActivation(op); },
+     "activations"},
+    {"mlp",
+     [](const ir::Module& module, const Op& op) {
+       return makesDim(module, op, "ffn");
+     },
+     "values with a dimension `ffn`"},
+    {"experts",
+     [](const ir::Module& module, const Op& op) {
+       return op.kind == OpKind::Combine || makesDim(module, op, groupsDim);
+     },
+     "experts"},
+    {"mla_up", nullptr, "attention over latents"},
+};
+
+const Part& findPart(std::string_view name) {
+  const auto* part =
+      std::find_if(std::begin(parts), std::end(parts),
+                   [&](const Part& each) { return each.name == name; });
+  assert(part != std::end(parts) && "schema/memory.recipe lists the parts");
+  return *part;
+}
+
+/// The ops for which `contains` holds, and those that make their results in 8
+/// bits.
+template <class Contains>
+std::vector<bool> opsThat(const std::vector<Op>& ops, Contains contains) {
+  std::vector<bool> selected;
+  std::unordered_set<ValueId> made; // by ops of the part
+  for (const Op& op : ops) {
+    // What is made in 8 bits goes with what it is made of.
+    bool isCast = op.kind == OpKind::Quantize && made.contains(op.operands[0]);
+    selected.push_back(isCast || contains(op));
+    if (selected.back())
+      made.insert(op.results.begin(), op.results.end());
+  }
+  return selected;
+}
+
+} // namespace
+
+std::vector<bool> opsOfPart(const ir::Module& module, std::string_view name) {
+  const Part& part = findPart(name);
+  const std::vector<Op>& ops = ir::findFunction(module, "forward")->ops;
+  if (!part.contains)
+    return LatentAttention(module, ops).run();
+  return opsThat(ops, [&](const Op& op) { return part.contains(module, op); });
+}
+
+std::vector<bool> opsOfSecondPass(const ir::Module& module) {
+  return opsThat(ir::findFunction(module, "forward")->ops, [&](const Op& op) {
+    return op.kind != OpKind::PackRows && makesDim(module, op, secondPassDim);
+  });
+}
+
+void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
+                    diag::Engine& engine) {
+  for (const recipe::Value& value :
+       std::get<recipe::List>(recipe.at("memory.recompute_modules").data)) {
+    const auto& name = std::get<std::string>(value.data);
+    std::vector<bool> selected = opsOfPart(graph, name);
+    if (std::find(selected.begin(), selected.end(), true) != selected.end())
+      continue;
+    engine
+        .report(diag::Kind::InvalidValue, value.origin.range,
+                "`recompute_modules` names \"" + name +
+                    "\", and the model has no " +
+                    std::string(findPart(name).absent))
+        .help("leave \"" + name + "\" out");
+  }
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,266 @@
+// Of each function that has collectives between the ops of its layers:
+//
+// 1. Products of weights' gradients wait in a queue. None waits for longer than
+//    a layer, as it holds its operands, nor behind an op that reads or writes
+//    what it writes, or writes what it reads.
+// 2. A collective starts as early as its operand allows, but no earlier than
+//    needed for the ops in between to take as long as it does, and not before
+//    another one: the link takes them one by one. Where they do not take as
+//    long, products of the queue go behind it.
+// 3. It is done before the first op that reads what it makes. Where too little
+//    came in between, it stays in one: the terms of a sum that are exchanged
+//    have to be added by another pass over memory.
+// How long ops take is what the roofline of the hardware says.
+
+#include "compiler/passes/distributed/OverlapProducts.h"
+
+#include "compiler/cost/Estimate.h"
+#include "compiler/passes/distributed/CollectiveHalves.h"
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpTable.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+/// Which elements of which buffer a value is: members of a region and views of
+/// a run are parts of another value.
+struct Extent {
+  ValueId whole = ValueId::none;
+  int64_t begin = 0;
+  int64_t end = std::numeric_limits<int64_t>::max();
+
+  bool meets(const Extent& other) const {
+    return whole == other.whole && begin < other.end && other.begin < end;
+  }
+};
+
+class ProductOverlap {
+public:
+  ProductOverlap(ir::Module& program, const recipe::Recipe& recipe)
+      : program(program), halves(program),
+        secondsOf(cost::opSeconds(program, recipe)) {
+    for (const ir::Region& region : program.regions)
+      findMembers(region);
+    for (const ir::Function& function : program.functions)
+      for (const Op& op : function.ops)
+        if (op.kind == OpKind::View)
+          findView(op);
+  }
+
+  void run() {
+    for (ir::Function& function : program.functions)
+      if (std::any_of(function.ops.begin(), function.ops.end(),
+                      [&](const Op& op) { return hasHalves(op); }))
+        run(function);
+  }
+
+private:
+  void run(ir::Function& function) {
+    for (Op& op : std::exchange(function.ops, {})) {
+      if (isGradientProduct(op)) {
+        queue.push_back(std::move(op));
+        continue;
+      }
+      makeWay(op);
+      if (hasHalves(op))
+        begin(std::move(op));
+      else
+        emit(std::move(op));
+    }
+    while (!queue.empty())
+      emitNext();
+    while (!underway.empty())
+      finish(underway.begin());
+    function.ops = std::exchange(out, {});
+  }
+
+  // ---- what meets what
+
+  void findMembers(const ir::Region& region) {
+    auto add = [&](ValueId member, ValueId whole, int64_t begin, int64_t end) {
+      if (member != ValueId::none && whole != ValueId::none)
+        extents[member] = {whole, begin, end};
+    };
+    for (size_t i = 0; i < region.params.size(); ++i) {
+      const ir::Param& param = program[region.params[i]];
+      int64_t begin = region.starts[i];
+      int64_t end = begin + ir::localElements(program, param.value);
+      add(param.value, region.param, begin, end);
+      add(param.gradient, region.gradient, begin, end);
+    }
+    add(region.paramPart, region.param, 0, region.elements);
+    add(region.gradientPart, region.gradient, 0, region.elements);
+  }
+
+  void findView(const Op& op) {
+    Extent extent = extentOf(op.operands[0]);
+    extent.begin += ops::ViewAttributes(op.attributes).start;
+    extent.end = extent.begin + ir::localElements(program, op.results[0]);
+    extents[op.results[0]] = extent;
+  }
+
+  Extent extentOf(ValueId value) const {
+    auto found = extents.find(value);
+    return found == extents.end() ? Extent{value} : found->second;
+  }
+
+  bool meet(const std::vector<ValueId>& left,
+            const std::vector<ValueId>& right) const {
+    for (ValueId value : left)
+      for (ValueId other : right)
+        if (value != ValueId::none && extentOf(value).meets(extentOf(other)))
+          return true;
+    return false;
+  }
+
+  /// Whether the order of two ops matters.
+  bool depend(const Op& left, const Op& right) const {
+    return meet(left.results, right.operands) ||
+           meet(left.results, right.results) ||
+           meet(left.operands, right.results);
+  }
+
+  // ---- products that wait
+
+  /// One that adds to a parameter's gradient. Not those of experts: what they
+  /// would hold meanwhile has places for all tokens that may come.
+  bool isGradientProduct(const Op& op) const {
+    switch (op.kind) {
+    case OpKind::LinearWgrad:
+    case OpKind::LinearJointWgrad:
+      return true;
+    case OpKind::ScaledProduct:
+      return program[op.results[0]].kind == ir::ValueKind::gradient ||
+             extents.contains(op.results[0]);
+    default:
+      return false;
+    }
+  }
+
+  /// Emits the products that an op has to come behind, and those of layers
+  /// before unless it is a collective that they can run beside.
+  void makeWay(const Op& op) {
+    size_t count = 0;
+    for (size_t i = 0; i < queue.size(); ++i)
+      if (depend(queue[i], op) ||
+          (queue[i].layer != op.layer && !hasHalves(op)))
+        count = i + 1;
+    for (; count > 0; --count)
+      emitNext();
+  }
+
+  void emitNext() {
+    Op product = std::move(queue.front());
+    queue.pop_front();
+    emit(std::move(product));
+  }
+
+  // ---- collectives
+
+  /// Whether a collective can be cut in two: parts of the ranks lie one behind
+  /// the other, in buffers of their own.
+  bool hasHalves(const Op& op) const {
+    if ((op.kind != OpKind::AllGather && op.kind != OpKind::ReduceScatter) ||
+        op.attributes.contains("when"))
+      return false;
+    ir::ValueKind from = program[op.operands[0]].kind;
+    if ((from != ir::ValueKind::temporary && from != ir::ValueKind::saved) ||
+        program[op.results[0]].kind != ir::ValueKind::temporary ||
+        meet(op.operands, op.results))
+      return false;
+    std::vector<int64_t> shape = ir::localShape(program, op.operands[0]);
+    int64_t dim = ops::AllGatherAttributes(op.attributes).dim;
+    return std::all_of(shape.begin(), shape.begin() + dim,
+                       [](int64_t size) { return size == 1; });
+  }
+
+  /// One that has begun; `start` is its number in `out`.
+  struct Begun {
+    Op collective;
+    size_t start = 0;
+  };
+
+  void begin(Op op) {
+    finishBefore(op);
+    const double needed = secondsOf(op);
+    double hidden = 0;
+    size_t place = out.size();
+    while (hidden < needed && place > 0 &&
+           !ops::traitsOf(out[place - 1].kind).isCollective &&
+           !depend(out[place - 1], op))
+      hidden += workOf(out[--place]);
+    int layer = op.layer;
+    out.insert(out.begin() + long(place), op);
+    underway.push_back({std::move(op), place});
+    while (!queue.empty() &&
+           (hidden < needed || queue.front().layer != layer)) {
+      hidden += workOf(queue.front());
+      emitNext();
+    }
+  }
+
+  void emit(Op op) {
+    finishBefore(op);
+    out.push_back(std::move(op));
+  }
+
+  /// Ends what has begun and has to be done before the op.
+  void finishBefore(const Op& op) {
+    for (size_t i = 0; i < underway.size();)
+      if (depend(underway[i].collective, op))
+        finish(underway.begin() + long(i));
+      else
+        ++i;
+  }
+
+  void finish(std::vector<Begun>::iterator begun) {
+    const auto [collective, start] = *std::move(begun);
+    underway.erase(begun);
+    double hidden = 0;
+    for (size_t i = start + 1; i < out.size(); ++i)
+      hidden += workOf(out[i]);
+    if (hidden < secondsOf(collective) * leastHidden)
+      return;
+    out[start] = halves.start(collective);
+    out.push_back(halves.done(collective));
+  }
+
+  /// Seconds that an op computes in each run of its function.
+  double workOf(const Op& op) const {
+    const std::string& when = op.attributes.string("when");
+    const bool isInAll = when.empty() || when == "later";
+    return isInAll && !ops::traitsOf(op.kind).isCollective ? secondsOf(op) : 0;
+  }
+
+  /// So much of a collective has to run beside others for it to be cut.
+  static constexpr double leastHidden = 0.5;
+
+  ir::Module& program;
+  CollectiveHalves halves;
+  std::function<double(const Op&)> secondsOf;
+  std::unordered_map<ValueId, Extent> extents; // of parts of other values
+  std::deque<Op> queue;                        // products that wait
+  std::vector<Begun> underway;
+  std::vector<Op> out;
+};
+
+} // namespace
+
+void overlapProducts(ir::Module& program, const recipe::Recipe& recipe) {
+  ProductOverlap(program, recipe).run();
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,92 @@
+// Clones `forward` as `evaluate`.
+//
+// 1. Walk the ops of `forward`. A dropout is left out: its readers read what
+//    it read. So are the losses that balance experts, as what is validated is
+//    how well the model predicts, and what routers count of a training step.
+// 2. Every temporary or saved result gets a temporary of its own, named
+//    `eval.<name>`; inputs, parameters and the loss stay the same values.
+
+#include "compiler/passes/inference/Evaluate.h"
+
+#include "compiler/passes/common/Names.h"
+#include "runtime/ops/OpKind.h"
+
+#include <cassert>
+
+namespace recipec::passes {
+
+namespace {
+
+using ir::Op;
+using ir::ValueId;
+
+class Clone {
+public:
+  explicit Clone(ir::Module& module)
+      : module(module), names(module), copies(module.values.size()) {
+    for (size_t i = 0; i < copies.size(); ++i)
+      copies[i] = ValueId(i);
+  }
+
+  ir::Function run(const ir::Function& forward) {
+    ir::Function evaluate{"evaluate", {}};
+    for (const Op& op : forward.ops) {
+      if (op.kind == ir::OpKind::Dropout)
+        copies[size_t(op.results[0])] = copyOf(op.operands[0]);
+      else
+        evaluate.ops.push_back(clone(op));
+    }
+    return evaluate;
+  }
+
+private:
+  ValueId copyOf(ValueId value) const {
+    return value == ValueId::none ? value : copies[size_t(value)];
+  }
+
+  Op clone(const Op& op) {
+    Op copy = op;
+    copy.attributes.erase("aux_loss");
+    copy.attributes.erase("z_loss");
+    if (op.kind == ir::OpKind::Route)
+      copy.results[3] = copy.results[4] = ValueId::none;
+    if (op.kind == ir::OpKind::Combine)
+      copy.results[1] = ValueId::none;
+    if (op.kind == ir::OpKind::Quantize) // what it sees is not remembered
+      copy.operands[1] = copy.results[4] = ValueId::none;
+    if (op.kind == ir::OpKind::PackRows)
+      copy.results[2] = ValueId::none;
+    for (ValueId& operand : copy.operands)
+      operand = copyOf(operand);
+    for (ValueId& result : copy.results)
+      result = resultOf(result);
+    return copy;
+  }
+
+  ValueId resultOf(ValueId result) {
+    if (result == ValueId::none || copyOf(result) != result)
+      return copyOf(result); // absent, or written again
+    ir::Value value = module[result];
+    if (value.kind != ir::ValueKind::temporary &&
+        value.kind != ir::ValueKind::saved)
+      return result;
+    value.kind = ir::ValueKind::temporary;
+    value.name = names.make("eval." + value.name);
+    return copies[size_t(result)] = ir::addValue(module, std::move(value));
+  }
+
+  ir::Module& module;
+  Names names;
+  std::vector<ValueId> copies; // by value of `forward`
+};
+
+} // namespace
+
+void addEvaluate(ir::Module& module) {
+  const ir::Function* forward = ir::findFunction(module, "forward");
+  assert(forward && "a Program has a function `forward`");
+  ir::Function evaluate = Clone(module).run(*forward);
+  module.functions.push_back(std::move(evaluate));
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,33 @@
+// Free blocks of a growing space, for planning addresses.
+
+#ifndef RECIPEC_PASSES_MEMORY_FREELIST_H
+#define RECIPEC_PASSES_MEMORY_FREELIST_H
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace recipec::passes {
+
+/// Hands out the smallest free block that is large enough (best fit), or grows
+/// the space. Sizes are multiples of the alignment, so offsets are too.
+class FreeList {
+public:
+  int64_t allocate(int64_t bytes);
+  void release(int64_t offset, int64_t bytes);
+  /// Bytes that the space ever had.
+  int64_t peak() const { return top; }
+
+private:
+  void add(int64_t offset, int64_t bytes);
+  void remove(std::map<int64_t, int64_t>::iterator block);
+
+  std::map<int64_t, int64_t> blocks; // offset → bytes; no two touch
+  std::set<std::pair<int64_t, int64_t>> bySize; // bytes, offset: the same
+  int64_t top = 0;
+};
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_MEMORY_FREELIST_H

@@ -1,0 +1,168 @@
+// 1. Join functions to timelines.
+// 2. A value lives from the op that defines it to the last op that names it;
+//    what is bound (logits, ...) lives to the end of the timeline.
+// 3. A result takes the buffer of an operand that dies at its op, where
+//    the description says that the kernel allows it and the sizes agree. A view
+//    lies in its operand's buffer, which lives as long as either.
+
+#include "compiler/passes/memory/Lifetimes.h"
+#include "runtime/ops/MoveOps.h"
+#include "runtime/ops/OpTable.h"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+#include <unordered_map>
+
+namespace recipec::passes {
+namespace {
+
+using ir::ValueId;
+
+class LifeBuilder {
+public:
+  LifeBuilder(const ir::Module& program, Timeline& timeline)
+      : program(program), timeline(timeline) {
+    for (const auto& [role, value] : program.bindings)
+      bound.insert(value);
+  }
+
+  void run() {
+    findEnds();
+    for (size_t i = 0; i < timeline.ops.size(); ++i)
+      define(*timeline.ops[i], int(i));
+  }
+
+private:
+  void findEnds();
+  void define(const ir::Op& op, int position);
+  /// The operand's life that the op's first result continues, or none.
+  Life* reused(const ir::Op& op, int position);
+  bool multiplies(const ir::Op& op, size_t life, size_t sum) const;
+  int64_t offsetOf(const ir::Op& op) const;
+
+  const ir::Module& program;
+  Timeline& timeline;
+  std::set<ValueId> bound;
+  std::unordered_map<ValueId, int> lastUse;
+  std::unordered_map<ValueId, size_t> lifeOf;
+};
+
+void LifeBuilder::findEnds() {
+  for (size_t i = 0; i < timeline.ops.size(); ++i) {
+    for (const auto* list :
+         {&timeline.ops[i]->operands, &timeline.ops[i]->results})
+      for (ValueId value : *list)
+        if (value != ValueId::none)
+          lastUse[value] = int(i);
+  }
+  for (ValueId value : bound)
+    if (lastUse.count(value))
+      lastUse[value] = int(timeline.ops.size()) - 1;
+}
+
+/// Whether a product that is added to operand `sum`, which is of this life, has
+/// factors of it, too: it reads all of them for each part of the result.
+bool LifeBuilder::multiplies(const ir::Op& op, size_t life, size_t sum) const {
+  if (op.kind != ir::OpKind::LinearAdd &&
+      op.kind != ir::OpKind::ScaledProductAdd)
+    return false;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    const auto found = lifeOf.find(op.operands[i]);
+    if (i != sum && found != lifeOf.end() && found->second == life)
+      return true;
+  }
+  return false;
+}
+
+Life* LifeBuilder::reused(const ir::Op& op, int position) {
+  int reuse = ops::infoOf(op.kind).reuse;
+  if (reuse < 0 || op.operands[size_t(reuse)] == ValueId::none)
+    return nullptr;
+  ValueId operand = op.operands[size_t(reuse)];
+  auto found = lifeOf.find(operand);
+  if (found == lifeOf.end()) {
+    assert(op.kind != ir::OpKind::View && "views are of temporaries");
+    return nullptr;
+  }
+  if (multiplies(op, found->second, size_t(reuse)))
+    return nullptr;
+  Life& life = timeline.lives[found->second];
+  bool dies = life.end == position;
+  bool fits = life.bytes == ir::localBytes(program, op.results[0]);
+  return op.kind == ir::OpKind::View || (dies && fits) ? &life : nullptr;
+}
+
+/// Of the op's first result, in the life that it continues.
+int64_t LifeBuilder::offsetOf(const ir::Op& op) const {
+  if (op.kind != ir::OpKind::View)
+    return 0;
+  return ops::ViewAttributes(op.attributes).start *
+         ir::byteSize(program[op.results[0]].type);
+}
+
+void LifeBuilder::define(const ir::Op& op, int position) {
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    ValueId value = op.results[i];
+    if (value == ValueId::none || isPersistent(program, value) ||
+        lifeOf.count(value))
+      continue;
+    Life* life = i == 0 ? reused(op, position) : nullptr;
+    if (!life) {
+      timeline.lives.push_back(
+          {{}, ir::localBytes(program, value), position, position});
+      life = &timeline.lives.back();
+    }
+    life->members.push_back({value, offsetOf(op)});
+    life->end = std::max(life->end, lastUse[value]);
+    lifeOf[value] = size_t(life - timeline.lives.data());
+  }
+}
+
+/// Whether each micro-batch goes backward right after it went forward, so that
+/// what is saved in between dies before the next one begins.
+bool backwardFollowsForward(const ir::Module& program) {
+  for (const ir::Schedule& schedule : program.schedules) {
+    const ir::Step* before = nullptr;
+    for (const ir::Step& step : schedule.steps) {
+      if (step.kind != ir::Step::Kind::run)
+        continue;
+      bool isNext = before && before->function == "forward" &&
+                    before->microBatch == step.microBatch;
+      if (step.function == "backward" && !isNext)
+        return false;
+      before = &step;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+bool isPersistent(const ir::Module& program, ValueId value) {
+  ir::ValueKind kind = program[value].kind;
+  return program[value].slots > 0 ||
+         (kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved);
+}
+
+std::vector<Timeline> timelines(const ir::Module& program) {
+  std::vector<Timeline> result;
+  auto append = [](Timeline& timeline, const ir::Function& function) {
+    for (const ir::Op& op : function.ops)
+      timeline.ops.push_back(&op);
+  };
+  bool isJoint = backwardFollowsForward(program);
+  for (const ir::Function& function : program.functions) {
+    if (isJoint && function.name == "backward")
+      continue;
+    append(result.emplace_back(), function);
+    const ir::Function* backward = ir::findFunction(program, "backward");
+    if (isJoint && function.name == "forward" && backward)
+      append(result.back(), *backward);
+  }
+  for (Timeline& timeline : result)
+    LifeBuilder(program, timeline).run();
+  return result;
+}
+
+} // namespace recipec::passes

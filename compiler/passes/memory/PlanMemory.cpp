@@ -1,0 +1,257 @@
+// Lays the arena out.
+//
+// 1. Parameters: each region flat, members inside it where they start, or the
+//    rank's part of it alone; frozen parameters behind. Then gradients, then
+//    what the optimizer keeps.
+// 2. Activations: inputs and scalars, which live through the step; what has
+//    slots, for each micro-batch in flight a copy; then the timelines
+//    (Lifetimes.h), each planned alone in the same space by best fit: at an op
+//    its results take a free block, behind it the values that nothing names
+//    again give theirs back.
+// 3. One workspace that ops use in turn.
+// Values on the host are placed likewise, in an arena of their own.
+// Every placement starts at a multiple of bufferAlignment and owns the bytes up
+// to the next, so that categories add up to the arena exactly.
+
+#include "compiler/passes/memory/PlanMemory.h"
+
+#include "compiler/cost/Workspace.h"
+#include "compiler/passes/common/Names.h"
+#include "compiler/passes/memory/FreeList.h"
+#include "compiler/passes/memory/Lifetimes.h"
+
+#include "runtime/plan/Plan.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace recipec::passes {
+namespace {
+
+using ir::ValueId;
+using reciperun::plan::bufferAlignment;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+class MemoryPlanner {
+public:
+  explicit MemoryPlanner(ir::Module& program)
+      : program(program), isPlaced(program.values.size()) {}
+
+  void run();
+
+private:
+  void placeRegions(ValueId ir::Region::*whole, ValueId ir::Region::*part,
+                    ValueId ir::Param::*member, const char* category);
+  void placeMembers(const ir::Region& region, ValueId whole,
+                    ValueId ir::Param::*member, const char* category);
+  void placeRest(ir::ValueKind kind, const char* category);
+  void placeSlots();
+  void placeTimelines();
+  void placeTimeline(const Timeline& timeline, FreeList& device,
+                     FreeList& host);
+  void placeWorkspace();
+  std::vector<bool> namedValues() const;
+
+  /// The bytes so far of the arena that a value lies in.
+  int64_t& arenaOf(ValueId value) {
+    return program[value].onHost ? program.hostBytes : program.arenaBytes;
+  }
+  /// At the end of the arena.
+  void append(ValueId value, const char* category);
+  void place(ValueId value, int64_t offset, const char* category);
+
+  ir::Module& program;
+  std::vector<bool> isPlaced;
+  std::vector<int64_t> offsets = std::vector<int64_t>(isPlaced.size());
+};
+
+void MemoryPlanner::place(ValueId value, int64_t offset, const char* category) {
+  assert(!isPlaced[size_t(value)] && "a value has one place");
+  isPlaced[size_t(value)] = true;
+  offsets[size_t(value)] = offset;
+  ir::Placement placement;
+  placement.value = value;
+  placement.offset = offset;
+  placement.bytes = ir::localBytes(program, value);
+  placement.category = category;
+  if (int slots = program[value].slots; slots > 1) {
+    placement.slots = slots;
+    placement.slotStride = aligned(placement.bytes);
+  }
+  (program[value].onHost ? program.hostPlacements : program.placements)
+      .push_back(std::move(placement));
+}
+
+void MemoryPlanner::append(ValueId value, const char* category) {
+  if (value == ValueId::none || isPlaced[size_t(value)])
+    return;
+  int64_t& end = arenaOf(value);
+  place(value, end, category);
+  end += aligned(ir::localBytes(program, value)) *
+         std::max(1, program[value].slots);
+}
+
+// ---- what persists
+
+void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
+                                 ValueId ir::Region::*part,
+                                 ValueId ir::Param::*member,
+                                 const char* category) {
+  for (const ir::Region& region : program.regions) {
+    if (region.*whole == ValueId::none) {
+      append(region.*part, category);
+      continue;
+    }
+    append(region.*whole, category);
+    // A part moves with the rank's coordinate; the place is that of rank 0.
+    // One of another type than the whole is made anew in each step.
+    bool isMade = program[region.*part].kind == ir::ValueKind::temporary;
+    if (!isMade && !isPlaced[size_t(region.*part)])
+      place(region.*part, offsets[size_t(region.*whole)], category);
+    placeMembers(region, region.*whole, member, category);
+  }
+}
+
+void MemoryPlanner::placeMembers(const ir::Region& region, ValueId whole,
+                                 ValueId ir::Param::*member,
+                                 const char* category) {
+  int64_t size = ir::byteSize(program[whole].type);
+  for (size_t i = 0; i < region.params.size(); ++i)
+    place(program[region.params[i]].*member,
+          offsets[size_t(whole)] + region.starts[i] * size, category);
+}
+
+void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
+  std::vector<bool> isNamed = namedValues();
+  for (size_t i = 0; i < program.values.size(); ++i)
+    if (isNamed[i] && program.values[i].kind == kind)
+      append(ValueId(i), category);
+}
+
+void MemoryPlanner::placeSlots() {
+  for (size_t i = 0; i < program.values.size(); ++i)
+    if (program.values[i].slots > 0)
+      append(ValueId(i), "activations");
+}
+
+std::vector<bool> MemoryPlanner::namedValues() const {
+  std::vector<bool> isNamed(program.values.size());
+  auto name = [&](ValueId value) {
+    if (value != ValueId::none)
+      isNamed[size_t(value)] = true;
+  };
+  for (const auto& [role, value] : program.bindings)
+    name(value);
+  for (const ir::Param& param : program.params)
+    name(param.value);
+  for (const ir::Function& function : program.functions) {
+    for (const ir::Op& op : function.ops) {
+      std::for_each(op.operands.begin(), op.operands.end(), name);
+      std::for_each(op.results.begin(), op.results.end(), name);
+    }
+  }
+  for (const ir::Region& region : program.regions)
+    if (region.param == ValueId::none)
+      for (ir::ParamId param : region.params)
+        isNamed[size_t(program[param].value)] = false;
+  return isNamed;
+}
+
+// ---- what a step makes
+
+void MemoryPlanner::placeTimelines() {
+  int64_t end = program.arenaBytes, hostEnd = program.hostBytes;
+  for (const Timeline& timeline : timelines(program)) {
+    FreeList space, hostSpace;
+    placeTimeline(timeline, space, hostSpace);
+    end = std::max(end, program.arenaBytes + space.peak());
+    hostEnd = std::max(hostEnd, program.hostBytes + hostSpace.peak());
+  }
+  program.arenaBytes = end;
+  program.hostBytes = hostEnd;
+}
+
+/// Behind what the arenas hold so far.
+void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& device,
+                                  FreeList& host) {
+  auto spaceOf = [&](const Life& life) -> FreeList& {
+    return program[life.members.front().value].onHost ? host : device;
+  };
+  std::vector<std::vector<const Life*>> dying(timeline.ops.size());
+  size_t next = 0;
+  for (size_t position = 0; position < timeline.ops.size(); ++position) {
+    for (; next < timeline.lives.size() &&
+           timeline.lives[next].begin == int(position);
+         ++next) {
+      const Life& life = timeline.lives[next];
+      int64_t offset = arenaOf(life.members.front().value) +
+                       spaceOf(life).allocate(aligned(life.bytes));
+      for (const Life::Member& member : life.members)
+        place(member.value, offset + member.offset, "activations");
+      dying[size_t(life.end)].push_back(&life);
+    }
+    for (const Life* life : dying[position]) {
+      ValueId first = life->members.front().value;
+      spaceOf(*life).release(offsets[size_t(first)] - arenaOf(first),
+                             aligned(life->bytes));
+    }
+  }
+}
+
+void MemoryPlanner::placeWorkspace() {
+  int64_t elements = 0;
+  for (ir::Function& function : program.functions) {
+    for (ir::Op& op : function.ops) {
+      int64_t needed = cost::workspaceElements(program, op);
+      if (needed > 0)
+        op.attributes["workspace"] = needed;
+      elements = std::max(elements, needed);
+    }
+  }
+  if (elements == 0)
+    return;
+  ir::Value value;
+  value.name = Names(program).make("workspace");
+  value.kind = ir::ValueKind::state;
+  value.type = ir::DType::f32;
+  value.dims = {ir::constantDim(program, elements)};
+  value.sharding.dims = {{}};
+  ValueId workspace = ir::addValue(program, std::move(value));
+  isPlaced.push_back(false);
+  offsets.push_back(0);
+  program.bindings["workspace"] = workspace;
+  append(workspace, "workspace");
+}
+
+void MemoryPlanner::run() {
+  placeRegions(&ir::Region::param, &ir::Region::paramPart, &ir::Param::value,
+               "parameters");
+  placeRest(ir::ValueKind::parameter, "parameters");
+  placeRegions(&ir::Region::gradient, &ir::Region::gradientPart,
+               &ir::Param::gradient, "gradients");
+  for (const ir::Region& region : program.regions)
+    for (ValueId value : {region.master, region.momentM, region.momentV})
+      append(value, "optimizer");
+  placeRest(ir::ValueKind::input, "activations");
+  placeRest(ir::ValueKind::state, "activations");
+  placeSlots();
+  placeTimelines();
+  placeWorkspace();
+  for (auto* placements : {&program.placements, &program.hostPlacements})
+    std::stable_sort(placements->begin(), placements->end(),
+                     [](const ir::Placement& left, const ir::Placement& right) {
+                       return left.offset < right.offset;
+                     });
+}
+
+} // namespace
+
+void planMemory(ir::Module& program) {
+  assert(program.placements.empty() && "memory is planned once");
+  MemoryPlanner(program).run();
+}
+
+} // namespace recipec::passes

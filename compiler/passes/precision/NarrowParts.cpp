@@ -1,0 +1,137 @@
+// A scale is that of all of a parameter, of which a rank has a part. So a
+// function that casts, for each group of ranks that share regions:
+//
+// 1. finds the largest element of the own part of each parameter,
+// 2. exchanges all of these maxima at once,
+// 3. casts the parts, each of which by then knows its scale.
+//
+// `begin` casts what the last step has changed, and `prepare` what no step
+// changes. Evaluation follows an update, or comes without any step: it casts
+// all by itself.
+
+#include "compiler/passes/precision/NarrowParts.h"
+
+#include "compiler/passes/common/Names.h"
+#include "runtime/ops/OpKind.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace recipec::passes {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+
+/// Whether parts can be cast where the op casts the whole.
+bool isCastOfParts(const ir::Module& program, const Op& op) {
+  if (op.kind != OpKind::Quantize || op.attributes.contains("blocks") ||
+      op.operands[1] != ValueId::none)
+    return false;
+  return std::ranges::all_of(op.results, [&](ValueId result) {
+    return result == ValueId::none ||
+           (program[result].kind == ir::ValueKind::temporary &&
+            program[result].type != ir::DType::f8e5m2);
+  });
+}
+
+class PartCasts {
+public:
+  explicit PartCasts(ir::Module& program) : program(program), names(program) {}
+
+  void add(const char* function, const std::vector<NarrowMember>& members) {
+    std::map<uint32_t, std::vector<NarrowMember>> groups;
+    for (const NarrowMember& member : members)
+      groups[member.region->shard.raw()].push_back(member);
+    for (const auto& [axes, together] : groups)
+      addGroup(ir::obtainFunction(program, function), together);
+  }
+
+private:
+  void addGroup(ir::Function& function,
+                const std::vector<NarrowMember>& members) {
+    const ir::AxisSet group = members.front().region->shard;
+    const ValueId maxima = addMaxima(int64_t(members.size()));
+    const std::string& name = program[maxima].name;
+    function.ops.push_back(op(OpKind::Zero, name, {}, {maxima}));
+    for (size_t i = 0; i < members.size(); ++i)
+      function.ops.push_back(ofMember(OpKind::PartMaximum, members[i], i,
+                                      {members[i].region->paramPart},
+                                      {maxima}));
+    Op exchange = op(OpKind::AllReduce, name, {maxima}, {maxima});
+    exchange.attributes["reduce"] = std::string("max");
+    exchange.group = group;
+    function.ops.push_back(std::move(exchange));
+    for (size_t i = 0; i < members.size(); ++i)
+      function.ops.push_back(
+          ofMember(OpKind::QuantizePart, members[i], i,
+                   {members[i].region->paramPart, maxima},
+                   {members[i].region->narrowPart, members[i].scale}));
+  }
+
+  Op ofMember(OpKind kind, const NarrowMember& member, size_t place,
+              std::vector<ValueId> operands,
+              std::vector<ValueId> results) const {
+    const ir::Param& param = program[member.param];
+    Op made = op(kind, param.name, std::move(operands), std::move(results));
+    made.range = program[param.value].range;
+    made.attributes["axis"] = ir::groupName(program, member.region->shard);
+    made.attributes["start"] = member.start;
+    made.attributes["count"] = ir::localElements(program, param.value);
+    made.attributes["place"] = int64_t(place);
+    return made;
+  }
+
+  static Op op(OpKind kind, std::string name, std::vector<ValueId> operands,
+               std::vector<ValueId> results) {
+    Op op{};
+    op.kind = kind;
+    op.name = std::move(name);
+    op.operands = std::move(operands);
+    op.results = std::move(results);
+    return op;
+  }
+
+  ValueId addMaxima(int64_t count) {
+    ir::Value value;
+    value.name = names.make("fp8_maxima");
+    value.type = ir::DType::f32;
+    value.dims = {ir::constantDim(program, count)};
+    value.sharding.dims = {{}};
+    return ir::addValue(program, std::move(value));
+  }
+
+  ir::Module& program;
+  Names names;
+};
+
+} // namespace
+
+std::set<ValueId> findNarrow(const ir::Module& program) {
+  std::set<ValueId> cast, others;
+  for (const ir::Function& function : program.functions)
+    for (const Op& op : function.ops)
+      for (ValueId operand : op.operands)
+        (isCastOfParts(program, op) ? cast : others).insert(operand);
+  std::set<ValueId> narrow;
+  for (const ir::Param& param : program.params)
+    if (cast.contains(param.value) && !others.contains(param.value))
+      narrow.insert(param.value);
+  return narrow;
+}
+
+void castParts(ir::Module& program, const std::vector<NarrowMember>& members) {
+  std::vector<NarrowMember> trained, frozen;
+  for (const NarrowMember& member : members)
+    (program[member.param].trainable ? trained : frozen).push_back(member);
+  PartCasts casts(program);
+  casts.add("begin", trained);
+  casts.add("prepare", frozen);
+  if (ir::findFunction(program, "evaluate_begin"))
+    casts.add("evaluate_begin", members);
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,525 @@
+// Products in 8 bits.
+//
+// 1. Choose the linears: those of layers, but for routers, adapters and linears
+//    so narrow that there is nothing to gain. Their three products are y = x
+//    w^T, dx = dy w and dw = dy^T x; the hardware multiplies rows by rows
+//    alone, so that the second reads w, and the third both operands,
+//    transposed.
+// 2. Walk `forward` and `backward` and note of each operand which of the two
+//    layouts are read. An operand that is written again is another one.
+// 3. Walk them again. Before the first product that reads an operand, make its
+//    layouts, together and once; the product becomes one of matrices in 8 bits.
+//    What `backward` reads of `forward` is saved in 8 bits.
+// 4. What `backward` no longer reads is a temporary.
+//
+// A scale is that of the rank's part of a matrix where `tp` splits it: ranks do
+// not wait for one another to know the largest element of all parts. Weights
+// that ranks keep in parts are made anew in each function, from what has been
+// gathered, unless it comes in 8 bits (NarrowParts.h); all others are made once
+// a step: see keepQuantizedWeights, which runs when it is known where
+// parameters lie.
+
+#include "compiler/passes/precision/Quantize.h"
+
+#include "compiler/passes/common/Experts.h"
+#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/Saved.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/plan/ScaleBlocks.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace recipec::passes {
+namespace {
+
+namespace plan = reciperun::plan;
+
+using ir::Op;
+using ir::OpKind;
+using ir::ValueId;
+using ir::ValueKind;
+
+/// A linear with fewer inputs or outputs stays as it is.
+constexpr int64_t leastWidth = 16;
+/// What sizes are multiples of where a matrix has one scale.
+constexpr int64_t tensorwiseMultiple = 16;
+/// How many maxima of the past decide a scale (`delayed`).
+constexpr int64_t historyLength = 16;
+
+/// What has a scale.
+struct Scaling {
+  std::string_view name; // of `precision.fp8`
+  // The attribute `blocks` of weights and of all else; empty: the whole matrix
+  // has one scale, which both layouts share.
+  std::string_view ofWeights, ofRows;
+  bool isOfPast;    // scales are, but those of weights
+  int64_t multiple; // what each size of a product is one of
+};
+constexpr Scaling scalings[] = {
+    {"tensorwise", "", "", false, tensorwiseMultiple},
+    {"delayed", "", "", true, tensorwiseMultiple},
+    {"blockwise", "squares", "rows", false, plan::scaleBlockWidth},
+    {"mxfp8", "mx", "mx", false, plan::mxBlockWidth},
+};
+
+const Scaling& scalingOf(const recipe::Recipe& recipe) {
+  const Scaling* found =
+      std::ranges::find(scalings, recipe.string("precision.fp8"),
+                        [](const Scaling& each) { return each.name; });
+  assert(found != std::end(scalings) && "schema/precision.recipe lists them");
+  return *found;
+}
+
+/// What the recipe says of products in 8 bits.
+struct Scheme : Scaling {
+  explicit Scheme(const recipe::Recipe& recipe)
+      : Scaling(scalingOf(recipe)),
+        gradients(recipe.string("precision.fp8_grads") == "e5m2"
+                      ? ir::DType::f8e5m2
+                      : ir::DType::f8e4m3),
+        hasWholeWeights(recipe.string("parallel.shard") != "parameters") {}
+
+  ir::DType gradients;
+  bool hasWholeWeights; // each rank keeps them
+
+  bool hasBlocks() const { return !ofRows.empty(); }
+};
+
+/// An operand of a product, as it was before.
+struct Operand {
+  ValueId value = ValueId::none;
+  bool isTurned = false; // read transposed
+  size_t lead = 0;       // of the value, how many dimensions are rows
+  ir::DType type = ir::DType::f8e4m3;
+  bool isWeight = false;
+};
+
+struct Product {
+  Operand a, b;
+};
+
+/// An operand at a time: a value, how often it had been written, and, of a
+/// weight that is made anew, the function.
+struct Source {
+  ValueId value = ValueId::none;
+  int writes = 0;
+  int function = 0;
+  auto operator<=>(const Source&) const = default;
+};
+
+/// What is read of an operand, and where it is once it has been made.
+struct Layouts {
+  bool isPlain = false, isTurned = false;
+  ValueId q = ValueId::none, scale = ValueId::none;
+  ValueId qt = ValueId::none, qtScale = ValueId::none;
+  int function = -1; // that makes them; -1: none yet
+};
+
+class Quantization {
+public:
+  Quantization(ir::Module& program, const recipe::Recipe& recipe,
+               diag::Engine& engine)
+      : program(program), recipe(recipe), engine(engine), scheme(recipe),
+        names(program) {
+    for (const ir::Param& param : program.params)
+      if (!param.adapter)
+        weights.insert(param.value);
+  }
+
+  void run() {
+    for (const Op& op : ir::findFunction(program, "forward")->ops)
+      if (isChosen(op) && !checkSizes(op))
+        return;
+    if (chosen.empty())
+      return;
+    walk([&](Op& op, const Product& product) {
+      for (const Operand& operand : {product.a, product.b}) {
+        Layouts& layouts = layoutsOf[sourceOf(operand)];
+        (operand.isTurned ? layouts.isTurned : layouts.isPlain) = true;
+      }
+      out.push_back(op);
+    });
+    walk([&](Op& op, const Product& product) { rewrite(op, product); });
+    dropUnreadSaved(program);
+  }
+
+private:
+  // ---- the linears
+
+  bool isChosen(const Op& op) {
+    if (op.kind != OpKind::Linear || op.layer < 0 ||
+        !weights.contains(op.operands[1]))
+      return false;
+    const std::vector<ir::DimId>& dims = program[op.results[0]].dims;
+    bool isRouter = program[dims.back()].name.starts_with(scoresDim);
+    const Sizes sizes = sizesOf(op, wholeShape);
+    if (isRouter || sizes.in < leastWidth || sizes.out < leastWidth)
+      return false;
+    chosen.insert(op.operands[1]);
+    return true;
+  }
+
+  /// How many dimensions x and y of a product with w share, and those of w that
+  /// y has.
+  struct Ranks {
+    size_t lead, to;
+  };
+  Ranks ranksOf(ValueId x, ValueId w, ValueId y) const {
+    size_t xs = program[x].dims.size(), ws = program[w].dims.size(),
+           ys = program[y].dims.size();
+    return {(xs + ys - ws) / 2, (ys + ws - xs) / 2};
+  }
+
+  struct Sizes {
+    int64_t tokens, in, out;
+  };
+  template <class ShapeOf> Sizes sizesOf(const Op& op, ShapeOf shapeOf) const {
+    auto count = [](auto begin, auto end) {
+      return std::accumulate(begin, end, int64_t(1), std::multiplies<>());
+    };
+    ValueId x = op.operands[0], w = op.operands[1];
+    Ranks ranks = ranksOf(x, w, op.results[0]);
+    std::vector<int64_t> xs = shapeOf(program, x), ws = shapeOf(program, w);
+    return {count(xs.begin(), xs.begin() + long(ranks.lead)),
+            count(ws.begin() + long(ranks.to), ws.end()),
+            count(ws.begin(), ws.begin() + long(ranks.to))};
+  }
+
+  static std::vector<int64_t> wholeShape(const ir::Module& program,
+                                         ValueId value) {
+    std::vector<int64_t> shape;
+    for (ir::DimId dim : program[value].dims)
+      shape.push_back(program[dim].size);
+    return shape;
+  }
+
+  bool checkSizes(const Op& op) {
+    const Sizes sizes = sizesOf(op, ir::localShape);
+    const std::pair<int64_t, const char*> all[] = {
+        {sizes.in, "inputs"}, {sizes.out, "outputs"}, {sizes.tokens, "tokens"}};
+    for (auto [size, what] : all)
+      if (size % scheme.multiple != 0) {
+        report(op, size, what);
+        return false;
+      }
+    return true;
+  }
+
+  void report(const Op& op, int64_t size, const char* what) {
+    std::string multiple = std::to_string(scheme.multiple);
+    bool isOfTokens = std::string_view(what) == "tokens";
+    std::string which = isOfTokens ? "`batch.micro`, `data.sequence` and what "
+                                     "splits them"
+                                   : "the widths of the model and `tp`";
+    const recipe::Value& scaling = recipe.at("precision.fp8");
+    const bool isOfBlocks = scheme.multiple > tensorwiseMultiple;
+    auto builder = engine.report(
+        diag::Kind::UnfitForFp8,
+        (isOfBlocks ? scaling : recipe.at("precision.compute")).origin.range,
+        "products in fp8 take sizes that are multiples of " + multiple +
+            (isOfBlocks
+                 ? " where `fp8` is \"" + recipe.string("precision.fp8") + "\""
+                 : "") +
+            ", and `" + op.name + "` has " + std::to_string(size) + " " + what +
+            " on a rank");
+    builder.note("the model calls it here", op.range);
+    builder.help("choose " + which + " so that the rank has a multiple of " +
+                 multiple);
+    if (isOfBlocks && size % tensorwiseMultiple == 0)
+      builder.propose({"set `precision.fp8` to ",
+                       {{"`\"tensorwise\"`", {"precision.fp8=\"tensorwise\""}}},
+                       ""});
+    builder.propose({"set `precision.compute` to ",
+                     {{"`\"bf16\"`", {"precision.compute=\"bf16\""}}},
+                     ""});
+  }
+
+  /// The operands of an op that is a product of a chosen weight.
+  bool findProduct(const Op& op, Product& product) const {
+    if (op.layer < 0)
+      return false;
+    switch (op.kind) {
+    case OpKind::Linear:
+    case OpKind::LinearDgrad: {
+      ValueId w = op.operands[1], left = op.operands[0];
+      if (!chosen.contains(w))
+        return false;
+      bool isDgrad = op.kind == OpKind::LinearDgrad;
+      Ranks ranks = isDgrad ? ranksOf(op.results[0], w, left)
+                            : ranksOf(left, w, op.results[0]);
+      product.a = {left, false, ranks.lead,
+                   isDgrad ? scheme.gradients : ir::DType::f8e4m3};
+      product.b = {w, isDgrad, ranks.to, ir::DType::f8e4m3, true};
+      return true;
+    }
+    case OpKind::LinearWgrad: {
+      ValueId x = op.operands[0], dy = op.operands[1], dw = op.results[0];
+      if (!isGradientOfChosen(dw))
+        return false;
+      Ranks ranks = ranksOf(x, dw, dy);
+      product.a = {dy, true, ranks.lead, scheme.gradients};
+      product.b = {x, true, ranks.lead};
+      return true;
+    }
+    default:
+      return false;
+    }
+  }
+
+  bool isGradientOfChosen(ValueId gradient) const {
+    return std::any_of(program.params.begin(), program.params.end(),
+                       [&](const ir::Param& param) {
+                         return param.gradient == gradient &&
+                                chosen.contains(param.value);
+                       });
+  }
+
+  // ---- the walk
+
+  /// Calls body(op, product) for each product of the two functions, which puts
+  /// the op behind those in `out`; all others go there as they are.
+  template <class Body> void walk(Body body) {
+    std::unordered_map<ValueId, int> none;
+    writes.swap(none);
+    function = 0;
+    for (const char* name : {"forward", "backward"}) {
+      std::vector<Op> ops = std::move(ir::findFunction(program, name)->ops);
+      for (Op& op : ops) {
+        std::vector<ValueId> written = op.results;
+        if (Product product; findProduct(op, product))
+          body(op, product);
+        else
+          out.push_back(std::move(op));
+        for (ValueId value : written)
+          ++writes[value];
+      }
+      ir::findFunction(program, name)->ops = std::exchange(out, {});
+      ++function;
+    }
+  }
+
+  Source sourceOf(const Operand& operand) {
+    bool isMadeAnew = operand.isWeight && !scheme.hasWholeWeights;
+    return {operand.value, writes[operand.value], isMadeAnew ? function : 0};
+  }
+
+  // ---- the products
+
+  void rewrite(const Op& op, const Product& product) {
+    auto [a, aScale] = read(product.a, op);
+    auto [b, bScale] = read(product.b, op);
+    Op made = op;
+    made.kind = OpKind::ScaledProduct;
+    made.operands = {a, b, aScale, bScale};
+    if (op.kind == OpKind::Linear)
+      made.attributes["fast"] = true;
+    if (op.kind == OpKind::LinearWgrad)
+      made.attributes["accumulate"] = true;
+    if (scheme.hasBlocks()) {
+      made.attributes["a_blocks"] = blocksOf(product.a);
+      made.attributes["b_blocks"] = blocksOf(product.b);
+    }
+    out.push_back(std::move(made));
+  }
+
+  std::string blocksOf(const Operand& operand) const {
+    return std::string(operand.isWeight ? scheme.ofWeights : scheme.ofRows);
+  }
+
+  /// The operand in 8 bits, and its scale.
+  std::pair<ValueId, ValueId> read(const Operand& operand, const Op& reader) {
+    Layouts& layouts = layoutsOf.at(sourceOf(operand));
+    if (layouts.function < 0)
+      make(operand, layouts, reader);
+    ValueId q = operand.isTurned ? layouts.qt : layouts.q;
+    bool isOther = operand.isTurned && scheme.hasBlocks();
+    ValueId scale = isOther ? layouts.qtScale : layouts.scale;
+    if (layouts.function != function)
+      program[q].kind = program[scale].kind = ValueKind::saved;
+    return {q, scale};
+  }
+
+  void make(const Operand& operand, Layouts& layouts, const Op& reader) {
+    layouts.function = function;
+    Op op{};
+    op.kind = OpKind::Quantize;
+    op.name = program[operand.value].name;
+    op.layer = reader.layer;
+    op.range = reader.range;
+    op.attributes["lead"] = int64_t(operand.lead);
+    if (scheme.hasBlocks())
+      op.attributes["blocks"] = blocksOf(operand);
+    bool isOfPast = scheme.isOfPast && !operand.isWeight;
+    ValueId history = isOfPast ? addHistory(operand) : ValueId::none;
+    std::vector<int64_t> shape = foldedShape(operand);
+    bool hasOneScale = !scheme.hasBlocks();
+    if (layouts.isPlain)
+      layouts.q = addMatrix(operand, false);
+    if (layouts.isPlain || hasOneScale)
+      layouts.scale = addScale(operand, shape[0], shape[1], ".fp8_scale");
+    if (layouts.isTurned)
+      layouts.qt = addMatrix(operand, true);
+    if (layouts.isTurned && !hasOneScale)
+      layouts.qtScale = addScale(operand, shape[1], shape[0], ".fp8_t_scale");
+    op.operands = {operand.value, history};
+    op.results = {layouts.q, layouts.scale, layouts.qt, layouts.qtScale,
+                  history};
+    out.push_back(std::move(op));
+  }
+
+  std::vector<int64_t> foldedShape(const Operand& operand) const {
+    std::vector<int64_t> shape = ir::localShape(program, operand.value);
+    auto middle = shape.begin() + long(operand.lead);
+    auto count = [](auto begin, auto end) {
+      return std::accumulate(begin, end, int64_t(1), std::multiplies<>());
+    };
+    return {count(shape.begin(), middle), count(middle, shape.end())};
+  }
+
+  // ---- values
+
+  ValueId addMatrix(const Operand& operand, bool isTurned) {
+    ir::Value value = program[operand.value];
+    value.kind = ValueKind::temporary;
+    value.type = operand.type;
+    value.name = names.make(value.name + (isTurned ? ".fp8_t" : ".fp8"));
+    if (isTurned) {
+      std::rotate(value.dims.begin(), value.dims.begin() + long(operand.lead),
+                  value.dims.end());
+      std::rotate(value.sharding.dims.begin(),
+                  value.sharding.dims.begin() + long(operand.lead),
+                  value.sharding.dims.end());
+    }
+    return ir::addValue(program, std::move(value));
+  }
+
+  /// Of a matrix of these local sizes.
+  ValueId addScale(const Operand& operand, int64_t rows, int64_t columns,
+                   const char* suffix) {
+    plan::Scales scales = plan::scalesOf(
+        *plan::findScaleBlocks(blocksOf(operand)), rows, columns);
+    if (!scheme.hasBlocks())
+      scales.shape = {}; // as programs write a number
+    return addNumbers(operand, suffix, ValueKind::temporary,
+                      scales.type == plan::DType::f8e8m0 ? ir::DType::f8e8m0
+                                                         : ir::DType::f32,
+                      scales.shape);
+  }
+
+  ValueId addHistory(const Operand& operand) {
+    return addNumbers(operand, ".fp8_history", ValueKind::state, ir::DType::f32,
+                      {historyLength});
+  }
+
+  /// Numbers that belong to the rank's part of an operand.
+  ValueId addNumbers(const Operand& operand, const char* suffix, ValueKind kind,
+                     ir::DType type, const std::vector<int64_t>& shape) {
+    ir::Value value;
+    value.name = names.make(program[operand.value].name + suffix);
+    value.kind = kind;
+    value.type = type;
+    value.range = program[operand.value].range;
+    for (int64_t size : shape)
+      value.dims.push_back(ir::constantDim(program, size));
+    value.sharding.dims.resize(shape.size());
+    return ir::addValue(program, std::move(value));
+  }
+
+  ir::Module& program;
+  const recipe::Recipe& recipe;
+  diag::Engine& engine;
+  Scheme scheme;
+  Names names;
+  std::set<ValueId> weights; // that are no adapter's
+  std::set<ValueId> chosen;  // of them
+  std::unordered_map<ValueId, int> writes;
+  int function = 0; // whose turn it is
+  std::map<Source, Layouts> layoutsOf;
+  std::vector<Op> out;
+};
+
+// ---- weights that ranks keep
+
+class Keeping {
+public:
+  explicit Keeping(ir::Module& stage)
+      : stage(stage), isRead(stage.values.size()) {
+    for (const ir::Function& function : stage.functions)
+      for (const Op& op : function.ops)
+        for (ValueId operand : op.operands)
+          if (operand != ValueId::none)
+            isRead[size_t(operand)] = true;
+    for (const ir::Transfer& transfer : stage.transfers)
+      isRead[size_t(transfer.value)] = true;
+    for (const ir::Param& param : stage.params)
+      (param.trainable ? trained : frozen).insert(param.value);
+  }
+
+  void run() {
+    std::vector<Op> eachStep, once;
+    for (ir::Function& function : stage.functions) {
+      bool isForward = function.name.starts_with("forward");
+      std::erase_if(function.ops, [&](Op& op) {
+        if (op.kind != OpKind::Quantize)
+          return false;
+        dropUnread(op);
+        bool isFrozen = frozen.contains(op.operands[0]);
+        if (!isForward || !(isFrozen || trained.contains(op.operands[0])))
+          return false;
+        keep(op);
+        (isFrozen ? once : eachStep).push_back(std::move(op));
+        return true;
+      });
+    }
+    append("begin", std::move(eachStep));
+    append("prepare", std::move(once));
+  }
+
+private:
+  void dropUnread(Op& op) const {
+    for (size_t i = 0; i < 4; ++i)
+      if (ValueId& result = op.results[i];
+          result != ValueId::none && !isRead[size_t(result)])
+        result = ValueId::none;
+  }
+
+  void keep(const Op& op) {
+    for (ValueId result : op.results)
+      if (result != ValueId::none)
+        stage[result].kind = ValueKind::parameter;
+  }
+
+  void append(const char* name, std::vector<Op> ops) {
+    if (ops.empty())
+      return;
+    std::vector<Op>& all = ir::obtainFunction(stage, name).ops;
+    std::move(ops.begin(), ops.end(), std::back_inserter(all));
+  }
+
+  ir::Module& stage;
+  std::vector<bool> isRead;
+  std::set<ValueId> trained, frozen;
+};
+
+} // namespace
+
+void quantize(ir::Module& program, const recipe::Recipe& recipe,
+              diag::Engine& engine) {
+  if (recipe.string("precision.compute") == "fp8")
+    Quantization(program, recipe, engine).run();
+}
+
+void keepQuantizedWeights(ir::Module& stage) {
+  Keeping(stage).run();
+}
+
+} // namespace recipec::passes

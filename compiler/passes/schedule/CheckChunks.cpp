@@ -1,0 +1,131 @@
+// 1. Where `parallel.layers` is no list, compare the layers that count with as
+//    many in each chunk.
+// 2. Compare the layers that chunks share out with those that `forward` runs.
+
+#include "compiler/passes/schedule/CheckChunks.h"
+
+#include "compiler/passes/schedule/Stages.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace recipec::passes {
+namespace {
+
+/// What the schema derives chunks from.
+struct Counts {
+  explicit Counts(const recipe::Recipe& recipe)
+      : stages(recipe.integer("parallel.pp")),
+        chunks(stages * recipe.integer("parallel.vp")),
+        first(recipe.boolean("parallel.embedding_as_layer")),
+        last(recipe.boolean("parallel.loss_as_layer")) {
+    const recipe::Value* layers = recipe.find("model.layers");
+    if (layers && (std::holds_alternative<int64_t>(layers->data) ||
+                   std::holds_alternative<recipe::DimValue>(layers->data)))
+      counted = recipe.count("model.layers") + first + last;
+  }
+
+  int64_t stages = 1;
+  int64_t chunks = 1;  // of the model
+  int64_t first = 0;   // that the embedding counts as
+  int64_t last = 0;    // that the loss counts as
+  int64_t counted = 0; // layers and what counts as one; 0: it has no `layers`
+};
+
+/// As even as can be, with the first chunks one layer longer.
+std::vector<int64_t> evenChunks(const Counts& counts) {
+  std::vector<int64_t> layers;
+  for (int64_t i = 0; i < counts.chunks; ++i)
+    layers.push_back(counts.counted / counts.chunks +
+                     (i < counts.counted % counts.chunks));
+  layers.front() -= counts.first;
+  layers.back() -= counts.last;
+  return layers;
+}
+
+std::string listText(const std::vector<int64_t>& numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return "[" + text + "]";
+}
+
+/// As many for each, and more or fewer in all.
+bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
+  const Counts counts(recipe);
+  const auto* each = std::get_if<int64_t>(&recipe.at("parallel.layers").data);
+  if (!each || *each * counts.chunks == counts.counted || counts.counted == 0)
+    return true;
+  const char* among =
+      counts.first + counts.last > 0 ? ", embedding or loss among them," : "";
+  engine
+      .report(diag::Kind::Indivisible, recipe.at("parallel.pp").origin.range,
+              std::to_string(counts.counted) + " layers" + among +
+                  " do not divide into `pp` * `vp` = " +
+                  std::to_string(counts.chunks) + " chunks")
+      .label(recipe.at("model.layers").origin.range,
+             "`layers` = " + std::to_string(recipe.count("model.layers")) +
+                 " is given here")
+      .propose(otherChunks(recipe));
+  return false;
+}
+
+/// Chunks are of as many layers as the model's `layers` says; what its
+/// `forward` runs are the turns of the outermost `for`.
+void checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
+  const std::vector<int64_t> chunks = layersOfChunks(recipe);
+  const int64_t listed =
+      std::accumulate(chunks.begin(), chunks.end(), int64_t(0));
+  int64_t run = 0;
+  for (const recipe::Call& call : recipe.model.calls)
+    run = std::max<int64_t>(run, call.layer + 1);
+  if (listed == run)
+    return;
+  engine
+      .report(diag::Kind::InvalidValue, recipe.at("model").origin.range,
+              "`pp` * `vp` = " + std::to_string(chunks.size()) +
+                  " chunks share out " + std::to_string(listed) +
+                  " layers, and `forward` of the model runs " +
+                  std::to_string(run))
+      .help("let a field `layers` of the model say how many turns the "
+            "outermost `for` of `forward` makes");
+}
+
+} // namespace
+
+void checkChunks(const recipe::Recipe& recipe, diag::Engine& engine) {
+  if (checkDivision(recipe, engine))
+    checkRun(recipe, engine);
+}
+
+diag::Proposal otherChunks(const recipe::Recipe& recipe) {
+  const Counts counts(recipe);
+  diag::Proposal proposal;
+  if (counts.counted >= counts.stages) {
+    const std::string list = listText(evenChunks(counts));
+    proposal.ways.push_back(
+        {"set `parallel.layers` to " + list, {"parallel.layers=" + list}});
+  }
+  const int64_t ofStage = counts.chunks / counts.stages;
+  auto propose = [&](int64_t stages) {
+    const std::string text = std::to_string(stages);
+    proposal.ways.push_back({"change `pp` to " + text,
+                             {"parallel.pp=" + text, "parallel.layers=auto"}});
+  };
+  for (int64_t stages = counts.stages - 1; stages > 0; --stages)
+    if (counts.counted % (stages * ofStage) == 0) {
+      propose(stages);
+      break;
+    }
+  for (int64_t stages = counts.stages + 1; stages <= counts.counted; ++stages)
+    if (counts.counted % (stages * ofStage) == 0) {
+      propose(stages);
+      break;
+    }
+  return proposal;
+}
+
+} // namespace recipec::passes

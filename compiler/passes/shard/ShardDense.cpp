@@ -1,0 +1,88 @@
+// How the operands of dense layers, embeddings and biases are sharded.
+
+#include "compiler/passes/shard/Sharder.h"
+#include "runtime/ops/DenseOps.h"
+
+#include <limits>
+
+namespace recipec::passes {
+
+using ir::AxisSet;
+using ir::Op;
+using ir::Sharding;
+using ir::ValueId;
+
+void Sharder::shardDense(Op& op) {
+  switch (ops::ForwardDenseOp(op.kind)) {
+  case ops::ForwardDenseOp::Embedding:
+    embedding(op);
+    break;
+  case ops::ForwardDenseOp::Linear:
+    linear(op);
+    break;
+  case ops::ForwardDenseOp::AddBias:
+    addBias(op);
+    break;
+  }
+  out.push_back(std::move(op));
+}
+
+void Sharder::embedding(Op& op) {
+  const std::vector<AxisSet>& table = shardingOf(op.operands[1]).dims;
+  std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
+  dims.push_back(table[1]);
+  if (!table[0].empty())
+    op.attributes["axis"] = groupName(module, table[0]);
+  set(op.results[0], std::move(dims), table[0]);
+}
+
+void Sharder::linear(Op& op) {
+  ValueId x = op.operands[0];
+  size_t xs = module[x].dims.size(), ws = module[op.operands[1]].dims.size(),
+         ys = module[op.results[0]].dims.size();
+  size_t lead = (xs + ys - ws) / 2, to = (ys + ws - xs) / 2;
+  const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
+  Sharding best;
+  double bestCost = std::numeric_limits<double>::infinity();
+  for (ValueId form : forms[size_t(x)]) {
+    Sharding wanted = linearOperand(form, weight, lead, to);
+    double price = cost(form, wanted);
+    // Of equally cheap forms the first is the one that is split most; but a
+    // whole one is better than a partial sum, as what is computed from it
+    // needs no reduction.
+    bool isWholeInstead =
+        price == bestCost && wanted.partial.empty() && !best.partial.empty();
+    if (price < bestCost || isWholeInstead) {
+      bestCost = price;
+      best = std::move(wanted);
+    }
+  }
+  op.operands[0] = bring(x, best, op);
+  std::vector<AxisSet> result(best.dims.begin(),
+                              best.dims.begin() + long(lead));
+  result.insert(result.end(), weight.begin(), weight.begin() + long(to));
+  AxisSet contracted = splitOf({weight.begin() + long(to), weight.end()});
+  set(op.results[0], std::move(result), contracted | best.partial);
+}
+
+Sharding Sharder::linearOperand(ValueId form,
+                                const std::vector<AxisSet>& weight, size_t lead,
+                                size_t to) const {
+  Sharding wanted = shardingOf(form);
+  AxisSet used = splitOf(weight);
+  wanted.partial = wanted.partial - used;
+  for (size_t i = 0; i < wanted.dims.size(); ++i)
+    wanted.dims[i] = i < lead ? wanted.dims[i] - used : weight[to + i - lead];
+  return wanted;
+}
+
+void Sharder::addBias(Op& op) {
+  std::vector<AxisSet> dims = layoutOf(op.operands[0]);
+  size_t width = module[op.operands[1]].dims.size();
+  std::vector<AxisSet> last(dims.end() - long(width), dims.end());
+  require(op, 0, dims);
+  require(op, 1, std::move(last));
+  set(op.results[0], std::move(dims));
+}
+
+} // namespace recipec::passes

@@ -1,0 +1,429 @@
+// The table of built-in functions, and their arguments.
+//
+// 1. Each argument goes to the parameter that it names, or to the next one.
+// 2. It is evaluated and checked against what the parameter takes.
+// 3. Its size is counted in steps, so that handlers need not.
+
+#include "compiler/sema/builtins/Builtins.h"
+
+#include "compiler/sema/builtins/BuiltinHandlers.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace recipec::sema {
+namespace {
+
+constexpr size_t unlimited = SIZE_MAX;
+/// Bytes of a string that are worked on in one step.
+constexpr size_t bytesOfStep = 64;
+
+const std::vector<BuiltinFunction>& table() {
+  static const std::vector<BuiltinFunction> functions = {
+      // ---- numbers
+      // The least of the arguments, or of the elements of one list: numbers, or
+      // quantities of one unit.
+      {"min", {{"values"}}, 1, unlimited, runMin},
+      // The greatest of them.
+      {"max", {{"values"}}, 1, unlimited, runMax},
+      // The amount without its sign.
+      {"abs", {{"value", Takes::amount}}, 1, 1, runAbs},
+      // The next whole number below, an `int`; of a quantity, in the unit that
+      // it is written in: `floor(1.7GiB)` is `1GiB`.
+      {"floor", {{"value", Takes::amount}}, 1, 1, runFloor},
+      // The next whole number above.
+      {"ceil", {{"value", Takes::amount}}, 1, 1, runCeil},
+      // The nearest whole number; halves go away from zero.
+      {"round", {{"value", Takes::amount}}, 1, 1, runRound},
+      // The square root of a number that is not negative, a `float`.
+      {"sqrt", {{"value", Takes::number}}, 1, 1, runSqrt},
+      // e to the power of the number.
+      {"exp", {{"value", Takes::number}}, 1, 1, runExp},
+      // The logarithm of a positive number, natural or to a base.
+      {"log",
+       {{"value", Takes::number}, {"base", Takes::number}},
+       1,
+       2,
+       runLog},
+      // A power: of an `int` to an `int` that is not negative exact.
+      {"pow",
+       {{"base", Takes::number}, {"exponent", Takes::number}},
+       2,
+       2,
+       runPow},
+      // An `int` from a whole number or from decimal digits in a string.
+      {"int", {{"value"}}, 1, 1, runInt},
+      // A `float` from a number or from a string that writes one.
+      {"float", {{"value"}}, 1, 1, runFloat},
+      // ---- lists and maps
+      // Code points of a string, elements of a list or range, keys of a map.
+      {"len", {{"value"}}, 1, 1, runLen},
+      // The sum of numbers, or of quantities of one unit; 0 of an empty list.
+      {"sum", {{"list", Takes::list}}, 1, 1, runSum},
+      // In rising order: numbers, quantities of one unit, or strings by their
+      // code points. Equal elements keep their order.
+      {"sorted", {{"list", Takes::list}}, 1, 1, runSorted},
+      // From the last element to the first.
+      {"reversed", {{"list", Takes::list}}, 1, 1, runReversed},
+      // Without the elements that equal an earlier one.
+      {"unique", {{"list", Takes::list}}, 1, 1, runUnique},
+      // The elements of the lists in a list, one level deep.
+      {"flatten", {{"list", Takes::list}}, 1, 1, runFlatten},
+      // The elements of equally long lists, side by side:
+      // `zip([1, 2], ["a", "b"])` is `[[1, "a"], [2, "b"]]`.
+      {"zip", {{"lists", Takes::list}}, 2, unlimited, runZip},
+      // Whether an element is true; `false` of an empty list.
+      {"any", {{"list", Takes::booleans}}, 1, 1, runAny},
+      // Whether every element is true; `true` of an empty list.
+      {"all", {{"list", Takes::booleans}}, 1, 1, runAll},
+      // The list of `begin`, `begin + step` ... before `end`. A negative step
+      // counts down.
+      {"range",
+       {{"begin", Takes::integer},
+        {"end", Takes::integer},
+        {"step", Takes::integer}},
+       2,
+       3,
+       runRange},
+      // The keys of a map, or names of a record's fields, in their order.
+      {"keys", {{"map", Takes::map}}, 1, 1, runKeys},
+      // The values that belong to them.
+      {"values", {{"map", Takes::map}}, 1, 1, runValues},
+      // ---- strings
+      // `a` to `z` in capitals; other letters stay as they are.
+      {"upper", {{"text", Takes::text}}, 1, 1, runUpper},
+      // `A` to `Z` in small letters.
+      {"lower", {{"text", Takes::text}}, 1, 1, runLower},
+      // Without spaces, tabs and line breaks at both ends.
+      {"trim", {{"text", Takes::text}}, 1, 1, runTrim},
+      // The parts between separators; parts may be empty.
+      {"split",
+       {{"text", Takes::text}, {"separator", Takes::text}},
+       2,
+       2,
+       runSplit},
+      // Strings, or other scalars as `str` writes them, with a separator
+      // between them.
+      {"join",
+       {{"list", Takes::list}, {"separator", Takes::text}},
+       2,
+       2,
+       runJoin},
+      // With `new` in every place of `old`, from left to right.
+      {"replace",
+       {{"text", Takes::text}, {"old", Takes::text}, {"new", Takes::text}},
+       3,
+       3,
+       runReplace},
+      {"starts_with",
+       {{"text", Takes::text}, {"prefix", Takes::text}},
+       2,
+       2,
+       runStartsWith},
+      {"ends_with",
+       {{"text", Takes::text}, {"suffix", Takes::text}},
+       2,
+       2,
+       runEndsWith},
+      // At least `width` code points long: an `int` with zeros before its
+      // digits, `pad(7, 3)` is `"007"`; a string with spaces before it.
+      {"pad", {{"value"}, {"width", Takes::integer}}, 2, 2, runPad},
+      // A scalar as an interpolation writes it: `str(2e-5)` is `"2e-05"`.
+      {"str", {{"value", Takes::scalar}}, 1, 1, runStr},
+  };
+  return functions;
+}
+
+std::string_view typeNameOf(Takes takes) {
+  switch (takes) {
+  case Takes::integer:
+    return "int";
+  case Takes::number:
+    return "float";
+  case Takes::text:
+    return "string";
+  case Takes::list:
+    return "[any]";
+  case Takes::booleans:
+    return "[bool]";
+  case Takes::map:
+    return "map[string, any]";
+  default:
+    return "any";
+  }
+}
+
+/// Evaluates and checks the arguments of one call.
+class ArgumentReader {
+public:
+  ArgumentReader(BuiltinCall& call, const ast::Call& node, const Env& env)
+      : call(call), node(node), env(env), function(call.function) {}
+
+  bool run() {
+    size_t next = 0;
+    for (const ast::Argument& argument : node.arguments)
+      if (!place(argument, next))
+        return false;
+    for (size_t i = 0; i < function.required; ++i)
+      if (i >= given.size() || !given[i])
+        return reportMissing(i);
+    for (size_t i = 0; i < given.size(); ++i)
+      if (given[i] && !read(*given[i], i))
+        return false;
+    return true;
+  }
+
+private:
+  /// A parameter takes one argument, the last of a function without an upper
+  /// limit any number.
+  bool place(const ast::Argument& argument, size_t& next) {
+    size_t index = argument.name ? indexOf(argument.name->text) : next++;
+    if (argument.name && index == function.parameters.size())
+      return reportUnknown(*argument.name);
+    if (index >= function.most)
+      return reportExtra(placeOf(argument));
+    if (given.size() <= index)
+      given.resize(index + 1);
+    if (given[index]) {
+      call.evaluator
+          .report(diag::Kind::DuplicateName, placeOf(argument),
+                  call.name() + " is given `" +
+                      std::string(parameterOf(index).name) + "` twice")
+          .label(placeOf(*given[index]), "it is given here first")
+          .help("remove one of the two");
+      return false;
+    }
+    given[index] = &argument;
+    return true;
+  }
+
+  bool read(const ast::Argument& argument, size_t index) {
+    Value value = call.evaluator.evaluate(argument.value, env);
+    SourceRange range = placeOf(argument);
+    if (value.isPoison() || !check(value, parameterOf(index), range))
+      return false;
+    call.places.push_back(range);
+    call.arguments.push_back(std::move(value));
+    return true;
+  }
+
+  bool check(Value& value, const BuiltinParameter& parameter,
+             SourceRange range) {
+    Evaluator& evaluator = call.evaluator;
+    std::string what =
+        "`" + std::string(parameter.name) + "` of " + call.name();
+    switch (parameter.takes) {
+    case Takes::any:
+      break;
+    case Takes::integer:
+      value = evaluator.expect(value, Type::plain(Type::Kind::integer), range,
+                               what);
+      break;
+    case Takes::number:
+      if (!value.isNumber()) // an `int` stays one
+        value =
+            evaluator.expect(value, Type::plain(Type::Kind::real), range, what);
+      break;
+    case Takes::text:
+      value =
+          evaluator.expect(value, Type::plain(Type::Kind::string), range, what);
+      break;
+    case Takes::amount:
+      if (!value.isNumber() && !value.is<recipe::Quantity>())
+        return reportType(value, parameter, range);
+      break;
+    case Takes::scalar:
+      if (!value.isScalar())
+        return reportType(value, parameter, range);
+      break;
+    case Takes::map:
+      if (!value.is<Object*>())
+        return reportType(value, parameter, range);
+      break;
+    case Takes::list:
+    case Takes::booleans:
+      if (!value.is<const ListValue*>() && !value.is<Range>())
+        return reportType(value, parameter, range);
+      value = asList(value, parameter.takes, range, what);
+      break;
+    }
+    return !value.isPoison() && takeSize(value, range);
+  }
+
+  Value asList(const Value& value, Takes takes, SourceRange range,
+               const std::string& what) {
+    Evaluator& evaluator = call.evaluator;
+    if (takes == Takes::booleans) {
+      Type boolean = Type::plain(Type::Kind::boolean);
+      Type list = Type::plain(Type::Kind::list);
+      list.element = &boolean;
+      return evaluator.expect(value, list, range, what);
+    }
+    if (value.is<const ListValue*>())
+      return value;
+    std::optional<std::vector<Value>> elements =
+        evaluator.elementsOf(value, range);
+    return elements ? evaluator.makeList(std::move(*elements), range)
+                    : evaluator.poison();
+  }
+
+  bool takeSize(const Value& value, SourceRange range) {
+    size_t size = 0;
+    if (const std::string* text = value.get<std::string>())
+      size = text->size() / bytesOfStep;
+    else if (const ListValue* const* list = value.get<const ListValue*>())
+      size = (*list)->elements.size();
+    return call.evaluator.takeSteps(int64_t(size), range);
+  }
+
+  const BuiltinParameter& parameterOf(size_t index) const {
+    return function.parameters[std::min(index, function.parameters.size() - 1)];
+  }
+  size_t indexOf(std::string_view name) const {
+    auto found = std::find_if(
+        function.parameters.begin(), function.parameters.end(),
+        [&](const BuiltinParameter& each) { return each.name == name; });
+    return size_t(found - function.parameters.begin());
+  }
+  SourceRange placeOf(const ast::Argument& argument) const {
+    return (*env.file)[argument.value].range;
+  }
+
+  bool reportType(const Value& value, const BuiltinParameter& parameter,
+                  SourceRange range) {
+    call.evaluator
+        .report(diag::Kind::WrongType, range,
+                "`" + std::string(parameter.name) + "` of " + call.name() +
+                    " is of type `" + std::string(typeNameOf(parameter.takes)) +
+                    "`, and this is of type `" +
+                    call.evaluator.fullTypeNameOf(value) + "`")
+        .help("`recipec doc " + std::string(function.name) +
+              "` shows how it is called");
+    return false;
+  }
+  bool reportUnknown(const ast::Name& name) {
+    std::vector<std::string> names;
+    for (const BuiltinParameter& parameter : function.parameters)
+      names.emplace_back(parameter.name);
+    auto builder = call.evaluator.report(
+        diag::Kind::UnknownArgument, name.range,
+        call.name() + " has no argument `" + name.text + "`");
+    builder.suggestOrList(name.range, name.text, names, "its arguments are ");
+    return false;
+  }
+  bool reportExtra(SourceRange range) {
+    call.evaluator
+        .report(diag::Kind::UnknownArgument, range,
+                call.name() + " takes " + std::to_string(function.most) +
+                    (function.most == 1 ? " argument" : " arguments") +
+                    ", not more")
+        .help("remove what is too much: `recipec doc " +
+              std::string(function.name) + "` shows how it is called");
+    return false;
+  }
+  bool reportMissing(size_t index) {
+    call.evaluator
+        .report(diag::Kind::MissingArgument, call.range,
+                call.name() + " needs `" +
+                    std::string(parameterOf(index).name) + "`")
+        .help("`recipec doc " + std::string(function.name) +
+              "` shows how it is called");
+    return false;
+  }
+
+  BuiltinCall& call;
+  const ast::Call& node;
+  const Env& env;
+  const BuiltinFunction& function;
+  std::vector<const ast::Argument*> given; // by parameter
+};
+
+} // namespace
+
+// ---- arguments
+// ---------------------------------------------------------------
+
+std::string BuiltinCall::name() const {
+  return "`" + std::string(function.name) + "`";
+}
+
+int64_t BuiltinCall::integer(size_t index) const {
+  return *arguments[index].get<int64_t>();
+}
+
+double BuiltinCall::real(size_t index) const {
+  const Value& value = arguments[index];
+  if (const double* real = value.get<double>())
+    return *real;
+  if (const DimRef* dim = value.get<DimRef>())
+    return double(dim->size);
+  return double(*value.get<int64_t>());
+}
+
+const std::string& BuiltinCall::text(size_t index) const {
+  return *arguments[index].get<std::string>();
+}
+
+const std::vector<Value>& BuiltinCall::list(size_t index) const {
+  return (*arguments[index].get<const ListValue*>())->elements;
+}
+
+Object& BuiltinCall::map(size_t index) const {
+  return **arguments[index].get<Object*>();
+}
+
+void BuiltinCall::reportElement(size_t list, size_t index,
+                                std::string_view due) const {
+  const Value& element = this->list(list)[index];
+  SourceRange place = element.origin.range;
+  SourceRange whole = places[list];
+  bool isInside = place.source == whole.source && place.begin >= whole.begin &&
+                  place.end <= whole.end;
+  evaluator.report(diag::Kind::WrongType, isInside ? place : whole,
+                   "element " + std::to_string(index) + " of the list of " +
+                       name() + " is " + std::string(due) +
+                       ", and this is of type `" +
+                       evaluator.fullTypeNameOf(element) + "`");
+}
+
+diag::Builder BuiltinCall::reportValue(size_t index,
+                                       std::string message) const {
+  return evaluator.report(diag::Kind::InvalidValue, places[index],
+                          std::move(message));
+}
+
+// ---- the table
+// ---------------------------------------------------------------
+
+std::span<const BuiltinFunction> builtinFunctions() {
+  return table();
+}
+
+const BuiltinFunction* findBuiltin(std::string_view name) {
+  for (const BuiltinFunction& function : table())
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}
+
+bool takesArguments(const BuiltinFunction& function, size_t count) {
+  return count >= function.required && count <= function.most;
+}
+
+std::string signatureOf(const BuiltinFunction& function) {
+  std::string text = "fun(";
+  for (const BuiltinParameter& parameter : function.parameters)
+    text += (text.size() > 4 ? ", " : "") +
+            std::string(typeNameOf(parameter.takes));
+  return text + "): any";
+}
+
+Value Evaluator::callBuiltin(Builtin builtin, const ast::Call& node,
+                             SourceRange range, const Env& env) {
+  BuiltinCall call{*this, *builtin.function, range, {}, {}};
+  if (!ArgumentReader(call, node, env).run())
+    return poison();
+  return builtin.function->run(call);
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,130 @@
+// Calls: of functions, of schemas as functions, and of blocks by the Tracer.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/models/Trace.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+
+Value Evaluator::callFunction(const Function& function, const ast::Call& node,
+                              SourceRange range, const Env& env) {
+  const ast::FunDecl& declaration = *function.declaration;
+  const std::string& name = declaration.name.text;
+  if (std::find(callStack.begin(), callStack.end(), &declaration) !=
+      callStack.end()) {
+    report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
+        .note("functions end for certain because none calls itself",
+              declaration.name.range)
+        .help("repeat by a list, `[f(i) for i in 0..n]`, and by functions of "
+              "lists such as `sum`");
+    return poison();
+  }
+  Type any = Type::plain(Type::Kind::any);
+  auto arguments = bind(parametersOf(declaration.parameters, function.env),
+                        node, range, env, name, nullptr, &any);
+  if (!arguments)
+    return poison();
+  if (function.contract && !keepArguments(function, *arguments))
+    return poison();
+  Locals& locals = make<Locals>();
+  for (size_t i = 0; i < arguments->size(); ++i)
+    locals.names.emplace_back(declaration.parameters[i].name.text,
+                              *(*arguments)[i].value);
+  Env& inner = localScope(*function.env, locals);
+  inner.inBlock = false;
+  callStack.push_back(&declaration);
+  Value result = functionResult(declaration, inner);
+  callStack.pop_back();
+  result.origin = writtenAt(range);
+  std::string what = "the result of `" + name + "`";
+  if (declaration.result != ast::TypeId::none)
+    result = expect(result, *resolve(*function.env, declaration.result), range,
+                    what);
+  if (function.contract)
+    result = expect(result, *function.contract->element, range, what);
+  return result;
+}
+
+bool Evaluator::keepArguments(const Function& function,
+                              std::vector<BoundArgument>& arguments) {
+  const std::vector<const Type*>& types = function.contract->members;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ast::Parameter& parameter = function.declaration->parameters[i];
+    if (parameter.type != ast::TypeId::none)
+      continue; // compared when the function was passed
+    arguments[i].value =
+        expect(*arguments[i].value, *types[i], arguments[i].range,
+               "`" + parameter.name.text + "` of `" +
+                   function.declaration->name.text + "`");
+    if (arguments[i].value->isPoison())
+      return false;
+  }
+  return true;
+}
+
+Value Evaluator::functionResult(const ast::FunDecl& declaration,
+                                const Env& env) {
+  if (declaration.body == ast::BodyId::none)
+    return evaluate(declaration.value, env);
+  for (const ast::Item& item : (*env.file)[declaration.body].items) {
+    if (auto* let = std::get_if<ast::Let>(&item.node)) {
+      Value value = evaluate(let->value, env);
+      if (value.isPoison())
+        return value;
+      env.locals->names.emplace_back(let->name.text, std::move(value));
+    } else if (auto* result = std::get_if<ast::Return>(&item.node)) {
+      return evaluate(result->value, env);
+    }
+  }
+  return poison(); // the parser has reported that there is no `return`
+}
+
+Value Evaluator::call(const ast::Call& node, SourceRange range,
+                      const Env& env) {
+  const ast::Expr& calleeExpr = (*env.file)[node.callee];
+  auto* name = std::get_if<ast::NameRef>(&calleeExpr.node);
+  Value callee;
+  if (name && env.inBlock) {
+    std::optional<Value> found = lookUp(name->name.text, env);
+    if (!found) {
+      auto builder =
+          report(diag::Kind::UnknownName, name->name.range,
+                 "there is no op or block `" + name->name.text + "`");
+      builder.suggest(name->name.range, name->name.text, visibleNames(env));
+      return poison();
+    }
+    callee = *found;
+  } else {
+    callee = evaluate(node.callee, env);
+  }
+  if (callee.isPoison())
+    return poison();
+  if (const Function* const* function = callee.get<const Function*>())
+    return callFunction(**function, node, range, env);
+  if (const Schema* const* schema = callee.get<const Schema*>())
+    return {
+        makeObject(*schema, {argumentLayer(env, **schema, node, range)}, range),
+        writtenAt(range)};
+  if (const Builtin* builtin = callee.get<Builtin>())
+    return callBuiltin(*builtin, node, range, env);
+  if (const Mixin* const* mixin = callee.get<const Mixin*>())
+    return callMixin(**mixin, node, range, env);
+  if (const Block* const* block = callee.get<const Block*>()) {
+    if (env.inBlock && tracer)
+      return tracer->call(**block, node, range, env);
+    report(diag::Kind::InvalidValue, range,
+           "`" + std::string(sources.text(calleeExpr.range)) +
+               "` is called outside of a block")
+        .help("ops and blocks are called in the blocks of a model alone");
+    return poison();
+  }
+  report(diag::Kind::WrongType, calleeExpr.range,
+         "a value of type `" + typeNameOf(callee) + "` cannot be called")
+      .help("functions, mixins, schemas and models are called; write a value "
+            "alone "
+            "without `(...)`");
+  return poison();
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,133 @@
+// Parts of values: `in`, indices and slices.
+//
+// Lists, ranges and strings count from 0; strings by code points. A slice
+// `xs[1..3]` has the elements 1 and 2. Nothing counts from the end: what lies
+// outside is reported.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/CodePoints.h"
+
+namespace recipec::sema {
+namespace {
+
+/// Elements of what an index may be taken of; none of anything else.
+std::optional<int64_t> countOf(const Value& value) {
+  if (const ListValue* const* list = value.get<const ListValue*>())
+    return int64_t((*list)->elements.size());
+  if (const Range* range = value.get<Range>())
+    return range->count();
+  if (const std::string* text = value.get<std::string>())
+    return countCodePoints(*text);
+  return std::nullopt;
+}
+
+std::string_view kindOf(const Value& value) {
+  if (value.is<std::string>())
+    return "string";
+  return value.is<Range>() ? "range" : "list";
+}
+
+std::string substring(const std::string& text, int64_t begin, int64_t end) {
+  size_t first = offsetOfCodePoint(text, begin);
+  size_t last = offsetOfCodePoint(text, end);
+  return text.substr(first, last - first);
+}
+
+} // namespace
+
+Value Evaluator::contains(const Value& element, const Value& container,
+                          SourceRange range) {
+  recipe::Origin origin = writtenAt(range);
+  if (const ListValue* const* list = container.get<const ListValue*>()) {
+    for (const Value& candidate : (*list)->elements)
+      if (isEqual(element, candidate))
+        return {true, origin};
+    return {false, origin};
+  }
+  if (const Range* bounds = container.get<Range>()) {
+    std::optional<Value> whole =
+        convert(element, Type::plain(Type::Kind::integer));
+    if (const int64_t* number = whole ? whole->get<int64_t>() : nullptr)
+      return {*number >= bounds->begin && *number < bounds->end, origin};
+  }
+  const std::string* key = element.get<std::string>();
+  if (const std::string* text = container.get<std::string>(); text && key)
+    return {text->find(*key) != std::string::npos, origin};
+  if (Object* const* object = container.get<Object*>(); object && key)
+    return {(*object)->find(*key) != nullptr, origin};
+  return reportOperands("in", element, container, range);
+}
+
+Value Evaluator::indexValue(const Value& base, const Value& index,
+                            SourceRange range, SourceRange indexRange) {
+  Object* const* object = base.get<Object*>();
+  const std::string* key = index.get<std::string>();
+  if (object && key) {
+    if (Slot* slot = (*object)->find(*key))
+      return force(**object, *slot);
+    reportUnknownMember(base, *key, indexRange, true);
+    return poison();
+  }
+  bool isIndexed = countOf(base).has_value();
+  if (const Range* bounds = index.get<Range>(); bounds && isIndexed)
+    return sliceOf(base, *bounds, range, indexRange);
+  std::optional<Value> whole = convert(index, Type::plain(Type::Kind::integer));
+  if (whole && isIndexed)
+    return elementAt(base, *whole->get<int64_t>(), range, indexRange);
+  return reportOperands("[]", base, index, range);
+}
+
+Value Evaluator::elementAt(const Value& base, int64_t position,
+                           SourceRange range, SourceRange indexRange) {
+  int64_t count = *countOf(base);
+  if (position < 0 || position >= count) {
+    std::string kind(kindOf(base));
+    auto builder = report(diag::Kind::InvalidValue, indexRange,
+                          "there is no element " + std::to_string(position) +
+                              " in a " + kind + " of " + std::to_string(count));
+    if (position < 0)
+      builder.help("elements count from 0; the last of `x` is "
+                   "`x[len(x) - 1]`");
+    else if (count > 0)
+      builder.help("elements count from 0, so that the last is " +
+                   std::to_string(count - 1));
+    return poison();
+  }
+  if (const ListValue* const* list = base.get<const ListValue*>())
+    return (*list)->elements[size_t(position)];
+  if (const Range* numbers = base.get<Range>())
+    return {numbers->begin + position, writtenAt(range)};
+  const std::string& text = *base.get<std::string>();
+  return {substring(text, position, position + 1), writtenAt(range)};
+}
+
+Value Evaluator::sliceOf(const Value& base, Range bounds, SourceRange range,
+                         SourceRange indexRange) {
+  int64_t count = *countOf(base);
+  bool isInside =
+      bounds.begin >= 0 && bounds.begin <= bounds.end && bounds.end <= count;
+  if (!isInside) {
+    auto builder =
+        report(diag::Kind::InvalidValue, indexRange,
+               "there is no slice " + std::to_string(bounds.begin) + ".." +
+                   std::to_string(bounds.end) + " in a " +
+                   std::string(kindOf(base)) + " of " + std::to_string(count));
+    if (bounds.begin < 0 || bounds.end < 0)
+      builder.help("elements count from 0; the last two of `x` are "
+                   "`x[len(x) - 2..len(x)]`");
+    return poison();
+  }
+  if (const Range* numbers = base.get<Range>())
+    return {Range{numbers->begin + bounds.begin, numbers->begin + bounds.end},
+            writtenAt(range)};
+  if (const std::string* text = base.get<std::string>())
+    return {substring(*text, bounds.begin, bounds.end), writtenAt(range)};
+  const std::vector<Value>& elements =
+      (*base.get<const ListValue*>())->elements;
+  if (!takeSteps(bounds.count(), range))
+    return poison();
+  return makeList(
+      {elements.begin() + bounds.begin, elements.begin() + bounds.end}, range);
+}
+
+} // namespace recipec::sema

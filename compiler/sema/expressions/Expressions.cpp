@@ -1,0 +1,218 @@
+// Expressions: one function a node of the syntax tree.
+
+#include "compiler/recipe/Units.h"
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/models/Trace.h"
+#include "compiler/sema/values/Loops.h"
+
+#include <cmath>
+
+namespace recipec::sema {
+
+// ---- nodes
+// -------------------------------------------------------------------
+
+struct Evaluator::NodeEvaluator {
+  Evaluator& self;
+  const Env& env;
+  SourceRange range;
+
+  recipe::Origin origin() const { return self.writtenAt(range); }
+  Value evaluate(ast::ExprId id) const { return self.evaluate(id, env); }
+
+  Value operator()(const ast::KeywordLiteral& node) const {
+    using Which = ast::KeywordLiteral::Which;
+    switch (node.which) {
+    case Which::none:
+      return {recipe::None{}, origin()};
+    case Which::automatic:
+      return {recipe::Auto{}, origin()};
+    case Which::trueValue:
+      return {true, origin()};
+    case Which::falseValue:
+      return {false, origin()};
+    }
+    return self.poison();
+  }
+  Value operator()(const ast::IntLiteral& node) const {
+    return {node.value, origin()};
+  }
+  Value operator()(const ast::FloatLiteral& node) const {
+    return {node.value, origin()};
+  }
+  Value operator()(const ast::QuantityLiteral& node) const {
+    const recipe::UnitName* unit = recipe::findUnit(node.unit.text);
+    if (unit)
+      return self.makeQuantity({node.value * unit->scale, unit->unit, unit},
+                               range);
+    std::vector<std::string> names;
+    for (const recipe::UnitName& each : recipe::unitNames())
+      names.emplace_back(each.name);
+    auto builder = self.report(diag::Kind::UnknownUnit, node.unit.range,
+                               "there is no unit `" + node.unit.text + "`");
+    builder.suggest(node.unit.range, node.unit.text, names);
+    return self.poison();
+  }
+  Value operator()(const ast::StringLiteral& node) const {
+    std::string text = node.texts.front();
+    for (size_t i = 0; i < node.holes.size(); ++i) {
+      Value value = evaluate(node.holes[i]);
+      if (value.isPoison())
+        return self.poison();
+      const std::string* string = value.get<std::string>();
+      text += string ? *string : self.describe(value);
+      text += node.texts[i + 1];
+      if (!self.fitsString(text.size(), range))
+        return self.poison();
+    }
+    return {std::move(text), origin()};
+  }
+  Value operator()(const ast::NameRef& node) const {
+    return self.nameValue(node.name, env);
+  }
+  Value operator()(const ast::Member& node) const {
+    return self.memberOf(evaluate(node.base), node.member, range);
+  }
+  Value operator()(const ast::Index& node) const {
+    Value base = evaluate(node.base);
+    Value index = evaluate(node.index);
+    if (base.isPoison() || index.isPoison())
+      return self.poison();
+    return self.indexValue(base, index, range, (*env.file)[node.index].range);
+  }
+  Value operator()(const ast::Call& node) const {
+    return self.call(node, range, env);
+  }
+  Value operator()(const ast::Amend& node) const {
+    Value base = evaluate(node.base);
+    if (base.isPoison())
+      return base;
+    const Schema* const* schema = base.get<const Schema*>();
+    Object* const* object = base.get<Object*>();
+    if (!schema && !object) {
+      SourceRange place = (*env.file)[node.base].range;
+      auto builder =
+          self.report(diag::Kind::WrongType, place,
+                      "braces amend a record, and this is of type `" +
+                          self.typeNameOf(base) + "`");
+      self.helpWithImport(builder, base, place);
+      return self.poison();
+    }
+    bool isScope = schema || (*object)->schema;
+    const Layer* layer = self.bodyLayer(env, node.body, isScope);
+    if (layer->isBroken)
+      return self.poison();
+    return {schema ? self.makeObject(*schema, {layer}, range)
+                   : self.amended(**object, layer, range),
+            origin()};
+  }
+  Value operator()(const ast::ListExpr& node) const {
+    std::vector<Value> elements;
+    elements.reserve(node.elements.size());
+    for (ast::ExprId element : node.elements) {
+      Value value = evaluate(element);
+      if (value.isPoison())
+        return value;
+      // An element is at fault where it is written, not where it came from;
+      // what a data file holds is written there.
+      SourceRange from = value.origin.range;
+      if (!from.isValid() || !self.isData(from.source))
+        value.origin = self.writtenAt((*env.file)[element].range);
+      elements.push_back(std::move(value));
+    }
+    return self.makeList(std::move(elements), range);
+  }
+  Value operator()(const ast::Comprehension& node) const {
+    std::vector<Value> elements;
+    bool isWhole = collect(node, 0, env, elements);
+    return isWhole ? self.makeList(std::move(elements), range) : self.poison();
+  }
+  /// The turns of the clauses from `index` on; false where something is poison.
+  bool collect(const ast::Comprehension& node, size_t index, const Env& around,
+               std::vector<Value>& elements) const {
+    if (index == node.clauses.size()) {
+      elements.push_back(self.evaluate(node.element, around));
+      return !elements.back().isPoison() &&
+             self.fitsElements(elements.size(), range);
+    }
+    const ast::Clause& clause = node.clauses[index];
+    std::optional<Turns> turns =
+        Turns::of(self, clause.variables, clause.source, around);
+    if (!turns)
+      return false;
+    for (int64_t turn = 0; turn < turns->count(); ++turn) {
+      const Env* inner = turns->scope(turn);
+      if (!inner)
+        return false;
+      std::optional<bool> keep = true;
+      if (clause.condition != ast::ExprId::none)
+        keep = self.condition(clause.condition, *inner,
+                              "the condition of a comprehension");
+      if (!keep || (*keep && !collect(node, index + 1, *inner, elements)))
+        return false;
+    }
+    return true;
+  }
+  Value operator()(const ast::Unary& node) const {
+    if (node.op == ast::UnaryOp::logicalNot) {
+      std::optional<bool> value =
+          self.condition(node.operand, env, "the operand of `not`");
+      return value ? Value{!*value, origin()} : self.poison();
+    }
+    return self.negate(evaluate(node.operand), range);
+  }
+  Value operator()(const ast::Binary& node) const {
+    return self.binary(node, range, env);
+  }
+  Value operator()(const ast::TypeTest& node) const {
+    Value value = evaluate(node.operand);
+    if (value.isPoison())
+      return value;
+    const Type& type = *self.resolve(env, node.type);
+    return {self.fits(value, type), origin()};
+  }
+  Value operator()(const ast::Conditional& node) const {
+    std::optional<bool> value =
+        self.condition(node.condition, env, "the condition of `if`");
+    if (!value)
+      return self.poison();
+    return evaluate(*value ? node.thenValue : node.elseValue);
+  }
+  Value operator()(const ast::RecordExpr& node) const {
+    // Like a map: values do not see the keys.
+    const Layer* layer = self.bodyLayer(env, node.body, false);
+    if (layer->isBroken)
+      return self.poison();
+    return {self.makeObject(nullptr, {layer}, range), origin()};
+  }
+};
+
+Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
+  const ast::Expr& expr = (*env.file)[id];
+  DepthGuard guard(*this);
+  if (!takeStep(expr.range))
+    return poison();
+  Value value = std::visit(NodeEvaluator{*this, env, expr.range}, expr.node);
+  // Strings are copied with their value.
+  if (const std::string* text = value.get<std::string>();
+      text && (!fitsString(text->size(), expr.range) ||
+               !takeBytes(text->size(), expr.range)))
+    return poison();
+  return value;
+}
+
+std::optional<bool> Evaluator::condition(ast::ExprId id, const Env& env,
+                                         std::string_view what) {
+  Value value = evaluate(id, env);
+  if (value.isPoison())
+    return std::nullopt;
+  if (const bool* result = value.get<bool>())
+    return *result;
+  report(diag::Kind::WrongType, (*env.file)[id].range,
+         std::string(what) + " is of type `bool`, and this is of type `" +
+             typeNameOf(value) + "`")
+      .help("compare it, `x > 0` say; `and`, `or` and `not` join conditions");
+  return std::nullopt;
+}
+
+} // namespace recipec::sema

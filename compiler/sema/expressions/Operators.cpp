@@ -1,0 +1,387 @@
+// Operators: arithmetic of numbers, comparison, ranges and mappings.
+//
+// Integers stay exact: an overflow is an error, and `/` gives a `float` only
+// where the division leaves a rest. What is no finite `float` is an error too.
+// A number never equals a quantity, nor a quantity one of another unit: to ask
+// is an error, unless another type is compared (`steps == none`).
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/models/Trace.h"
+#include "compiler/sema/values/Arithmetic.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// Bytes of strings that are compared in one step.
+constexpr int64_t bytesOfStep = 64;
+
+std::string_view spellingOf(ast::BinaryOp op) {
+  switch (op) {
+  case ast::BinaryOp::add:
+    return "+";
+  case ast::BinaryOp::subtract:
+    return "-";
+  case ast::BinaryOp::multiply:
+    return "*";
+  case ast::BinaryOp::divide:
+    return "/";
+  case ast::BinaryOp::remainder:
+    return "%";
+  case ast::BinaryOp::equal:
+    return "==";
+  case ast::BinaryOp::notEqual:
+    return "!=";
+  case ast::BinaryOp::less:
+    return "<";
+  case ast::BinaryOp::lessEqual:
+    return "<=";
+  case ast::BinaryOp::greater:
+    return ">";
+  case ast::BinaryOp::greaterEqual:
+    return ">=";
+  case ast::BinaryOp::logicalAnd:
+    return "and";
+  case ast::BinaryOp::logicalOr:
+    return "or";
+  case ast::BinaryOp::range:
+    return "..";
+  case ast::BinaryOp::maps:
+    return "->";
+  case ast::BinaryOp::in:
+    return "in";
+  }
+  return {};
+}
+
+std::optional<int64_t> wholeOf(const Value& value) {
+  if (const int64_t* whole = value.get<int64_t>())
+    return *whole;
+  if (const DimRef* dim = value.get<DimRef>())
+    return dim->size;
+  return std::nullopt;
+}
+
+std::optional<double> realOf(const Value& value) {
+  if (std::optional<int64_t> whole = wholeOf(value))
+    return double(*whole);
+  if (const double* real = value.get<double>())
+    return *real;
+  return std::nullopt;
+}
+
+/// Exact; none on overflow. The divisor is not 0.
+std::optional<int64_t> wholeArithmetic(ast::BinaryOp op, int64_t left,
+                                       int64_t right) {
+  int64_t result = 0;
+  bool overflows = false;
+  switch (op) {
+  case ast::BinaryOp::add:
+    overflows = __builtin_add_overflow(left, right, &result);
+    break;
+  case ast::BinaryOp::subtract:
+    overflows = __builtin_sub_overflow(left, right, &result);
+    break;
+  case ast::BinaryOp::multiply:
+    overflows = __builtin_mul_overflow(left, right, &result);
+    break;
+  case ast::BinaryOp::divide:
+    overflows = left == INT64_MIN && right == -1;
+    result = overflows ? 0 : left / right;
+    break;
+  default:
+    result = right == -1 ? 0 : left % right;
+  }
+  return overflows ? std::nullopt : std::optional(result);
+}
+
+bool isComparison(ast::BinaryOp op) {
+  return op == ast::BinaryOp::less || op == ast::BinaryOp::lessEqual ||
+         op == ast::BinaryOp::greater || op == ast::BinaryOp::greaterEqual;
+}
+
+template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
+  switch (op) {
+  case ast::BinaryOp::less:
+    return a < b;
+  case ast::BinaryOp::lessEqual:
+    return a <= b;
+  case ast::BinaryOp::greater:
+    return a > b;
+  default:
+    return a >= b;
+  }
+}
+
+/// `[4] * 8`; poison (reported) where the list would be too large.
+Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
+               SourceRange range) {
+  if (times < 0) {
+    evaluator.report(diag::Kind::InvalidValue, range,
+                     "a list cannot be repeated " + std::to_string(times) +
+                         " times");
+    return evaluator.poison();
+  }
+  // Before it is made: the product may leave 64 bits.
+  size_t count = 0;
+  if (__builtin_mul_overflow(list.elements.size(), size_t(times), &count))
+    count = SIZE_MAX;
+  if (!evaluator.fitsElements(count, range) ||
+      !evaluator.takeSteps(int64_t(count), range))
+    return evaluator.poison();
+  std::vector<Value> elements;
+  elements.reserve(count);
+  while (elements.size() < count)
+    elements.insert(elements.end(), list.elements.begin(), list.elements.end());
+  return evaluator.makeList(std::move(elements), range);
+}
+
+} // namespace
+
+Value Evaluator::reportOperands(std::string_view what, const Value& left,
+                                const Value& right, SourceRange range) {
+  bool isMixed = mixesUnits(left, right);
+  auto builder = report(
+      isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
+      "`" + std::string(what) + "` does not take `" + fullTypeNameOf(left) +
+          "` and `" + fullTypeNameOf(right) + "`");
+  if (isMixed && (left.isNumber() || right.isNumber()))
+    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
+  if (what == "+" && left.is<std::string>())
+    builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
+  return poison();
+}
+
+Value Evaluator::binary(const ast::Binary& node, SourceRange range,
+                        const Env& env) {
+  using Op = ast::BinaryOp;
+  if (node.op == Op::logicalAnd || node.op == Op::logicalOr) {
+    std::string what =
+        "an operand of `" + std::string(spellingOf(node.op)) + "`";
+    std::optional<bool> left = condition(node.left, env, what);
+    if (!left)
+      return poison();
+    if (*left == (node.op == Op::logicalOr))
+      return {*left, writtenAt(range)};
+    std::optional<bool> right = condition(node.right, env, what);
+    return right ? Value{*right, writtenAt(range)} : poison();
+  }
+  Value left = evaluate(node.left, env);
+  Value right = evaluate(node.right, env);
+  if (left.isPoison() || right.isPoison())
+    return poison();
+  switch (node.op) {
+  case Op::equal:
+  case Op::notEqual:
+    if (mixesUnits(left, right))
+      return reportOperands(spellingOf(node.op), left, right, range);
+    return {isEqual(left, right) == (node.op == Op::equal), writtenAt(range)};
+  case Op::in:
+    return contains(left, right, range);
+  case Op::range:
+    return makeRange(left, right, range);
+  case Op::maps:
+    return makeMapping(left, right, range);
+  default:
+    break;
+  }
+  if (isComparison(node.op))
+    return compare(node.op, left, right, range);
+  if (left.is<Tensor>() || right.is<Tensor>())
+    return tracer ? tracer->arithmetic(node.op, left, right, range) : poison();
+  return arithmetic(node.op, left, right, range);
+}
+
+Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
+                            const Value& right, SourceRange range) {
+  recipe::Origin origin = writtenAt(range);
+  std::optional<double> divisor = realOf(right);
+  if (const recipe::Quantity* quantity = right.get<recipe::Quantity>())
+    divisor = quantity->amount;
+  bool divides = op == ast::BinaryOp::divide || op == ast::BinaryOp::remainder;
+  if (divides && divisor && *divisor == 0) {
+    report(diag::Kind::InvalidValue, range, "division by zero")
+        .help("divide by another number than 0");
+    return poison();
+  }
+  std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
+  bool leavesRest =
+      op == ast::BinaryOp::divide && a && b && *b != -1 && *a % *b != 0;
+  if (a && b && !leavesRest) {
+    if (std::optional<int64_t> result = wholeArithmetic(op, *a, *b))
+      return {*result, origin};
+    report(diag::Kind::InvalidValue, range,
+           "the result does not fit an `int` of 64 bits")
+        .help("write a smaller number, or a `float` such as `1e20`");
+    return poison();
+  }
+  std::optional<double> x = realOf(left), y = realOf(right);
+  if (x && y)
+    return makeReal(realArithmetic(op, *x, *y), range);
+  if (left.is<recipe::Quantity>() || right.is<recipe::Quantity>())
+    if (auto result = quantityArithmetic(op, left, right, range))
+      return *result;
+  if (op == ast::BinaryOp::add)
+    if (std::optional<Value> result = concatenation(left, right, range))
+      return *result;
+  if (op == ast::BinaryOp::multiply && left.is<const ListValue*>() && b)
+    return repeated(*this, **left.get<const ListValue*>(), *b, range);
+  return reportOperands(spellingOf(op), left, right, range);
+}
+
+std::optional<Value> Evaluator::concatenation(const Value& left,
+                                              const Value& right,
+                                              SourceRange range) {
+  const std::string* s = left.get<std::string>();
+  const std::string* t = right.get<std::string>();
+  if (s && t)
+    return fitsString(s->size() + t->size(), range)
+               ? Value{*s + *t, writtenAt(range)}
+               : poison();
+  const ListValue* const* front = left.get<const ListValue*>();
+  const ListValue* const* back = right.get<const ListValue*>();
+  if (!front || !back)
+    return std::nullopt;
+  size_t count = (*front)->elements.size() + (*back)->elements.size();
+  if (!fitsElements(count, range) || !takeSteps(int64_t(count), range))
+    return poison();
+  std::vector<Value> elements = (*front)->elements;
+  elements.insert(elements.end(), (*back)->elements.begin(),
+                  (*back)->elements.end());
+  return makeList(std::move(elements), range);
+}
+
+Value Evaluator::negate(const Value& operand, SourceRange range) {
+  if (operand.isPoison())
+    return poison();
+  if (operand.is<Tensor>() && tracer)
+    return tracer->arithmetic(ast::BinaryOp::multiply, operand,
+                              {int64_t(-1), {}}, range);
+  if (auto* quantity = operand.get<recipe::Quantity>())
+    return {
+        recipe::Quantity{-quantity->amount, quantity->unit, quantity->written},
+        writtenAt(range)};
+  if (std::optional<int64_t> whole = wholeOf(operand);
+      whole && *whole != INT64_MIN)
+    return {-*whole, writtenAt(range)};
+  if (std::optional<double> real = realOf(operand))
+    return {-*real, writtenAt(range)};
+  report(diag::Kind::WrongType, range,
+         "`-` does not take `" + typeNameOf(operand) + "`")
+      .help("`-` takes numbers and quantities such as `2GiB`");
+  return poison();
+}
+
+Value Evaluator::compare(ast::BinaryOp op, const Value& left,
+                         const Value& right, SourceRange range) {
+  recipe::Origin origin = writtenAt(range);
+  std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
+  if (a && b)
+    return {ordered(op, *a, *b), origin};
+  std::optional<double> x = realOf(left), y = realOf(right);
+  if (x && y)
+    return {ordered(op, *x, *y), origin};
+  const recipe::Quantity* p = left.get<recipe::Quantity>();
+  const recipe::Quantity* q = right.get<recipe::Quantity>();
+  if (p && q && p->unit == q->unit)
+    return {ordered(op, p->amount, q->amount), origin};
+  const std::string* s = left.get<std::string>();
+  const std::string* t = right.get<std::string>();
+  if (s && t)
+    return {ordered(op, *s, *t), origin};
+  return reportOperands(spellingOf(op), left, right, range);
+}
+
+bool Evaluator::isEqual(const Value& left, const Value& right) {
+  DepthGuard guard(*this);
+  return takeStep(left.origin.range) && areEqual(left, right);
+}
+
+bool Evaluator::areEqual(const Value& left, const Value& right) {
+  std::optional<double> x = realOf(left), y = realOf(right);
+  if (x && y) {
+    std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
+    return a && b ? *a == *b : *x == *y;
+  }
+  if (left.data.index() != right.data.index())
+    return false;
+  if (const bool* value = left.get<bool>())
+    return *value == *right.get<bool>();
+  if (const std::string* value = left.get<std::string>())
+    return takeSteps(int64_t(value->size() / bytesOfStep), left.origin.range) &&
+           *value == *right.get<std::string>();
+  if (auto* value = left.get<recipe::Quantity>())
+    return *value == *right.get<recipe::Quantity>();
+  if (const ListValue* const* value = left.get<const ListValue*>()) {
+    const auto& a = (*value)->elements;
+    const auto& b = (*right.get<const ListValue*>())->elements;
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [this](const Value& one, const Value& other) {
+                        return isEqual(one, other);
+                      });
+  }
+  if (Object* const* value = left.get<Object*>()) {
+    Object& a = **value;
+    Object& b = **right.get<Object*>();
+    if (&a == &b)
+      return true;
+    if (a.schema != b.schema || a.slots.size() != b.slots.size())
+      return false;
+    for (Slot& slot : a.slots) {
+      Slot* other = b.find(slot.name);
+      if (!other || !isEqual(force(a, slot), force(b, *other)))
+        return false;
+    }
+    return true;
+  }
+  if (auto* value = left.get<Range>()) {
+    auto* other = right.get<Range>();
+    return value->begin == other->begin && value->end == other->end;
+  }
+  if (auto* value = left.get<const Function*>())
+    return (*value)->declaration ==
+           (*right.get<const Function*>())->declaration;
+  return left.is<recipe::None>() || left.is<recipe::Auto>();
+}
+
+Value Evaluator::makeRange(const Value& left, const Value& right,
+                           SourceRange range) {
+  std::optional<int64_t> begin = wholeOf(left), end = wholeOf(right);
+  if (begin && end)
+    return {Range{*begin, *end}, writtenAt(range)};
+  return reportOperands("..", left, right, range);
+}
+
+bool Evaluator::appendDims(const Value& value, std::vector<DimRef>& dims,
+                           SourceRange range) {
+  if (const DimRef* dim = value.get<DimRef>()) {
+    dims.push_back(*dim);
+    return true;
+  }
+  if (const ListValue* const* list = value.get<const ListValue*>()) {
+    for (const Value& element : (*list)->elements)
+      if (!appendDims(element, dims, element.origin.range))
+        return false;
+    if (dims.empty())
+      report(diag::Kind::InvalidValue, range,
+             "`->` maps at least one dimension to at least one");
+    return !dims.empty();
+  }
+  report(diag::Kind::WrongType, range,
+         "`->` maps named dimensions, and this is of type `" +
+             typeNameOf(value) + "`")
+      .help("declare a field of type `dim` in the model");
+  return false;
+}
+
+Value Evaluator::makeMapping(const Value& left, const Value& right,
+                             SourceRange range) {
+  Mapping mapping;
+  if (!appendDims(left, mapping.from, range) ||
+      !appendDims(right, mapping.to, range))
+    return poison();
+  return {&std::as_const(make<Mapping>(std::move(mapping))), writtenAt(range)};
+}
+
+} // namespace recipec::sema

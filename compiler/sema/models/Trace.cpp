@@ -1,0 +1,431 @@
+// Executes the statements of blocks; see Trace.h for the algorithm.
+
+#include "compiler/sema/models/Trace.h"
+
+#include "compiler/sema/values/Loops.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+std::string joined(const std::string& scope, const std::string& name) {
+  if (scope.empty() || name.empty())
+    return scope + name;
+  return scope + "." + name;
+}
+
+/// The name in the scope of the block, loops and branches around `env`.
+Value* findLocal(std::string_view name, const Env& env) {
+  for (const Env* at = &env; at && !at->object; at = at->outer)
+    if (at->locals)
+      if (Value* value = at->locals->find(name))
+        return value;
+  return nullptr;
+}
+
+void declareLocal(std::string_view name, Value value, const Env& env) {
+  if (Value* local = env.locals->find(name))
+    *local = std::move(value);
+  else
+    env.locals->names.emplace_back(name, std::move(value));
+}
+
+} // namespace
+
+// ---- entry
+// -------------------------------------------------------------------
+
+void Tracer::collectDims() {
+  for (const Slot& slot : model.slots) {
+    const DimRef* dim = slot.value.get<DimRef>();
+    if (!dim || dim->model != &model)
+      continue;
+    dims[slot.name] = recipe::DimId(dataflow.dims.size());
+    dataflow.dims.push_back(
+        {std::string(slot.name), dim->size, slot.value.origin});
+  }
+}
+
+std::optional<recipe::Dataflow> Tracer::run() {
+  const Schema& schema = *model.schema;
+  auto forward =
+      std::find_if(schema.layer.blocks.begin(), schema.layer.blocks.end(),
+                   [](const ast::BlockDecl* block) {
+                     return block->name.text == "forward";
+                   });
+  if (forward == schema.layer.blocks.end()) {
+    evaluator
+        .report(diag::Kind::MissingField, schema.range,
+                "the model `" + std::string(schema.name) +
+                    "` has no block `forward`")
+        .help("add `block forward(tokens) { ... }`");
+    return std::nullopt;
+  }
+  const ast::BlockDecl& block = **forward;
+  if (block.parameters.size() != 1) {
+    evaluator.report(diag::Kind::InvalidValue, block.name.range,
+                     "`forward` takes the tokens alone, not " +
+                         std::to_string(block.parameters.size()) +
+                         " arguments");
+    return std::nullopt;
+  }
+  collectDims();
+  Tracer* outer = std::exchange(evaluator.tracer, this);
+  Env& env = evaluator.make<Env>(*evaluator.schemaScope(model));
+  env.inBlock = true;
+  Env& body = evaluator.make<Env>(env);
+  body.outer = &env;
+  body.object = nullptr;
+  body.layer = nullptr;
+  body.locals = &evaluator.make<Locals>();
+  dataflow.tokens = recipe::TensorId(dataflow.tensorCount++);
+  declareLocal(block.parameters[0].name.text,
+               {Tensor{dataflow.tokens},
+                evaluator.writtenAt(block.parameters[0].name.range)},
+               body);
+  callStack.push_back(&block);
+  std::optional<Value> result = execute((*env.file)[block.body], body);
+  callStack.pop_back();
+  evaluator.tracer = outer;
+  if (!result && !failed)
+    evaluator
+        .report(diag::Kind::InvalidValue, block.name.range,
+                "`forward` returns nothing")
+        .help("end it with `return` and the logits");
+  if (!result || result->isPoison() || failed)
+    return std::nullopt;
+  const Tensor* output = result->get<Tensor>();
+  if (!output) {
+    evaluator
+        .report(diag::Kind::WrongType, result->origin.range,
+                "`forward` returns a `tensor`, and this is of type `" +
+                    Evaluator::typeNameOf(*result) + "`")
+        .help("end it with `return` and what an op or a block made");
+    return std::nullopt;
+  }
+  dataflow.output = output->id;
+  return std::move(dataflow);
+}
+
+// ---- statements
+// --------------------------------------------------------------
+
+const Env& Tracer::nested(const Env& env) {
+  return evaluator.localScope(env, evaluator.make<Locals>());
+}
+
+void Tracer::assign(const ast::Assignment& node, const Env& env) {
+  if (node.path.size() != 1 || node.value == ast::ExprId::none) {
+    evaluator
+        .report(diag::Kind::InvalidItem, node.path.front().range,
+                "a block binds plain names: `name = value`")
+        .help("write `name = value`, and `return` at the end");
+    failed = true;
+    return;
+  }
+  Value value = evaluator.evaluate(node.value, env);
+  const std::string& name = node.path.front().text;
+  if (Value* local = findLocal(name, env))
+    *local = std::move(value);
+  else
+    declareLocal(name, std::move(value), env);
+}
+
+std::optional<Value> Tracer::executeFor(const ast::For& node, const Env& env) {
+  std::optional<Turns> turns =
+      Turns::of(evaluator, node.variables, node.source, env);
+  if (!turns) {
+    failed = true;
+    return std::nullopt;
+  }
+  std::optional<Value> result;
+  bool isOutermost = loopDepth++ == 0;
+  for (int64_t turn = 0; turn < turns->count() && !result && !failed; ++turn) {
+    if (isOutermost)
+      layer = layersDone++;
+    const Env* inner = turns->scope(turn);
+    if (inner)
+      result = execute((*env.file)[node.body], *inner);
+    else
+      failed = true;
+  }
+  --loopDepth;
+  if (isOutermost)
+    layer = -1;
+  return result;
+}
+
+std::optional<Value> Tracer::executeIf(const ast::If& node, const Env& env) {
+  std::optional<bool> holds =
+      evaluator.condition(node.condition, env, "the condition of `if`");
+  if (!holds) {
+    failed = true;
+    return std::nullopt;
+  }
+  ast::BodyId body = *holds ? node.thenBody : node.elseBody;
+  if (body == ast::BodyId::none)
+    return std::nullopt;
+  // Names bound in a branch are seen behind it.
+  return execute((*env.file)[body], env);
+}
+
+std::optional<Value> Tracer::execute(const ast::Body& body, const Env& env) {
+  DepthGuard guard(evaluator);
+  for (const ast::Item& item : body.items) {
+    if (!evaluator.takeStep(item.range))
+      failed = true;
+    if (failed)
+      return std::nullopt;
+    if (auto* node = std::get_if<ast::Assignment>(&item.node)) {
+      assign(*node, env);
+    } else if (auto* node = std::get_if<ast::Let>(&item.node)) {
+      declareLocal(node->name.text, evaluator.evaluate(node->value, env), env);
+    } else if (auto* node = std::get_if<ast::Return>(&item.node)) {
+      return evaluator.evaluate(node->value, env);
+    } else if (auto* node = std::get_if<ast::For>(&item.node)) {
+      if (std::optional<Value> result = executeFor(*node, env))
+        return result;
+    } else if (auto* node = std::get_if<ast::If>(&item.node)) {
+      if (std::optional<Value> result = executeIf(*node, env))
+        return result;
+    } else {
+      evaluator
+          .report(diag::Kind::InvalidItem, item.range,
+                  "this cannot stand in a block")
+          .help("a block holds `name = value`, `for`, `if` and `return`");
+      failed = true;
+    }
+  }
+  return std::nullopt;
+}
+
+// ---- calls
+// -------------------------------------------------------------------
+
+Tracer::Scope Tracer::scopeWith(const ScopeArguments& arguments) const {
+  auto textOf = [](const std::optional<BoundArgument>& argument) {
+    const std::string* text = argument && argument->value
+                                  ? argument->value->get<std::string>()
+                                  : nullptr;
+    return text ? *text : std::string();
+  };
+  std::string name = textOf(arguments.name);
+  std::string hf = arguments.hf ? textOf(arguments.hf) : name;
+  return {joined(scope.name, name), joined(scope.hf, hf)};
+}
+
+Value Tracer::call(const Block& block, const ast::Call& node, SourceRange range,
+                   const Env& env) {
+  return block.isOp() ? callOp(block, node, range, env)
+                      : callBlock(block, node, range, env);
+}
+
+Value Tracer::callBlock(const Block& block, const ast::Call& node,
+                        SourceRange range, const Env& env) {
+  const ast::BlockDecl& declaration = *block.declaration;
+  const std::string& name = declaration.name.text;
+  if (std::find(callStack.begin(), callStack.end(), &declaration) !=
+      callStack.end()) {
+    evaluator
+        .report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
+        .help("repeat layers by a loop, `for i in 0..layers { ... }`");
+    return {};
+  }
+  Type tensor = Type::plain(Type::Kind::tensor);
+  ScopeArguments names;
+  auto arguments =
+      evaluator.bind(Evaluator::parametersOf(declaration.parameters, block.env),
+                     node, range, env, name, &names, &tensor);
+  if (!arguments)
+    return {};
+  Env& around = evaluator.make<Env>(*block.env);
+  around.inBlock = true;
+  const Env& body = nested(around);
+  for (size_t i = 0; i < arguments->size(); ++i)
+    declareLocal(declaration.parameters[i].name.text, *(*arguments)[i].value,
+                 body);
+  Scope outer = std::exchange(scope, scopeWith(names));
+  callStack.push_back(&declaration);
+  std::optional<Value> result =
+      execute((*block.env->file)[declaration.body], body);
+  callStack.pop_back();
+  scope = std::move(outer);
+  if (!result && !failed)
+    evaluator
+        .report(diag::Kind::InvalidValue, declaration.name.range,
+                "the block `" + name + "` returns nothing")
+        .help("end it with `return` and its result");
+  if (!result)
+    return {};
+  result->origin = evaluator.writtenAt(range);
+  return *result;
+}
+
+Value Tracer::callOp(const Block& op, const ast::Call& node, SourceRange range,
+                     const Env& env) {
+  Type tensor = Type::plain(Type::Kind::tensor);
+  ScopeArguments names;
+  auto arguments = evaluator.bind(
+      Evaluator::parametersOf(op.declaration->parameters, op.env), node, range,
+      env, op.declaration->name.text, &names, &tensor);
+  if (!arguments)
+    return {};
+  return record(op, std::move(*arguments), scopeWith(names),
+                names.name.has_value(), range);
+}
+
+Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
+                         const Value& right, SourceRange range) {
+  bool isPair = left.is<Tensor>() && right.is<Tensor>();
+  std::string_view name;
+  if (op == ast::BinaryOp::add && isPair)
+    name = "add";
+  else if (op == ast::BinaryOp::multiply)
+    name = isPair ? "mul" : "scale";
+  ModuleEntry* entry = name.empty() ? nullptr : evaluator.ops()->find(name);
+  Value other = left.is<Tensor>() ? right : left;
+  Type real = Type::plain(Type::Kind::real);
+  std::optional<Value> factor = evaluator.convert(other, real);
+  if (!entry || (!isPair && !factor)) {
+    evaluator
+        .report(diag::Kind::WrongType, range,
+                "this operator does not take `" + Evaluator::typeNameOf(left) +
+                    "` and `" + Evaluator::typeNameOf(right) + "`")
+        .help("tensors are added and multiplied with one another, and "
+              "multiplied by a number");
+    return {};
+  }
+  const Block& block =
+      **evaluator.entryValue(*evaluator.ops(), *entry).get<const Block*>();
+  std::vector<BoundArgument> arguments(2);
+  arguments[0] = {isPair || left.is<Tensor>() ? left : right, range};
+  arguments[1] = {isPair ? right : *factor, range};
+  return record(block, std::move(arguments), {}, false, range);
+}
+
+// ---- recording
+// ---------------------------------------------------------------
+
+std::optional<recipe::DimId> Tracer::dimOf(const DimRef& dim,
+                                           SourceRange range) {
+  if (auto found = dims.find(dim.name);
+      dim.model == &model && found != dims.end())
+    return found->second;
+  evaluator.report(diag::Kind::InvalidValue, range,
+                   "`" + std::string(dim.name) +
+                       "` is not a dimension of this model");
+  failed = true;
+  return std::nullopt;
+}
+
+recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
+  recipe::Value lowered;
+  lowered.origin = value.origin;
+  if (const Mapping* const* mapping = value.get<const Mapping*>()) {
+    recipe::DimsMapping dims;
+    for (const DimRef& dim : (*mapping)->from)
+      if (auto id = dimOf(dim, value.origin.range))
+        dims.from.push_back(*id);
+    for (const DimRef& dim : (*mapping)->to)
+      if (auto id = dimOf(dim, value.origin.range))
+        dims.to.push_back(*id);
+    lowered.data = std::move(dims);
+    return lowered;
+  }
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (list && type.kind == Type::Kind::list) {
+    recipe::List elements;
+    for (const Value& element : (*list)->elements)
+      elements.push_back(lowerAttribute(element, *type.element));
+    lowered.data = std::move(elements);
+    return lowered;
+  }
+  if (type.kind == Type::Kind::dim) {
+    const DimRef* dim = value.get<DimRef>();
+    if (!dim) {
+      evaluator
+          .report(diag::Kind::WrongType, value.origin.range,
+                  "a dimension is due here, and this is of type `" +
+                      Evaluator::typeNameOf(value) + "`")
+          .help("declare a field of type `dim` in the model");
+      failed = true;
+    } else if (auto id = dimOf(*dim, value.origin.range)) {
+      lowered.data = recipe::DimValue{*id};
+    }
+    return lowered;
+  }
+  evaluator.finishValue(value);
+  return evaluator.lower(value);
+}
+
+bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
+                                bool isNamed, SourceRange range) {
+  const auto& parameters = op.declaration->parameters;
+  auto declares = [&](std::string_view name) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const ast::Parameter& parameter) {
+                         return parameter.name.text == name;
+                       });
+  };
+  // An op with a `weight` makes it where none is given; `parameter` always.
+  bool hasWeight = declares("weight");
+  bool isGiven = hasWeight && !call.operands.empty() &&
+                 call.operands.back() != recipe::TensorId::none;
+  bool makesParameter = hasWeight ? !isGiven : declares("init");
+  if (!makesParameter)
+    return true;
+  if (!isNamed) {
+    evaluator
+        .report(diag::Kind::MissingArgument, range,
+                "`" + call.op + "` makes a parameter, which needs a `name`")
+        .help("add `name = \"...\"`, and `hf = \"...\"` where Hugging Face's "
+              "name differs");
+    return false;
+  }
+  auto [first, isNew] = parameterNames.emplace(call.name, range);
+  if (isNew)
+    return true;
+  evaluator
+      .report(diag::Kind::DuplicateName, range,
+              "two parameters are called `" + call.name + "`")
+      .note("the first is made here", first->second)
+      .help("give one of them another `name`; in a loop `\"layers.{i}.q\"` "
+            "has the number of the turn");
+  return false;
+}
+
+Value Tracer::record(const Block& op, std::vector<BoundArgument> arguments,
+                     const Scope& names, bool isNamed, SourceRange range) {
+  const auto& parameters = op.declaration->parameters;
+  recipe::Call call;
+  call.op = op.declaration->name.text;
+  call.range = range;
+  call.layer = layer;
+  if (isNamed) {
+    call.name = names.name;
+    call.hfName = names.hf;
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Value& value = *arguments[i].value;
+    const Type& type = *evaluator.resolve(*op.env, parameters[i].type);
+    bool isOperand = type.kind == Type::Kind::tensor;
+    for (const Type* member : type.members)
+      isOperand = isOperand || member->kind == Type::Kind::tensor;
+    if (isOperand) {
+      const Tensor* tensor = value.get<Tensor>();
+      call.operands.push_back(tensor ? tensor->id : recipe::TensorId::none);
+    } else {
+      call.attributes.push_back(
+          {parameters[i].name.text, lowerAttribute(value, type)});
+    }
+  }
+  if (!checkParameterName(op, call, isNamed, range))
+    return {};
+  call.result = recipe::TensorId(dataflow.tensorCount++);
+  Value result{Tensor{call.result}, evaluator.writtenAt(range)};
+  dataflow.calls.push_back(std::move(call));
+  return result;
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,79 @@
+// The model's blocks, run once over symbols: every op call becomes one entry of
+// the Dataflow.
+//
+// 1. Number the model's dimensions and its input.
+// 2. Execute `forward` statement by statement: bindings, loops, branches.
+// 3. A block call binds its arguments and executes the block; an op call is
+//    checked against stdlib/ops.recipe and recorded.
+// Names of parameters come from the `name` and `hf` arguments of the calls
+// around them, joined with points.
+
+#ifndef RECIPEC_SEMA_MODELS_TRACE_H
+#define RECIPEC_SEMA_MODELS_TRACE_H
+
+#include "compiler/sema/Evaluator.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recipec::sema {
+
+class Tracer {
+public:
+  Tracer(Evaluator& evaluator, Object& model)
+      : evaluator(evaluator), model(model) {}
+
+  /// None when something was reported.
+  std::optional<recipe::Dataflow> run();
+
+  /// A call of a block or an op inside a block.
+  Value call(const Block& block, const ast::Call& node, SourceRange range,
+             const Env& env);
+  /// `+` and `*` where a tensor is an operand.
+  Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
+                   SourceRange range);
+
+private:
+  /// The joined names of the calls around a place.
+  struct Scope {
+    std::string name;
+    std::string hf;
+  };
+
+  void collectDims();
+  std::optional<Value> execute(const ast::Body& body, const Env& env);
+  std::optional<Value> executeFor(const ast::For& node, const Env& env);
+  std::optional<Value> executeIf(const ast::If& node, const Env& env);
+  void assign(const ast::Assignment& node, const Env& env);
+  const Env& nested(const Env& env);
+  Scope scopeWith(const ScopeArguments& arguments) const;
+
+  Value callBlock(const Block& block, const ast::Call& node, SourceRange range,
+                  const Env& env);
+  Value callOp(const Block& op, const ast::Call& node, SourceRange range,
+               const Env& env);
+  Value record(const Block& op, std::vector<BoundArgument> arguments,
+               const Scope& scope, bool isNamed, SourceRange range);
+  bool checkParameterName(const Block& op, const recipe::Call& call,
+                          bool isNamed, SourceRange range);
+  recipe::Value lowerAttribute(const Value& value, const Type& type);
+  std::optional<recipe::DimId> dimOf(const DimRef& dim, SourceRange range);
+
+  Evaluator& evaluator;
+  Object& model;
+  recipe::Dataflow dataflow;
+  Scope scope;
+  std::map<std::string_view, recipe::DimId> dims;
+  std::map<std::string, SourceRange> parameterNames;
+  std::vector<const ast::BlockDecl*> callStack;
+  int loopDepth = 0;
+  int layer = -1;
+  int layersDone = 0;
+  bool failed = false;
+};
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_MODELS_TRACE_H

@@ -1,0 +1,48 @@
+// Texts of data files as values of the language; see DataText.h.
+
+#include "compiler/sema/modules/DataText.h"
+
+#include "compiler/recipe/Units.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+struct Multiplier {
+  std::string_view name;
+  double factor;
+};
+
+constexpr Multiplier multipliers[] = {
+    {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
+    {"k", 1e3},     {"M", 1e6},     {"G", 1e9},     {"T", 1e12},
+};
+
+} // namespace
+
+std::optional<recipe::Quantity> quantityOf(std::string_view text) {
+  double number = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number))
+    return std::nullopt;
+  text.remove_prefix(size_t(end - text.data()));
+  for (const Multiplier& multiplier : multipliers) {
+    std::string_view name = multiplier.name;
+    if (!text.starts_with(name) || text.substr(name.size(), 1) != " ")
+      continue;
+    number *= multiplier.factor;
+    text.remove_prefix(name.size());
+    break;
+  }
+  if (text.starts_with(' '))
+    text.remove_prefix(1);
+  const recipe::UnitName* unit = recipe::findUnit(text);
+  if (!unit)
+    return std::nullopt;
+  return recipe::Quantity{number * unit->scale, unit->unit};
+}
+
+} // namespace recipec::sema

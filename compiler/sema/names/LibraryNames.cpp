@@ -1,0 +1,178 @@
+// What the library declares, by names that a file does not see: `llama3_8b`
+// without its import, `"meta-llama/Meta-Llama-3-8B"`, `sgd`.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/OtherNames.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace recipec::sema {
+namespace {
+
+constexpr std::string_view libraryFolder = "std/";
+
+/// Letters and digits alone, small, of what stands behind the last slash.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (unsigned char c : name.substr(name.rfind('/') + 1))
+    if (std::isalnum(c))
+      text += char(std::tolower(c));
+  return text;
+}
+
+/// `std.models.llama` of `std/models/llama.recipe`.
+std::string importOf(std::string path) {
+  path.resize(path.rfind('.'));
+  std::replace(path.begin(), path.end(), '/', '.');
+  return path;
+}
+
+const ast::Name* declaredName(const ast::Declaration& declaration) {
+  if (auto* let = std::get_if<ast::Let>(&declaration.node))
+    return &let->name;
+  if (auto* model = std::get_if<ast::ModelDecl>(&declaration.node))
+    return &model->name;
+  if (auto* schema = std::get_if<ast::SchemaDecl>(&declaration.node))
+    return &schema->name;
+  return nullptr;
+}
+
+/// What an expression of the file calls an imported one; empty where it is not
+/// imported as a whole.
+std::string boundName(const Module& module, const std::string& import) {
+  for (const auto& [name, entry] : module.entries) {
+    auto* node = std::get_if<ast::Import>(&entry.declaration->node);
+    if (!node || entry.selected)
+      continue;
+    std::string path;
+    for (const ast::Name& part : node->path)
+      path += (path.empty() ? "" : ".") + part.text;
+    if (path == import)
+      return std::string(name);
+  }
+  return {};
+}
+
+/// Before the first import, or at the top.
+diag::FixIt addImport(const ast::File& file, const std::string& import) {
+  SourceRange place{file.source, 0, 0};
+  std::string text = "import " + import + "\n";
+  for (const ast::Declaration& declaration : file.declarations)
+    if (std::holds_alternative<ast::Import>(declaration.node)) {
+      place.begin = place.end = declaration.range.begin;
+      return {place, text, diag::Applicability::safe};
+    }
+  return {place, text + "\n", diag::Applicability::safe};
+}
+
+} // namespace
+
+std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
+                                                  const Module& module,
+                                                  bool isModel) {
+  std::string wanted = plain(name);
+  // Fewer letters would be found in anything.
+  if (wanted.size() < 4)
+    return std::nullopt;
+  std::string import, found;
+  for (const std::string& path : loader.standardFiles()) {
+    bool isOfModels = path.starts_with("std/models/");
+    bool isOffered =
+        isOfModels || (!isModel && (path.starts_with("std/adapters/") ||
+                                    path.starts_with("std/schedules/")));
+    const ast::File* file = isOffered ? loader.load(path).file : nullptr;
+    if (!file)
+      continue;
+    for (const ast::Declaration& declaration : file->declarations) {
+      const ast::Name* own = declaredName(declaration);
+      std::string known = own ? plain(own->text) : "";
+      // `Meta-Llama-3-8B`, `Qwen2.5-7B-Instruct`
+      bool isMeant =
+          wanted == known ||
+          (isModel && known.size() > 4 && std::isalpha(known.back()) &&
+           wanted.find(known) != std::string::npos);
+      if (isMeant && known.size() > plain(found).size()) {
+        found = own->text;
+        import = importOf(path);
+      }
+    }
+  }
+  if (found.empty())
+    return std::nullopt;
+  const Module* at = &module;
+  while (at->fallback) // that of an override has no imports
+    at = at->fallback;
+  std::string bound = boundName(*at, import);
+  if (!bound.empty())
+    return LibraryName{bound + "." + found, "", std::nullopt};
+  return LibraryName{import.substr(import.rfind('.') + 1) + "." + found, import,
+                     addImport(*at->file, import)};
+}
+
+std::optional<KnownDeclaration>
+Evaluator::declarationKnownAs(std::string_view name) {
+  for (const std::string& path : loader.standardFiles()) {
+    const ast::File* file =
+        path.starts_with(libraryFolder) ? loader.load(path).file : nullptr;
+    if (!file)
+      continue;
+    for (const ast::Declaration& declaration : file->declarations) {
+      const ast::Name* own = declaredName(declaration);
+      bool isSeen = own && preludeModule && preludeModule->find(own->text);
+      auto values =
+          isSeen ? listedAs(declaration.comments, name) : std::nullopt;
+      if (values)
+        return KnownDeclaration{own->text, *values};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string Evaluator::aliasOf(const std::string& import,
+                               const Module& module) const {
+  const Module* at = &module;
+  while (at->fallback) // that of an override has no imports
+    at = at->fallback;
+  return boundName(*at, import);
+}
+
+std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
+  std::vector<std::string> names;
+  if (!preludeModule)
+    return names;
+  for (auto& [name, entry] : preludeModule->entries) {
+    const Value& value = entryValue(*preludeModule, entry);
+    Object* const* object = value.get<Object*>();
+    if (object && (*object)->schema == &schema)
+      names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+const Module* Evaluator::moduleOf(SourceId source) const {
+  for (const auto& [path, module] : modules)
+    if (module->file->source == source)
+      return module;
+  return nullptr;
+}
+
+std::optional<Suggestion>
+Evaluator::modelNamed(const Value& value, const Type& type, SourceRange range) {
+  const std::string* text = value.get<std::string>();
+  const Module* module = moduleOf(range.source);
+  if (!text || !module || type.kind != Type::Kind::model)
+    return std::nullopt;
+  auto known = libraryName(*text, *module, true);
+  if (!known)
+    return std::nullopt;
+  return Suggestion{"write `" + known->text + "`" +
+                        (known->import.empty()
+                             ? ""
+                             : ", with `import " + known->import +
+                                   "` at the top of the file"),
+                    known->text, known->added};
+}
+
+} // namespace recipec::sema

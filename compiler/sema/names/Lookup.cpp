@@ -1,0 +1,514 @@
+// Names: what they mean where they stand, and the members of records and files.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/names/OtherNames.h"
+#include "compiler/sema/names/Sections.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+constexpr std::string_view outerName = "outer";
+
+template <class Declaration>
+const Declaration* named(const std::vector<const Declaration*>& declarations,
+                         std::string_view name) {
+  for (const Declaration* declaration : declarations)
+    if (declaration->name.text == name)
+      return declaration;
+  return nullptr;
+}
+
+/// What is declared in the text at this level: a parameter, a `let`, ...
+Binding declaredAt(const Env& env, std::string_view name) {
+  Binding binding{&env};
+  if (env.locals)
+    binding.local = env.locals->find(name);
+  if (!env.object || !env.layer)
+    return binding;
+  binding.let = named(env.layer->lets, name);
+  binding.function = named(env.layer->functions, name);
+  binding.block = named(env.layer->blocks, name);
+  return binding;
+}
+
+/// Whether a field is to be seen in the text of this level.
+bool isWrittenAt(const Env& env, std::string_view name) {
+  bool isOfSchema =
+      env.object->schema && env.layer == &env.object->schema->layer;
+  return isOfSchema ||
+         (env.layer &&
+          std::any_of(env.layer->members.begin(), env.layer->members.end(),
+                      [&](const Member& member) {
+                        return member.path.front().text == name;
+                      }));
+}
+
+/// A `let` or function of the user's file.
+bool isDeclaredIn(const Module& module, std::string_view name) {
+  const ModuleEntry* entry = module.find(name);
+  return entry &&
+         (std::holds_alternative<ast::Let>(entry->declaration->node) ||
+          std::holds_alternative<ast::FunDecl>(entry->declaration->node));
+}
+
+/// A word that other languages have, and ours or what to write instead.
+struct ForeignWord {
+  std::string_view foreign, own;
+};
+
+constexpr ForeignWord foreignWords[] = {
+    {"True", "true"},      {"TRUE", "true"},   {"yes", "true"},
+    {"Yes", "true"},       {"on", "true"},     {"On", "true"},
+    {"False", "false"},    {"FALSE", "false"}, {"no", "false"},
+    {"No", "false"},       {"off", "false"},   {"Off", "false"},
+    {"None", "none"},      {"NONE", "none"},   {"null", "none"},
+    {"Null", "none"},      {"NULL", "none"},   {"nil", "none"},
+    {"undefined", "none"}, {"Auto", "auto"},   {"AUTO", "auto"},
+};
+
+constexpr ForeignWord foreignFunctions[] = {
+    {"dict", "a record is written `{ name = value }`"},
+    {"list", "a list is written `[a, b]`"},
+    {"tuple", "a list is written `[a, b]`"},
+    {"set", "a list is written `[a, b]`, and `unique(list)` has each element "
+            "once"},
+    {"print", "`recipec explain FILE PATH` prints a value"},
+    {"lambda", "a function is declared `fun name(a: int): int = value`"},
+    {"math", "functions such as `sqrt` and `exp` need no import: leave `math.` "
+             "out"},
+    {"np", "functions such as `sqrt` and `exp` need no import: leave `np.` "
+           "out"},
+    {"hf", "files are named by paths: download the repository, and name its "
+           "`tokenizer.json` or, as `weights`, its folder"},
+    {"token_file", "files of token ids are written `tokens(path)`"},
+    {"swiglu", "write `silu(gate) * up`"},
+    {"geglu", "write `gelu(gate) * up`"},
+    {"matmul", "a matrix product is `linear(x, from -> to, name = \"...\")`"},
+    {"AutoTokenizer", "a tokenizer is named by the path of `tokenizer.json`"},
+    {"AutoModelForCausalLM",
+     "weights are named by the path of a folder of Hugging Face's"},
+    {"load_dataset", "data are files: `jsonl(\"train.jsonl\", ...)`, "
+                     "`text(\"*.txt\")` or `tokens(...)`"},
+    {"os",
+     "a recipe sees no environment: pass a value with `--set PATH=VALUE`"},
+    {"env", "a recipe sees no environment: pass a value with "
+            "`--set PATH=VALUE`"},
+    {"torch", "types are texts, as in `precision.compute = \"bf16\"`"},
+    {"inf", "numbers are finite; `none` sets no bound"},
+    {"nan", "numbers are finite"},
+    {"self", "fields of the same record are named without it; `outer` is the "
+             "record around"},
+    {"this", "fields of the same record are named without it; `outer` is the "
+             "record around"},
+    {"ceil_div", "write `ceil(a / b)`"},
+    {"cdiv", "write `ceil(a / b)`"},
+    {"div_up", "write `ceil(a / b)`"},
+    {"floor_div", "write `floor(a / b)`"},
+    {"int", "write `floor(x)`, `round(x)` or `ceil(x)`"},
+    {"float", "write `x * 1.0`"},
+    {"str", "a value stands in a text between braces: `\"{x}\"`"},
+    {"format", "a value stands in a text between braces: `\"{x}\"`"},
+    {"range", "write `0..n`"},
+    {"map", "write `[f(x) for x in xs]`"},
+    {"filter", "write `[x for x in xs if condition]`"},
+    {"super", "a field that is not set anew keeps the parent's value"},
+};
+
+/// Whether a field of a schema is set to what stands at `range` alone.
+bool isWholeValue(const Slot& slot, SourceRange range) {
+  if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field)
+    return false;
+  const Definition& definition = slot.chain.front();
+  const ast::File& file = *definition.layer->env->file;
+  return !definition.member->given &&
+         file[definition.member->value].range == range;
+}
+
+/// How to write a value in the place of a bare word: on the command line the
+/// whole argument, in the quotation marks that a shell takes away.
+std::string quotedAs(const SourceMap& sources, SourceRange word,
+                     const std::string& quoted) {
+  std::string plain = "write `" + quoted + "`, in quotation marks";
+  if (sources.kind(word.source) != SourceKind::commandLine)
+    return plain;
+  std::string argument(sources.text(word.source));
+  argument.replace(word.begin, word.end - word.begin, quoted);
+  if (argument.find('\'') != std::string::npos) // would end a shell's
+    return plain;
+  return "write `" + std::string(sources.name(word.source)) + " '" + argument +
+         "'`";
+}
+
+} // namespace
+
+Value Evaluator::letValue(const ast::Let& let, const Env& env) {
+  std::vector<LetValue>& known = env.object->letValues;
+  for (LetValue& entry : known) {
+    if (entry.let != &let)
+      continue;
+    if (entry.isRunning)
+      report(diag::Kind::Recursion, let.name.range,
+             "`" + let.name.text + "` depends on itself")
+          .help("give it a value that is computed without it");
+    return entry.value;
+  }
+  size_t index = known.size();
+  known.push_back({&let, true, poison()});
+  Value value = evaluate(let.value, env);
+  known[index] = {&let, false, value};
+  return value;
+}
+
+// A field that its record has only by its schema is not to be seen in the text,
+// so that a parameter, `let` or function further out hides it, but not one that
+// the same braces set.
+Binding Evaluator::findBinding(std::string_view name, const Env& env) {
+  Binding field;
+  for (const Env* at = &env; at; at = at->outer) {
+    if (Binding declared = declaredAt(*at, name))
+      return field && isWrittenAt(*field.env, name) ? field : declared;
+    if (field || !at->object || name == at->defined)
+      continue;
+    field = {at};
+    field.slot = at->object->find(name);
+  }
+  if (!field || isWrittenAt(*field.env, name))
+    return field;
+  for (const Module* module = env.module; module; module = module->fallback)
+    if (isDeclaredIn(*module, name))
+      return {};
+  return field;
+}
+
+std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
+  if (Binding binding = findBinding(name, env)) {
+    const Env& at = *binding.env;
+    if (binding.local)
+      return *binding.local;
+    if (binding.slot)
+      return force(*at.object, *binding.slot);
+    if (binding.let)
+      return letValue(*binding.let, at);
+    if (binding.function)
+      return Value{&std::as_const(make<Function>({binding.function, &at})),
+                   writtenAt(binding.function->name.range)};
+    return Value{&std::as_const(make<Block>({binding.block, &at})),
+                 writtenAt(binding.block->name.range)};
+  }
+  for (Module* module = env.module; module; module = module->fallback)
+    if (ModuleEntry* entry = module->find(name))
+      return entryValue(*module, *entry);
+  if (env.inBlock && opsModule)
+    if (ModuleEntry* entry = opsModule->find(name))
+      return entryValue(*opsModule, *entry);
+  if (preludeModule && env.module != opsModule)
+    if (ModuleEntry* entry = preludeModule->find(name))
+      return entryValue(*preludeModule, *entry);
+  if (const BuiltinFunction* function = findBuiltin(name))
+    return Value{Builtin{function}, {}};
+  for (const Module* module = env.module; module; module = module->fallback)
+    for (const std::string& missing : module->missing)
+      if (missing == name)
+        return poison();
+  return std::nullopt;
+}
+
+std::vector<std::string> Evaluator::visibleNames(const Env& env) {
+  std::vector<std::string> names;
+  auto addModule = [&](const Module* module) {
+    if (module)
+      for (const auto& [name, entry] : module->entries)
+        names.emplace_back(name);
+  };
+  for (const Env* at = &env; at; at = at->outer) {
+    if (at->locals)
+      for (const auto& [name, value] : at->locals->names)
+        names.emplace_back(name);
+    if (at->object)
+      for (const Slot& slot : at->object->slots)
+        names.emplace_back(slot.name);
+    if (!at->layer)
+      continue;
+    for (const ast::Let* let : at->layer->lets)
+      names.push_back(let->name.text);
+    for (const ast::FunDecl* function : at->layer->functions)
+      names.push_back(function->name.text);
+    for (const ast::BlockDecl* block : at->layer->blocks)
+      names.push_back(block->name.text);
+  }
+  for (Module* module = env.module; module; module = module->fallback)
+    addModule(module);
+  if (env.inBlock)
+    addModule(opsModule);
+  addModule(preludeModule);
+  for (const BuiltinFunction& function : builtinFunctions())
+    names.emplace_back(function.name);
+  return names;
+}
+
+void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
+  SourceRange place;
+  if (!running.empty() &&
+      bareLiteral(*running.back().first, *running.back().second, &place) &&
+      place.begin <= name.range.begin && name.range.end <= place.end) {
+    // `a2a+p2p` is one mistake.
+    auto builder = report(diag::Kind::UnknownName, place,
+                          "there is nothing called `" +
+                              std::string(sources.text(place)) + "` here");
+    helpWithLiteral(builder, name);
+    return;
+  }
+  auto builder = report(diag::Kind::UnknownName, name.range,
+                        "there is nothing called `" + name.text + "` here");
+  if (helpWithWord(builder, name) || helpWithHole(builder, name) ||
+      helpWithSection(builder, name, env))
+    return;
+  for (const std::string& path : loader.standardFiles())
+    if (path.ends_with("/" + name.text + ".recipe")) {
+      std::string import = path.substr(0, path.rfind('.'));
+      std::replace(import.begin(), import.end(), '/', '.');
+      std::string alias = aliasOf(import, *env.module);
+      if (alias.empty())
+        builder.help("add `import " + import + "`");
+      else
+        builder.help("it is imported as `" + alias + "`")
+            .fixIt(name.range, alias, diag::Applicability::safe);
+      return;
+    }
+  std::optional<LibraryName> library =
+      libraryName(name.text, *env.module, false);
+  bool isExact = library && library->text.ends_with("." + name.text);
+  if (isExact && helpWithLibrary(builder, name, env))
+    return;
+  if (helpWithLiteral(builder, name))
+    return;
+  bool isValue =
+      !running.empty() && isWholeValue(*running.back().second, name.range);
+  std::vector<std::string> names = visibleNames(env);
+  if (isValue) // no function is one
+    std::erase_if(names, [](const std::string& each) {
+      return findBuiltin(each) != nullptr;
+    });
+  if (builder.suggest(name.range, name.text, names) ||
+      helpWithLibrary(builder, name, env))
+    return;
+  if (std::optional<KnownDeclaration> own = declarationKnownAs(name.text)) {
+    builder.help("that is `" + own->name + "` here" +
+                 (own->values.empty() ? "" : ": " + own->values));
+    if (own->values.empty())
+      builder.fixIt(name.range, own->name);
+  } else if (isValue)
+    helpWithType(builder, {},
+                 *typeOf(*running.back().first, *running.back().second),
+                 name.range);
+  else if (sources.text(name.range.source).substr(name.range.end, 1) == "(")
+    builder.help("declare it, `fun " + name.text +
+                 "(x: int): int = ...`, or import the file that does");
+  else
+    builder.help("declare it, `let " + name.text +
+                 " = ...`, or import the file that does");
+}
+
+/// A bare word that is the whole of a field's value: a literal of the field
+/// without its quotation marks, or a misspelt one.
+bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
+  if (running.empty())
+    return false;
+  auto [object, slot] = running.back();
+  SourceRange place;
+  auto literal = bareLiteral(*object, *slot, &place);
+  if (!literal) {
+    if (!isWholeValue(*slot, name.range))
+      return false;
+    const Type* type = typeOf(*object, *slot);
+    std::vector<std::string> literals;
+    for (const Type* member : type->members)
+      if (member->kind == Type::Kind::literal)
+        literals.push_back(member->literal);
+    if (literals.empty())
+      return false;
+    if (!builder.suggest(name.range, name.text, literals, "\""))
+      helpWithType(builder, {}, *type, name.range);
+    return true;
+  }
+  std::string quoted = "\"" + *literal + "\"";
+  builder.help(quotedAs(sources, place, quoted))
+      .fixIt(place, quoted, diag::Applicability::safe);
+  return true;
+}
+
+/// A word of another language for one of ours.
+bool Evaluator::helpWithWord(diag::Builder& builder, const ast::Name& name) {
+  for (const ForeignWord& word : foreignWords)
+    if (word.foreign == name.text) {
+      std::string own(word.own);
+      builder.help("write `" + own + "`")
+          .fixIt(name.range, own, diag::Applicability::safe);
+      return true;
+    }
+  for (const ForeignWord& word : foreignFunctions)
+    if (word.foreign == name.text) {
+      builder.help(std::string(word.own));
+      return true;
+    }
+  return false;
+}
+
+/// `"<{role}>"`, where the text is to have the braces.
+bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
+  std::string_view text = sources.text(name.range.source);
+  uint32_t begin = name.range.begin, end = name.range.end;
+  bool isHole = begin > 0 && end < text.size() && text[begin - 1] == '{' &&
+                text[end] == '}';
+  // The braces of a record hold no bare name.
+  if (!isHole)
+    return false;
+  builder
+      .help("in a string `{" + name.text + "}` is the value of `" + name.text +
+            "`; write `\\{" + name.text + "}` where the text is to have it")
+      .fixIt({name.range.source, begin - 1, begin}, "\\{");
+  return true;
+}
+
+/// What a section of the recipe has, or another tool calls so.
+bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
+                                const Env& env) {
+  bool isInRecipe = false;
+  for (const Env* at = &env; at && !isInRecipe; at = at->outer)
+    isInRecipe = at->object && recipeDeclaration &&
+                 at->object->schema == recipeDeclaration;
+  if (!isInRecipe)
+    return false;
+  std::vector<std::string> sections =
+      sectionsWith(*this, *recipeDeclaration, name.text);
+  if (sections.size() == 1 || sections.size() == 2) {
+    std::string first = sections.front() + "." + name.text;
+    std::string second = sections.back() + "." + name.text;
+    bool isOne = first == second;
+    builder.help("did you mean `" + first +
+                 (isOne ? "`?" : "` or `" + second + "`?"));
+    if (isOne)
+      builder.fixIt(name.range, first);
+    return true;
+  }
+  auto known = fieldKnownAs(*this, *recipeDeclaration, name.text);
+  if (known)
+    builder.help(helpFor(*known))
+        .fixIt(name.range, known->path, applicabilityOf(*known));
+  return known.has_value();
+}
+
+/// `llama3_8b` for `llama.llama3_8b`, with the import that it takes.
+bool Evaluator::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
+                                const Env& env) {
+  auto known = libraryName(name.text, *env.module, false);
+  if (!known)
+    return false;
+  builder.help("write `" + known->text + "`" +
+               (known->import.empty() ? ""
+                                      : ", with `import " + known->import +
+                                            "` at the top of the file"));
+  bool isArgument = sources.kind(name.range.source) == SourceKind::commandLine;
+  if (isArgument && known->added)
+    return true;
+  builder.fixIt(name.range, known->text, diag::Applicability::safe);
+  if (known->added)
+    builder.fixIt(known->added->range, known->added->replacement,
+                  diag::Applicability::safe);
+  return true;
+}
+
+Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
+  if (std::optional<Value> value = lookUp(name.text, env))
+    return *value;
+  if (name.text == outerName) {
+    for (const Env* at = &env; at; at = at->outer)
+      if (at->object && at->object->schema) {
+        if (Object* container = at->object->container)
+          return {container, writtenAt(name.range)};
+        break;
+      }
+    if (isPartial)
+      ++missing; // another may hold it
+    else
+      report(diag::Kind::InvalidValue, name.range,
+             "this record is in no other, so that it has no `outer`")
+          .help("read `outer` in a record that a recipe holds, `train { ... }` "
+                "say");
+    return poison();
+  }
+  reportUnknownName(name, env);
+  return poison();
+}
+
+Value Evaluator::memberOf(const Value& base, const ast::Name& member,
+                          SourceRange range) {
+  if (base.isPoison())
+    return poison();
+  if (Object* const* object = base.get<Object*>()) {
+    if (Slot* slot = (*object)->find(member.text))
+      return force(**object, *slot);
+  } else if (Module* const* module = base.get<Module*>()) {
+    if (ModuleEntry* entry = (*module)->find(member.text))
+      return entryValue(**module, *entry);
+  } else {
+    auto builder = report(diag::Kind::WrongType, range,
+                          "a value of type `" + typeNameOf(base) +
+                              "` has no `" + member.text + "`");
+    // `hardware.cpu`: the schema has the name that the file's import would.
+    bool isKnown = base.is<const Schema*>() && preludeModule &&
+                   preludeModule->find(member.text);
+    if (isKnown)
+      builder.help("write `" + member.text + "`")
+          .fixIt(range, member.text, diag::Applicability::safe);
+    return poison();
+  }
+  reportUnknownMember(base, member.text, member.range, false);
+  return poison();
+}
+
+void Evaluator::reportUnknownMember(const Value& base,
+                                    const std::string& member,
+                                    SourceRange range, bool isIndex) {
+  Module* const* module = base.get<Module*>();
+  Object* const* object = base.get<Object*>();
+  std::vector<std::string> names;
+  if (module)
+    for (const auto& [name, entry] : (*module)->entries)
+      if (!std::holds_alternative<ast::Import>(entry.declaration->node))
+        names.emplace_back(name);
+  if (object)
+    for (const Slot& slot : (*object)->slots)
+      names.emplace_back(slot.name);
+  bool isMap = object && !(*object)->schema;
+  std::string owner = module ? (*module)->path : typeNameOf(base);
+  std::string message = isMap ? "this map has no key `" + member + "`"
+                              : "`" + owner + "` has no " +
+                                    (module ? "`" : "field `") + member + "`";
+  auto builder = report(diag::Kind::UnknownName, range, std::move(message));
+  if (object && !isMap && !isIndex) {
+    auto known = fieldKnownAs(*this, *(*object)->schema, member);
+    if (known) {
+      builder.help(helpFor(*known))
+          .fixIt(range, known->path, applicabilityOf(*known));
+      return;
+    }
+  }
+  if (module)
+    if (auto elsewhere = libraryName(member, **module, true);
+        elsewhere && elsewhere->text.ends_with("." + member)) {
+      builder.help("write `" + elsewhere->text + "`, with `import " +
+                   elsewhere->import + "`");
+      return;
+    }
+  builder.suggestOrList(range, member, names,
+                        isMap    ? "its keys are "
+                        : module ? "its names are "
+                                 : "its fields are ",
+                        isIndex ? "\"" : "");
+}
+
+} // namespace recipec::sema

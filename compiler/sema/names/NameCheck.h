@@ -1,0 +1,53 @@
+// Whether the names in functions and blocks are those of anything.
+//
+// What nothing calls is not evaluated, so that a slip in it would be found by
+// its first user. The walk needs no arguments: it resolves names, and leaves
+// what depends on values (members, types) to evaluation.
+
+#ifndef RECIPEC_SEMA_NAMES_NAMECHECK_H
+#define RECIPEC_SEMA_NAMES_NAMECHECK_H
+
+#include "compiler/sema/Evaluator.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace recipec::sema {
+
+class NameCheck {
+public:
+  /// Names are those that `scope` sees, and in blocks the ops.
+  NameCheck(Evaluator& evaluator, const Env& scope);
+
+  void check(const ast::FunDecl& function);
+  void check(const ast::BlockDecl& block);
+  void check(ast::ExprId expr);
+
+private:
+  struct Walk;
+  using Names = std::unordered_set<std::string>;
+
+  void parameters(const std::vector<ast::Parameter>& parameters);
+  void bindAll(ast::BodyId body);
+  void statements(ast::BodyId body);
+  void statement(const ast::Item& item);
+  void entries(ast::BodyId body);
+  void entry(const ast::Item& item);
+  void loop(const ast::For& node, void (NameCheck::*inner)(ast::BodyId));
+  void name(const ast::Name& name, bool isCalled);
+  bool isKnown(std::string_view name) const;
+
+  Evaluator& evaluator;
+  const Env& scope;
+  const ast::File& file;
+  Names names;
+  Names namesInBlock;
+  std::vector<std::string_view> locals;
+  bool isInBlock = false;
+};
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_NAMES_NAMECHECK_H

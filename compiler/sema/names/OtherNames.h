@@ -1,0 +1,52 @@
+// What other tools call a field: `micro_batch_size` is `batch.micro` here.
+//
+// The names stand in the `##` comments of the schemas, as their last lines:
+//
+//   ## Also known as `micro_batch_size`, `local_batch_size`.
+//
+// Words in parentheses behind a name say what its values are here:
+//
+//   ## Also known as `zero_stage` (3 is `"parameters"`).
+
+#ifndef RECIPEC_SEMA_NAMES_OTHERNAMES_H
+#define RECIPEC_SEMA_NAMES_OTHERNAMES_H
+
+#include "compiler/sema/Evaluator.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace recipec::sema {
+
+/// A field, and the path to it from the record that was looked through.
+struct KnownField {
+  std::string path;
+  bool isFixed = false;
+  std::string values; // what those of the other tool are here; may be empty
+  /// A number means the same there and here: not so where the field takes
+  /// numbers with a unit and without.
+  bool hasOneMeaning = true;
+};
+
+/// What a comment says of the values of `name`, perhaps nothing, where its list
+/// of names has this one; none where it has not.
+std::optional<std::string> listedAs(const ast::Comments& comments,
+                                    std::string_view name);
+
+/// The first sentence of a comment, without its point; empty where it has none.
+std::string summaryOf(const ast::Comments& comments);
+/// That of a field's declaration.
+std::string summaryOf(const Schema& schema, std::string_view field);
+
+/// The first field of a schema, or of the records that its fields may hold,
+/// that another tool calls `name`.
+std::optional<KnownField>
+fieldKnownAs(Evaluator& evaluator, const Schema& schema, std::string_view name);
+
+/// `` that is `batch.micro` here ``
+std::string helpFor(const KnownField& field);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_NAMES_OTHERNAMES_H

@@ -1,0 +1,24 @@
+// The sections of a recipe that have a field: where a name that is unknown in
+// one place is known.
+
+#ifndef RECIPEC_SEMA_NAMES_SECTIONS_H
+#define RECIPEC_SEMA_NAMES_SECTIONS_H
+
+#include "compiler/sema/Evaluator.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::sema {
+
+/// The fields of `schema` that hold a record with a field `name`.
+std::vector<std::string>
+sectionsWith(Evaluator& evaluator, const Schema& schema, std::string_view name);
+
+/// `` `data` and `train` ``
+std::string joinSections(const std::vector<std::string>& sections);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_NAMES_SECTIONS_H

@@ -1,0 +1,59 @@
+// The second phase: syntax trees to an evaluated, typed recipe.
+//
+// 1. Find the recipe and what it amends; put a point of its sweep and the
+//    overrides on top.
+// 2. Evaluate its fields in the order of stdlib/schema, each lazily, so that a
+//    derived field follows whatever was overridden; check types, units and
+//    `require` conditions.
+// 3. Trace the model's `forward` into a Dataflow.
+// Every mistake is one diagnostic; values that could not be computed are poison
+// and never cause another.
+
+#ifndef RECIPEC_SEMA_RECIPES_ANALYZE_H
+#define RECIPEC_SEMA_RECIPES_ANALYZE_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/recipe/Recipe.h"
+#include "compiler/sema/modules/Loader.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::sema {
+
+/// An assignment that wins over the recipe's own, `--set` say. Messages about
+/// it show its own source. `value` is an expression of `file`.
+struct Override {
+  const ast::File* file = nullptr;
+  std::vector<ast::Name> path;
+  ast::ExprId value = ast::ExprId::none;
+};
+
+struct Request {
+  const ast::File* file = nullptr;
+  std::string recipe;              // as it is declared; the file has it
+  std::optional<size_t> point;     // of its sweep; none: without the sweep
+  std::vector<Override> overrides; // the last wins
+  /// Stand after the overrides, and leave the points of the sweep alone: what
+  /// the driver sets to compile a second plan of the same recipe.
+  std::vector<Override> changes;
+};
+
+/// None when anything is wrong; the engine then holds the errors, or those of a
+/// file that the loader has reported.
+std::optional<recipe::Recipe> analyze(const SourceMap& sources,
+                                      const Request& request, Loader& loader,
+                                      diag::Engine& engine);
+
+/// The recipes that a file declares, in its order.
+std::vector<std::string> recipeNames(const ast::File& file);
+/// Those that are not abstract, each name once.
+std::vector<const ast::RecipeDecl*> concreteRecipes(const ast::File& file);
+/// The first of the name; none where there is none.
+const ast::RecipeDecl* findRecipe(const ast::File& file, std::string_view name);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_RECIPES_ANALYZE_H

@@ -1,0 +1,74 @@
+// Where a value of a recipe came from, for `recipec explain FILE PATH`.
+//
+// 1. Follow the path through the recipe's settings; evaluate nothing else and
+//    check no condition, so that a recipe with mistakes can be explained.
+// 2. Take the value apart: the expression that gave it and its operands, those
+//    that are derived with theirs.
+// 3. List every definition of the path, the schema's default first, then those
+//    of parents, mixins, the recipe itself, the sweep and `--set`.
+
+#ifndef RECIPEC_SEMA_RECIPES_EXPLAIN_H
+#define RECIPEC_SEMA_RECIPES_EXPLAIN_H
+
+#include "compiler/sema/recipes/Analyze.h"
+
+#include <variant>
+
+namespace recipec::sema {
+
+/// `tp` or `[0]` of a path; the range is in the argument of the command line.
+struct PathStep {
+  std::variant<std::string, int64_t> key;
+  SourceRange range;
+};
+
+struct Explanation {
+  /// One place that says something about the path.
+  struct Definition {
+    enum class Kind { defaultValue, written, amended, commandLine };
+    Kind kind = Kind::written;
+    std::string text;  // as written: `tp = 4`
+    std::string owner; // ``recipe `base` ``; empty where there is none
+    SourceRange range;
+    bool isOverridden = false;
+    /// It puts a record around the path that leaves the path out.
+    bool isReplacement = false;
+  };
+  /// A value that another was computed from.
+  struct Operand {
+    std::string name;
+    std::string value;
+    recipe::Origin origin;
+    std::string expression; // that it was computed by; empty for a constant
+    std::vector<Operand> operands;
+  };
+  struct Field {
+    std::string name;
+    std::string value; // empty where it has an error
+    recipe::Origin origin;
+  };
+
+  std::string path;
+  std::string value; // as the language writes it; empty where it has an error
+  std::string type;
+  const ast::Comments* comments = nullptr; // of the field's declaration
+  recipe::Origin origin;
+  std::string owner;      // the declaration around its place, as above
+  std::string expression; // that it was computed by; empty for a constant
+  std::vector<Operand> operands;
+  std::vector<Definition> history; // the last that is not overridden wins
+  bool isRecord = false;
+  std::vector<Field> fields; // of a record
+};
+
+/// None, with diagnostics, where the recipe has no such path, which is not
+/// empty. An explanation without a value comes with the diagnostics that say
+/// why.
+std::optional<Explanation> explain(const SourceMap& sources,
+                                   const Request& request,
+                                   const std::vector<PathStep>& path,
+                                   Loader& loader, diag::Engine& engine);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_RECIPES_EXPLAIN_H

@@ -1,0 +1,277 @@
+// What a command compiles; see Select.h.
+//
+// 1. Take the recipe that is named, or all that can be launched.
+// 2. Evaluate the axes of each; a sweep stands for its points.
+// 3. Take the point that is named, or all.
+// 4. Refuse more than the command can take.
+
+#include "compiler/sema/recipes/Select.h"
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/recipes/Sweep.h"
+
+#include <algorithm>
+#include <set>
+
+namespace recipec::sema {
+namespace {
+
+/// The most names that a message lists.
+constexpr size_t mostListed = 8;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), mostListed); ++i)
+    text += (i ? ", `" : "`") + names[i] + "`";
+  if (names.size() > mostListed)
+    text += " and " + std::to_string(names.size() - mostListed) + " more";
+  return text;
+}
+
+/// Whether a recipe amends the one of the name, directly or over others of the
+/// file.
+bool amends(const ast::File& file, const ast::RecipeDecl& recipe,
+            std::string_view name) {
+  const ast::RecipeDecl* at = &recipe;
+  // No chain is longer than the file; one that is goes in a circle.
+  for (size_t i = 0; at && i < file.declarations.size(); ++i) {
+    if (at->parent == ast::ExprId::none)
+      return false;
+    auto* parent = std::get_if<ast::NameRef>(&file[at->parent].node);
+    if (!parent)
+      return false;
+    if (parent->name.text == name)
+      return true;
+    at = findRecipe(file, parent->name.text);
+  }
+  return false;
+}
+
+class Selector {
+public:
+  Selector(const SourceMap& sources, const Naming& naming, Extent extent,
+           Loader& loader, diag::Engine& engine)
+      : sources(sources), naming(naming), extent(extent), engine(engine),
+        evaluator(sources, loader, engine) {}
+
+  std::optional<std::vector<Selection>> run();
+
+private:
+  using Recipes = std::vector<const ast::RecipeDecl*>;
+
+  std::optional<Recipes> recipes() const;
+  bool isLibrary() const;
+  std::optional<Recipes> namedRecipe() const;
+  std::optional<Recipes> onlyRecipe(Recipes concrete) const;
+  std::vector<Selection> pointsOf(const ast::RecipeDecl& recipe,
+                                  Module& module);
+  std::optional<std::vector<Selection>>
+  namedPoint(const ast::RecipeDecl& recipe, std::vector<Selection> points);
+  void reportSeveralPoints(const ast::RecipeDecl& recipe,
+                           const std::vector<Selection>& points);
+  void reportAbstract(const ast::RecipeDecl& recipe) const;
+
+  std::string fileName() const {
+    return std::string(sources.name(naming.file->source));
+  }
+  SourceRange start() const { return {naming.file->source, 0, 0}; }
+
+  const SourceMap& sources;
+  const Naming& naming;
+  Extent extent;
+  diag::Engine& engine;
+  Evaluator evaluator;
+};
+
+std::vector<std::string> namesOf(const std::vector<Selection>& selections) {
+  std::vector<std::string> names;
+  for (const Selection& selection : selections)
+    names.push_back(selection.name);
+  return names;
+}
+
+/// A point's name with the last part of each path alone: `sft@lr=1e-5,tp=2`.
+std::string shortened(const std::string& name) {
+  std::string text;
+  for (char c : name) {
+    size_t begin = text.find_last_of("@,") + 1; // 0 where there is none
+    if (c == '.' && text.find('=', begin) == text.npos)
+      text.resize(begin);
+    else
+      text += c;
+  }
+  return text;
+}
+
+void Selector::reportAbstract(const ast::RecipeDecl& recipe) const {
+  auto builder = engine.report(diag::Kind::AbstractRecipe, recipe.name.range,
+                               "`" + recipe.name.text +
+                                   "` is abstract: it is there to be amended, "
+                                   "and is not launched");
+  std::vector<std::string> children;
+  for (const ast::RecipeDecl* child : concreteRecipes(*naming.file))
+    if (amends(*naming.file, *child, recipe.name.text))
+      children.push_back(child->name.text);
+  if (children.empty())
+    builder.help("add `recipe name amends " + recipe.name.text + " { ... }`");
+  else
+    builder.help("take one that amends it: " + listed(children));
+}
+
+std::optional<Selector::Recipes> Selector::namedRecipe() const {
+  if (const ast::RecipeDecl* recipe = findRecipe(*naming.file, naming.recipe)) {
+    if (!recipe->isAbstract)
+      return Recipes{recipe};
+    reportAbstract(*recipe);
+    return std::nullopt;
+  }
+  std::vector<std::string> names = recipeNames(*naming.file);
+  auto builder = engine.report(diag::Kind::RecipeNotFound, naming.recipeRange,
+                               "`" + fileName() + "` has no recipe `" +
+                                   naming.recipe + "`");
+  if (auto near = diag::didYouMean(naming.recipe, names))
+    builder.help("did you mean `" + *near + "`?");
+  else if (!names.empty())
+    builder.help("its recipes are " + listed(names));
+  return std::nullopt;
+}
+
+std::optional<Selector::Recipes> Selector::onlyRecipe(Recipes concrete) const {
+  if (concrete.size() == 1)
+    return concrete;
+  std::vector<std::string> names;
+  for (const ast::RecipeDecl* recipe : concrete)
+    names.push_back(recipe->name.text);
+  if (concrete.empty()) {
+    if (engine.hasErrors()) // what is wrong with it may be why
+      return std::nullopt;
+    bool hasAbstract = !recipeNames(*naming.file).empty();
+    engine
+        .report(diag::Kind::RecipeNotFound, start(),
+                "`" + fileName() + "` declares no recipe" +
+                    (hasAbstract ? " that can be launched" : ""))
+        .help(hasAbstract ? "its recipes are abstract: amend one of them"
+                          : "add `recipe name { model = ..., cluster "
+                            "{ ... }, data { ... } }`; `recipec doc "
+                            "std.schema.recipe` lists its fields");
+    return std::nullopt;
+  }
+  engine
+      .report(diag::Kind::AmbiguousRecipe, concrete[1]->name.range,
+              "`" + fileName() + "` has " + std::to_string(names.size()) +
+                  " recipes, and none is named")
+      .help("name one, say `" + fileName() + ":" + names[0] +
+            "`; its recipes are " + listed(names));
+  return std::nullopt;
+}
+
+std::optional<Selector::Recipes> Selector::recipes() const {
+  if (!naming.recipe.empty())
+    return namedRecipe();
+  Recipes concrete = concreteRecipes(*naming.file);
+  bool mayBeMany = extent == Extent::file && (!concrete.empty() || isLibrary());
+  return mayBeMany ? concrete : onlyRecipe(std::move(concrete));
+}
+
+/// Whether the file declares what recipes of other files are made with. Named
+/// values alone are none: they are what is left where a recipe was forgotten.
+bool Selector::isLibrary() const {
+  if (sources.kind(naming.file->source) == SourceKind::standardLibrary)
+    return true;
+  const auto& declarations = naming.file->declarations;
+  return std::any_of(declarations.begin(), declarations.end(),
+                     [](const ast::Declaration& declaration) {
+                       const auto& node = declaration.node;
+                       return !std::holds_alternative<ast::Import>(node) &&
+                              !std::holds_alternative<ast::Let>(node);
+                     });
+}
+
+std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
+                                          Module& module) {
+  const std::string& name = recipe.name.text;
+  std::vector<Selection> whole = {{name, std::nullopt, name, false}};
+  Object* settings = evaluator.settingsOf(recipe, module, naming.overrides);
+  if (!settings || settings->sweeps.empty())
+    return whole;
+  evaluator.recipeRange = recipe.name.range;
+  std::optional<Sweep> sweep =
+      sweepOf(evaluator, name, *settings, naming.overrides);
+  if (!sweep)
+    whole.front().isBroken = true;
+  if (!sweep || sweep->axes.empty())
+    return whole;
+  std::vector<Selection> points;
+  for (size_t i = 0; i < sweep->count(); ++i)
+    points.push_back({name, i, sweep->nameOf(i), false});
+  return points;
+}
+
+std::optional<std::vector<Selection>>
+Selector::namedPoint(const ast::RecipeDecl& recipe,
+                     std::vector<Selection> points) {
+  std::string name = recipe.name.text + "@" + naming.point;
+  for (Selection& point : points)
+    if (point.name == name)
+      return std::vector<Selection>{std::move(point)};
+  auto builder =
+      engine.report(diag::Kind::RecipeNotFound, naming.pointRange,
+                    "`" + recipe.name.text + "` has no point `" + name + "`");
+  std::vector<std::string> names = namesOf(points);
+  auto meant = std::ranges::find(names, shortened(name), shortened);
+  if (!points.front().point)
+    builder.help("it has no `sweep`: name it without `@" + naming.point + "`");
+  else if (meant != names.end())
+    builder.help("did you mean `" + *meant + "`?");
+  else if (auto near = diag::didYouMean(name, names))
+    builder.help("did you mean `" + *near + "`?");
+  else
+    builder.help("its points are " + listed(names));
+  return std::nullopt;
+}
+
+void Selector::reportSeveralPoints(const ast::RecipeDecl& recipe,
+                                   const std::vector<Selection>& points) {
+  std::vector<std::string> names = namesOf(points);
+  engine
+      .report(diag::Kind::AmbiguousRecipe, recipe.name.range,
+              "`" + recipe.name.text + "` sweeps over " +
+                  std::to_string(points.size()) + " points, and none is named")
+      .help("name one, say `" + fileName() + ":" + names[0] + "`")
+      .help("`recipec plan FILE -o DIR/` writes the plans of all");
+}
+
+std::optional<std::vector<Selection>> Selector::run() {
+  std::optional<Recipes> chosen = recipes();
+  if (!chosen)
+    return std::nullopt;
+  if (chosen->empty())
+    return std::vector<Selection>();
+  Module* module = evaluator.openFile(*naming.file);
+  if (!module)
+    return std::nullopt;
+  std::vector<Selection> selections;
+  for (const ast::RecipeDecl* recipe : *chosen)
+    for (Selection& point : pointsOf(*recipe, *module))
+      selections.push_back(std::move(point));
+  if (engine.hasErrors() && extent != Extent::file)
+    return std::nullopt;
+  if (!naming.point.empty())
+    return namedPoint(*chosen->front(), std::move(selections));
+  if (extent == Extent::launch && selections.size() > 1) {
+    reportSeveralPoints(*chosen->front(), selections);
+    return std::nullopt;
+  }
+  return selections;
+}
+
+} // namespace
+
+std::optional<std::vector<Selection>> select(const SourceMap& sources,
+                                             const Naming& naming,
+                                             Extent extent, Loader& loader,
+                                             diag::Engine& engine) {
+  return Selector(sources, naming, extent, loader, engine).run();
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,562 @@
+// Records: how layers become slots, and slots values.
+//
+// A slot is evaluated when it is first read:
+// 1. its value is what the last layer that gives one says, else the schema's
+//    default, evaluated among the fields of this very record, so that it
+//    follows what any layer set (late binding);
+// 2. what later layers say in braces amends it;
+// 3. it is converted to the field's type.
+// `finish` then evaluates the rest and checks `require`, in the order of the
+// schema: fields behind a failed condition see poison, and stay silent.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/OtherNames.h"
+#include "compiler/sema/names/Sections.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// A shorter beginning of a name says too little.
+constexpr size_t leastPrefix = 3;
+
+/// The one name that begins with `prefix`, `optimizer` for `optim`.
+std::optional<std::string> onlyWith(const std::vector<std::string>& names,
+                                    std::string_view prefix) {
+  std::optional<std::string> only;
+  for (const std::string& name : names) {
+    if (prefix.size() < leastPrefix || !name.starts_with(prefix))
+      continue;
+    if (only)
+      return std::nullopt;
+    only = name;
+  }
+  return only;
+}
+
+} // namespace
+
+// ---- making
+// ------------------------------------------------------------------
+
+Object* Evaluator::makeObject(const Schema* schema,
+                              std::vector<const Layer*> layers,
+                              SourceRange range) {
+  Object& object = make<Object>();
+  object.schema = schema;
+  object.layers = std::move(layers);
+  object.range = range;
+  buildSlots(object);
+  return &object;
+}
+
+void Evaluator::buildSlots(Object& object) {
+  size_t count = object.schema ? object.schema->fields.size() : 0;
+  for (const Layer* layer : object.layers)
+    count += layer->members.size();
+  if (!takeBytes(sizeof(Object) + count * sizeof(Slot), object.range))
+    return;
+  if (object.schema) {
+    object.slots.reserve(object.schema->fields.size());
+    for (const Field& field : object.schema->fields) {
+      Slot slot;
+      slot.name = field.declaration->name.text;
+      slot.field = &field;
+      object.slots.push_back(std::move(slot));
+    }
+  }
+  for (const Layer* layer : object.layers)
+    for (const Member& member : layer->members)
+      addDefinition(object, *layer, member);
+}
+
+void Evaluator::addDefinition(Object& object, const Layer& layer,
+                              const Member& member) {
+  const ast::Name& name = member.path.front();
+  if (name.text == sweepName && object.schema &&
+      object.schema == recipeDeclaration) {
+    object.sweeps.push_back({&layer, &member, 0});
+    return;
+  }
+  Slot* slot = object.find(name.text);
+  if (!slot) {
+    if (object.schema) {
+      object.hasUnknownKey = true;
+      reportUnknownKey(object, layer, name);
+      return;
+    }
+    slot = &object.slots.emplace_back();
+    slot->name = name.text;
+  }
+  Definition definition{&layer, &member, 0};
+  if (definition.isValue())
+    slot->chain.clear();
+  slot->chain.push_back(definition);
+}
+
+void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
+                                 const ast::Name& name) {
+  const Schema& schema = *object.schema;
+  auto builder = report(
+      layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
+      name.range,
+      "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
+  // Help looks at every field of every section.
+  constexpr int mostHelped = 200;
+  if (engine.errors() > mostHelped)
+    return;
+  if (helpWithOtherName(builder, schema, name))
+    return;
+  std::vector<std::string> names;
+  for (const Field& field : schema.fields)
+    if (!field.declaration->isFixed)
+      names.push_back(field.declaration->name.text);
+  if (&schema == recipeDeclaration)
+    names.emplace_back(sweepName);
+  if (builder.suggest(name.range, name.text, names))
+    return;
+  if (std::optional<std::string> whole = onlyWith(names, name.text)) {
+    builder.help("did you mean `" + *whole + "`?").fixIt(name.range, *whole);
+    return;
+  }
+  // Perhaps it belongs to one of the sections.
+  std::vector<std::string> sections = sectionsWith(*this, schema, name.text);
+  if (sections.empty() && recipeDeclaration && !layer.isArguments)
+    sections = sectionsWith(*this, *recipeDeclaration, name.text);
+  if (!sections.empty()) {
+    bool isArgument =
+        sources.kind(name.range.source) == SourceKind::commandLine;
+    builder.help("`" + name.text + "` is a field of " + joinSections(sections) +
+                 ": write `" +
+                 (isArgument
+                      ? "--set " + sections.front() + "." + name.text + "=...`"
+                      : sections.front() + " { " + name.text + " = ... }`"));
+    return;
+  }
+  if (names.empty() || names.size() > 16)
+    return;
+  std::string list;
+  for (const std::string& field : names)
+    list += (list.empty() ? "`" : ", `") + field + "`";
+  builder.help("its fields are " + list);
+}
+
+bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
+                                  const ast::Name& name) {
+  if (std::optional<KnownField> own = fieldKnownAs(*this, schema, name.text)) {
+    builder.help(helpFor(*own));
+    if (!own->isFixed && own->values.empty())
+      builder.fixIt(name.range, own->path, applicabilityOf(*own));
+    return true;
+  }
+  if (!recipeDeclaration || &schema == recipeDeclaration)
+    return false;
+  // A name of our own, `dir` say, is that of its sections.
+  if (!sectionsWith(*this, *recipeDeclaration, name.text).empty())
+    return false;
+  std::optional<KnownField> other =
+      fieldKnownAs(*this, *recipeDeclaration, name.text);
+  if (other)
+    builder.help(helpFor(*other));
+  return other.has_value();
+}
+
+diag::Applicability Evaluator::applicabilityOf(const KnownField& field) {
+  return field.hasOneMeaning && field.values.empty()
+             ? diag::Applicability::safe
+             : diag::Applicability::maybe;
+}
+
+Object* Evaluator::copyInto(const Object& object, Object& container,
+                            std::string_view key) {
+  Object* copy = makeObject(object.schema, object.layers, object.range);
+  copy->elementType = object.elementType;
+  copy->container = &container;
+  copy->key = key;
+  return copy;
+}
+
+Object* Evaluator::amended(const Object& base, const Layer* layer,
+                           SourceRange range) {
+  std::vector<const Layer*> layers = base.layers;
+  layers.push_back(layer);
+  return makeObject(base.schema, std::move(layers), range);
+}
+
+// ---- scopes
+// ------------------------------------------------------------------
+
+const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
+                              std::string_view defined) {
+  if (!layer.isScope)
+    return layer.env;
+  Env& env = make<Env>(*layer.env);
+  env.outer = layer.env;
+  env.object = &object;
+  env.layer = &layer;
+  env.locals = layer.locals;
+  env.inBlock = false;
+  env.defined = defined;
+  return &env;
+}
+
+const Env* Evaluator::scopeOf(Object& object, const Definition& definition,
+                              std::string_view defined) {
+  if (definition.member->env)
+    return definition.member->env;
+  return scopeOf(object, *definition.layer, defined);
+}
+
+const Env* Evaluator::schemaScope(Object& object, std::string_view defined) {
+  return scopeOf(object, object.schema->layer, defined);
+}
+
+bool Evaluator::isConstant(const ast::File& file, ast::ExprId id) {
+  const auto& node = file[id].node;
+  if (auto* text = std::get_if<ast::StringLiteral>(&node))
+    return text->holes.empty();
+  if (auto* unary = std::get_if<ast::Unary>(&node))
+    return isConstant(file, unary->operand);
+  if (auto* list = std::get_if<ast::ListExpr>(&node))
+    return std::all_of(
+        list->elements.begin(), list->elements.end(),
+        [&](ast::ExprId element) { return isConstant(file, element); });
+  if (auto* call = std::get_if<ast::Call>(&node))
+    return std::all_of(call->arguments.begin(), call->arguments.end(),
+                       [&](const ast::Argument& argument) {
+                         return isConstant(file, argument.value);
+                       });
+  return std::holds_alternative<ast::KeywordLiteral>(node) ||
+         std::holds_alternative<ast::IntLiteral>(node) ||
+         std::holds_alternative<ast::FloatLiteral>(node) ||
+         std::holds_alternative<ast::QuantityLiteral>(node) ||
+         std::holds_alternative<ast::Amend>(node);
+}
+
+// ---- evaluating a slot
+// -------------------------------------------------------
+
+const Value& Evaluator::force(Object& object, Slot& slot) {
+  if (slot.state == Slot::State::done)
+    return slot.value;
+  if (slot.state == Slot::State::running) {
+    reportCycle(object, slot);
+    slot.value = poison();
+    return slot.value;
+  }
+  DepthGuard guard(*this);
+  if (!takeStep(object.range))
+    return slot.value;
+  slot.state = Slot::State::running;
+  running.emplace_back(&object, &slot);
+  Value value = slotValue(object, slot);
+  running.pop_back();
+  slot.value = std::move(value);
+  slot.state = Slot::State::done;
+  return slot.value;
+}
+
+void Evaluator::reportCycle(Object& object, Slot& slot) {
+  auto placeOf = [](const Slot& slot) {
+    if (!slot.chain.empty())
+      return slot.chain.back().member->range;
+    return slot.field ? slot.field->range : SourceRange{};
+  };
+  auto first =
+      std::find_if(running.begin(), running.end(), [&](const auto& entry) {
+        return entry.first == &object && entry.second == &slot;
+      });
+  std::vector<CycleLink> links;
+  for (auto at = first; at < running.end(); ++at)
+    links.push_back(
+        {pathOf(*at->first, at->second->name), placeOf(*at->second)});
+  auto builder = reportRecursion(links);
+  for (auto at = first; at < running.end(); ++at) {
+    SourceRange place;
+    auto literal = bareLiteral(*at->first, *at->second, &place);
+    if (!literal)
+      continue;
+    std::string quoted = "\"" + *literal + "\"";
+    builder.help("write `" + quoted + "`, in quotation marks")
+        .fixIt(place, quoted);
+    return;
+  }
+}
+
+bool Evaluator::dropFixed(Object& object, Slot& slot) {
+  if (!slot.field || !slot.field->declaration->isFixed)
+    return false;
+  bool isGiven = std::any_of(slot.chain.begin(), slot.chain.end(),
+                             [](const Definition& definition) {
+                               return definition.member->setsFixed;
+                             });
+  if (slot.chain.empty() || isGiven)
+    return false;
+  const ast::FieldDecl& declaration = *slot.field->declaration;
+  // Of the values of an axis, the axis is at fault.
+  const Member& last = *slot.chain.back().member;
+  auto builder = report(
+      diag::Kind::FixedField, last.given ? last.path.back().range : last.range,
+      "`" + pathOf(object, slot.name) + "` is derived and cannot be set");
+  builder
+      .note("it is `" +
+                std::string(sources.text(
+                    (*object.schema->file)[declaration.defaultValue].range)) +
+                "`",
+            slot.field->range)
+      .help("leave it out: it follows what it is derived from");
+  if (std::string summary = summaryOf(*object.schema, slot.name);
+      !summary.empty())
+    builder.note("`" + std::string(slot.name) + "`: " + summary);
+  return true;
+}
+
+Value Evaluator::slotValue(Object& object, Slot& slot) {
+  if (dropFixed(object, slot))
+    return poison();
+  size_t first = 0;
+  Value value;
+  if (!slot.chain.empty() && slot.chain.front().isValue()) {
+    value = definedValue(object, slot);
+    first = 1;
+  } else {
+    value = defaultValue(object, slot);
+  }
+  if (!value.isPoison() && first < slot.chain.size())
+    value = amendSlot(object, slot, value, first);
+  if (Object* const* inner = value.get<Object*>()) {
+    Object* copy = copyInto(**inner, object, slot.name);
+    SourceRange place =
+        slot.chain.empty() ? object.range : slot.chain.back().member->range;
+    if (isLibrary(copy->range) && place.isValid())
+      copy->range = place; // made there, but it is the user's from here on
+    value.data = copy;
+  }
+  if (value.is<const ListValue*>())
+    return adoptElements(object, slot, value);
+  return value;
+}
+
+Value Evaluator::adoptElements(Object& object, const Slot& slot,
+                               const Value& list) {
+  const std::vector<Value>& elements =
+      (*list.get<const ListValue*>())->elements;
+  bool hasRecords =
+      std::any_of(elements.begin(), elements.end(),
+                  [](const Value& each) { return each.is<Object*>(); });
+  if (!hasRecords)
+    return list;
+  std::vector<Value> adopted = elements;
+  for (size_t i = 0; i < adopted.size(); ++i) {
+    Object* const* record = adopted[i].get<Object*>();
+    if (!record)
+      continue;
+    std::string key = std::string(slot.name) + "[" + std::to_string(i) + "]";
+    adopted[i].data =
+        copyInto(**record, object, make<ast::Name>({std::move(key), {}}).text);
+  }
+  Value result = makeList(std::move(adopted), list.origin.range);
+  result.origin = list.origin;
+  return result;
+}
+
+const Type* Evaluator::typeOf(const Object& object, const Slot& slot) {
+  if (!slot.field)
+    return object.elementType;
+  return resolve(*object.schema->layer.env, slot.field->declaration->type);
+}
+
+Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
+                           SourceRange range) {
+  const Type* type = typeOf(object, slot);
+  if (!type || value.isPoison())
+    return value;
+  recipe::Origin origin = value.origin;
+  std::string what = "`" + pathOf(object, slot.name) + "`";
+  auto outer = std::exchange(typing, {&object, &slot});
+  Value typed = expect(value, *type, range, what);
+  typing = outer;
+  typed.origin = origin;
+  if (type->kind == Type::Kind::dim && !typed.isPoison()) {
+    const DimRef* other = typed.get<DimRef>();
+    int64_t size = other ? other->size : *typed.get<int64_t>();
+    typed.data = DimRef{&object, slot.name, size};
+  }
+  return typed;
+}
+
+Value Evaluator::definedValue(Object& object, Slot& slot) {
+  const Definition& definition = slot.chain.front();
+  const Member& member = *definition.member;
+  const Env* env = scopeOf(object, definition, slot.name);
+  Value value = member.given ? *member.given : evaluate(member.value, *env);
+  if (slot.field && isDataText(value)) // `auto`, say
+    value = convert(value, *typeOf(object, slot)).value_or(value);
+  // `auto` asks for what the schema derives.
+  if (value.is<recipe::Auto>() && slot.field) {
+    const ast::FieldDecl& declaration = *slot.field->declaration;
+    const Type* type = resolve(*object.schema->layer.env, declaration.type);
+    if (convert(value, *type) && declaration.defaultValue != ast::ExprId::none)
+      return defaultValue(object, slot);
+  }
+  if (member.given)
+    return typedSlot(object, slot, std::move(value), member.range);
+  SourceRange from = value.origin.range;
+  if (from.isValid() && isData(from.source))
+    return typedSlot(object, slot, std::move(value), from);
+  value.origin = writtenAt(member.range);
+  return typedSlot(object, slot, std::move(value),
+                   (*env->file)[member.value].range);
+}
+
+Value Evaluator::defaultValue(Object& object, Slot& slot) {
+  SourceRange place =
+      slot.chain.empty() ? object.range : slot.chain.back().member->range;
+  if (!slot.field) { // braces that amend nothing are a record
+    const Type* type = object.elementType;
+    const Schema* schema = type ? type->schema : nullptr;
+    return {makeObject(schema, {}, place), writtenAt(place)};
+  }
+  const ast::FieldDecl& declaration = *slot.field->declaration;
+  if (declaration.defaultValue != ast::ExprId::none) {
+    const Env* env = schemaScope(object, slot.name);
+    ast::ExprId expr = declaration.defaultValue;
+    derivations.push_back({&object, &slot, expr});
+    Value value = evaluate(expr, *env);
+    SourceRange range = (*env->file)[expr].range;
+    value.origin = {isConstant(*env->file, expr)
+                        ? recipe::Origin::Kind::defaultValue
+                        : recipe::Origin::Kind::derived,
+                    range};
+    value = typedSlot(object, slot, std::move(value), range);
+    derivations.pop_back();
+    return value;
+  }
+  const Type* type = resolve(*object.schema->layer.env, declaration.type);
+  // Braces behind the name of a field make the record that it holds.
+  if (type->kind == Type::Kind::schema && !slot.chain.empty()) {
+    recipe::Origin origin{recipe::Origin::Kind::defaultValue,
+                          slot.field->range};
+    return {makeObject(type->schema, {}, place), origin};
+  }
+  if (!object.hasUnknownKey)
+    reportMissing(object, slot);
+  return poison();
+}
+
+void Evaluator::reportMissing(Object& object, Slot& slot) {
+  if (isPartial) {
+    ++missing;
+    return;
+  }
+  std::string path = pathOf(object, slot.name);
+  const Type* type =
+      resolve(*object.schema->layer.env, slot.field->declaration->type);
+  auto builder = report(diag::Kind::MissingField, object.range,
+                        "`" + path + "` is not set, and it has no default");
+  builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
+  bool isSection = object.container && object.container->container == nullptr;
+  std::string choices;
+  if (type->kind == Type::Kind::schema)
+    for (const std::string& name : namesOf(*type->schema))
+      choices += (choices.empty() ? ", say `" : ", `") + name + "`";
+  if (isSection)
+    builder.help("add `" + std::string(object.key) + " { " +
+                 std::string(slot.name) + " = ... }`" + choices);
+  else
+    builder.help("add `" + std::string(slot.name) + " = ...`" + choices);
+}
+
+Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
+                           size_t first) {
+  const Member& last = *slot.chain.back().member;
+  Object* record = nullptr;
+  if (Object* const* inner = base.get<Object*>()) {
+    record = *inner;
+  } else if (const Schema* const* schema = base.get<const Schema*>()) {
+    record = makeObject(*schema, {}, last.range);
+  } else if (slot.field &&
+             (base.is<recipe::None>() || base.is<recipe::Auto>())) {
+    // `rope_scaling { factor = 8 }` where it was `none`: the one record that
+    // the field may hold.
+    const Type* type =
+        resolve(*object.schema->layer.env, slot.field->declaration->type);
+    const Schema* only = nullptr;
+    for (const Type* member : type->members)
+      if (member->kind == Type::Kind::schema)
+        only = only ? nullptr : member->schema;
+    if (only)
+      record = makeObject(only, {}, last.range);
+  }
+  if (!record) {
+    report(diag::Kind::WrongType, last.range,
+           "`" + pathOf(object, slot.name) + "` is of type `" +
+               typeNameOf(base) + "`, which has no fields to set")
+        .help("set the whole value: `" + pathOf(object, slot.name) + " = ...`");
+    return poison();
+  }
+  std::vector<const Layer*> layers = record->layers;
+  for (size_t i = first; i < slot.chain.size(); ++i) {
+    const Definition& definition = slot.chain[i];
+    const Env* env = scopeOf(object, definition);
+    bool isTail = definition.depth + 1 < definition.member->path.size();
+    layers.push_back(isTail ? tailLayer(*env, definition)
+                            : bodyLayer(*env, definition.member->body,
+                                        record->schema != nullptr));
+    if (layers.back()->isBroken)
+      return poison();
+  }
+  Value result{makeObject(record->schema, std::move(layers), last.range),
+               writtenAt(last.range)};
+  // Values of a map are typed by the field that holds it.
+  return record->schema
+             ? result
+             : typedSlot(object, slot, std::move(result), last.range);
+}
+
+// ---- completeness
+// ------------------------------------------------------------
+
+void Evaluator::finishValue(const Value& value) {
+  DepthGuard guard(*this);
+  if (Object* const* object = value.get<Object*>()) {
+    finish(**object);
+    return;
+  }
+  if (const ListValue* const* list = value.get<const ListValue*>())
+    for (const Value& element : (*list)->elements)
+      if (takeStep(element.origin.range))
+        finishValue(element);
+}
+
+void Evaluator::finish(Object& object) {
+  if (object.isChecked)
+    return;
+  object.isChecked = true;
+  DepthGuard guard(*this);
+  if (!takeStep(object.range))
+    return;
+  if (!object.schema) {
+    for (Slot& slot : object.slots)
+      finishValue(force(object, slot));
+    return;
+  }
+  for (const ast::Item& item : object.schema->body->items) {
+    if (auto* field = std::get_if<ast::FieldDecl>(&item.node)) {
+      if (Slot* slot = object.find(field->name.text))
+        finishValue(force(object, *slot));
+    } else if (auto* require = std::get_if<ast::Require>(&item.node)) {
+      check(object, checkOwnSchema, *require, item.range);
+    }
+  }
+  for (size_t i = 0; i < object.layers.size(); ++i) {
+    const Layer& layer = *object.layers[i];
+    for (const ast::Let* let : layer.lets)
+      finishValue(letValue(*let, *scopeOf(object, layer)));
+    for (const ast::Require* require : layer.conditions)
+      check(object, i, *require, (*layer.env->file)[require->condition].range);
+  }
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,399 @@
+// Values to the form that a type has.
+//
+// Nothing is reported here: a value that does not fit gives none, and Mismatch
+// says why. Of a union, the alternative is taken that has the value's own type;
+// of several record types the one that the record's keys fit best, so that a
+// wrong field is reported as such.
+
+#include "compiler/recipe/Units.h"
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/modules/DataText.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+/// A key that a schema lacks counts more than any number of missing ones.
+constexpr int64_t unknownKeyDistance = 1000;
+
+bool isWholeAmount(const recipe::Quantity& quantity) {
+  return !recipe::isWhole(quantity.unit) ||
+         std::floor(quantity.amount) == quantity.amount;
+}
+
+/// Whether every value of `narrow` is one of `wide`, or becomes one.
+bool isWithin(const Type& narrow, const Type& wide) {
+  using Kind = Type::Kind;
+  if (wide.kind == Kind::any || wide.kind == Kind::unknown ||
+      narrow.kind == Kind::unknown)
+    return true;
+  if (narrow.kind == Kind::unionOf)
+    return std::all_of(
+        narrow.members.begin(), narrow.members.end(),
+        [&](const Type* member) { return isWithin(*member, wide); });
+  if (wide.kind == Kind::unionOf)
+    return std::any_of(
+        wide.members.begin(), wide.members.end(),
+        [&](const Type* member) { return isWithin(narrow, *member); });
+  bool isInteger = narrow.kind == Kind::integer || narrow.kind == Kind::dim ||
+                   narrow.kind == Kind::integerLiteral;
+  switch (wide.kind) {
+  case Kind::real:
+    return isInteger || narrow.kind == Kind::real;
+  case Kind::integer:
+    return isInteger;
+  case Kind::string:
+    return narrow.kind == Kind::string || narrow.kind == Kind::literal;
+  case Kind::literal:
+    return narrow.kind == Kind::literal && narrow.literal == wide.literal;
+  case Kind::integerLiteral:
+    return narrow.kind == Kind::integerLiteral && narrow.number == wide.number;
+  case Kind::quantity:
+    return narrow.kind == Kind::quantity && narrow.unit == wide.unit;
+  case Kind::list:
+  case Kind::map:
+    return narrow.kind == wide.kind && isWithin(*narrow.element, *wide.element);
+  case Kind::schema:
+    return narrow.kind == Kind::schema && narrow.schema == wide.schema;
+  case Kind::model:
+    return narrow.kind == Kind::model ||
+           (narrow.kind == Kind::schema && narrow.schema->isModel);
+  case Kind::function:
+    return narrow.kind == Kind::function &&
+           narrow.members.size() == wide.members.size() &&
+           std::equal(narrow.members.begin(), narrow.members.end(),
+                      wide.members.begin(),
+                      [](const Type* taken, const Type* given) {
+                        return isWithin(*given, *taken);
+                      }) &&
+           isWithin(*narrow.element, *wide.element);
+  default:
+    return narrow.kind == wide.kind;
+  }
+}
+
+} // namespace
+
+// ---- lists and records
+// -------------------------------------------------------
+
+std::optional<Value> Evaluator::convertList(const Value& value,
+                                            const Type& type) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  const Range* range = value.get<Range>();
+  if (range && convert({int64_t(0), {}}, *type.element)) {
+    std::optional<std::vector<Value>> numbers =
+        elementsOf(value, value.origin.range);
+    Value made =
+        numbers ? makeList(std::move(*numbers), value.origin.range) : poison();
+    return made.isPoison() ? made : convertList(made, type);
+  }
+  if (!list)
+    return std::nullopt;
+  DepthGuard guard(*this);
+  std::vector<Value> elements;
+  elements.reserve((*list)->elements.size());
+  for (const Value& element : (*list)->elements) {
+    if (!takeStep(value.origin.range))
+      return poison();
+    std::optional<Value> converted = convert(element, *type.element);
+    if (!converted)
+      return std::nullopt;
+    elements.push_back(std::move(*converted));
+  }
+  Value result = makeList(std::move(elements), value.origin.range);
+  result.origin = value.origin;
+  return result;
+}
+
+std::optional<Value> Evaluator::convertMap(const Value& value,
+                                           const Type& type) {
+  Object* const* object = value.get<Object*>();
+  if (!object || (*object)->schema)
+    return std::nullopt;
+  if ((*object)->elementType == type.element)
+    return value;
+  // Its values are converted when they are read.
+  Object* map = makeObject(nullptr, (*object)->layers, (*object)->range);
+  map->elementType = type.element;
+  return Value{map, value.origin};
+}
+
+std::optional<Value> Evaluator::convertRecord(const Value& value,
+                                              const Type& type) {
+  if (const Schema* const* schema = value.get<const Schema*>()) {
+    if (*schema != type.schema)
+      return std::nullopt;
+    return Value{makeObject(*schema, {}, value.origin.range), value.origin};
+  }
+  Object* const* object = value.get<Object*>();
+  if (!object)
+    return std::nullopt;
+  if ((*object)->schema == type.schema)
+    return value;
+  if ((*object)->schema)
+    return std::nullopt;
+  return Value{makeObject(type.schema, (*object)->layers, (*object)->range),
+               value.origin};
+}
+
+std::optional<Value> Evaluator::convertModel(const Value& value) {
+  if (const Schema* const* schema = value.get<const Schema*>()) {
+    if (!(*schema)->isModel)
+      return std::nullopt;
+    return Value{makeObject(*schema, {}, value.origin.range), value.origin};
+  }
+  Object* const* object = value.get<Object*>();
+  if (object && (*object)->schema && (*object)->schema->isModel)
+    return value;
+  return std::nullopt;
+}
+
+// ---- functions
+// ---------------------------------------------------------------
+
+bool Evaluator::keepsContract(const Function& function, const Type& type) {
+  const std::vector<ast::Parameter>& parameters =
+      function.declaration->parameters;
+  size_t given = type.members.size();
+  if (given > parameters.size())
+    return false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const ast::Parameter& parameter = parameters[i];
+    if (i >= given) {
+      if (parameter.defaultValue == ast::ExprId::none)
+        return false;
+      continue;
+    }
+    if (parameter.type != ast::TypeId::none &&
+        !isWithin(*type.members[i], *resolve(*function.env, parameter.type)))
+      return false;
+  }
+  ast::TypeId result = function.declaration->result;
+  return result == ast::TypeId::none ||
+         isWithin(*resolve(*function.env, result), *type.element);
+}
+
+std::optional<Value> Evaluator::convertFunction(const Value& value,
+                                                const Type& type) {
+  if (const Builtin* builtin = value.get<Builtin>())
+    return takesArguments(*builtin->function, type.members.size())
+               ? std::optional<Value>(value)
+               : std::nullopt;
+  const Function* const* function = value.get<const Function*>();
+  if (!function || !keepsContract(**function, type))
+    return std::nullopt;
+  Function passed = **function;
+  passed.contract = &type;
+  return Value{&std::as_const(make<Function>(passed)), value.origin};
+}
+
+// ---- unions
+// ------------------------------------------------------------------
+
+int64_t Evaluator::distanceTo(Object& object, const Schema& schema) {
+  int64_t distance = 0;
+  for (Slot& slot : object.slots) {
+    const Field* field = schema.find(slot.name);
+    if (!field) {
+      distance += unknownKeyDistance;
+      continue;
+    }
+    // Literals tell record types apart: `kind : "moe"`.
+    const Type& type = *resolve(*schema.layer.env, field->declaration->type);
+    bool isLiteral = type.kind == Type::Kind::literal ||
+                     type.kind == Type::Kind::integerLiteral;
+    if (isLiteral && !convert(force(object, slot), type))
+      distance += unknownKeyDistance;
+  }
+  for (const Field& field : schema.fields) {
+    const ast::FieldDecl& declaration = *field.declaration;
+    bool isMissing = declaration.defaultValue == ast::ExprId::none &&
+                     !declaration.isFixed &&
+                     !object.find(declaration.name.text);
+    distance += isMissing;
+  }
+  return distance;
+}
+
+const Type* Evaluator::nearestRecord(Object& object, const Type& type) {
+  const Type* nearest = nullptr;
+  int64_t least = 0;
+  for (const Type* member : type.members) {
+    bool isMap = member->kind == Type::Kind::map;
+    if (!isMap && member->kind != Type::Kind::schema)
+      continue;
+    // A map takes what no record type knows all keys of.
+    int64_t distance =
+        isMap ? unknownKeyDistance - 1 : distanceTo(object, *member->schema);
+    if (nearest && distance >= least)
+      continue;
+    nearest = member;
+    least = distance;
+  }
+  return nearest;
+}
+
+std::optional<Value> Evaluator::convertUnion(const Value& value,
+                                             const Type& type) {
+  Object* const* object = value.get<Object*>();
+  if (object && !(*object)->schema) {
+    const Type* nearest = nearestRecord(**object, type);
+    return nearest ? convert(value, *nearest) : std::nullopt;
+  }
+  // A text of a data file stays one where the union has it.
+  if (isDataText(value))
+    for (const Type* member : type.members)
+      if (member->kind != Type::Kind::quantity &&
+          member->kind != Type::Kind::automatic)
+        if (std::optional<Value> converted = convert(value, *member))
+          return converted;
+  // An `int` stays one where the union has it.
+  if (value.is<int64_t>())
+    for (const Type* member : type.members)
+      if (member->kind == Type::Kind::integer)
+        return value;
+  for (const Type* member : type.members)
+    if (std::optional<Value> converted = convert(value, *member))
+      return converted;
+  return std::nullopt;
+}
+
+// ---- data
+// --------------------------------------------------------------------
+
+bool Evaluator::isDataText(const Value& value) const {
+  SourceRange range = value.origin.range;
+  return value.is<std::string>() && range.isValid() && isData(range.source);
+}
+
+/// YAML and JSON have neither units nor `auto`.
+Value Evaluator::fromDataText(const Value& value, const Type& type) {
+  const std::string& text = *value.get<std::string>();
+  if (type.kind == Type::Kind::automatic && text == "auto")
+    return {recipe::Auto{}, value.origin};
+  if (type.kind == Type::Kind::quantity)
+    if (std::optional<recipe::Quantity> quantity = quantityOf(text))
+      return {*quantity, value.origin};
+  return value;
+}
+
+// ---- all types
+// ---------------------------------------------------------------
+
+std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
+  Value read;
+  if (isDataText(given))
+    read = fromDataText(given, type);
+  const Value& value = read.isPoison() ? given : read;
+  if (value.isPoison())
+    return value;
+  auto keepIf = [&](bool fits) {
+    return fits ? std::optional<Value>(value) : std::nullopt;
+  };
+  const DimRef* dim = value.get<DimRef>();
+  const int64_t* whole = value.get<int64_t>();
+  switch (type.kind) {
+  case Type::Kind::unknown:
+    return poison();
+  case Type::Kind::any:
+    return value;
+  case Type::Kind::integer:
+    return dim ? Value{dim->size, value.origin} : keepIf(whole);
+  case Type::Kind::integerLiteral:
+    if (dim && dim->size == type.number)
+      return Value{dim->size, value.origin};
+    return keepIf(whole && *whole == type.number);
+  case Type::Kind::real:
+    if (dim)
+      return Value{double(dim->size), value.origin};
+    return whole ? Value{double(*whole), value.origin}
+                 : keepIf(value.is<double>());
+  case Type::Kind::dim:
+    return keepIf(dim || (whole && *whole >= 1));
+  case Type::Kind::boolean:
+    return keepIf(value.is<bool>());
+  case Type::Kind::string:
+    return keepIf(value.is<std::string>());
+  case Type::Kind::literal:
+    return keepIf(value.is<std::string>() &&
+                  *value.get<std::string>() == type.literal);
+  case Type::Kind::quantity: {
+    auto* quantity = value.get<recipe::Quantity>();
+    return keepIf(quantity && quantity->unit == type.unit &&
+                  isWholeAmount(*quantity));
+  }
+  case Type::Kind::tensor:
+    return keepIf(value.is<Tensor>());
+  case Type::Kind::mapping:
+    return keepIf(value.is<const Mapping*>());
+  case Type::Kind::none:
+    return keepIf(value.is<recipe::None>());
+  case Type::Kind::automatic:
+    return keepIf(value.is<recipe::Auto>());
+  case Type::Kind::list:
+    return convertList(value, type);
+  case Type::Kind::map:
+    return convertMap(value, type);
+  case Type::Kind::schema:
+    return convertRecord(value, type);
+  case Type::Kind::model:
+    return convertModel(value);
+  case Type::Kind::function:
+    return convertFunction(value, type);
+  case Type::Kind::unionOf:
+    return convertUnion(value, type);
+  }
+  return std::nullopt;
+}
+
+// ---- `is`
+// ----------------------------------------------------------------------
+
+bool Evaluator::fits(const Value& value, const Type& type) {
+  DepthGuard guard(*this);
+  if (!takeStep(value.origin.range))
+    return false;
+  auto fitsOne = [&](const Type* member) { return fits(value, *member); };
+  if (type.kind == Type::Kind::unionOf)
+    return std::any_of(type.members.begin(), type.members.end(), fitsOne);
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (list && type.kind == Type::Kind::list)
+    return std::all_of(
+        (*list)->elements.begin(), (*list)->elements.end(),
+        [&](const Value& element) { return fits(element, *type.element); });
+  // A record without a schema would be converted, and its values when they are
+  // read; to ask reports nothing.
+  Object* const* object = value.get<Object*>();
+  if (object && !(*object)->schema)
+    return recordFits(**object, type);
+  return convert(value, type).has_value();
+}
+
+bool Evaluator::recordFits(Object& object, const Type& type) {
+  bool isMap = type.kind == Type::Kind::map;
+  if (!isMap && type.kind != Type::Kind::schema)
+    return type.kind == Type::Kind::any;
+  if (!isMap && distanceTo(object, *type.schema) > 0)
+    return false;
+  return std::all_of(object.slots.begin(), object.slots.end(), [&](Slot& slot) {
+    const Type* due = type.element;
+    if (!isMap)
+      due = resolve(*type.schema->layer.env,
+                    type.schema->find(slot.name)->declaration->type);
+    return fits(force(object, slot), *due);
+  });
+}
+
+Value Evaluator::expect(const Value& value, const Type& type, SourceRange range,
+                        const std::string& what) {
+  if (std::optional<Value> converted = convert(value, type))
+    return *converted;
+  reportMismatch(value, type, range, what);
+  return poison();
+}
+
+} // namespace recipec::sema

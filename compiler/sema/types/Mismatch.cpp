@@ -1,0 +1,495 @@
+// Messages about values that do not have the type that is due.
+//
+// A message names both types. The element of a list is at fault, not the list;
+// a unit that is missing or of another sort is a matter of its own; of a union
+// of literals, the help lists what there is.
+
+#include "compiler/recipe/Format.h"
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/modules/DataText.h"
+#include "compiler/sema/names/OtherNames.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+/// Longer lists of alternatives stand in the type alone.
+constexpr size_t listedAlternatives = 12;
+
+/// The alternatives of a type: the members of a union, or the type itself.
+std::vector<const Type*> alternatives(const Type& type) {
+  if (type.kind == Type::Kind::unionOf)
+    return type.members;
+  return {&type};
+}
+
+template <class Test> const Type* findAlternative(const Type& type, Test test) {
+  for (const Type* candidate : alternatives(type))
+    if (test(*candidate))
+      return candidate;
+  return nullptr;
+}
+
+bool isLiteral(const Type& type) {
+  return type.kind == Type::Kind::literal ||
+         type.kind == Type::Kind::integerLiteral;
+}
+
+/// `` `1`, `2` or `4` ``
+std::string joinAlternatives(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0)
+      text += i + 1 == names.size() ? " or " : ", ";
+    text += "`" + names[i] + "`";
+  }
+  return text;
+}
+
+std::string_view exampleOf(recipe::Unit unit) {
+  return unit == recipe::Unit::bytes ? "80GiB" : "30min";
+}
+
+void offer(diag::Builder& builder, const Suggestion& suggestion,
+           SourceRange range) {
+  builder.help(suggestion.help);
+  if (!suggestion.replacement.empty())
+    builder.fixIt(range, suggestion.replacement, diag::Applicability::safe);
+  if (suggestion.also)
+    builder.fixIt(suggestion.also->range, suggestion.also->replacement,
+                  diag::Applicability::safe);
+}
+
+/// A value of the type as a recipe writes it; empty where none comes to mind.
+std::string exampleOf(const Type& type) {
+  switch (type.kind) {
+  case Type::Kind::integer:
+  case Type::Kind::dim:
+    return "4";
+  case Type::Kind::real:
+    return "0.1";
+  case Type::Kind::boolean:
+    return "true";
+  case Type::Kind::string:
+    return "\"text\"";
+  case Type::Kind::literal:
+  case Type::Kind::integerLiteral:
+    return Evaluator::nameOf(type);
+  case Type::Kind::none:
+    return "none";
+  case Type::Kind::automatic:
+    return "auto";
+  case Type::Kind::quantity:
+    return type.unit == recipe::Unit::bytes     ? "80GiB"
+           : type.unit == recipe::Unit::seconds ? "30min"
+           : type.unit == recipe::Unit::epochs  ? "3 epochs"
+           : type.unit == recipe::Unit::tokens  ? "1G tokens"
+                                                : "500 steps";
+  case Type::Kind::schema: {
+    constexpr size_t mostShown = 3;
+    std::string fields;
+    if (type.schema->fields.size() <= mostShown)
+      for (const Field& field : type.schema->fields)
+        if (!field.declaration->isFixed)
+          fields += (fields.empty() ? "" : ", ") +
+                    field.declaration->name.text + " = ...";
+    return Evaluator::nameOf(type) + " { " + (fields.empty() ? "..." : fields) +
+           " }";
+  }
+  case Type::Kind::list: {
+    std::string element = exampleOf(*type.element);
+    return element.empty() ? "" : "[" + element + "]";
+  }
+  default:
+    return {};
+  }
+}
+
+/// What has to stand behind the first field of a schema, as its comment says
+/// line by line behind "Written with"; one empty form where nothing has to.
+std::vector<std::string> formsOf(const Schema& schema) {
+  std::vector<std::string> forms;
+  const ast::FieldDecl* first = schema.fields.front().declaration;
+  for (const ast::Item& item : schema.body->items) {
+    bool isForm = false;
+    auto* field = std::get_if<ast::FieldDecl>(&item.node);
+    if (field != first)
+      continue;
+    for (const std::string& line : item.comments.leading) {
+      size_t begin = line.find('`'), end = line.rfind('`');
+      if (isForm && begin < end)
+        forms.push_back(", " + line.substr(begin + 1, end - begin - 1));
+      isForm |= line.find("Written with ") != line.npos;
+    }
+  }
+  return forms.empty() ? std::vector<std::string>{""} : forms;
+}
+
+bool isInside(SourceRange inner, SourceRange outer) {
+  return inner.source == outer.source && inner.begin >= outer.begin &&
+         inner.end <= outer.end;
+}
+
+} // namespace
+
+bool Evaluator::reportElementMismatch(const Value& value, const Type& type,
+                                      SourceRange range,
+                                      const std::string& what) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  const Type* lists = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::list;
+  });
+  for (size_t i = 0; list && lists && i < (*list)->elements.size(); ++i) {
+    const Value& element = (*list)->elements[i];
+    if (convert(element, *lists->element))
+      continue;
+    SourceRange place = element.origin.range;
+    reportMismatch(element, *lists->element,
+                   isInside(place, range) ? place : range,
+                   "element " + std::to_string(i) + " of " + what);
+    return true;
+  }
+  return false;
+}
+
+bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
+                                   SourceRange range, const std::string& what) {
+  const Type* quantity = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::quantity;
+  });
+  const Type* number = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::integer ||
+           candidate.kind == Type::Kind::real ||
+           candidate.kind == Type::Kind::dim;
+  });
+  std::string start = what + " is of type `" + nameOf(type) + "`, and `" +
+                      describe(value) + "` ";
+  if (auto* given = value.get<recipe::Quantity>()) {
+    if (!quantity && !number)
+      return false;
+    auto builder =
+        report(diag::Kind::WrongUnit, range,
+               start + "is of type `" +
+                   std::string(recipe::unitTypeName(given->unit)) + "`");
+    bool isCount = given->unit != recipe::Unit::bytes &&
+                   given->unit != recipe::Unit::seconds;
+    if (!quantity && isCount) {
+      std::string plain = describe(value);
+      plain.resize(plain.find(' '));
+      if (!helpWithSibling(builder, value, range))
+        builder.help("write `" + plain + "`, without a unit")
+            .fixIt(range, plain, diag::Applicability::safe);
+    } else if (!quantity) {
+      bool isBytes = given->unit == recipe::Unit::bytes;
+      std::string plain = recipe::formatReal(given->amount);
+      builder
+          .help("write the number of " +
+                std::string(isBytes ? "bytes" : "seconds") + ", `" + plain +
+                "`")
+          .fixIt(range, plain);
+    } else if (!helpWithSibling(builder, value, range)) {
+      helpWithType(builder, value, type, range);
+    }
+    return true;
+  }
+  if (!quantity || !value.isNumber())
+    return false;
+  auto builder = report(diag::Kind::WrongUnit, range, start + "has no unit");
+  bool isCount = quantity->unit != recipe::Unit::bytes &&
+                 quantity->unit != recipe::Unit::seconds;
+  if (isCount) {
+    std::string text = describe(value) + " " + nameOf(*quantity);
+    auto units = std::count_if(type.members.begin(), type.members.end(),
+                               [](const Type* member) {
+                                 return member->kind == Type::Kind::quantity;
+                               });
+    units = type.kind == Type::Kind::quantity ? 1 : units;
+    builder.help("write `" + text + "`")
+        .fixIt(range, text,
+               units == 1 ? diag::Applicability::safe
+                          : diag::Applicability::maybe);
+  } else {
+    builder.help("write a unit behind the number, as in `" +
+                 std::string(exampleOf(quantity->unit)) + "`");
+  }
+  return true;
+}
+
+bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
+                                      SourceRange range,
+                                      const std::string& what) {
+  auto* text = value.get<std::string>();
+  auto* number = value.get<int64_t>();
+  bool isWord = value.is<bool>() || value.is<recipe::None>() ||
+                value.is<recipe::Auto>() || value.is<double>();
+  std::vector<std::string> names;
+  for (const Type* member : alternatives(type))
+    if (isLiteral(*member))
+      names.push_back(nameOf(*member));
+  if ((!text && !number && !isWord) || names.empty())
+    return false;
+  std::string given = text ? "\"" + *text + "\"" : describe(value);
+  auto correction = correctionOf(value, type, range, what);
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + " is of type `" + nameOf(type) +
+                            "`; it cannot be `" + given + "`");
+  if (correction) {
+    offer(builder, *correction, range);
+    return true;
+  }
+  std::vector<std::string> texts;
+  for (const Type* member : alternatives(type))
+    if (member->kind == Type::Kind::literal)
+      texts.push_back(member->literal);
+  bool isSuggested = text && builder.suggest(range, *text, texts, "\"");
+  if (!isSuggested && names.size() <= listedAlternatives)
+    builder.help("write " + joinAlternatives(names));
+  return true;
+}
+
+bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
+                                     SourceRange range,
+                                     const std::string& what) {
+  const int64_t* whole = value.get<int64_t>();
+  if (type.kind == Type::Kind::dim && whole) {
+    report(diag::Kind::InvalidValue, range,
+           what + " is " + std::to_string(*whole) +
+               "; a dimension is at least 1")
+        .help("write 1 or more");
+    return true;
+  }
+  // Of the right unit, so that its fraction is what does not fit.
+  auto* quantity = value.get<recipe::Quantity>();
+  const Type* counts = findAlternative(type, [&](const Type& candidate) {
+    return quantity && candidate.kind == Type::Kind::quantity &&
+           candidate.unit == quantity->unit;
+  });
+  if (counts) {
+    std::string name = nameOf(*counts);
+    std::string number = recipe::formatReal(quantity->amount);
+    report(diag::Kind::InvalidValue, range,
+           what + " is a whole number of " + name + ", and this is " + number)
+        .help("round it with `floor`, `round` or `ceil`");
+    return true;
+  }
+  const double* real = value.get<double>();
+  bool isWhole = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::integer ||
+           candidate.kind == Type::Kind::dim;
+  });
+  if (!real || !isWhole)
+    return false;
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + " is of type `" + nameOf(type) + "`, and " +
+                            recipe::formatReal(*real) + " is a `float`");
+  bool isSmall = std::floor(*real) == *real && std::abs(*real) < 0x1p53;
+  std::string_view written = sources.text(range);
+  bool isNumber =
+      written.find_first_not_of("0123456789_.eE+-") == std::string_view::npos;
+  if (isSmall && isNumber) {
+    std::string whole = std::to_string(int64_t(*real));
+    builder.help("write `" + whole + "`, which is an `int`")
+        .fixIt(range, whole, diag::Applicability::safe);
+  } else if (isLibrary(range) || written.find('/') != written.npos) {
+    builder.help("choose them so that `" + std::string(written) +
+                 "` is a whole number");
+  } else {
+    builder.help("`floor`, `round` and `ceil` make an `int` of a `float`");
+  }
+  return true;
+}
+
+bool Evaluator::reportTextMismatch(const Value& value, const Type& type,
+                                   SourceRange range, const std::string& what) {
+  const Type* quantity = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::quantity;
+  });
+  if (!quantity || !isDataText(value))
+    return false;
+  if (auto other = quantityOf(*value.get<std::string>()))
+    return reportUnitMismatch({*other, value.origin}, type, range, what);
+  std::string_view example = quantity->unit == recipe::Unit::bytes     ? "80GiB"
+                             : quantity->unit == recipe::Unit::seconds ? "30min"
+                                                                       : "";
+  report(diag::Kind::WrongUnit, range,
+         what + " is of type `" + nameOf(type) + "`, and `" + describe(value) +
+             "` is no number with a unit of it")
+      .help("write it as in a recipe, `" +
+            (example.empty() ? "500 " + nameOf(*quantity)
+                             : std::string(example)) +
+            "`");
+  return true;
+}
+
+void Evaluator::reportMismatch(const Value& value, const Type& type,
+                               SourceRange range, const std::string& what) {
+  // What a data file holds is at fault there, not where it is read.
+  SourceRange origin = value.origin.range;
+  if (origin.isValid() && isData(origin.source) && !isInside(origin, range)) {
+    reportMismatch(value, type, origin, what);
+    return;
+  }
+  if (reportTextMismatch(value, type, range, what) ||
+      reportElementMismatch(value, type, range, what) ||
+      reportNumberMismatch(value, type, range, what) ||
+      reportUnitMismatch(value, type, range, what) ||
+      reportLiteralMismatch(value, type, range, what))
+    return;
+  auto correction = correctionOf(value, type, range, what);
+  std::string name = nameOf(type);
+  std::string due =
+      type.kind == Type::Kind::schema && what.ends_with(name + "`")
+          ? " is a record of the schema `"
+          : " is of type `";
+  auto builder = report(diag::Kind::WrongType, range,
+                        what + due + name + "`, and this is of type `" +
+                            fullTypeNameOf(value) + "`");
+  if (correction)
+    offer(builder, *correction, range);
+  else if (!value.is<Module*>() &&
+           !helpWithSources(builder, value, type, range))
+    helpWithType(builder, value, type, range);
+  if (type.kind == Type::Kind::model)
+    helpWithImport(builder, value, range);
+}
+
+/// A file where one of its declarations is meant: the one of its name, or the
+/// first model with sizes.
+void Evaluator::helpWithImport(diag::Builder& builder, const Value& value,
+                               SourceRange range) {
+  Module* const* module = value.get<Module*>();
+  if (!module)
+    return;
+  std::string written(sources.text(range));
+  std::string example;
+  for (auto& [name, entry] : (*module)->entries)
+    if (std::holds_alternative<ast::Let>(entry.declaration->node)) {
+      example = name;
+      break;
+    }
+  const bool hasOwn = (*module)->find(written.substr(written.rfind('.') + 1));
+  if (hasOwn)
+    builder.help("`" + written + "` is a file: its model of free sizes is `" +
+                 written + "." + written + "`" +
+                 (example.empty() ? ""
+                                  : ", one of given sizes `" + written + "." +
+                                        example + "`"));
+  else if (!example.empty())
+    builder.help("name one of its models, say `" + written + "." + example +
+                 "`");
+}
+
+/// Another field of the same record that takes a value of this unit:
+/// `epochs` for `steps = 4 epochs`.
+bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
+                                SourceRange range) {
+  auto [object, slot] = typing;
+  if (!object || !object->schema || !value.is<recipe::Quantity>())
+    return false;
+  for (const Field& field : object->schema->fields) {
+    if (field.declaration->name.text == slot->name ||
+        field.declaration->isFixed ||
+        !convert(value,
+                 *resolve(*object->schema->layer.env, field.declaration->type)))
+      continue;
+    const std::string& name = field.declaration->name.text;
+    std::string text = name + " = " + std::string(sources.text(range));
+    builder.help("`" + name + "` takes them: write `" + text + "`");
+    const Member* member =
+        slot->chain.empty() ? nullptr : slot->chain.front().member;
+    if (member && member->path.size() == 1 && member->path[0].range.isValid())
+      builder.fixIt(member->path[0].range, name);
+    return true;
+  }
+  return false;
+}
+
+/// A path where a source of data is due: the schemas of the union that one text
+/// makes, by the names that the file has for them.
+bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
+                                const Type& type, SourceRange range) {
+  bool isPath = value.is<std::string>() || value.is<const ListValue*>();
+  std::string text(sources.text(range));
+  if (!isPath || type.kind != Type::Kind::unionOf || !preludeModule ||
+      text.find('\n') != std::string::npos)
+    return false;
+  std::vector<std::string> ways;
+  bool hasFields = false;
+  for (auto& [name, entry] : preludeModule->entries) {
+    const Value& named = entryValue(*preludeModule, entry);
+    const Schema* const* schema = named.get<const Schema*>();
+    if (!schema || (*schema)->fields.empty() ||
+        !findAlternative(type, [&](const Type& member) {
+          return member.kind == Type::Kind::schema && member.schema == *schema;
+        }))
+      continue;
+    const Field& first = (*schema)->fields.front();
+    if (convert(value,
+                *resolve(*(*schema)->layer.env, first.declaration->type)))
+      for (const std::string& form : formsOf(**schema)) {
+        ways.push_back(std::string(name) + "(" + text + form + ")");
+        hasFields |= !form.empty();
+      }
+  }
+  if (ways.size() < 2)
+    return false;
+  builder.help("say what it holds: " + joinAlternatives(ways) +
+               (hasFields ? ", with the names of the file's own fields" : ""));
+  return true;
+}
+
+void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
+                             const Type& type, SourceRange) {
+  if (type.kind == Type::Kind::model) {
+    builder.help("write a model of the library, say `llama.llama3_8b` with "
+                 "`import std.models.llama`, or one of your own");
+    return;
+  }
+  auto [object, slot] = typing;
+  // What stands for nothing is told by the field: 0, say.
+  if (value.is<recipe::None>() && object && object->schema && slot) {
+    std::string summary = summaryOf(*object->schema, slot->name);
+    if (!summary.empty()) {
+      summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
+      builder.help("`" + std::string(slot->name) + "` is a `" + nameOf(type) +
+                   "`: " + summary);
+      return;
+    }
+  }
+  std::vector<std::string> examples;
+  if (type.kind == Type::Kind::schema)
+    examples = namesOf(*type.schema);
+  for (const Type* member : alternatives(type))
+    if (std::string example = exampleOf(*member); !example.empty())
+      examples.push_back(std::move(example));
+  if (!examples.empty() && examples.size() <= listedAlternatives)
+    builder.help("write, for example, " + joinAlternatives(examples));
+}
+
+std::string Evaluator::describe(const Value& value) {
+  if (value.is<std::string>() || value.is<recipe::None>() ||
+      value.is<recipe::Auto>() || value.is<bool>() || value.is<int64_t>() ||
+      value.is<double>() || value.is<recipe::Quantity>() || value.is<DimRef>())
+    return recipe::formatValue(lower(value), {});
+  if (const Range* range = value.get<Range>())
+    return std::to_string(range->begin) + ".." + std::to_string(range->end);
+  if (const Function* const* function = value.get<const Function*>())
+    return (*function)->declaration->name.text;
+  if (const Builtin* builtin = value.get<Builtin>())
+    return std::string(builtin->function->name);
+  if (const ListValue* const* list = value.get<const ListValue*>();
+      list && (*list)->elements.size() <= 8) {
+    std::string text = "[";
+    for (const Value& element : (*list)->elements)
+      text += (text.size() > 1 ? ", " : "") +
+              (element.is<const ListValue*>() ? "a list" : describe(element));
+    return text + "]";
+  }
+  return "a " + typeNameOf(value);
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,236 @@
+// Help where quotation marks, braces or brackets are what is wrong with a
+// value: `"h100"` for `h100`, `bf16` for `"bf16"`, a text where a list of texts
+// is due, the value of a field for the record around it.
+//
+// What is proposed has been tried: its value has the type that is due.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/modules/DataText.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace recipec::sema {
+namespace {
+
+template <class T> std::optional<T> numberIn(std::string_view text) {
+  T number{};
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, number);
+  bool isAll = error == std::errc() && stop == end;
+  return isAll ? std::optional<T>(number) : std::nullopt;
+}
+
+/// What a text would be without its quotation marks, where it would be a
+/// literal of the language.
+std::optional<Value> literalIn(const std::string& text) {
+  if (text == "none")
+    return Value{recipe::None{}, {}};
+  if (text == "auto")
+    return Value{recipe::Auto{}, {}};
+  if (text == "true" || text == "false")
+    return Value{text == "true", {}};
+  if (text.empty() || !(text.front() >= '0' && text.front() <= '9'))
+    return std::nullopt;
+  if (auto whole = numberIn<int64_t>(text))
+    return Value{*whole, {}};
+  if (auto real = numberIn<double>(text))
+    return Value{*real, {}};
+  if (auto quantity = quantityOf(text))
+    return Value{*quantity, {}};
+  return std::nullopt;
+}
+
+/// The field that `what` names: `precision` of `` `base.precision` ``.
+std::string fieldNamed(const std::string& what) {
+  size_t last = what.find_last_of(".`", what.size() - 2);
+  bool isPath = what.size() > 2 && what.front() == '`' && what.back() == '`' &&
+                !what.ends_with("]`");
+  return isPath ? what.substr(last + 1, what.size() - last - 2) : "";
+}
+
+} // namespace
+
+std::optional<Value> Evaluator::namedIn(std::string_view path,
+                                        SourceId source) {
+  std::vector<Module*> places;
+  for (const auto& [name, module] : modules)
+    if (module->file->source == source)
+      places.push_back(module);
+  places.push_back(preludeModule);
+  size_t dot = path.find('.');
+  for (Module* module : places) {
+    ModuleEntry* entry = module ? module->find(path.substr(0, dot)) : nullptr;
+    for (size_t at = dot; entry && at != std::string_view::npos;) {
+      bool isDone = entry->state == ModuleEntry::State::done;
+      Module* const* inner = isDone ? entry->value.get<Module*>() : nullptr;
+      size_t next = path.find('.', at + 1);
+      module = inner ? *inner : module;
+      entry =
+          inner ? module->find(path.substr(at + 1, next - at - 1)) : nullptr;
+      at = next;
+    }
+    // To ask must not evaluate what is being evaluated.
+    bool isSafe = entry && (entry->state == ModuleEntry::State::done ||
+                            runningEntries.empty());
+    if (isSafe)
+      return entryValue(*module, *entry);
+  }
+  return std::nullopt;
+}
+
+std::optional<Suggestion> Evaluator::withoutQuotes(const Value& value,
+                                                   const Type& type,
+                                                   SourceRange range) {
+  const std::string* text = value.get<std::string>();
+  bool isWritten = text && sources.text(range) == "\"" + *text + "\"";
+  if (!isWritten)
+    return std::nullopt;
+  std::optional<Value> meant = literalIn(*text);
+  if (!meant)
+    meant = namedIn(*text, range.source);
+  if (!meant || meant->isPoison() || !convert(*meant, type))
+    return std::nullopt;
+  if (meant->is<const Schema*>())
+    return Suggestion{"write `" + *text + " {}`", *text + " {}"};
+  return Suggestion{"write `" + *text + "`, without the quotation marks",
+                    *text};
+}
+
+/// `none` for `"none"`, `4` for `"4"`.
+std::optional<Suggestion>
+Evaluator::inQuotes(const Value& value, const Type& type, SourceRange range) {
+  std::string text(sources.text(range));
+  bool isPlain = (value.isScalar() || value.isNumber()) &&
+                 !value.is<std::string>() && !text.empty() &&
+                 text.find_first_of("\"\\{}\n (") == std::string::npos;
+  if (!isPlain || !convert({text, {}}, type))
+    return std::nullopt;
+  // Not every text: `true` is none where a path is due.
+  auto isLiteral = [&](const Type* member) {
+    return member->kind == Type::Kind::literal && member->literal == text;
+  };
+  if (!value.isNumber() && !isLiteral(&type) &&
+      std::none_of(type.members.begin(), type.members.end(), isLiteral))
+    return std::nullopt;
+  std::string quoted = "\"" + text + "\"";
+  return Suggestion{"write `" + quoted + "`, in quotation marks", quoted};
+}
+
+/// The elements of a list that a text was to be: between its commas; of a
+/// pattern, `M-M*`, each character; else the whole.
+static std::string elementsIn(std::string_view text) {
+  std::vector<std::string> parts(1);
+  const bool hasCommas = text.find(',') != text.npos;
+  bool hasWords = false;
+  for (size_t i = 1; i < text.size(); ++i)
+    hasWords |= std::isalnum(static_cast<unsigned char>(text[i - 1])) &&
+                std::isalnum(static_cast<unsigned char>(text[i]));
+  const bool isPattern = !hasCommas && !hasWords && text.size() > 2;
+  for (char c : text) {
+    if (hasCommas && c == ',')
+      parts.emplace_back();
+    else if (c != ' ' || !hasCommas || !parts.back().empty())
+      parts.back() += c;
+    if (isPattern)
+      parts.emplace_back();
+  }
+  if (parts.size() > 1 && parts.back().empty())
+    parts.pop_back();
+  std::string list;
+  for (const std::string& part : parts)
+    list += (list.empty() ? "\"" : ", \"") + part + "\"";
+  return list;
+}
+
+std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
+                                                const Type& type,
+                                                SourceRange range,
+                                                const std::string& what) {
+  std::string written(sources.text(range));
+  if (written.empty() || written.find('\n') != std::string::npos)
+    return std::nullopt;
+  std::vector<const Type*> members{&type};
+  if (type.kind == Type::Kind::unionOf)
+    members = type.members;
+  const Schema* only = nullptr;
+  for (const Type* member : members) {
+    if (member->kind == Type::Kind::list && convert(value, *member->element)) {
+      const std::string* text = value.get<std::string>();
+      const std::string list = "[" + (text ? elementsIn(*text) : written) + "]";
+      return Suggestion{"write `" + list + "`", list};
+    }
+    if (member->kind == Type::Kind::schema)
+      only = only ? nullptr : member->schema;
+  }
+  std::string name = fieldNamed(what);
+  if (!only || name.empty() || !value.isScalar())
+    return std::nullopt;
+  const Field* taking = nullptr;
+  for (const Field& field : only->fields) {
+    const Type* due = resolve(*only->layer.env, field.declaration->type);
+    if (field.declaration->isFixed || !convert(value, *due))
+      continue;
+    // The first field is what its section is about, `precision.compute`, where
+    // it takes certain words and not any text.
+    bool isFirst =
+        &field == &only->fields.front() && due->kind != Type::Kind::string;
+    if (taking)
+      return std::nullopt;
+    taking = &field;
+    if (isFirst)
+      break;
+  }
+  if (!taking)
+    return std::nullopt;
+  return Suggestion{"write `" + name + " { " + taking->declaration->name.text +
+                        " = " + written + " }`",
+                    ""};
+}
+
+std::optional<Suggestion> Evaluator::correctionOf(const Value& value,
+                                                  const Type& type,
+                                                  SourceRange range,
+                                                  const std::string& what) {
+  if (!range.isValid() || isData(range.source) || isLibrary(range))
+    return std::nullopt;
+  if (auto suggestion = withoutQuotes(value, type, range))
+    return suggestion;
+  if (auto suggestion = modelNamed(value, type, range))
+    return suggestion;
+  if (auto suggestion = inQuotes(value, type, range))
+    return suggestion;
+  return inBrackets(value, type, range, what);
+}
+
+std::optional<std::string> Evaluator::bareLiteral(const Object& object,
+                                                  const Slot& slot,
+                                                  SourceRange* place) {
+  bool isWritten = !slot.chain.empty() && slot.chain.front().isValue();
+  if (!isWritten || !slot.field)
+    return std::nullopt;
+  const Definition& definition = slot.chain.front();
+  if (definition.member->given)
+    return std::nullopt;
+  const ast::Expr& expr =
+      (*definition.layer->env->file)[definition.member->value];
+  std::string text;
+  for (char c : sources.text(expr.range)) // `a2a + p2p` is one, too
+    if (c != ' ')
+      text += c;
+  const Type* type = typeOf(object, slot);
+  const bool isPath = text.find('/') != text.npos;
+  auto isMeant = [&](const Type* member) {
+    return (member->kind == Type::Kind::literal && member->literal == text) ||
+           (member->kind == Type::Kind::string && isPath);
+  };
+  bool isLiteral = isMeant(type) || std::any_of(type->members.begin(),
+                                                type->members.end(), isMeant);
+  if (!isLiteral)
+    return std::nullopt;
+  *place = expr.range;
+  return text;
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,245 @@
+// Types: from how they are written to Type, and back to text.
+
+#include "compiler/sema/Evaluator.h"
+
+#include "compiler/recipe/Units.h"
+#include "compiler/sema/builtins/Builtins.h"
+
+namespace recipec::sema {
+namespace {
+
+struct BuiltinType {
+  std::string_view name;
+  Type::Kind kind;
+  recipe::Unit unit = recipe::Unit::bytes;
+};
+
+constexpr BuiltinType builtinTypes[] = {
+    {"int", Type::Kind::integer},
+    {"float", Type::Kind::real},
+    {"bool", Type::Kind::boolean},
+    {"string", Type::Kind::string},
+    {"dim", Type::Kind::dim},
+    {"bytes", Type::Kind::quantity, recipe::Unit::bytes},
+    {"duration", Type::Kind::quantity, recipe::Unit::seconds},
+    {"steps", Type::Kind::quantity, recipe::Unit::steps},
+    {"epochs", Type::Kind::quantity, recipe::Unit::epochs},
+    {"tokens", Type::Kind::quantity, recipe::Unit::tokens},
+    {"tensor", Type::Kind::tensor},
+    {"mapping", Type::Kind::mapping},
+    {"any", Type::Kind::any},
+    {"none", Type::Kind::none},
+    {"auto", Type::Kind::automatic},
+    {"model", Type::Kind::model},
+};
+
+} // namespace
+
+// ---- from syntax
+// -------------------------------------------------------------
+
+const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
+                                    SourceRange range) {
+  Type& type = make<Type>();
+  const ast::Name& first = node.path.front();
+  if (node.path.size() == 1) {
+    for (const BuiltinType& builtin : builtinTypes) {
+      if (builtin.name != first.text)
+        continue;
+      type.kind = builtin.kind;
+      type.unit = builtin.unit;
+      return &type;
+    }
+  }
+  // Types are named by the file; the fields of a record do not hide them.
+  std::optional<Value> value = lookUp(first.text, env.module->env);
+  if (!value) {
+    std::vector<std::string> names = visibleNames(env.module->env);
+    for (const BuiltinType& builtin : builtinTypes)
+      names.emplace_back(builtin.name);
+    auto builder = report(diag::Kind::UnknownName, first.range,
+                          "there is no type `" + first.text + "`");
+    builder.suggest(first.range, first.text, names);
+    return &type;
+  }
+  for (size_t i = 1; i < node.path.size() && !value->isPoison(); ++i)
+    value = memberOf(*value, node.path[i], range);
+  if (value->isPoison())
+    return &type;
+  if (const Schema* const* schema = value->get<const Schema*>()) {
+    type.kind = Type::Kind::schema;
+    type.schema = *schema;
+    return &type;
+  }
+  report(diag::Kind::WrongType, range,
+         "`" + std::string(sources.text(range)) + "` is a `" +
+             typeNameOf(*value) + "`, not a type")
+      .help("types are `int`, `float`, `bool`, `string`, `[T]` and names of "
+            "schemas");
+  return &type;
+}
+
+struct Evaluator::TypeResolver {
+  Evaluator& self;
+  const Env& env;
+  SourceRange range;
+
+  Type& make(Type::Kind kind) const {
+    return self.make<Type>(Type::plain(kind));
+  }
+  const Type* operator()(const ast::NamedType& node) const {
+    return self.resolveNamed(env, node, range);
+  }
+  const Type* operator()(const ast::StringType& node) const {
+    Type& type = make(Type::Kind::literal);
+    type.literal = node.value;
+    return &type;
+  }
+  const Type* operator()(const ast::IntType& node) const {
+    Type& type = make(Type::Kind::integerLiteral);
+    type.number = node.value;
+    return &type;
+  }
+  const Type* operator()(const ast::ListType& node) const {
+    Type& type = make(Type::Kind::list);
+    type.element = self.resolve(env, node.element);
+    return &type;
+  }
+  const Type* operator()(const ast::MapType& node) const {
+    const Type* key = self.resolve(env, node.key);
+    bool isString =
+        key->kind == Type::Kind::string || key->kind == Type::Kind::unknown;
+    if (!isString)
+      self.report(diag::Kind::WrongType, (*env.file)[node.key].range,
+                  "the keys of a map are of type `string`, not `" +
+                      nameOf(*key) + "`")
+          .help("write `map[string, ...]`");
+    Type& type = make(Type::Kind::map);
+    type.element = self.resolve(env, node.value);
+    return &type;
+  }
+  const Type* operator()(const ast::UnionType& node) const {
+    Type& type = make(Type::Kind::unionOf);
+    for (ast::TypeId id : node.members) {
+      const Type* member = self.resolve(env, id);
+      if (member->kind == Type::Kind::unionOf) // in parentheses
+        type.members.insert(type.members.end(), member->members.begin(),
+                            member->members.end());
+      else
+        type.members.push_back(member);
+    }
+    return &type;
+  }
+  const Type* operator()(const ast::FunctionType& node) const {
+    Type& type = make(Type::Kind::function);
+    for (ast::TypeId parameter : node.parameters)
+      type.members.push_back(self.resolve(env, parameter));
+    type.element = self.resolve(env, node.result);
+    return &type;
+  }
+};
+
+const Type* Evaluator::resolve(const Env& env, ast::TypeId id) {
+  auto [known, isNew] = types.try_emplace({env.file, id}, nullptr);
+  if (!isNew && known->second)
+    return known->second;
+  const ast::Type& syntax = (*env.file)[id];
+  const Type* result =
+      std::visit(TypeResolver{*this, env, syntax.range}, syntax.node);
+  types[{env.file, id}] = result;
+  return result;
+}
+
+// ---- names
+// -------------------------------------------------------------------
+
+std::string Evaluator::nameOf(const Type& type) {
+  switch (type.kind) {
+  case Type::Kind::quantity:
+    return std::string(recipe::unitTypeName(type.unit));
+  case Type::Kind::literal:
+    return "\"" + type.literal + "\"";
+  case Type::Kind::integerLiteral:
+    return std::to_string(type.number);
+  case Type::Kind::list:
+    return "[" + nameOf(*type.element) + "]";
+  case Type::Kind::map:
+    return "map[string, " + nameOf(*type.element) + "]";
+  case Type::Kind::schema:
+    return std::string(type.schema->name);
+  case Type::Kind::function: {
+    std::string text = "fun(";
+    for (const Type* parameter : type.members)
+      text += (text.size() > 4 ? ", " : "") + nameOf(*parameter);
+    bool isUnion = type.element->kind == Type::Kind::unionOf;
+    std::string result = nameOf(*type.element);
+    return text + "): " + (isUnion ? "(" + result + ")" : result);
+  }
+  case Type::Kind::unionOf: {
+    std::string text;
+    for (const Type* member : type.members)
+      text += (text.empty() ? "" : " | ") + nameOf(*member);
+    return text;
+  }
+  default:
+    for (const BuiltinType& builtin : builtinTypes)
+      if (builtin.kind == type.kind)
+        return std::string(builtin.name);
+    return "any";
+  }
+}
+
+std::string Evaluator::typeNameOf(const Value& value) {
+  struct Namer {
+    std::string operator()(Poison) { return "unknown"; }
+    std::string operator()(recipe::None) { return "none"; }
+    std::string operator()(recipe::Auto) { return "auto"; }
+    std::string operator()(bool) { return "bool"; }
+    std::string operator()(int64_t) { return "int"; }
+    std::string operator()(double) { return "float"; }
+    std::string operator()(const std::string&) { return "string"; }
+    std::string operator()(recipe::Quantity quantity) {
+      return std::string(recipe::unitTypeName(quantity.unit));
+    }
+    std::string operator()(DimRef) { return "dim"; }
+    std::string operator()(const Mapping*) { return "mapping"; }
+    std::string operator()(Range) { return "range"; }
+    std::string operator()(const ListValue*) { return "list"; }
+    std::string operator()(Object* object) {
+      return object->schema ? std::string(object->schema->name) : "record";
+    }
+    std::string operator()(const Schema* schema) {
+      return schema->isModel ? "model declaration" : "schema";
+    }
+    std::string operator()(Module*) { return "import"; }
+    std::string operator()(Tensor) { return "tensor"; }
+    std::string operator()(const Function*) { return "function"; }
+    std::string operator()(const Mixin*) { return "mixin"; }
+    std::string operator()(const Block* block) {
+      return block->isOp() ? "op" : "block";
+    }
+    std::string operator()(Builtin) { return "function"; }
+  };
+  return std::visit(Namer{}, value.data);
+}
+
+std::string Evaluator::fullTypeNameOf(const Value& value) {
+  if (const Builtin* builtin = value.get<Builtin>())
+    return signatureOf(*builtin->function);
+  const Function* const* function = value.get<const Function*>();
+  if (!function)
+    return typeNameOf(value);
+  const ast::FunDecl& declaration = *(*function)->declaration;
+  const ast::File& file = *(*function)->env->file;
+  auto written = [&](ast::TypeId type) {
+    return type == ast::TypeId::none
+               ? std::string("any")
+               : std::string(sources.text(file[type].range));
+  };
+  std::string text = "fun(";
+  for (const ast::Parameter& parameter : declaration.parameters)
+    text += (text.size() > 4 ? ", " : "") + written(parameter.type);
+  return text + "): " + written(declaration.result);
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,328 @@
+// What expressions are while they are evaluated.
+//
+// A recipe::Value is finished; a sema::Value may still be lazy: a record is an
+// Object whose slots are evaluated when they are first read. Objects, lists and
+// functions live in the Evaluator's Store, values refer to them by address.
+
+#ifndef RECIPEC_SEMA_VALUES_VALUE_H
+#define RECIPEC_SEMA_VALUES_VALUE_H
+
+#include "compiler/ast/Ast.h"
+#include "compiler/recipe/Recipe.h"
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace recipec::sema {
+
+struct BuiltinFunction; // Builtins.h
+struct Env;
+struct Field;
+struct Locals;
+struct Module;
+struct Object;
+struct Schema;
+struct Slot;
+struct Type;
+struct Value;
+
+/// The value of an expression whose error has been reported.
+struct Poison {};
+
+/// A named dimension: a field of type `dim` of a model.
+struct DimRef {
+  const Object* model = nullptr;
+  std::string_view name;
+  int64_t size = 0;
+};
+struct Mapping {
+  std::vector<DimRef> from;
+  std::vector<DimRef> to;
+};
+/// `begin..end`, half-open
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t count() const {
+    int64_t count = 0;
+    if (end <= begin)
+      return 0;
+    return __builtin_sub_overflow(end, begin, &count) ? INT64_MAX : count;
+  }
+};
+struct ListValue {
+  std::vector<Value> elements;
+};
+/// A tensor of the model that is traced.
+struct Tensor {
+  recipe::TensorId id = recipe::TensorId::none;
+};
+struct Function {
+  const ast::FunDecl* declaration = nullptr;
+  const Env* env = nullptr;
+  /// The type that the function was passed as, which its calls must keep to.
+  const Type* contract = nullptr;
+};
+/// A block of a model or file; an op where the declaration has no body.
+struct Block {
+  const ast::BlockDecl* declaration = nullptr;
+  const Env* env = nullptr;
+
+  bool isOp() const { return declaration->body == ast::BodyId::none; }
+};
+/// Settings for any recipe; `arguments` are bound where it has been called.
+struct Mixin {
+  const ast::MixinDecl* declaration = nullptr;
+  const Env* env = nullptr;
+  Locals* arguments = nullptr;
+};
+struct Builtin {
+  const BuiltinFunction* function = nullptr;
+};
+
+struct Value {
+  std::variant<Poison, recipe::None, recipe::Auto, bool, int64_t, double,
+               std::string, recipe::Quantity, DimRef, const Mapping*, Range,
+               const ListValue*, Object*, const Schema*, Module*, Tensor,
+               const Function*, const Block*, const Mixin*, Builtin>
+      data;
+  recipe::Origin origin;
+
+  template <class T> bool is() const { return std::holds_alternative<T>(data); }
+  template <class T> const T* get() const { return std::get_if<T>(&data); }
+  bool isPoison() const { return is<Poison>(); }
+  /// An `int`, a `float` or the size of a `dim`.
+  bool isNumber() const {
+    return is<int64_t>() || is<double>() || is<DimRef>();
+  }
+  /// What an interpolation writes as the language does.
+  bool isScalar() const {
+    return isNumber() || is<recipe::None>() || is<recipe::Auto>() ||
+           is<bool>() || is<std::string>() || is<recipe::Quantity>();
+  }
+};
+
+// ---- types ------------------------------------------------------------------
+
+struct Type {
+  enum class Kind {
+    integer,
+    real,
+    boolean,
+    string,
+    dim,
+    quantity,
+    tensor,
+    mapping,
+    any,
+    none,
+    automatic,
+    literal,
+    integerLiteral,
+    list,
+    map,
+    function,
+    unionOf,
+    schema,
+    model,
+    unknown, // an error that has been reported; takes everything
+  };
+  Kind kind = Kind::unknown;
+  recipe::Unit unit = recipe::Unit::bytes; // of `quantity`
+  std::string literal;
+  int64_t number = 0; // of `integerLiteral`
+  /// Of `list` and `map`; the result of a `function`.
+  const Type* element = nullptr;
+  /// Of `unionOf`, none of them a union; the parameters of a `function`.
+  std::vector<const Type*> members;
+  const Schema* schema = nullptr;
+
+  /// A type that its kind says all about.
+  static Type plain(Kind kind) {
+    Type type;
+    type.kind = kind;
+    return type;
+  }
+};
+
+// ---- scopes -----------------------------------------------------------------
+
+/// Names bound by parameters, comprehensions and statements of a block.
+struct Locals {
+  std::vector<std::pair<std::string_view, Value>> names;
+
+  Value* find(std::string_view name);
+};
+
+/// One assignment of a Layer: `path = value`, or `path { body }`.
+struct Member {
+  std::span<const ast::Name> path;
+  ast::ExprId value = ast::ExprId::none;
+  ast::BodyId body = ast::BodyId::none;
+  const Value* given = nullptr; // instead of `value`
+  SourceRange range;            // of the whole assignment
+  const Env* env = nullptr;     // of a turn of `for`, instead of the layer's
+  bool setsFixed = false;       // the compiler's own, of a fixed field
+};
+
+/// What one pair of braces, or one list of arguments, says about a record.
+struct Layer {
+  const Env* env = nullptr; // around the braces
+  /// Whether expressions see the record's own fields: they do in braces behind
+  /// a record, not in arguments and not in anonymous records.
+  bool isScope = false;
+  bool isArguments = false; // between parentheses
+  Locals* locals = nullptr; // the arguments of a mixin
+  /// A key or the source of a `for` is poison: the record has unknown keys.
+  bool isBroken = false;
+  SourceRange range;
+  std::vector<Member> members;
+  std::vector<const ast::Let*> lets;
+  std::vector<const ast::FunDecl*> functions;
+  std::vector<const ast::BlockDecl*> blocks;
+  std::vector<const ast::Require*> conditions;
+};
+
+/// A level of scope. Expressions are evaluated in a chain of these.
+struct Env {
+  const ast::File* file = nullptr; // that owns the nodes
+  Module* module = nullptr;        // whose names are seen last
+  const Env* outer = nullptr;
+  Object* object = nullptr;     // whose fields are names here
+  const Layer* layer = nullptr; // whose lets, functions and blocks are
+  Locals* locals = nullptr;
+  bool inBlock = false; // where ops may be called
+  /// The field of `object` that is being defined: its own name means whatever
+  /// has that name outside, as in `lora { rank = rank }`.
+  std::string_view defined;
+};
+
+/// What a name means where it stands: at most one of these.
+struct Binding {
+  const Env* env = nullptr; // the level that it was found at
+  Value* local = nullptr;
+  Slot* slot = nullptr; // of `env->object`
+  const ast::Let* let = nullptr;
+  const ast::FunDecl* function = nullptr;
+  const ast::BlockDecl* block = nullptr;
+
+  explicit operator bool() const {
+    return local || slot || let || function || block;
+  }
+};
+
+// ---- records ----------------------------------------------------------------
+
+struct Field {
+  const ast::FieldDecl* declaration = nullptr;
+  const Type* type = nullptr;
+  SourceRange range;
+};
+
+/// A `schema` or `model`.
+struct Schema {
+  std::string_view name;
+  bool isModel = false;
+  const ast::File* file = nullptr;
+  const ast::Body* body = nullptr;
+  SourceRange range; // of the name
+  Layer layer;       // its lets, blocks and conditions
+  std::vector<Field> fields;
+
+  const Field* find(std::string_view name) const;
+
+private:
+  /// The places of the first fields by name, where there are many.
+  mutable std::unordered_map<std::string_view, size_t> places;
+};
+
+/// One level of a Slot's chain: a member, `depth` names of its path consumed.
+struct Definition {
+  const Layer* layer = nullptr;
+  const Member* member = nullptr;
+  size_t depth = 0;
+
+  /// Whether the member gives the slot's value, rather than amending it.
+  bool isValue() const {
+    return depth + 1 == member->path.size() &&
+           member->body == ast::BodyId::none;
+  }
+};
+
+/// A field of an Object. The first Definition may give a value, the others
+/// amend it; where none gives one, the default of the schema is amended.
+struct Slot {
+  std::string_view name;
+  const Field* field = nullptr; // none in an anonymous record
+  std::vector<Definition> chain;
+  enum class State { waiting, running, done } state = State::waiting;
+  Value value;
+};
+
+/// A `let` between the braces of a record, once it has been read.
+struct LetValue {
+  const ast::Let* let = nullptr;
+  bool isRunning = false;
+  Value value;
+};
+
+/// A record. Amending copies the layers and adds one, so that every field is
+/// evaluated anew where the result needs it (late binding).
+struct Object {
+  const Schema* schema = nullptr;    // none: anonymous
+  const Type* elementType = nullptr; // of the values of a `map[string, T]`
+  std::vector<const Layer*> layers;
+  std::vector<Slot> slots;
+  Object* container = nullptr; // the record that holds it in a slot
+  std::string_view key;        // of that slot
+  SourceRange range;           // where it was made
+  bool isChecked = false;
+  /// A key that the schema lacks was reported: what else seems to be missing
+  /// was probably meant by it.
+  bool hasUnknownKey = false;
+  std::vector<LetValue> letValues;
+  std::vector<Definition> sweeps; // of a recipe, in the order of its layers
+
+  Slot* find(std::string_view name);
+
+private:
+  /// The places of the first slots by name, where there are many.
+  std::unordered_map<std::string_view, size_t> places;
+};
+
+// ---- files ------------------------------------------------------------------
+
+/// A name that a file declares. Values are found when they are first needed.
+struct ModuleEntry {
+  const ast::Declaration* declaration = nullptr;
+  const ast::Selected* selected = nullptr; // of an import's selection
+  enum class State { waiting, running, done } state = State::waiting;
+  Value value;
+  SourceRange nameRange;
+};
+
+struct Module {
+  std::string path;
+  const ast::File* file = nullptr;
+  Module* fallback = nullptr; // an override sees the names of the recipe's file
+  Env env;
+  std::vector<std::pair<std::string_view, ModuleEntry>> entries;
+  std::unordered_map<std::string_view, size_t> places; // in `entries`
+  /// Names that a misspelt import would have bound.
+  std::vector<std::string> missing;
+
+  ModuleEntry* find(std::string_view name);
+  const ModuleEntry* find(std::string_view name) const;
+};
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_VALUES_VALUE_H

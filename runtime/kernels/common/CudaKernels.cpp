@@ -1,0 +1,31 @@
+// The table from ops to the GPU's kernels.
+
+#include "runtime/kernels/common/CudaKernels.h"
+
+#include "runtime/ops/OpKind.h"
+
+namespace reciperun::kernels {
+
+// A kernel is defined in its op's file: `relu2CudaKernel` of the op `relu2`.
+#define NO_KERNEL(Enumerator)
+#define KERNEL(name) Status name##CudaKernel(const device::CudaKernelArgs&);
+#include "runtime/ops/Kernels.inc"
+#undef NO_KERNEL
+#undef KERNEL
+
+namespace {
+
+constexpr device::CudaKernel table[] = {
+#define NO_KERNEL(Enumerator) nullptr,
+#define KERNEL(name) name##CudaKernel,
+#include "runtime/ops/Kernels.inc"
+};
+static_assert(std::size(table) == ops::opKinds);
+
+} // namespace
+
+device::CudaKernel findCudaKernel(plan::OpKind kind) {
+  return table[size_t(kind)];
+}
+
+} // namespace reciperun::kernels

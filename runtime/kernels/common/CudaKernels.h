@@ -1,0 +1,15 @@
+// The kernels of GPUs, by op: the twin of Kernels.h.
+
+#ifndef RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H
+#define RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H
+
+#include "runtime/device/cuda/CudaKernelTable.h"
+
+namespace reciperun::kernels {
+
+/// The GPU's kernel of an op; null for a collective.
+device::CudaKernel findCudaKernel(plan::OpKind kind);
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H

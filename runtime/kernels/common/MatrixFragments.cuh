@@ -1,0 +1,199 @@
+// What a warp multiplies matrices with: the instruction m16n8k16 of bf16 with
+// sums in float, its operands out of shared memory, and copies into it.
+//
+// In a fragment, lane l holds of each 8 x 8 matrix the elements of row l / 4
+// and columns 2 (l % 4) and the next. A sum's 16 x 8 has rows l / 4 and l / 4
+// + 8. Tiles lie in shared memory by rows, the 16-byte chunks of row r
+// exchanged by r % 8, so that eight rows of one column of chunks are in eight
+// banks.
+
+#ifndef RECIPERUN_KERNELS_COMMON_MATRIXFRAGMENTS_CUH
+#define RECIPERUN_KERNELS_COMMON_MATRIXFRAGMENTS_CUH
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+
+namespace reciperun::kernels::cuda {
+
+using Bf16 = __nv_bfloat16;
+
+/// Elements of a 16-byte chunk.
+inline constexpr int chunkSize = 8;
+
+/// A tile of rows of `width` elements, a multiple of 64, in shared memory, at a
+/// multiple of 128 bytes.
+template <int width> struct Tile {
+  static_assert(width % 64 == 0, "rows are whole groups of eight chunks");
+  static constexpr int chunks = width / chunkSize;
+  static constexpr int rowBytes = width * int(sizeof(Bf16));
+  Bf16* data;
+
+  __device__ Bf16* at(int row, int chunk) const {
+    return data + row * width + ((chunk ^ (row & 7)) * chunkSize);
+  }
+};
+
+/// A tile as one lane reads operands of it. Rows, columns and summed elements
+/// are multiples of 16, constants after unrolling, so that an address is one
+/// exclusive or away from the lane's own.
+template <int width> class Operands {
+public:
+  /// The left operand, 16 rows by 16 summed elements, of a tile [rows, summed].
+  __device__ void left(uint32_t (&to)[4], int row, int summed) const {
+    load(to, at(narrow, row, summed));
+  }
+  /// The same of a tile [summed, rows].
+  __device__ void leftAcross(uint32_t (&to)[4], int row, int summed) const {
+    loadTransposed(to, at(wide, summed, row));
+  }
+  /// Two right operands, 16 summed elements by 16 columns, words 0, 1 and 2, 3,
+  /// of a tile [columns, summed].
+  __device__ void right(uint32_t (&to)[4], int column, int summed) const {
+    load(to, at(wide, column, summed));
+  }
+  /// The same of a tile [summed, columns].
+  __device__ void rightAcross(uint32_t (&to)[4], int column, int summed) const {
+    loadTransposed(to, at(narrow, summed, column));
+  }
+
+  __device__ Operands(Tile<width> tile, int lane) {
+    const auto base = uint32_t(__cvta_generic_to_shared(tile.data));
+    narrow = base + uint32_t(lane % 16 * Tile<width>::rowBytes +
+                             ((lane / 16) ^ (lane % 8)) * 16);
+    wide = base + uint32_t((lane % 8 + lane / 16 * 8) * Tile<width>::rowBytes +
+                           ((lane / 8 % 2) ^ (lane % 8)) * 16);
+  }
+
+private:
+  // Of the four 8 x 8 matrices that an instruction loads, lane l gives the
+  // address of row l % 8 of matrix l / 8. `narrow` has the second matrix below
+  // the first, `wide` beside it.
+  uint32_t narrow, wide;
+
+  __device__ static uint32_t at(uint32_t lane, int row, int column) {
+    const int chunk = column / chunkSize;
+    return (lane ^ uint32_t(chunk % 8 * 16)) +
+           uint32_t(row * Tile<width>::rowBytes + chunk / 8 * 128);
+  }
+  __device__ static void load(uint32_t (&to)[4], uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(address));
+  }
+  __device__ static void loadTransposed(uint32_t (&to)[4], uint32_t address) {
+    asm volatile(
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+        : "r"(address));
+  }
+};
+
+/// sum [16, 8] += left [16, 16] times right [16, 8].
+__device__ inline void multiply(float (&sum)[4], const uint32_t (&left)[4],
+                                uint32_t right0, uint32_t right1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+               : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]),
+                 "r"(right0), "r"(right1));
+}
+
+/// Two numbers rounded to nearest even, the first in the lower half.
+__device__ inline uint32_t pack(float first, float second) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
+  return *reinterpret_cast<const uint32_t*>(&both);
+}
+
+/// The left operand that two sums side by side are: 16 rows, 16 columns.
+__device__ inline void asLeft(uint32_t (&to)[4], const float (&a)[4],
+                              const float (&b)[4]) {
+  to[0] = pack(a[0], a[1]);
+  to[1] = pack(a[2], a[3]);
+  to[2] = pack(b[0], b[1]);
+  to[3] = pack(b[2], b[3]);
+}
+
+/// Two neighbours of a row of `columns` elements, as far as there are any.
+__device__ inline void storePair(Bf16* row, int column, int columns,
+                                 bool isAligned, float first, float second) {
+  if (isAligned) {
+    if (column < columns)
+      *reinterpret_cast<uint32_t*>(row + column) = pack(first, second);
+    return;
+  }
+  if (column < columns)
+    row[column] = __float2bfloat16(first);
+  if (column + 1 < columns)
+    row[column + 1] = __float2bfloat16(second);
+}
+
+/// 16 bytes from global to shared memory, or zeros where nothing is read.
+__device__ inline void copyChunk(uint32_t to, const Bf16* from, bool isRead) {
+  const int bytes = isRead ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+               "l"(from), "r"(bytes));
+}
+__device__ inline void commitCopies() {
+  asm volatile("cp.async.commit_group;");
+}
+/// Waits until at most `pending` of this thread's committed groups are under
+/// way.
+template <int pending> __device__ void waitForCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+/// Where a tile's elements come from: `rows` rows of `columns` elements, their
+/// distance `stride`. Behind them are zeros.
+template <class T> struct RowSource {
+  const T* data;
+  int64_t stride;
+  int rows, columns;
+  bool isAligned; // every chunk lies at a multiple of 16 bytes
+};
+using TileSource = RowSource<Bf16>;
+
+/// Fills a tile element by element, as sources need that are not aligned.
+template <int rows, int threads, int width>
+__device__ __noinline__ void fillSlowly(Tile<width> tile, TileSource source) {
+  for (int i = int(threadIdx.x); i < rows * width; i += threads) {
+    const int row = i / width, column = i % width;
+    const bool isInside = row < source.rows && column < source.columns;
+    tile.at(row, column / chunkSize)[column % chunkSize] =
+        isInside ? source.data[row * source.stride + column]
+                 : __float2bfloat16(0.0f);
+  }
+}
+
+/// Begins to fill the first `rows` rows of a tile; all `threads` threads of the
+/// block call it. Eight threads take 128 bytes of a row, so that a thread's
+/// chunks all lie in one place of such pieces.
+template <int rows, int threads, int width>
+__device__ __forceinline__ void fill(Tile<width> tile,
+                                     const TileSource& source) {
+  constexpr int atOnce = threads / 8; // rows
+  static_assert(rows % atOnce == 0 && atOnce % 8 == 0);
+  if (!source.isAligned) {
+    fillSlowly<rows, threads>(tile, source);
+    return;
+  }
+  const int row = int(threadIdx.x) / 8, chunk = int(threadIdx.x) % 8;
+  const auto to = uint32_t(__cvta_generic_to_shared(tile.at(row, chunk)));
+  const Bf16* const from =
+      source.data + row * source.stride + chunk * chunkSize;
+#pragma unroll
+  for (int i = 0; i < rows / atOnce; ++i)
+#pragma unroll
+    for (int piece = 0; piece < width / 64; ++piece) {
+      const bool isInside = row + i * atOnce < source.rows &&
+                            chunk * chunkSize + piece * 64 < source.columns;
+      copyChunk(to + uint32_t(i * atOnce * Tile<width>::rowBytes + piece * 128),
+                isInside ? from + i * atOnce * source.stride + piece * 64
+                         : source.data,
+                isInside);
+    }
+}
+
+} // namespace reciperun::kernels::cuda
+
+#endif // RECIPERUN_KERNELS_COMMON_MATRIXFRAGMENTS_CUH

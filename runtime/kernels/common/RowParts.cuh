@@ -1,0 +1,132 @@
+// Rows that a GPU's threads hold in registers, so that a kernel reads each byte
+// once: norms.
+//
+// A row belongs to the threads of one threadIdx.y. Narrow rows take some lanes
+// of a warp and a block has several; a wide row takes the whole block.
+
+#ifndef RECIPERUN_KERNELS_COMMON_ROWPARTS_CUH
+#define RECIPERUN_KERNELS_COMMON_ROWPARTS_CUH
+
+#include "runtime/kernels/common/CudaTypes.cuh"
+#include "runtime/plan/KernelLimits.h"
+
+#include <bit>
+#include <string>
+
+namespace reciperun::kernels {
+
+/// A thread's part of a row: vector v holds the elements from column(v) on.
+/// `whole`: rows are of whole vectors, and aligned to them.
+template <class T, int vectors, bool whole> struct RowPart {
+  static constexpr int n = vectorLength<T>;
+  Vector<T, n> parts[vectors];
+
+  __device__ static int column(int v) {
+    return (v * int(blockDim.x) + int(threadIdx.x)) * n;
+  }
+
+  /// Zeros where the row has ended.
+  __device__ void load(const T* row, int width) {
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) {
+      parts[v] = {};
+      if constexpr (whole) {
+        if (column(v) < width)
+          parts[v] = Vector<T, n>::load(row + column(v));
+      } else {
+#pragma unroll
+        for (int e = 0; e < n; ++e)
+          if (column(v) + e < width)
+            parts[v].elements[e] = row[column(v) + e];
+      }
+    }
+  }
+
+  /// row[column(v) + e] = values[e], where that is in the row.
+  __device__ static void store(T* row, int width, int v,
+                               const float (&values)[n]) {
+    if constexpr (whole) {
+      if (column(v) < width)
+        rounded<T, n>(values).store(row + column(v));
+    } else {
+#pragma unroll
+      for (int e = 0; e < n; ++e)
+        if (column(v) + e < width)
+          row[column(v) + e] = rounded<T>(values[e]);
+    }
+  }
+};
+
+/// How a kernel takes its rows.
+struct RowBlock {
+  dim3 threads; // x: of a row, y: rows of a block
+  int vectors;
+  bool whole;
+
+  int64_t blocks(int64_t rows) const { return ceilDivide(rows, threads.y); }
+};
+
+namespace rows {
+
+// A thread of up to 512 has registers for what is computed of two vectors.
+inline constexpr int usualThreads = 512, mostThreads = 1024, mostVectors = 4;
+
+/// A row of `needed` vectors.
+inline RowBlock blockOf(int64_t needed, bool whole) {
+  constexpr int lanes = 32, blockThreads = 256;
+  if (needed <= 2 * lanes) {
+    const int vectors = needed > 8 ? 2 : 1;
+    const unsigned threads =
+        std::bit_ceil(unsigned(ceilDivide(needed, vectors)));
+    return {dim3(threads, blockThreads / threads), vectors, whole};
+  }
+  const int vectors = needed <= usualThreads       ? 1
+                      : needed <= 2 * usualThreads ? 2
+                                                   : mostVectors;
+  const int64_t threads = ceilDivide(needed, vectors * lanes) * lanes;
+  return {dim3(unsigned(threads)), vectors, whole};
+}
+
+template <int number> struct Constant { static constexpr int value = number; };
+
+} // namespace rows
+
+/// Calls body(vectors, mostThreads, whole), compile-time constants, and `block`
+/// for rows of `width` elements of T; `aligned` says whether all rows begin at
+/// multiples of 16 bytes if their width allows. Fails for rows that no block
+/// holds.
+template <class T, class Body>
+Status withRowBlock(int64_t width, bool aligned, Body&& body) {
+  using namespace rows;
+  constexpr int64_t n = vectorLength<T>;
+  constexpr int64_t widest = n * mostVectors * mostThreads;
+  static_assert(widest * int64_t(sizeof(T)) == plan::widestRow);
+  if (width > widest)
+    return Status::error("its rows have " + std::to_string(width) +
+                         " elements, and on GPUs they have at most " +
+                         std::to_string(widest));
+  const RowBlock block =
+      blockOf(ceilDivide(width, n), aligned && width % n == 0);
+  using Usual = Constant<usualThreads>;
+  if (!block.whole || block.threads.x > usualThreads) {
+    // The rare ones have one instance that fits all.
+    RowBlock widestBlock = block;
+    widestBlock.vectors = mostVectors;
+    if (block.whole)
+      body(Constant<mostVectors>(), Constant<mostThreads>(), Constant<true>(),
+           widestBlock);
+    else
+      body(Constant<mostVectors>(), Constant<mostThreads>(), Constant<false>(),
+           widestBlock);
+  } else if (block.vectors == 1)
+    body(Constant<1>(), Usual(), Constant<true>(), block);
+  else if (block.vectors == 2)
+    body(Constant<2>(), Usual(), Constant<true>(), block);
+  else
+    body(Constant<4>(), Usual(), Constant<true>(), block);
+  return device::launchStatus();
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_COMMON_ROWPARTS_CUH

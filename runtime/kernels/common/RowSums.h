@@ -1,0 +1,69 @@
+// Sums over the rows of a matrix, column by column, in a fixed number of pieces
+// that are then added in order, so that the threads do not change them: the
+// gradients of norms' weights and of biases.
+
+#ifndef RECIPERUN_KERNELS_COMMON_ROWSUMS_H
+#define RECIPERUN_KERNELS_COMMON_ROWSUMS_H
+
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/common/Types.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace reciperun::kernels {
+
+/// In how many pieces the rows are summed.
+inline constexpr int64_t rowPieces = 32;
+
+/// Calls body(row, sum) for each row; `sum` [width] is that of the row's piece,
+/// zeros at first, and null where there is no `partial` [rowPieces, width].
+template <class M, class Body>
+void forRows(int64_t rows, int64_t width, M* partial, int threads, Body body) {
+  device::parallelFor(threads, rowPieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      M* sum = partial ? partial + piece * width : nullptr;
+      if (sum)
+        std::fill_n(sum, width, M(0));
+      const int64_t last = rows * (piece + 1) / rowPieces;
+      for (int64_t i = rows * piece / rowPieces; i < last; ++i)
+        body(i, sum);
+    }
+  });
+}
+
+/// total[j] += the sum of column j of `partial` [rowPieces, width], rounded
+/// once.
+template <class M, class G>
+void addPieces(int64_t width, const M* partial, G* total, int threads) {
+  constexpr int64_t grain = 256;
+  device::parallelFor(threads, width, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t left = begin; left < end; left += grain) {
+      const int64_t count = std::min(grain, end - left);
+      M sum[grain];
+      for (int64_t j = 0; j < count; ++j)
+        sum[j] = M(total[left + j]);
+      for (int64_t piece = 0; piece < rowPieces; ++piece) {
+#pragma omp simd
+        for (int64_t j = 0; j < count; ++j)
+          sum[j] += partial[piece * width + left + j];
+      }
+      for (int64_t j = 0; j < count; ++j)
+        total[left + j] = G(sum[j]);
+    }
+  });
+}
+
+/// The same for a gradient of any type that may hold it.
+template <class M>
+void addPieces(const device::KernelArgs& args, const M* partial,
+               const device::Tensor& total) {
+  withStored<M>(total.type, [&]<class G>(Type<G>) {
+    addPieces(total.elements(), partial, total.as<G>(), args.context.threads());
+  });
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_COMMON_ROWSUMS_H

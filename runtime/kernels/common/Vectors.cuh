@@ -1,0 +1,82 @@
+// Elements in registers: 16 bytes of a tensor as one access moves them, widened
+// to float where they are computed with and rounded where they are stored.
+
+#ifndef RECIPERUN_KERNELS_COMMON_VECTORS_CUH
+#define RECIPERUN_KERNELS_COMMON_VECTORS_CUH
+
+#include <cstdint>
+#include <type_traits>
+
+#include <cuda_bf16.h>
+
+namespace reciperun::kernels {
+
+/// bf16 as device code knows it; the same bits as device::bf16.
+using bfloat16 = __nv_bfloat16;
+
+/// Neighbouring elements; a load or store of it is one access of up to 16
+/// bytes.
+template <class T, int n> struct alignas(sizeof(T) * n) Vector {
+  T elements[n];
+
+  __device__ float operator[](int i) const { return float(elements[i]); }
+
+  __device__ static Vector load(const T* from) {
+    return *reinterpret_cast<const Vector*>(from);
+  }
+  __device__ void store(T* to) const { *reinterpret_cast<Vector*>(to) = *this; }
+};
+
+/// How many elements of T an access of 16 bytes moves.
+template <class T> inline constexpr int vectorLength = 16 / int(sizeof(T));
+
+/// Rounds to nearest, ties to even, as device::bf16 does.
+template <class T> __device__ T rounded(float value) {
+  return T(value);
+}
+template <> __device__ inline bfloat16 rounded(float value) {
+  return __float2bfloat16_rn(value);
+}
+
+template <class T, int n>
+__device__ Vector<T, n> rounded(const float (&values)[n]) {
+  Vector<T, n> result;
+  if constexpr (sizeof(T) == 2 && n % 2 == 0) {
+    // One instruction rounds two numbers.
+#pragma unroll
+    for (int i = 0; i < n; i += 2) {
+      const __nv_bfloat162 pair =
+          __floats2bfloat162_rn(values[i], values[i + 1]);
+      result.elements[i] = pair.x;
+      result.elements[i + 1] = pair.y;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      result.elements[i] = rounded<T>(values[i]);
+  }
+  return result;
+}
+
+/// Whether accesses of `bytes` to all of these are aligned.
+template <class... Pointer>
+bool areAligned(int64_t bytes, const Pointer*... pointers) {
+  return ((reinterpret_cast<uintptr_t>(pointers) % uintptr_t(bytes) == 0) &&
+          ...);
+}
+
+/// Calls body(n), n elements of T being what an access moves: those of 16 bytes
+/// where rows of `width` elements from `rows` on consist of such, and else one.
+/// n is a std::integral_constant.
+template <class T, class Body, class... Pointer>
+void withVectors(int64_t width, Body&& body, const Pointer*... rows) {
+  constexpr int n = vectorLength<T>;
+  if (width % n == 0 && areAligned(16, rows...))
+    body(std::integral_constant<int, n>());
+  else
+    body(std::integral_constant<int, 1>());
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_COMMON_VECTORS_CUH

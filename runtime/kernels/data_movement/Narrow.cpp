@@ -1,0 +1,63 @@
+// Some elements of each row: y [..., m] = x [..., begin to begin + m], and its
+// transpose, which puts a row back where it was among zeros.
+
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/common/Kernels.h"
+#include "runtime/ops/MoveOps.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace reciperun::kernels {
+
+using device::KernelArgs;
+using device::Tensor;
+
+namespace {
+
+/// Bytes of rows of `wide`, and of the part of each that `part` holds.
+struct RowBytes {
+  RowBytes(const KernelArgs& args, const Tensor& wide, const Tensor& part)
+      : rows(part.elements() / part.shape.back()), whole(wide.bytes() / rows),
+        run(part.bytes() / rows),
+        start(ops::NarrowAttributes(args.op.attributes).begin *
+              (run / part.shape.back())) {}
+
+  int64_t rows, whole, run, start;
+};
+
+} // namespace
+
+Status narrowKernel(const KernelArgs& args) {
+  const Tensor &x = args.inputs[0], &y = args.outputs[0];
+  const RowBytes at(args, x, y);
+  device::parallelFor(
+      args.context.threads(), at.rows, 16, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          std::memcpy(y.as<std::byte>() + i * at.run,
+                      x.as<std::byte>() + i * at.whole + at.start,
+                      size_t(at.run));
+      });
+  return Status::ok();
+}
+
+Status padKernel(const KernelArgs& args) {
+  const Tensor &x = args.inputs[0], &y = args.outputs[0];
+  const RowBytes at(args, y, x);
+  const int64_t behind = at.whole - at.start - at.run;
+  device::parallelFor(
+      args.context.threads(), at.rows, 16, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          std::byte* row = y.as<std::byte>() + i * at.whole;
+          // Zeros of all types are zero bytes.
+          std::memset(row, 0, size_t(at.start));
+          std::memcpy(row + at.start, x.as<std::byte>() + i * at.run,
+                      size_t(at.run));
+          std::memset(row + at.start + at.run, 0, size_t(behind));
+        }
+      });
+  return Status::ok();
+}
+
+} // namespace reciperun::kernels

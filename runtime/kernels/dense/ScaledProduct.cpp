@@ -1,0 +1,162 @@
+// y = alpha a b^T of two matrices in 8 bits, in f32.
+//
+// 1. Cut y into tiles, each a thread's.
+// 2. Go along what is summed over in pieces of a block: turn the tile's rows of
+//    a and b into floats, times their scales, and add their product.
+// 3. Round the tile into y, once.
+
+#include "runtime/device/Float8.h"
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/kernels/common/Kernels.h"
+#include "runtime/kernels/common/Types.h"
+#include "runtime/kernels/quantize/Quantize.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::KernelArgs;
+using device::Tensor;
+
+constexpr int64_t tileWidth = blockWidth;
+constexpr int64_t tileSize = tileWidth * blockWidth;
+
+constexpr auto e4m3 = device::f8e4m3::table();
+constexpr auto e5m2 = device::f8e5m2::table();
+
+/// A matrix [rows, width], of which pieces are wanted as floats.
+struct Narrow {
+  const uint8_t* data;
+  const float* values; // of the 256 patterns
+  Tensor scales;
+  Blocks blocks;
+  int64_t rows, width;
+
+  Narrow(const Tensor& matrix, const Tensor& scale, Blocks blocks)
+      : data(matrix.as<uint8_t>()),
+        values((matrix.type == plan::DType::f8e4m3 ? e4m3 : e5m2).data()),
+        scales(scale), blocks(blocks), rows(matrix.shape[0]),
+        width(matrix.shape[1]) {}
+
+  /// Of the element in a row and a column.
+  float scaleOf(int64_t row, int64_t column) const {
+    const float* all = scales.as<float>();
+    const int64_t stride = scales.shape.back();
+    switch (blocks) {
+    case Blocks::tensor:
+      return *all;
+    case Blocks::rows:
+      return all[column / blockWidth * stride + row];
+    case Blocks::squares:
+      return all[row / blockWidth * stride + column / blockWidth];
+    case Blocks::mx:
+      return float(scales.as<device::f8e8m0>()[mxPlace(scales, row,
+                                                       column / mxBlockWidth)]);
+    }
+    return 0;
+  }
+
+  /// Elements of some rows and of one piece of the width, as out[i * row + j *
+  /// column].
+  void read(int64_t first, int64_t count, int64_t piece, float* out,
+            int64_t row, int64_t column) const {
+    const int64_t begin = piece * blockWidth;
+    const int64_t end = std::min(begin + blockWidth, width);
+    const int64_t run = blocks == Blocks::mx ? mxBlockWidth : blockWidth;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = begin; j < end; j += run)
+        readRun(first + i, j, std::min(j + run, end),
+                out + i * row + (j - begin) * column, column);
+  }
+
+private:
+  /// Elements of a row that have one scale.
+  void readRun(int64_t row, int64_t begin, int64_t end, float* out,
+               int64_t step) const {
+    const uint8_t* from = data + row * width;
+    const float scale = scaleOf(row, begin);
+    for (int64_t j = begin; j < end; ++j)
+      out[(j - begin) * step] = values[from[j]] * scale;
+  }
+};
+
+/// Room for a tile and for the pieces that it is made of.
+struct Tile {
+  float sum[tileSize], a[tileSize], b[tileSize];
+};
+
+template <class T>
+void writeTile(const KernelArgs& args, const Tile& tile, int64_t row,
+               int64_t height, int64_t column, int64_t width, int64_t stride) {
+  const float alpha =
+      float(ops::ScaledProductAttributes(args.op.attributes).alpha);
+  const int64_t first = row * stride + column;
+  T* y = args.outputs[0].as<T>() + first;
+  const T* base = nullptr; // y itself or apart from it
+  if (args.op.kind == plan::OpKind::ScaledProductAdd)
+    base = args.inputs[4].as<T>() + first;
+  else if (ops::ScaledProductAttributes(args.op.attributes).accumulate)
+    base = y;
+  for (int64_t i = 0; i < height; ++i)
+    for (int64_t j = 0; j < width; ++j) {
+      const float made = alpha * tile.sum[i * tileWidth + j];
+      const int64_t at = i * stride + j;
+      y[at] = T(base ? float(base[at]) + made : made);
+    }
+}
+
+void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
+              int64_t number, Tile& tile) {
+  const int64_t across = (b.rows + tileWidth - 1) / tileWidth;
+  const int64_t row = number / across * tileWidth,
+                column = number % across * tileWidth;
+  const int64_t height = std::min(tileWidth, a.rows - row),
+                width = std::min(tileWidth, b.rows - column);
+  std::fill_n(tile.sum, tileSize, 0.0f);
+  std::fill_n(tile.b, tileSize, 0.0f); // where b has fewer rows
+  for (int64_t piece = 0; piece * blockWidth < a.width; ++piece) {
+    a.read(row, height, piece, tile.a, blockWidth, 1);
+    b.read(column, width, piece, tile.b, 1, tileWidth);
+    device::tileProduct<float>(
+        height, tileWidth, std::min(blockWidth, a.width - piece * blockWidth),
+        {tile.a, blockWidth, 1}, tile.b, tileWidth, tile.sum, tileWidth);
+  }
+  if (args.outputs[0].type == plan::DType::bf16)
+    writeTile<device::bf16>(args, tile, row, height, column, width, b.rows);
+  else
+    writeTile<float>(args, tile, row, height, column, width, b.rows);
+}
+
+Status multiply(const KernelArgs& args) {
+  const ops::ScaledProductAttributes attributes(args.op.attributes);
+  const Narrow a(args.inputs[0], args.inputs[2],
+                 plan::scaleBlocksOf(attributes.aBlocks));
+  const Narrow b(args.inputs[1], args.inputs[3],
+                 plan::scaleBlocksOf(attributes.bBlocks));
+  assert(a.width == b.width && "a product sums over what both have");
+  const int64_t tiles = ((a.rows + tileWidth - 1) / tileWidth) *
+                        ((b.rows + tileWidth - 1) / tileWidth);
+  device::parallelItems(
+      args.context.threads(), tiles, [&](int64_t number, int thread) {
+        makeTile(args, a, b, number, *args.context.scratch<Tile>(thread, 1));
+      });
+  return Status::ok();
+}
+
+} // namespace
+
+Status scaledProductKernel(const KernelArgs& args) {
+  return multiply(args);
+}
+
+Status scaledProductAddKernel(const KernelArgs& args) {
+  return multiply(args);
+}
+
+} // namespace reciperun::kernels

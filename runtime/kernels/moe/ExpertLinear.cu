@@ -1,0 +1,363 @@
+// y[e] = x[e] w[e]^T for each expert e on a GPU, and its gradients.
+//
+// Counts lie on the device and nobody waits for them. In bf16 the blocks of a
+// grid go from tile to tile (ExpertProducts.cuh). Its copies want rows that
+// begin at multiples of 16 bytes; others, and f32, are multiplied by plain
+// blocks, of which a grid has as many as there can be tiles, and each finds its
+// own:
+//   rows: a group's block of `height` rows is cut into the rows of its experts
+//     and the rest, each into tiles of 128; these are at most
+//     ceil(height / 128) + members. What is left over does nothing, and the
+//     tiles of the rest write zeros.
+//   weights: a tile of dw[e] is one block's, which sums the expert's rows in
+//     all blocks of its group in f32, in their order, and adds them to dw once.
+// The plan's workspace, which the CPU sums in, is not needed.
+
+#include "runtime/device/cuda/TensorMaps.h"
+#include "runtime/kernels/common/BlockProduct.cuh"
+#include "runtime/kernels/common/CudaKernels.h"
+#include "runtime/kernels/common/CudaTypes.cuh"
+#include "runtime/kernels/common/Scratch.cuh"
+#include "runtime/kernels/moe/ExpertLayout.cuh"
+#include "runtime/kernels/moe/ExpertProducts.cuh"
+#include "runtime/ops/ExpertOps.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::CudaKernelArgs;
+using device::Tensor;
+using plan::DType;
+using namespace cuda;
+
+/// What a product does to the elements it makes.
+template <class Out> struct Target {
+  Out* data;
+  int64_t stride;
+  int rows, columns;
+  float alpha;
+  bool isAdded;
+
+  __device__ void store(int row, int column, float first, float second) const {
+    if (row >= rows)
+      return;
+    Out* const to = data + row * stride + column;
+    if (column < columns)
+      put(to[0], first);
+    if (column + 1 < columns)
+      put(to[1], second);
+  }
+
+private:
+  __device__ void put(Out& element, float value) const {
+    value *= alpha;
+    element = rounded<Out>(isAdded ? float(element) + value : value);
+  }
+};
+
+template <class T> struct RowsData {
+  const T *in, *w;
+  T* out;
+  int from, to;
+  float alpha;
+  bool isAdded;
+};
+
+/// out = in w^T, expert by expert, or with `across` in w.
+template <class T, bool across>
+__global__ __launch_bounds__(productThreads) void multiplyRows(
+    const __grid_constant__ ExpertLayout layout,
+    const __grid_constant__ RowsData<T> data) {
+  extern __shared__ __align__(128) char shared[];
+  using Product = BlockProduct<T, false, across>;
+  TileWalk walk(layout, productSide, data.isAdded, int(blockIdx.z), 1);
+  TileWalk::Found found;
+  if (!walk.find(int(blockIdx.y), 1, found))
+    return;
+  Run run = found.run;
+  run.first += found.inside * productSide;
+  run.count = min(run.count - found.inside * productSide, int64_t(productSide));
+  const bool isUnused = run.expert == layout.members;
+  const int column = int(blockIdx.x) * productSide;
+  Product product(shared);
+  const T* const w =
+      data.w + (int64_t(found.group) * layout.members + run.expert) *
+                   data.from * data.to;
+  product.run(
+      isUnused ? 0 : (data.from + Product::depth - 1) / Product::depth,
+      [&](int step) {
+        const int begin = step * Product::depth;
+        const RowSource<T> a{data.in + run.first * data.from + begin, data.from,
+                             int(run.count), data.from - begin, false};
+        const RowSource<T> b =
+            across
+                ? RowSource<T>{w + int64_t(begin) * data.to + column, data.to,
+                               data.from - begin, data.to - column, false}
+                : RowSource<T>{w + int64_t(column) * data.from + begin,
+                               data.from, data.to - column, data.from - begin,
+                               false};
+        return ProductStep<T>{a, b};
+      });
+  const Target<T> target{data.out + run.first * data.to + column,
+                         data.to,
+                         int(run.count),
+                         data.to - column,
+                         data.alpha,
+                         data.isAdded};
+  product.forEachPair([&](int row, int at, float first, float second) {
+    target.store(row, at, first, second);
+  });
+}
+
+template <class T, class Out> struct WeightsData {
+  const T *left, *right; // [rows, height], [rows, width]
+  Out* dw;               // [experts, height, width] += left^T right
+  int height, width;
+  float alpha;
+  bool isAdded;
+};
+
+/// Walks over an expert's rows in steps of `depth`, block after block.
+template <int depth> class ExpertSteps {
+public:
+  __device__ ExpertSteps(const ExpertLayout& layout, int expert)
+      : layout(layout), expert(expert) {}
+
+  __device__ int count() const {
+    int64_t steps = 0;
+    for (int b = 0; b < layout.blocks; ++b)
+      steps += (runOf(layout, expert, b).count + depth - 1) / depth;
+    return int(steps);
+  }
+  /// The rows of the next step.
+  __device__ Run next() {
+    while (run.count == 0)
+      run = runOf(layout, expert, block++);
+    const Run step{expert, run.first, min(run.count, int64_t(depth))};
+    run.first += step.count;
+    run.count -= step.count;
+    return step;
+  }
+
+private:
+  const ExpertLayout& layout;
+  int expert, block = 0;
+  Run run = {};
+};
+
+template <class T, class Out>
+__global__ __launch_bounds__(productThreads) void addWeightGradient(
+    const __grid_constant__ ExpertLayout layout,
+    const __grid_constant__ WeightsData<T, Out> data) {
+  extern __shared__ __align__(128) char shared[];
+  using Product = BlockProduct<T, true, true>;
+  const int expert = int(blockIdx.z);
+  ExpertSteps<Product::depth> steps(layout, expert);
+  const int count = steps.count();
+  if (count == 0 && data.isAdded)
+    return;
+  const int row = int(blockIdx.y) * productSide;
+  const int column = int(blockIdx.x) * productSide;
+  Product product(shared);
+  product.run(count, [&](int) {
+    const Run run = steps.next();
+    return ProductStep<T>{
+        {data.left + run.first * data.height + row, data.height, int(run.count),
+         data.height - row, false},
+        {data.right + run.first * data.width + column, data.width,
+         int(run.count), data.width - column, false}};
+  });
+  const Target<Out> target{
+      data.dw + (int64_t(expert) * data.height + row) * data.width + column,
+      data.width,
+      data.height - row,
+      data.width - column,
+      data.alpha,
+      data.isAdded};
+  product.forEachPair([&](int r, int c, float first, float second) {
+    target.store(r, c, first, second);
+  });
+}
+
+unsigned tiles(int64_t count) {
+  return unsigned(ceilDivide(count, productSide));
+}
+
+template <class Kernel, class... Argument>
+void start(Kernel kernel, dim3 grid, int sharedBytes, cudaStream_t stream,
+           const Argument&... argument) {
+  // A refusal shows in the launch's own error.
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       sharedBytes);
+  kernel<<<grid, productThreads, size_t(sharedBytes), stream>>>(argument...);
+}
+
+/// Whether the GPU has warpgroups' products, and its copy engine takes the
+/// rows.
+bool isForWarpgroups(const CudaKernelArgs& args, int64_t from, int64_t to,
+                     std::initializer_list<const Tensor*> operands) {
+  return args.context.properties().major == 9 &&
+         args.inputs[0].type == DType::bf16 && from % chunkSize == 0 &&
+         to % chunkSize == 0 &&
+         std::all_of(operands.begin(), operands.end(), [](const Tensor* of) {
+           return areAligned(16, of->as<char>());
+         });
+}
+
+template <class Work>
+Status startOnAll(const CudaKernelArgs& args, const Work& work) {
+  using Ring = StageRing<Work::acrossLeft, Work::acrossRight>;
+  cudaFuncSetAttribute(expertProducts<Work>,
+                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       Ring::sharedBytes);
+  Scratch scratch(args.context);
+  int* const next = scratch.take<int>(1);
+  RECIPERUN_CUDA_TRY(cudaMemsetAsync, next, 0, sizeof(int),
+                     args.context.stream());
+  const int blocks = args.context.multiprocessors() / wideCluster * wideCluster;
+  expertProducts<Work>
+      <<<unsigned(blocks), wideThreads, size_t(Ring::sharedBytes),
+         args.context.stream()>>>(work, next);
+  return device::launchStatus();
+}
+
+template <bool across, bool beside>
+Status multiplyPairs(const CudaKernelArgs& args, const ExpertLayout& layout,
+                     int64_t from, int64_t to) {
+  const Tensor &in = args.inputs[0], &w = args.inputs[1];
+  auto left = device::mapMatrices(in.data, 1, layout.rows(), from, leftBox);
+  RECIPERUN_TRY(left);
+  auto right =
+      across
+          ? device::mapMatrices(w.data, layout.experts(), from, to, acrossBox)
+          : device::mapMatrices(w.data, layout.experts(), to, from, rightBox);
+  RECIPERUN_TRY(right);
+  const ops::ExpertLinearAttributes attributes(args.op.attributes);
+  return startOnAll(args, RowProducts<across, beside>{
+                              *left, *right, layout, args.outputs[0].as<Bf16>(),
+                              int(from), int(to), float(attributes.alpha),
+                              attributes.accumulate});
+}
+
+/// Tiles are beside one another where that leaves few columns over.
+template <bool across>
+Status multiplyByWarpgroups(const CudaKernelArgs& args,
+                            const ExpertLayout& layout, int64_t from,
+                            int64_t to) {
+  const int64_t columns = ceilDivide(to, wideColumns);
+  const bool isBeside = columns % wideCluster == 0 || columns > 8;
+  return isBeside ? multiplyPairs<across, true>(args, layout, from, to)
+                  : multiplyPairs<across, false>(args, layout, from, to);
+}
+
+template <class T>
+void multiplyByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
+                      int64_t from, int64_t to, bool isTransposed) {
+  const ops::ExpertLinearAttributes attributes(args.op.attributes);
+  const RowsData<T> data{args.inputs[0].as<T>(),
+                         args.inputs[1].as<T>(),
+                         args.outputs[0].as<T>(),
+                         int(from),
+                         int(to),
+                         float(attributes.alpha),
+                         attributes.accumulate};
+  const dim3 grid(tiles(to), tiles(layout.height) + unsigned(layout.members),
+                  unsigned(layout.groups * layout.blocks));
+  const cudaStream_t stream = args.context.stream();
+  if (isTransposed)
+    start(multiplyRows<T, false>, grid,
+          BlockProduct<T, false, false>::sharedBytes, stream, layout, data);
+  else
+    start(multiplyRows<T, true>, grid,
+          BlockProduct<T, false, true>::sharedBytes, stream, layout, data);
+}
+
+/// out[e] = in[e] w[e], or with `isTransposed` in[e] w[e]^T: what forward and
+/// the gradient of x have in common.
+Status multiply(const CudaKernelArgs& args, bool isTransposed) {
+  const Tensor &in = args.inputs[0], &w = args.inputs[1];
+  const Tensor& out = args.outputs[0];
+  const ExpertLayout layout(in, args.inputs[2]);
+  if (out.elements() == 0)
+    return Status::ok();
+  const int64_t from = in.elements() / layout.rows();
+  const int64_t to = out.elements() / layout.rows();
+  if (isForWarpgroups(args, from, to, {&in, &w, &out}))
+    return isTransposed ? multiplyByWarpgroups<false>(args, layout, from, to)
+                        : multiplyByWarpgroups<true>(args, layout, from, to);
+  return withDeviceType(args, in.type, [&]<class T>(DeviceType<T>) {
+    multiplyByBlocks<T>(args, layout, from, to, isTransposed);
+  });
+}
+
+template <class Out>
+Status addByWarpgroups(const CudaKernelArgs& args, const ExpertLayout& layout,
+                       const Tensor& left, int64_t height, const Tensor& right,
+                       int64_t width) {
+  auto ofLeft =
+      device::mapMatrices(left.data, 1, layout.rows(), height, acrossBox);
+  RECIPERUN_TRY(ofLeft);
+  auto ofRight =
+      device::mapMatrices(right.data, 1, layout.rows(), width, acrossBox);
+  RECIPERUN_TRY(ofRight);
+  const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
+  return startOnAll(args,
+                    WeightProducts<Out>{*ofLeft, *ofRight, layout,
+                                        args.outputs[0].as<Out>(), int(height),
+                                        int(width), float(attributes.alpha),
+                                        attributes.accumulate});
+}
+
+template <class T, class Out>
+void addByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
+                 const Tensor& left, int64_t height, const Tensor& right,
+                 int64_t width) {
+  const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
+  const WeightsData<T, Out> data{
+      left.as<T>(),         right.as<T>(), args.outputs[0].as<Out>(),
+      int(height),          int(width),    float(attributes.alpha),
+      attributes.accumulate};
+  const dim3 grid(tiles(width), tiles(height), unsigned(layout.experts()));
+  start(addWeightGradient<T, Out>, grid,
+        BlockProduct<T, true, true>::sharedBytes, args.context.stream(), layout,
+        data);
+}
+
+} // namespace
+
+Status expertLinearCudaKernel(const CudaKernelArgs& args) {
+  return multiply(args,
+                  !ops::ExpertLinearAttributes(args.op.attributes).stacked);
+}
+
+Status expertLinearDgradCudaKernel(const CudaKernelArgs& args) {
+  return multiply(args,
+                  ops::ExpertLinearAttributes(args.op.attributes).stacked);
+}
+
+Status expertLinearWgradCudaKernel(const CudaKernelArgs& args) {
+  const Tensor &x = args.inputs[0], &dy = args.inputs[1], &dw = args.outputs[0];
+  const ExpertLayout layout(x, args.inputs[2]);
+  if (x.elements() == 0 || dw.elements() == 0)
+    return Status::ok();
+  const int64_t from = x.elements() / layout.rows();
+  const int64_t to = dy.elements() / layout.rows();
+  // A weight's rows are of what it makes, stacked ones of what it takes.
+  const bool isStacked =
+      ops::ExpertLinearWgradAttributes(args.op.attributes).stacked;
+  const Tensor &left = isStacked ? x : dy, &right = isStacked ? dy : x;
+  const int64_t height = isStacked ? from : to, width = isStacked ? to : from;
+  return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {
+    return withStoredType(dw.type, [&]<class Out>(DeviceType<Out>) {
+      if (isForWarpgroups(args, from, to, {&x, &dy, &dw}))
+        return addByWarpgroups<Out>(args, layout, left, height, right, width);
+      addByBlocks<T, Out>(args, layout, left, height, right, width);
+      return device::launchStatus();
+    });
+  });
+}
+
+} // namespace reciperun::kernels

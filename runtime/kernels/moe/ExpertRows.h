@@ -1,0 +1,152 @@
+// Rows of experts by the tokens that chose them: what dispatch, combine and
+// their gradients share.
+//
+// `rows` [tokens, choices] numbers the row of [groups * places, width] that a
+// choice takes, -1 for a choice that goes nowhere. A row has one choice at
+// most, so that both directions are copies without collisions.
+
+#ifndef RECIPERUN_KERNELS_MOE_EXPERTROWS_H
+#define RECIPERUN_KERNELS_MOE_EXPERTROWS_H
+
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/common/Types.h"
+
+#include <algorithm>
+
+namespace reciperun::kernels {
+
+/// Tokens' choices and where they went.
+struct ExpertRows {
+  int64_t tokens, choices, width;
+  int64_t count; // rows of all experts
+  const int32_t* rows;
+
+  /// `numbers` [.., choices], `atTokens` [.., width], `atExperts` [g, p,
+  /// width].
+  ExpertRows(const device::Tensor& numbers, const device::Tensor& atTokens,
+             const device::Tensor& atExperts)
+      : tokens(numbers.elements() / numbers.shape.back()),
+        choices(numbers.shape.back()), width(atTokens.shape.back()),
+        count(atExperts.elements() / width), rows(numbers.as<int32_t>()) {}
+
+  /// The row of a choice; -1 for none. Bounded, as it is read from a buffer.
+  int64_t rowOf(int64_t choice) const {
+    const int32_t row = rows[choice];
+    return row < count ? row : -1;
+  }
+};
+
+/// Tokens below which a second thread costs more than it brings.
+inline constexpr int64_t tokenGrain = 4;
+
+/// out[row] = gate x[token] for each choice, 0 elsewhere. Without `gates` each
+/// is 1.
+template <class T>
+void scatterToExperts(const device::KernelArgs& args, const ExpertRows& experts,
+                      const T* x, const Math<T>* gates, T* out) {
+  using M = Math<T>;
+  const int threads = args.context.threads();
+  device::parallelFor(
+      threads, experts.count, tokenGrain, [&](int64_t begin, int64_t end) {
+        std::fill(out + begin * experts.width, out + end * experts.width, T());
+      });
+  device::parallelFor(
+      threads, experts.tokens, tokenGrain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin * experts.choices; i < end * experts.choices;
+             ++i) {
+          const int64_t row = experts.rowOf(i);
+          if (row < 0)
+            continue;
+          const T* from = x + i / experts.choices * experts.width;
+          T* to = out + row * experts.width;
+          if (!gates) {
+            std::copy_n(from, experts.width, to);
+            continue;
+          }
+#pragma omp simd
+          for (int64_t c = 0; c < experts.width; ++c)
+            to[c] = T(gates[i] * M(from[c]));
+        }
+      });
+}
+
+/// out[token] = the sum of gate y[row] over its choices, in their order.
+template <class T>
+void gatherFromExperts(const device::KernelArgs& args,
+                       const ExpertRows& experts, const T* y,
+                       const Math<T>* gates, T* out) {
+  using M = Math<T>;
+  constexpr int64_t tile = 128; // columns whose sums are kept at a time
+  auto token = [&](int64_t t, int64_t first, int64_t count) {
+    M sum[tile] = {};
+    for (int64_t j = 0; j < experts.choices; ++j) {
+      const int64_t i = t * experts.choices + j;
+      const int64_t row = experts.rowOf(i);
+      if (row < 0)
+        continue;
+      const T* from = y + row * experts.width + first;
+      const M gate = gates ? gates[i] : M(1);
+#pragma omp simd
+      for (int64_t c = 0; c < count; ++c)
+        sum[c] += gate * M(from[c]);
+    }
+    T* to = out + t * experts.width + first;
+    for (int64_t c = 0; c < count; ++c)
+      to[c] = T(sum[c]);
+  };
+  device::parallelFor(args.context.threads(), experts.tokens, tokenGrain,
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t t = begin; t < end; ++t)
+                          for (int64_t c = 0; c < experts.width; c += tile)
+                            token(t, c, std::min(tile, experts.width - c));
+                      });
+}
+
+/// out[choice] = its row of `atExperts`, 0 for a choice that went nowhere.
+template <class T>
+void takeFromExperts(const device::KernelArgs& args, const ExpertRows& experts,
+                     const T* atExperts, T* out) {
+  device::parallelFor(args.context.threads(), experts.tokens * experts.choices,
+                      tokenGrain, [&](int64_t begin, int64_t end) {
+                        for (int64_t i = begin; i < end; ++i) {
+                          const int64_t row = experts.rowOf(i);
+                          T* to = out + i * experts.width;
+                          if (row < 0)
+                            std::fill_n(to, experts.width, T());
+                          else
+                            std::copy_n(atExperts + row * experts.width,
+                                        experts.width, to);
+                        }
+                      });
+}
+
+/// dgates[choice] = the product of its token's row of `atTokens` and row number
+/// placeOf(choice) of `others`; 0 for a choice that went nowhere.
+template <class T, class PlaceOf>
+void gradientOfGates(const device::KernelArgs& args, const ExpertRows& experts,
+                     const T* atTokens, const T* others, PlaceOf placeOf,
+                     Math<T>* dgates) {
+  using M = Math<T>;
+  device::parallelFor(args.context.threads(), experts.tokens, tokenGrain,
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t i = begin * experts.choices;
+                             i < end * experts.choices; ++i) {
+                          M product = 0;
+                          if (experts.rowOf(i) >= 0) {
+                            const T* left =
+                                atTokens + i / experts.choices * experts.width;
+                            const T* right =
+                                others + placeOf(i) * experts.width;
+#pragma omp simd reduction(+ : product)
+                            for (int64_t c = 0; c < experts.width; ++c)
+                              product += M(left[c]) * M(right[c]);
+                          }
+                          dgates[i] = product;
+                        }
+                      });
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_MOE_EXPERTROWS_H

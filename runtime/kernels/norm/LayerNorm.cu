@@ -1,0 +1,195 @@
+// y = w (x - m) r and its gradients on a GPU; see LayerNorm.cpp, and RmsNorm.cu
+// for how rows are taken.
+
+#include "runtime/kernels/common/BlockSums.cuh"
+#include "runtime/kernels/common/CudaKernels.h"
+#include "runtime/kernels/norm/NormLaunch.cuh"
+#include "runtime/ops/NormOps.h"
+
+namespace reciperun::kernels {
+namespace {
+
+using device::CudaKernelArgs;
+using device::Tensor;
+
+template <class T> struct Forward {
+  RowOperands<T, 1> x;
+  float eps;
+  NormWeight<T> weight;
+  T* y;
+  float* mean;
+  float* rstd;
+};
+
+template <class T, int vectors, int mostThreads, bool whole, class Rows>
+__global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
+    forward(const __grid_constant__ Forward<T> a) {
+  using Part = RowPart<T, vectors, whole>;
+  __shared__ float room[2][32];
+  const int64_t step = int64_t(gridDim.x) * blockDim.y;
+  int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  Rows rows(a.x, row);
+  const WeightPart<T, vectors, whole> weight(a.weight, a.x.width);
+  // All threads of a block go round as often.
+  for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.x.rows;
+       first += step, row += step) {
+    const int width = row < a.x.rows ? a.x.width : 0;
+    Part x[1];
+    rows.take(row, step, x);
+    float sum[1] = {0}, squares[1] = {0};
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e)
+        sum[0] += x[0].parts[v][e];
+    sumAcrossRow(sum, room[0]);
+    rows.release(row, step);
+    const float mean = sum[0] / float(a.x.width);
+    // The squares of what is left of the mean lose no digits to it.
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e) {
+        const float left = x[0].parts[v][e] - mean;
+        squares[0] += Part::column(v) + e < width ? left * left : 0;
+      }
+    sumAcrossRow(squares, room[1]);
+    const float rstd = 1.0f / sqrtf(squares[0] / float(a.x.width) + a.eps);
+    if (threadIdx.x == 0 && row < a.x.rows) {
+      a.mean[a.x.place(row)] = mean;
+      a.rstd[a.x.place(row)] = rstd;
+    }
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) {
+      float y[Part::n];
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e)
+        y[e] = (x[0].parts[v][e] - mean) * rstd * weight(v, e);
+      Part::store(a.y + a.x.place(row) * a.x.width, width, v, y);
+    }
+  }
+}
+
+template <class T> struct Backward {
+  RowOperands<T, 3> of; // dy, x, and dx where it is added to
+  NormWeight<T> weight;
+  const float* mean;
+  const float* rstd;
+  T* dx;
+  float* partial; // [blocks, perToken, width], or null
+};
+
+template <class T, int vectors, int mostThreads, bool whole, class Rows>
+__global__ void __launch_bounds__(mostThreads,
+                                  Rows::isRing&& vectors == 1 ? 2 : 1)
+    backward(const __grid_constant__ Backward<T> a) {
+  using Part = RowPart<T, vectors, whole>;
+  __shared__ float room[2][64];
+  const WeightPart<T, vectors, whole> weight(a.weight, a.of.width);
+  float dw[vectors][Part::n] = {};
+  const int64_t step = int64_t(gridDim.x) * blockDim.y;
+  int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
+  Rows rows(a.of, row);
+  int turn = 0;
+  // All threads of a block go round as often.
+  for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.of.rows;
+       first += step, row += step) {
+    Part parts[3];
+    rows.take(row, step, parts);
+    const Part &slope = parts[0], &input = parts[1], &before = parts[2];
+    const bool isInside = row < a.of.rows;
+    const float mean = isInside ? a.mean[a.of.place(row)] : 0;
+    const float rstd = isInside ? a.rstd[a.of.place(row)] : 0;
+    // dy is 0 behind the row's end, and with it all that is summed.
+    float sums[2] = {0, 0};
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e) {
+        const float normed = (input.parts[v][e] - mean) * rstd;
+        const float pulled = weight(v, e) * slope.parts[v][e];
+        sums[0] += pulled;
+        sums[1] += pulled * normed;
+        dw[v][e] += slope.parts[v][e] * normed;
+      }
+    sumAcrossRow(sums, room[turn]);
+    turn ^= 1;
+    rows.release(row, step);
+    const float level = sums[0] / float(a.of.width);
+    const float tilt = sums[1] / float(a.of.width);
+#pragma unroll
+    for (int v = 0; v < vectors; ++v) {
+      float dx[Part::n];
+#pragma unroll
+      for (int e = 0; e < Part::n; ++e) {
+        const float normed = (input.parts[v][e] - mean) * rstd;
+        dx[e] = before.parts[v][e] + rstd * (weight(v, e) * slope.parts[v][e] -
+                                             level - normed * tilt);
+      }
+      Part::store(a.dx + a.of.place(row) * a.of.width,
+                  isInside ? a.of.width : 0, v, dx);
+    }
+  }
+  if (a.partial)
+    storeBlockSums<Part>(dw, reinterpret_cast<float*>(rowRoom()), a.of.width,
+                         a.partial + a.of.place(blockIdx.x) * a.of.width);
+}
+
+struct Kernels {
+  template <class T, int vectors, int mostThreads, bool whole, class Rows>
+  static auto forward() {
+    return kernels::forward<T, vectors, mostThreads, whole, Rows>;
+  }
+  template <class T, int vectors, int mostThreads, bool whole, class Rows>
+  static auto backward() {
+    return kernels::backward<T, vectors, mostThreads, whole, Rows>;
+  }
+};
+
+template <class T> Status runForward(const CudaKernelArgs& args) {
+  const Tensor &x = args.inputs[0], &w = args.inputs[1];
+  const NormRows rows(x, w);
+  return launchNorm<Kernels, T>(
+      args, rows,
+      Forward<T>{{{x.as<T>()}, rows.tokens, int(rows.width)},
+                 float(ops::LayerNormAttributes(args.op.attributes).eps),
+                 normWeight<T>(args, w),
+                 args.outputs[0].as<T>(),
+                 args.outputs[1].as<float>(),
+                 args.outputs[2].as<float>()});
+}
+
+template <class T> Status runBackward(const CudaKernelArgs& args) {
+  const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2],
+               &dx = args.outputs[0], &dw = args.outputs[1];
+  const NormRows rows(x, w);
+  return launchNormBackward<Kernels, T>(
+      args, rows,
+      Backward<T>{
+          {{dy.as<T>(), x.as<T>(), dx.as<T>()},
+           rows.tokens,
+           int(rows.width),
+           ops::LayerNormBackwardAttributes(args.op.attributes).accumulate ? 3
+                                                                           : 2},
+          normWeight<T>(args, w),
+          args.inputs[3].as<float>(),
+          args.inputs[4].as<float>(),
+          dx.as<T>(),
+          dw.present() ? args.context.scratch<float>() : nullptr});
+}
+
+} // namespace
+
+Status layernormCudaKernel(const CudaKernelArgs& args) {
+  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
+    return runForward<T>(args);
+  });
+}
+
+Status layernormBackwardCudaKernel(const CudaKernelArgs& args) {
+  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
+    return runBackward<T>(args);
+  });
+}
+
+} // namespace reciperun::kernels

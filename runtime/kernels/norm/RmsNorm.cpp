@@ -1,0 +1,147 @@
+// y = w x / sqrt(mean(x^2) + eps), row by row (Zhang & Sennrich 2019, eq. 4). A
+// weight that is not there is 1, a centered one is stored less 1; one of
+// several rows has one for each row of a token.
+//
+// Backward, with r = 1 / sqrt(mean(x^2) + eps) kept from the forward and h the
+// row's length:
+//   dx = r w dy - x r^3 / h * sum(w dy x)
+//   dw = sum over rows of dy x r
+// Where it accumulates, dx is added to.
+
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
+#include "runtime/kernels/common/Kernels.h"
+#include "runtime/kernels/common/NormRows.h"
+#include "runtime/kernels/common/RowSums.h"
+#include "runtime/kernels/common/Types.h"
+#include "runtime/ops/NormOps.h"
+
+#include <cmath>
+
+namespace reciperun::kernels {
+namespace {
+
+using device::KernelArgs;
+using device::Tensor;
+
+/// The weight of each element, in Math<T>; `from` is that of a later row.
+template <class T> struct Stored {
+  const T* w;
+  Math<T> operator()(int64_t j) const { return Math<T>(w[j]); }
+  Stored from(int64_t j) const { return {w + j}; }
+};
+template <class T> struct Centered {
+  const T* w;
+  Math<T> operator()(int64_t j) const { return Math<T>(1) + Math<T>(w[j]); }
+  Centered from(int64_t j) const { return {w + j}; }
+};
+template <class T> struct Ones {
+  Math<T> operator()(int64_t) const { return Math<T>(1); }
+  Ones from(int64_t) const { return {}; }
+};
+
+template <class T, class Body>
+void withWeight(const KernelArgs& args, const Tensor& w, Body body) {
+  if (!w.present())
+    return body(Ones<T>());
+  if (ops::RmsNormAttributes(args.op.attributes).centered)
+    return body(Centered<T>{w.as<T>()});
+  body(Stored<T>{w.as<T>()});
+}
+
+template <class T, class Weight>
+void forwardRow(int64_t width, double eps, const T* x, Weight w, T* y,
+                Math<T>& rstd) {
+  using M = Math<T>;
+  M squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t j = 0; j < width; ++j)
+    squares += M(x[j]) * M(x[j]);
+  const M r = M(1) / std::sqrt(squares / M(width) + M(eps));
+  rstd = r;
+#pragma omp simd
+  for (int64_t j = 0; j < width; ++j)
+    y[j] = T(M(x[j]) * r * w(j));
+}
+
+template <bool isAdded, class T, class Weight>
+void backwardRow(int64_t width, const T* dy, const T* x, Weight w, Math<T> rstd,
+                 T* dx, Math<T>* dw) {
+  using M = Math<T>;
+  M product = 0;
+#pragma omp simd reduction(+ : product)
+  for (int64_t j = 0; j < width; ++j)
+    product += w(j) * M(dy[j]) * M(x[j]);
+  const M pull = product * rstd * rstd * rstd / M(width);
+  // First dw: dx may be the buffer of dy.
+  if (dw) {
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j)
+      dw[j] += M(dy[j]) * M(x[j]) * rstd;
+  }
+#pragma omp simd
+  for (int64_t j = 0; j < width; ++j) {
+    const M slope = rstd * w(j) * M(dy[j]) - M(x[j]) * pull;
+    dx[j] = T(isAdded ? M(dx[j]) + slope : slope);
+  }
+}
+
+template <class T, class Weight>
+void forward(const KernelArgs& args, Weight w) {
+  const Tensor &x = args.inputs[0], &y = args.outputs[0];
+  auto* rstd = args.outputs[1].as<Math<T>>();
+  const NormRows rows(x, args.inputs[1]);
+  const double eps = ops::RmsNormAttributes(args.op.attributes).eps;
+  device::parallelFor(args.context.threads(), rows.tokens, 1,
+                      [&](int64_t begin, int64_t end) {
+                        rows.of(begin, end, [&](int64_t row, int64_t j) {
+                          const int64_t first = row * rows.width;
+                          forwardRow(rows.width, eps, x.as<T>() + first,
+                                     w.from(j), y.as<T>() + first, rstd[row]);
+                        });
+                      });
+}
+
+template <bool isAdded, class T, class Weight>
+void backward(const KernelArgs& args, Weight w) {
+  using M = Math<T>;
+  const Tensor &dy = args.inputs[0], &x = args.inputs[1];
+  const M* rstd = args.inputs[3].as<M>();
+  const Tensor &dx = args.outputs[0], &dw = args.outputs[1];
+  const NormRows rows(x, args.inputs[2]);
+  const int64_t size = rows.perToken * rows.width;
+  M* partial =
+      dw.present() ? args.context.scratch<M>(0, rowPieces * size) : nullptr;
+  forRows(rows.tokens, size, partial, args.context.threads(),
+          [&](int64_t token, M* sum) {
+            rows.of(token, token + 1, [&](int64_t row, int64_t j) {
+              const int64_t first = row * rows.width;
+              backwardRow<isAdded>(rows.width, dy.as<T>() + first,
+                                   x.as<T>() + first, w.from(j), rstd[row],
+                                   dx.as<T>() + first, sum ? sum + j : nullptr);
+            });
+          });
+  if (partial)
+    addPieces(args, partial, dw);
+}
+
+} // namespace
+
+Status rmsnormKernel(const KernelArgs& args) {
+  return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
+    withWeight<T>(args, args.inputs[1], [&](auto w) { forward<T>(args, w); });
+  });
+}
+
+Status rmsnormBackwardKernel(const KernelArgs& args) {
+  return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
+    withWeight<T>(args, args.inputs[2], [&](auto w) {
+      if (ops::RmsNormBackwardAttributes(args.op.attributes).accumulate)
+        backward<true, T>(args, w);
+      else
+        backward<false, T>(args, w);
+    });
+  });
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,16 @@
+// A matrix in 8 bits, as it lies and transposed, and its scales, on a GPU.
+
+#include "runtime/kernels/quantize/QuantizeLaunch.cuh"
+
+namespace reciperun::kernels {
+
+Status quantizeCudaKernel(const device::CudaKernelArgs& args) {
+  const QuantizeOperands operands[] = {QuantizeOperands::of(args)};
+  const device::Tensor& x = operands[0].x;
+  return withDeviceType(args, x.type, [&]<class T>(DeviceType<T>) {
+    return narrow::quantizeSource(args, narrow::Source<T, 1>{{x.as<T>()}, {}},
+                                  operands);
+  });
+}
+
+} // namespace reciperun::kernels

@@ -1,0 +1,96 @@
+// What the kernels of matrices of 8 bits share, on CPUs and GPUs.
+
+#ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZE_H
+#define RECIPERUN_KERNELS_QUANTIZE_QUANTIZE_H
+
+#include "runtime/device/Tensor.h"
+#include "runtime/ops/QuantizationOps.h"
+#include "runtime/plan/Histories.h"
+#include "runtime/plan/ScaleBlocks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace reciperun::kernels {
+
+using plan::mxBlockWidth;
+using Blocks = plan::ScaleBlocks;
+inline constexpr int64_t blockWidth = plan::scaleBlockWidth;
+
+/// The least normal number of f32: a scale below it would divide by less than
+/// its inverse can hold.
+inline constexpr float leastScale = 0x1p-126f;
+
+/// Of what has this largest element, in numbers of F.
+template <class F> float scaleOf(float most) {
+  const float scale = most / F::largest();
+  return scale < leastScale ? 1.0f : scale;
+}
+
+/// Where among the scales of `mx` is that of a row and a block of a matrix.
+inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
+                       int64_t block) {
+  const int64_t tile =
+      row / plan::mxTileRows * scales.shape[1] + block / plan::mxTileBlocks;
+  return tile * plan::mxTileBytes +
+         plan::mxPlaceInTile(row % plan::mxTileRows,
+                             block % plan::mxTileBlocks);
+}
+
+/// The operands of a `quantize`, by their names in ops/quantization.ops; of
+/// another op that makes what it would, without x.
+struct QuantizeOperands {
+  device::Tensor x, q, scale, qt, qtScale, history;
+  Blocks blocks;
+  int64_t rows, columns;
+
+  template <class Args> static QuantizeOperands of(const Args& args) {
+    QuantizeOperands made = of(args, 0);
+    made.x = args.inputs[0];
+    return made;
+  }
+
+  /// Of the op's tensor of that number (plan/Histories.h).
+  template <class Args>
+  static QuantizeOperands of(const Args& args, size_t number) {
+    const auto [first, history] = plan::quantizedTensors(args.op.kind)[number];
+    QuantizeOperands made{
+        {},
+        args.outputs[first],
+        args.outputs[first + 1],
+        args.outputs[first + 2],
+        args.outputs[first + 3],
+        args.inputs[history],
+        plan::scaleBlocksOf(ops::QuantizeAttributes(args.op.attributes).blocks),
+        0,
+        0};
+    const bool isTurned = !made.q.present();
+    const device::Tensor& any = isTurned ? made.qt : made.q;
+    made.rows = any.shape[isTurned];
+    made.columns = any.shape[!isTurned];
+    return made;
+  }
+
+  plan::DType type() const { return q.present() ? q.type : qt.type; }
+};
+
+/// Elements [begin, end) of a rank's part: those of the x of a `part_maximum`
+/// or a `quantize_part`.
+struct OwnRun {
+  int64_t begin, end;
+};
+
+template <class Args> OwnRun ownRunOf(const Args& args) {
+  const int64_t elements = args.inputs[0].elements();
+  const ops::PartMaximumAttributes attributes(args.op.attributes);
+  const int64_t begin =
+      attributes.start - elements * args.coordinate(attributes.axis);
+  const int64_t end = begin + attributes.count;
+  return {std::clamp<int64_t>(begin, 0, elements),
+          std::clamp<int64_t>(end, 0, elements)};
+}
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_QUANTIZE_QUANTIZE_H

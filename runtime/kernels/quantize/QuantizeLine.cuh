@@ -1,0 +1,95 @@
+// Matrices in 8 bits as they lie, each with one scale, on a GPU: of what lies
+// in memory, or of what a function makes of it.
+//
+// 1. findMost has found the largest elements, or a history tells them.
+// 2. A block of threads goes through all elements in steps of the whole grid,
+//    16 bytes an access, and has several of them under way. It begins where
+//    findMost ended, so that the cache still has what comes first.
+// 3. With a history: the largest of what the blocks make becomes its first
+//    number.
+
+#ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZELINE_CUH
+#define RECIPERUN_KERNELS_QUANTIZE_QUANTIZELINE_CUH
+
+#include "runtime/kernels/quantize/QuantizeSource.cuh"
+
+namespace reciperun::kernels::narrow {
+
+/// Rounds n elements, times the factor.
+template <class F, class T, int n>
+__device__ void writeBytes(const Vector<T, n>& from, float factor,
+                           uint8_t* to) {
+  if constexpr (n % 4 == 0) {
+    float of[n];
+    widen(from, of);
+    Vector<uint32_t, n / 4> words;
+#pragma unroll
+    for (int i = 0; i < n; i += 4)
+      words.elements[i / 4] =
+          fourBytes<F>(of[i] * factor, of[i + 1] * factor, of[i + 2] * factor,
+                       of[i + 3] * factor);
+    words.store(reinterpret_cast<uint32_t*>(to));
+  } else {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      to[i] = __nv_cvt_float_to_fp8(from[i] * factor, __NV_SATFINITE, F::kind);
+  }
+}
+
+/// There are n elements at least. What a thread loads beyond the last vector is
+/// that one, again: a load that may not be made would cost registers.
+template <class S, class F, int n>
+__global__ void __launch_bounds__(mostThreads, blocksAtOnce)
+    quantizeLine(const __grid_constant__ S source, int64_t count,
+                 const __grid_constant__ Matrices<S::outputs> matrices) {
+  using T = typename S::Element;
+  constexpr int together = loadsAtOnce<S>;
+  __shared__ float room[3][32];
+  const int64_t begin = int64_t(blockIdx.x) * blockDim.x,
+                step = int64_t(gridDim.x) * blockDim.x, vectors = count / n;
+  float factors[S::outputs];
+  Most<T> most[S::outputs];
+  auto write = [&](const auto& in, int64_t at) {
+    constexpr int width = sizeof(in[0]) / sizeof(T);
+    Vector<T, width> made[S::outputs];
+    source.template make<width>(in, made);
+#pragma unroll
+    for (int o = 0; o < S::outputs; ++o) {
+      writeBytes<F>(made[o], factors[o], matrices.of[o].q + at);
+      if (matrices.of[o].partMaxima)
+        most[o].see(made[o]);
+    }
+  };
+  int64_t first = begin;
+  do {
+    const int64_t own = first + threadIdx.x;
+    Vector<T, n> in[together][S::inputs];
+#pragma unroll
+    for (int k = 0; k < together; ++k)
+      source.template load<n>(min(own + k * step, vectors - 1) * n, in[k]);
+    if (first == begin) // while the first ones are under way
+      findFactors<F>(matrices, room, factors);
+#pragma unroll
+    for (int k = 0; k < together; ++k)
+      if (own + k * step < vectors)
+        write(in[k], (own + k * step) * n);
+    first += together * step;
+  } while (first < vectors);
+  for (int64_t i = vectors * n + begin + threadIdx.x; i < count; i += step) {
+    Vector<T, 1> in[S::inputs];
+    source.template load<1>(i, in);
+    write(in, i);
+  }
+#pragma unroll
+  for (int o = 0; o < S::outputs; ++o)
+    if (matrices.of[o].partMaxima) {
+      __syncthreads();
+      const float largest = mostOfBlock(most[o].value(), room[2]);
+      if (threadIdx.x == 0)
+        matrices.of[o].partMaxima[blockIdx.x] = largest;
+    }
+}
+
+} // namespace reciperun::kernels::narrow
+
+#endif // RECIPERUN_KERNELS_QUANTIZE_QUANTIZELINE_CUH
