@@ -20,7 +20,7 @@
 
 namespace reciperun::comm {
 
-/// Of a circle of ranks, in this rank's memory of the device.
+/// Of a group of ranks, in this rank's memory of the device.
 struct MeetingPlace {
   static constexpr int mostRanks = 64;
   enum Flag { hasBegun, isDone, flagKinds };
@@ -28,7 +28,7 @@ struct MeetingPlace {
   int ranks = 0;
   uint32_t times = 0;  // that the ranks have met
   uint32_t blocks = 0; // of the kernel, that are done
-  /// By rank of the circle: what it tells this one, and this one it.
+  /// By rank of the group: what it tells this one, and this one it.
   uint32_t* heard[mostRanks] = {};
   uint32_t* told[mostRanks] = {};
 };

@@ -27,7 +27,7 @@ Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
 Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
                    int64_t end, std::byte* whole, cudaStream_t stream);
 
-/// Memory of the ranks of a circle that this one can read and write.
+/// Memory of the ranks of a group that this one can read and write.
 struct RankPlaces {
   std::byte* of[MeetingPlace::mostRanks] = {};
 };

@@ -74,7 +74,7 @@ MpiCommunicator::MpiCommunicator(int rank, int ranks, Watch* watch)
 
 MpiCommunicator::~MpiCommunicator() {
   const Watch::Wait wait = waitFor("the end of their groups", all);
-  for (Circle& group : groups)
+  for (CommGroup& group : groups)
     if (group.comm != MPI_COMM_NULL)
       MPI_Comm_free(&group.comm);
 }
@@ -102,23 +102,23 @@ Status MpiCommunicator::split(const plan::Mesh& mesh,
                               const plan::Group& group) {
   std::vector<int> members = plan::groupMembers(mesh, group, ownRank);
   int color = members.empty() ? MPI_UNDEFINED : members.front();
-  Circle circle;
-  circle.name = nameOf(group, members);
+  CommGroup commGroup;
+  commGroup.name = nameOf(group, members);
   const Watch::Wait wait = waitFor("a split into groups", all);
   RECIPERUN_TRY(meetOn(MPI_COMM_WORLD, ownRank));
   RECIPERUN_TRY(
-      check(MPI_Comm_split(MPI_COMM_WORLD, color, ownRank, &circle.comm),
+      check(MPI_Comm_split(MPI_COMM_WORLD, color, ownRank, &commGroup.comm),
             "MPI_Comm_split"));
-  groups.push_back(circle);
+  groups.push_back(commGroup);
   if (members.empty())
     return Status::ok();
-  Circle& kept = groups.back();
+  CommGroup& kept = groups.back();
   MPI_Comm_set_errhandler(kept.comm, MPI_ERRORS_RETURN);
   RECIPERUN_TRY(check(MPI_Comm_rank(kept.comm, &kept.rank), "MPI_Comm_rank"));
   return check(MPI_Comm_size(kept.comm, &kept.ranks), "MPI_Comm_size");
 }
 
-const MpiCommunicator::Circle& MpiCommunicator::circle(int group) const {
+const MpiCommunicator::CommGroup& MpiCommunicator::commGroup(int group) const {
   if (group == world)
     return all;
   assert(group >= 0 && size_t(group) < groups.size() && "no such group");
@@ -130,195 +130,203 @@ Status MpiCommunicator::check(int code, const char* call) const {
 }
 
 Watch::Wait MpiCommunicator::waitFor(std::string_view what,
-                                     const Circle& circle) const {
-  return Watch::Wait(lookout, {what, op, circle.name});
+                                     const CommGroup& commGroup) const {
+  return Watch::Wait(lookout, {what, op, commGroup.name});
 }
 
 Status MpiCommunicator::allReduce(int group, const Tensor& in,
                                   const Tensor& out, Reduction reduction) {
-  const Circle& circle = this->circle(group);
-  const Watch::Wait wait = waitFor("all-reduce", circle);
+  const CommGroup& commGroup = this->commGroup(group);
+  const Watch::Wait wait = waitFor("all-reduce", commGroup);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type), elements = in.elements();
-  if (circle.ranks == 1) {
+  if (commGroup.ranks == 1) {
     if (in.data != out.data)
       std::memcpy(out.data, in.data, size_t(in.bytes()));
     return Status::ok();
   }
-  if (in.bytes() * circle.ranks <= smallBytes)
-    return reduceSmall(circle, in.type, reduction, elements, bytesOf(in),
+  if (in.bytes() * commGroup.ranks <= smallBytes)
+    return reduceSmall(commGroup, in.type, reduction, elements, bytesOf(in),
                        writableBytes(out));
   // No slice of a piece is larger than its part of the buffer.
-  const int64_t piece = bufferBytes / size / circle.ranks * circle.ranks;
+  const int64_t piece = bufferBytes / size / commGroup.ranks * commGroup.ranks;
   for (int64_t begin = 0; begin < elements; begin += piece)
     RECIPERUN_TRY(reducePiece(
-        circle, in.type, reduction, std::min(piece, elements - begin),
+        commGroup, in.type, reduction, std::min(piece, elements - begin),
         bytesOf(in) + begin * size, writableBytes(out) + begin * size));
   return Status::ok();
 }
 
-Status MpiCommunicator::reduceSmall(const Circle& circle, plan::DType type,
-                                    Reduction reduction, int64_t elements,
-                                    const std::byte* in, std::byte* out) {
+Status MpiCommunicator::reduceSmall(const CommGroup& commGroup,
+                                    plan::DType type, Reduction reduction,
+                                    int64_t elements, const std::byte* in,
+                                    std::byte* out) {
   int64_t bytes = elements * plan::byteSize(type);
-  RECIPERUN_TRY(gatherBytes(circle, in, bytes, receiving.get()));
-  reduceInRankOrder(type, reduction, receiving.get(), bytes, circle.ranks,
+  RECIPERUN_TRY(gatherBytes(commGroup, in, bytes, receiving.get()));
+  reduceInRankOrder(type, reduction, receiving.get(), bytes, commGroup.ranks,
                     elements, out);
   return Status::ok();
 }
 
 /// Reduces at most a bufferful. Slice j belongs to rank j.
-Status MpiCommunicator::reducePiece(const Circle& circle, plan::DType type,
-                                    Reduction reduction, int64_t elements,
-                                    const std::byte* in, std::byte* out) {
+Status MpiCommunicator::reducePiece(const CommGroup& commGroup,
+                                    plan::DType type, Reduction reduction,
+                                    int64_t elements, const std::byte* in,
+                                    std::byte* out) {
   int64_t size = plan::byteSize(type);
-  std::vector<int> counts(size_t(circle.ranks)), starts(size_t(circle.ranks));
-  for (int64_t j = 0; j < circle.ranks; ++j) {
-    int64_t begin = elements * j / circle.ranks;
-    int64_t end = elements * (j + 1) / circle.ranks;
+  std::vector<int> counts(size_t(commGroup.ranks)),
+      starts(size_t(commGroup.ranks));
+  for (int64_t j = 0; j < commGroup.ranks; ++j) {
+    int64_t begin = elements * j / commGroup.ranks;
+    int64_t end = elements * (j + 1) / commGroup.ranks;
     counts[size_t(j)] = int((end - begin) * size);
     starts[size_t(j)] = int(begin * size);
   }
-  int own = counts[size_t(circle.rank)];
+  int own = counts[size_t(commGroup.rank)];
   std::vector<int> received(counts.size(), own), places(counts.size());
-  for (int j = 0; j < circle.ranks; ++j)
+  for (int j = 0; j < commGroup.ranks; ++j)
     places[size_t(j)] = j * own;
   MPI_Request request = MPI_REQUEST_NULL;
   RECIPERUN_TRY(
       finishMpi(MPI_Ialltoallv(in, counts.data(), starts.data(), MPI_BYTE,
                                receiving.get(), received.data(), places.data(),
-                               MPI_BYTE, circle.comm, &request),
+                               MPI_BYTE, commGroup.comm, &request),
                 request, "MPI_Ialltoallv", ownRank));
-  reduceInRankOrder(type, reduction, receiving.get(), own, circle.ranks,
+  reduceInRankOrder(type, reduction, receiving.get(), own, commGroup.ranks,
                     own / size, sending.get());
   return finishMpi(MPI_Iallgatherv(sending.get(), own, MPI_BYTE, out,
                                    counts.data(), starts.data(), MPI_BYTE,
-                                   circle.comm, &request),
+                                   commGroup.comm, &request),
                    request, "MPI_Iallgatherv", ownRank);
 }
 
 Status MpiCommunicator::allGather(int group, const Tensor& in,
                                   const Tensor& out, int dim) {
-  const Circle& circle = this->circle(group);
-  const Watch::Wait wait = waitFor("all-gather", circle);
-  assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
+  const CommGroup& commGroup = this->commGroup(group);
+  const Watch::Wait wait = waitFor("all-gather", commGroup);
+  assert(in.bytes() * commGroup.ranks == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  Blocks blocks = Blocks::of(in.shape, dim, circle.ranks, size);
-  if (circle.ranks == 1) {
+  Blocks blocks = Blocks::of(in.shape, dim, commGroup.ranks, size);
+  if (commGroup.ranks == 1) {
     if (in.data != out.data)
       std::memcpy(out.data, in.data, size_t(in.bytes()));
     return Status::ok();
   }
   if (blocks.contiguous() && in.bytes() <= std::numeric_limits<int>::max())
-    return gatherContiguous(circle, in, out);
+    return gatherContiguous(commGroup, in, out);
   int64_t elements = blocks.partElements();
-  int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
+  int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t end = elements; end > 0; end -= std::min(piece, end))
-    RECIPERUN_TRY(gatherPiece(circle, blocks, std::max<int64_t>(0, end - piece),
-                              end, bytesOf(in), writableBytes(out)));
+    RECIPERUN_TRY(gatherPiece(commGroup, blocks,
+                              std::max<int64_t>(0, end - piece), end,
+                              bytesOf(in), writableBytes(out)));
   return Status::ok();
 }
 
 /// Which of MPI's two forms is used depends on what all ranks have in common:
 /// whether the buffers overlap.
-Status MpiCommunicator::gatherContiguous(const Circle& circle, const Tensor& in,
-                                         const Tensor& out) {
+Status MpiCommunicator::gatherContiguous(const CommGroup& commGroup,
+                                         const Tensor& in, const Tensor& out) {
   const int64_t bytes = in.bytes();
   bool apart = bytesOf(in) + in.bytes() <= bytesOf(out) ||
                bytesOf(out) + out.bytes() <= bytesOf(in);
   if (!apart)
-    std::memmove(writableBytes(out) + circle.rank * in.bytes(), in.data,
+    std::memmove(writableBytes(out) + commGroup.rank * in.bytes(), in.data,
                  size_t(bytes));
-  return gatherBytes(circle, apart ? in.data : MPI_IN_PLACE, bytes, out.data);
+  return gatherBytes(commGroup, apart ? in.data : MPI_IN_PLACE, bytes,
+                     out.data);
 }
 
-Status MpiCommunicator::gatherBytes(const Circle& circle, const void* in,
+Status MpiCommunicator::gatherBytes(const CommGroup& commGroup, const void* in,
                                     int64_t bytes, void* out) {
   MPI_Request request = MPI_REQUEST_NULL;
   return finishMpi(MPI_Iallgather(in, int(bytes), MPI_BYTE, out, int(bytes),
-                                  MPI_BYTE, circle.comm, &request),
+                                  MPI_BYTE, commGroup.comm, &request),
                    request, "MPI_Iallgather", ownRank);
 }
 
 /// As many bytes from each rank to each other one, between the two buffers.
-Status MpiCommunicator::exchangeBytes(const Circle& circle, int64_t bytes) {
+Status MpiCommunicator::exchangeBytes(const CommGroup& commGroup,
+                                      int64_t bytes) {
   MPI_Request request = MPI_REQUEST_NULL;
   return finishMpi(MPI_Ialltoall(sending.get(), int(bytes), MPI_BYTE,
                                  receiving.get(), int(bytes), MPI_BYTE,
-                                 circle.comm, &request),
+                                 commGroup.comm, &request),
                    request, "MPI_Ialltoall", ownRank);
 }
 
-Status MpiCommunicator::gatherPiece(const Circle& circle, const Blocks& blocks,
-                                    int64_t begin, int64_t end,
-                                    const std::byte* in, std::byte* out) {
+Status MpiCommunicator::gatherPiece(const CommGroup& commGroup,
+                                    const Blocks& blocks, int64_t begin,
+                                    int64_t end, const std::byte* in,
+                                    std::byte* out) {
   int64_t bytes = (end - begin) * blocks.elementBytes;
-  RECIPERUN_TRY(gatherBytes(circle, in + begin * blocks.elementBytes, bytes,
+  RECIPERUN_TRY(gatherBytes(commGroup, in + begin * blocks.elementBytes, bytes,
                             receiving.get()));
-  for (int part = 0; part < circle.ranks; ++part)
+  for (int part = 0; part < commGroup.ranks; ++part)
     blocks.unpack(receiving.get() + part * bytes, part, begin, end, out);
   return Status::ok();
 }
 
 Status MpiCommunicator::reduceScatter(int group, const Tensor& in,
                                       const Tensor& out, int dim) {
-  const Circle& circle = this->circle(group);
-  const Watch::Wait wait = waitFor("reduce-scatter", circle);
-  assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
+  const CommGroup& commGroup = this->commGroup(group);
+  const Watch::Wait wait = waitFor("reduce-scatter", commGroup);
+  assert(out.bytes() * commGroup.ranks == in.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  Blocks blocks = Blocks::of(out.shape, dim, circle.ranks, size);
-  if (circle.ranks == 1) {
+  Blocks blocks = Blocks::of(out.shape, dim, commGroup.ranks, size);
+  if (commGroup.ranks == 1) {
     if (in.data != out.data)
       std::memcpy(out.data, in.data, size_t(in.bytes()));
     return Status::ok();
   }
   int64_t elements = blocks.partElements();
-  int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
+  int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)
-    RECIPERUN_TRY(scatterPiece(circle, blocks, in.type, begin,
+    RECIPERUN_TRY(scatterPiece(commGroup, blocks, in.type, begin,
                                std::min(begin + piece, elements), bytesOf(in),
                                writableBytes(out)));
   return Status::ok();
 }
 
-Status MpiCommunicator::scatterPiece(const Circle& circle, const Blocks& blocks,
-                                     plan::DType type, int64_t begin,
-                                     int64_t end, const std::byte* in,
-                                     std::byte* out) {
+Status MpiCommunicator::scatterPiece(const CommGroup& commGroup,
+                                     const Blocks& blocks, plan::DType type,
+                                     int64_t begin, int64_t end,
+                                     const std::byte* in, std::byte* out) {
   int64_t bytes = (end - begin) * blocks.elementBytes;
-  for (int part = 0; part < circle.ranks; ++part)
+  for (int part = 0; part < commGroup.ranks; ++part)
     blocks.pack(in, part, begin, end, sending.get() + part * bytes);
-  RECIPERUN_TRY(exchangeBytes(circle, bytes));
-  reduceInRankOrder(type, Reduction::sum, receiving.get(), bytes, circle.ranks,
-                    end - begin, out + begin * blocks.elementBytes);
+  RECIPERUN_TRY(exchangeBytes(commGroup, bytes));
+  reduceInRankOrder(type, Reduction::sum, receiving.get(), bytes,
+                    commGroup.ranks, end - begin,
+                    out + begin * blocks.elementBytes);
   return Status::ok();
 }
 
 Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
                                  Exchange exchange) {
-  const Circle& circle = this->circle(group);
-  const Watch::Wait wait = waitFor("all-to-all", circle);
+  const CommGroup& commGroup = this->commGroup(group);
+  const Watch::Wait wait = waitFor("all-to-all", commGroup);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  const auto [from, to] = exchange.endsOf(in.shape, circle.ranks, size);
+  const auto [from, to] = exchange.endsOf(in.shape, commGroup.ranks, size);
   int64_t elements = from.partElements();
-  int64_t piece = std::max<int64_t>(1, bufferBytes / size / circle.ranks);
+  int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)
-    RECIPERUN_TRY(exchangePiece(circle, from, to, begin,
+    RECIPERUN_TRY(exchangePiece(commGroup, from, to, begin,
                                 std::min(begin + piece, elements), bytesOf(in),
                                 writableBytes(out)));
   return Status::ok();
 }
 
-Status MpiCommunicator::exchangePiece(const Circle& circle, const Blocks& from,
-                                      const Blocks& to, int64_t begin,
-                                      int64_t end, const std::byte* in,
-                                      std::byte* out) {
+Status MpiCommunicator::exchangePiece(const CommGroup& commGroup,
+                                      const Blocks& from, const Blocks& to,
+                                      int64_t begin, int64_t end,
+                                      const std::byte* in, std::byte* out) {
   int64_t bytes = (end - begin) * from.elementBytes;
-  for (int part = 0; part < circle.ranks; ++part)
+  for (int part = 0; part < commGroup.ranks; ++part)
     from.pack(in, part, begin, end, sending.get() + part * bytes);
-  RECIPERUN_TRY(exchangeBytes(circle, bytes));
-  for (int part = 0; part < circle.ranks; ++part)
+  RECIPERUN_TRY(exchangeBytes(commGroup, bytes));
+  for (int part = 0; part < commGroup.ranks; ++part)
     to.unpack(receiving.get() + part * bytes, part, begin, end, out);
   return Status::ok();
 }
@@ -380,43 +388,43 @@ Expected<int> MpiCommunicator::beginReceive(int from, int line,
 
 Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
                                               const Tensor& out) {
-  const Circle& circle = this->circle(group);
-  assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
+  const CommGroup& commGroup = this->commGroup(group);
+  assert(in.bytes() * commGroup.ranks == out.bytes() && in.type == out.type);
   Expected<int> count = mpiCount(in.elements());
   RECIPERUN_TRY(count);
   MPI_Datatype type = mpiType(in.type);
   std::vector<MPI_Request> requests = {MPI_REQUEST_NULL};
-  const bool isInPlace =
-      in.data == static_cast<std::byte*>(out.data) + circle.rank * in.bytes();
+  const bool isInPlace = in.data == static_cast<std::byte*>(out.data) +
+                                        commGroup.rank * in.bytes();
   RECIPERUN_TRY(check(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in.data, *count,
-                                     type, out.data, *count, type, circle.comm,
-                                     requests.data()),
+                                     type, out.data, *count, type,
+                                     commGroup.comm, requests.data()),
                       "MPI_Iallgather"));
-  return keep({std::move(requests), "all-gather", op, circle.name});
+  return keep({std::move(requests), "all-gather", op, commGroup.name});
 }
 
 Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
                                              const Tensor& out) {
-  const Circle& circle = this->circle(group);
+  const CommGroup& commGroup = this->commGroup(group);
   assert(in.bytes() == out.bytes() && in.type == out.type &&
-         in.elements() % circle.ranks == 0);
-  Expected<int> count = mpiCount(in.elements() / circle.ranks);
+         in.elements() % commGroup.ranks == 0);
+  Expected<int> count = mpiCount(in.elements() / commGroup.ranks);
   RECIPERUN_TRY(count);
   MPI_Datatype type = mpiType(in.type);
   std::vector<MPI_Request> requests = {MPI_REQUEST_NULL};
   RECIPERUN_TRY(check(MPI_Ialltoall(in.data, *count, type, out.data, *count,
-                                    type, circle.comm, requests.data()),
+                                    type, commGroup.comm, requests.data()),
                       "MPI_Ialltoall"));
-  return keep({std::move(requests), "reduce-scatter", op, circle.name});
+  return keep({std::move(requests), "reduce-scatter", op, commGroup.name});
 }
 
 /// Both sides list the shifts in one order, so that messages of a pair need no
 /// tags.
 Expected<int> MpiCommunicator::beginShift(int group,
                                           std::span<const Shift> shifts) {
-  const Circle& circle = this->circle(group);
-  const int next = (circle.rank + 1) % circle.ranks;
-  const int before = (circle.rank + circle.ranks - 1) % circle.ranks;
+  const CommGroup& commGroup = this->commGroup(group);
+  const int next = (commGroup.rank + 1) % commGroup.ranks;
+  const int before = (commGroup.rank + commGroup.ranks - 1) % commGroup.ranks;
   std::vector<MPI_Request> requests;
   for (const Shift& shift : shifts) {
     assert(shift.in.bytes() == shift.out.bytes());
@@ -424,16 +432,16 @@ Expected<int> MpiCommunicator::beginShift(int group,
     for (size_t at = 0; at < bytes; at += messageBytes) {
       const int count = int(std::min(messageBytes, bytes - at));
       RECIPERUN_TRY(check(MPI_Irecv(writableBytes(shift.in) + at, count,
-                                    MPI_BYTE, before, 0, circle.comm,
+                                    MPI_BYTE, before, 0, commGroup.comm,
                                     &requests.emplace_back(MPI_REQUEST_NULL)),
                           "MPI_Irecv"));
       RECIPERUN_TRY(check(MPI_Isend(bytesOf(shift.out) + at, count, MPI_BYTE,
-                                    next, 0, circle.comm,
+                                    next, 0, commGroup.comm,
                                     &requests.emplace_back(MPI_REQUEST_NULL)),
                           "MPI_Isend"));
     }
   }
-  return keep({std::move(requests), "a turn of a ring", op, circle.name});
+  return keep({std::move(requests), "a turn of a ring", op, commGroup.name});
 }
 
 Status MpiCommunicator::finish(int message) {

@@ -62,7 +62,7 @@ public:
 
 private:
   /// One group: its MPI communicator and this rank's place in it.
-  struct Circle {
+  struct CommGroup {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int ranks = 1;
@@ -78,40 +78,41 @@ private:
 
   MpiCommunicator(int rank, int ranks, Watch* watch);
   Status split(const plan::Mesh& mesh, const plan::Group& group);
-  const Circle& circle(int group) const;
+  const CommGroup& commGroup(int group) const;
   Status check(int code, const char* call) const;
 
-  Status reduceSmall(const Circle& circle, plan::DType type,
+  Status reduceSmall(const CommGroup& commGroup, plan::DType type,
                      Reduction reduction, int64_t elements, const std::byte* in,
                      std::byte* out);
-  Status reducePiece(const Circle& circle, plan::DType type,
+  Status reducePiece(const CommGroup& commGroup, plan::DType type,
                      Reduction reduction, int64_t elements, const std::byte* in,
                      std::byte* out);
-  Status gatherBytes(const Circle& circle, const void* in, int64_t bytes,
+  Status gatherBytes(const CommGroup& commGroup, const void* in, int64_t bytes,
                      void* out);
-  Status exchangeBytes(const Circle& circle, int64_t bytes);
-  Status gatherContiguous(const Circle& circle, const Tensor& in,
+  Status exchangeBytes(const CommGroup& commGroup, int64_t bytes);
+  Status gatherContiguous(const CommGroup& commGroup, const Tensor& in,
                           const Tensor& out);
-  Status gatherPiece(const Circle& circle, const Blocks& blocks, int64_t begin,
-                     int64_t end, const std::byte* in, std::byte* out);
-  Status scatterPiece(const Circle& circle, const Blocks& blocks,
+  Status gatherPiece(const CommGroup& commGroup, const Blocks& blocks,
+                     int64_t begin, int64_t end, const std::byte* in,
+                     std::byte* out);
+  Status scatterPiece(const CommGroup& commGroup, const Blocks& blocks,
                       plan::DType type, int64_t begin, int64_t end,
                       const std::byte* in, std::byte* out);
 
-  Status exchangePiece(const Circle& circle, const Blocks& from,
+  Status exchangePiece(const CommGroup& commGroup, const Blocks& from,
                        const Blocks& to, int64_t begin, int64_t end,
                        const std::byte* in, std::byte* out);
 
   /// The host waits for the group as long as it lives.
-  Watch::Wait waitFor(std::string_view what, const Circle& circle) const;
+  Watch::Wait waitFor(std::string_view what, const CommGroup& commGroup) const;
   /// A number for a message, which is free again after finish.
   int keep(Message message);
 
   int ownRank;
   int allRanks;
   Watch* lookout;
-  Circle all;
-  std::vector<Circle> groups;
+  CommGroup all;
+  std::vector<CommGroup> groups;
   std::vector<Message> messages;
   std::string_view op; // of the plan, which what is called now is for
   std::unique_ptr<std::byte[]> sending;

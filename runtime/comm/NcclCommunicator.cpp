@@ -63,38 +63,41 @@ bool NcclCommunicator::overlap(const Tensor& a, const Tensor& b) {
 }
 
 /// Calls a function of NCCL and returns its failure.
-#define NCCL_TRY(circle, name, ...)                                            \
-  RECIPERUN_TRY(nccl.check(nccl.name(__VA_ARGS__), "nccl" #name, (circle).comm))
+#define NCCL_TRY(commGroup, name, ...)                                         \
+  RECIPERUN_TRY(                                                               \
+      nccl.check(nccl.name(__VA_ARGS__), "nccl" #name, (commGroup).comm))
 
-Expected<const NcclCommunicator::Circle*>
-NcclCommunicator::circle(const std::map<int, Circle>& circles,
-                         int group) const {
-  const auto found = circles.find(group);
-  if (found == circles.end())
+Expected<const NcclCommunicator::CommGroup*>
+NcclCommunicator::commGroup(const std::map<int, CommGroup>& commGroups,
+                            int group) const {
+  const auto found = commGroups.find(group);
+  if (found == commGroups.end())
     return Status::error("group number " + std::to_string(group) +
                          " of the plan is not connected");
   return &found->second;
 }
 
 Blocks NcclCommunicator::partsOf(const Tensor& part, int dim,
-                                 const Circle& circle) {
-  return Blocks::of(part.shape, dim, circle.ranks, plan::byteSize(part.type));
+                                 const CommGroup& commGroup) {
+  return Blocks::of(part.shape, dim, commGroup.ranks,
+                    plan::byteSize(part.type));
 }
 
 /// The most elements of each part that the buffers hold at a time, a multiple
 /// that keeps accesses aligned.
-int64_t NcclCommunicator::pieceElements(const Circle& circle,
+int64_t NcclCommunicator::pieceElements(const CommGroup& commGroup,
                                         int64_t elementBytes) {
   constexpr int64_t aligned = 64;
-  return plan::packingBytes / elementBytes / circle.ranks / aligned * aligned;
+  return plan::packingBytes / elementBytes / commGroup.ranks / aligned *
+         aligned;
 }
 
 /// What a collective of one rank is.
-Status NcclCommunicator::copy(const Circle& circle, const void* from, void* to,
-                              int64_t bytes) {
+Status NcclCommunicator::copy(const CommGroup& commGroup, const void* from,
+                              void* to, int64_t bytes) {
   if (from != to)
     RECIPERUN_CUDA_TRY(cudaMemcpyAsync, to, from, size_t(bytes),
-                       cudaMemcpyDeviceToDevice, circle.stream);
+                       cudaMemcpyDeviceToDevice, commGroup.stream);
   return Status::ok();
 }
 
@@ -102,7 +105,7 @@ Status NcclCommunicator::copy(const Circle& circle, const void* from, void* to,
 template <class Body>
 Status NcclCommunicator::collect(const char* what, int group,
                                  const Body& body) {
-  Expected<const Circle*> found = circle(groups, group);
+  Expected<const CommGroup*> found = commGroup(groups, group);
   RECIPERUN_TRY(found);
   const Watch::Wait wait = waitFor(what, **found);
   RECIPERUN_TRY(body(**found));
@@ -110,94 +113,100 @@ Status NcclCommunicator::collect(const char* what, int group,
 }
 
 Watch::Wait NcclCommunicator::waitFor(const char* what,
-                                      const Circle& circle) const {
-  return Watch::Wait(processes->watch(), {what, op, circle.name});
+                                      const CommGroup& commGroup) const {
+  return Watch::Wait(processes->watch(), {what, op, commGroup.name});
 }
 
 /// Has the watch know what was enqueued last.
-Status NcclCommunicator::watched(const char* what, const Circle& circle) {
-  return circle.ranks == 1 ? Status::ok()
-                           : waits.note(circle.stream, purposeOf(what, circle));
+Status NcclCommunicator::watched(const char* what, const CommGroup& commGroup) {
+  return commGroup.ranks == 1
+             ? Status::ok()
+             : waits.note(commGroup.stream, purposeOf(what, commGroup));
 }
 
 /// Has the watch know what is enqueued next, which is to set the word that
 /// comes back when it is done.
 device::HostWord NcclCommunicator::announced(const char* what,
-                                             const Circle& circle) {
-  return waits.announce(circle.stream, purposeOf(what, circle));
+                                             const CommGroup& commGroup) {
+  return waits.announce(commGroup.stream, purposeOf(what, commGroup));
 }
 
 std::string NcclCommunicator::purposeOf(const char* what,
-                                        const Circle& circle) const {
+                                        const CommGroup& commGroup) const {
   const std::string purpose =
       op.empty() ? "" : " for op `" + std::string(op) + "`";
-  return what + purpose + " by " + circle.name;
+  return what + purpose + " by " + commGroup.name;
 }
 
 Status NcclCommunicator::allReduce(int group, const Tensor& in,
                                    const Tensor& out, Reduction reduction) {
-  return collect("all-reduce", group, [&](const Circle& circle) -> Status {
-    if (circle.ranks == 1)
-      return copy(circle, in.data, out.data, in.bytes());
-    NCCL_TRY(circle, AllReduce, in.data, out.data, size_t(in.elements()),
-             ncclType(in.type), reduction == Reduction::sum ? ncclSum : ncclMax,
-             circle.comm, circle.stream);
-    return Status::ok();
-  });
+  return collect("all-reduce", group,
+                 [&](const CommGroup& commGroup) -> Status {
+                   if (commGroup.ranks == 1)
+                     return copy(commGroup, in.data, out.data, in.bytes());
+                   NCCL_TRY(commGroup, AllReduce, in.data, out.data,
+                            size_t(in.elements()), ncclType(in.type),
+                            reduction == Reduction::sum ? ncclSum : ncclMax,
+                            commGroup.comm, commGroup.stream);
+                   return Status::ok();
+                 });
 }
 
 // ---- all-gather
 
 Status NcclCommunicator::allGather(int group, const Tensor& in,
                                    const Tensor& out, int dim) {
-  if (const Circle* circle = meeting(group, {&in, &out});
-      circle && partsOf(in, dim, *circle).contiguous())
-    return gatherByKernels(*circle, in, out);
-  return collect("all-gather", group, [&](const Circle& circle) -> Status {
-    assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
-    if (circle.ranks == 1)
-      return copy(circle, in.data, out.data, in.bytes());
-    const Blocks blocks = partsOf(in, dim, circle);
-    const bool isOverlapping = overlap(in, out);
-    if (blocks.contiguous()) {
-      std::byte* own = writableBytes(out) + circle.rank * in.bytes();
-      if (isOverlapping)
-        RECIPERUN_TRY(copy(circle, in.data, own, in.bytes()));
-      NCCL_TRY(circle, AllGather, isOverlapping ? own : in.data, out.data,
-               size_t(in.elements()), ncclType(in.type), circle.comm,
-               circle.stream);
-      return Status::ok();
-    }
-    return blocks.rows <= fewRows && !isOverlapping
-               ? gatherRows(circle, blocks, in, out)
-               : gatherPieces(circle, blocks, in, out);
-  });
+  if (const CommGroup* commGroup = meeting(group, {&in, &out});
+      commGroup && partsOf(in, dim, *commGroup).contiguous())
+    return gatherByKernels(*commGroup, in, out);
+  return collect(
+      "all-gather", group, [&](const CommGroup& commGroup) -> Status {
+        assert(in.bytes() * commGroup.ranks == out.bytes() &&
+               in.type == out.type);
+        if (commGroup.ranks == 1)
+          return copy(commGroup, in.data, out.data, in.bytes());
+        const Blocks blocks = partsOf(in, dim, commGroup);
+        const bool isOverlapping = overlap(in, out);
+        if (blocks.contiguous()) {
+          std::byte* own = writableBytes(out) + commGroup.rank * in.bytes();
+          if (isOverlapping)
+            RECIPERUN_TRY(copy(commGroup, in.data, own, in.bytes()));
+          NCCL_TRY(commGroup, AllGather, isOverlapping ? own : in.data,
+                   out.data, size_t(in.elements()), ncclType(in.type),
+                   commGroup.comm, commGroup.stream);
+          return Status::ok();
+        }
+        return blocks.rows <= fewRows && !isOverlapping
+                   ? gatherRows(commGroup, blocks, in, out)
+                   : gatherPieces(commGroup, blocks, in, out);
+      });
 }
 
-Status NcclCommunicator::gatherRows(const Circle& circle, const Blocks& blocks,
-                                    const Tensor& in, const Tensor& out) {
+Status NcclCommunicator::gatherRows(const CommGroup& commGroup,
+                                    const Blocks& blocks, const Tensor& in,
+                                    const Tensor& out) {
   const int64_t bytes = blocks.block * blocks.elementBytes;
-  NCCL_TRY(circle, GroupStart);
+  NCCL_TRY(commGroup, GroupStart);
   for (int64_t row = 0; row < blocks.rows; ++row)
-    NCCL_TRY(circle, AllGather, bytesOf(in) + row * bytes,
-             writableBytes(out) + row * circle.ranks * bytes,
-             size_t(blocks.block), ncclType(in.type), circle.comm,
-             circle.stream);
-  NCCL_TRY(circle, GroupEnd);
+    NCCL_TRY(commGroup, AllGather, bytesOf(in) + row * bytes,
+             writableBytes(out) + row * commGroup.ranks * bytes,
+             size_t(blocks.block), ncclType(in.type), commGroup.comm,
+             commGroup.stream);
+  NCCL_TRY(commGroup, GroupEnd);
   return Status::ok();
 }
 
-Status NcclCommunicator::gatherPieces(const Circle& circle,
+Status NcclCommunicator::gatherPieces(const CommGroup& commGroup,
                                       const Blocks& blocks, const Tensor& in,
                                       const Tensor& out) {
-  const int64_t most = pieceElements(circle, blocks.elementBytes);
+  const int64_t most = pieceElements(commGroup, blocks.elementBytes);
   for (int64_t end = blocks.partElements(); end > 0;) {
     const int64_t begin = std::max<int64_t>(0, end - most);
-    NCCL_TRY(circle, AllGather, bytesOf(in) + begin * blocks.elementBytes,
-             receiveBuffer, size_t(end - begin), ncclType(in.type), circle.comm,
-             circle.stream);
+    NCCL_TRY(commGroup, AllGather, bytesOf(in) + begin * blocks.elementBytes,
+             receiveBuffer, size_t(end - begin), ncclType(in.type),
+             commGroup.comm, commGroup.stream);
     RECIPERUN_TRY(unpackParts(blocks, receiveBuffer, begin, end,
-                              writableBytes(out), circle.stream));
+                              writableBytes(out), commGroup.stream));
     end = begin;
   }
   return Status::ok();
@@ -207,59 +216,63 @@ Status NcclCommunicator::gatherPieces(const Circle& circle,
 
 Status NcclCommunicator::reduceScatter(int group, const Tensor& in,
                                        const Tensor& out, int dim) {
-  if (const Circle* circle = meeting(group, {&in, &out});
-      circle && partsOf(out, dim, *circle).contiguous())
-    return scatterByKernels(*circle, in, out);
-  return collect("reduce-scatter", group, [&](const Circle& circle) -> Status {
-    assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
-    if (circle.ranks == 1)
-      return copy(circle, in.data, out.data, in.bytes());
-    const Blocks blocks = partsOf(out, dim, circle);
-    if (blocks.contiguous())
-      return scatterContiguous(circle, in, out);
-    return blocks.rows <= fewRows && !overlap(in, out)
-               ? scatterRows(circle, blocks, in, out)
-               : scatterPieces(circle, blocks, in, out);
-  });
+  if (const CommGroup* commGroup = meeting(group, {&in, &out});
+      commGroup && partsOf(out, dim, *commGroup).contiguous())
+    return scatterByKernels(*commGroup, in, out);
+  return collect("reduce-scatter", group,
+                 [&](const CommGroup& commGroup) -> Status {
+                   assert(out.bytes() * commGroup.ranks == in.bytes() &&
+                          in.type == out.type);
+                   if (commGroup.ranks == 1)
+                     return copy(commGroup, in.data, out.data, in.bytes());
+                   const Blocks blocks = partsOf(out, dim, commGroup);
+                   if (blocks.contiguous())
+                     return scatterContiguous(commGroup, in, out);
+                   return blocks.rows <= fewRows && !overlap(in, out)
+                              ? scatterRows(commGroup, blocks, in, out)
+                              : scatterPieces(commGroup, blocks, in, out);
+                 });
 }
 
 /// A sum may take the place of this rank's own part of what is summed, and of
 /// nothing else of it.
-Status NcclCommunicator::scatterContiguous(const Circle& circle,
+Status NcclCommunicator::scatterContiguous(const CommGroup& commGroup,
                                            const Tensor& in,
                                            const Tensor& out) {
-  std::byte* own = writableBytes(in) + circle.rank * out.bytes();
+  std::byte* own = writableBytes(in) + commGroup.rank * out.bytes();
   std::byte* target = overlap(in, out) ? own : writableBytes(out);
-  NCCL_TRY(circle, ReduceScatter, in.data, target, size_t(out.elements()),
-           ncclType(in.type), ncclSum, circle.comm, circle.stream);
-  return copy(circle, target, out.data, out.bytes());
+  NCCL_TRY(commGroup, ReduceScatter, in.data, target, size_t(out.elements()),
+           ncclType(in.type), ncclSum, commGroup.comm, commGroup.stream);
+  return copy(commGroup, target, out.data, out.bytes());
 }
 
-Status NcclCommunicator::scatterRows(const Circle& circle, const Blocks& blocks,
-                                     const Tensor& in, const Tensor& out) {
+Status NcclCommunicator::scatterRows(const CommGroup& commGroup,
+                                     const Blocks& blocks, const Tensor& in,
+                                     const Tensor& out) {
   const int64_t bytes = blocks.block * blocks.elementBytes;
-  NCCL_TRY(circle, GroupStart);
+  NCCL_TRY(commGroup, GroupStart);
   for (int64_t row = 0; row < blocks.rows; ++row)
-    NCCL_TRY(circle, ReduceScatter, bytesOf(in) + row * circle.ranks * bytes,
+    NCCL_TRY(commGroup, ReduceScatter,
+             bytesOf(in) + row * commGroup.ranks * bytes,
              writableBytes(out) + row * bytes, size_t(blocks.block),
-             ncclType(in.type), ncclSum, circle.comm, circle.stream);
-  NCCL_TRY(circle, GroupEnd);
+             ncclType(in.type), ncclSum, commGroup.comm, commGroup.stream);
+  NCCL_TRY(commGroup, GroupEnd);
   return Status::ok();
 }
 
-Status NcclCommunicator::scatterPieces(const Circle& circle,
+Status NcclCommunicator::scatterPieces(const CommGroup& commGroup,
                                        const Blocks& blocks, const Tensor& in,
                                        const Tensor& out) {
-  const int64_t most = pieceElements(circle, blocks.elementBytes);
+  const int64_t most = pieceElements(commGroup, blocks.elementBytes);
   const int64_t elements = blocks.partElements();
   for (int64_t begin = 0; begin < elements; begin += most) {
     const int64_t end = std::min(begin + most, elements);
-    RECIPERUN_TRY(
-        packParts(blocks, bytesOf(in), begin, end, sendBuffer, circle.stream));
-    NCCL_TRY(circle, ReduceScatter, sendBuffer,
+    RECIPERUN_TRY(packParts(blocks, bytesOf(in), begin, end, sendBuffer,
+                            commGroup.stream));
+    NCCL_TRY(commGroup, ReduceScatter, sendBuffer,
              writableBytes(out) + begin * blocks.elementBytes,
-             size_t(end - begin), ncclType(in.type), ncclSum, circle.comm,
-             circle.stream);
+             size_t(end - begin), ncclType(in.type), ncclSum, commGroup.comm,
+             commGroup.stream);
   }
   return Status::ok();
 }
@@ -268,54 +281,56 @@ Status NcclCommunicator::scatterPieces(const Circle& circle,
 
 Status NcclCommunicator::allToAll(int group, const Tensor& in,
                                   const Tensor& out, Exchange exchange) {
-  if (const Circle* circle = meeting(group, {&out});
-      circle && areRuns(in, exchange, *circle))
-    return exchangeByKernels(*circle, in, nullptr, out);
-  return collect("all-to-all", group, [&](const Circle& circle) -> Status {
-    assert(in.bytes() == out.bytes() && in.type == out.type);
-    if (circle.ranks == 1)
-      return copy(circle, in.data, out.data, in.bytes());
-    const int64_t size = plan::byteSize(in.type);
-    const Exchange::Ends ends = exchange.endsOf(in.shape, circle.ranks, size);
-    if (ends.contiguous())
-      return exchangeParts(circle, bytesOf(in), writableBytes(out),
-                           in.bytes() / circle.ranks);
-    const int64_t most = pieceElements(circle, size);
-    const int64_t elements = ends.from.partElements();
-    for (int64_t begin = 0; begin < elements; begin += most) {
-      const int64_t end = std::min(begin + most, elements);
-      RECIPERUN_TRY(packParts(ends.from, bytesOf(in), begin, end, sendBuffer,
-                              circle.stream));
-      RECIPERUN_TRY(exchangeParts(circle, sendBuffer, receiveBuffer,
-                                  (end - begin) * size));
-      RECIPERUN_TRY(unpackParts(ends.to, receiveBuffer, begin, end,
-                                writableBytes(out), circle.stream));
-    }
-    return Status::ok();
-  });
+  if (const CommGroup* commGroup = meeting(group, {&out});
+      commGroup && areRuns(in, exchange, *commGroup))
+    return exchangeByKernels(*commGroup, in, nullptr, out);
+  return collect(
+      "all-to-all", group, [&](const CommGroup& commGroup) -> Status {
+        assert(in.bytes() == out.bytes() && in.type == out.type);
+        if (commGroup.ranks == 1)
+          return copy(commGroup, in.data, out.data, in.bytes());
+        const int64_t size = plan::byteSize(in.type);
+        const Exchange::Ends ends =
+            exchange.endsOf(in.shape, commGroup.ranks, size);
+        if (ends.contiguous())
+          return exchangeParts(commGroup, bytesOf(in), writableBytes(out),
+                               in.bytes() / commGroup.ranks);
+        const int64_t most = pieceElements(commGroup, size);
+        const int64_t elements = ends.from.partElements();
+        for (int64_t begin = 0; begin < elements; begin += most) {
+          const int64_t end = std::min(begin + most, elements);
+          RECIPERUN_TRY(packParts(ends.from, bytesOf(in), begin, end,
+                                  sendBuffer, commGroup.stream));
+          RECIPERUN_TRY(exchangeParts(commGroup, sendBuffer, receiveBuffer,
+                                      (end - begin) * size));
+          RECIPERUN_TRY(unpackParts(ends.to, receiveBuffer, begin, end,
+                                    writableBytes(out), commGroup.stream));
+        }
+        return Status::ok();
+      });
 }
 
 Status NcclCommunicator::exchangeRows(int group, const Tensor& in,
                                       const Tensor& counts, const Tensor& out,
                                       Exchange exchange) {
-  if (const Circle* circle = meeting(group, {&out});
-      circle && areRuns(in, exchange, *circle))
-    return exchangeByKernels(*circle, in, &counts, out);
+  if (const CommGroup* commGroup = meeting(group, {&out});
+      commGroup && areRuns(in, exchange, *commGroup))
+    return exchangeByKernels(*commGroup, in, &counts, out);
   return allToAll(group, in, out, exchange);
 }
 
-/// Sends so many bytes to each rank of the circle and receives as many.
-Status NcclCommunicator::exchangeParts(const Circle& circle,
+/// Sends so many bytes to each rank of the group and receives as many.
+Status NcclCommunicator::exchangeParts(const CommGroup& commGroup,
                                        const std::byte* in, std::byte* out,
                                        int64_t bytes) {
-  NCCL_TRY(circle, GroupStart);
-  for (int peer = 0; peer < circle.ranks; ++peer) {
-    NCCL_TRY(circle, Send, in + peer * bytes, size_t(bytes), ncclInt8, peer,
-             circle.comm, circle.stream);
-    NCCL_TRY(circle, Recv, out + peer * bytes, size_t(bytes), ncclInt8, peer,
-             circle.comm, circle.stream);
+  NCCL_TRY(commGroup, GroupStart);
+  for (int peer = 0; peer < commGroup.ranks; ++peer) {
+    NCCL_TRY(commGroup, Send, in + peer * bytes, size_t(bytes), ncclInt8, peer,
+             commGroup.comm, commGroup.stream);
+    NCCL_TRY(commGroup, Recv, out + peer * bytes, size_t(bytes), ncclInt8, peer,
+             commGroup.comm, commGroup.stream);
   }
-  NCCL_TRY(circle, GroupEnd);
+  NCCL_TRY(commGroup, GroupEnd);
   return Status::ok();
 }
 
@@ -327,7 +342,8 @@ Status NcclCommunicator::follow(cudaStream_t stream) {
   return Status::ok();
 }
 
-Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
+Expected<int> NcclCommunicator::keep(const char* what,
+                                     const CommGroup& commGroup) {
   auto free = std::find_if(messages.begin(), messages.end(),
                            [](const Message& each) { return each.isFree; });
   if (free == messages.end()) {
@@ -338,9 +354,9 @@ Expected<int> NcclCommunicator::keep(const char* what, const Circle& circle) {
   }
   // That enqueues something, which is to be waited for, too. Copies have told
   // the watch by themselves.
-  if (circle.copies < 0)
-    RECIPERUN_TRY(watched(what, circle));
-  RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, circle.stream);
+  if (commGroup.copies < 0)
+    RECIPERUN_TRY(watched(what, commGroup));
+  RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, commGroup.stream);
   free->isFree = false;
   return int(free - messages.begin());
 }
@@ -354,7 +370,7 @@ Status NcclCommunicator::finish(int message) {
 
 Expected<int> NcclCommunicator::beginSend(int to, int line,
                                           std::span<const std::byte> bytes) {
-  const Circle& link = sending.at({to, line});
+  const CommGroup& link = sending.at({to, line});
   const Watch::Wait wait = waitFor("a message sent", link);
   RECIPERUN_TRY(follow(link.stream));
   constexpr int receiver = 1;
@@ -365,7 +381,7 @@ Expected<int> NcclCommunicator::beginSend(int to, int line,
 
 Expected<int> NcclCommunicator::beginReceive(int from, int line,
                                              std::span<std::byte> bytes) {
-  const Circle& link = receiving.at({from, line});
+  const CommGroup& link = receiving.at({from, line});
   const Watch::Wait wait = waitFor("a message received", link);
   RECIPERUN_TRY(follow(link.stream));
   constexpr int sender = 0;
@@ -376,103 +392,106 @@ Expected<int> NcclCommunicator::beginReceive(int from, int line,
 
 Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
                                                const Tensor& out) {
-  Expected<const Circle*> found = circle(background, group);
+  Expected<const CommGroup*> found = commGroup(background, group);
   RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  const Watch::Wait wait = waitFor("all-gather", circle);
-  RECIPERUN_TRY(follow(circle.stream));
-  if (circle.ranks == 1)
-    RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
-  else if (circle.copies >= 0)
-    RECIPERUN_TRY(copyParts("all-gather", circle, in, 0, out, in.bytes()));
+  const CommGroup& commGroup = **found;
+  const Watch::Wait wait = waitFor("all-gather", commGroup);
+  RECIPERUN_TRY(follow(commGroup.stream));
+  if (commGroup.ranks == 1)
+    RECIPERUN_TRY(copy(commGroup, in.data, out.data, in.bytes()));
+  else if (commGroup.copies >= 0)
+    RECIPERUN_TRY(copyParts("all-gather", commGroup, in, 0, out, in.bytes()));
   else
-    NCCL_TRY(circle, AllGather, in.data, out.data, size_t(in.elements()),
-             ncclType(in.type), circle.comm, circle.stream);
-  return keep("all-gather", circle);
+    NCCL_TRY(commGroup, AllGather, in.data, out.data, size_t(in.elements()),
+             ncclType(in.type), commGroup.comm, commGroup.stream);
+  return keep("all-gather", commGroup);
 }
 
 Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
                                               const Tensor& out) {
-  Expected<const Circle*> found = circle(background, group);
+  Expected<const CommGroup*> found = commGroup(background, group);
   RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  const Watch::Wait wait = waitFor("reduce-scatter", circle);
-  RECIPERUN_TRY(follow(circle.stream));
-  if (circle.ranks == 1)
-    RECIPERUN_TRY(copy(circle, in.data, out.data, in.bytes()));
-  else if (const int64_t part = in.bytes() / circle.ranks; circle.copies >= 0)
-    RECIPERUN_TRY(copyParts("reduce-scatter", circle, in, part, out, part));
+  const CommGroup& commGroup = **found;
+  const Watch::Wait wait = waitFor("reduce-scatter", commGroup);
+  RECIPERUN_TRY(follow(commGroup.stream));
+  if (commGroup.ranks == 1)
+    RECIPERUN_TRY(copy(commGroup, in.data, out.data, in.bytes()));
+  else if (const int64_t part = in.bytes() / commGroup.ranks;
+           commGroup.copies >= 0)
+    RECIPERUN_TRY(copyParts("reduce-scatter", commGroup, in, part, out, part));
   else
-    RECIPERUN_TRY(exchangeParts(circle, bytesOf(in), writableBytes(out), part));
-  return keep("reduce-scatter", circle);
+    RECIPERUN_TRY(
+        exchangeParts(commGroup, bytesOf(in), writableBytes(out), part));
+  return keep("reduce-scatter", commGroup);
 }
 
 /// What a rank gives itself goes first, and where ranks get different parts,
 /// not at all: addTerms finds it where it is.
-Status NcclCommunicator::copyParts(const char* what, const Circle& circle,
+Status NcclCommunicator::copyParts(const char* what, const CommGroup& commGroup,
                                    const Tensor& in, int64_t stride,
                                    const Tensor& out, int64_t bytes) {
-  std::byte* const part = writableBytes(out) + circle.rank * bytes;
+  std::byte* const part = writableBytes(out) + commGroup.rank * bytes;
   std::vector<PeerCopies::Copy> copies;
   std::vector<int> others;
   if (stride == 0)
     copies.push_back({rank(), in.data, part, bytes});
-  for (int step = 1; step < circle.ranks; ++step) {
-    const int place = (circle.rank + step) % circle.ranks;
-    others.push_back(circle.members[size_t(place)]);
+  for (int step = 1; step < commGroup.ranks; ++step) {
+    const int place = (commGroup.rank + step) % commGroup.ranks;
+    others.push_back(commGroup.members[size_t(place)]);
     copies.push_back(
         {others.back(), bytesOf(in) + place * stride, part, bytes});
   }
-  return peers->enqueue(circle.copies, copies, others, announced(what, circle),
-                        circle.stream);
+  return peers->enqueue(commGroup.copies, copies, others,
+                        announced(what, commGroup), commGroup.stream);
 }
 
 Expected<int> NcclCommunicator::beginShift(int group,
                                            std::span<const Shift> shifts) {
-  Expected<const Circle*> found = circle(background, group);
+  Expected<const CommGroup*> found = commGroup(background, group);
   RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  const Watch::Wait wait = waitFor("a turn of a ring", circle);
-  RECIPERUN_TRY(follow(circle.stream));
-  if (circle.ranks == 1) {
+  const CommGroup& commGroup = **found;
+  const Watch::Wait wait = waitFor("a turn of a ring", commGroup);
+  RECIPERUN_TRY(follow(commGroup.stream));
+  if (commGroup.ranks == 1) {
     for (const Shift& shift : shifts)
       RECIPERUN_TRY(
-          copy(circle, shift.out.data, shift.in.data, shift.in.bytes()));
-    return keep("a turn of a ring", circle);
+          copy(commGroup, shift.out.data, shift.in.data, shift.in.bytes()));
+    return keep("a turn of a ring", commGroup);
   }
-  const int next = (circle.rank + 1) % circle.ranks;
-  const int before = (circle.rank + circle.ranks - 1) % circle.ranks;
-  if (circle.copies >= 0) {
+  const int next = (commGroup.rank + 1) % commGroup.ranks;
+  const int before = (commGroup.rank + commGroup.ranks - 1) % commGroup.ranks;
+  if (commGroup.copies >= 0) {
     std::vector<PeerCopies::Copy> copies;
     for (const Shift& shift : shifts)
-      copies.push_back({circle.members[size_t(next)], shift.out.data,
+      copies.push_back({commGroup.members[size_t(next)], shift.out.data,
                         shift.in.data, shift.in.bytes()});
-    const int senders[] = {circle.members[size_t(before)]};
-    RECIPERUN_TRY(peers->enqueue(circle.copies, copies, senders,
-                                 announced("a turn of a ring", circle),
-                                 circle.stream));
-    return keep("a turn of a ring", circle);
+    const int senders[] = {commGroup.members[size_t(before)]};
+    RECIPERUN_TRY(peers->enqueue(commGroup.copies, copies, senders,
+                                 announced("a turn of a ring", commGroup),
+                                 commGroup.stream));
+    return keep("a turn of a ring", commGroup);
   }
-  NCCL_TRY(circle, GroupStart);
+  NCCL_TRY(commGroup, GroupStart);
   for (const Shift& shift : shifts) {
-    NCCL_TRY(circle, Send, shift.out.data, size_t(shift.out.bytes()), ncclInt8,
-             next, circle.comm, circle.stream);
-    NCCL_TRY(circle, Recv, shift.in.data, size_t(shift.in.bytes()), ncclInt8,
-             before, circle.comm, circle.stream);
+    NCCL_TRY(commGroup, Send, shift.out.data, size_t(shift.out.bytes()),
+             ncclInt8, next, commGroup.comm, commGroup.stream);
+    NCCL_TRY(commGroup, Recv, shift.in.data, size_t(shift.in.bytes()), ncclInt8,
+             before, commGroup.comm, commGroup.stream);
   }
-  NCCL_TRY(circle, GroupEnd);
-  return keep("a turn of a ring", circle);
+  NCCL_TRY(commGroup, GroupEnd);
+  return keep("a turn of a ring", commGroup);
 }
 
 Status NcclCommunicator::addTerms(int group, const Tensor& in,
                                   const Tensor& terms, const Tensor& out) {
-  Expected<const Circle*> found = circle(background, group);
+  Expected<const CommGroup*> found = commGroup(background, group);
   RECIPERUN_TRY(found);
-  const Circle& circle = **found;
-  const std::byte* const own = circle.copies < 0 ? bytesOf(terms) : bytesOf(in);
+  const CommGroup& commGroup = **found;
+  const std::byte* const own =
+      commGroup.copies < 0 ? bytesOf(terms) : bytesOf(in);
   return addTermsInOrder(terms.type,
-                         {bytesOf(terms), circle.ranks, circle.rank,
-                          own + circle.rank * out.bytes()},
+                         {bytesOf(terms), commGroup.ranks, commGroup.rank,
+                          own + commGroup.rank * out.bytes()},
                          out.elements(), writableBytes(out), context.stream());
 }
 

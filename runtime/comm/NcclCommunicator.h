@@ -88,7 +88,7 @@ public:
 
 private:
   /// Some ranks, this one among them, and where their collectives are enqueued.
-  struct Circle {
+  struct CommGroup {
     ncclComm_t comm = nullptr; // none where the rank is alone
     int rank = 0;
     int ranks = 1;
@@ -100,7 +100,7 @@ private:
     MeetingPlace* place = nullptr; // where kernels meet
   };
   /// By rank of the other side and line.
-  using Links = std::map<std::pair<int, int>, Circle>;
+  using Links = std::map<std::pair<int, int>, CommGroup>;
   /// Something that has begun: when the device is done with it.
   struct Message {
     cudaEvent_t done = nullptr;
@@ -117,70 +117,75 @@ private:
   Expected<PlanConnections> byLibrary(const plan::Mesh& mesh,
                                       PlanConnections wanted);
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
-  Expected<Circle> besideByCopies(const std::vector<int>& members);
-  Circle byCopies(const std::vector<int>& members, cudaStream_t stream);
+  Expected<CommGroup> besideByCopies(const std::vector<int>& members);
+  CommGroup byCopies(const std::vector<int>& members, cudaStream_t stream);
   Status connectLines(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status takeBuffers();
-  Expected<Circle> split(const std::vector<int>& members, cudaStream_t stream,
-                         std::string name, ncclConfig_t config);
+  Expected<CommGroup> split(const std::vector<int>& members,
+                            cudaStream_t stream, std::string name,
+                            ncclConfig_t config);
   bool isWorld(const std::vector<int>& members) const;
-  Circle whole(cudaStream_t stream) const;
-  Status greet(const Circle& link);
+  CommGroup whole(cudaStream_t stream) const;
+  Status greet(const CommGroup& link);
   Expected<cudaStream_t> newStream(bool isMine = true);
-  Expected<const Circle*> circle(const std::map<int, Circle>& circles,
-                                 int group) const;
+  Expected<const CommGroup*>
+  commGroup(const std::map<int, CommGroup>& commGroups, int group) const;
 
-  static int64_t pieceElements(const Circle& circle, int64_t elementBytes);
+  static int64_t pieceElements(const CommGroup& commGroup,
+                               int64_t elementBytes);
   template <class Body>
   Status collect(const char* what, int group, const Body& body);
-  Status copy(const Circle& circle, const void* from, void* to, int64_t bytes);
-  Status gatherRows(const Circle& circle, const Blocks& blocks,
+  Status copy(const CommGroup& commGroup, const void* from, void* to,
+              int64_t bytes);
+  Status gatherRows(const CommGroup& commGroup, const Blocks& blocks,
                     const Tensor& in, const Tensor& out);
-  Status gatherPieces(const Circle& circle, const Blocks& blocks,
+  Status gatherPieces(const CommGroup& commGroup, const Blocks& blocks,
                       const Tensor& in, const Tensor& out);
-  Status scatterContiguous(const Circle& circle, const Tensor& in,
+  Status scatterContiguous(const CommGroup& commGroup, const Tensor& in,
                            const Tensor& out);
-  Status scatterRows(const Circle& circle, const Blocks& blocks,
+  Status scatterRows(const CommGroup& commGroup, const Blocks& blocks,
                      const Tensor& in, const Tensor& out);
-  Status scatterPieces(const Circle& circle, const Blocks& blocks,
+  Status scatterPieces(const CommGroup& commGroup, const Blocks& blocks,
                        const Tensor& in, const Tensor& out);
-  Status exchangeParts(const Circle& circle, const std::byte* in,
+  Status exchangeParts(const CommGroup& commGroup, const std::byte* in,
                        std::byte* out, int64_t bytes);
   static bool overlap(const Tensor& a, const Tensor& b);
-  static Blocks partsOf(const Tensor& part, int dim, const Circle& circle);
+  static Blocks partsOf(const Tensor& part, int dim,
+                        const CommGroup& commGroup);
 
-  /// The group's circle if kernels may carry out what it does with the tensors.
-  const Circle* meeting(int group,
-                        std::initializer_list<const Tensor*> tensors) const;
+  /// The group's group if kernels may carry out what it does with the tensors.
+  const CommGroup* meeting(int group,
+                           std::initializer_list<const Tensor*> tensors) const;
   static bool areRuns(const Tensor& in, Exchange exchange,
-                      const Circle& circle);
-  Status gatherByKernels(const Circle& circle, const Tensor& in,
+                      const CommGroup& commGroup);
+  Status gatherByKernels(const CommGroup& commGroup, const Tensor& in,
                          const Tensor& out);
-  Status scatterByKernels(const Circle& circle, const Tensor& in,
+  Status scatterByKernels(const CommGroup& commGroup, const Tensor& in,
                           const Tensor& out);
-  Status exchangeByKernels(const Circle& circle, const Tensor& in,
+  Status exchangeByKernels(const CommGroup& commGroup, const Tensor& in,
                            const Tensor* counts, const Tensor& out);
-  RankPlaces placesOf(const Circle& circle, std::byte* memory,
+  RankPlaces placesOf(const CommGroup& commGroup, std::byte* memory,
                       int64_t bytes) const;
   template <class Body>
-  Status meet(const char* what, const Circle& circle, const Body& body);
+  Status meet(const char* what, const CommGroup& commGroup, const Body& body);
 
   /// Each other rank gets `bytes` of `in` as this rank's part of its `out`: the
   /// same, or those that are as many strides on as its place is.
-  Status copyParts(const char* what, const Circle& circle, const Tensor& in,
-                   int64_t stride, const Tensor& out, int64_t bytes);
+  Status copyParts(const char* what, const CommGroup& commGroup,
+                   const Tensor& in, int64_t stride, const Tensor& out,
+                   int64_t bytes);
 
   /// Has a stream wait for the kernels that were enqueued so far.
   Status follow(cudaStream_t stream);
   /// The number of what has been enqueued beside kernels.
-  Expected<int> keep(const char* what, const Circle& circle);
-  Status watched(const char* what, const Circle& circle);
-  device::HostWord announced(const char* what, const Circle& circle);
-  std::string purposeOf(const char* what, const Circle& circle) const;
-  /// The host waits for the circle as long as it lives: the first collective of
+  Expected<int> keep(const char* what, const CommGroup& commGroup);
+  Status watched(const char* what, const CommGroup& commGroup);
+  device::HostWord announced(const char* what, const CommGroup& commGroup);
+  std::string purposeOf(const char* what, const CommGroup& commGroup) const;
+  /// The host waits for the group as long as it lives: the first collective of
   /// a kind connects ranks.
-  Watch::Wait waitFor(const char* what, const Circle& circle) const;
-  /// The same for all ranks, before there are circles.
+  Watch::Wait waitFor(const char* what, const CommGroup& commGroup) const;
+  /// The same for all ranks, before there are groups.
   Watch::Wait waitForConnection() const;
 
   std::unique_ptr<Communicator> processes;
@@ -190,12 +195,12 @@ private:
   NcclLibrary nccl;
   std::vector<ncclComm_t> comms; // all that were made, the world's first
   std::vector<cudaStream_t> streams;
-  std::map<int, Circle> groups;      // by number, those that the plan uses
-  std::map<int, Circle> background;  // those of what runs beside kernels
-  std::map<int, Circle> meetings;    // those whose kernels meet
-  std::unique_ptr<PeerCopies> peers; // none where nothing goes that way
-  std::string whyNoPeers;            // where it could otherwise
-  int circlesOfCopies = 0;
+  std::map<int, CommGroup> groups;     // by number, those that the plan uses
+  std::map<int, CommGroup> background; // those of what runs beside kernels
+  std::map<int, CommGroup> meetings;   // those whose kernels meet
+  std::unique_ptr<PeerCopies> peers;   // none where nothing goes that way
+  std::string whyNoPeers;              // where it could otherwise
+  int groupsOfCopies = 0;
   Links sending, receiving;
   std::vector<Message> messages;
   std::string_view op; // of the plan, which what is called now is for

@@ -142,28 +142,28 @@ Status NcclCommunicator::connectWorld(const plan::Mesh& mesh,
 Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
                                        const PlanConnections& wanted) {
   auto connect = [&](const std::map<int, GroupUse>& used, cudaStream_t stream,
-                     std::map<int, Circle>& circles) -> Status {
+                     std::map<int, CommGroup>& commGroups) -> Status {
     const bool isBeside = stream != context.stream();
     const std::map<Extent, GroupUse> uses = usesByExtent(mesh, used);
-    std::map<Extent, Circle> known;
+    std::map<Extent, CommGroup> known;
     for (const auto& [number, own] : used) {
       const plan::Group& group = mesh.groups[size_t(number)];
       const auto members = plan::groupMembers(mesh, group, rank());
       const std::string name = nameOf(group, members);
       const Extent extent = extentOf(mesh, group);
       const int blocks = blocksFor(uses.at(extent), members, ranksOnHost);
-      auto [circle, isNew] = known.try_emplace(extent);
+      auto [commGroup, isNew] = known.try_emplace(extent);
       if (isNew) {
-        Expected<Circle> made =
+        Expected<CommGroup> made =
             !isBeside && isWorld(members) ? whole(stream)
             : isBeside && peers && areOnOneHost(mesh, group)
                 ? besideByCopies(members)
                 : split(members, stream, name, configOf(blocks));
         RECIPERUN_TRY(made.status().withContext("group `" + group.name + "`"));
-        circle->second = *made;
+        commGroup->second = *made;
       }
-      circle->second.name = name;
-      circles.emplace(number, circle->second);
+      commGroup->second.name = name;
+      commGroups.emplace(number, commGroup->second);
     }
     return Status::ok();
   };
@@ -212,13 +212,13 @@ Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
     const int size = plan::groupSize(mesh, group);
     if (peers && size > 1 && size <= MeetingPlace::mostRanks &&
         areOnOneHost(mesh, group)) {
-      Circle& circle = meetings[number];
-      circle = byCopies(members, context.stream());
-      circle.name = nameOf(group, members);
+      CommGroup& commGroup = meetings[number];
+      commGroup = byCopies(members, context.stream());
+      commGroup.name = nameOf(group, members);
       Expected<MeetingPlace*> place =
-          peers->meetingPlace(circle.copies, members);
+          peers->meetingPlace(commGroup.copies, members);
       RECIPERUN_TRY(place);
-      circle.place = *place;
+      commGroup.place = *place;
     } else {
       join(wanted.groups[number], use);
     }
@@ -239,24 +239,24 @@ bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
 }
 
 /// On a stream of its own: what one group waits for holds up no other one.
-Expected<NcclCommunicator::Circle>
+Expected<NcclCommunicator::CommGroup>
 NcclCommunicator::besideByCopies(const std::vector<int>& members) {
   Expected<cudaStream_t> stream = newStream();
   RECIPERUN_TRY(stream);
   return byCopies(members, *stream);
 }
 
-NcclCommunicator::Circle
+NcclCommunicator::CommGroup
 NcclCommunicator::byCopies(const std::vector<int>& members,
                            cudaStream_t stream) {
-  Circle circle;
+  CommGroup commGroup;
   const auto own = std::find(members.begin(), members.end(), rank());
-  circle.rank = own == members.end() ? 0 : int(own - members.begin());
-  circle.ranks = std::max(1, int(members.size()));
-  circle.stream = stream;
-  circle.copies = circlesOfCopies++;
-  circle.members = members;
-  return circle;
+  commGroup.rank = own == members.end() ? 0 : int(own - members.begin());
+  commGroup.ranks = std::max(1, int(members.size()));
+  commGroup.stream = stream;
+  commGroup.copies = groupsOfCopies++;
+  commGroup.members = members;
+  return commGroup;
 }
 
 /// Of a pair the sender is the first.
@@ -276,14 +276,15 @@ Status NcclCommunicator::connectLines(const plan::Mesh& mesh,
     }
     Expected<cudaStream_t> stream = newStream(/*isMine=*/!pair.empty());
     RECIPERUN_TRY(stream);
-    Expected<Circle> circle = split(pair, *stream, name, configOf(blocks));
-    RECIPERUN_TRY(circle);
-    const Status greeted = circle->comm ? greet(*circle) : Status::ok();
+    Expected<CommGroup> commGroup =
+        split(pair, *stream, name, configOf(blocks));
+    RECIPERUN_TRY(commGroup);
+    const Status greeted = commGroup->comm ? greet(*commGroup) : Status::ok();
     RECIPERUN_TRY(processes->agree(greeted.withContext("the line of " + name)));
     if (own == from)
-      sending[{pair[1], line}] = *circle;
+      sending[{pair[1], line}] = *commGroup;
     if (own == to)
-      receiving[{pair[0], line}] = *circle;
+      receiving[{pair[0], line}] = *commGroup;
   }
   return Status::ok();
 }
@@ -297,7 +298,7 @@ Watch::Wait NcclCommunicator::waitForConnection() const {
 }
 
 /// Sends a byte over a link, or receives it.
-Status NcclCommunicator::greet(const Circle& link) {
+Status NcclCommunicator::greet(const CommGroup& link) {
   constexpr int sender = 0, receiver = 1;
   const Watch::Wait wait = waitForConnection();
   auto* const byte = context.scratch<std::byte>();
@@ -323,33 +324,33 @@ bool NcclCommunicator::isWorld(const std::vector<int>& members) const {
 }
 
 /// The communicator of all ranks.
-NcclCommunicator::Circle NcclCommunicator::whole(cudaStream_t stream) const {
+NcclCommunicator::CommGroup NcclCommunicator::whole(cudaStream_t stream) const {
   return {comms.front(), rank(), ranks(), stream, ""};
 }
 
 /// A communicator of the members, in their order; every rank calls this, with
 /// the members of its own, or none. Instances are told apart by their first.
-Expected<NcclCommunicator::Circle>
+Expected<NcclCommunicator::CommGroup>
 NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
                         std::string name, ncclConfig_t config) {
-  Circle circle;
-  circle.name = std::move(name);
-  circle.stream = stream;
-  circle.ranks = std::max(1, int(members.size()));
+  CommGroup commGroup;
+  commGroup.name = std::move(name);
+  commGroup.stream = stream;
+  commGroup.ranks = std::max(1, int(members.size()));
   const auto own = std::find(members.begin(), members.end(), rank());
-  circle.rank = own == members.end() ? 0 : int(own - members.begin());
+  commGroup.rank = own == members.end() ? 0 : int(own - members.begin());
   if (ranks() == 1)
-    return circle;
+    return commGroup;
   const Watch::Wait wait = waitForConnection();
   const bool isAlone = members.size() < 2;
   const int color = isAlone ? NCCL_SPLIT_NOCOLOR : members.front();
-  Status made = nccl.check(
-      nccl.CommSplit(comms.front(), color, circle.rank, &circle.comm, &config),
-      "ncclCommSplit", comms.front());
-  if (circle.comm)
-    comms.push_back(circle.comm);
+  Status made = nccl.check(nccl.CommSplit(comms.front(), color, commGroup.rank,
+                                          &commGroup.comm, &config),
+                           "ncclCommSplit", comms.front());
+  if (commGroup.comm)
+    comms.push_back(commGroup.comm);
   RECIPERUN_TRY(processes->agree(made));
-  return circle;
+  return commGroup;
 }
 
 /// What runs there goes before kernels that wait for a place on the device.

@@ -17,7 +17,7 @@
 
 namespace reciperun::comm {
 
-const NcclCommunicator::Circle*
+const NcclCommunicator::CommGroup*
 NcclCommunicator::meeting(int group,
                           std::initializer_list<const Tensor*> tensors) const {
   const auto found = meetings.find(group);
@@ -29,79 +29,79 @@ NcclCommunicator::meeting(int group,
              : nullptr;
 }
 
-/// Where each rank of the circle has what is `memory` here.
-RankPlaces NcclCommunicator::placesOf(const Circle& circle, std::byte* memory,
-                                      int64_t bytes) const {
+/// Where each rank of the group has what is `memory` here.
+RankPlaces NcclCommunicator::placesOf(const CommGroup& commGroup,
+                                      std::byte* memory, int64_t bytes) const {
   RankPlaces places;
-  for (int place = 0; place < circle.ranks; ++place)
+  for (int place = 0; place < commGroup.ranks; ++place)
     places.of[place] =
-        place == circle.rank
+        place == commGroup.rank
             ? memory
-            : peers->placeOn(circle.members[size_t(place)], memory, bytes);
+            : peers->placeOn(commGroup.members[size_t(place)], memory, bytes);
   return places;
 }
 
-/// Has `body` enqueue a kernel for a meeting of the circle.
+/// Has `body` enqueue a kernel for a meeting of the group.
 template <class Body>
-Status NcclCommunicator::meet(const char* what, const Circle& circle,
+Status NcclCommunicator::meet(const char* what, const CommGroup& commGroup,
                               const Body& body) {
-  const Watch::Wait wait = waitFor(what, circle);
-  return body(Meeting{circle.place, announced(what, circle)});
+  const Watch::Wait wait = waitFor(what, commGroup);
+  return body(Meeting{commGroup.place, announced(what, commGroup)});
 }
 
-Status NcclCommunicator::gatherByKernels(const Circle& circle, const Tensor& in,
-                                         const Tensor& out) {
-  assert(in.bytes() * circle.ranks == out.bytes() && in.type == out.type);
-  std::byte* const own = out.as<std::byte>() + circle.rank * in.bytes();
+Status NcclCommunicator::gatherByKernels(const CommGroup& commGroup,
+                                         const Tensor& in, const Tensor& out) {
+  assert(in.bytes() * commGroup.ranks == out.bytes() && in.type == out.type);
+  std::byte* const own = out.as<std::byte>() + commGroup.rank * in.bytes();
   const bool isInPlace = overlap(in, out);
   if (isInPlace)
-    RECIPERUN_TRY(copy(circle, in.data, own, in.bytes()));
-  return meet("all-gather", circle, [&](const Meeting& meeting) {
+    RECIPERUN_TRY(copy(commGroup, in.data, own, in.bytes()));
+  return meet("all-gather", commGroup, [&](const Meeting& meeting) {
     return spreadWhole(isInPlace ? own : in.as<std::byte>(),
-                       placesOf(circle, own, in.bytes()), circle.ranks,
-                       in.bytes(), meeting, circle.stream);
+                       placesOf(commGroup, own, in.bytes()), commGroup.ranks,
+                       in.bytes(), meeting, commGroup.stream);
   });
 }
 
 /// As NCCL's, a sum may take the place of this rank's own part.
-Status NcclCommunicator::scatterByKernels(const Circle& circle,
+Status NcclCommunicator::scatterByKernels(const CommGroup& commGroup,
                                           const Tensor& in, const Tensor& out) {
-  assert(out.bytes() * circle.ranks == in.bytes() && in.type == out.type);
-  std::byte* const own = in.as<std::byte>() + circle.rank * out.bytes();
+  assert(out.bytes() * commGroup.ranks == in.bytes() && in.type == out.type);
+  std::byte* const own = in.as<std::byte>() + commGroup.rank * out.bytes();
   std::byte* const target = overlap(in, out) ? own : out.as<std::byte>();
-  RECIPERUN_TRY(meet("reduce-scatter", circle, [&](const Meeting& meeting) {
-    return addPlacesInOrder(in.type, placesOf(circle, own, out.bytes()),
-                            circle.ranks, out.elements(), target, meeting,
-                            circle.stream);
+  RECIPERUN_TRY(meet("reduce-scatter", commGroup, [&](const Meeting& meeting) {
+    return addPlacesInOrder(in.type, placesOf(commGroup, own, out.bytes()),
+                            commGroup.ranks, out.elements(), target, meeting,
+                            commGroup.stream);
   }));
-  return copy(circle, target, out.data, out.bytes());
+  return copy(commGroup, target, out.data, out.bytes());
 }
 
 bool NcclCommunicator::areRuns(const Tensor& in, Exchange exchange,
-                               const Circle& circle) {
-  return exchange.endsOf(in.shape, circle.ranks, plan::byteSize(in.type))
+                               const CommGroup& commGroup) {
+  return exchange.endsOf(in.shape, commGroup.ranks, plan::byteSize(in.type))
       .contiguous();
 }
 
 /// Of parts with counts, the rows that are used.
-Status NcclCommunicator::exchangeByKernels(const Circle& circle,
+Status NcclCommunicator::exchangeByKernels(const CommGroup& commGroup,
                                            const Tensor& in,
                                            const Tensor* counts,
                                            const Tensor& out) {
   assert(in.bytes() == out.bytes() && in.type == out.type);
-  const int64_t bytes = in.bytes() / circle.ranks;
+  const int64_t bytes = in.bytes() / commGroup.ranks;
   CountedRows rows;
   int blocks = 1;
   if (counts) {
     rows = {counts->as<int32_t>(), int(counts->shape.back()),
             in.bytes() / (in.shape[0] * in.shape[1])};
-    blocks = int(counts->elements() / rows.members / circle.ranks);
+    blocks = int(counts->elements() / rows.members / commGroup.ranks);
   }
-  std::byte* const part = out.as<std::byte>() + circle.rank * bytes;
-  return meet("all-to-all", circle, [&](const Meeting& meeting) {
-    return spreadBlocks(in.as<std::byte>(), placesOf(circle, part, bytes),
-                        circle.ranks, blocks, bytes / blocks, rows, meeting,
-                        circle.stream);
+  std::byte* const part = out.as<std::byte>() + commGroup.rank * bytes;
+  return meet("all-to-all", commGroup, [&](const Meeting& meeting) {
+    return spreadBlocks(in.as<std::byte>(), placesOf(commGroup, part, bytes),
+                        commGroup.ranks, blocks, bytes / blocks, rows, meeting,
+                        commGroup.stream);
   });
 }
 

@@ -117,17 +117,17 @@ Status PeerCopies::map(const cudaIpcMemHandle_t& handle, T*& memory) {
   return Status::ok();
 }
 
-/// In `page`, what a rank tells its owner of a circle.
-uint32_t* PeerCopies::flag(uint32_t* page, int circle, int rank,
+/// In `page`, what a rank tells its owner of a group.
+uint32_t* PeerCopies::flag(uint32_t* page, int commGroup, int rank,
                            int kind) const {
   const int64_t number =
-      (int64_t(circle) * processes.ranks() + rank) * flagKinds + kind;
+      (int64_t(commGroup) * processes.ranks() + rank) * flagKinds + kind;
   assert(number < plan::flagBytes / int64_t(sizeof *page) &&
-         "flags for all circles");
+         "flags for all commGroups");
   return page + number;
 }
 
-Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
+Status PeerCopies::enqueue(int commGroup, std::span<const Copy> copies,
                            std::span<const int> senders, device::HostWord done,
                            cudaStream_t stream) {
   const int own = processes.rank();
@@ -138,16 +138,16 @@ Status PeerCopies::enqueue(int circle, std::span<const Copy> copies,
   for (const Copy& copy : copies)
     if (copy.to == own && copy.from != copy.target)
       RECIPERUN_TRY(enqueue(copy, copy.target, stream));
-  RECIPERUN_TRY(enqueue(begin(circle, receivers, senders), stream));
+  RECIPERUN_TRY(enqueue(begin(commGroup, receivers, senders), stream));
   for (const Copy& copy : copies)
     if (copy.to != own)
       RECIPERUN_TRY(
           enqueue(copy, placeOn(copy.to, copy.target, copy.bytes), stream));
-  return enqueue(end(circle, receivers, senders, done), stream);
+  return enqueue(end(commGroup, receivers, senders, done), stream);
 }
 
 Expected<MeetingPlace*>
-PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
+PeerCopies::meetingPlace(int commGroup, const std::vector<int>& members) {
   static_assert(int(MeetingPlace::flagKinds) == int(flagKinds),
                 "kernels have the flags of a pair for their own purpose");
   const int own = processes.rank();
@@ -155,8 +155,8 @@ PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
   assert(members.size() <= MeetingPlace::mostRanks && "places for all ranks");
   for (int rank : members) {
     uint32_t* const theirs = rank == own ? flags : peers.at(rank);
-    place.heard[place.ranks] = flag(flags, circle, rank, 0);
-    place.told[place.ranks] = flag(theirs, circle, own, 0);
+    place.heard[place.ranks] = flag(flags, commGroup, rank, 0);
+    place.told[place.ranks] = flag(theirs, commGroup, own, 0);
     ++place.ranks;
   }
   void* taken = nullptr;
@@ -168,30 +168,31 @@ PeerCopies::meetingPlace(int circle, const std::vector<int>& members) {
   return places.back();
 }
 
-PeerCopies::Operations PeerCopies::begin(int circle,
+PeerCopies::Operations PeerCopies::begin(int commGroup,
                                          const std::set<int>& receivers,
                                          std::span<const int> senders) const {
   const int own = processes.rank();
   Operations operations;
   for (int rank : senders)
-    operations.push_back(setOf(flag(peers.at(rank), circle, own, isFree), 1));
+    operations.push_back(
+        setOf(flag(peers.at(rank), commGroup, own, isFree), 1));
   for (int rank : receivers) {
-    uint32_t* const freed = flag(flags, circle, rank, isFree);
+    uint32_t* const freed = flag(flags, commGroup, rank, isFree);
     operations.insert(operations.end(), {waitFor(freed), setOf(freed, 0)});
   }
   return operations;
 }
 
-PeerCopies::Operations PeerCopies::end(int circle,
+PeerCopies::Operations PeerCopies::end(int commGroup,
                                        const std::set<int>& receivers,
                                        std::span<const int> senders,
                                        device::HostWord done) const {
   Operations operations;
   for (int rank : receivers)
-    operations.push_back(
-        setOf(flag(peers.at(rank), circle, processes.rank(), hasArrived), 1));
+    operations.push_back(setOf(
+        flag(peers.at(rank), commGroup, processes.rank(), hasArrived), 1));
   for (int rank : senders) {
-    uint32_t* const arrived = flag(flags, circle, rank, hasArrived);
+    uint32_t* const arrived = flag(flags, commGroup, rank, hasArrived);
     operations.insert(operations.end(), {waitFor(arrived), setOf(arrived, 0)});
   }
   if (done.place)

@@ -62,16 +62,16 @@ public:
     void* target = nullptr;
     int64_t bytes = 0;
   };
-  /// Enqueues copies, in which all ranks of a circle, of that number, take part
+  /// Enqueues copies, in which all ranks of a group, of that number, take part
   /// in one order. `senders` are the ranks that copy to this one. When all is
   /// done `done` is set.
-  Status enqueue(int circle, std::span<const Copy> copies,
+  Status enqueue(int commGroup, std::span<const Copy> copies,
                  std::span<const int> senders, device::HostWord done,
                  cudaStream_t stream);
 
-  /// Where the kernels of a circle's ranks meet, this rank's among them; it
+  /// Where the kernels of a group's ranks meet, this rank's among them; it
   /// lives as long as the object.
-  Expected<MeetingPlace*> meetingPlace(int circle,
+  Expected<MeetingPlace*> meetingPlace(int commGroup,
                                        const std::vector<int>& members);
   /// Whether all ranks of the host share that memory.
   bool holds(const void* memory, int64_t bytes) const;
@@ -98,12 +98,12 @@ private:
   std::vector<cudaIpcMemHandle_t> exchangeHandles(void* memory, Status& mine);
   template <class T>
   static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
-  uint32_t* flag(uint32_t* page, int circle, int rank, int kind) const;
+  uint32_t* flag(uint32_t* page, int commGroup, int rank, int kind) const;
   /// What a stream does for flags before its copies, and behind them: see
   /// above.
-  Operations begin(int circle, const std::set<int>& receivers,
+  Operations begin(int commGroup, const std::set<int>& receivers,
                    std::span<const int> senders) const;
-  Operations end(int circle, const std::set<int>& receivers,
+  Operations end(int commGroup, const std::set<int>& receivers,
                  std::span<const int> senders, device::HostWord done) const;
   Status enqueue(const Copy& copy, void* target, cudaStream_t stream) const;
   Status enqueue(Operations operations, cudaStream_t stream) const;
@@ -111,7 +111,7 @@ private:
   Communicator& processes;
   std::vector<Memory> memories;
   std::map<int, uint32_t*> peers; // their flags, by rank
-  uint32_t* flags = nullptr;      // by circle and rank, which others set
+  uint32_t* flags = nullptr;      // by group and rank, which others set
   std::vector<MeetingPlace*> places;
   decltype(&cuStreamBatchMemOp) batch = nullptr;
 };

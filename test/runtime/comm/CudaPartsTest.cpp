@@ -171,7 +171,7 @@ protected:
     EXPECT_EQ(onHost(out), expected) << bytes << " bytes, " << apart;
   }
 
-  /// Opens a circle of this rank alone.
+  /// Opens a group of this rank alone.
   void openPlace() {
     constexpr size_t flags = MeetingPlace::flagKinds * sizeof(uint32_t);
     Bytes raw(sizeof(MeetingPlace) + flags);
