@@ -7,7 +7,7 @@
 
 #include "runtime/comm/CudaParts.h"
 
-#include "runtime/comm/CudaMeeting.cuh"
+#include "runtime/comm/CudaPeerBarrier.cuh"
 #include "runtime/device/cuda/CudaError.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace reciperun::comm {
 namespace {
 
 constexpr int threads = 256;
-static_assert(threads >= MeetingPlace::mostRanks);
+static_assert(threads >= PeerBarrierState::mostRanks);
 
 /// Enough blocks to fill a GPU several times over; threads go on in strides.
 int64_t blocksFor(int64_t items, int64_t most = 4096) {
@@ -129,9 +129,9 @@ __device__ const std::byte* place(const RankPlaces& terms, int term, int64_t) {
 
 template <class T, int n, class Places>
 __global__ void addTerms(Places terms, int count, int64_t packs,
-                         Pack<T, n>* out, Meeting meeting) {
+                         Pack<T, n>* out, PeerBarrier barrier) {
   using Wide = typename WideType<T>::Type;
-  enter(meeting);
+  enter(barrier);
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < packs;
        i += int64_t(gridDim.x) * blockDim.x) {
     Wide sum[n];
@@ -150,19 +150,19 @@ __global__ void addTerms(Places terms, int count, int64_t packs,
       result.elements[e] = T(sum[e]);
     out[i] = result;
   }
-  leave(meeting);
+  leave(barrier);
 }
 
 template <class T, int n, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
-               const Meeting& meeting, cudaStream_t stream) {
+               const PeerBarrier& barrier, cudaStream_t stream) {
   const int64_t packs = elements / n;
   // Others find room beside those that wait for ranks: all fit on a GPU twice.
   constexpr int64_t mostThatWait = 512;
-  const auto blocks = unsigned(meeting.place ? blocksFor(packs, mostThatWait)
+  const auto blocks = unsigned(barrier.place ? blocksFor(packs, mostThatWait)
                                              : blocksFor(packs));
   addTerms<T, n><<<blocks, threads, 0, stream>>>(
-      terms, count, packs, reinterpret_cast<Pack<T, n>*>(out), meeting);
+      terms, count, packs, reinterpret_cast<Pack<T, n>*>(out), barrier);
 }
 
 bool areAligned(const Terms& terms, int) {
@@ -179,34 +179,34 @@ bool areAligned(const RankPlaces& places, int count) {
 
 template <class T, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
-               const Meeting& meeting, cudaStream_t stream) {
+               const PeerBarrier& barrier, cudaStream_t stream) {
   constexpr int n = 16 / int(sizeof(T));
   if (elements % n == 0 && areAligned(terms, count) &&
       reinterpret_cast<uintptr_t>(out) % 16 == 0)
-    launchAdd<T, n>(terms, count, elements, out, meeting, stream);
+    launchAdd<T, n>(terms, count, elements, out, barrier, stream);
   else
-    launchAdd<T, 1>(terms, count, elements, out, meeting, stream);
+    launchAdd<T, 1>(terms, count, elements, out, barrier, stream);
 }
 
 template <class Places>
 Status addInOrder(plan::DType type, const Places& terms, int count,
-                  int64_t elements, std::byte* out, const Meeting& meeting,
+                  int64_t elements, std::byte* out, const PeerBarrier& barrier,
                   cudaStream_t stream) {
   switch (type) {
   case plan::DType::f32:
-    launchAdd<float>(terms, count, elements, out, meeting, stream);
+    launchAdd<float>(terms, count, elements, out, barrier, stream);
     break;
   case plan::DType::bf16:
-    launchAdd<__nv_bfloat16>(terms, count, elements, out, meeting, stream);
+    launchAdd<__nv_bfloat16>(terms, count, elements, out, barrier, stream);
     break;
   case plan::DType::f64:
-    launchAdd<double>(terms, count, elements, out, meeting, stream);
+    launchAdd<double>(terms, count, elements, out, barrier, stream);
     break;
   case plan::DType::i32:
-    launchAdd<int32_t>(terms, count, elements, out, meeting, stream);
+    launchAdd<int32_t>(terms, count, elements, out, barrier, stream);
     break;
   case plan::DType::i64:
-    launchAdd<int64_t>(terms, count, elements, out, meeting, stream);
+    launchAdd<int64_t>(terms, count, elements, out, barrier, stream);
     break;
   case plan::DType::u16:
   case plan::DType::f8e4m3:
@@ -241,9 +241,9 @@ struct Spread {
 /// blockIdx.y is the number of a block of all parts.
 template <class Unit>
 __global__ void __launch_bounds__(threads)
-    spread(Spread what, Meeting meeting) {
+    spread(Spread what, PeerBarrier barrier) {
   constexpr int turns = 4; // loads of a thread that are under way at a time
-  enter(meeting);
+  enter(barrier);
   const int block = int(blockIdx.y), part = block / what.blocks;
   const int64_t inPart = block % what.blocks * what.bytes;
   const auto* const from =
@@ -263,11 +263,11 @@ __global__ void __launch_bounds__(threads)
       if (i + t * stride < units)
         to[i + t * stride] = held[t];
   }
-  leave(meeting);
+  leave(barrier);
 }
 
 template <class Unit>
-void launchSpread(const Spread& what, int ranks, const Meeting& meeting,
+void launchSpread(const Spread& what, int ranks, const PeerBarrier& barrier,
                   cudaStream_t stream) {
   // Of 64 MiB, four H200s write each other's parts in 152 us with 256 blocks of
   // threads, and in 211 with 1024.
@@ -278,20 +278,20 @@ void launchSpread(const Spread& what, int ranks, const Meeting& meeting,
   const auto each =
       unsigned(std::max<int64_t>(1, std::min(needed, most / all)));
   const dim3 grid(each, unsigned(all));
-  spread<Unit><<<grid, threads, 0, stream>>>(what, meeting);
+  spread<Unit><<<grid, threads, 0, stream>>>(what, barrier);
 }
 
-Status launchSpread(const Spread& what, int ranks, const Meeting& meeting,
+Status launchSpread(const Spread& what, int ranks, const PeerBarrier& barrier,
                     cudaStream_t stream) {
-  assert(ranks <= MeetingPlace::mostRanks && "places for all ranks");
+  assert(ranks <= PeerBarrierState::mostRanks && "places for all ranks");
   uint64_t all = reinterpret_cast<uintptr_t>(what.in) | uint64_t(what.bytes) |
                  uint64_t(what.rows.rowBytes);
   for (int rank = 0; rank < ranks; ++rank)
     all |= reinterpret_cast<uintptr_t>(what.places.of[rank]);
   if (all % sizeof(uint4) == 0)
-    launchSpread<uint4>(what, ranks, meeting, stream);
+    launchSpread<uint4>(what, ranks, barrier, stream);
   else
-    launchSpread<uint8_t>(what, ranks, meeting, stream);
+    launchSpread<uint8_t>(what, ranks, barrier, stream);
   return device::launchStatus();
 }
 
@@ -311,27 +311,27 @@ Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
 
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream) {
-  return addInOrder(type, terms, terms.count, elements, out, /*meeting=*/{},
+  return addInOrder(type, terms, terms.count, elements, out, /*barrier=*/{},
                     stream);
 }
 
 Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
                         int64_t elements, std::byte* out,
-                        const Meeting& meeting, cudaStream_t stream) {
-  assert(count <= MeetingPlace::mostRanks && "places for all ranks");
-  return addInOrder(type, places, count, elements, out, meeting, stream);
+                        const PeerBarrier& barrier, cudaStream_t stream) {
+  assert(count <= PeerBarrierState::mostRanks && "places for all ranks");
+  return addInOrder(type, places, count, elements, out, barrier, stream);
 }
 
 Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
-                    const Meeting& meeting, cudaStream_t stream) {
+                    const PeerBarrier& barrier, cudaStream_t stream) {
   return launchSpread({in, blocks * bytes, places, blocks, bytes, rows}, ranks,
-                      meeting, stream);
+                      barrier, stream);
 }
 
 Status spreadWhole(const std::byte* in, const RankPlaces& places, int ranks,
-                   int64_t bytes, const Meeting& meeting, cudaStream_t stream) {
-  return launchSpread({in, 0, places, 1, bytes, {}}, ranks, meeting, stream);
+                   int64_t bytes, const PeerBarrier& barrier, cudaStream_t stream) {
+  return launchSpread({in, 0, places, 1, bytes, {}}, ranks, barrier, stream);
 }
 
 } // namespace reciperun::comm

@@ -8,7 +8,7 @@
 #define RECIPERUN_COMM_CUDAPARTS_H
 
 #include "runtime/comm/Blocks.h"
-#include "runtime/comm/CudaMeeting.h"
+#include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
@@ -29,7 +29,7 @@ Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
 
 /// Memory of the ranks of a group that this one can read and write.
 struct RankPlaces {
-  std::byte* of[MeetingPlace::mostRanks] = {};
+  std::byte* of[PeerBarrierState::mostRanks] = {};
 };
 
 /// Tensors of one size: `count` of them one behind the other, but that number
@@ -45,10 +45,10 @@ struct Terms {
 /// rounding, as reduceInRankOrder does. `out` may be one of them.
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream);
-/// The same of terms that lie in so many places, in a meeting of their ranks.
+/// The same of terms that lie in so many places, in a barrier of their ranks.
 Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
                         int64_t elements, std::byte* out,
-                        const Meeting& meeting, cudaStream_t stream);
+                        const PeerBarrier& barrier, cudaStream_t stream);
 
 /// Of rows of experts, how many are moved: a block's first ones, as many as its
 /// members' counts add up to; all bytes of a block where there are no counts.
@@ -59,13 +59,14 @@ struct CountedRows {
 };
 
 /// Cuts `in` into `ranks` parts of `blocks` blocks each and writes those of
-/// part r, of `bytes` bytes a block, to where place r says, in a meeting.
+/// part r, of `bytes` bytes a block, to where place r says, in a barrier.
 Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
-                    const Meeting& meeting, cudaStream_t stream);
-/// Writes `in`, of `bytes` bytes, to each of `ranks` places, in a meeting.
+                    const PeerBarrier& barrier, cudaStream_t stream);
+/// Writes `in`, of `bytes` bytes, to each of `ranks` places, in a barrier.
 Status spreadWhole(const std::byte* in, const RankPlaces& places, int ranks,
-                   int64_t bytes, const Meeting& meeting, cudaStream_t stream);
+                   int64_t bytes, const PeerBarrier& barrier,
+                   cudaStream_t stream);
 
 } // namespace reciperun::comm
 

@@ -156,7 +156,7 @@ Status NcclCommunicator::allReduce(int group, const Tensor& in,
 
 Status NcclCommunicator::allGather(int group, const Tensor& in,
                                    const Tensor& out, int dim) {
-  if (const CommGroup* commGroup = meeting(group, {&in, &out});
+  if (const CommGroup* commGroup = barrier(group, {&in, &out});
       commGroup && partsOf(in, dim, *commGroup).contiguous())
     return gatherByKernels(*commGroup, in, out);
   return collect(
@@ -216,7 +216,7 @@ Status NcclCommunicator::gatherPieces(const CommGroup& commGroup,
 
 Status NcclCommunicator::reduceScatter(int group, const Tensor& in,
                                        const Tensor& out, int dim) {
-  if (const CommGroup* commGroup = meeting(group, {&in, &out});
+  if (const CommGroup* commGroup = barrier(group, {&in, &out});
       commGroup && partsOf(out, dim, *commGroup).contiguous())
     return scatterByKernels(*commGroup, in, out);
   return collect("reduce-scatter", group,
@@ -281,7 +281,7 @@ Status NcclCommunicator::scatterPieces(const CommGroup& commGroup,
 
 Status NcclCommunicator::allToAll(int group, const Tensor& in,
                                   const Tensor& out, Exchange exchange) {
-  if (const CommGroup* commGroup = meeting(group, {&out});
+  if (const CommGroup* commGroup = barrier(group, {&out});
       commGroup && areRuns(in, exchange, *commGroup))
     return exchangeByKernels(*commGroup, in, nullptr, out);
   return collect(
@@ -313,7 +313,7 @@ Status NcclCommunicator::allToAll(int group, const Tensor& in,
 Status NcclCommunicator::exchangeRows(int group, const Tensor& in,
                                       const Tensor& counts, const Tensor& out,
                                       Exchange exchange) {
-  if (const CommGroup* commGroup = meeting(group, {&out});
+  if (const CommGroup* commGroup = barrier(group, {&out});
       commGroup && areRuns(in, exchange, *commGroup))
     return exchangeByKernels(*commGroup, in, &counts, out);
   return allToAll(group, in, out, exchange);

@@ -37,7 +37,7 @@
 
 namespace reciperun::comm {
 
-struct MeetingPlace;
+struct PeerBarrierState;
 struct RankPlaces;
 
 class NcclCommunicator final : public Communicator {
@@ -97,7 +97,7 @@ private:
     /// Where data goes by copies: their number for it, and who takes part.
     int copies = -1;
     std::vector<int> members = {};
-    MeetingPlace* place = nullptr; // where kernels meet
+    PeerBarrierState* place = nullptr; // where kernels meet
   };
   /// By rank of the other side and line.
   using Links = std::map<std::pair<int, int>, CommGroup>;
@@ -154,7 +154,7 @@ private:
                         const CommGroup& commGroup);
 
   /// The group's group if kernels may carry out what it does with the tensors.
-  const CommGroup* meeting(int group,
+  const CommGroup* barrier(int group,
                            std::initializer_list<const Tensor*> tensors) const;
   static bool areRuns(const Tensor& in, Exchange exchange,
                       const CommGroup& commGroup);
@@ -197,7 +197,7 @@ private:
   std::vector<cudaStream_t> streams;
   std::map<int, CommGroup> groups;     // by number, those that the plan uses
   std::map<int, CommGroup> background; // those of what runs beside kernels
-  std::map<int, CommGroup> meetings;   // those whose kernels meet
+  std::map<int, CommGroup> barriers;   // those whose kernels meet
   std::unique_ptr<PeerCopies> peers;   // none where nothing goes that way
   std::string whyNoPeers;              // where it could otherwise
   int groupsOfCopies = 0;

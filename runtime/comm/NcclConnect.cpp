@@ -12,7 +12,7 @@
 // All ranks go through the same list, as each split is a collective of the
 // world's.
 
-#include "runtime/comm/CudaMeeting.h"
+#include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
@@ -180,7 +180,7 @@ void NcclCommunicator::connectPeers(const plan::Mesh& mesh,
                                     const PlanConnections& wanted) {
   std::set<int> others;
   bool isWanted = false;
-  for (const auto* list : {&wanted.background, &wanted.meetings})
+  for (const auto* list : {&wanted.background, &wanted.barriers})
     for (const auto& [number, use] : *list) {
       const plan::Group& group = mesh.groups[size_t(number)];
       if (extentOf(mesh, group).first.empty() || !areOnOneHost(mesh, group))
@@ -206,17 +206,17 @@ void NcclCommunicator::connectPeers(const plan::Mesh& mesh,
 /// by kernels instead, where ranks map each other's memory.
 Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
                                                       PlanConnections wanted) {
-  for (const auto& [number, use] : std::exchange(wanted.meetings, {})) {
+  for (const auto& [number, use] : std::exchange(wanted.barriers, {})) {
     const plan::Group& group = mesh.groups[size_t(number)];
     const auto members = plan::groupMembers(mesh, group, rank());
     const int size = plan::groupSize(mesh, group);
-    if (peers && size > 1 && size <= MeetingPlace::mostRanks &&
+    if (peers && size > 1 && size <= PeerBarrierState::mostRanks &&
         areOnOneHost(mesh, group)) {
-      CommGroup& commGroup = meetings[number];
+      CommGroup& commGroup = barriers[number];
       commGroup = byCopies(members, context.stream());
       commGroup.name = nameOf(group, members);
-      Expected<MeetingPlace*> place =
-          peers->meetingPlace(commGroup.copies, members);
+      Expected<PeerBarrierState*> place =
+          peers->barrierState(commGroup.copies, members);
       RECIPERUN_TRY(place);
       commGroup.place = *place;
     } else {

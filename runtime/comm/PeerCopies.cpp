@@ -2,7 +2,7 @@
 
 #include "runtime/comm/PeerCopies.h"
 
-#include "runtime/comm/CudaMeeting.h"
+#include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/plan/ConnectionWidths.h"
 
@@ -39,7 +39,7 @@ PeerCopies::~PeerCopies() {
       cudaIpcCloseMemHandle(mapped);
   for (const auto& [rank, mapped] : peers)
     cudaIpcCloseMemHandle(mapped);
-  for (MeetingPlace* place : places)
+  for (PeerBarrierState* place : places)
     cudaFree(place);
   cudaFree(flags);
 }
@@ -146,13 +146,14 @@ Status PeerCopies::enqueue(int commGroup, std::span<const Copy> copies,
   return enqueue(end(commGroup, receivers, senders, done), stream);
 }
 
-Expected<MeetingPlace*>
-PeerCopies::meetingPlace(int commGroup, const std::vector<int>& members) {
-  static_assert(int(MeetingPlace::flagKinds) == int(flagKinds),
+Expected<PeerBarrierState*>
+PeerCopies::barrierState(int commGroup, const std::vector<int>& members) {
+  static_assert(int(PeerBarrierState::flagKinds) == int(flagKinds),
                 "kernels have the flags of a pair for their own purpose");
   const int own = processes.rank();
-  MeetingPlace place;
-  assert(members.size() <= MeetingPlace::mostRanks && "places for all ranks");
+  PeerBarrierState place;
+  assert(members.size() <= PeerBarrierState::mostRanks &&
+         "places for all ranks");
   for (int rank : members) {
     uint32_t* const theirs = rank == own ? flags : peers.at(rank);
     place.heard[place.ranks] = flag(flags, commGroup, rank, 0);
@@ -161,7 +162,7 @@ PeerCopies::meetingPlace(int commGroup, const std::vector<int>& members) {
   }
   void* taken = nullptr;
   RECIPERUN_CUDA_TRY(cudaMalloc, &taken, sizeof place);
-  places.push_back(static_cast<MeetingPlace*>(taken));
+  places.push_back(static_cast<PeerBarrierState*>(taken));
   RECIPERUN_CUDA_TRY(cudaMemcpy, taken, &place, sizeof place,
                      cudaMemcpyHostToDevice);
   RECIPERUN_CUDA_TRY(cudaDeviceSynchronize);

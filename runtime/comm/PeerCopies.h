@@ -13,7 +13,7 @@
 //
 // A flag is said again only behind the answer to it, so that none is lost.
 // Kernels that read and write the memory of all use such flags by themselves
-// (CudaMeeting.h).
+// (CudaPeerBarrier.h).
 
 #ifndef RECIPERUN_COMM_PEERCOPIES_H
 #define RECIPERUN_COMM_PEERCOPIES_H
@@ -36,7 +36,7 @@
 
 namespace reciperun::comm {
 
-struct MeetingPlace;
+struct PeerBarrierState;
 
 class PeerCopies {
 public:
@@ -71,8 +71,8 @@ public:
 
   /// Where the kernels of a group's ranks meet, this rank's among them; it
   /// lives as long as the object.
-  Expected<MeetingPlace*> meetingPlace(int commGroup,
-                                       const std::vector<int>& members);
+  Expected<PeerBarrierState*> barrierState(int commGroup,
+                                           const std::vector<int>& members);
   /// Whether all ranks of the host share that memory.
   bool holds(const void* memory, int64_t bytes) const;
   /// What is `bytes` from `memory` on here, in another rank's memory.
@@ -112,7 +112,7 @@ private:
   std::vector<Memory> memories;
   std::map<int, uint32_t*> peers; // their flags, by rank
   uint32_t* flags = nullptr;      // by group and rank, which others set
-  std::vector<MeetingPlace*> places;
+  std::vector<PeerBarrierState*> places;
   decltype(&cuStreamBatchMemOp) batch = nullptr;
 };
 

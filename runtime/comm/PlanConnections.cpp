@@ -53,7 +53,7 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
   const bool isOfRuns = movesRuns(mesh, stage, op);
   auto& groups = ops::traitsOf(op.kind).runsBesideKernels
                      ? connections.background
-                 : isOfRuns ? connections.meetings
+                 : isOfRuns ? connections.barriers
                             : connections.groups;
   join(groups[op.group], {largestOf(stage, op),
                           isOfAll || op.kind == OpKind::ReduceScatterStart});
@@ -63,14 +63,14 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
 
 /// Leaves kernels to meet where ranks map each other's memory anyway: for the
 /// all-to-alls among the ops, and for what runs beside kernels.
-void keepMeetings(PlanConnections& connections, const plan::Mesh& mesh) {
+void keepPeerBarriers(PlanConnections& connections, const plan::Mesh& mesh) {
   const auto background = usesByExtent(mesh, connections.background);
-  const auto meetings = usesByExtent(mesh, connections.meetings);
-  std::erase_if(connections.meetings, [&](const auto& each) {
+  const auto barriers = usesByExtent(mesh, connections.barriers);
+  std::erase_if(connections.barriers, [&](const auto& each) {
     const auto& [number, use] = each;
     const Extent extent = extentOf(mesh, mesh.groups[size_t(number)]);
     const bool isKept =
-        background.contains(extent) || meetings.at(extent).isExchange;
+        background.contains(extent) || barriers.at(extent).isExchange;
     if (!isKept)
       join(connections.groups[number], use);
     return !isKept;
@@ -113,7 +113,7 @@ PlanConnections connectionsOf(const plan::Plan& plan) {
     add(connections, plan.mesh, plan.stages[stage], int(stage));
   if (plan.stages.empty())
     add(connections, plan.mesh, plan, 0);
-  keepMeetings(connections, plan.mesh);
+  keepPeerBarriers(connections, plan.mesh);
   return connections;
 }
 

@@ -35,7 +35,7 @@ struct LineUse {
 struct PlanConnections {
   std::map<int, GroupUse> groups;     // by number
   std::map<int, GroupUse> background; // of what runs beside kernels
-  std::map<int, GroupUse> meetings;   // whose kernels may meet
+  std::map<int, GroupUse> barriers;   // whose kernels may meet
   std::set<LineUse> lines;
   bool packs = false; // parts along other dimensions than the first
 };

@@ -114,7 +114,7 @@ protected:
       places.of[term] = terms.base() + term * int64_t(sum.size());
     memory::Arena there = onGpu(Bytes(sum.size()));
     ASSERT_TRUE(addPlacesInOrder(type, places, count, elements, there.base(),
-                                 meeting(), gpu->context().stream()));
+                                 barrier(), gpu->context().stream()));
     EXPECT_EQ(onHost(there), sum) << count << " places of " << elements;
   }
 
@@ -149,7 +149,7 @@ protected:
                       block % blocks * bytes);
     }
     ASSERT_TRUE(spreadBlocks(in.base(), places, ranks, blocks, bytes, counted,
-                             meeting(), gpu->context().stream()));
+                             barrier(), gpu->context().stream()));
     EXPECT_EQ(onHost(out), expected)
         << rows << " rows of " << rowBytes << " bytes";
   }
@@ -166,17 +166,17 @@ protected:
       places.of[rank] = out.base() + begin;
       std::copy(given.begin(), given.end(), expected.begin() + begin);
     }
-    ASSERT_TRUE(spreadWhole(in.base(), places, ranks, bytes, meeting(),
+    ASSERT_TRUE(spreadWhole(in.base(), places, ranks, bytes, barrier(),
                             gpu->context().stream()));
     EXPECT_EQ(onHost(out), expected) << bytes << " bytes, " << apart;
   }
 
   /// Opens a group of this rank alone.
   void openPlace() {
-    constexpr size_t flags = MeetingPlace::flagKinds * sizeof(uint32_t);
-    Bytes raw(sizeof(MeetingPlace) + flags);
+    constexpr size_t flags = PeerBarrierState::flagKinds * sizeof(uint32_t);
+    Bytes raw(sizeof(PeerBarrierState) + flags);
     place = onGpu(raw);
-    MeetingPlace alone;
+    PeerBarrierState alone;
     alone.ranks = 1;
     alone.heard[0] = alone.told[0] =
         reinterpret_cast<uint32_t*>(place.base() + sizeof alone);
@@ -187,22 +187,23 @@ protected:
               cudaSuccess);
     word = new (taken) uint32_t(0);
   }
-  Meeting meeting() {
-    return {reinterpret_cast<MeetingPlace*>(place.base()), {word, ++meetings}};
+  PeerBarrier barrier() {
+    return {reinterpret_cast<PeerBarrierState*>(place.base()),
+            {word, ++barriers}};
   }
   /// A kernel that has met leaves everything ready for the next one.
   void expectDone() {
-    MeetingPlace left;
+    PeerBarrierState left;
     std::memcpy(&left, onHost(place).data(), sizeof left);
-    EXPECT_EQ(left.times, meetings);
+    EXPECT_EQ(left.times, barriers);
     EXPECT_EQ(left.blocks, 0u);
-    EXPECT_EQ(*word, meetings);
+    EXPECT_EQ(*word, barriers);
   }
 
   std::unique_ptr<device::CudaDevice> gpu;
   memory::Arena place;
   uint32_t* word = nullptr; // what the host sees
-  uint32_t meetings = 0;
+  uint32_t barriers = 0;
 };
 
 TEST_F(CudaParts, writesTheSameToAllPlaces) {

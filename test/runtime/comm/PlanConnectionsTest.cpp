@@ -84,8 +84,8 @@ TEST(PlanConnections, kernelsExchangeRuns) {
   add(plan, 0, OpKind::AllToAll, 1, 1, {{"split", 0}, {"concat", 1}});
   const PlanConnections found = connectionsOf(plan);
   EXPECT_TRUE(found.groups.empty());
-  ASSERT_EQ(found.meetings.size(), 1u);
-  EXPECT_EQ(found.meetings.at(1).bytes, 8 * mebibyte);
+  ASSERT_EQ(found.barriers.size(), 1u);
+  EXPECT_EQ(found.barriers.at(1).bytes, 8 * mebibyte);
   EXPECT_FALSE(found.packs);
 }
 
@@ -93,16 +93,16 @@ TEST(PlanConnections, kernelsMeetWhereMemoryIsMapped) {
   plan::Plan plan = testPlan();
   add(plan, 0, OpKind::AllGather, 1, 1);
   add(plan, 0, OpKind::ReduceScatter, 1, 1);
-  EXPECT_TRUE(connectionsOf(plan).meetings.empty());
+  EXPECT_TRUE(connectionsOf(plan).barriers.empty());
   EXPECT_EQ(connectionsOf(plan).groups.at(1).bytes, 8 * mebibyte);
   // `tp` by its other name.
   add(plan, 1, OpKind::AllGatherStart, 3, 0);
   EXPECT_TRUE(connectionsOf(plan).groups.empty());
-  EXPECT_EQ(connectionsOf(plan).meetings.at(1).bytes, 8 * mebibyte);
+  EXPECT_EQ(connectionsOf(plan).barriers.at(1).bytes, 8 * mebibyte);
   // Along the second dimension parts are no runs.
   add(plan, 0, OpKind::AllGather, 1, 1, {{"dim", 1}});
   EXPECT_EQ(connectionsOf(plan).groups.size(), 1u);
-  EXPECT_EQ(connectionsOf(plan).meetings.size(), 1u);
+  EXPECT_EQ(connectionsOf(plan).barriers.size(), 1u);
 }
 
 TEST(PlanConnections, sharedRegionsHaveGroupsToo) {

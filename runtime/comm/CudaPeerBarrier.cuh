@@ -1,11 +1,11 @@
-// What kernels do to meet: see CudaMeeting.h. All threads of all blocks call
-// `enter` and then `leave`; a block has at least MeetingPlace::mostRanks
+// What kernels do to meet: see CudaPeerBarrier.h. All threads of all blocks call
+// `enter` and then `leave`; a block has at least PeerBarrierState::mostRanks
 // threads.
 
-#ifndef RECIPERUN_COMM_CUDAMEETING_CUH
-#define RECIPERUN_COMM_CUDAMEETING_CUH
+#ifndef RECIPERUN_COMM_CUDAPEERBARRIER_CUH
+#define RECIPERUN_COMM_CUDAPEERBARRIER_CUH
 
-#include "runtime/comm/CudaMeeting.h"
+#include "runtime/comm/CudaPeerBarrier.h"
 
 #include <cuda/atomic>
 
@@ -16,7 +16,7 @@ using SharedWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 /// Waits until the words of all ranks are at `times`, or beyond: counts go
 /// round. A thread has a rank.
-__device__ inline void hear(const MeetingPlace& place, MeetingPlace::Flag flag,
+__device__ inline void hear(const PeerBarrierState& place, PeerBarrierState::Flag flag,
                             uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks) {
     const SharedWord word(place.heard[rank][flag]);
@@ -26,28 +26,28 @@ __device__ inline void hear(const MeetingPlace& place, MeetingPlace::Flag flag,
 }
 
 /// Sets the words that this rank has with all ranks.
-__device__ inline void tell(const MeetingPlace& place, MeetingPlace::Flag flag,
+__device__ inline void tell(const PeerBarrierState& place, PeerBarrierState::Flag flag,
                             uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks)
     SharedWord(place.told[rank][flag]).store(times, cuda::memory_order_release);
 }
 
 /// All ranks are done with what they enqueued before.
-__device__ inline void enter(const Meeting& meeting) {
-  if (!meeting.place)
+__device__ inline void enter(const PeerBarrier& barrier) {
+  if (!barrier.place)
     return;
-  const MeetingPlace& place = *meeting.place;
+  const PeerBarrierState& place = *barrier.place;
   const uint32_t times = place.times + 1;
-  tell(place, MeetingPlace::hasBegun, times);
-  hear(place, MeetingPlace::hasBegun, times);
+  tell(place, PeerBarrierState::hasBegun, times);
+  hear(place, PeerBarrierState::hasBegun, times);
   __syncthreads();
 }
 
 /// The kernel ends when all ranks are done with the memory of all.
-__device__ inline void leave(const Meeting& meeting) {
-  if (!meeting.place)
+__device__ inline void leave(const PeerBarrier& barrier) {
+  if (!barrier.place)
     return;
-  MeetingPlace& place = *meeting.place;
+  PeerBarrierState& place = *barrier.place;
   __shared__ bool isLast;
   __syncthreads();
   if (threadIdx.x == 0)
@@ -58,17 +58,17 @@ __device__ inline void leave(const Meeting& meeting) {
   if (!isLast)
     return;
   const uint32_t times = place.times + 1;
-  tell(place, MeetingPlace::isDone, times);
-  hear(place, MeetingPlace::isDone, times);
+  tell(place, PeerBarrierState::isDone, times);
+  hear(place, PeerBarrierState::isDone, times);
   __syncthreads();
   if (threadIdx.x == 0) {
     place.blocks = 0;
     place.times = times;
-    if (meeting.done.place)
-      *const_cast<volatile uint32_t*>(meeting.done.place) = meeting.done.value;
+    if (barrier.done.place)
+      *const_cast<volatile uint32_t*>(barrier.done.place) = barrier.done.value;
   }
 }
 
 } // namespace reciperun::comm
 
-#endif // RECIPERUN_COMM_CUDAMEETING_CUH
+#endif // RECIPERUN_COMM_CUDAPEERBARRIER_CUH

@@ -1,6 +1,6 @@
 // Collectives in turn that kernels carry out by themselves, where the ranks of
 // a group map each other's memory: a kernel of each reads or writes the memory
-// of all, before and after which the ranks meet (CudaMeeting.h).
+// of all, before and after which the ranks meet (CudaPeerBarrier.h).
 //
 // all-gather      each writes its part to where it belongs with all;
 // reduce-scatter  each adds up its part of what all have, in their order;
@@ -18,13 +18,13 @@
 namespace reciperun::comm {
 
 const NcclCommunicator::CommGroup*
-NcclCommunicator::meeting(int group,
+NcclCommunicator::barrier(int group,
                           std::initializer_list<const Tensor*> tensors) const {
-  const auto found = meetings.find(group);
+  const auto found = barriers.find(group);
   const auto isShared = [&](const Tensor* tensor) {
     return peers->holds(tensor->data, tensor->bytes());
   };
-  return found != meetings.end() && std::ranges::all_of(tensors, isShared)
+  return found != barriers.end() && std::ranges::all_of(tensors, isShared)
              ? &found->second
              : nullptr;
 }
@@ -41,12 +41,12 @@ RankPlaces NcclCommunicator::placesOf(const CommGroup& commGroup,
   return places;
 }
 
-/// Has `body` enqueue a kernel for a meeting of the group.
+/// Has `body` enqueue a kernel for a barrier of the group.
 template <class Body>
 Status NcclCommunicator::meet(const char* what, const CommGroup& commGroup,
                               const Body& body) {
   const Watch::Wait wait = waitFor(what, commGroup);
-  return body(Meeting{commGroup.place, announced(what, commGroup)});
+  return body(PeerBarrier{commGroup.place, announced(what, commGroup)});
 }
 
 Status NcclCommunicator::gatherByKernels(const CommGroup& commGroup,
@@ -56,10 +56,10 @@ Status NcclCommunicator::gatherByKernels(const CommGroup& commGroup,
   const bool isInPlace = overlap(in, out);
   if (isInPlace)
     RECIPERUN_TRY(copy(commGroup, in.data, own, in.bytes()));
-  return meet("all-gather", commGroup, [&](const Meeting& meeting) {
+  return meet("all-gather", commGroup, [&](const PeerBarrier& barrier) {
     return spreadWhole(isInPlace ? own : in.as<std::byte>(),
                        placesOf(commGroup, own, in.bytes()), commGroup.ranks,
-                       in.bytes(), meeting, commGroup.stream);
+                       in.bytes(), barrier, commGroup.stream);
   });
 }
 
@@ -69,11 +69,12 @@ Status NcclCommunicator::scatterByKernels(const CommGroup& commGroup,
   assert(out.bytes() * commGroup.ranks == in.bytes() && in.type == out.type);
   std::byte* const own = in.as<std::byte>() + commGroup.rank * out.bytes();
   std::byte* const target = overlap(in, out) ? own : out.as<std::byte>();
-  RECIPERUN_TRY(meet("reduce-scatter", commGroup, [&](const Meeting& meeting) {
-    return addPlacesInOrder(in.type, placesOf(commGroup, own, out.bytes()),
-                            commGroup.ranks, out.elements(), target, meeting,
-                            commGroup.stream);
-  }));
+  RECIPERUN_TRY(
+      meet("reduce-scatter", commGroup, [&](const PeerBarrier& barrier) {
+        return addPlacesInOrder(in.type, placesOf(commGroup, own, out.bytes()),
+                                commGroup.ranks, out.elements(), target,
+                                barrier, commGroup.stream);
+      }));
   return copy(commGroup, target, out.data, out.bytes());
 }
 
@@ -98,9 +99,9 @@ Status NcclCommunicator::exchangeByKernels(const CommGroup& commGroup,
     blocks = int(counts->elements() / rows.members / commGroup.ranks);
   }
   std::byte* const part = out.as<std::byte>() + commGroup.rank * bytes;
-  return meet("all-to-all", commGroup, [&](const Meeting& meeting) {
+  return meet("all-to-all", commGroup, [&](const PeerBarrier& barrier) {
     return spreadBlocks(in.as<std::byte>(), placesOf(commGroup, part, bytes),
-                        commGroup.ranks, blocks, bytes / blocks, rows, meeting,
+                        commGroup.ranks, blocks, bytes / blocks, rows, barrier,
                         commGroup.stream);
   });
 }

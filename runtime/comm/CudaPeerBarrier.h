@@ -11,8 +11,8 @@
 // time. What is said is how many times the ranks have met, which each rank
 // counts in its memory: a graph may be launched any number of times.
 
-#ifndef RECIPERUN_COMM_CUDAMEETING_H
-#define RECIPERUN_COMM_CUDAMEETING_H
+#ifndef RECIPERUN_COMM_CUDAPEERBARRIER_H
+#define RECIPERUN_COMM_CUDAPEERBARRIER_H
 
 #include "runtime/device/cuda/HostWords.h"
 
@@ -21,7 +21,7 @@
 namespace reciperun::comm {
 
 /// Of a group of ranks, in this rank's memory of the device.
-struct MeetingPlace {
+struct PeerBarrierState {
   static constexpr int mostRanks = 64;
   enum Flag { hasBegun, isDone, flagKinds };
 
@@ -34,11 +34,11 @@ struct MeetingPlace {
 };
 
 /// What a kernel is given; without a place it is alone.
-struct Meeting {
-  MeetingPlace* place = nullptr;
+struct PeerBarrier {
+  PeerBarrierState* place = nullptr;
   device::HostWord done = {}; // set when all ranks are
 };
 
 } // namespace reciperun::comm
 
-#endif // RECIPERUN_COMM_CUDAMEETING_H
+#endif // RECIPERUN_COMM_CUDAPEERBARRIER_H
