@@ -15,7 +15,7 @@
 
 namespace reciperun::device {
 
-/// Room for the host to write a whole buffer into.
+/// MemoryBudget for the host to write a whole buffer into.
 class HostCopy {
 public:
   /// What is there before the host writes is undefined. `target` may be absent.

@@ -57,7 +57,7 @@ Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
       place, &kernels::findCudaKernel, &kernels::prepareCudaKernel,
       &kernels::drawFirstValues, queuesFor(plan));
   RECIPERUN_TRY(opened);
-  RECIPERUN_TRY((*opened)->checkRoom(plan.memory));
+  RECIPERUN_TRY((*opened)->checkMemoryBudget(plan.memory));
   return std::unique_ptr<device::Device>(*std::move(opened));
 }
 

@@ -28,7 +28,7 @@ Expected<int> threadsOfRank(const comm::MpiSession& session) {
   return device::threadsOfProcess(*sharing);
 }
 
-Status checkRoom(int64_t bytes) {
+Status checkMemoryBudget(int64_t bytes) {
   void* room = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED)

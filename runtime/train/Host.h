@@ -16,7 +16,7 @@ Expected<int> threadsOfRank(const comm::MpiSession& session);
 
 /// Whether the system grants this process so many bytes more, which libraries
 /// take later, without looking whether they get them.
-Status checkRoom(int64_t bytes);
+Status checkMemoryBudget(int64_t bytes);
 
 /// Gives memory that was freed back to the system, so that what a parser took
 /// for a while does not add to the arena's peak.

@@ -387,7 +387,7 @@ Status Training::openSaving() {
 /// alike.
 Status Training::prepareKernels() {
   if (device.isHost()) // oneDNN takes null pointers for memory
-    RECIPERUN_TRY(communicator.agree(checkRoom(plan.memory.library)));
+    RECIPERUN_TRY(communicator.agree(checkMemoryBudget(plan.memory.library)));
   constexpr int most = 8; // ranks of a host, or fewer
   const int rank = communicator.rank();
   const int sharing = std::min(communicator.ranks(), most);

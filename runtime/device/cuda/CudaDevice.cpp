@@ -5,7 +5,7 @@
 
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
-#include "runtime/device/cuda/Room.h"
+#include "runtime/device/cuda/MemoryBudget.h"
 #include "runtime/plan/ConnectionWidths.h"
 
 #include <cuda_profiler_api.h>
@@ -125,10 +125,10 @@ std::string CudaDevice::identity() const {
   return std::string(uuid.bytes, sizeof uuid.bytes);
 }
 
-Status CudaDevice::checkRoom(const plan::MemoryTable& memory) const {
+Status CudaDevice::checkMemoryBudget(const plan::MemoryTable& memory) const {
   size_t free = 0, total = 0;
   RECIPERUN_CUDA_TRY(cudaMemGetInfo, &free, &total);
-  return device::checkRoom(
+  return device::checkMemoryBudget(
       {"GPU " + std::to_string(gpu->device()) + " (`" + name() + "`)",
        int64_t(total), int64_t(free)},
       memory);

@@ -48,8 +48,8 @@ public:
   std::string name() const override { return gpu->properties().name; }
   std::string identity() const override;
 
-  /// Whether there is room for a plan (Room.h).
-  Status checkRoom(const plan::MemoryTable& memory) const;
+  /// Whether there is room for a plan (MemoryBudget.h).
+  Status checkMemoryBudget(const plan::MemoryTable& memory) const;
 
   bool hasKernel(plan::OpKind kind) const override;
   Expected<bool> prepare(std::span<const OpCall> calls, Share share) override;

@@ -281,7 +281,7 @@ TEST(NearbyCores, areListedAsTheSystemDoes) {
 TEST_F(CudaDeviceTest, aLackOfMemorySaysHowMuchThereIs) {
   plan::MemoryTable memory;
   memory.arena = int64_t(1) << 50;
-  const Status room = gpu->checkRoom(memory);
+  const Status room = gpu->checkMemoryBudget(memory);
   EXPECT_NE(room.message().find("the plan takes 1048576.0 GiB of a GPU"),
             std::string::npos)
       << room.message();

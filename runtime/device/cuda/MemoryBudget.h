@@ -1,8 +1,8 @@
 // Whether a GPU has room for a plan, known before anything is put there: what
 // runs out of memory in the midst of a library's call is hard to understand.
 
-#ifndef RECIPERUN_DEVICE_CUDA_ROOM_H
-#define RECIPERUN_DEVICE_CUDA_ROOM_H
+#ifndef RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
+#define RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
 
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
@@ -13,7 +13,7 @@
 namespace reciperun::device {
 
 /// A GPU's memory, in bytes.
-struct Room {
+struct MemoryBudget {
   std::string gpu; // ``GPU 0 (`NVIDIA H200`)``
   int64_t total = 0;
   int64_t free = 0;
@@ -21,8 +21,9 @@ struct Room {
 
 /// Fails where what is free is less than what a plan is predicted to take, but
 /// for what this process has taken when it has opened the GPU.
-Status checkRoom(const Room& room, const plan::MemoryTable& memory);
+Status checkMemoryBudget(const MemoryBudget& room,
+                         const plan::MemoryTable& memory);
 
 } // namespace reciperun::device
 
-#endif // RECIPERUN_DEVICE_CUDA_ROOM_H
+#endif // RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H

@@ -1,6 +1,6 @@
-// See Room.h.
+// See MemoryBudget.h.
 
-#include "runtime/device/cuda/Room.h"
+#include "runtime/device/cuda/MemoryBudget.h"
 
 #include <cstdio>
 
@@ -19,7 +19,8 @@ std::string gibibytes(int64_t bytes) {
 
 } // namespace
 
-Status checkRoom(const Room& room, const plan::MemoryTable& memory) {
+Status checkMemoryBudget(const MemoryBudget& room,
+                         const plan::MemoryTable& memory) {
   const int64_t wanted = memory.arena + memory.library;
   if (wanted <= room.free + takenByOpening)
     return Status::ok();

@@ -1,7 +1,7 @@
 // What is told of a GPU that has no room for a plan, and of libraries of
 // another version. Needs no GPU.
 
-#include "runtime/device/cuda/Room.h"
+#include "runtime/device/cuda/MemoryBudget.h"
 #include "runtime/device/cuda/SharedLibrary.h"
 
 #include <gtest/gtest.h>
@@ -18,23 +18,26 @@ plan::MemoryTable planOf(int64_t arena, int64_t library) {
   return memory;
 }
 
-TEST(RoomTest, isThereForWhatFits) {
-  const Room room{"GPU 0 (`NVIDIA H200`)", 140 * gibibyte, 139 * gibibyte};
-  EXPECT_TRUE(checkRoom(room, planOf(132, 8)));
-  EXPECT_FALSE(checkRoom(room, planOf(133, 8)));
+TEST(MemoryBudgetTest, isThereForWhatFits) {
+  const MemoryBudget room{"GPU 0 (`NVIDIA H200`)", 140 * gibibyte,
+                          139 * gibibyte};
+  EXPECT_TRUE(checkMemoryBudget(room, planOf(132, 8)));
+  EXPECT_FALSE(checkMemoryBudget(room, planOf(133, 8)));
 }
 
-TEST(RoomTest, tellsWhatOthersHold) {
-  const Room room{"GPU 1 (`NVIDIA H200`)", 140 * gibibyte, 39 * gibibyte};
-  EXPECT_EQ(checkRoom(room, planOf(104, 8)).message(),
+TEST(MemoryBudgetTest, tellsWhatOthersHold) {
+  const MemoryBudget room{"GPU 1 (`NVIDIA H200`)", 140 * gibibyte,
+                          39 * gibibyte};
+  EXPECT_EQ(checkMemoryBudget(room, planOf(104, 8)).message(),
             "the plan takes 112.0 GiB of a GPU, 104.0 GiB of it for its arena, "
             "and of the 140.0 GiB of GPU 1 (`NVIDIA H200`) 39.0 GiB are free; "
             "`nvidia-smi` shows which processes hold the rest");
 }
 
-TEST(RoomTest, tellsOfAGpuThatIsTooSmall) {
-  const Room room{"GPU 0 (`NVIDIA H100`)", 79 * gibibyte, 78 * gibibyte};
-  EXPECT_EQ(checkRoom(room, planOf(104, 8)).message(),
+TEST(MemoryBudgetTest, tellsOfAGpuThatIsTooSmall) {
+  const MemoryBudget room{"GPU 0 (`NVIDIA H100`)", 79 * gibibyte,
+                          78 * gibibyte};
+  EXPECT_EQ(checkMemoryBudget(room, planOf(104, 8)).message(),
             "the plan takes 112.0 GiB of a GPU, 104.0 GiB of it for its arena, "
             "and GPU 0 (`NVIDIA H100`) has 79.0 GiB: compile the recipe for "
             "this hardware");
