@@ -24,13 +24,13 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/HostClock.h"
+#include "runtime/train/LossSpikeDetector.h"
 #include "runtime/train/NonFinite.h"
 #include "runtime/train/OpTimes.h"
 #include "runtime/train/Phases.h"
 #include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/Saving.h"
-#include "runtime/train/SpikeWatch.h"
 #include "runtime/train/Start.h"
 #include "runtime/train/Trace.h"
 
@@ -186,7 +186,7 @@ private:
   std::optional<MetricsFile> metrics; // on rank 0
   std::optional<Progress> progress;   // on rank 0
   std::optional<GradientNorms> norms; // where the plan logs them
-  SpikeWatch spikes;                  // of rank 0, which all go by
+  LossSpikeDetector spikes;           // of rank 0, which all go by
   StartTimes startTimes;
   PhaseClock clock;
   HostClock hostClock;

@@ -1,6 +1,6 @@
 // What counts as a spike.
 
-#include "runtime/train/SpikeWatch.h"
+#include "runtime/train/LossSpikeDetector.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ plan::Train watching(double factor, int64_t window) {
   return train;
 }
 
-TEST(SpikeWatchTest, comparesWithTheMedianOfTheWindow) {
-  SpikeWatch watch(watching(2, 3));
+TEST(LossSpikeDetectorTest, comparesWithTheMedianOfTheWindow) {
+  LossSpikeDetector watch(watching(2, 3));
   for (double loss : {1.0, 9.0, 2.0})
     EXPECT_FALSE(watch.take(loss)); // fewer than three came before
   EXPECT_FALSE(watch.take(4.0));    // twice the median of 1, 9, 2
@@ -25,15 +25,15 @@ TEST(SpikeWatchTest, comparesWithTheMedianOfTheWindow) {
   EXPECT_EQ(watch.take(18.0), 8.5);
 }
 
-TEST(SpikeWatchTest, takesTheLowerMiddleOfAnEvenWindow) {
-  SpikeWatch watch(watching(2, 2));
+TEST(LossSpikeDetectorTest, takesTheLowerMiddleOfAnEvenWindow) {
+  LossSpikeDetector watch(watching(2, 2));
   watch.take(1.0);
   watch.take(3.0);
   EXPECT_EQ(watch.take(2.5), 1.0);
 }
 
-TEST(SpikeWatchTest, watchesNothingWithoutAFactor) {
-  SpikeWatch watch(plan::Train{});
+TEST(LossSpikeDetectorTest, watchesNothingWithoutAFactor) {
+  LossSpikeDetector watch(plan::Train{});
   EXPECT_FALSE(watch.take(1.0));
   EXPECT_FALSE(watch.take(1e9));
 }

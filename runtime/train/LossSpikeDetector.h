@@ -1,7 +1,7 @@
 // Losses that are out of proportion to those before.
 
-#ifndef RECIPERUN_TRAIN_SPIKEWATCH_H
-#define RECIPERUN_TRAIN_SPIKEWATCH_H
+#ifndef RECIPERUN_TRAIN_LOSSSPIKEDETECTOR_H
+#define RECIPERUN_TRAIN_LOSSSPIKEDETECTOR_H
 
 #include "runtime/plan/Plan.h"
 
@@ -11,11 +11,11 @@
 
 namespace reciperun::train {
 
-class SpikeWatch {
+class LossSpikeDetector {
 public:
   /// Watches as `train.spike` and `train.spike_window` say; nothing where they
   /// do not.
-  explicit SpikeWatch(const plan::Train& train)
+  explicit LossSpikeDetector(const plan::Train& train)
       : factor(train.spike), window(size_t(train.spikeWindow)) {}
 
   /// Takes the next step's loss. The median of the losses before it, where
@@ -32,4 +32,4 @@ private:
 
 } // namespace reciperun::train
 
-#endif // RECIPERUN_TRAIN_SPIKEWATCH_H
+#endif // RECIPERUN_TRAIN_LOSSSPIKEDETECTOR_H

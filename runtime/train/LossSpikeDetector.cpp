@@ -1,13 +1,13 @@
-// See SpikeWatch.h.
+// See LossSpikeDetector.h.
 
-#include "runtime/train/SpikeWatch.h"
+#include "runtime/train/LossSpikeDetector.h"
 
 #include <algorithm>
 #include <vector>
 
 namespace reciperun::train {
 
-std::optional<double> SpikeWatch::take(double loss) {
+std::optional<double> LossSpikeDetector::take(double loss) {
   if (factor <= 0)
     return std::nullopt;
   std::optional<double> exceeded;
@@ -21,7 +21,7 @@ std::optional<double> SpikeWatch::take(double loss) {
 }
 
 /// The lower one of the two in the middle where they are even in number.
-double SpikeWatch::median() const {
+double LossSpikeDetector::median() const {
   std::vector<double> sorted(losses.begin(), losses.end());
   auto middle = sorted.begin() + long((sorted.size() - 1) / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
