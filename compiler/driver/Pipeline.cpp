@@ -15,7 +15,7 @@
 #include "compiler/passes/check/CheckSizes.h"
 #include "compiler/passes/differentiate/Accumulate.h"
 #include "compiler/passes/differentiate/Differentiate.h"
-#include "compiler/passes/differentiate/FirstTerms.h"
+#include "compiler/passes/differentiate/InitializeGradients.h"
 #include "compiler/passes/differentiate/Recompute.h"
 #include "compiler/passes/differentiate/RecomputeParts.h"
 #include "compiler/passes/distributed/Balance.h"
@@ -169,7 +169,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
     passes::keepQuantizedWeights(stage);
   verify(stages, "keep quantized weights");
   for (ir::Module& stage : stages)
-    passes::writeFirstTerms(stage, recipe.integer("batch.accumulation"));
+    passes::initializeGradients(stage, recipe.integer("batch.accumulation"));
   verify(stages, "write first terms");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)

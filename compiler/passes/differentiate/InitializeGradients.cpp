@@ -10,7 +10,7 @@
 //    nothing is left but that the buffer begins there.
 // What an adapter adds is so small that one `zero` for all costs less.
 
-#include "compiler/passes/differentiate/FirstTerms.h"
+#include "compiler/passes/differentiate/InitializeGradients.h"
 #include "runtime/ops/MoveOps.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
@@ -43,9 +43,9 @@ struct Member {
   std::optional<Place> writer;
 };
 
-class FirstTerms {
+class InitializeGradients {
 public:
-  FirstTerms(ir::Module& program, int64_t microBatches)
+  InitializeGradients(ir::Module& program, int64_t microBatches)
       : program(program), microBatches(microBatches) {
     for (size_t f = 0; f < program.functions.size(); ++f)
       for (size_t i = 0; i < program.functions[f].ops.size(); ++i)
@@ -202,8 +202,8 @@ private:
 
 } // namespace
 
-void writeFirstTerms(ir::Module& program, int64_t microBatches) {
-  FirstTerms(program, microBatches).run();
+void initializeGradients(ir::Module& program, int64_t microBatches) {
+  InitializeGradients(program, microBatches).run();
 }
 
 } // namespace recipec::passes
