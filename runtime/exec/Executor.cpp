@@ -78,50 +78,52 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
     executor.functions[i].period = executor.period(plan.functions[i]);
   }
   for (const plan::Schedule& schedule : plan.schedules) {
-    const std::vector<Turn> turns = turnsOf(schedule);
-    for (size_t i = 0; i < turns.size(); ++i)
+    const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
+    for (size_t i = 0; i < occurrences.size(); ++i)
       if (const plan::Step& step = schedule.steps[i];
           step.kind == plan::Step::Kind::run)
         RECIPERUN_TRY(
-            executor.resolve(step.function, step.microBatch, turns[i]));
+            executor.resolve(step.function, step.microBatch, occurrences[i]));
   }
   for (const plan::Bucket& bucket : plan.buckets)
-    RECIPERUN_TRY(executor.resolve(bucket.function, 0, Turn()));
+    RECIPERUN_TRY(executor.resolve(bucket.function, 0, Occurrence()));
   return executor;
 }
 
 /// By step; those that run nothing have any.
-std::vector<Executor::Turn> Executor::turnsOf(const plan::Schedule& schedule) {
-  std::vector<Turn> turns(schedule.steps.size());
+std::vector<Executor::Occurrence>
+Executor::occurrencesOf(const plan::Schedule& schedule) {
+  std::vector<Occurrence> occurrences(schedule.steps.size());
   std::map<int, size_t> latest; // by function
-  for (size_t i = 0; i < turns.size(); ++i) {
+  for (size_t i = 0; i < occurrences.size(); ++i) {
     const plan::Step& step = schedule.steps[i];
     if (step.kind != plan::Step::Kind::run)
       continue;
     const auto [before, isFirst] = latest.emplace(step.function, i);
-    turns[i].isFirst = isFirst;
+    occurrences[i].isFirst = isFirst;
     if (!isFirst)
-      turns[before->second].isLast = false;
+      occurrences[before->second].isLast = false;
     before->second = i;
   }
-  return turns;
+  return occurrences;
 }
 
-bool Executor::takesPart(const plan::Op& op, Turn turn) {
+bool Executor::takesPart(const plan::Op& op, Occurrence occurrence) {
   const std::string& when = op.attributes.string("when");
-  return when.empty() || (when == "first" && turn.isFirst) ||
-         (when == "later" && !turn.isFirst) || (when == "last" && turn.isLast);
+  return when.empty() || (when == "first" && occurrence.isFirst) ||
+         (when == "later" && !occurrence.isFirst) ||
+         (when == "last" && occurrence.isLast);
 }
 
-Status Executor::resolve(int function, int microBatch, Turn turn) {
-  ByTurn& known = functions[size_t(function)];
+Status Executor::resolve(int function, int microBatch, Occurrence occurrence) {
+  ByOccurrence& known = functions[size_t(function)];
   const int64_t number = microBatch % known.period;
-  const auto [resolved, isNew] = known.of(turn).try_emplace(number);
+  const auto [resolved, isNew] = known.of(occurrence).try_emplace(number);
   if (!isNew)
     return Status::ok();
   const plan::Function& described = plan.functions[size_t(function)];
   for (const plan::Op& op : described.ops) {
-    if (!takesPart(op, turn))
+    if (!takesPart(op, occurrence))
       continue;
     Expected<Call> call = resolve(op, int(number));
     RECIPERUN_TRY(call);
@@ -186,9 +188,9 @@ Tensor Executor::tensor(int number, int microBatch) const {
 
 Status Executor::prepare(device::Share share) {
   std::vector<device::OpCall> all;
-  for (const ByTurn& function : functions)
-    for (const std::map<int64_t, Resolved>& turn : function.turns)
-      for (const auto& [number, resolved] : turn)
+  for (const ByOccurrence& function : functions)
+    for (const std::map<int64_t, Resolved>& occurrence : function.occurrences)
+      for (const auto& [number, resolved] : occurrence)
         for (const Call& call : resolved.calls)
           if (!call.isCollective)
             all.push_back(described(call));
@@ -203,10 +205,10 @@ Status Executor::rehearse() {
   for (size_t i = 0; i < functions.size(); ++i) {
     if (halfOf(plan.functions[i]))
       continue;
-    for (std::map<int64_t, Resolved>& turn : functions[i].turns) {
-      if (!turn.empty())
-        RECIPERUN_TRY(runOps(int(i), turn.begin()->second));
-      for (auto& [number, resolved] : turn) {
+    for (std::map<int64_t, Resolved>& occurrence : functions[i].occurrences) {
+      if (!occurrence.empty())
+        RECIPERUN_TRY(runOps(int(i), occurrence.begin()->second));
+      for (auto& [number, resolved] : occurrence) {
         resolved.hasRun = true;
         if (isRecordable[i])
           RECIPERUN_TRY(record(int(i), resolved));
@@ -225,15 +227,15 @@ const plan::Schedule* Executor::findSchedule(std::string_view name) const {
 }
 
 Status Executor::run(const plan::Schedule& schedule, const Load& load) {
-  const std::vector<Turn> turns = turnsOf(schedule);
-  for (size_t i = 0; i < turns.size(); ++i) {
+  const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
+  for (size_t i = 0; i < occurrences.size(); ++i) {
     const plan::Step& step = schedule.steps[i];
     if (observer)
       observer->beginsStep(step);
     if (step.kind == plan::Step::Kind::load)
       RECIPERUN_TRY(load(step.microBatch));
     else if (step.kind == plan::Step::Kind::run)
-      RECIPERUN_TRY(run(step.function, step.microBatch, turns[i]));
+      RECIPERUN_TRY(run(step.function, step.microBatch, occurrences[i]));
     else
       RECIPERUN_TRY(transfer(step));
     if (observer)
@@ -274,10 +276,10 @@ Status Executor::finish(int transfer, int microBatch) {
   return communicator.finish(message);
 }
 
-Status Executor::run(int function, int microBatch, Turn turn) {
-  ByTurn& known = functions[size_t(function)];
-  const auto found = known.of(turn).find(microBatch % known.period);
-  assert(found != known.of(turn).end() && "a run that is in no schedule");
+Status Executor::run(int function, int microBatch, Occurrence occurrence) {
+  ByOccurrence& known = functions[size_t(function)];
+  const auto found = known.of(occurrence).find(microBatch % known.period);
+  assert(found != known.of(occurrence).end() && "a run that is in no schedule");
   Resolved& resolved = found->second;
   const Range range(runner, plan.functions[size_t(function)].name);
   if (isRecorded(function, resolved)) {

@@ -66,7 +66,7 @@ public:
   /// Runs one function on the buffers of a micro-batch, as the first and last
   /// run of it.
   Status run(int function, int microBatch = 0) {
-    return run(function, microBatch, Turn());
+    return run(function, microBatch, Occurrence());
   }
 
   /// Waits until the device has done all that it was given. Fails where some of
@@ -109,30 +109,31 @@ private:
   };
 
   /// Which of the runs of its function in a schedule one is.
-  struct Turn {
+  struct Occurrence {
     bool isFirst = true, isLast = true;
   };
-  /// What a function is resolved to, by turn and then by the micro-batch modulo
-  /// the function's period, as far as there are such runs.
-  struct ByTurn {
-    bool isAlike = true; // all turns are one
+  /// What a function is resolved to, by occurrence and then by the micro-batch
+  /// modulo the function's period, as far as there are such runs.
+  struct ByOccurrence {
+    bool isAlike = true; // all occurrences are one
     int64_t period = 1;
-    std::map<int64_t, Resolved> turns[4];
+    std::map<int64_t, Resolved> occurrences[4];
 
-    std::map<int64_t, Resolved>& of(Turn turn) {
-      return turns[isAlike ? 0 : 2 * turn.isFirst + turn.isLast];
+    std::map<int64_t, Resolved>& of(Occurrence occurrence) {
+      return occurrences[isAlike ? 0
+                                 : 2 * occurrence.isFirst + occurrence.isLast];
     }
   };
 
   Executor(const plan::Plan& plan, memory::Arena& arena,
            comm::Communicator& communicator, device::Device& device)
       : plan(plan), arena(arena), communicator(communicator), runner(device) {}
-  static std::vector<Turn> turnsOf(const plan::Schedule& schedule);
-  static bool takesPart(const plan::Op& op, Turn turn);
-  Status resolve(int function, int microBatch, Turn turn);
+  static std::vector<Occurrence> occurrencesOf(const plan::Schedule& schedule);
+  static bool takesPart(const plan::Op& op, Occurrence occurrence);
+  Status resolve(int function, int microBatch, Occurrence occurrence);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int64_t period(const plan::Function& function) const;
-  Status run(int function, int microBatch, Turn turn);
+  Status run(int function, int microBatch, Occurrence occurrence);
   Status runOps(int function, const Resolved& resolved);
   bool isRecorded(int function, const Resolved& resolved) const;
   Status record(int function, Resolved& resolved);
@@ -153,7 +154,7 @@ private:
   comm::Communicator& communicator;
   device::Device& runner;
   Observer* observer = nullptr;
-  std::vector<ByTurn> functions;
+  std::vector<ByOccurrence> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
   /// By transfer and slot, the communicator's number of what is under way.
