@@ -44,16 +44,16 @@ std::string print(const ProductChoices::Algorithm& algorithm) {
 
 /// Keeps other processes from changing what is in a folder, as far as they take
 /// turns, too. Where it cannot be opened nothing is written, either.
-class Turn {
+class FileLock {
 public:
-  explicit Turn(const std::filesystem::path& folder)
+  explicit FileLock(const std::filesystem::path& folder)
       : folder(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (this->folder >= 0)
       flock(this->folder, LOCK_EX);
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock() {
     if (folder >= 0)
       close(folder);
   }
@@ -124,7 +124,7 @@ Status ProductChoices::save() {
     return Status::ok();
   std::error_code failure;
   std::filesystem::create_directories(file.parent_path(), failure);
-  const Turn turn(file.parent_path());
+  const FileLock turn(file.parent_path());
   Lines lines;
   RECIPERUN_TRY(read(lines));
   for (const auto& [key, algorithm] : refused)
