@@ -323,7 +323,7 @@ int64_t writtenBytes(const ir::Module& program, ir::ValueId value) {
 }
 
 /// The histories of what is brought to 8 bits: the state that such ops take.
-std::set<ir::ValueId> historiesOf(const ir::Module& program) {
+std::set<ir::ValueId> amaxHistoriesOf(const ir::Module& program) {
   std::set<ir::ValueId> histories;
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
@@ -339,7 +339,7 @@ std::set<ir::ValueId> historiesOf(const ir::Module& program) {
 /// frozen parameters of which it has no part, and histories.
 int64_t stateBytes(const ir::Module& program) {
   int64_t bytes = 0;
-  for (ir::ValueId history : historiesOf(program))
+  for (ir::ValueId history : amaxHistoriesOf(program))
     bytes += ir::localBytes(program, history);
   std::set<ir::ParamId> inParts;
   for (const ir::Region& region : program.regions) {

@@ -56,7 +56,7 @@ Status readHalves(const BufferAccess& buffers, const StatePart& part,
 RankFile::RankFile(const plan::Plan& plan, int rank)
     : plan(plan), stage(stageOf(plan, rank)), rank(rank),
       parts(writtenParts(plan, rank)) {
-  std::ranges::copy(historyParts(plan, rank), std::back_inserter(parts));
+  std::ranges::copy(amaxHistoryShards(plan, rank), std::back_inserter(parts));
 }
 
 std::string rankFileName(int rank) {

@@ -210,12 +210,12 @@ private:
   std::vector<std::byte> piece;
 };
 
-Status loadHistories(const plan::Plan& plan, int rank, StateReader& reader,
-                     BufferAccess& buffers) {
-  for (const StatePart& part : historyParts(plan, rank)) {
+Status loadAmaxHistories(const plan::Plan& plan, int rank, StateReader& reader,
+                         BufferAccess& buffers) {
+  for (const StatePart& part : amaxHistoryShards(plan, rank)) {
     std::vector<float> maxima(size_t(part.count)); // 0: none yet
     const auto bytes = std::as_writable_bytes(std::span(maxima));
-    RECIPERUN_TRY(reader.readHistory(
+    RECIPERUN_TRY(reader.readAmaxHistory(
         rank, plan.buffers[size_t(part.buffer)].name, bytes));
     RECIPERUN_TRY(buffers.write(part.buffer, 0, bytes));
   }
@@ -258,7 +258,7 @@ Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
       RECIPERUN_TRY(loader.load(part));
   }
   return take == Take::all && reader.manifest().wasWrittenBy(plan.mesh)
-             ? loadHistories(plan, rank, reader, buffers)
+             ? loadAmaxHistories(plan, rank, reader, buffers)
              : Status::ok();
 }
 

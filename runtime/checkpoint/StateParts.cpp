@@ -8,7 +8,7 @@
 
 #include "runtime/checkpoint/StateParts.h"
 
-#include "runtime/plan/Histories.h"
+#include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Parts.h"
 
@@ -144,10 +144,10 @@ std::vector<StatePart> writtenParts(const plan::Plan& plan, int rank) {
   return Lister(plan, rank, /*onlyWritten=*/true).run();
 }
 
-std::vector<StatePart> historyParts(const plan::Plan& plan, int rank) {
+std::vector<StatePart> amaxHistoryShards(const plan::Plan& plan, int rank) {
   const plan::Stage& stage = stageOf(plan, rank);
   std::vector<StatePart> parts;
-  for (int buffer : plan::historyBuffers(stage))
+  for (int buffer : plan::amaxHistoryBuffers(stage))
     parts.push_back({-1, StateKind::history, 0,
                      plan::elementCount(stage.buffers[size_t(buffer)].shape),
                      buffer});

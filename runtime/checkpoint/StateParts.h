@@ -58,7 +58,7 @@ std::vector<StatePart> stateParts(const plan::Plan& plan, int rank);
 std::vector<StatePart> writtenParts(const plan::Plan& plan, int rank);
 
 /// The rank's histories: each has its own, of what it computes.
-std::vector<StatePart> historyParts(const plan::Plan& plan, int rank);
+std::vector<StatePart> amaxHistoryShards(const plan::Plan& plan, int rank);
 
 } // namespace reciperun::checkpoint
 

@@ -134,8 +134,8 @@ Expected<StateReader::Extent> StateReader::find(int64_t global) {
   return missing(global);
 }
 
-Status StateReader::readHistory(int rank, const std::string& name,
-                                std::span<std::byte> out) {
+Status StateReader::readAmaxHistory(int rank, const std::string& name,
+                                    std::span<std::byte> out) {
   const auto own =
       std::ranges::find(described.files, rankFileName(rank), &SavedFile::name);
   if (own == described.files.end())

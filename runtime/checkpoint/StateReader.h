@@ -40,8 +40,8 @@ public:
 
   /// Fills `out` with the history of that name that a rank wrote; leaves it as
   /// it is where the rank has none of that length.
-  Status readHistory(int rank, const std::string& name,
-                     std::span<std::byte> out);
+  Status readAmaxHistory(int rank, const std::string& name,
+                         std::span<std::byte> out);
 
 private:
   /// The pieces of one block, by where they begin in it.

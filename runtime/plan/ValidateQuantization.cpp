@@ -3,7 +3,7 @@
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
-#include "runtime/plan/Histories.h"
+#include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/ScaleBlocks.h"
 

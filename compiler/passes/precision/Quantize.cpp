@@ -53,7 +53,7 @@ constexpr int64_t leastWidth = 16;
 /// What sizes are multiples of where a matrix has one scale.
 constexpr int64_t tensorwiseMultiple = 16;
 /// How many maxima of the past decide a scale (`delayed`).
-constexpr int64_t historyLength = 16;
+constexpr int64_t amaxHistoryLength = 16;
 
 /// What has a scale.
 struct Scaling {
@@ -359,7 +359,7 @@ private:
     if (scheme.hasBlocks())
       op.attributes["blocks"] = blocksOf(operand);
     bool isOfPast = scheme.isOfPast && !operand.isWeight;
-    ValueId history = isOfPast ? addHistory(operand) : ValueId::none;
+    ValueId history = isOfPast ? addAmaxHistory(operand) : ValueId::none;
     std::vector<int64_t> shape = foldedShape(operand);
     bool hasOneScale = !scheme.hasBlocks();
     if (layouts.isPlain)
@@ -415,9 +415,9 @@ private:
                       scales.shape);
   }
 
-  ValueId addHistory(const Operand& operand) {
+  ValueId addAmaxHistory(const Operand& operand) {
     return addNumbers(operand, ".fp8_history", ValueKind::state, ir::DType::f32,
-                      {historyLength});
+                      {amaxHistoryLength});
   }
 
   /// Numbers that belong to the rank's part of an operand.

@@ -5,7 +5,7 @@
 
 #include "runtime/device/Tensor.h"
 #include "runtime/ops/QuantizationOps.h"
-#include "runtime/plan/Histories.h"
+#include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/ScaleBlocks.h"
 
 #include <algorithm>

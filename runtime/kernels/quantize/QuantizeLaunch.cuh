@@ -69,7 +69,7 @@ Status findScales(const device::CudaKernelArgs& args, const S& source,
     if (!operands[o].history.present())
       continue;
     m.history = operands[o].history.template as<float>();
-    m.historyLength = int(operands[o].history.elements());
+    m.amaxHistoryLength = int(operands[o].history.elements());
     m.partMaxima = scratch.take<float>(parts);
   }
   if (scratch.leftBytes() < 0)
@@ -123,8 +123,8 @@ Status launchWhole(const device::CudaKernelArgs& args, const S& source,
     launchTiles<F, Blocks::tensor>(source, matrices, tiles, stream);
   for (int o = 0; o < S::outputs; ++o)
     if (const Matrix& m = matrices.of[o]; m.history)
-      moveHistory<<<1, 1024, 0, stream>>>(
-          operands[o].history.template as<float>(), m.historyLength,
+      moveAmaxHistory<<<1, 1024, 0, stream>>>(
+          operands[o].history.template as<float>(), m.amaxHistoryLength,
           m.partMaxima, parts);
   return Status::ok();
 }

@@ -120,7 +120,7 @@ struct Matrix {
   // Of a scale for all of it: maxima that tell it, and where those of the parts
   // go that blocks of threads make.
   const float *history, *maxima;
-  int historyLength, maximaCount;
+  int amaxHistoryLength, maximaCount;
   float* partMaxima;
 
   __device__ int64_t tilesDown() const { return (rows + side - 1) / side; }
@@ -160,7 +160,7 @@ template <class F>
 __device__ float scaleOfAll(const Matrix& m, float (*room)[32]) {
   float most = 0;
   if (m.history)
-    most = mostOf(m.history, m.historyLength, room[0]);
+    most = mostOf(m.history, m.amaxHistoryLength, room[0]);
   if (!(most > 0))
     most = mostOf(m.maxima, m.maximaCount, room[1]);
   const float scale = scaleOf<F>(most);
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
   for (int o = 0; o < S::outputs; ++o) {
     const Matrix& m = matrices.of[o];
     isKnown =
-        isKnown && m.history && mostOf(m.history, m.historyLength, room[o]) > 0;
+        isKnown && m.history && mostOf(m.history, m.amaxHistoryLength, room[o]) > 0;
   }
   if (isKnown)
     return;
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
 
 /// T is float: a template, so that several files may have it.
 template <class T>
-__global__ void moveHistory(T* history, int length, const float* maxima,
+__global__ void moveAmaxHistory(T* history, int length, const float* maxima,
                             int count) {
   __shared__ float room[32];
   const float most = mostOf(maxima, count, room);

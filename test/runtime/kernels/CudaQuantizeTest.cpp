@@ -90,7 +90,7 @@ TEST_F(CudaQuantize, UnalignedBuffers) {
       check({DType::bf16, DType::f8e5m2, blocks, 144, 272, true, isTurned, 1});
 }
 
-TEST_F(CudaQuantize, History) {
+TEST_F(CudaQuantize, AmaxHistory) {
   for (DType type : types)
     for (bool isTurned : {true, false}) {
       Array history(DType::f32, {16});
@@ -241,7 +241,7 @@ TEST_F(CudaSwigluQuantize, OneLayoutAndUnalignedBuffers) {
     }
 }
 
-TEST_F(CudaSwigluQuantize, History) {
+TEST_F(CudaSwigluQuantize, AmaxHistory) {
   for (bool isTurned : {true, false}) {
     Array history(DType::f32, {16});
     for (int i = 0; i < 3; ++i)

@@ -23,7 +23,7 @@ struct Call {
   size_t inputs;
   std::vector<Operand> operands;
   Attributes attributes = {};
-  bool keepsHistory = false; // the last output is input 1
+  bool keepsAmaxHistory = false; // the last output is input 1
 };
 
 /// The message for the sample plan with one op in place of its functions.
@@ -39,7 +39,7 @@ std::string refusal(const Call& call) {
                 ? -1
                 : addBuffer(plan, name.c_str(), operand.type, operand.shape));
   }
-  if (call.keepsHistory)
+  if (call.keepsAmaxHistory)
     outputs.back() = inputs[1];
   plan.functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
   plan.functions[0].ops[0].attributes = call.attributes;
@@ -209,10 +209,10 @@ TEST(ValidateQuantized, attributesThatKernelsKnow) {
   EXPECT_NE(refusal(other).find("one side alone"), std::string::npos);
   other = rows;
   other.operands[1] = other.operands[6] = history;
-  other.keepsHistory = true;
+  other.keepsAmaxHistory = true;
   EXPECT_NE(refusal(other).find("history of blocks"), std::string::npos);
   other = past;
-  other.keepsHistory = false;
+  other.keepsAmaxHistory = false;
   EXPECT_NE(refusal(other).find("one history"), std::string::npos);
 }
 

@@ -1,6 +1,6 @@
-// See Histories.h.
+// See AmaxHistories.h.
 
-#include "runtime/plan/Histories.h"
+#include "runtime/plan/AmaxHistories.h"
 #include "runtime/ops/OpKind.h"
 
 #include <set>
@@ -23,7 +23,7 @@ std::span<const QuantizedTensor> quantizedTensors(OpKind kind) {
   }
 }
 
-std::vector<int> historyBuffers(const Stage& stage) {
+std::vector<int> amaxHistoryBuffers(const Stage& stage) {
   std::set<int> found;
   for (const Function& function : stage.functions)
     for (const Op& op : function.ops)

@@ -1,8 +1,8 @@
 // Histories: the latest maxima of what is brought to 8 bits, by which `delayed`
 // scaling chooses the next scale (ops/quantization.ops).
 
-#ifndef RECIPERUN_PLAN_HISTORIES_H
-#define RECIPERUN_PLAN_HISTORIES_H
+#ifndef RECIPERUN_PLAN_AMAXHISTORIES_H
+#define RECIPERUN_PLAN_AMAXHISTORIES_H
 
 #include "runtime/plan/Plan.h"
 
@@ -23,8 +23,8 @@ struct QuantizedTensor {
 std::span<const QuantizedTensor> quantizedTensors(OpKind kind);
 
 /// The buffers of a stage that are histories, by number.
-std::vector<int> historyBuffers(const Stage& stage);
+std::vector<int> amaxHistoryBuffers(const Stage& stage);
 
 } // namespace reciperun::plan
 
-#endif // RECIPERUN_PLAN_HISTORIES_H
+#endif // RECIPERUN_PLAN_AMAXHISTORIES_H
