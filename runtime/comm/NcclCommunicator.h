@@ -119,7 +119,7 @@ private:
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
   Expected<CommGroup> besideByCopies(const std::vector<int>& members);
   CommGroup byCopies(const std::vector<int>& members, cudaStream_t stream);
-  Status connectLines(const plan::Mesh& mesh, const PlanConnections& wanted);
+  Status connectChannels(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status takeBuffers();
   Expected<CommGroup> split(const std::vector<int>& members,
                             cudaStream_t stream, std::string name,

@@ -90,7 +90,7 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
   if (ranks() > 1)
     RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
   RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
-  RECIPERUN_TRY(connectLines(plan.mesh, wanted));
+  RECIPERUN_TRY(connectChannels(plan.mesh, wanted));
   if (Watch* host = processes->watch())
     RECIPERUN_TRY(waits.start(*host));
   return ranks() > 1 && wanted.packs ? takeBuffers() : Status::ok();
@@ -260,8 +260,8 @@ NcclCommunicator::byCopies(const std::vector<int>& members,
 }
 
 /// Of a pair the sender is the first.
-Status NcclCommunicator::connectLines(const plan::Mesh& mesh,
-                                      const PlanConnections& wanted) {
+Status NcclCommunicator::connectChannels(const plan::Mesh& mesh,
+                                         const PlanConnections& wanted) {
   const int own = plan::coordinate(mesh, rank(), "pp");
   for (const auto& [line, from, to] : wanted.lines) {
     std::vector<int> pair;

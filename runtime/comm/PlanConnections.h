@@ -26,9 +26,9 @@ struct GroupUse {
 };
 
 /// A line of messages from a stage to another.
-struct LineUse {
+struct ChannelUse {
   int line = 0, from = 0, to = 0;
-  auto operator<=>(const LineUse&) const = default;
+  auto operator<=>(const ChannelUse&) const = default;
 };
 
 /// Of all stages, since all ranks take part when connections are made.
@@ -36,7 +36,7 @@ struct PlanConnections {
   std::map<int, GroupUse> groups;     // by number
   std::map<int, GroupUse> background; // of what runs beside kernels
   std::map<int, GroupUse> barriers;   // whose kernels may meet
-  std::set<LineUse> lines;
+  std::set<ChannelUse> lines;
   bool packs = false; // parts along other dimensions than the first
 };
 PlanConnections connectionsOf(const plan::Plan& plan);

@@ -1,6 +1,6 @@
 // Which messages between stages go one behind the other.
 
-#include "compiler/passes/schedule/Lines.h"
+#include "compiler/passes/schedule/Channels.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ public:
 
   /// By the channel, on both sides.
   std::vector<int> lines(int channels) {
-    drawLines(stages);
+    assignChannels(stages);
     std::vector<int> result(size_t(channels), -1);
     for (const ir::Module& stage : stages)
       for (const Transfer& transfer : stage.transfers) {

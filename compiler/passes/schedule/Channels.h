@@ -1,7 +1,7 @@
 // The lines of messages between stages: which of them go one behind the other.
 
-#ifndef RECIPEC_PASSES_SCHEDULE_LINES_H
-#define RECIPEC_PASSES_SCHEDULE_LINES_H
+#ifndef RECIPEC_PASSES_SCHEDULE_CHANNELS_H
+#define RECIPEC_PASSES_SCHEDULE_CHANNELS_H
 
 #include "compiler/ir/Ir.h"
 
@@ -11,8 +11,8 @@ namespace recipec::passes {
 
 /// Gives every transfer its line, by the schedules of both sides. A line is a
 /// connection between GPUs, which takes memory of theirs.
-void drawLines(std::vector<ir::Module>& stages);
+void assignChannels(std::vector<ir::Module>& stages);
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_SCHEDULE_LINES_H
+#endif // RECIPEC_PASSES_SCHEDULE_CHANNELS_H

@@ -7,7 +7,7 @@
 // do not without: what is awaited first is sent first, and a stage that has
 // come to await a message has come past all that it awaits before.
 
-#include "compiler/passes/schedule/Lines.h"
+#include "compiler/passes/schedule/Channels.h"
 
 #include <map>
 #include <set>
@@ -79,7 +79,7 @@ std::vector<Channels> linesOf(const ir::Module& from, const ir::Module& to,
 
 } // namespace
 
-void drawLines(std::vector<ir::Module>& stages) {
+void assignChannels(std::vector<ir::Module>& stages) {
   std::map<int, int> lineOf; // by channel
   int lines = 0;
   for (const ir::Module& from : stages)
