@@ -54,9 +54,9 @@ Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
   return device;
 }
 
-bool isNarrowProduct(const ir::Op& op) {
-  return op.kind == ir::OpKind::ScaledProduct ||
-         op.kind == ir::OpKind::ScaledProductAdd;
+bool isNarrowMatmul(const ir::Op& op) {
+  return op.kind == ir::OpKind::ScaledMatmul ||
+         op.kind == ir::OpKind::ScaledMatmulAdd;
 }
 
 /// How many operands of one size an op reads to make matrices of 8 bits; the
@@ -145,7 +145,7 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
   if (ops::traitsOf(op.kind).isCollective)
     return collectiveSeconds(program, op, device);
   return std::max(localFlops(program, op) /
-                      (isNarrowProduct(op) ? device.narrowFlops : device.flops),
+                      (isNarrowMatmul(op) ? device.narrowFlops : device.flops),
                   trafficOf(program, op) / device.bandwidth);
 }
 
@@ -166,7 +166,7 @@ bool runsAgain(const ir::Function& function, const ir::Op& op) {
           op.kind == ir::OpKind::ExpertLinear ||
           op.kind == ir::OpKind::CausalConv ||
           op.kind == ir::OpKind::StateScan ||
-          (isNarrowProduct(op) &&
+          (isNarrowMatmul(op) &&
            op.attributes.contains("fast"))); // one of `forward`
 }
 

@@ -136,8 +136,8 @@ double denseOp(const ir::Op& op, const ShapeOf& shapeOf) {
 template <class ShapeOf>
 double quantizationOp(const ir::Op& op, const ShapeOf& shapeOf) {
   switch (ops::QuantizationOp(op.kind)) {
-  case ops::QuantizationOp::ScaledProduct:
-  case ops::QuantizationOp::ScaledProductAdd:
+  case ops::QuantizationOp::ScaledMatmul:
+  case ops::QuantizationOp::ScaledMatmulAdd:
     return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
   case ops::QuantizationOp::Quantize:
   case ops::QuantizationOp::SwigluQuantize:

@@ -22,7 +22,7 @@
 #include "compiler/passes/distributed/Bucket.h"
 #include "compiler/passes/distributed/Optimizer.h"
 #include "compiler/passes/distributed/Overlap.h"
-#include "compiler/passes/distributed/OverlapProducts.h"
+#include "compiler/passes/distributed/OverlapMatmuls.h"
 #include "compiler/passes/distributed/OverlapUpdate.h"
 #include "compiler/passes/fuse/Documents.h"
 #include "compiler/passes/fuse/Fuse.h"

@@ -19,13 +19,13 @@ using ir::OpKind;
 using ir::ValueId;
 
 /// The three values of a product, whichever of them it computes.
-struct Product {
+struct Matmul {
   ValueId x = ValueId::none;
   ValueId w = ValueId::none;
   ValueId y = ValueId::none;
 };
 
-std::vector<Product> productsOf(const ir::Op& op) {
+std::vector<Matmul> matmulsOf(const ir::Op& op) {
   const std::vector<ValueId>&from = op.operands, &to = op.results;
   switch (op.kind) {
   case OpKind::Linear:
@@ -99,10 +99,9 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
         findRowsOfNarrow(program, op, rows);
       if (op.kind == OpKind::Transpose)
         findRowsOfTransposed(program, op, rows);
-      if (op.kind == OpKind::ScaledProduct ||
-          op.kind == OpKind::ScaledProductAdd)
+      if (op.kind == OpKind::ScaledMatmul || op.kind == OpKind::ScaledMatmulAdd)
         findRowsOfScaled(program, op, rows);
-      for (const Product& product : productsOf(op)) {
+      for (const Matmul& product : matmulsOf(op)) {
         if (product.w == ValueId::none)
           continue;
         size_t x = program[product.x].dims.size();

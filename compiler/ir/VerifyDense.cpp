@@ -74,17 +74,17 @@ private:
 
   /// x [lead..., k...], w [to..., k...], y [lead..., to...]: the sizes of the
   /// three follow from their ranks.
-  struct Product {
+  struct Matmul {
     size_t lead, to, k;
   };
-  Product productOf(ValueId x, ValueId w, ValueId y) const {
+  Matmul matmulOf(ValueId x, ValueId w, ValueId y) const {
     size_t xs = module[x].dims.size(), ws = module[w].dims.size(),
            ys = module[y].dims.size();
     return {(xs + ys - ws) / 2, (ys + ws - xs) / 2, (xs + ws - ys) / 2};
   }
 
-  Product product(ValueId x, ValueId w, ValueId y) {
-    Product sizes = productOf(x, w, y);
+  Matmul product(ValueId x, ValueId w, ValueId y) {
+    Matmul sizes = matmulOf(x, w, y);
     Pieces xs = pieces(x), ws = pieces(w), ys = pieces(y);
     bool agree = xs.size() == sizes.lead + sizes.k &&
                  ys.size() == sizes.lead + sizes.to &&
@@ -96,7 +96,7 @@ private:
   }
 
   void linear(ValueId x, ValueId w, ValueId y) {
-    Product sizes = product(x, w, y);
+    Matmul sizes = product(x, w, y);
     AxisSet contracted = splitOf(part(pieces(w), sizes.to, sizes.k));
     expect(partial(w).empty(), "the weight is a partial sum");
     expect(partial(y) == (contracted | partial(x)),
@@ -104,7 +104,7 @@ private:
   }
 
   void dgrad(ValueId dy, ValueId w, ValueId dx) {
-    Product sizes = product(dx, w, dy);
+    Matmul sizes = product(dx, w, dy);
     AxisSet contracted = splitOf(part(pieces(w), 0, sizes.to));
     expect(partial(dx) == (contracted | partial(dy)),
            "the partial sum is not that of the contraction");
@@ -113,14 +113,14 @@ private:
   /// A gradient sums over the leading dimensions: it is a partial sum over what
   /// splits those, and over what its operands are partial sums over.
   void wgrad(ValueId x, ValueId dy, ValueId dw) {
-    Product sizes = product(x, dw, dy);
+    Matmul sizes = product(x, dw, dy);
     AxisSet needed =
         splitOf(part(pieces(x), 0, sizes.lead)) | partial(x) | partial(dy);
     expect((partial(dw) & needed) == needed,
            "the partial sum is not that of the gradient");
   }
 
-  /// Products that one op makes: each is as by itself.
+  /// Matmuls that one op makes: each is as by itself.
   void joint() {
     for (size_t i = 0; i < 3; ++i) {
       const bool isDgrad = op.kind == OpKind::LinearJointDgrad;

@@ -45,8 +45,8 @@ public:
       partOf(in[1]);
       castPart();
       break;
-    case ops::QuantizationOp::ScaledProduct:
-    case ops::QuantizationOp::ScaledProductAdd:
+    case ops::QuantizationOp::ScaledMatmul:
+    case ops::QuantizationOp::ScaledMatmulAdd:
       product();
     }
     return std::move(findings);
@@ -144,7 +144,7 @@ private:
     expect(as.size() == lead + k && bs.size() == to + k && ys == expected &&
                summed == part(bs, to, k),
            "dimensions differ");
-    if (op.kind == OpKind::ScaledProductAdd)
+    if (op.kind == OpKind::ScaledMatmulAdd)
       expectAlike(op.operands[4], y);
     AxisSet sums = splitOf(summed) | partial(a) | partial(b);
     expect(module[y].kind == ValueKind::gradient ? (partial(y) & sums) == sums

@@ -5,7 +5,7 @@
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/attention/AttentionLibrary.h"
-#include "runtime/kernels/dense/LinearProducts.h"
+#include "runtime/kernels/dense/LinearMatmuls.h"
 #include "runtime/ops/OpKind.h"
 
 #include <string>
@@ -49,11 +49,11 @@ Expected<std::string> prepareCudaKernel(const CudaKernelArgs& args) {
   case plan::OpKind::LinearJoint:
   case plan::OpKind::LinearJointDgrad:
   case plan::OpKind::LinearJointWgrad:
-    RECIPERUN_TRY(prepareProduct(args));
+    RECIPERUN_TRY(prepareMatmul(args));
     return std::string();
-  case plan::OpKind::ScaledProduct:
-  case plan::OpKind::ScaledProductAdd:
-    RECIPERUN_TRY(prepareScaledProduct(args));
+  case plan::OpKind::ScaledMatmul:
+  case plan::OpKind::ScaledMatmulAdd:
+    RECIPERUN_TRY(prepareScaledMatmul(args));
     return std::string();
   case plan::OpKind::Attention:
     prepareAttention(args);

@@ -1,4 +1,4 @@
-// Products of dense weights, one or several of an operand at a time. See
+// Matmuls of dense weights, one or several of an operand at a time. See
 // ValidateOps.cpp.
 
 #include "runtime/ops/DenseOps.h"

@@ -88,11 +88,11 @@ bool areAlike(OpCheck& c) {
   return c.is(second, {first.dtype}) && c.shaped(second, first.shape);
 }
 
-bool checkProduct(OpCheck& c) {
-  const bool isAdded = c.op.kind == OpKind::ScaledProductAdd;
+bool checkMatmul(OpCheck& c) {
+  const bool isAdded = c.op.kind == OpKind::ScaledMatmulAdd;
   if (isAdded && !c.same(c.out(0), c.in(4)))
     return false;
-  const ops::ScaledProductAttributes attributes(c.op.attributes);
+  const ops::ScaledMatmulAttributes attributes(c.op.attributes);
   const auto aBlocks = blocksOf(c, "a_blocks", attributes.aBlocks),
              bBlocks = blocksOf(c, "b_blocks", attributes.bBlocks);
   if (!aBlocks || !bBlocks)
@@ -153,9 +153,9 @@ bool checkQuantizationOp(OpCheck& c) {
     return checkPart(c, c.in(0), c.in(1)) && c.is(c.out(0), narrow) &&
            c.shaped(c.out(0), c.in(0).shape) && c.is(c.out(1), {DType::f32}) &&
            c.counts(c.out(1), 1);
-  case ops::QuantizationOp::ScaledProduct:
-  case ops::QuantizationOp::ScaledProductAdd:
-    return checkProduct(c);
+  case ops::QuantizationOp::ScaledMatmul:
+  case ops::QuantizationOp::ScaledMatmulAdd:
+    return checkMatmul(c);
   }
   return c.fail("is of no known kind");
 }

@@ -7,7 +7,7 @@
 //    of two linears the one with the larger weight, so that the smaller product
 //    is what is read again. Where the add owns the other operand, too, whoever
 //    writes that writes the sum, and the linear adds to it in place. Else it
-//    becomes a linear_add, or a scaled_product_add.
+//    becomes a linear_add, or a scaled_matmul_add.
 // 3. At an add that owns a sum made so, the first of those who write it becomes
 //    a linear_add of the other operand, and they all write the sum of the add.
 
@@ -61,7 +61,7 @@ private:
     dropped.assign(ops->size(), false);
     for (size_t i = 0; i < ops->size(); ++i) {
       const Op& op = (*ops)[i];
-      if (op.kind == OpKind::Add && (moveProduct(i) || addToSum(i)))
+      if (op.kind == OpKind::Add && (moveMatmul(i) || addToSum(i)))
         continue;
       for (ValueId result : op.results)
         if (result != ValueId::none)
@@ -72,9 +72,9 @@ private:
   }
 
   /// Step 2; whether something was done.
-  bool moveProduct(size_t place) {
+  bool moveMatmul(size_t place) {
     const Op add = (*ops)[place];
-    const ValueId product = productOf(add);
+    const ValueId product = matmulOf(add);
     if (product == ValueId::none)
       return false;
     const ValueId other = add.operands[add.operands[0] == product ? 1 : 0];
@@ -99,7 +99,7 @@ private:
     const Op& add = (*ops)[place];
     for (size_t i = 0; i < 2; ++i) {
       const ValueId sum = add.operands[i], other = add.operands[1 - i];
-      if (!owns(sum) || !isProduct((*ops)[makers[size_t(sum)][0]]))
+      if (!owns(sum) || !isMatmul((*ops)[makers[size_t(sum)][0]]))
         continue;
       const size_t first = makers[size_t(sum)][0];
       if (!isReadyAt(other, first))
@@ -121,14 +121,14 @@ private:
   }
 
   /// The operand of an add that a linear makes, which can move there.
-  ValueId productOf(const Op& add) const {
+  ValueId matmulOf(const Op& add) const {
     ValueId best = ValueId::none;
     int64_t most = -1;
     for (ValueId operand : add.operands) {
       if (!owns(operand) || makers[size_t(operand)].size() != 1)
         continue;
       const Op& maker = (*ops)[makers[size_t(operand)][0]];
-      if (!isProduct(maker) ||
+      if (!isMatmul(maker) ||
           !std::ranges::all_of(
               maker.operands, [&](ValueId value) { return isConstant(value); }))
         continue;
@@ -142,15 +142,15 @@ private:
     return best;
   }
 
-  static bool isProduct(const Op& op) {
-    return (op.kind == OpKind::Linear || op.kind == OpKind::ScaledProduct) &&
+  static bool isMatmul(const Op& op) {
+    return (op.kind == OpKind::Linear || op.kind == OpKind::ScaledMatmul) &&
            !op.attributes.contains("accumulate");
   }
 
   /// The product becomes one that is added to something.
   static void addTo(Op& product, ValueId other) {
     product.kind = product.kind == OpKind::Linear ? OpKind::LinearAdd
-                                                  : OpKind::ScaledProductAdd;
+                                                  : OpKind::ScaledMatmulAdd;
     product.operands.push_back(other);
   }
 

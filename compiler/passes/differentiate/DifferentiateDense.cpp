@@ -24,7 +24,7 @@ using ir::ValueId;
 /// dy as products of it with x and with w may take it. A product of two partial
 /// sums is not one, and an axis that splits the weight cannot also be summed
 /// over in what is made from it.
-ValueId completeForProducts(Cotangents& rules, const Op& op, ValueId dy) {
+ValueId completeForMatmuls(Cotangents& rules, const Op& op, ValueId dy) {
   AxisSet taken = rules.shardingOf(op.operands[0]).partial |
                   splitFrom(rules.shardingOf(op.operands[1]), 0);
   bool isTaken = !(taken & rules.shardingOf(dy).partial).empty();
@@ -81,7 +81,7 @@ void differentiateEmbedding(Cotangents& rules, const Op& op, ValueId dy) {
 void differentiateLinear(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], w = op.operands[1];
   size_t lead = leadOf(rules, op);
-  dy = completeForProducts(rules, op, dy);
+  dy = completeForMatmuls(rules, op, dy);
   if (rules.isTrained(w))
     emitWgrad(rules, op, OpKind::LinearWgrad, {rules.read(x), dy},
               splitOf(rules.shardingOf(x), 0, lead));
@@ -120,7 +120,7 @@ void differentiateDense(Cotangents& rules, const Op& op, ValueId dy) {
 void differentiateExpertLinear(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], w = op.operands[1];
   ValueId counts = rules.read(op.operands[2]);
-  dy = completeForProducts(rules, op, dy);
+  dy = completeForMatmuls(rules, op, dy);
   if (rules.isTrained(w))
     emitWgrad(rules, op, OpKind::ExpertLinearWgrad, {rules.read(x), dy, counts},
               rules.shardingOf(x).dims[1]);

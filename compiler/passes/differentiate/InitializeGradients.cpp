@@ -110,8 +110,8 @@ private:
   static bool writesAll(const Op& op) {
     return op.kind == OpKind::LinearWgrad ||
            op.kind == OpKind::ExpertLinearWgrad ||
-           (op.kind == OpKind::ScaledProduct &&
-            ops::ScaledProductAttributes(op.attributes).accumulate);
+           (op.kind == OpKind::ScaledMatmul &&
+            ops::ScaledMatmulAttributes(op.attributes).accumulate);
   }
 
   void spare(Place zero, const std::vector<Member>& members, bool isAddedTo) {

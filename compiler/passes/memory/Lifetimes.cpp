@@ -65,7 +65,7 @@ void LifeBuilder::findEnds() {
 /// factors of it, too: it reads all of them for each part of the result.
 bool LifeBuilder::multiplies(const ir::Op& op, size_t life, size_t sum) const {
   if (op.kind != ir::OpKind::LinearAdd &&
-      op.kind != ir::OpKind::ScaledProductAdd)
+      op.kind != ir::OpKind::ScaledMatmulAdd)
     return false;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const auto found = lifeOf.find(op.operands[i]);

@@ -1,4 +1,4 @@
-// Products in 8 bits.
+// Matmuls in 8 bits.
 //
 // 1. Choose the linears: those of layers, but for routers, adapters and linears
 //    so narrow that there is nothing to gain. Their three products are y = x
@@ -103,7 +103,7 @@ struct Operand {
   bool isWeight = false;
 };
 
-struct Product {
+struct Matmul {
   Operand a, b;
 };
 
@@ -141,14 +141,14 @@ public:
         return;
     if (chosen.empty())
       return;
-    walk([&](Op& op, const Product& product) {
+    walk([&](Op& op, const Matmul& product) {
       for (const Operand& operand : {product.a, product.b}) {
         Layouts& layouts = layoutsOf[sourceOf(operand)];
         (operand.isTurned ? layouts.isTurned : layouts.isPlain) = true;
       }
       out.push_back(op);
     });
-    walk([&](Op& op, const Product& product) { rewrite(op, product); });
+    walk([&](Op& op, const Matmul& product) { rewrite(op, product); });
     dropUnreadSaved(program);
   }
 
@@ -244,7 +244,7 @@ private:
   }
 
   /// The operands of an op that is a product of a chosen weight.
-  bool findProduct(const Op& op, Product& product) const {
+  bool findMatmul(const Op& op, Matmul& product) const {
     if (op.layer < 0)
       return false;
     switch (op.kind) {
@@ -295,7 +295,7 @@ private:
       std::vector<Op> ops = std::move(ir::findFunction(program, name)->ops);
       for (Op& op : ops) {
         std::vector<ValueId> written = op.results;
-        if (Product product; findProduct(op, product))
+        if (Matmul product; findMatmul(op, product))
           body(op, product);
         else
           out.push_back(std::move(op));
@@ -314,11 +314,11 @@ private:
 
   // ---- the products
 
-  void rewrite(const Op& op, const Product& product) {
+  void rewrite(const Op& op, const Matmul& product) {
     auto [a, aScale] = read(product.a, op);
     auto [b, bScale] = read(product.b, op);
     Op made = op;
-    made.kind = OpKind::ScaledProduct;
+    made.kind = OpKind::ScaledMatmul;
     made.operands = {a, b, aScale, bScale};
     if (op.kind == OpKind::Linear)
       made.attributes["fast"] = true;

@@ -13,7 +13,7 @@
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cpu/AlignedBuffer.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/device/cpu/TileMatmul.h"
 
 #include <algorithm>
 #include <cassert>
@@ -47,13 +47,13 @@ std::string describe(const Gemm::Shape& shape) {
 }
 
 /// A matmul and how its operands lie.
-struct Product {
+struct Matmul {
   dnnl::memory::desc a, b, c, scratch;
   dnnl::matmul matmul;
 };
 
-Product makeProduct(const Gemm::Shape& shape, const dnnl::engine& engine) {
-  Product product;
+Matmul makeMatmul(const Gemm::Shape& shape, const dnnl::engine& engine) {
+  Matmul product;
   product.a = describe(shape.m, shape.k, shape.transposeA, shape.input);
   product.b = describe(shape.k, shape.n, shape.transposeB, shape.input);
   product.c = describe(shape.m, shape.n, false, shape.output);
@@ -99,7 +99,7 @@ void multiplyDouble(const Gemm::Shape& shape, const double* a, const double* b,
               for (int64_t j = 0; j < width; ++j)
                 panel[k * columns + j] =
                     b[(k0 + k) * bRow + (j0 + j) * bColumn];
-            tileProduct(
+            tileMatmul(
                 height, columns, deep,
                 Strided<double>{a + i0 * aRow + k0 * aColumn, aRow, aColumn},
                 panel, columns, sum, columns);
@@ -150,15 +150,15 @@ const float* widen(const void* numbers, int64_t count, AlignedBuffer& room,
 struct Gemm::Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  std::map<Shape, Product> products;
+  std::map<Shape, Matmul> products;
   AlignedBuffer scratch;
   AlignedBuffer wideA, wideB, wideC; // of bf16 operands
   size_t scratchBytes = 0;
 
-  const Product& find(const Shape& shape) {
+  const Matmul& find(const Shape& shape) {
     auto known = products.find(shape);
     if (known == products.end())
-      known = products.emplace(shape, makeProduct(shape, engine)).first;
+      known = products.emplace(shape, makeMatmul(shape, engine)).first;
     return known->second;
   }
 
@@ -184,7 +184,7 @@ struct Gemm::Library {
     });
   }
 
-  void run(const Product& product, const void* a, const void* b, void* c) {
+  void run(const Matmul& product, const void* a, const void* b, void* c) {
     scratchBytes = std::max(scratchBytes, product.scratch.get_size());
     auto view = [&](const dnnl::memory::desc& desc, const void* data) {
       return dnnl::memory(desc, engine, const_cast<void*>(data));

@@ -1,5 +1,5 @@
 // cuBLASLt as a library that is opened at run time: the functions of it that
-// MatrixProducts calls, its handle, and its failures in our words.
+// MatrixMatmuls calls, its handle, and its failures in our words.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUBLASLT_H
 #define RECIPERUN_DEVICE_CUDA_CUBLASLT_H

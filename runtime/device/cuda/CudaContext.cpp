@@ -35,9 +35,9 @@ Status CudaContext::open(int device) {
                      cudaStreamNonBlocking);
   RECIPERUN_TRY(hostCopies.open());
   RECIPERUN_CUDA_TRY(cudaMalloc, &scratchData, size_t(cudaScratchBytes));
-  matrixProducts.setPlace({compute, scratchData,
-                           size_t(cudaScratchBytes - packedBytes),
-                           described.name});
+  matrixMatmuls.setPlace({compute, scratchData,
+                          size_t(cudaScratchBytes - packedBytes),
+                          described.name});
   return Status::ok();
 }
 

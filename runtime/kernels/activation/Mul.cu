@@ -6,14 +6,14 @@
 namespace reciperun::kernels {
 namespace {
 
-struct Product {
+struct Matmul {
   __device__ float operator()(float a, float b) const { return a * b; }
 };
 
 } // namespace
 
 Status mulCudaKernel(const device::CudaKernelArgs& args) {
-  return mapOp<2>(args, Product());
+  return mapOp<2>(args, Matmul());
 }
 
 } // namespace reciperun::kernels

@@ -246,16 +246,16 @@ private:
     Operands::product(range.count, padded, seen.count,
                       Operands::overKeys(s.slope, seen.count, s.operand),
                       s.keys, padded, s.dq, padded);
-    addProduct(Operands::overQueries(s.weights, seen.count, s.operand),
-               s.outward, range, seen, s.sum,
-               keyRow(dv, sequence, head, seen.begin));
-    addProduct(Operands::overQueries(s.slope, seen.count, s.operand), s.queries,
-               range, seen, s.sum, keyRow(dk, sequence, head, seen.begin));
+    addMatmul(Operands::overQueries(s.weights, seen.count, s.operand),
+              s.outward, range, seen, s.sum,
+              keyRow(dv, sequence, head, seen.begin));
+    addMatmul(Operands::overQueries(s.slope, seen.count, s.operand), s.queries,
+              range, seen, s.sum, keyRow(dk, sequence, head, seen.begin));
   }
 
   /// Rows of `out` += a [keys, queries] times b [queries, padded].
-  void addProduct(Strided<Word> a, const Word* b, TileRange range,
-                  TileRange seen, M* sum, M* out) {
+  void addMatmul(Strided<Word> a, const Word* b, TileRange range,
+                 TileRange seen, M* sum, M* out) {
     std::fill_n(sum, seen.count * padded, M(0));
     Operands::product(seen.count, padded, range.count, a, b, padded, sum,
                       padded);

@@ -247,7 +247,7 @@ private:
     }
   }
 
-  /// Products become P and dS.
+  /// Matmuls become P and dS.
   template <bool capped>
   __device__ __forceinline__ void weigh(const ScoreRule& rule,
                                         const Stage& stage,

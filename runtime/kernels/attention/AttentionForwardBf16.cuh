@@ -154,7 +154,7 @@ private:
     }
   }
 
-  /// Products become scores in powers of two, -infinity where a query does not
+  /// Matmuls become scores in powers of two, -infinity where a query does not
   /// see a key.
   __device__ __forceinline__ void
   mask(int tile, float (&scores)[strips][keyColumns][4]) const {

@@ -2,7 +2,7 @@
 //
 // A product C += A B sums over words. For f32 and f64 a word is one number; for
 // bf16 it is two numbers that follow one another in the dimension summed over,
-// so that the processor multiplies bf16 as it is (PairProduct.h). Each operand
+// so that the processor multiplies bf16 as it is (PairMatmul.h). Each operand
 // of the algorithm is brought into one of three forms:
 //   left    rows as they are, words along the row    (A, summed over the row)
 //   across  transposed, columns of 64 queries        (B, summed over the width)
@@ -12,7 +12,7 @@
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONOPERANDS_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONOPERANDS_H
 
-#include "runtime/device/cpu/PairProduct.h"
+#include "runtime/device/cpu/PairMatmul.h"
 #include "runtime/kernels/attention/AttentionTiles.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ template <class T> struct AttentionOperands {
   static void product(int64_t m, int64_t n, int64_t count,
                       device::Strided<Word> a, const Word* b, int64_t rowB,
                       T* c, int64_t rowC) {
-    device::tileProduct(m, n, count, a, b, rowB, c, rowC);
+    device::tileMatmul(m, n, count, a, b, rowB, c, rowC);
   }
 };
 
@@ -148,7 +148,7 @@ template <> struct AttentionOperands<bf16> {
   static void product(int64_t m, int64_t n, int64_t count,
                       device::Strided<Word> a, const Word* b, int64_t rowB,
                       float* c, int64_t rowC) {
-    device::pairProduct(m, n, words(count), a, b, rowB, c, rowC);
+    device::pairMatmul(m, n, words(count), a, b, rowB, c, rowC);
   }
 
 private:

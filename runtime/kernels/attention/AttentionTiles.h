@@ -5,7 +5,7 @@
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONTILES_H
 
 #include "runtime/device/Tensor.h"
-#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/device/cpu/TileMatmul.h"
 #include "runtime/kernels/common/Types.h"
 #include "runtime/ops/AttentionOps.h"
 

@@ -85,7 +85,7 @@ Status addToWeight(const KernelArgs& args, const Tensor& x, const Tensor& dy,
   return run(args, How(args), shape, dy, x, dw);
 }
 
-constexpr size_t jointProducts = 3; // the last of which may be absent
+constexpr size_t jointMatmuls = 3; // the last of which may be absent
 
 } // namespace
 
@@ -111,7 +111,7 @@ Status linearAddKernel(const KernelArgs& args) {
 }
 
 Status linearJointKernel(const KernelArgs& args) {
-  for (size_t i = 0; i < jointProducts; ++i)
+  for (size_t i = 0; i < jointMatmuls; ++i)
     if (args.outputs[i].present())
       RECIPERUN_TRY(multiply(args, How(args), args.inputs[0],
                              args.inputs[1 + i], args.outputs[i]));
@@ -120,19 +120,18 @@ Status linearJointKernel(const KernelArgs& args) {
 
 Status linearJointDgradKernel(const KernelArgs& args) {
   How how(args);
-  for (size_t i = 0; i < jointProducts; ++i) {
+  for (size_t i = 0; i < jointMatmuls; ++i) {
     if (!args.inputs[i].present())
       continue;
     RECIPERUN_TRY(multiplyBack(args, how, args.inputs[i],
-                               args.inputs[jointProducts + i],
-                               args.outputs[0]));
+                               args.inputs[jointMatmuls + i], args.outputs[0]));
     how = how.added();
   }
   return Status::ok();
 }
 
 Status linearJointWgradKernel(const KernelArgs& args) {
-  for (size_t i = 0; i < jointProducts; ++i)
+  for (size_t i = 0; i < jointMatmuls; ++i)
     if (args.outputs[i].present())
       RECIPERUN_TRY(addToWeight(args, args.inputs[0], args.inputs[1 + i],
                                 args.outputs[i]));

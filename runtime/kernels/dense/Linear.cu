@@ -5,12 +5,12 @@
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/device/cuda/MatrixProducts.h"
+#include "runtime/device/cuda/MatrixMatmuls.h"
 #include "runtime/kernels/common/CudaKernels.h"
-#include "runtime/kernels/dense/JointProducts.h"
-#include "runtime/kernels/dense/LinearProducts.h"
+#include "runtime/kernels/dense/JointMatmuls.h"
+#include "runtime/kernels/dense/LinearMatmuls.h"
 #include "runtime/kernels/dense/LinearSizes.h"
-#include "runtime/kernels/dense/ThinProducts.h"
+#include "runtime/kernels/dense/SkinnyMatmuls.h"
 #include "runtime/ops/DenseOps.h"
 #include "runtime/ops/OpKind.h"
 
@@ -23,20 +23,20 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using device::MatrixProducts;
+using device::MatrixMatmuls;
 using device::Tensor;
 using plan::OpKind;
 
-struct Product {
-  MatrixProducts::Shape shape;
-  MatrixProducts::Operands operands;
+struct Matmul {
+  MatrixMatmuls::Shape shape;
+  MatrixMatmuls::Operands operands;
   // What the product is made of, for those who measure it.
   Tensor a, b;
 };
 
-Product productOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
+Matmul matmulOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
                   const Tensor& c, bool isAdded) {
-  Product product;
+  Matmul product;
   product.shape.m = sizes.tokens;
   product.shape.n = sizes.out;
   product.shape.k = sizes.in;
@@ -50,26 +50,26 @@ Product productOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
 }
 
 /// y [t,n] = x [t,k] w [n,k]^T.
-Product forward(const Tensor& x, const Tensor& w, const Tensor& y,
+Matmul forward(const Tensor& x, const Tensor& w, const Tensor& y,
                 bool isAdded) {
-  Product product = productOf(LinearSizes::of(x, w, y), x, w, y, isAdded);
+  Matmul product = matmulOf(LinearSizes::of(x, w, y), x, w, y, isAdded);
   product.shape.transposeB = true;
   return product;
 }
 
 /// dx [t,k] = dy [t,n] w [n,k].
-Product backward(const Tensor& dy, const Tensor& w, const Tensor& dx,
+Matmul backward(const Tensor& dy, const Tensor& w, const Tensor& dx,
                  bool isAdded) {
   const LinearSizes sizes = LinearSizes::of(dx, w, dy);
-  return productOf({sizes.tokens, sizes.in, sizes.out}, dy, w, dx, isAdded);
+  return matmulOf({sizes.tokens, sizes.in, sizes.out}, dy, w, dx, isAdded);
 }
 
 /// dw [n,k] += dy [t,n]^T x [t,k].
-Product ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
+Matmul ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
                  bool isAdded) {
   const LinearSizes sizes = LinearSizes::of(x, dw, dy);
-  Product product =
-      productOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, isAdded);
+  Matmul product =
+      matmulOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, isAdded);
   product.shape.transposeA = true;
   return product;
 }
@@ -79,14 +79,14 @@ bool isAddedToWeight(const plan::Op& op) {
   return ops::LinearWgradAttributes(op.attributes).accumulate;
 }
 
-constexpr size_t jointProducts = 3; // the last of which may be absent
+constexpr size_t jointMatmuls = 3; // the last of which may be absent
 
 /// The products that an op is, in their order; none of another op.
-std::vector<Product> productsOf(const CudaKernelArgs& args) {
+std::vector<Matmul> matmulsOf(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto& out = args.outputs;
   const bool isAdded = ops::LinearAttributes(args.op.attributes).accumulate;
-  std::vector<Product> products;
+  std::vector<Matmul> products;
   switch (args.op.kind) {
   case OpKind::Linear:
     return {forward(in[0], in[1], out[0], isAdded)};
@@ -99,18 +99,18 @@ std::vector<Product> productsOf(const CudaKernelArgs& args) {
     products[0].operands.base = in[2].data;
     return products;
   case OpKind::LinearJoint:
-    for (size_t i = 0; i < jointProducts; ++i)
+    for (size_t i = 0; i < jointMatmuls; ++i)
       if (out[i].present())
         products.push_back(forward(in[0], in[1 + i], out[i], false));
     return products;
   case OpKind::LinearJointDgrad:
-    for (size_t i = 0; i < jointProducts; ++i)
+    for (size_t i = 0; i < jointMatmuls; ++i)
       if (in[i].present())
-        products.push_back(backward(in[i], in[jointProducts + i], out[0],
+        products.push_back(backward(in[i], in[jointMatmuls + i], out[0],
                                     isAdded || !products.empty()));
     return products;
   case OpKind::LinearJointWgrad:
-    for (size_t i = 0; i < jointProducts; ++i)
+    for (size_t i = 0; i < jointMatmuls; ++i)
       if (out[i].present())
         products.push_back(ofWeight(in[0], in[1 + i], out[i], true));
     return products;
@@ -121,10 +121,10 @@ std::vector<Product> productsOf(const CudaKernelArgs& args) {
 
 // ---- thin products
 
-/// Products of which the wide operand is read or written once.
+/// Matmuls of which the wide operand is read or written once.
 struct ThinOp {
   ThinKind kind;
-  ThinProducts products;
+  SkinnyMatmuls products;
 };
 
 /// A product by itself is thin in its weight's rows, or across, in its columns.
@@ -174,9 +174,9 @@ std::optional<ThinOp> asThin(const CudaKernelArgs& args) {
                : isWgrad ? ThinKind::addToMatrices
                          : ThinKind::makeThin,
                {isDgrad ? out[0] : in[0], {}, false, base}};
-  for (size_t i = 0; i < jointProducts; ++i) {
+  for (size_t i = 0; i < jointMatmuls; ++i) {
     const Tensor& thin = isDgrad ? in[i] : isWgrad ? in[1 + i] : out[i];
-    const Tensor& matrix = isDgrad   ? in[jointProducts + i]
+    const Tensor& matrix = isDgrad   ? in[jointMatmuls + i]
                            : isWgrad ? out[i]
                                      : in[1 + i];
     if (thin.present())
@@ -216,7 +216,7 @@ Status run(const CudaKernelArgs& args) {
     return run(args, *thin);
   }
   const float alpha = float(ops::LinearAttributes(args.op.attributes).alpha);
-  for (const Product& product : productsOf(args))
+  for (const Matmul& product : matmulsOf(args))
     RECIPERUN_TRY(
         args.context.products().run(product.shape, alpha, product.operands));
   return Status::ok();
@@ -276,18 +276,18 @@ Status linearJointWgradCudaKernel(const CudaKernelArgs& args) {
   return run(args);
 }
 
-Status prepareProduct(const CudaKernelArgs& args) {
+Status prepareMatmul(const CudaKernelArgs& args) {
   if (const std::optional<ThinOp> thin = thinOp(args)) {
     if (!areJoint(thin->kind, thin->products))
       return Status::ok();
     RECIPERUN_TRY(fillWithNoise(thin->products.x, args.context.stream()));
-    for (const ThinProducts::Part& part : thin->products.parts)
+    for (const SkinnyMatmuls::Part& part : thin->products.parts)
       for (const Tensor& operand : {part.thin, part.matrix})
         RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
     return prepareJoint(args, thin->kind, thin->products)
         .withContext("op `" + args.op.name + "`");
   }
-  for (const Product& product : productsOf(args)) {
+  for (const Matmul& product : matmulsOf(args)) {
     for (const Tensor& operand : {product.a, product.b})
       RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
     RECIPERUN_TRY(args.context.products()

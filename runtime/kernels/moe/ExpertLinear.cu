@@ -1,7 +1,7 @@
 // y[e] = x[e] w[e]^T for each expert e on a GPU, and its gradients.
 //
 // Counts lie on the device and nobody waits for them. In bf16 the blocks of a
-// grid go from tile to tile (ExpertProducts.cuh). Its copies want rows that
+// grid go from tile to tile (GroupedMatmul.cuh). Its copies want rows that
 // begin at multiples of 16 bytes; others, and f32, are multiplied by plain
 // blocks, of which a grid has as many as there can be tiles, and each finds its
 // own:
@@ -14,12 +14,12 @@
 // The plan's workspace, which the CPU sums in, is not needed.
 
 #include "runtime/device/cuda/TensorMaps.h"
-#include "runtime/kernels/common/BlockProduct.cuh"
+#include "runtime/kernels/common/BlockMatmul.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/kernels/common/Scratch.cuh"
 #include "runtime/kernels/moe/ExpertLayout.cuh"
-#include "runtime/kernels/moe/ExpertProducts.cuh"
+#include "runtime/kernels/moe/GroupedMatmul.cuh"
 #include "runtime/ops/ExpertOps.h"
 
 #include <algorithm>
@@ -68,28 +68,28 @@ template <class T> struct RowsData {
 
 /// out = in w^T, expert by expert, or with `across` in w.
 template <class T, bool across>
-__global__ __launch_bounds__(productThreads) void multiplyRows(
+__global__ __launch_bounds__(matmulThreads) void multiplyRows(
     const __grid_constant__ ExpertLayout layout,
     const __grid_constant__ RowsData<T> data) {
   extern __shared__ __align__(128) char shared[];
-  using Product = BlockProduct<T, false, across>;
-  TileWalk walk(layout, productSide, data.isAdded, int(blockIdx.z), 1);
+  using Matmul = BlockMatmul<T, false, across>;
+  TileWalk walk(layout, matmulSide, data.isAdded, int(blockIdx.z), 1);
   TileWalk::Found found;
   if (!walk.find(int(blockIdx.y), 1, found))
     return;
   Run run = found.run;
-  run.first += found.inside * productSide;
-  run.count = min(run.count - found.inside * productSide, int64_t(productSide));
+  run.first += found.inside * matmulSide;
+  run.count = min(run.count - found.inside * matmulSide, int64_t(matmulSide));
   const bool isUnused = run.expert == layout.members;
-  const int column = int(blockIdx.x) * productSide;
-  Product product(shared);
+  const int column = int(blockIdx.x) * matmulSide;
+  Matmul product(shared);
   const T* const w =
       data.w + (int64_t(found.group) * layout.members + run.expert) *
                    data.from * data.to;
   product.run(
-      isUnused ? 0 : (data.from + Product::depth - 1) / Product::depth,
+      isUnused ? 0 : (data.from + Matmul::depth - 1) / Matmul::depth,
       [&](int step) {
-        const int begin = step * Product::depth;
+        const int begin = step * Matmul::depth;
         const RowSource<T> a{data.in + run.first * data.from + begin, data.from,
                              int(run.count), data.from - begin, false};
         const RowSource<T> b =
@@ -99,7 +99,7 @@ __global__ __launch_bounds__(productThreads) void multiplyRows(
                 : RowSource<T>{w + int64_t(column) * data.from + begin,
                                data.from, data.to - column, data.from - begin,
                                false};
-        return ProductStep<T>{a, b};
+        return MatmulStep<T>{a, b};
       });
   const Target<T> target{data.out + run.first * data.to + column,
                          data.to,
@@ -149,22 +149,22 @@ private:
 };
 
 template <class T, class Out>
-__global__ __launch_bounds__(productThreads) void addWeightGradient(
+__global__ __launch_bounds__(matmulThreads) void addWeightGradient(
     const __grid_constant__ ExpertLayout layout,
     const __grid_constant__ WeightsData<T, Out> data) {
   extern __shared__ __align__(128) char shared[];
-  using Product = BlockProduct<T, true, true>;
+  using Matmul = BlockMatmul<T, true, true>;
   const int expert = int(blockIdx.z);
-  ExpertSteps<Product::depth> steps(layout, expert);
+  ExpertSteps<Matmul::depth> steps(layout, expert);
   const int count = steps.count();
   if (count == 0 && data.isAdded)
     return;
-  const int row = int(blockIdx.y) * productSide;
-  const int column = int(blockIdx.x) * productSide;
-  Product product(shared);
+  const int row = int(blockIdx.y) * matmulSide;
+  const int column = int(blockIdx.x) * matmulSide;
+  Matmul product(shared);
   product.run(count, [&](int) {
     const Run run = steps.next();
-    return ProductStep<T>{
+    return MatmulStep<T>{
         {data.left + run.first * data.height + row, data.height, int(run.count),
          data.height - row, false},
         {data.right + run.first * data.width + column, data.width,
@@ -183,7 +183,7 @@ __global__ __launch_bounds__(productThreads) void addWeightGradient(
 }
 
 unsigned tiles(int64_t count) {
-  return unsigned(ceilDivide(count, productSide));
+  return unsigned(ceilDivide(count, matmulSide));
 }
 
 template <class Kernel, class... Argument>
@@ -192,7 +192,7 @@ void start(Kernel kernel, dim3 grid, int sharedBytes, cudaStream_t stream,
   // A refusal shows in the launch's own error.
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        sharedBytes);
-  kernel<<<grid, productThreads, size_t(sharedBytes), stream>>>(argument...);
+  kernel<<<grid, matmulThreads, size_t(sharedBytes), stream>>>(argument...);
 }
 
 /// Whether the GPU has warpgroups' products, and its copy engine takes the
@@ -210,7 +210,7 @@ bool isForWarpgroups(const CudaKernelArgs& args, int64_t from, int64_t to,
 template <class Work>
 Status startOnAll(const CudaKernelArgs& args, const Work& work) {
   using Ring = StageRing<Work::acrossLeft, Work::acrossRight>;
-  cudaFuncSetAttribute(expertProducts<Work>,
+  cudaFuncSetAttribute(groupedMatmul<Work>,
                        cudaFuncAttributeMaxDynamicSharedMemorySize,
                        Ring::sharedBytes);
   Scratch scratch(args.context);
@@ -218,7 +218,7 @@ Status startOnAll(const CudaKernelArgs& args, const Work& work) {
   RECIPERUN_CUDA_TRY(cudaMemsetAsync, next, 0, sizeof(int),
                      args.context.stream());
   const int blocks = args.context.multiprocessors() / wideCluster * wideCluster;
-  expertProducts<Work>
+  groupedMatmul<Work>
       <<<unsigned(blocks), wideThreads, size_t(Ring::sharedBytes),
          args.context.stream()>>>(work, next);
   return device::launchStatus();
@@ -236,7 +236,7 @@ Status multiplyPairs(const CudaKernelArgs& args, const ExpertLayout& layout,
           : device::mapMatrices(w.data, layout.experts(), to, from, rightBox);
   RECIPERUN_TRY(right);
   const ops::ExpertLinearAttributes attributes(args.op.attributes);
-  return startOnAll(args, RowProducts<across, beside>{
+  return startOnAll(args, RowMatmuls<across, beside>{
                               *left, *right, layout, args.outputs[0].as<Bf16>(),
                               int(from), int(to), float(attributes.alpha),
                               attributes.accumulate});
@@ -269,10 +269,10 @@ void multiplyByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
   const cudaStream_t stream = args.context.stream();
   if (isTransposed)
     start(multiplyRows<T, false>, grid,
-          BlockProduct<T, false, false>::sharedBytes, stream, layout, data);
+          BlockMatmul<T, false, false>::sharedBytes, stream, layout, data);
   else
     start(multiplyRows<T, true>, grid,
-          BlockProduct<T, false, true>::sharedBytes, stream, layout, data);
+          BlockMatmul<T, false, true>::sharedBytes, stream, layout, data);
 }
 
 /// out[e] = in[e] w[e], or with `isTransposed` in[e] w[e]^T: what forward and
@@ -305,7 +305,7 @@ Status addByWarpgroups(const CudaKernelArgs& args, const ExpertLayout& layout,
   RECIPERUN_TRY(ofRight);
   const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
   return startOnAll(args,
-                    WeightProducts<Out>{*ofLeft, *ofRight, layout,
+                    WeightMatmuls<Out>{*ofLeft, *ofRight, layout,
                                         args.outputs[0].as<Out>(), int(height),
                                         int(width), float(attributes.alpha),
                                         attributes.accumulate});
@@ -322,7 +322,7 @@ void addByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
       attributes.accumulate};
   const dim3 grid(tiles(width), tiles(height), unsigned(layout.experts()));
   start(addWeightGradient<T, Out>, grid,
-        BlockProduct<T, true, true>::sharedBytes, args.context.stream(), layout,
+        BlockMatmul<T, true, true>::sharedBytes, args.context.stream(), layout,
         data);
 }
 

@@ -24,7 +24,7 @@ private:
   static constexpr int halves = 2; // of the columns, by warps
   /// Columns of eight that a warp has of tokens and of a state.
   static constexpr int narrow = side / 8 / halves, wide = width / 8 / halves;
-  static constexpr int productRow = side + 1;
+  static constexpr int matmulRow = side + 1;
 
   using Narrow = float[narrow][4];
   using Wide = float[wide][4];
@@ -44,7 +44,7 @@ private:
 public:
   static constexpr int sharedBytes =
       (4 * side * width + 6 * side * side) * int(sizeof(Bf16)) +
-      side * productRow * int(sizeof(float)) + int(sizeof(Tokens)) + 16;
+      side * matmulRow * int(sizeof(float)) + int(sizeof(Tokens)) + 16;
 
   __device__ TensorScanBlock(const ScanCall<Bf16>& call, const ScanSpan& span,
                              char* room)
@@ -58,7 +58,7 @@ public:
         products(reinterpret_cast<float*>(steppedSlopes.data + side * side)),
         tokens(*reinterpret_cast<Tokens*>(
             reinterpret_cast<char*>(products) +
-            (side * productRow * int(sizeof(float)) + 15) / 16 * 16)),
+            (side * matmulRow * int(sizeof(float)) + 15) / 16 * 16)),
         lane(int(threadIdx.x) % 32), warp(int(threadIdx.x) / 32),
         firstRow(warp % 4 * 16), half(warp / 4), unit(int(blockIdx.y)),
         part(int(blockIdx.x)), at{(call.firstUnit + unit) / in.groups,
@@ -291,11 +291,11 @@ private:
     giveReads(tile, count);
     giveWrites(tile, count);
     compareStates();
-    sumProductsBefore();
+    sumMatmulsBefore();
     __syncthreads();
     carry(owes, c);
     store(owed, owes);
-    sumProductsBehind();
+    sumMatmulsBehind();
     __syncthreads();
     giveSteps(tile, count);
   }
@@ -354,7 +354,7 @@ private:
           score[e] = decay * k[n][i + e];
           slope[e] = decay * w[n][i + e];
           stepped[e] = slope[e] * step;
-          products[row * productRow + j] = score[e] * w[n][i + e] * step;
+          products[row * matmulRow + j] = score[e] * w[n][i + e] * step;
           if (row == j)
             tokens.skips[row] = w[n][i + e];
         }
@@ -464,11 +464,11 @@ private:
       tokens.states[warp] = sum;
   }
 
-  /// Products become the sums of those before them in their rows. Four lanes
+  /// Matmuls become the sums of those before them in their rows. Four lanes
   /// take a row; nobody else reads it until then.
-  __device__ void sumProductsBefore() {
+  __device__ void sumMatmulsBefore() {
     constexpr int piece = side / 4;
-    float* const own = products + int(threadIdx.x) / 4 * productRow +
+    float* const own = products + int(threadIdx.x) / 4 * matmulRow +
                        int(threadIdx.x) % 4 * piece;
     float sum = 0;
 #pragma unroll
@@ -488,11 +488,11 @@ private:
   }
 
   /// Then their sums over the rows from t on: products of i >= t > j.
-  __device__ void sumProductsBehind() {
+  __device__ void sumMatmulsBehind() {
     const int t = int(threadIdx.x) / 4;
     float sum = 0;
     for (int i = t + int(threadIdx.x) % 4; i < side; i += 4)
-      sum += products[i * productRow + t];
+      sum += products[i * matmulRow + t];
     sum = acrossLanes(sum, 4, Plus());
     if (lane % 4 == 0)
       tokens.pulls[t] = sum;

@@ -32,9 +32,9 @@ param @w : bf16[hidden, heads/tp, width] init normal 0.02 gradient %dw
 function forward {
   %xq, %xs, %xt, _, %history = quantize %x, %history {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], saved f32[], saved f8e4m3[heads/tp, width, batch/dp, sequence]
   %wq, %ws, %wt, _, _ = quantize @w, _ {lead = 1} : f8e4m3[hidden, heads/tp, width], saved f32[], saved f8e4m3[heads/tp, width, hidden]
-  %y = scaled_product %xq, %wq, %xs, %ws {fast = true} : bf16[batch/dp, sequence, hidden] +tp
+  %y = scaled_matmul %xq, %wq, %xs, %ws {fast = true} : bf16[batch/dp, sequence, hidden] +tp
   %z = all_reduce %y over tp {reduce = "sum"} : bf16[batch/dp, sequence, hidden]
-  %t = scaled_product_add %xq, %wq, %xs, %ws, %y {fast = true} : bf16[batch/dp, sequence, hidden] +tp
+  %t = scaled_matmul_add %xq, %wq, %xs, %ws, %y {fast = true} : bf16[batch/dp, sequence, hidden] +tp
   %wr = transpose %wq {lead = 1} : f8e4m3[heads/tp, width, hidden]
   %maxima = zero : f32[4]
   %maxima = part_maximum @part {axis = "dp", count = 96, place = 3, start = 928} : f32[4]
@@ -45,8 +45,8 @@ function forward {
 function backward {
   %d = zero : bf16[batch/dp, sequence, hidden]
   %dq, %ds, %dt, _, _ = quantize %d, _ {lead = 2} : f8e5m2[batch/dp, sequence, hidden], f32[], f8e5m2[hidden, batch/dp, sequence]
-  %dw = scaled_product %dt, %xt, %ds, %xs {accumulate = true}
-  %dx = scaled_product %dq, %wt, %ds, %ws : bf16[batch/dp, sequence, heads/tp, width]
+  %dw = scaled_matmul %dt, %xt, %ds, %xs {accumulate = true}
+  %dx = scaled_matmul %dq, %wt, %ds, %ws : bf16[batch/dp, sequence, heads/tp, width]
   %mq, %ms, %mt, %mts, _ = quantize %d, _ {blocks = "mx", lead = 2} : f8e4m3[batch/dp, sequence, hidden], f8e8m0[1, 1, 32, 4, 4], f8e4m3[hidden, batch/dp, sequence], f8e8m0[1, 1, 32, 4, 4]
 }
 )");
@@ -80,10 +80,10 @@ TEST(VerifyQuantized, AMatrixHasItsScaleAndItsHistory) {
                       "history is another");
 }
 
-TEST(VerifyQuantized, ProductsAreOfRowsByRows) {
-  program.expectFound("scaled_product %xq, %wq,", "scaled_product %xq, %wt,",
+TEST(VerifyQuantized, MatmulsAreOfRowsByRows) {
+  program.expectFound("scaled_matmul %xq, %wq,", "scaled_matmul %xq, %wt,",
                       "dimensions differ");
-  program.expectFound("scaled_product %xq,", "scaled_product %x,", "8 bits");
+  program.expectFound("scaled_matmul %xq,", "scaled_matmul %x,", "8 bits");
 }
 
 TEST(VerifyQuantized, WhatIsAddedToLiesLikeTheSum) {

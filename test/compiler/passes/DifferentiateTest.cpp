@@ -69,7 +69,7 @@ bool isSaved(const ir::Module& module, const std::string& name) {
   return false;
 }
 
-TEST(Differentiate, EveryMatrixHasOneProductForItsGradient) {
+TEST(Differentiate, EveryMatrixHasOneMatmulForItsGradient) {
   auto found = counts(differentiated({}), "backward");
   EXPECT_EQ(found["linear_wgrad"], 2 * 7 + 1);
   EXPECT_EQ(found["linear_dgrad"], 2 * 7 + 1);
@@ -80,7 +80,7 @@ TEST(Differentiate, EveryMatrixHasOneProductForItsGradient) {
   EXPECT_EQ(found["add"], 0);
 }
 
-TEST(Differentiate, FrozenParametersHaveNeitherGradientNorProduct) {
+TEST(Differentiate, FrozenParametersHaveNeitherGradientNorMatmul) {
   RecipeWriter writer;
   writer.lora(2, 0.0, {"v"});
   ir::Module module = differentiated(writer);
@@ -115,7 +115,7 @@ TEST(Differentiate, WhatIsReadIsSaved) {
     EXPECT_FALSE(isSaved(module, name)) << name;
 }
 
-TEST(Differentiate, NothingIsSavedForProductsThatAreNotTaken) {
+TEST(Differentiate, NothingIsSavedForMatmulsThatAreNotTaken) {
   RecipeWriter writer;
   writer.lora(2, 0.0, {"v"});
   ir::Module module = differentiated(writer);

@@ -381,7 +381,7 @@ void Interpreter::linearAdd(const Op& op, int rank) {
   linear(added, rank);
 }
 
-/// Product by product.
+/// Matmul by product.
 void Interpreter::jointly(const Op& op, int rank) {
   bool isLater = false;
   for (size_t i = 0; i < 3; ++i) {

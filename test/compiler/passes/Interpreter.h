@@ -98,8 +98,8 @@ private:
   void gatesBackward(ir::ValueId tokens, ir::ValueId experts, ir::ValueId rows,
                      ir::ValueId dgates, int rank);
   template <class Body>
-  void expertProducts(const ir::Op& op, int rank, ir::ValueId x, ir::ValueId y,
-                      Body body);
+  void groupedMatmul(const ir::Op& op, int rank, ir::ValueId x, ir::ValueId y,
+                     Body body);
   void expertLinear(const ir::Op& op, int rank);
 
   // ---- state spaces

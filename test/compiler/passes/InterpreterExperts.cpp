@@ -392,8 +392,8 @@ void Interpreter::collectiveOfPlaces(const Op& op) {
 /// took, of x [g,p,k] and y [g,p,n], and w [e,n,k], or [e,k,n] where it is
 /// stacked.
 template <class Body>
-void Interpreter::expertProducts(const Op& op, int rank, ValueId x, ValueId y,
-                                 Body body) {
+void Interpreter::groupedMatmul(const Op& op, int rank, ValueId x, ValueId y,
+                                Body body) {
   Shape xs = shape(x), ys = shape(y), cs = shape(op.operands[2]);
   auto width = [](const Shape& shape) {
     int64_t size = 1;
@@ -428,15 +428,15 @@ void Interpreter::expertLinear(const Op& op, int rank) {
   if (!isAdded)
     std::fill(out.begin(), out.end(), 0.0);
   if (op.kind == OpKind::ExpertLinear)
-    expertProducts(
+    groupedMatmul(
         op, rank, op.operands[0], op.results[0],
         [&](size_t x, size_t y, size_t w) { out[y] += alpha * a[x] * b[w]; });
   else if (op.kind == OpKind::ExpertLinearDgrad)
-    expertProducts(
+    groupedMatmul(
         op, rank, op.results[0], op.operands[0],
         [&](size_t x, size_t y, size_t w) { out[x] += alpha * a[y] * b[w]; });
   else
-    expertProducts(
+    groupedMatmul(
         op, rank, op.operands[0], op.operands[1],
         [&](size_t x, size_t y, size_t w) { out[w] += alpha * a[x] * b[y]; });
 }

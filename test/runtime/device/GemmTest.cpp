@@ -2,7 +2,7 @@
 
 #include "runtime/device/cpu/Gemm.h"
 #include "runtime/device/BFloat16.h"
-#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/device/cpu/TileMatmul.h"
 
 #include <cmath>
 #include <random>
@@ -103,7 +103,7 @@ template <class T> void checkTile(int64_t m, int64_t vectors, int64_t k) {
   auto c = numbers<T>(m * n, 3);
   const auto before = c;
   // A transposed: column stride m.
-  tileProduct(m, n, k, Strided<T>{a.data(), 1, m}, b.data(), n, c.data(), n);
+  tileMatmul(m, n, k, Strided<T>{a.data(), 1, m}, b.data(), n, c.data(), n);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = before[size_t(i * n + j)];
@@ -113,7 +113,7 @@ template <class T> void checkTile(int64_t m, int64_t vectors, int64_t k) {
     }
 }
 
-TEST(TileProduct, EveryRemainder) {
+TEST(TileMatmul, EveryRemainder) {
   for (int64_t m = 1; m <= 13; ++m)
     for (int64_t vectors = 1; vectors <= 7; ++vectors) {
       checkTile<float>(m, vectors, 5);

@@ -1,5 +1,5 @@
 // Ops that do what several others do, on a GPU against their CPU twins.
-// CudaOperands.h says why tolerances are what they are. Products in bf16 are
+// CudaOperands.h says why tolerances are what they are. Matmuls in bf16 are
 // summed in f32 and rounded once, or where they are added to one another as
 // often as there are terms, the second time with the largest.
 
@@ -17,7 +17,7 @@ using plan::OpKind;
 class CudaJoint : public CudaParityTest {};
 
 /// Of sums of `terms` products that are added one by one.
-Tolerance productTolerance(DType type, int terms = 1) {
+Tolerance matmulTolerance(DType type, int terms = 1) {
   return type == DType::bf16 ? Tolerance{0x1p-7, terms * 0x1p-8}
                              : Tolerance{0, 1e-5};
 }
@@ -39,12 +39,12 @@ TEST_F(CudaJoint, LinearAdd) {
                  {&x, &w, &c},
                  {inPlace ? &c : &y},
                  {{"alpha", 0.5}}},
-                {productTolerance(type, 2)});
+                {matmulTolerance(type, 2)});
       }
 }
 
 /// One operand is thin: in the rows of the weight, or in its columns.
-TEST_F(CudaJoint, ThinProducts) {
+TEST_F(CudaJoint, SkinnyMatmuls) {
   for (auto [tokens, out, in] : {std::array<int64_t, 3>{300, 32, 4096},
                                  {1000, 8, 512},
                                  {257, 64, 2048},
@@ -63,11 +63,11 @@ TEST_F(CudaJoint, ThinProducts) {
             dw = numbers(isAdded ? half : DType::f32, {out, in}, 6);
       const Attributes how = {{"alpha", 0.5}, {"accumulate", isAdded}};
       compare({OpKind::Linear, {&x, &w}, {&y}, how},
-              {productTolerance(half, 2)});
+              {matmulTolerance(half, 2)});
       compare({OpKind::LinearDgrad, {&dy, &w}, {&dx}, how},
-              {productTolerance(half, 2)});
+              {matmulTolerance(half, 2)});
       compare({OpKind::LinearWgrad, {&x, &dy}, {&dw}, how},
-              {productTolerance(dw.dtype(), 2)});
+              {matmulTolerance(dw.dtype(), 2)});
     }
 }
 
@@ -104,7 +104,7 @@ Array* at(std::vector<Array>& of, size_t i) {
   return i < of.size() ? &of[i] : nullptr;
 }
 
-TEST_F(CudaJoint, ProductsOfOneInput) {
+TEST_F(CudaJoint, MatmulsOfOneInput) {
   for (DType type : types)
     for (const JointCase& of : jointCases) {
       Array x = numbers(type, {of.tokens, of.in}, 1);
@@ -116,7 +116,7 @@ TEST_F(CudaJoint, ProductsOfOneInput) {
                {{"alpha", 0.5}},
                {},
                of.shift},
-              {productTolerance(type)});
+              {matmulTolerance(type)});
     }
 }
 
@@ -134,7 +134,7 @@ TEST_F(CudaJoint, GradientsOfOneInput) {
              {{"alpha", 0.5}, {"accumulate", isAdded}},
              {},
              of.shift},
-            {productTolerance(type, 4)});
+            {matmulTolerance(type, 4)});
       }
 }
 
@@ -153,7 +153,7 @@ TEST_F(CudaJoint, GradientsOfWeights) {
                  {{"alpha", 0.5}},
                  {},
                  of.shift},
-                {productTolerance(gradient, 2)});
+                {matmulTolerance(gradient, 2)});
       }
     }
 }

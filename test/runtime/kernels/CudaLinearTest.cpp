@@ -44,7 +44,7 @@ void expectAdded(const std::string& what, const Array& start, const Array& got,
   double largest = 0;
   for (int64_t i = 0; i < got.size(); ++i)
     largest = std::max(largest, std::abs(wanted.get(i) - start.get(i)));
-  const double lost = productTolerance(DType::f32) * largest;
+  const double lost = matmulTolerance(DType::f32) * largest;
   int64_t byOne = 0, byTwo = 0, byBoth = 0, at = -1, wrong = 0;
   for (int64_t i = 0; i < got.size(); ++i) {
     const double before = start.get(i), value = got.get(i);
@@ -86,7 +86,7 @@ void checkLinear(const LinearCase& c, DType type) {
     if (c.accumulate && start.dtype() == DType::bf16)
       expectAdded(title, start, got, wanted);
     else
-      expectClose(title, got, wanted, productTolerance(start.dtype()));
+      expectClose(title, got, wanted, matmulTolerance(start.dtype()));
   };
   check("linear", OpKind::Linear, x, w,
         Array::random(type, {c.tokens, c.out}, 4));

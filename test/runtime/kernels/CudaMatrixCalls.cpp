@@ -87,7 +87,7 @@ void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
   }
 }
 
-double productTolerance(plan::DType output) {
+double matmulTolerance(plan::DType output) {
   return output == plan::DType::f32 ? 1e-5 : 0x1p-8;
 }
 

@@ -44,7 +44,7 @@ void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
 /// Of a product, relative to its largest element: in f32 a sum of some hundred
 /// terms, rounded at 6e-8, also where its operands are in bf16, whose products
 /// are exact; in bf16 such a sum, rounded once.
-double productTolerance(plan::DType output);
+double matmulTolerance(plan::DType output);
 
 /// Expects max |got - wanted| <= tolerance max |wanted|, and says where not.
 void expectClose(const std::string& what, const Array& got, const Array& wanted,

@@ -2,7 +2,7 @@
 //
 // Scales and bytes are the same to the bit: a maximum has no order, and both
 // devices divide, multiply and round by IEEE 754's rules.
-// Products: the tensor cores of Hopper add products of 8 bits with some 14 bits
+// Matmuls: the tensor cores of Hopper add products of 8 bits with some 14 bits
 // behind the first (DeepSeek-V3, arXiv 2412.19437, 3.3.2). Where they may, sums
 // stay there over all of k ("fast"): 2^-8 of the largest element, measured
 // 2^-9.5. Elsewhere cuBLASLt moves them to f32 every few instructions: 2^-11,
@@ -333,7 +333,7 @@ TEST_F(CudaQuantizePart, KeepsWhatIsNoNumber) {
 
 // ---- products
 
-class CudaScaledProduct : public CudaParityTest {
+class CudaScaledMatmul : public CudaParityTest {
 protected:
   struct Case {
     int64_t m, n, k;
@@ -352,13 +352,13 @@ protected:
       attributes.add("a_blocks", of.a);
     if (!of.b.empty())
       attributes.add("b_blocks", of.b);
-    ParityCase parity{OpKind::ScaledProduct,
+    ParityCase parity{OpKind::ScaledMatmul,
                       {&a.q, &b.q, &a.scale, &b.scale},
                       {&y},
                       attributes};
     Array base = numbers(output, {of.m, of.n}, 4);
     if (of.hasBase) {
-      parity.kind = OpKind::ScaledProductAdd;
+      parity.kind = OpKind::ScaledMatmulAdd;
       parity.inputs.push_back(&base);
     }
     Array first = y, second = y;
@@ -393,7 +393,7 @@ private:
   }
 };
 
-TEST_F(CudaScaledProduct, OfTensors) {
+TEST_F(CudaScaledMatmul, OfTensors) {
   for (DType output : {DType::bf16, DType::f32}) {
     check({256, 512, 1024, "", ""}, output);
     check({256, 512, 1024, "", "", DType::f8e4m3, DType::f8e4m3, false, true},
@@ -404,7 +404,7 @@ TEST_F(CudaScaledProduct, OfTensors) {
   }
 }
 
-TEST_F(CudaScaledProduct, AddedToWhatLiesElsewhere) {
+TEST_F(CudaScaledMatmul, AddedToWhatLiesElsewhere) {
   for (DType output : {DType::bf16, DType::f32}) {
     Case of{256, 512, 1024, "", ""};
     of.hasBase = true;
@@ -417,7 +417,7 @@ TEST_F(CudaScaledProduct, AddedToWhatLiesElsewhere) {
   }
 }
 
-TEST_F(CudaScaledProduct, OfBlocks) {
+TEST_F(CudaScaledMatmul, OfBlocks) {
   for (DType output : {DType::bf16, DType::f32}) {
     check({256, 512, 1024, "rows", "squares"}, output);
     check({256, 512, 1024, "rows", "squares", DType::f8e4m3, DType::f8e4m3,
@@ -430,7 +430,7 @@ TEST_F(CudaScaledProduct, OfBlocks) {
   }
 }
 
-TEST_F(CudaScaledProduct, OfMx) {
+TEST_F(CudaScaledMatmul, OfMx) {
   if (context->properties().major >= 10) {
     for (DType output : {DType::bf16, DType::f32}) {
       check({256, 512, 1024, "mx", "mx"}, output);
@@ -443,7 +443,7 @@ TEST_F(CudaScaledProduct, OfMx) {
   NarrowOutputs a(DType::f8e4m3, "mx", 64, 96), b = a;
   Array y(DType::bf16, {64, 64});
   const Status status = tryOnGpu(
-      {OpKind::ScaledProduct,
+      {OpKind::ScaledMatmul,
        {&a.q, &b.q, &a.scale, &b.scale},
        {&y},
        {{"a_blocks", std::string("mx")}, {"b_blocks", std::string("mx")}}});

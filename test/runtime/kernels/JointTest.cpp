@@ -38,7 +38,7 @@ TEST(Joint, LinearAdd) {
   expectSame(inPlace, sum);
 }
 
-TEST(Joint, ProductsOfOneInput) {
+TEST(Joint, MatmulsOfOneInput) {
   const int64_t widths[] = {5, 2, 7};
   for (size_t count : {2, 3}) {
     Array x = real({3, 2, 8}, 1), dx = real({3, 2, 8}, 2), dxAlone = dx;

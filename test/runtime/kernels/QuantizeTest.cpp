@@ -351,14 +351,14 @@ TEST(QuantizePart, KeepsWhatIsNoNumber) {
 
 // ---- products
 
-struct ProductCase {
+struct MatmulCase {
   int64_t m, n, k;
   std::string a, b; // blocks
   DType bType = DType::f8e4m3;
   bool accumulate = false;
 };
 
-void checkProduct(const ProductCase& of, DType output) {
+void checkMatmul(const MatmulCase& of, DType output) {
   SCOPED_TRACE(of.a + " by " + of.b + " " + std::to_string(of.m) + " x " +
                std::to_string(of.n) + " x " + std::to_string(of.k));
   Array x = uneven(DType::f32, of.m, of.k),
@@ -384,14 +384,14 @@ void checkProduct(const ProductCase& of, DType output) {
   if (!of.b.empty())
     attributes.add("b_blocks", of.b);
   Array base = y;
-  call(OpKind::ScaledProduct, {&a.q, &b.q, &a.scale, &b.scale}, {&y},
+  call(OpKind::ScaledMatmul, {&a.q, &b.q, &a.scale, &b.scale}, {&y},
        attributes);
   // Sums of some hundred terms in f32; bf16 is rounded once.
   EXPECT_LT(relativeError(y, wanted), output == DType::f32 ? 1e-5 : 0x1p-8);
   if (!of.accumulate)
     return;
   Array apart(output, {of.m, of.n});
-  call(OpKind::ScaledProductAdd, {&a.q, &b.q, &a.scale, &b.scale, &base},
+  call(OpKind::ScaledMatmulAdd, {&a.q, &b.q, &a.scale, &b.scale, &base},
        {&apart}, attributes);
   EXPECT_EQ(relativeError(apart, y), 0);
 }
@@ -444,8 +444,8 @@ TEST(SwigluQuantize, CastsBothGradients) {
     }
 }
 
-TEST(ScaledProduct, MultipliesRowsByRows) {
-  const ProductCase all[] = {
+TEST(ScaledMatmul, MultipliesRowsByRows) {
+  const MatmulCase all[] = {
       {16, 32, 48, "", ""},
       {130, 140, 300, "", "", DType::f8e5m2},
       {1, 3, 7, "", ""},
@@ -457,9 +457,9 @@ TEST(ScaledProduct, MultipliesRowsByRows) {
       {150, 200, 300, "mx", "mx", DType::f8e5m2},
       {150, 70, 260, "mx", "mx", DType::f8e4m3, true},
   };
-  for (const ProductCase& of : all)
+  for (const MatmulCase& of : all)
     for (DType output : {DType::f32, DType::bf16})
-      checkProduct(of, output);
+      checkMatmul(of, output);
 }
 
 } // namespace

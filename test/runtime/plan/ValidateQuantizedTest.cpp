@@ -74,9 +74,9 @@ const Call mx = {OpKind::Quantize,
                   none},
                  {{"blocks", std::string("mx")}}};
 const Call product = {
-    OpKind::ScaledProduct, 4, {q, {F, {30, 20}}, one, one, {T, {150, 30}}}};
+    OpKind::ScaledMatmul, 4, {q, {F, {30, 20}}, one, one, {T, {150, 30}}}};
 const Call ofBlocks = {
-    OpKind::ScaledProduct,
+    OpKind::ScaledMatmul,
     4,
     {q,
      {F, {30, 20}},
@@ -86,7 +86,7 @@ const Call ofBlocks = {
     {{"a_blocks", std::string("rows")}, {"b_blocks", std::string("squares")}}};
 
 const Call ofMx = {
-    OpKind::ScaledProduct,
+    OpKind::ScaledMatmul,
     4,
     {q,
      {F, {30, 20}},
@@ -94,7 +94,7 @@ const Call ofMx = {
      {DType::f8e8m0, {1, 1, 32, 4, 4}},
      {T, {150, 30}}},
     {{"a_blocks", std::string("mx")}, {"b_blocks", std::string("mx")}}};
-const Call sum = {OpKind::ScaledProductAdd,
+const Call sum = {OpKind::ScaledMatmulAdd,
                   5,
                   {q, {F, {30, 20}}, one, one, {T, {150, 30}}, {T, {150, 30}}}};
 const Call swiglu = {

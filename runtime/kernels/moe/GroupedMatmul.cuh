@@ -1,4 +1,4 @@
-// Products of experts in bf16 by the warpgroups of Hopper.
+// Matmuls of experts in bf16 by the warpgroups of Hopper.
 //
 // One block a multiprocessor, for all tiles of 128 by 256. Two blocks that are
 // a cluster take two tiles beside one another, so that each copies half of the
@@ -14,12 +14,12 @@
 // Which tiles there are follows from the counts, which each warp reads for
 // itself. Who makes a tile depends on timing, what is added in it does not.
 
-#ifndef RECIPERUN_KERNELS_MOE_EXPERTPRODUCTS_CUH
-#define RECIPERUN_KERNELS_MOE_EXPERTPRODUCTS_CUH
+#ifndef RECIPERUN_KERNELS_MOE_GROUPEDMATMUL_CUH
+#define RECIPERUN_KERNELS_MOE_GROUPEDMATMUL_CUH
 
 #include "runtime/device/cuda/TensorMaps.h"
 #include "runtime/kernels/common/MatrixFragments.cuh"
-#include "runtime/kernels/common/WarpgroupProducts.cuh"
+#include "runtime/kernels/common/WarpgroupMatmuls.cuh"
 #include "runtime/kernels/moe/ExpertLayout.cuh"
 
 #include <type_traits>
@@ -68,7 +68,7 @@ struct TilePlace {
 
 /// out = in w^T, expert by expert, or with `across` in w; `beside` as of
 /// pairRows().
-template <bool across, bool beside_> struct RowProducts {
+template <bool across, bool beside_> struct RowMatmuls {
   using Out = Bf16;
   static constexpr bool beside = beside_;
   static constexpr bool acrossLeft = false, acrossRight = across;
@@ -82,7 +82,7 @@ template <bool across, bool beside_> struct RowProducts {
 
   class Tiles {
   public:
-    __device__ explicit Tiles(const RowProducts& work)
+    __device__ explicit Tiles(const RowMatmuls& work)
         : work(work), walk(work.layout, pairRows(beside), work.isAdded, 0,
                            work.layout.groups * work.layout.blocks) {}
 
@@ -103,7 +103,7 @@ template <bool across, bool beside_> struct RowProducts {
     }
 
   private:
-    const RowProducts& work;
+    const RowMatmuls& work;
     TileWalk walk;
   };
 
@@ -124,7 +124,7 @@ template <bool across, bool beside_> struct RowProducts {
 };
 
 /// dw [experts, height, columns] += left^T right, or = where not `isAdded`.
-template <class Out_> struct WeightProducts {
+template <class Out_> struct WeightMatmuls {
   using Out = Out_;
   static constexpr bool beside = false;
   static constexpr bool acrossLeft = true, acrossRight = true;
@@ -138,7 +138,7 @@ template <class Out_> struct WeightProducts {
 
   class Tiles {
   public:
-    __device__ explicit Tiles(const WeightProducts& work) : work(work) {}
+    __device__ explicit Tiles(const WeightMatmuls& work) : work(work) {}
 
     __device__ bool find(int number, PairOfTiles& tile) const {
       const int rows = (work.height + pairRows(beside) - 1) / pairRows(beside);
@@ -155,7 +155,7 @@ template <class Out_> struct WeightProducts {
     }
 
   private:
-    const WeightProducts& work;
+    const WeightMatmuls& work;
   };
 
   template <class Body>
@@ -557,7 +557,7 @@ __device__ __forceinline__ void multiplyTiles(const Work& work, TileFeed feed,
 /// `next` is a counter that begins at 0.
 template <class Work>
 __global__ void __cluster_dims__(wideCluster) __launch_bounds__(wideThreads, 1)
-    expertProducts(const __grid_constant__ Work work, int* next) {
+    groupedMatmul(const __grid_constant__ Work work, int* next) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL // others have no such instructions
   extern __shared__ __align__(1024) char sharedStages[];
   using Ring = StageRing<Work::acrossLeft, Work::acrossRight>;
@@ -590,4 +590,4 @@ __global__ void __cluster_dims__(wideCluster) __launch_bounds__(wideThreads, 1)
 
 } // namespace reciperun::kernels::cuda
 
-#endif // RECIPERUN_KERNELS_MOE_EXPERTPRODUCTS_CUH
+#endif // RECIPERUN_KERNELS_MOE_GROUPEDMATMUL_CUH

@@ -8,7 +8,7 @@
 #include "runtime/device/Float8.h"
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/device/cpu/TileMatmul.h"
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/kernels/common/Types.h"
 #include "runtime/kernels/quantize/Quantize.h"
@@ -95,13 +95,13 @@ template <class T>
 void writeTile(const KernelArgs& args, const Tile& tile, int64_t row,
                int64_t height, int64_t column, int64_t width, int64_t stride) {
   const float alpha =
-      float(ops::ScaledProductAttributes(args.op.attributes).alpha);
+      float(ops::ScaledMatmulAttributes(args.op.attributes).alpha);
   const int64_t first = row * stride + column;
   T* y = args.outputs[0].as<T>() + first;
   const T* base = nullptr; // y itself or apart from it
-  if (args.op.kind == plan::OpKind::ScaledProductAdd)
+  if (args.op.kind == plan::OpKind::ScaledMatmulAdd)
     base = args.inputs[4].as<T>() + first;
-  else if (ops::ScaledProductAttributes(args.op.attributes).accumulate)
+  else if (ops::ScaledMatmulAttributes(args.op.attributes).accumulate)
     base = y;
   for (int64_t i = 0; i < height; ++i)
     for (int64_t j = 0; j < width; ++j) {
@@ -123,7 +123,7 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
   for (int64_t piece = 0; piece * blockWidth < a.width; ++piece) {
     a.read(row, height, piece, tile.a, blockWidth, 1);
     b.read(column, width, piece, tile.b, 1, tileWidth);
-    device::tileProduct<float>(
+    device::tileMatmul<float>(
         height, tileWidth, std::min(blockWidth, a.width - piece * blockWidth),
         {tile.a, blockWidth, 1}, tile.b, tileWidth, tile.sum, tileWidth);
   }
@@ -134,7 +134,7 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
 }
 
 Status multiply(const KernelArgs& args) {
-  const ops::ScaledProductAttributes attributes(args.op.attributes);
+  const ops::ScaledMatmulAttributes attributes(args.op.attributes);
   const Narrow a(args.inputs[0], args.inputs[2],
                  plan::scaleBlocksOf(attributes.aBlocks));
   const Narrow b(args.inputs[1], args.inputs[3],
@@ -151,11 +151,11 @@ Status multiply(const KernelArgs& args) {
 
 } // namespace
 
-Status scaledProductKernel(const KernelArgs& args) {
+Status scaledMatmulKernel(const KernelArgs& args) {
   return multiply(args);
 }
 
-Status scaledProductAddKernel(const KernelArgs& args) {
+Status scaledMatmulAddKernel(const KernelArgs& args) {
   return multiply(args);
 }
 

@@ -5,12 +5,12 @@
 // B is [k/2, n] words, C [m, n] floats, C += A B. This is the layout of
 // AVX-512's vdpbf16ps, which does both products of a word at once. Elsewhere
 // the halves are widened and multiplied one after the other. Blocked like
-// TileProduct.h.
+// TileMatmul.h.
 
-#ifndef RECIPERUN_DEVICE_CPU_PAIRPRODUCT_H
-#define RECIPERUN_DEVICE_CPU_PAIRPRODUCT_H
+#ifndef RECIPERUN_DEVICE_CPU_PAIRMATMUL_H
+#define RECIPERUN_DEVICE_CPU_PAIRMATMUL_H
 
-#include "runtime/device/cpu/TileProduct.h"
+#include "runtime/device/cpu/TileMatmul.h"
 
 #include <bit>
 #include <cassert>
@@ -114,9 +114,9 @@ void pairColumn(int64_t m, int64_t pairs, Strided<uint32_t> a,
 
 /// C += A B with A [m, pairs] words, B [pairs, n] words of row stride `rowB`
 /// and C [m, n] of row stride `rowC`. `n` is a multiple of lanes<float>.
-inline void pairProduct(int64_t m, int64_t n, int64_t pairs,
-                        Strided<uint32_t> a, const uint32_t* b, int64_t rowB,
-                        float* c, int64_t rowC) {
+inline void pairMatmul(int64_t m, int64_t n, int64_t pairs, Strided<uint32_t> a,
+                       const uint32_t* b, int64_t rowB, float* c,
+                       int64_t rowC) {
   assert(n % lanes<float> == 0 && "a tile's width is whole vectors");
   constexpr int64_t step = tile::vectors * lanes<float>;
   int64_t j = 0;
@@ -128,4 +128,4 @@ inline void pairProduct(int64_t m, int64_t n, int64_t pairs,
 
 } // namespace reciperun::device
 
-#endif // RECIPERUN_DEVICE_CPU_PAIRPRODUCT_H
+#endif // RECIPERUN_DEVICE_CPU_PAIRMATMUL_H

@@ -4,7 +4,7 @@
 //   3. the algorithms take turns, round by round;
 //   4. the least median of the parts of the first one's time is chosen.
 
-#include "runtime/device/cuda/ProductComparison.h"
+#include "runtime/device/cuda/MatmulComparison.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,10 +14,10 @@
 namespace reciperun::device {
 namespace {
 
-using Time = ProductComparison::Time;
+using Time = MatmulComparison::Time;
 
-constexpr float longProduct = 0.15f; // ms
-constexpr float heatingTime = 300;   // ms
+constexpr float longMatmul = 0.15f; // ms
+constexpr float heatingTime = 300;  // ms
 
 /// What a comparison takes: turns of so many ms, of which some before do not
 /// count.
@@ -78,14 +78,14 @@ std::vector<std::vector<double>> compare(const std::vector<size_t>& algorithms,
 
 } // namespace
 
-std::optional<size_t> ProductComparison::fastest(size_t count,
-                                                 const Time& time) {
+std::optional<size_t> MatmulComparison::fastest(size_t count,
+                                                const Time& time) {
   constexpr double clearly = 0.985;
   const std::vector<size_t> running = select(count, time);
   if (running.empty())
     return std::nullopt;
   const float once = std::max(time(running[0], 1, 0).value_or(1), 1e-3f);
-  const bool isLong = once > longProduct;
+  const bool isLong = once > longMatmul;
   if (isLong && !std::exchange(isHot, true))
     time(running[0], 1, int(heatingTime / once));
   const auto parts = compare(running, time, isLong ? hot : usual, once);

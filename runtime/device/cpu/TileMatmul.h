@@ -6,8 +6,8 @@
 // each step loads 4 vectors of B and broadcasts 6 elements of A. A may have any
 // strides, so that it needs no transposed copy; rows of B and C are contiguous.
 
-#ifndef RECIPERUN_DEVICE_CPU_TILEPRODUCT_H
-#define RECIPERUN_DEVICE_CPU_TILEPRODUCT_H
+#ifndef RECIPERUN_DEVICE_CPU_TILEMATMUL_H
+#define RECIPERUN_DEVICE_CPU_TILEMATMUL_H
 
 #include <cassert>
 #include <cstdint>
@@ -88,8 +88,8 @@ void column(int64_t m, int64_t k, Strided<T> a, const T* b, int64_t rowB, T* c,
 /// C += A B with A [m,k], B [k,n] of row stride `rowB` and C [m,n] of row
 /// stride `rowC`. `n` is a multiple of lanes<T>: callers pad their tiles.
 template <class T>
-void tileProduct(int64_t m, int64_t n, int64_t k, Strided<T> a, const T* b,
-                 int64_t rowB, T* c, int64_t rowC) {
+void tileMatmul(int64_t m, int64_t n, int64_t k, Strided<T> a, const T* b,
+                int64_t rowB, T* c, int64_t rowC) {
   assert(n % lanes<T> == 0 && "a tile's width is whole vectors");
   int64_t j = 0;
   constexpr int64_t step = tile::vectors * lanes<T>;
@@ -107,4 +107,4 @@ void tileProduct(int64_t m, int64_t n, int64_t k, Strided<T> a, const T* b,
 
 } // namespace reciperun::device
 
-#endif // RECIPERUN_DEVICE_CPU_TILEPRODUCT_H
+#endif // RECIPERUN_DEVICE_CPU_TILEMATMUL_H

@@ -1,11 +1,11 @@
-// Tiles of what ThinProducts.cu multiplies.
+// Tiles of what SkinnyMatmuls.cu multiplies.
 //
 // The thin operands of all parts lie side by side as one [tokens, n], n up to
 // 128, taken in groups of 16; behind the last part are zeros. The matrices lie
 // below one another, n rows of X's width, or are one matrix that lies across.
 
-#ifndef RECIPERUN_KERNELS_DENSE_THINTILES_CUH
-#define RECIPERUN_KERNELS_DENSE_THINTILES_CUH
+#ifndef RECIPERUN_KERNELS_DENSE_SKINNYTILES_CUH
+#define RECIPERUN_KERNELS_DENSE_SKINNYTILES_CUH
 
 #include "runtime/kernels/common/MatrixFragments.cuh"
 
@@ -155,4 +155,4 @@ multiplyRows(float (&sums)[2][eights][4], const cuda::Operands<leftWidth>& left,
 
 } // namespace reciperun::kernels::thin
 
-#endif // RECIPERUN_KERNELS_DENSE_THINTILES_CUH
+#endif // RECIPERUN_KERNELS_DENSE_SKINNYTILES_CUH

@@ -9,8 +9,8 @@
 // places; of another the places are rows, and a box has 64 columns of the sum.
 // Descriptors: PTX ISA 8.5, 9.7.15.5.1, "Shared Memory Matrix Layout".
 
-#ifndef RECIPERUN_KERNELS_COMMON_WARPGROUPPRODUCTS_CUH
-#define RECIPERUN_KERNELS_COMMON_WARPGROUPPRODUCTS_CUH
+#ifndef RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH
+#define RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH
 
 #include <cstdint>
 
@@ -191,4 +191,4 @@ __device__ __forceinline__ void WideSums::add(uint64_t left, uint64_t right) {
 
 } // namespace reciperun::kernels::cuda
 
-#endif // RECIPERUN_KERNELS_COMMON_WARPGROUPPRODUCTS_CUH
+#endif // RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH

@@ -1,10 +1,10 @@
-// Products in bf16 of a wide operand X [tokens, wide] and up to three thin ones
+// Matmuls in bf16 of a wide operand X [tokens, wide] and up to three thin ones
 // T_i [tokens, n_i], with matrices W_i [n_i, wide], or [wide, n_i] where they
 // lie across: the products of adapters. They cost what the bytes of X cost, if
 // X is read or written once.
 
-#ifndef RECIPERUN_KERNELS_DENSE_THINPRODUCTS_H
-#define RECIPERUN_KERNELS_DENSE_THINPRODUCTS_H
+#ifndef RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H
+#define RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H
 
 #include "runtime/device/cuda/CudaKernelTable.h"
 
@@ -12,7 +12,7 @@
 
 namespace reciperun::kernels {
 
-struct ThinProducts {
+struct SkinnyMatmuls {
   struct Part {
     device::Tensor thin, matrix;
   };
@@ -38,18 +38,18 @@ enum class ThinKind { makeThin, makeWide, addToMatrices };
 /// matrices, whole vectors at aligned addresses, n_i up to 64 and 128 together,
 /// a wide operand that is much wider; and several products, or one that is
 /// added to something: one by itself cuBLASLt makes faster.
-bool areThin(const ThinProducts& products);
+bool areThin(const SkinnyMatmuls& products);
 
 /// T_i = alpha X W_i^T.
 Status makeThin(const device::CudaKernelArgs& args,
-                const ThinProducts& products);
+                const SkinnyMatmuls& products);
 /// X = base + alpha (the sum of T_i W_i), rounded once.
 Status makeWide(const device::CudaKernelArgs& args,
-                const ThinProducts& products);
+                const SkinnyMatmuls& products);
 /// W_i += alpha T_i^T X, in f32 or bf16, rounded once.
 Status addToMatrices(const device::CudaKernelArgs& args,
-                     const ThinProducts& products);
+                     const SkinnyMatmuls& products);
 
 } // namespace reciperun::kernels
 
-#endif // RECIPERUN_KERNELS_DENSE_THINPRODUCTS_H
+#endif // RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H

@@ -1,7 +1,7 @@
 // The choices of algorithms for matrix products: they are measured once, kept
 // in a file, and found there again; files of others are left alone.
 
-#include "runtime/device/cuda/ProductChoices.h"
+#include "runtime/device/cuda/MatmulChoices.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
 #include <cstdio>
@@ -19,16 +19,16 @@
 namespace reciperun::kernels {
 namespace {
 
-using CudaProducts = OnGpu;
+using CudaMatmuls = OnGpu;
 
-TEST_F(CudaProducts, AreChosenOnceAndKept) {
+TEST_F(CudaMatmuls, AreChosenOnceAndKept) {
   const auto file = std::filesystem::temp_directory_path() /
                     ("reciperun-products-" + std::to_string(getpid()));
   device::CudaContext& gpu = *testGpu();
   DeviceBytes a(1 << 20), b(1 << 20), c(1 << 20);
-  const device::MatrixProducts::Shape shape{256, 512, 128, false, true};
+  const device::MatrixMatmuls::Shape shape{256, 512, 128, false, true};
   auto prepared = [&] {
-    device::MatrixProducts products;
+    device::MatrixMatmuls products;
     products.setPlace({gpu.stream(), gpu.scratch<void>(),
                        size_t(device::cudaScratchBytes),
                        gpu.properties().name});
@@ -53,11 +53,11 @@ TEST_F(CudaProducts, AreChosenOnceAndKept) {
   std::filesystem::remove(file);
 }
 
-TEST(ProductChoices, IgnoresAFileThatIsNotItsOwn) {
+TEST(MatmulChoices, IgnoresAFileThatIsNotItsOwn) {
   const auto file = std::filesystem::temp_directory_path() /
                     ("reciperun-foreign-" + std::to_string(getpid()));
   std::ofstream(file) << "a letter to a friend\n";
-  device::ProductChoices choices;
+  device::MatmulChoices choices;
   EXPECT_FALSE(choices.load(file));
   choices.keep("key", {1, 2, 3});
   EXPECT_TRUE(choices.save()); // nowhere
@@ -68,7 +68,7 @@ TEST(ProductChoices, IgnoresAFileThatIsNotItsOwn) {
   std::filesystem::remove(file);
 }
 
-TEST(ProductChoices, AreSavedInTurn) {
+TEST(MatmulChoices, AreSavedInTurn) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("reciperun-turns-" + std::to_string(getpid()));
   const auto file = folder / "products";
@@ -77,7 +77,7 @@ TEST(ProductChoices, AreSavedInTurn) {
   for (int saver = 0; saver < savers; ++saver)
     threads.emplace_back([&, saver] {
       for (int i = 0; i < each; ++i) {
-        device::ProductChoices choices;
+        device::MatmulChoices choices;
         EXPECT_TRUE(choices.load(file));
         choices.keep(std::to_string(saver) + " " + std::to_string(i), {1});
         EXPECT_TRUE(choices.save());
@@ -85,7 +85,7 @@ TEST(ProductChoices, AreSavedInTurn) {
     });
   for (std::thread& thread : threads)
     thread.join();
-  device::ProductChoices all;
+  device::MatmulChoices all;
   EXPECT_TRUE(all.load(file));
   for (int saver = 0; saver < savers; ++saver)
     for (int i = 0; i < each; ++i)
@@ -94,11 +94,11 @@ TEST(ProductChoices, AreSavedInTurn) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(ProductChoices, KeepsWhatOthersHaveWritten) {
+TEST(MatmulChoices, KeepsWhatOthersHaveWritten) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("reciperun-choices-" + std::to_string(getpid()));
   const auto file = folder / "products";
-  device::ProductChoices one, two, all;
+  device::MatmulChoices one, two, all;
   EXPECT_TRUE(one.load(file));
   EXPECT_TRUE(two.load(file));
   one.keep("a b", {1});
@@ -117,11 +117,11 @@ TEST(ProductChoices, KeepsWhatOthersHaveWritten) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(ProductChoices, ReplacesWhatDoesNotServe) {
+TEST(MatmulChoices, ReplacesWhatDoesNotServe) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("reciperun-refused-" + std::to_string(getpid()));
   const auto file = folder / "products";
-  device::ProductChoices old, one, two, all;
+  device::MatmulChoices old, one, two, all;
   EXPECT_TRUE(old.load(file));
   old.keep("a", {1});
   EXPECT_TRUE(old.save());

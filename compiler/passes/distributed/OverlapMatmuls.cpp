@@ -1,6 +1,6 @@
 // Of each function that has collectives between the ops of its layers:
 //
-// 1. Products of weights' gradients wait in a queue. None waits for longer than
+// 1. Matmuls of weights' gradients wait in a queue. None waits for longer than
 //    a layer, as it holds its operands, nor behind an op that reads or writes
 //    what it writes, or writes what it reads.
 // 2. A collective starts as early as its operand allows, but no earlier than
@@ -12,7 +12,7 @@
 //    have to be added by another pass over memory.
 // How long ops take is what the roofline of the hardware says.
 
-#include "compiler/passes/distributed/OverlapProducts.h"
+#include "compiler/passes/distributed/OverlapMatmuls.h"
 
 #include "compiler/cost/Estimate.h"
 #include "compiler/passes/distributed/CollectiveHalves.h"
@@ -47,9 +47,9 @@ struct Extent {
   }
 };
 
-class ProductOverlap {
+class MatmulOverlap {
 public:
-  ProductOverlap(ir::Module& program, const recipe::Recipe& recipe)
+  MatmulOverlap(ir::Module& program, const recipe::Recipe& recipe)
       : program(program), halves(program),
         secondsOf(cost::opSeconds(program, recipe)) {
     for (const ir::Region& region : program.regions)
@@ -70,7 +70,7 @@ public:
 private:
   void run(ir::Function& function) {
     for (Op& op : std::exchange(function.ops, {})) {
-      if (isGradientProduct(op)) {
+      if (isGradientMatmul(op)) {
         queue.push_back(std::move(op));
         continue;
       }
@@ -137,12 +137,12 @@ private:
 
   /// One that adds to a parameter's gradient. Not those of experts: what they
   /// would hold meanwhile has places for all tokens that may come.
-  bool isGradientProduct(const Op& op) const {
+  bool isGradientMatmul(const Op& op) const {
     switch (op.kind) {
     case OpKind::LinearWgrad:
     case OpKind::LinearJointWgrad:
       return true;
-    case OpKind::ScaledProduct:
+    case OpKind::ScaledMatmul:
       return program[op.results[0]].kind == ir::ValueKind::gradient ||
              extents.contains(op.results[0]);
     default:
@@ -259,8 +259,8 @@ private:
 
 } // namespace
 
-void overlapProducts(ir::Module& program, const recipe::Recipe& recipe) {
-  ProductOverlap(program, recipe).run();
+void overlapMatmuls(ir::Module& program, const recipe::Recipe& recipe) {
+  MatmulOverlap(program, recipe).run();
 }
 
 } // namespace recipec::passes

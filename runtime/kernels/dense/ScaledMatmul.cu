@@ -3,9 +3,9 @@
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/device/cuda/MatrixProducts.h"
+#include "runtime/device/cuda/MatrixMatmuls.h"
 #include "runtime/kernels/common/CudaKernels.h"
-#include "runtime/kernels/dense/LinearProducts.h"
+#include "runtime/kernels/dense/LinearMatmuls.h"
 #include "runtime/kernels/quantize/Quantize.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
@@ -14,9 +14,9 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using device::MatrixProducts;
+using device::MatrixMatmuls;
 using device::Tensor;
-using Scales = MatrixProducts::Scales;
+using Scales = MatrixMatmuls::Scales;
 
 Scales scalesOf(const std::string& blocks) {
   switch (plan::scaleBlocksOf(blocks)) {
@@ -32,9 +32,9 @@ Scales scalesOf(const std::string& blocks) {
   return Scales::none;
 }
 
-MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
+MatrixMatmuls::Shape shapeOf(const CudaKernelArgs& args) {
   const Tensor &a = args.inputs[0], &b = args.inputs[1];
-  MatrixProducts::Shape shape;
+  MatrixMatmuls::Shape shape;
   shape.m = a.shape[0];
   shape.n = b.shape[0];
   shape.k = a.shape[1];
@@ -43,9 +43,9 @@ MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
   if (b.type != a.type)
     shape.inputB = b.type;
   shape.output = args.outputs[0].type;
-  const ops::ScaledProductAttributes attributes(args.op.attributes);
+  const ops::ScaledMatmulAttributes attributes(args.op.attributes);
   shape.accumulate =
-      attributes.accumulate || args.op.kind == plan::OpKind::ScaledProductAdd;
+      attributes.accumulate || args.op.kind == plan::OpKind::ScaledMatmulAdd;
   shape.scalesA = scalesOf(attributes.aBlocks);
   shape.scalesB = scalesOf(attributes.bBlocks);
   // Sums of blocks meet their scales in f32, whatever is asked for.
@@ -54,12 +54,12 @@ MatrixProducts::Shape shapeOf(const CudaKernelArgs& args) {
   return shape;
 }
 
-MatrixProducts::Operands operandsOf(const CudaKernelArgs& args) {
-  MatrixProducts::Operands operands{args.inputs[0].data, args.inputs[1].data,
+MatrixMatmuls::Operands operandsOf(const CudaKernelArgs& args) {
+  MatrixMatmuls::Operands operands{args.inputs[0].data, args.inputs[1].data,
                                     args.outputs[0].data};
   operands.scaleA = args.inputs[2].data;
   operands.scaleB = args.inputs[3].data;
-  if (args.op.kind == plan::OpKind::ScaledProductAdd)
+  if (args.op.kind == plan::OpKind::ScaledMatmulAdd)
     operands.base = args.inputs[4].data;
   return operands;
 }
@@ -87,21 +87,21 @@ template <class T> __global__ void fill(T* out, int64_t count, T value) {
 Status multiply(const CudaKernelArgs& args) {
   return args.context.products().run(
       shapeOf(args),
-      float(ops::ScaledProductAttributes(args.op.attributes).alpha),
+      float(ops::ScaledMatmulAttributes(args.op.attributes).alpha),
       operandsOf(args));
 }
 
 } // namespace
 
-Status scaledProductCudaKernel(const CudaKernelArgs& args) {
+Status scaledMatmulCudaKernel(const CudaKernelArgs& args) {
   return multiply(args);
 }
 
-Status scaledProductAddCudaKernel(const CudaKernelArgs& args) {
+Status scaledMatmulAddCudaKernel(const CudaKernelArgs& args) {
   return multiply(args);
 }
 
-Status prepareScaledProduct(const CudaKernelArgs& args) {
+Status prepareScaledMatmul(const CudaKernelArgs& args) {
   const cudaStream_t stream = args.context.stream();
   for (const Tensor& matrix : {args.inputs[0], args.inputs[1]})
     makeNoise<<<1024, 256, 0, stream>>>(matrix.as<uint8_t>(),

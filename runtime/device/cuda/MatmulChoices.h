@@ -7,8 +7,8 @@
 // What stands before the `=` is the key; lines of other GPUs and libraries are
 // kept. A file whose first line is another is not ours, and left alone.
 
-#ifndef RECIPERUN_DEVICE_CUDA_PRODUCTCHOICES_H
-#define RECIPERUN_DEVICE_CUDA_PRODUCTCHOICES_H
+#ifndef RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H
+#define RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H
 
 #include "runtime/plan/Status.h"
 
@@ -21,7 +21,7 @@
 
 namespace reciperun::device {
 
-class ProductChoices {
+class MatmulChoices {
 public:
   /// An algorithm as the library describes it: opaque, and of its version.
   using Algorithm = std::array<uint64_t, 8>;
@@ -53,4 +53,4 @@ private:
 
 } // namespace reciperun::device
 
-#endif // RECIPERUN_DEVICE_CUDA_PRODUCTCHOICES_H
+#endif // RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H

@@ -5,16 +5,16 @@
 //   1. describe the product and its three matrices;
 //   2. ask for up to 8 algorithms that keep to the workspace and never add
 //      partial sums in a narrower type than f32;
-//   3. choose: by the file (ProductChoices.h), by time (ProductComparison.h),
+//   3. choose: by the file (MatmulChoices.h), by time (MatmulComparison.h),
 //      or the first;
 //   4. enqueue.
 
-#include "runtime/device/cuda/MatrixProducts.h"
+#include "runtime/device/cuda/MatrixMatmuls.h"
 
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/device/cuda/ProductChoices.h"
-#include "runtime/device/cuda/ProductComparison.h"
+#include "runtime/device/cuda/MatmulChoices.h"
+#include "runtime/device/cuda/MatmulComparison.h"
 
 #include <bit>
 #include <cassert>
@@ -28,9 +28,9 @@ namespace reciperun::device {
 namespace {
 
 using plan::DType;
-using Shape = MatrixProducts::Shape;
-using Operands = MatrixProducts::Operands;
-using Scales = MatrixProducts::Scales;
+using Shape = MatrixMatmuls::Shape;
+using Operands = MatrixMatmuls::Operands;
+using Scales = MatrixMatmuls::Scales;
 
 constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
 
@@ -138,11 +138,11 @@ uint32_t alignmentOf(const Operands& operands) {
 
 } // namespace
 
-struct MatrixProducts::Library {
+struct MatrixMatmuls::Library {
   using Key = std::pair<Shape, uint32_t>; // and the operands' alignment
 
   /// A product as the library knows it. `first`, `second` are B and A.
-  struct Product {
+  struct Matmul {
     cublasLtMatmulDesc_t desc = nullptr;
     cublasLtMatrixLayout_t first = nullptr, second = nullptr, out = nullptr;
     cublasLtMatmulAlgo_t algorithm = {};
@@ -151,19 +151,19 @@ struct MatrixProducts::Library {
 
   CublasLt lt;
   Place place;
-  std::filesystem::path choicesFile = ProductChoices::defaultFile();
-  ProductChoices choices;
-  ProductComparison comparison;
+  std::filesystem::path choicesFile = MatmulChoices::defaultFile();
+  MatmulChoices choices;
+  MatmulComparison comparison;
   Share share;
   std::string notice;
-  std::map<Key, Product> products;
+  std::map<Key, Matmul> products;
 
   ~Library() {
     for (auto& [key, product] : products)
       release(product);
   }
 
-  void release(Product& product) {
+  void release(Matmul& product) {
     if (product.desc)
       lt.descDestroy(product.desc);
     for (cublasLtMatrixLayout_t layout :
@@ -207,13 +207,13 @@ struct MatrixProducts::Library {
   }
 
   template <class T>
-  Status set(const Product& product, cublasLtMatmulDescAttributes_t which,
+  Status set(const Matmul& product, cublasLtMatmulDescAttributes_t which,
              T value) const {
     return lt.checked(lt.descSet(product.desc, which, &value, sizeof value),
                       "a product");
   }
 
-  Status describeScales(const Product& product, const Shape& shape) const {
+  Status describeScales(const Matmul& product, const Shape& shape) const {
     auto mode = [](Scales scales) { return int32_t(infoOf(scales).mode); };
     RECIPERUN_TRY(
         set(product, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode(shape.scalesB)));
@@ -224,7 +224,7 @@ struct MatrixProducts::Library {
   }
 
   /// Where the scales are: read when the product is enqueued.
-  Status setScales(const Product& product, const Shape& shape,
+  Status setScales(const Matmul& product, const Shape& shape,
                    const Operands& operands) const {
     if (!isScaled(shape))
       return Status::ok();
@@ -233,7 +233,7 @@ struct MatrixProducts::Library {
     return set(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.scaleA);
   }
 
-  Status make(Product& product, const Shape& shape) const {
+  Status make(Matmul& product, const Shape& shape) const {
     // Full precision for f32: the types of fewer bits have names of their own.
     RECIPERUN_TRY(
         lt.checked(lt.descCreate(&product.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -261,8 +261,7 @@ struct MatrixProducts::Library {
 
   /// The library's suggestions for a product, best first by its own estimate.
   Expected<std::vector<cublasLtMatmulAlgo_t>>
-  suggest(const Product& product, const Shape& shape,
-          uint32_t alignment) const {
+  suggest(const Matmul& product, const Shape& shape, uint32_t alignment) const {
     cublasLtMatmulPreference_t preference = nullptr;
     RECIPERUN_TRY(lt.checked(lt.preferenceCreate(&preference), "a preference"));
     auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) {
@@ -299,7 +298,7 @@ struct MatrixProducts::Library {
     return algorithms;
   }
 
-  Status enqueue(const Product& product, const Shape& shape, float alpha,
+  Status enqueue(const Matmul& product, const Shape& shape, float alpha,
                  const Operands& operands,
                  const cublasLtMatmulAlgo_t& algorithm) const {
     const float beta = shape.accumulate ? 1.0f : 0.0f;
@@ -334,7 +333,7 @@ struct MatrixProducts::Library {
   }
 
   /// The product of a shape with the algorithm that is suggested first.
-  Expected<Product*> find(const Shape& shape, const Operands& operands) {
+  Expected<Matmul*> find(const Shape& shape, const Operands& operands) {
     const uint32_t alignment = alignmentOf(operands);
     const Key key{shape, alignment};
     const auto known = products.find(key);
@@ -342,7 +341,7 @@ struct MatrixProducts::Library {
       return &known->second;
     RECIPERUN_TRY(checkScales(shape));
     RECIPERUN_TRY(open());
-    Product product;
+    Matmul product;
     auto choose = [&]() -> Status {
       RECIPERUN_TRY(make(product, shape));
       RECIPERUN_TRY(setScales(product, shape, operands));
@@ -368,7 +367,7 @@ struct MatrixProducts::Library {
            std::to_string(alignment);
   }
 
-  bool canRun(const Product& product,
+  bool canRun(const Matmul& product,
               const cublasLtMatmulAlgo_t& algorithm) const {
     cublasLtMatmulHeuristicResult_t result;
     return lt.check(lt.handle, product.desc, product.first, product.second,
@@ -378,7 +377,7 @@ struct MatrixProducts::Library {
   }
 
   /// An algorithm of the file, if the library still takes it.
-  std::optional<cublasLtMatmulAlgo_t> remembered(const Product& product,
+  std::optional<cublasLtMatmulAlgo_t> remembered(const Matmul& product,
                                                  const std::string& key) const {
     const auto words = choices.find(key);
     if (!words)
@@ -394,7 +393,7 @@ struct MatrixProducts::Library {
   /// The suggestions, and behind them the same with blocks in another order,
   /// which reads operands from nearer.
   Expected<std::vector<cublasLtMatmulAlgo_t>>
-  candidatesOf(const Product& product, const Shape& shape,
+  candidatesOf(const Matmul& product, const Shape& shape,
                uint32_t alignment) const {
     constexpr uint32_t byTwos = 2;
     auto all = suggest(product, shape, alignment);
@@ -412,7 +411,7 @@ struct MatrixProducts::Library {
 
   /// The time that several products take, in ms, behind some that do not count;
   /// none where the algorithm cannot run.
-  std::optional<float> measure(const Product& product, const Shape& shape,
+  std::optional<float> measure(const Matmul& product, const Shape& shape,
                                const Operands& operands,
                                const cublasLtMatmulAlgo_t& algorithm,
                                const Stopwatch& watch, int repetitions,
@@ -426,7 +425,7 @@ struct MatrixProducts::Library {
     return watch.stop(place.stream);
   }
 
-  Status chooseByTime(Product& product, const Shape& shape,
+  Status chooseByTime(Matmul& product, const Shape& shape,
                       const Operands& operands, uint32_t alignment) {
     auto candidates = candidatesOf(product, shape, alignment);
     RECIPERUN_TRY(candidates);
@@ -457,9 +456,9 @@ struct MatrixProducts::Library {
 
   Status prepare(const Shape& shape, const Operands& operands) {
     const uint32_t alignment = alignmentOf(operands);
-    const Expected<Product*> found = find(shape, operands);
+    const Expected<Matmul*> found = find(shape, operands);
     RECIPERUN_TRY(found);
-    Product& product = **found;
+    Matmul& product = **found;
     if (product.isMeasured)
       return Status::ok();
     const std::string key = keyOf(shape, alignment);
@@ -472,7 +471,7 @@ struct MatrixProducts::Library {
         product.algorithm = *same;
       else
         RECIPERUN_TRY(chooseByTime(product, shape, operands, alignment));
-      ProductChoices::Algorithm words;
+      MatmulChoices::Algorithm words;
       std::memcpy(words.data(), &product.algorithm, sizeof words);
       choices.keep(key, words);
     }
@@ -481,33 +480,33 @@ struct MatrixProducts::Library {
   }
 };
 
-MatrixProducts::MatrixProducts() : library(std::make_unique<Library>()) {}
-MatrixProducts::~MatrixProducts() = default;
+MatrixMatmuls::MatrixMatmuls() : library(std::make_unique<Library>()) {}
+MatrixMatmuls::~MatrixMatmuls() = default;
 
-void MatrixProducts::setPlace(const Place& place) {
+void MatrixMatmuls::setPlace(const Place& place) {
   library->place = place;
 }
 
-void MatrixProducts::setFile(const std::filesystem::path& file) {
+void MatrixMatmuls::setFile(const std::filesystem::path& file) {
   library->choicesFile = file;
 }
 
-void MatrixProducts::takeShare(Share share) {
+void MatrixMatmuls::takeShare(Share share) {
   library->takeShare(share);
 }
 
-Status MatrixProducts::prepare(const Shape& shape, const Operands& operands) {
+Status MatrixMatmuls::prepare(const Shape& shape, const Operands& operands) {
   if (shape.m == 0 || shape.n == 0 || shape.k == 0)
     return Status::ok();
   return library->prepare(shape, operands);
 }
 
-Status MatrixProducts::save() {
+Status MatrixMatmuls::save() {
   return library->choices.save();
 }
 
-Status MatrixProducts::run(const Shape& shape, float alpha,
-                           const Operands& operands) {
+Status MatrixMatmuls::run(const Shape& shape, float alpha,
+                          const Operands& operands) {
   if (shape.m == 0 || shape.n == 0)
     return Status::ok();
   if (shape.k == 0) { // which the library does not describe
@@ -527,7 +526,7 @@ Status MatrixProducts::run(const Shape& shape, float alpha,
                           (*product)->algorithm);
 }
 
-const std::string& MatrixProducts::notice() const {
+const std::string& MatrixMatmuls::notice() const {
   return library->notice;
 }
 

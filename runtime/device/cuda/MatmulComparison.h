@@ -2,13 +2,13 @@
 //
 // Training runs at the power limit, where a GPU's clocks follow from what its
 // kernels draw: the algorithm that is fastest by itself is not the one that is
-// fastest there. Products that take long are therefore compared while the GPU
+// fastest there. Matmuls that take long are therefore compared while the GPU
 // is hot, in turns that are long enough for its clocks to follow. They swing
 // for longer than that: algorithms take turns, and what counts is an
 // algorithm's time as a part of the first one's, in the median of the rounds.
 
-#ifndef RECIPERUN_DEVICE_CUDA_PRODUCTCOMPARISON_H
-#define RECIPERUN_DEVICE_CUDA_PRODUCTCOMPARISON_H
+#ifndef RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H
+#define RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H
 
 #include <cstddef>
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace reciperun::device {
 
-class ProductComparison {
+class MatmulComparison {
 public:
   /// The time in ms of so many repetitions of a product by the algorithm of
   /// that number, behind some before that do not count; none where it cannot
@@ -35,4 +35,4 @@ private:
 
 } // namespace reciperun::device
 
-#endif // RECIPERUN_DEVICE_CUDA_PRODUCTCOMPARISON_H
+#endif // RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H

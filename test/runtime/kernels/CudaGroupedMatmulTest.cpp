@@ -89,7 +89,7 @@ void checkExperts(const ExpertCase& c, DType type) {
     call(kind, on64, {&wanted}, attributes);
     callOnGpu(kind, onGpu, {&got}, attributes, 1 << 20);
     expectClose(name + (" " + what) + " into " + ops::dtypeName(start.dtype()),
-                got, wanted, productTolerance(start.dtype()));
+                got, wanted, matmulTolerance(start.dtype()));
   };
   check("forward", OpKind::ExpertLinear, x, w, {&counts},
         Array::random(type, {c.groups, rows, c.to}, 4));

@@ -1,6 +1,6 @@
 // Reads and writes the file of chosen algorithms.
 
-#include "runtime/device/cuda/ProductChoices.h"
+#include "runtime/device/cuda/MatmulChoices.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::string_view firstLine = "reciperun matrix products 1";
 constexpr std::string_view separator = " = ";
 
-std::optional<ProductChoices::Algorithm> parse(const std::string& words) {
-  ProductChoices::Algorithm algorithm;
+std::optional<MatmulChoices::Algorithm> parse(const std::string& words) {
+  MatmulChoices::Algorithm algorithm;
   std::istringstream in(words);
   for (uint64_t& word : algorithm)
     if (!(in >> std::hex >> word))
@@ -32,7 +32,7 @@ std::optional<ProductChoices::Algorithm> parse(const std::string& words) {
   return algorithm;
 }
 
-std::string print(const ProductChoices::Algorithm& algorithm) {
+std::string print(const MatmulChoices::Algorithm& algorithm) {
   std::string text;
   for (uint64_t word : algorithm) {
     char digits[18];
@@ -64,7 +64,7 @@ private:
 
 } // namespace
 
-std::filesystem::path ProductChoices::defaultFile() {
+std::filesystem::path MatmulChoices::defaultFile() {
   const std::filesystem::path name = "reciperun/matrix-products";
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
     return cache / name;
@@ -73,7 +73,7 @@ std::filesystem::path ProductChoices::defaultFile() {
   return {};
 }
 
-Status ProductChoices::load(const std::filesystem::path& from) {
+Status MatmulChoices::load(const std::filesystem::path& from) {
   file = from;
   known.clear();
   if (file.empty())
@@ -84,7 +84,7 @@ Status ProductChoices::load(const std::filesystem::path& from) {
   return status;
 }
 
-Status ProductChoices::read(Lines& lines) const {
+Status MatmulChoices::read(Lines& lines) const {
   std::error_code none;
   if (!std::filesystem::exists(file, none))
     return Status::ok();
@@ -104,22 +104,22 @@ Status ProductChoices::read(Lines& lines) const {
   return Status::ok();
 }
 
-std::optional<ProductChoices::Algorithm>
-ProductChoices::find(const std::string& key) const {
+std::optional<MatmulChoices::Algorithm>
+MatmulChoices::find(const std::string& key) const {
   const auto found = known.find(key);
   if (found == known.end())
     return std::nullopt;
   return found->second;
 }
 
-void ProductChoices::keep(const std::string& key, const Algorithm& algorithm) {
+void MatmulChoices::keep(const std::string& key, const Algorithm& algorithm) {
   if (const auto found = known.find(key); found != known.end())
     refused.try_emplace(key, found->second);
   known[key] = algorithm;
   added[key] = algorithm;
 }
 
-Status ProductChoices::save() {
+Status MatmulChoices::save() {
   if (file.empty() || added.empty())
     return Status::ok();
   std::error_code failure;

@@ -1,4 +1,4 @@
-// See ThinProducts.h, and ThinTiles.cuh for how operands are copied.
+// See SkinnyMatmuls.h, and SkinnyTiles.cuh for how operands are copied.
 //
 // - makeThin: a block has 64 tokens and goes along X by 64 elements, with the
 //   matrices beside it, several steps ahead of what it multiplies; half of its
@@ -9,10 +9,10 @@
 // - addToMatrices: a block has 128 elements of X and goes along a piece of the
 //   tokens by 64; sums of pieces go to the scratch and are added in order.
 
-#include "runtime/kernels/dense/ThinProducts.h"
+#include "runtime/kernels/dense/SkinnyMatmuls.h"
 
 #include "runtime/kernels/common/CudaTypes.cuh"
-#include "runtime/kernels/dense/ThinTiles.cuh"
+#include "runtime/kernels/dense/SkinnyTiles.cuh"
 #include "runtime/ops/DenseOps.h"
 
 #include <algorithm>
@@ -336,13 +336,13 @@ __global__ void __launch_bounds__(256)
 
 // ---- launches
 
-Shape shapeOf(const CudaKernelArgs& args, const ThinProducts& products) {
+Shape shapeOf(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   Shape shape{{},
               products.tokens(),
               products.wide(),
               float(ops::LinearAttributes(args.op.attributes).alpha)};
   for (size_t i = 0; i < products.parts.size(); ++i) {
-    const ThinProducts::Part& part = products.parts[i];
+    const SkinnyMatmuls::Part& part = products.parts[i];
     shape.parts.thin[i] = part.thin.as<Bf16>();
     shape.parts.matrix[i] = static_cast<const Bf16*>(part.matrix.data);
     shape.parts.width[i] = int(products.widthOf(part));
@@ -391,13 +391,13 @@ bool isVector(const Tensor& tensor) {
 
 } // namespace
 
-int64_t ThinProducts::tokens() const {
+int64_t SkinnyMatmuls::tokens() const {
   const Part& part = parts[0];
   return std::llround(std::sqrt((long double)(x.elements()) /
                                 part.matrix.elements() * part.thin.elements()));
 }
 
-bool areThin(const ThinProducts& products) {
+bool areThin(const SkinnyMatmuls& products) {
   if (products.parts.size() == 1 && !products.base)
     return false;
   const int64_t tokens = products.tokens(), wide = products.wide();
@@ -407,7 +407,7 @@ bool areThin(const ThinProducts& products) {
       products.parts.size() > (products.isAcross ? 1 : mostParts))
     return false;
   int64_t columns = 0;
-  for (const ThinProducts::Part& part : products.parts) {
+  for (const SkinnyMatmuls::Part& part : products.parts) {
     const int64_t width = products.widthOf(part);
     if (part.thin.type != plan::DType::bf16 || !isVector(part.thin) ||
         !isVector(part.matrix) || width % chunkSize != 0 || width > widestPart)
@@ -419,7 +419,7 @@ bool areThin(const ThinProducts& products) {
          mostColumns * wide <= device::CudaContext::scratchCapacity<float>();
 }
 
-Status makeThin(const CudaKernelArgs& args, const ThinProducts& products) {
+Status makeThin(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   const Shape shape = shapeOf(args, products);
   return withLayout(shape, products.isAcross, [&](auto groups, auto isAcross) {
     using Stages = ThinStages<groups.value, isAcross.value>;
@@ -430,7 +430,7 @@ Status makeThin(const CudaKernelArgs& args, const ThinProducts& products) {
   });
 }
 
-Status makeWide(const CudaKernelArgs& args, const ThinProducts& products) {
+Status makeWide(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   const Shape shape = shapeOf(args, products);
   const int64_t rows = ceilDivide(shape.tokens, side);
   // Enough blocks to take turns, each with several tiles to look ahead in.
@@ -447,7 +447,7 @@ Status makeWide(const CudaKernelArgs& args, const ThinProducts& products) {
   });
 }
 
-Status addToMatrices(const CudaKernelArgs& args, const ThinProducts& products) {
+Status addToMatrices(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   const Shape shape = shapeOf(args, products);
   return withGroups(shape, [&](auto groups) -> Status {
     using Stages = MatrixStages<groups.value>;

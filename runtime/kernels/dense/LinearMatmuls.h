@@ -1,8 +1,8 @@
 // The matrix product that a linear op of the plan is, for those who choose its
 // algorithm before the first step.
 
-#ifndef RECIPERUN_KERNELS_DENSE_LINEARPRODUCTS_H
-#define RECIPERUN_KERNELS_DENSE_LINEARPRODUCTS_H
+#ifndef RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H
+#define RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H
 
 #include "runtime/device/cuda/CudaKernelTable.h"
 
@@ -11,11 +11,11 @@ namespace reciperun::kernels {
 /// Chooses the algorithms of the products that a linear op is (any of the kinds
 /// whose names begin with `linear`) on its own operands; any other op is none
 /// of its concern. What operands hold is lost, and the device is waited for.
-Status prepareProduct(const device::CudaKernelArgs& args);
+Status prepareMatmul(const device::CudaKernelArgs& args);
 
-/// The same for a `scaled_product`.
-Status prepareScaledProduct(const device::CudaKernelArgs& args);
+/// The same for a `scaled_matmul`.
+Status prepareScaledMatmul(const device::CudaKernelArgs& args);
 
 } // namespace reciperun::kernels
 
-#endif // RECIPERUN_KERNELS_DENSE_LINEARPRODUCTS_H
+#endif // RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H

@@ -6,8 +6,8 @@
 // [summed, 128]; behind its rows and columns are zeros. bf16: warps are 2 by 4,
 // each 64 by 32; the steps to come are copied while one is multiplied.
 
-#ifndef RECIPERUN_KERNELS_COMMON_BLOCKPRODUCT_CUH
-#define RECIPERUN_KERNELS_COMMON_BLOCKPRODUCT_CUH
+#ifndef RECIPERUN_KERNELS_COMMON_BLOCKMATMUL_CUH
+#define RECIPERUN_KERNELS_COMMON_BLOCKMATMUL_CUH
 
 #include "runtime/kernels/common/MatrixFragments.cuh"
 
@@ -15,23 +15,23 @@
 
 namespace reciperun::kernels::cuda {
 
-inline constexpr int productSide = 128;
-inline constexpr int productThreads = 256;
+inline constexpr int matmulSide = 128;
+inline constexpr int matmulThreads = 256;
 
 /// The operands of one step.
-template <class T> struct ProductStep { RowSource<T> a, b; };
+template <class T> struct MatmulStep { RowSource<T> a, b; };
 
-template <class T, bool acrossA, bool acrossB> class BlockProduct;
+template <class T, bool acrossA, bool acrossB> class BlockMatmul;
 
 template <bool acrossA, bool acrossB>
-class BlockProduct<Bf16, acrossA, acrossB> {
+class BlockMatmul<Bf16, acrossA, acrossB> {
 public:
   /// Summed elements of a step, and steps in shared memory.
   static constexpr int depth = 64, stages = 3;
-  static constexpr int operandBytes = productSide * depth * int(sizeof(Bf16));
+  static constexpr int operandBytes = matmulSide * depth * int(sizeof(Bf16));
   static constexpr int sharedBytes = stages * 2 * operandBytes;
 
-  __device__ explicit BlockProduct(char* shared)
+  __device__ explicit BlockMatmul(char* shared)
       : shared(shared), lane(int(threadIdx.x) % 32),
         rowBegin(int(threadIdx.x) / 32 / 4 * 64),
         columnBegin(int(threadIdx.x) / 32 % 4 * 32) {}
@@ -70,8 +70,8 @@ public:
   }
 
 private:
-  using TileA = Tile<acrossA ? productSide : depth>;
-  using TileB = Tile<acrossB ? productSide : depth>;
+  using TileA = Tile<acrossA ? matmulSide : depth>;
+  using TileB = Tile<acrossB ? matmulSide : depth>;
 
   __device__ TileA tileA(int stage) const {
     return {reinterpret_cast<Bf16*>(shared + stage * 2 * operandBytes)};
@@ -81,9 +81,9 @@ private:
   }
 
   __device__ __forceinline__ void copy(int stage,
-                                       const ProductStep<Bf16>& from) const {
-    fill<acrossA ? depth : productSide, productThreads>(tileA(stage), from.a);
-    fill<acrossB ? depth : productSide, productThreads>(tileB(stage), from.b);
+                                       const MatmulStep<Bf16>& from) const {
+    fill<acrossA ? depth : matmulSide, matmulThreads>(tileA(stage), from.a);
+    fill<acrossB ? depth : matmulSide, matmulThreads>(tileB(stage), from.b);
   }
 
   __device__ __forceinline__ void multiplyStage(int stage) {
@@ -121,21 +121,21 @@ private:
 /// Thread (y, x) of 16 by 16 has rows y + 16 i and columns 2 x + 32 j and the
 /// next.
 template <bool acrossA, bool acrossB>
-class BlockProduct<float, acrossA, acrossB> {
+class BlockMatmul<float, acrossA, acrossB> {
 public:
   static constexpr int depth = 16;
   /// The distance of rows of 128 elements; of four banks, so that what a warp
   /// writes across them does not meet in one.
-  static constexpr int row = productSide + 4;
+  static constexpr int row = matmulSide + 4;
   static constexpr int sharedBytes = 2 * depth * row * int(sizeof(float));
 
-  __device__ explicit BlockProduct(char* shared)
+  __device__ explicit BlockMatmul(char* shared)
       : a(reinterpret_cast<float*>(shared)), b(a + depth * row),
         x(int(threadIdx.x) % 16), y(int(threadIdx.x) / 16) {}
 
   template <class Step> __device__ void run(int count, Step step) {
     for (int i = 0; i < count; ++i) {
-      const ProductStep<float> from = step(i);
+      const MatmulStep<float> from = step(i);
       __syncthreads();
       copy<acrossA>(a, from.a);
       copy<acrossB>(b, from.b);
@@ -156,10 +156,10 @@ private:
   /// To [summed, 128].
   template <bool across>
   __device__ static void copy(float* to, const RowSource<float>& from) {
-    for (int i = int(threadIdx.x); i < depth * productSide;
-         i += productThreads) {
-      const int place = across ? i % productSide : i / depth;
-      const int summed = across ? i / productSide : i % depth;
+    for (int i = int(threadIdx.x); i < depth * matmulSide;
+         i += matmulThreads) {
+      const int place = across ? i % matmulSide : i / depth;
+      const int summed = across ? i / matmulSide : i % depth;
       const int r = across ? summed : place, c = across ? place : summed;
       to[summed * row + place] = r < from.rows && c < from.columns
                                      ? from.data[r * from.stride + c]
@@ -191,4 +191,4 @@ private:
 
 } // namespace reciperun::kernels::cuda
 
-#endif // RECIPERUN_KERNELS_COMMON_BLOCKPRODUCT_CUH
+#endif // RECIPERUN_KERNELS_COMMON_BLOCKMATMUL_CUH

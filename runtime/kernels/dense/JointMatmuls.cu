@@ -1,13 +1,13 @@
-// See JointProducts.h. T is [tokens, n] and W [n, wide], both of all parts.
+// See JointMatmuls.h. T is [tokens, n] and W [n, wide], both of all parts.
 //
 // - makeThin: bring W together, T = alpha X W^T, and take T apart.
 // - makeWide: bring T and W together, X = alpha T W.
 // - addToMatrices: bring T together, S = T^T X in f32, and add alpha S to the
 //   parts' matrices.
 
-#include "runtime/kernels/dense/JointProducts.h"
+#include "runtime/kernels/dense/JointMatmuls.h"
 
-#include "runtime/device/cuda/MatrixProducts.h"
+#include "runtime/device/cuda/MatrixMatmuls.h"
 #include "runtime/device/cuda/PackedOperands.h"
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/ops/DenseOps.h"
@@ -19,7 +19,7 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using device::MatrixProducts;
+using device::MatrixMatmuls;
 using device::Tensor;
 
 constexpr int threads = 256, mostParts = 3;
@@ -94,9 +94,9 @@ struct Together {
   int64_t tokens, wide, columns = 0;
   int64_t matrices = 0, sums = 0, bytes = 0;
 
-  Together(ThinKind kind, const ThinProducts& products)
+  Together(ThinKind kind, const SkinnyMatmuls& products)
       : tokens(products.tokens()), wide(products.wide()) {
-    for (const ThinProducts::Part& part : products.parts)
+    for (const SkinnyMatmuls::Part& part : products.parts)
       columns += products.widthOf(part);
     bytes = aligned(tokens * columns * int64_t(sizeof(bfloat16)));
     const bool isOfMatrices = kind == ThinKind::addToMatrices;
@@ -116,7 +116,7 @@ int64_t vectorsIn(int64_t elements) {
 
 class Joint {
 public:
-  Joint(const CudaKernelArgs& args, ThinKind kind, const ThinProducts& products)
+  Joint(const CudaKernelArgs& args, ThinKind kind, const SkinnyMatmuls& products)
       : args(args), kind(kind), products(products), all(kind, products),
         thin(device::packedOperands(args.context)),
         matrices(thin + all.matrices), sums(thin + all.sums) {}
@@ -140,8 +140,8 @@ public:
     return args.context.products().prepare(shape(), operands());
   }
 
-  MatrixProducts::Shape shape() const {
-    MatrixProducts::Shape shape;
+  MatrixMatmuls::Shape shape() const {
+    MatrixMatmuls::Shape shape;
     switch (kind) {
     case ThinKind::makeThin:
       shape.m = all.tokens;
@@ -165,7 +165,7 @@ public:
     return shape;
   }
 
-  MatrixProducts::Operands operands() const {
+  MatrixMatmuls::Operands operands() const {
     switch (kind) {
     case ThinKind::makeThin:
       return {products.x.data, matrices, thin};
@@ -191,7 +191,7 @@ private:
   void copyThin(bool isTogether) const {
     Copies copies;
     int64_t column = 0;
-    for (const ThinProducts::Part& part : products.parts) {
+    for (const SkinnyMatmuls::Part& part : products.parts) {
       const int64_t width = products.widthOf(part);
       void* const columns = thin + column * int64_t(sizeof(bfloat16));
       const int64_t own = vectorsIn(width), stride = vectorsIn(all.columns);
@@ -207,7 +207,7 @@ private:
   void copyMatrices() const {
     Copies copies;
     std::byte* next = matrices;
-    for (const ThinProducts::Part& part : products.parts) {
+    for (const SkinnyMatmuls::Part& part : products.parts) {
       const int64_t vectors = vectorsIn(part.matrix.elements());
       copies.add(part.matrix.data, next, 1, vectors, vectors, vectors);
       next += part.matrix.bytes();
@@ -238,26 +238,26 @@ private:
 
   const CudaKernelArgs& args;
   ThinKind kind;
-  const ThinProducts& products;
+  const SkinnyMatmuls& products;
   Together all;
   std::byte *thin, *matrices, *sums;
 };
 
 } // namespace
 
-bool areJoint(ThinKind kind, const ThinProducts& products) {
+bool areJoint(ThinKind kind, const SkinnyMatmuls& products) {
   if (products.parts.size() < 2 || products.isAcross || products.base)
     return false;
   return Together(kind, products).bytes <= device::packedBytes;
 }
 
 Status runJoint(const CudaKernelArgs& args, ThinKind kind,
-                const ThinProducts& products) {
+                const SkinnyMatmuls& products) {
   return Joint(args, kind, products).run();
 }
 
 Status prepareJoint(const CudaKernelArgs& args, ThinKind kind,
-                    const ThinProducts& products) {
+                    const SkinnyMatmuls& products) {
   return Joint(args, kind, products).prepare();
 }
 
