@@ -76,18 +76,18 @@ int valuesToQuantize(ir::OpKind kind) {
 
 /// What the rank has of a run of what ranks keep in parts, on an average.
 double bytesOfPart(const ir::Module& program, const ir::Op& op) {
-  const ops::PartMaximumAttributes attributes(op.attributes);
+  const ops::ShardAmaxAttributes attributes(op.attributes);
   const ir::AxisSet ranks = ir::findGroup(program, attributes.axis);
   const double elements =
       double(attributes.count) / double(ir::sizeOf(program, ranks));
   int64_t bytes = ir::byteSize(program[op.operands[0]].type);
-  if (op.kind == ir::OpKind::QuantizePart)
+  if (op.kind == ir::OpKind::QuantizeShard)
     bytes += ir::byteSize(program[op.results[0]].type);
   return elements * double(bytes);
 }
 
 double trafficOf(const ir::Module& program, const ir::Op& op) {
-  if (op.kind == ir::OpKind::PartMaximum || op.kind == ir::OpKind::QuantizePart)
+  if (op.kind == ir::OpKind::ShardAmax || op.kind == ir::OpKind::QuantizeShard)
     return bytesOfPart(program, op);
   double bytes = 0;
   for (const auto* list : {&op.operands, &op.results})

@@ -143,8 +143,8 @@ double quantizationOp(const ir::Op& op, const ShapeOf& shapeOf) {
   case ops::QuantizationOp::SwigluQuantize:
   case ops::QuantizationOp::SwigluBackwardQuantize:
   case ops::QuantizationOp::Transpose:
-  case ops::QuantizationOp::PartMaximum:
-  case ops::QuantizationOp::QuantizePart:
+  case ops::QuantizationOp::ShardAmax:
+  case ops::QuantizationOp::QuantizeShard:
     return 0;
   }
   return 0;

@@ -17,7 +17,7 @@
 #include "compiler/passes/differentiate/Differentiate.h"
 #include "compiler/passes/differentiate/InitializeGradients.h"
 #include "compiler/passes/differentiate/Recompute.h"
-#include "compiler/passes/differentiate/RecomputeParts.h"
+#include "compiler/passes/differentiate/RecomputedModules.h"
 #include "compiler/passes/distributed/Balance.h"
 #include "compiler/passes/distributed/Bucket.h"
 #include "compiler/passes/distributed/Optimizer.h"

@@ -38,10 +38,10 @@ public:
     case ops::QuantizationOp::Transpose:
       transpose();
       break;
-    case ops::QuantizationOp::PartMaximum:
+    case ops::QuantizationOp::ShardAmax:
       partOf(op.results[0]);
       break;
-    case ops::QuantizationOp::QuantizePart:
+    case ops::QuantizationOp::QuantizeShard:
       partOf(in[1]);
       castPart();
       break;
@@ -90,7 +90,7 @@ private:
   /// A run of what ranks keep in parts has a place among the maxima.
   void partOf(ValueId maxima) {
     ValueId part = op.operands[0];
-    const ops::PartMaximumAttributes attributes(op.attributes);
+    const ops::ShardAmaxAttributes attributes(op.attributes);
     const int64_t start = attributes.start, count = attributes.count,
                   place = attributes.place;
     for (const char* name : {"axis", "start", "count", "place"})

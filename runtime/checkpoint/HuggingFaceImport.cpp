@@ -8,7 +8,7 @@
 #include "runtime/checkpoint/FiniteCheck.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/ParameterTensors.h"
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ public:
         source(windowBytes), converted(windowBytes) {}
 
   /// Reads what the rank keeps of the shard's part of one tensor.
-  Status load(int number, const TensorPart& part,
+  Status load(int number, const TensorShard& part,
               const ModelFiles::Place& place);
 
 private:
@@ -42,7 +42,7 @@ private:
   const plan::Plan& plan;
   int rank;
   ParameterAccess& access;
-  std::vector<StatePart> values;    // by parameter
+  std::vector<StateShard> values;   // by parameter
   std::vector<std::byte> source;    // of the file, beginning at `windowStart`
   std::vector<std::byte> converted; // in the parameter's type
   int64_t windowStart = 0;          // elements from the tensor's start
@@ -100,7 +100,7 @@ Status ShardReader::storeWindow(int number, ElementType from,
                       std::span(converted).first(size_t(taken * toSize)));
 }
 
-Status ShardReader::load(int number, const TensorPart& part,
+Status ShardReader::load(int number, const TensorShard& part,
                          const ModelFiles::Place& place) {
   const ShardLayout& layout = part.block;
   finite = {};
@@ -108,7 +108,7 @@ Status ShardReader::load(int number, const TensorPart& part,
   // Both buffers must hold a window, whichever type is the wider.
   plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
   int64_t limit = windowBytes / std::max(byteSize(from), plan::byteSize(to));
-  const StatePart& kept = values[size_t(number)];
+  const StateShard& kept = values[size_t(number)];
   int64_t end =
       std::min(layout.elements(), kept.first + kept.count - part.begin);
   for (int64_t local = std::max<int64_t>(0, kept.first - part.begin);
@@ -136,7 +136,7 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
     const plan::Parameter& parameter = plan.parameters[i];
     if (parameter.adapter)
       continue;
-    for (const TensorPart& part : tensorParts(parameter, plan.mesh, rank))
+    for (const TensorShard& part : tensorParts(parameter, plan.mesh, rank))
       RECIPERUN_TRY(reader.load(int(i), part, *model->find(part.name)));
   }
   return Status::ok();

@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/checkpoint/ShardLayout.h"
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 

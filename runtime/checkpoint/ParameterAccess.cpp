@@ -11,7 +11,7 @@ namespace reciperun::checkpoint {
 std::byte* ArenaParameters::address(int parameter, Content content,
                                     int64_t offset, size_t bytes) const {
   const plan::Parameter& described = plan.parameters[size_t(parameter)];
-  const StatePart& part = values[size_t(parameter)];
+  const StateShard& part = values[size_t(parameter)];
   bool isValue = content == Content::value;
   int number = isValue ? part.buffer : described.gradient;
   assert(number >= 0 && "the parameter has no such buffer");

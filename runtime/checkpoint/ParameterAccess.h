@@ -6,7 +6,7 @@
 #ifndef RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 #define RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 #include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
@@ -61,7 +61,7 @@ private:
   int rank;
   std::byte* arena;
   device::Device& device;
-  std::vector<StatePart> values; // by parameter
+  std::vector<StateShard> values; // by parameter
 };
 
 } // namespace reciperun::checkpoint

@@ -29,8 +29,8 @@ std::vector<std::string> tensorNames(const plan::Parameter& parameter) {
   return names;
 }
 
-std::vector<TensorPart> tensorParts(const plan::Parameter& parameter,
-                                    const plan::Mesh& mesh, int rank) {
+std::vector<TensorShard> tensorParts(const plan::Parameter& parameter,
+                                     const plan::Mesh& mesh, int rank) {
   if (!plan::isByExpert(parameter))
     return {{parameter.hfName,
              ShardLayout(parameter, mesh, rank)
@@ -43,7 +43,7 @@ std::vector<TensorPart> tensorParts(const plan::Parameter& parameter,
   int64_t count = parameter.globalShape[0] / plan::axisSize(mesh, axis);
   int64_t first = count * plan::coordinate(mesh, rank, axis);
   ShardLayout block(one, mesh, rank);
-  std::vector<TensorPart> parts;
+  std::vector<TensorShard> parts;
   for (int64_t e = 0; e < count; ++e)
     parts.push_back(
         {nameOf(parameter, first + e), block, e * block.elements()});

@@ -23,13 +23,13 @@ namespace reciperun::checkpoint {
 std::vector<std::string> tensorNames(const plan::Parameter& parameter);
 
 /// The part of a rank's shard that lies in one tensor.
-struct TensorPart {
+struct TensorShard {
   std::string name;
   ShardLayout block;
   int64_t begin = 0; // elements of the rank's shard that lie before
 };
-std::vector<TensorPart> tensorParts(const plan::Parameter& parameter,
-                                    const plan::Mesh& mesh, int rank);
+std::vector<TensorShard> tensorParts(const plan::Parameter& parameter,
+                                     const plan::Mesh& mesh, int rank);
 
 /// Parameters in the order of their data in a file: where several are rows of
 /// one tensor, they come one behind the other where the first of them stood.

@@ -29,7 +29,7 @@ HeaderNotes notesOf(const SaveId& save) {
 }
 
 /// Masters of their halves.
-Status readHalves(const BufferAccess& buffers, const StatePart& part,
+Status readHalves(const BufferAccess& buffers, const StateShard& part,
                   int64_t first, std::span<std::byte> out) {
   constexpr int64_t most = 4096;
   std::array<uint16_t, most> upper, lower;
@@ -55,7 +55,7 @@ Status readHalves(const BufferAccess& buffers, const StatePart& part,
 
 RankFile::RankFile(const plan::Plan& plan, int rank)
     : plan(plan), stage(stageOf(plan, rank)), rank(rank),
-      parts(writtenParts(plan, rank)) {
+      parts(writtenShards(plan, rank)) {
   std::ranges::copy(amaxHistoryShards(plan, rank), std::back_inserter(parts));
 }
 
@@ -65,7 +65,7 @@ std::string rankFileName(int rank) {
   return name;
 }
 
-std::string RankFile::nameOf(const StatePart& part) const {
+std::string RankFile::nameOf(const StateShard& part) const {
   return stateTensor(part.kind,
                      part.kind == StateKind::history
                          ? stage.buffers[size_t(part.buffer)].name
@@ -73,18 +73,18 @@ std::string RankFile::nameOf(const StatePart& part) const {
 }
 
 /// Masters that are kept in halves are whole in the file, as all others are.
-plan::DType RankFile::typeOf(const StatePart& part) const {
+plan::DType RankFile::typeOf(const StateShard& part) const {
   return part.upper >= 0 ? plan::DType::f32
                          : stage.buffers[size_t(part.buffer)].dtype;
 }
 
-int64_t RankFile::bytesOf(const StatePart& part) const {
+int64_t RankFile::bytesOf(const StateShard& part) const {
   return part.count * plan::byteSize(typeOf(part));
 }
 
 int64_t RankFile::dataBytes() const {
   int64_t bytes = 0;
-  for (const StatePart& part : parts)
+  for (const StateShard& part : parts)
     bytes += bytesOf(part);
   return bytes;
 }
@@ -95,7 +95,7 @@ int64_t RankFile::fileBytes(const SaveId& save) const {
 
 std::vector<TensorSpec> RankFile::specs() const {
   std::vector<TensorSpec> specs;
-  for (const StatePart& part : parts)
+  for (const StateShard& part : parts)
     specs.push_back({nameOf(part),
                      std::string(safetensorsName(typeOf(part))),
                      {part.count}});
@@ -105,7 +105,7 @@ std::vector<TensorSpec> RankFile::specs() const {
 Status RankFile::copy(const BufferAccess& buffers,
                       std::span<std::byte> out) const {
   assert(int64_t(out.size()) == dataBytes() && "room for all parts");
-  for (const StatePart& part : parts) {
+  for (const StateShard& part : parts) {
     std::span<std::byte> own = out.first(size_t(bytesOf(part)));
     RECIPERUN_TRY(read(buffers, part, 0, own));
     out = out.subspan(own.size());
@@ -113,7 +113,7 @@ Status RankFile::copy(const BufferAccess& buffers,
   return Status::ok();
 }
 
-Status RankFile::read(const BufferAccess& buffers, const StatePart& part,
+Status RankFile::read(const BufferAccess& buffers, const StateShard& part,
                       int64_t first, std::span<std::byte> out) const {
   int64_t size = plan::byteSize(typeOf(part));
   if (part.upper < 0)
@@ -136,7 +136,7 @@ Status RankFile::write(const std::filesystem::path& folder, const SaveId& save,
       SafetensorsWriter::create(folder / name(), specs(), notesOf(save));
   RECIPERUN_TRY(writer);
   std::vector<std::byte> piece(pieceBytes);
-  for (const StatePart& part : parts) {
+  for (const StateShard& part : parts) {
     int64_t size = plan::byteSize(typeOf(part));
     for (int64_t done = 0; done < bytesOf(part);) {
       auto next = std::span(piece).first(
@@ -154,7 +154,7 @@ void RankFile::describe(Manifest& manifest) const {
     return;
   int file = int(manifest.files.size());
   manifest.files.push_back({name(), fileBytes(manifest.saveId()), {}});
-  for (const StatePart& part : parts) {
+  for (const StateShard& part : parts) {
     if (part.kind == StateKind::history)
       continue;
     const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];

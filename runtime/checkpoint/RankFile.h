@@ -1,7 +1,7 @@
 // The file of a checkpoint that one rank writes.
 //
 // It holds the parts of the state that no lower rank holds, in the order of
-// writtenParts, and the rank's histories, each as a flat tensor.
+// writtenShards, and the rank's histories, each as a flat tensor.
 
 #ifndef RECIPERUN_CHECKPOINT_RANKFILE_H
 #define RECIPERUN_CHECKPOINT_RANKFILE_H
@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/BufferAccess.h"
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 
 #include <filesystem>
 #include <span>
@@ -49,18 +49,18 @@ public:
 
 private:
   /// In the file.
-  std::string nameOf(const StatePart& part) const;
-  plan::DType typeOf(const StatePart& part) const;
+  std::string nameOf(const StateShard& part) const;
+  plan::DType typeOf(const StateShard& part) const;
   /// The elements of a part from number `first` on, as the file has them.
-  Status read(const BufferAccess& buffers, const StatePart& part, int64_t first,
-              std::span<std::byte> out) const;
-  int64_t bytesOf(const StatePart& part) const;
+  Status read(const BufferAccess& buffers, const StateShard& part,
+              int64_t first, std::span<std::byte> out) const;
+  int64_t bytesOf(const StateShard& part) const;
   std::vector<TensorSpec> specs() const;
 
   const plan::Plan& plan;
   const plan::Stage& stage; // the rank's
   int rank;
-  std::vector<StatePart> parts;
+  std::vector<StateShard> parts;
 };
 
 /// What every checkpoint of the plan's run says alike: the model, its

@@ -5,9 +5,9 @@
 
 #include "runtime/checkpoint/ShardGather.h"
 
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/Parts.h"
+#include "runtime/plan/RegionShards.h"
 
 #include <algorithm>
 #include <cassert>
@@ -75,8 +75,8 @@ std::vector<ShardGather::Share> ShardGather::shares(int number,
   std::vector<Share> result;
   for (int owner : shardOwners(parameter, plan.mesh, shardAxis)) {
     if (found.region)
-      run = plan::runInPart(*found.region, found.member, plan.parameters,
-                            plan.mesh, owner);
+      run = plan::runInShard(*found.region, found.member, plan.parameters,
+                             plan.mesh, owner);
     result.push_back({owner, run.first, run.count});
   }
   return result;

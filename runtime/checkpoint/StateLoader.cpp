@@ -141,7 +141,7 @@ public:
       : plan(plan), rank(rank), reader(reader), buffers(buffers),
         names(reader.manifest()) {}
 
-  Status load(const StatePart& part) {
+  Status load(const StateShard& part) {
     if (part.count == 0)
       return Status::ok();
     const plan::Parameter& parameter = plan.parameters[size_t(part.parameter)];
@@ -150,7 +150,7 @@ public:
       whole = names.findRows(parameter);
     if (whole >= 0)
       return loadFrom(whole, ShardLayout(parameter, plan.mesh, rank), 0, part);
-    for (const TensorPart& each : tensorParts(parameter, plan.mesh, rank)) {
+    for (const TensorShard& each : tensorParts(parameter, plan.mesh, rank)) {
       int saved = names.findTensor(each.name);
       if (saved < 0) // an adapter that keeps its first values: see checkModel
         continue;
@@ -163,7 +163,7 @@ private:
   /// What of a part lies in a tensor, whose block has `before` elements of the
   /// parameter's block before it.
   Status loadFrom(int saved, const ShardLayout& block, int64_t before,
-                  const StatePart& part) {
+                  const StateShard& part) {
     bool isHalved = part.upper >= 0;
     plan::DType type =
         isHalved ? plan::DType::f32 : plan.buffers[size_t(part.buffer)].dtype;
@@ -186,7 +186,7 @@ private:
   }
 
   /// Masters, of which a part keeps one half here and one half there.
-  Status writeHalves(const StatePart& part, int64_t first,
+  Status writeHalves(const StateShard& part, int64_t first,
                      std::span<const std::byte> masters) {
     std::vector<uint16_t> upper, lower;
     for (; !masters.empty(); masters = masters.subspan(sizeof(float))) {
@@ -212,7 +212,7 @@ private:
 
 Status loadAmaxHistories(const plan::Plan& plan, int rank, StateReader& reader,
                          BufferAccess& buffers) {
-  for (const StatePart& part : amaxHistoryShards(plan, rank)) {
+  for (const StateShard& part : amaxHistoryShards(plan, rank)) {
     std::vector<float> maxima(size_t(part.count)); // 0: none yet
     const auto bytes = std::as_writable_bytes(std::span(maxima));
     RECIPERUN_TRY(reader.readAmaxHistory(
@@ -247,9 +247,9 @@ Status checkModel(const plan::Plan& plan, const StateReader& reader,
 Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
                  Take take, BufferAccess& buffers) {
   Loader loader(plan, rank, reader, buffers);
-  for (const StatePart& part : valueParts(plan, rank))
+  for (const StateShard& part : valueParts(plan, rank))
     RECIPERUN_TRY(loader.load(part));
-  for (const StatePart& part : stateParts(plan, rank)) {
+  for (const StateShard& part : stateParts(plan, rank)) {
     bool isMoment = part.kind != StateKind::weight;
     // Where the types agree, the masters are the values themselves.
     bool isMaster =

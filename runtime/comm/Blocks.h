@@ -29,7 +29,7 @@ struct Blocks {
   static Blocks of(std::span<const int64_t> partShape, int dim, int parts,
                    int64_t elementBytes);
 
-  int64_t partElements() const { return rows * block; }
+  int64_t shardElements() const { return rows * block; }
   /// Whether each part is one contiguous run of the whole.
   bool contiguous() const { return rows == 1; }
 

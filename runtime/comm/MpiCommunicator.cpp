@@ -214,7 +214,7 @@ Status MpiCommunicator::allGather(int group, const Tensor& in,
   }
   if (blocks.contiguous() && in.bytes() <= std::numeric_limits<int>::max())
     return gatherContiguous(commGroup, in, out);
-  int64_t elements = blocks.partElements();
+  int64_t elements = blocks.shardElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t end = elements; end > 0; end -= std::min(piece, end))
     RECIPERUN_TRY(gatherPiece(commGroup, blocks,
@@ -279,7 +279,7 @@ Status MpiCommunicator::reduceScatter(int group, const Tensor& in,
       std::memcpy(out.data, in.data, size_t(in.bytes()));
     return Status::ok();
   }
-  int64_t elements = blocks.partElements();
+  int64_t elements = blocks.shardElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)
     RECIPERUN_TRY(scatterPiece(commGroup, blocks, in.type, begin,
@@ -309,7 +309,7 @@ Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
   const auto [from, to] = exchange.endsOf(in.shape, commGroup.ranks, size);
-  int64_t elements = from.partElements();
+  int64_t elements = from.shardElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)
     RECIPERUN_TRY(exchangePiece(commGroup, from, to, begin,

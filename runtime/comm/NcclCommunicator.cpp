@@ -12,7 +12,7 @@
 
 #include "runtime/comm/NcclCommunicator.h"
 
-#include "runtime/comm/CudaParts.h"
+#include "runtime/comm/CudaShards.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/plan/ConnectionWidths.h"
 
@@ -200,13 +200,13 @@ Status NcclCommunicator::gatherPieces(const CommGroup& commGroup,
                                       const Blocks& blocks, const Tensor& in,
                                       const Tensor& out) {
   const int64_t most = pieceElements(commGroup, blocks.elementBytes);
-  for (int64_t end = blocks.partElements(); end > 0;) {
+  for (int64_t end = blocks.shardElements(); end > 0;) {
     const int64_t begin = std::max<int64_t>(0, end - most);
     NCCL_TRY(commGroup, AllGather, bytesOf(in) + begin * blocks.elementBytes,
              receiveBuffer, size_t(end - begin), ncclType(in.type),
              commGroup.comm, commGroup.stream);
-    RECIPERUN_TRY(unpackParts(blocks, receiveBuffer, begin, end,
-                              writableBytes(out), commGroup.stream));
+    RECIPERUN_TRY(unpackShards(blocks, receiveBuffer, begin, end,
+                               writableBytes(out), commGroup.stream));
     end = begin;
   }
   return Status::ok();
@@ -264,11 +264,11 @@ Status NcclCommunicator::scatterPieces(const CommGroup& commGroup,
                                        const Blocks& blocks, const Tensor& in,
                                        const Tensor& out) {
   const int64_t most = pieceElements(commGroup, blocks.elementBytes);
-  const int64_t elements = blocks.partElements();
+  const int64_t elements = blocks.shardElements();
   for (int64_t begin = 0; begin < elements; begin += most) {
     const int64_t end = std::min(begin + most, elements);
-    RECIPERUN_TRY(packParts(blocks, bytesOf(in), begin, end, sendBuffer,
-                            commGroup.stream));
+    RECIPERUN_TRY(packShards(blocks, bytesOf(in), begin, end, sendBuffer,
+                             commGroup.stream));
     NCCL_TRY(commGroup, ReduceScatter, sendBuffer,
              writableBytes(out) + begin * blocks.elementBytes,
              size_t(end - begin), ncclType(in.type), ncclSum, commGroup.comm,
@@ -296,15 +296,15 @@ Status NcclCommunicator::allToAll(int group, const Tensor& in,
           return exchangeParts(commGroup, bytesOf(in), writableBytes(out),
                                in.bytes() / commGroup.ranks);
         const int64_t most = pieceElements(commGroup, size);
-        const int64_t elements = ends.from.partElements();
+        const int64_t elements = ends.from.shardElements();
         for (int64_t begin = 0; begin < elements; begin += most) {
           const int64_t end = std::min(begin + most, elements);
-          RECIPERUN_TRY(packParts(ends.from, bytesOf(in), begin, end,
-                                  sendBuffer, commGroup.stream));
+          RECIPERUN_TRY(packShards(ends.from, bytesOf(in), begin, end,
+                                   sendBuffer, commGroup.stream));
           RECIPERUN_TRY(exchangeParts(commGroup, sendBuffer, receiveBuffer,
                                       (end - begin) * size));
-          RECIPERUN_TRY(unpackParts(ends.to, receiveBuffer, begin, end,
-                                    writableBytes(out), commGroup.stream));
+          RECIPERUN_TRY(unpackShards(ends.to, receiveBuffer, begin, end,
+                                     writableBytes(out), commGroup.stream));
         }
         return Status::ok();
       });

@@ -38,7 +38,7 @@
 namespace reciperun::comm {
 
 struct PeerBarrierState;
-struct RankPlaces;
+struct PeerAddresses;
 
 class NcclCommunicator final : public Communicator {
 public:
@@ -164,8 +164,8 @@ private:
                           const Tensor& out);
   Status exchangeByKernels(const CommGroup& commGroup, const Tensor& in,
                            const Tensor* counts, const Tensor& out);
-  RankPlaces placesOf(const CommGroup& commGroup, std::byte* memory,
-                      int64_t bytes) const;
+  PeerAddresses placesOf(const CommGroup& commGroup, std::byte* memory,
+                         int64_t bytes) const;
   template <class Body>
   Status meet(const char* what, const CommGroup& commGroup, const Body& body);
 

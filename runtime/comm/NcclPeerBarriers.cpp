@@ -9,7 +9,7 @@
 // Of the megabytes that layers exchange NCCL takes 1.3 to 1.8 times as long, by
 // the bandwidths that were measured for it.
 
-#include "runtime/comm/CudaParts.h"
+#include "runtime/comm/CudaShards.h"
 #include "runtime/comm/NcclCommunicator.h"
 
 #include <algorithm>
@@ -30,9 +30,10 @@ NcclCommunicator::barrier(int group,
 }
 
 /// Where each rank of the group has what is `memory` here.
-RankPlaces NcclCommunicator::placesOf(const CommGroup& commGroup,
-                                      std::byte* memory, int64_t bytes) const {
-  RankPlaces places;
+PeerAddresses NcclCommunicator::placesOf(const CommGroup& commGroup,
+                                         std::byte* memory,
+                                         int64_t bytes) const {
+  PeerAddresses places;
   for (int place = 0; place < commGroup.ranks; ++place)
     places.of[place] =
         place == commGroup.rank
@@ -71,9 +72,9 @@ Status NcclCommunicator::scatterByKernels(const CommGroup& commGroup,
   std::byte* const target = overlap(in, out) ? own : out.as<std::byte>();
   RECIPERUN_TRY(
       meet("reduce-scatter", commGroup, [&](const PeerBarrier& barrier) {
-        return addPlacesInOrder(in.type, placesOf(commGroup, own, out.bytes()),
-                                commGroup.ranks, out.elements(), target,
-                                barrier, commGroup.stream);
+        return addPeersInOrder(in.type, placesOf(commGroup, own, out.bytes()),
+                               commGroup.ranks, out.elements(), target, barrier,
+                               commGroup.stream);
       }));
   return copy(commGroup, target, out.data, out.bytes());
 }

@@ -5,7 +5,7 @@
 #include "runtime/device/HostCopy.h"
 #include "runtime/kernels/data_movement/Initialize.h"
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/Parts.h"
+#include "runtime/plan/RegionShards.h"
 
 #include <cassert>
 
@@ -48,7 +48,7 @@ public:
     const Tensor kept = executor.tensor(region.part);
     for (size_t i = 0; i < region.parameters.size(); ++i) {
       const plan::Run run =
-          plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+          plan::runInShard(region, i, plan.parameters, plan.mesh, rank);
       const int64_t shape[] = {run.count};
       if (run.count > 0)
         RECIPERUN_TRY(draw(plan.parameters[size_t(region.parameters[i])],

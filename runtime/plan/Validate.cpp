@@ -13,8 +13,8 @@
 #include "runtime/plan/ExpertNames.h"
 #include "runtime/plan/LoraFactors.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/Parts.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/plan/RegionShards.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <algorithm>

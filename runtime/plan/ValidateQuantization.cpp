@@ -117,7 +117,7 @@ bool checkTranspose(OpCheck& c) {
 
 /// A run of what ranks keep in parts, and its maximum.
 bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
-  const ops::PartMaximumAttributes attributes(c.op.attributes);
+  const ops::ShardAmaxAttributes attributes(c.op.attributes);
   const std::string& axis = attributes.axis;
   if (!c.is(part, {DType::f32, DType::bf16}) || !c.rank(part, 1) ||
       !c.is(maxima, {DType::f32}) || !c.rank(maxima, 1) || !c.axis(axis))
@@ -147,9 +147,9 @@ bool checkQuantizationOp(OpCheck& c) {
            checkAllQuantized(c) && areAlike(c);
   case ops::QuantizationOp::Transpose:
     return checkTranspose(c);
-  case ops::QuantizationOp::PartMaximum:
+  case ops::QuantizationOp::ShardAmax:
     return checkPart(c, c.in(0), c.out(0));
-  case ops::QuantizationOp::QuantizePart:
+  case ops::QuantizationOp::QuantizeShard:
     return checkPart(c, c.in(0), c.in(1)) && c.is(c.out(0), narrow) &&
            c.shaped(c.out(0), c.in(0).shape) && c.is(c.out(1), {DType::f32}) &&
            c.counts(c.out(1), 1);

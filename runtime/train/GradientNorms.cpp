@@ -6,7 +6,7 @@
 
 #include "runtime/train/GradientNorms.h"
 
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/ops/OpKind.h"
@@ -74,8 +74,8 @@ GradientNorms::GradientNorms(const plan::Plan& plan, int rank,
       names.push_back(std::move(name));
   }
   const std::map<int, int> gradients = gradientsByMoment(plan);
-  for (const checkpoint::StatePart& part :
-       checkpoint::writtenParts(plan, rank)) {
+  for (const checkpoint::StateShard& part :
+       checkpoint::writtenShards(plan, rank)) {
     auto gradient = gradients.find(part.buffer);
     if (part.kind == checkpoint::StateKind::momentM &&
         gradient != gradients.end())

@@ -4,7 +4,7 @@
 
 #include "runtime/train/NonFinite.h"
 
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/kernels/common/Kernels.h"
@@ -98,7 +98,8 @@ bool NonFiniteSearch::areFinite(std::span<const exec::Tensor> tensors) {
 
 Expected<std::string>
 NonFiniteSearch::badParameter(const exec::Executor& executor, int rank) const {
-  for (const checkpoint::StatePart& part : checkpoint::valueParts(plan, rank)) {
+  for (const checkpoint::StateShard& part :
+       checkpoint::valueParts(plan, rank)) {
     exec::Tensor kept = executor.tensor(part.count > 0 ? part.buffer : -1);
     const int64_t shape[] = {part.count};
     if (kept.present())

@@ -1,5 +1,5 @@
 // What a Graph is built with: the calls of a traced model turned into ops, one
-// by one. Build.cpp has the algorithm and the dense ops, BuildParts.cpp those
+// by one. Build.cpp has the algorithm and the dense ops, BuildSlices.cpp those
 // that put rows apart and together, BuildExperts.cpp those of mixtures of
 // experts and BuildStateSpace.cpp those of state spaces.
 

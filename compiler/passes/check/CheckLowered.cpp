@@ -8,7 +8,7 @@
 //
 // A degree, an op or a feature that a pass learns to lower leaves this file.
 // Attention whose values are wider than its keys is told by its dimensions, and
-// reported where they are known (BuildParts.cpp).
+// reported where they are known (BuildSlices.cpp).
 
 #include "compiler/passes/check/CheckLowered.h"
 

@@ -12,7 +12,7 @@
 
 #include "compiler/passes/common/Names.h"
 #include "compiler/passes/common/Saved.h"
-#include "compiler/passes/differentiate/RecomputeParts.h"
+#include "compiler/passes/differentiate/RecomputedModules.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "runtime/ops/OpKind.h"
 
@@ -41,7 +41,7 @@ public:
     for (const recipe::Value& part :
          std::get<recipe::List>(recipe.at("memory.recompute_modules").data)) {
       std::vector<bool> more =
-          opsOfPart(program, std::get<std::string>(part.data));
+          opsOfModule(program, std::get<std::string>(part.data));
       for (size_t i = 0; i < ops.size(); ++i)
         selected[i] = selected[i] || more[i];
     }

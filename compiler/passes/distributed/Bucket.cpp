@@ -5,7 +5,7 @@
 //    that into a temporary. The ops read views of it. As none behind the run
 //    does, its memory is free there: the next run, and the backward pass of the
 //    same layers, gather anew.
-//    A region that travels in 8 bits (NarrowParts.h) is gathered from the part
+//    A region that travels in 8 bits (GatherInFp8.h) is gathered from the part
 //    in 8 bits; views of it are what the casts of its members made, transposed
 //    where that is read.
 // 2. Before the first op of a run that adds to a gradient, zero a temporary for
@@ -15,7 +15,7 @@
 #include "compiler/passes/distributed/Bucket.h"
 
 #include "compiler/passes/common/Names.h"
-#include "compiler/passes/precision/NarrowParts.h"
+#include "compiler/passes/precision/GatherInFp8.h"
 #include "compiler/passes/precision/StoredTypes.h"
 #include "runtime/ops/OpKind.h"
 
@@ -48,7 +48,7 @@ public:
       findLayers(function);
     for (ir::Function& function : program.functions)
       run(function);
-    castParts(program, narrow);
+    castShards(program, narrow);
   }
 
 private:
@@ -258,7 +258,7 @@ private:
   ir::DType reduction; // that gradients are summed in
   Names names;
   std::unordered_map<ValueId, Member> members;
-  std::vector<NarrowMember> narrow;                    // what travels in 8 bits
+  std::vector<Fp8Member> narrow;                       // what travels in 8 bits
   std::unordered_map<ValueId, ValueId> scales;         // of each, by parameter
   std::unordered_map<ValueId, ValueId> replaced;       // results of casts
   std::map<const ir::Region*, std::set<int>> layersOf; // that use a region

@@ -5,7 +5,7 @@
 //    treats a whole group alike (Region). Where ranks keep no more than parts
 //    of gradients or parameters, the groups are buckets: layer by layer
 //    (LayerGroups.h), and what lies in no layer by itself; frozen parameters,
-//    too, are then grouped, and those that travel in 8 bits (NarrowParts.h)
+//    too, are then grouped, and those that travel in 8 bits (GatherInFp8.h)
 //    by themselves. Matrices are also where their collectives are to run beside
 //    the last backward pass and the optimizer (OverlapUpdate.h). A group of
 //    more bytes than `comm.bucket` is several regions.
@@ -26,7 +26,7 @@
 #include "compiler/passes/common/Names.h"
 #include "compiler/passes/distributed/LayerGroups.h"
 #include "compiler/passes/distributed/Overlap.h"
-#include "compiler/passes/precision/NarrowParts.h"
+#include "compiler/passes/precision/GatherInFp8.h"
 #include "compiler/passes/precision/StoredTypes.h"
 
 #include "runtime/ops/OpKind.h"
@@ -534,7 +534,7 @@ void OptimizerPass::run() {
   else if (isShared && overlaps(recipe))
     layers.emplace(program, bucketBytes.value_or(defaultBucketBytes));
   if (hasParamParts)
-    narrow = findNarrow(program);
+    narrow = findGatheredInFp8(program);
   groupParameters();
   for (const ir::Region& region : program.regions)
     if (region.gradientPart != ValueId::none)

@@ -15,7 +15,7 @@
 // A scale is that of the rank's part of a matrix where `tp` splits it: ranks do
 // not wait for one another to know the largest element of all parts. Weights
 // that ranks keep in parts are made anew in each function, from what has been
-// gathered, unless it comes in 8 bits (NarrowParts.h); all others are made once
+// gathered, unless it comes in 8 bits (GatherInFp8.h); all others are made once
 // a step: see keepQuantizedWeights, which runs when it is known where
 // parameters lie.
 

@@ -11,7 +11,7 @@
 
 #include "runtime/kernels/common/BulkCopies.cuh"
 #include "runtime/kernels/common/NormRows.h"
-#include "runtime/kernels/common/RowParts.cuh"
+#include "runtime/kernels/common/RowSlices.cuh"
 
 namespace reciperun::kernels {
 

@@ -5,7 +5,7 @@
 #define RECIPERUN_KERNELS_NORM_NORMWEIGHTS_CUH
 
 #include "runtime/kernels/common/NormRows.h"
-#include "runtime/kernels/common/RowParts.cuh"
+#include "runtime/kernels/common/RowSlices.cuh"
 #include "runtime/ops/NormOps.h"
 
 namespace reciperun::kernels {

@@ -75,15 +75,15 @@ struct QuantizeOperands {
   plan::DType type() const { return q.present() ? q.type : qt.type; }
 };
 
-/// Elements [begin, end) of a rank's part: those of the x of a `part_maximum`
-/// or a `quantize_part`.
+/// Elements [begin, end) of a rank's part: those of the x of a `shard_amax`
+/// or a `quantize_shard`.
 struct OwnRun {
   int64_t begin, end;
 };
 
 template <class Args> OwnRun ownRunOf(const Args& args) {
   const int64_t elements = args.inputs[0].elements();
-  const ops::PartMaximumAttributes attributes(args.op.attributes);
+  const ops::ShardAmaxAttributes attributes(args.op.attributes);
   const int64_t begin =
       attributes.start - elements * args.coordinate(attributes.axis);
   const int64_t end = begin + attributes.count;

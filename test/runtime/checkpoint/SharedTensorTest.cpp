@@ -12,7 +12,7 @@
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/Parts.h"
+#include "runtime/plan/RegionShards.h"
 
 #include "TestFolder.h"
 #include "ThreadRanks.h"

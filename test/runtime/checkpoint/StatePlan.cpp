@@ -172,7 +172,7 @@ StateRanks::StateRanks(const Layout& layout) {
 template <class Visit> void StateRanks::visit(const Visit& visit) const {
   for (int rank = 0; rank < count(); ++rank) {
     const plan::Plan& own = plan(rank);
-    auto each = [&](const StatePart& part, bool isValue) {
+    auto each = [&](const StateShard& part, bool isValue) {
       const plan::Buffer& buffer = own.buffers[size_t(part.buffer)];
       ShardLayout layout(own.parameters[size_t(part.parameter)], own.mesh,
                          rank);
@@ -185,10 +185,10 @@ template <class Visit> void StateRanks::visit(const Visit& visit) const {
                        layout.pieceAt(part.first + i).global),
               part.kind, isValue);
     };
-    for (const StatePart& part : stateParts(own, rank))
+    for (const StateShard& part : stateParts(own, rank))
       each(part, false);
     for (const plan::Holding& holding : own.holdings) {
-      StatePart value;
+      StateShard value;
       value.parameter = holding.parameter;
       value.buffer = holding.value;
       value.count = own.buffers[size_t(holding.value)].shape[0];
@@ -225,7 +225,7 @@ template <class Visit> void StateRanks::visitMasters(const Visit& visit) const {
       for (int64_t i = 0; i < count; ++i)
         visitOne(masterOf(parameter, layout.pieceAt(first + i).global), i);
     };
-    for (const StatePart& part : stateParts(own, rank))
+    for (const StateShard& part : stateParts(own, rank))
       if (part.kind == StateKind::weight &&
           own.parameters[size_t(part.parameter)].trainable)
         each(part.parameter, part.first, part.count,

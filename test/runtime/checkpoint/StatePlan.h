@@ -4,7 +4,7 @@
 #ifndef RECIPEC_TEST_RUNTIME_CHECKPOINT_STATEPLAN_H
 #define RECIPEC_TEST_RUNTIME_CHECKPOINT_STATEPLAN_H
 
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 

@@ -15,7 +15,7 @@ TEST(Blocks, packAndUnpackInPiecesAreInverse) {
   // A whole of [2, 6, 2] split in three along dimension 1.
   const int64_t partShape[] = {2, 2, 2};
   Blocks blocks = Blocks::of(partShape, 1, 3, sizeof(int16_t));
-  EXPECT_EQ(blocks.partElements(), 8);
+  EXPECT_EQ(blocks.shardElements(), 8);
   EXPECT_FALSE(blocks.contiguous());
   std::vector<int16_t> whole(24), back(24);
   for (size_t i = 0; i < whole.size(); ++i)

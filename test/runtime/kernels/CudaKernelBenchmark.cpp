@@ -170,8 +170,8 @@ private:
     Tensor part{x.data, half, flat}, narrowPart{q.data, q.type, flat},
         one = memory.some(full, {1});
     const Attributes all = {{"count", tokens * ffn}};
-    time("part_maximum", 2 * elements, OpKind::PartMaximum, {part}, {one}, all);
-    time("quantize_part", 3 * elements, OpKind::QuantizePart, {part, one},
+    time("shard_amax", 2 * elements, OpKind::ShardAmax, {part}, {one}, all);
+    time("quantize_shard", 3 * elements, OpKind::QuantizeShard, {part, one},
          {narrowPart, memory.some(full, {1})}, all);
   }
 

@@ -267,7 +267,7 @@ TEST_F(CudaTranspose, Shapes) {
       }
 }
 
-class CudaQuantizePart : public CudaParityTest {
+class CudaQuantizeShard : public CudaParityTest {
 protected:
   /// What `ranks` ranks have `own` elements each of.
   struct Case {
@@ -288,15 +288,11 @@ protected:
       Array part = numbers(type, {of.own}, 1 + rank, 3.0);
       Array maxima = numbers(DType::f32, {5}, 9, 0.5);
       maxima.set(2, 0);
-      compare({OpKind::PartMaximum,
-               {&part},
-               {&maxima},
-               attributes,
-               place,
-               of.shift},
-              {exact});
+      compare(
+          {OpKind::ShardAmax, {&part}, {&maxima}, attributes, place, of.shift},
+          {exact});
       Array q = numbers(narrow, {of.own}, 7), scale(DType::f32, {1});
-      compare({OpKind::QuantizePart,
+      compare({OpKind::QuantizeShard,
                {&part, &maxima},
                {&q, &scale},
                attributes,
@@ -309,7 +305,7 @@ protected:
 
 /// Whole parts and pieces of them, some ranks without any; runs that no vector
 /// divides, and that begin between two.
-TEST_F(CudaQuantizePart, Runs) {
+TEST_F(CudaQuantizeShard, Runs) {
   const Case cases[] = {{2, 4096, 0, 8192},        {4, 512, 192, 1200},
                         {3, 640, 64, 1},           {2, 1 << 20, 4096, 1500007},
                         {2, 1 << 20, 4099, 70001}, {2, 4096, 64, 5000, 1}};
@@ -319,13 +315,13 @@ TEST_F(CudaQuantizePart, Runs) {
         check(type, narrow, of);
 }
 
-TEST_F(CudaQuantizePart, KeepsWhatIsNoNumber) {
+TEST_F(CudaQuantizeShard, KeepsWhatIsNoNumber) {
   Array part = numbers(DType::bf16, {256}, 1), maxima(DType::f32, {1});
   part.set(100, std::numeric_limits<double>::quiet_NaN());
   Array q(DType::f8e4m3, {256}), scale(DType::f32, {1});
   const Attributes attributes = {{"count", int64_t(256)}};
-  runOnGpu({OpKind::PartMaximum, {&part}, {&maxima}, attributes});
-  runOnGpu({OpKind::QuantizePart, {&part, &maxima}, {&q, &scale}, attributes});
+  runOnGpu({OpKind::ShardAmax, {&part}, {&maxima}, attributes});
+  runOnGpu({OpKind::QuantizeShard, {&part, &maxima}, {&q, &scale}, attributes});
   EXPECT_TRUE(std::isnan(q.get(100)));
   EXPECT_TRUE(std::isfinite(scale.get(0)));
   EXPECT_GT(maxima.get(0), 0);

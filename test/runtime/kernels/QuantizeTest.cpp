@@ -306,7 +306,7 @@ void checkParts(DType type, const Narrow& narrow, const InParts& in) {
   // One array for all ranks does what their all-reduce would.
   for (int rank = 0; rank < in.ranks; ++rank) {
     Array part = in.part(x, rank);
-    call(OpKind::PartMaximum, {&part}, {&maxima}, in.attributes(),
+    call(OpKind::ShardAmax, {&part}, {&maxima}, in.attributes(),
          in.placeOf(rank));
   }
   EXPECT_EQ(maxima.get(0), 0);
@@ -317,7 +317,7 @@ void checkParts(DType type, const Narrow& narrow, const InParts& in) {
           scale(DType::f32, {1});
     for (int64_t i = 0; i < in.own; ++i)
       q.set(i, 3);
-    call(OpKind::QuantizePart, {&part, &maxima}, {&q, &scale}, in.attributes(),
+    call(OpKind::QuantizeShard, {&part, &maxima}, {&q, &scale}, in.attributes(),
          in.placeOf(rank));
     EXPECT_EQ(scale.get(0), whole.scale.get(0)) << "rank " << rank;
     for (int64_t i = 0; i < in.own; ++i) {
@@ -328,7 +328,7 @@ void checkParts(DType type, const Narrow& narrow, const InParts& in) {
   }
 }
 
-TEST(QuantizePart, IsAPartOfTheWhole) {
+TEST(QuantizeShard, IsAPartOfTheWhole) {
   for (DType type : {DType::f32, DType::bf16})
     for (const Narrow& narrow : {e4m3, e5m2})
       for (const InParts& in :
@@ -336,14 +336,14 @@ TEST(QuantizePart, IsAPartOfTheWhole) {
         checkParts(type, narrow, in);
 }
 
-TEST(QuantizePart, KeepsWhatIsNoNumber) {
+TEST(QuantizeShard, KeepsWhatIsNoNumber) {
   const InParts in{8, 8, 0};
   Array x = uneven(DType::bf16, 8, 8);
   x.set(5, std::numeric_limits<double>::quiet_NaN());
   Array part = in.part(x, 0), maxima(DType::f32, {2}),
         q(DType::f8e4m3, {in.own}), scale(DType::f32, {1});
-  call(OpKind::PartMaximum, {&part}, {&maxima}, in.attributes(), in.placeOf(0));
-  call(OpKind::QuantizePart, {&part, &maxima}, {&q, &scale}, in.attributes(),
+  call(OpKind::ShardAmax, {&part}, {&maxima}, in.attributes(), in.placeOf(0));
+  call(OpKind::QuantizeShard, {&part, &maxima}, {&q, &scale}, in.attributes(),
        in.placeOf(0));
   EXPECT_TRUE(std::isnan(q.get(5)));
   EXPECT_TRUE(std::isfinite(scale.get(0)));

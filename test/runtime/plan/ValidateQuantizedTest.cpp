@@ -109,9 +109,9 @@ const Attributes lastRun = {{"axis", std::string("dp")},
                             {"count", int64_t(96)},
                             {"place", int64_t(3)}};
 const Operand part{T, {512}}, maxima{DType::f32, {4}}, narrowPart{F, {512}};
-const Call mostOfPart = {OpKind::PartMaximum, 1, {part, maxima}, lastRun};
+const Call mostOfPart = {OpKind::ShardAmax, 1, {part, maxima}, lastRun};
 const Call castPart = {
-    OpKind::QuantizePart, 2, {part, maxima, narrowPart, one}, lastRun};
+    OpKind::QuantizeShard, 2, {part, maxima, narrowPart, one}, lastRun};
 /// Of which all sizes are told by the others.
 const Call all[] = {whole, rows, squares, mx,     product,  ofBlocks,
                     ofMx,  sum,  swiglu,  slopes, transpose};

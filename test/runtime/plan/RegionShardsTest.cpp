@@ -1,6 +1,6 @@
 // What a rank keeps of the members of a region.
 
-#include "runtime/plan/Parts.h"
+#include "runtime/plan/RegionShards.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ protected:
   }
 
   Triple run(size_t member, int rank) const {
-    plan::Run found = runInPart(region, member, parameters, mesh, rank);
+    plan::Run found = runInShard(region, member, parameters, mesh, rank);
     return {found.first, found.count, found.element};
   }
 

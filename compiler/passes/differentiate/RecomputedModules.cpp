@@ -7,7 +7,7 @@
 //    latent. Where there is one, it and all on the way to `attention` are of
 //    the part. A matrix of an adapter tells nothing: it reads a rank.
 
-#include "compiler/passes/differentiate/RecomputeParts.h"
+#include "compiler/passes/differentiate/RecomputedModules.h"
 
 #include "compiler/passes/common/Experts.h"
 #include "runtime/ops/OpTable.h"
@@ -170,7 +170,7 @@ std::vector<bool> opsThat(const std::vector<Op>& ops, Contains contains) {
 
 } // namespace
 
-std::vector<bool> opsOfPart(const ir::Module& module, std::string_view name) {
+std::vector<bool> opsOfModule(const ir::Module& module, std::string_view name) {
   const Part& part = findPart(name);
   const std::vector<Op>& ops = ir::findFunction(module, "forward")->ops;
   if (!part.contains)
@@ -189,7 +189,7 @@ void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
   for (const recipe::Value& value :
        std::get<recipe::List>(recipe.at("memory.recompute_modules").data)) {
     const auto& name = std::get<std::string>(value.data);
-    std::vector<bool> selected = opsOfPart(graph, name);
+    std::vector<bool> selected = opsOfModule(graph, name);
     if (std::find(selected.begin(), selected.end(), true) != selected.end())
       continue;
     engine

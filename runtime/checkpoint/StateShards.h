@@ -6,8 +6,8 @@
 // follows from the plan and the rank's number alone, so that any process can
 // tell what any rank holds.
 
-#ifndef RECIPERUN_CHECKPOINT_STATEPARTS_H
-#define RECIPERUN_CHECKPOINT_STATEPARTS_H
+#ifndef RECIPERUN_CHECKPOINT_STATESHARDS_H
+#define RECIPERUN_CHECKPOINT_STATESHARDS_H
 
 #include "runtime/plan/Plan.h"
 
@@ -20,7 +20,7 @@ enum class StateKind { weight, momentM, momentV, history };
 
 /// A run of elements of a parameter's block, and where its rank keeps it; or a
 /// whole history of maxima (plan/Histories.h), which belongs to none.
-struct StatePart {
+struct StateShard {
   int parameter = -1;
   StateKind kind = StateKind::weight;
   int64_t first = 0; // of the block's elements
@@ -47,19 +47,19 @@ ParametersRegion regionInParts(const plan::Stage& stage, int parameter);
 /// What a rank keeps of the parameters' values in the compute type, by their
 /// numbers: the whole block, or a run of it; nothing (`count` 0) of what
 /// another rank or stage has. The plan is that of the rank's stage.
-std::vector<StatePart> valueParts(const plan::Plan& plan, int rank);
+std::vector<StateShard> valueParts(const plan::Plan& plan, int rank);
 
 /// The parts that a rank holds, several ranks perhaps the same ones: region by
 /// region, member by member, then the frozen parameters.
-std::vector<StatePart> stateParts(const plan::Plan& plan, int rank);
+std::vector<StateShard> stateParts(const plan::Plan& plan, int rank);
 
 /// Those of them that the rank writes to a checkpoint: of all ranks that hold
 /// a part, one writes it, the lowest of the first stage that has it.
-std::vector<StatePart> writtenParts(const plan::Plan& plan, int rank);
+std::vector<StateShard> writtenShards(const plan::Plan& plan, int rank);
 
 /// The rank's histories: each has its own, of what it computes.
-std::vector<StatePart> amaxHistoryShards(const plan::Plan& plan, int rank);
+std::vector<StateShard> amaxHistoryShards(const plan::Plan& plan, int rank);
 
 } // namespace reciperun::checkpoint
 
-#endif // RECIPERUN_CHECKPOINT_STATEPARTS_H
+#endif // RECIPERUN_CHECKPOINT_STATESHARDS_H

@@ -4,8 +4,8 @@
 // A row belongs to the threads of one threadIdx.y. Narrow rows take some lanes
 // of a warp and a block has several; a wide row takes the whole block.
 
-#ifndef RECIPERUN_KERNELS_COMMON_ROWPARTS_CUH
-#define RECIPERUN_KERNELS_COMMON_ROWPARTS_CUH
+#ifndef RECIPERUN_KERNELS_COMMON_ROWSLICES_CUH
+#define RECIPERUN_KERNELS_COMMON_ROWSLICES_CUH
 
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/plan/KernelLimits.h"
@@ -129,4 +129,4 @@ Status withRowBlock(int64_t width, bool aligned, Body&& body) {
 
 } // namespace reciperun::kernels
 
-#endif // RECIPERUN_KERNELS_COMMON_ROWPARTS_CUH
+#endif // RECIPERUN_KERNELS_COMMON_ROWSLICES_CUH

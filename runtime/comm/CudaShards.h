@@ -4,8 +4,8 @@
 // them, and blocks are written to the memory of other ranks. All are enqueued
 // on a stream.
 
-#ifndef RECIPERUN_COMM_CUDAPARTS_H
-#define RECIPERUN_COMM_CUDAPARTS_H
+#ifndef RECIPERUN_COMM_CUDASHARDS_H
+#define RECIPERUN_COMM_CUDASHARDS_H
 
 #include "runtime/comm/Blocks.h"
 #include "runtime/comm/CudaPeerBarrier.h"
@@ -21,14 +21,15 @@ namespace reciperun::comm {
 
 /// packed = elements [begin, end) of part 0 of the whole, then those of part 1,
 /// and so on.
-Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
-                 int64_t end, std::byte* packed, cudaStream_t stream);
+Status packShards(const Blocks& blocks, const std::byte* whole, int64_t begin,
+                  int64_t end, std::byte* packed, cudaStream_t stream);
 /// The other way: those elements of the whole = packed.
-Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
-                   int64_t end, std::byte* whole, cudaStream_t stream);
+Status unpackShards(const Blocks& blocks, const std::byte* packed,
+                    int64_t begin, int64_t end, std::byte* whole,
+                    cudaStream_t stream);
 
 /// Memory of the ranks of a group that this one can read and write.
-struct RankPlaces {
+struct PeerAddresses {
   std::byte* of[PeerBarrierState::mostRanks] = {};
 };
 
@@ -46,9 +47,9 @@ struct Terms {
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream);
 /// The same of terms that lie in so many places, in a barrier of their ranks.
-Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
-                        int64_t elements, std::byte* out,
-                        const PeerBarrier& barrier, cudaStream_t stream);
+Status addPeersInOrder(plan::DType type, const PeerAddresses& places, int count,
+                       int64_t elements, std::byte* out,
+                       const PeerBarrier& barrier, cudaStream_t stream);
 
 /// Of rows of experts, how many are moved: a block's first ones, as many as its
 /// members' counts add up to; all bytes of a block where there are no counts.
@@ -60,14 +61,14 @@ struct CountedRows {
 
 /// Cuts `in` into `ranks` parts of `blocks` blocks each and writes those of
 /// part r, of `bytes` bytes a block, to where place r says, in a barrier.
-Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
+Status spreadBlocks(const std::byte* in, const PeerAddresses& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
                     const PeerBarrier& barrier, cudaStream_t stream);
 /// Writes `in`, of `bytes` bytes, to each of `ranks` places, in a barrier.
-Status spreadWhole(const std::byte* in, const RankPlaces& places, int ranks,
+Status spreadWhole(const std::byte* in, const PeerAddresses& places, int ranks,
                    int64_t bytes, const PeerBarrier& barrier,
                    cudaStream_t stream);
 
 } // namespace reciperun::comm
 
-#endif // RECIPERUN_COMM_CUDAPARTS_H
+#endif // RECIPERUN_COMM_CUDASHARDS_H

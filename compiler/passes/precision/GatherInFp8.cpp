@@ -9,7 +9,7 @@
 // changes. Evaluation follows an update, or comes without any step: it casts
 // all by itself.
 
-#include "compiler/passes/precision/NarrowParts.h"
+#include "compiler/passes/precision/GatherInFp8.h"
 
 #include "compiler/passes/common/Names.h"
 #include "runtime/ops/OpKind.h"
@@ -42,23 +42,22 @@ class PartCasts {
 public:
   explicit PartCasts(ir::Module& program) : program(program), names(program) {}
 
-  void add(const char* function, const std::vector<NarrowMember>& members) {
-    std::map<uint32_t, std::vector<NarrowMember>> groups;
-    for (const NarrowMember& member : members)
+  void add(const char* function, const std::vector<Fp8Member>& members) {
+    std::map<uint32_t, std::vector<Fp8Member>> groups;
+    for (const Fp8Member& member : members)
       groups[member.region->shard.raw()].push_back(member);
     for (const auto& [axes, together] : groups)
       addGroup(ir::obtainFunction(program, function), together);
   }
 
 private:
-  void addGroup(ir::Function& function,
-                const std::vector<NarrowMember>& members) {
+  void addGroup(ir::Function& function, const std::vector<Fp8Member>& members) {
     const ir::AxisSet group = members.front().region->shard;
     const ValueId maxima = addMaxima(int64_t(members.size()));
     const std::string& name = program[maxima].name;
     function.ops.push_back(op(OpKind::Zero, name, {}, {maxima}));
     for (size_t i = 0; i < members.size(); ++i)
-      function.ops.push_back(ofMember(OpKind::PartMaximum, members[i], i,
+      function.ops.push_back(ofMember(OpKind::ShardAmax, members[i], i,
                                       {members[i].region->paramPart},
                                       {maxima}));
     Op exchange = op(OpKind::AllReduce, name, {maxima}, {maxima});
@@ -67,12 +66,12 @@ private:
     function.ops.push_back(std::move(exchange));
     for (size_t i = 0; i < members.size(); ++i)
       function.ops.push_back(
-          ofMember(OpKind::QuantizePart, members[i], i,
+          ofMember(OpKind::QuantizeShard, members[i], i,
                    {members[i].region->paramPart, maxima},
                    {members[i].region->narrowPart, members[i].scale}));
   }
 
-  Op ofMember(OpKind kind, const NarrowMember& member, size_t place,
+  Op ofMember(OpKind kind, const Fp8Member& member, size_t place,
               std::vector<ValueId> operands,
               std::vector<ValueId> results) const {
     const ir::Param& param = program[member.param];
@@ -110,7 +109,7 @@ private:
 
 } // namespace
 
-std::set<ValueId> findNarrow(const ir::Module& program) {
+std::set<ValueId> findGatheredInFp8(const ir::Module& program) {
   std::set<ValueId> cast, others;
   for (const ir::Function& function : program.functions)
     for (const Op& op : function.ops)
@@ -123,9 +122,9 @@ std::set<ValueId> findNarrow(const ir::Module& program) {
   return narrow;
 }
 
-void castParts(ir::Module& program, const std::vector<NarrowMember>& members) {
-  std::vector<NarrowMember> trained, frozen;
-  for (const NarrowMember& member : members)
+void castShards(ir::Module& program, const std::vector<Fp8Member>& members) {
+  std::vector<Fp8Member> trained, frozen;
+  for (const Fp8Member& member : members)
     (program[member.param].trainable ? trained : frozen).push_back(member);
   PartCasts casts(program);
   casts.add("begin", trained);

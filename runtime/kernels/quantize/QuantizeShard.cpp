@@ -37,7 +37,7 @@ float mostOf(const KernelArgs& args, const T* part, OwnRun run) {
 
 template <class F, class T>
 void castPart(const KernelArgs& args, const T* part, OwnRun run) {
-  const int64_t place = ops::PartMaximumAttributes(args.op.attributes).place;
+  const int64_t place = ops::ShardAmaxAttributes(args.op.attributes).place;
   const float scale = scaleOf<F>(args.inputs[1].as<float>()[place]);
   *args.outputs[1].as<float>() = scale;
   const float factor = 1 / scale;
@@ -52,17 +52,17 @@ void castPart(const KernelArgs& args, const T* part, OwnRun run) {
 
 } // namespace
 
-Status partMaximumKernel(const KernelArgs& args) {
+Status shardAmaxKernel(const KernelArgs& args) {
   const device::Tensor& part = args.inputs[0];
   return withType(args, part.type, [&]<class T>(Type<T>) {
     float& most =
         args.outputs[0]
-            .as<float>()[ops::PartMaximumAttributes(args.op.attributes).place];
+            .as<float>()[ops::ShardAmaxAttributes(args.op.attributes).place];
     most = std::max(most, mostOf(args, part.as<T>(), ownRunOf(args)));
   });
 }
 
-Status quantizePartKernel(const KernelArgs& args) {
+Status quantizeShardKernel(const KernelArgs& args) {
   const device::Tensor& part = args.inputs[0];
   return withType(args, part.type, [&]<class T>(Type<T>) {
     if (args.outputs[0].type == plan::DType::f8e4m3)

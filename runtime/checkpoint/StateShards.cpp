@@ -6,11 +6,11 @@
 //    neither the block nor the region; the lowest of them has coordinate 0 on
 //    each of those. Of the stages that hold a parameter the first counts.
 
-#include "runtime/checkpoint/StateParts.h"
+#include "runtime/checkpoint/StateShards.h"
 
 #include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/Parts.h"
+#include "runtime/plan/RegionShards.h"
 
 #include <algorithm>
 #include <string_view>
@@ -31,7 +31,7 @@ public:
       values[size_t(holding.parameter)] = holding.value;
   }
 
-  std::vector<StatePart> run() {
+  std::vector<StateShard> run() {
     for (const plan::Region& region : stage.regions)
       addRegion(region);
     for (size_t i = 0; i < plan.parameters.size(); ++i)
@@ -75,13 +75,14 @@ private:
     for (size_t i = 0; i < region.parameters.size(); ++i) {
       int number = region.parameters[i];
       plan::Run run =
-          plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+          plan::runInShard(region, i, plan.parameters, plan.mesh, rank);
       if (run.count == 0 || !isWanted(number, region.shardAxis))
         continue;
       auto add = [&](StateKind kind, int buffer) {
         if (buffer < 0)
           return;
-        StatePart part{number, kind, run.first, run.count, buffer, run.element};
+        StateShard part{number,    kind,   run.first,
+                        run.count, buffer, run.element};
         if (stage.buffers[size_t(buffer)].dtype == plan::DType::u16)
           part.upper = region.part;
         parts.push_back(part);
@@ -97,7 +98,7 @@ private:
   int rank;
   bool onlyWritten;
   std::vector<int> values; // by parameter, -1 where the stage has it not
-  std::vector<StatePart> parts;
+  std::vector<StateShard> parts;
 };
 
 } // namespace
@@ -116,8 +117,8 @@ ParametersRegion regionInParts(const plan::Stage& stage, int parameter) {
   return {};
 }
 
-std::vector<StatePart> valueParts(const plan::Plan& plan, int rank) {
-  std::vector<StatePart> parts(plan.parameters.size());
+std::vector<StateShard> valueParts(const plan::Plan& plan, int rank) {
+  std::vector<StateShard> parts(plan.parameters.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     const plan::Parameter& parameter = plan.parameters[i];
     parts[i].parameter = int(i);
@@ -128,7 +129,7 @@ std::vector<StatePart> valueParts(const plan::Plan& plan, int rank) {
   for (const plan::Region& region : plan.regions)
     for (size_t i = 0; region.param < 0 && i < region.parameters.size(); ++i) {
       plan::Run run =
-          plan::runInPart(region, i, plan.parameters, plan.mesh, rank);
+          plan::runInShard(region, i, plan.parameters, plan.mesh, rank);
       int number = region.parameters[i];
       parts[size_t(number)] = {number,    StateKind::weight, run.first,
                                run.count, region.part,       run.element};
@@ -136,17 +137,17 @@ std::vector<StatePart> valueParts(const plan::Plan& plan, int rank) {
   return parts;
 }
 
-std::vector<StatePart> stateParts(const plan::Plan& plan, int rank) {
+std::vector<StateShard> stateParts(const plan::Plan& plan, int rank) {
   return Lister(plan, rank, /*onlyWritten=*/false).run();
 }
 
-std::vector<StatePart> writtenParts(const plan::Plan& plan, int rank) {
+std::vector<StateShard> writtenShards(const plan::Plan& plan, int rank) {
   return Lister(plan, rank, /*onlyWritten=*/true).run();
 }
 
-std::vector<StatePart> amaxHistoryShards(const plan::Plan& plan, int rank) {
+std::vector<StateShard> amaxHistoryShards(const plan::Plan& plan, int rank) {
   const plan::Stage& stage = stageOf(plan, rank);
-  std::vector<StatePart> parts;
+  std::vector<StateShard> parts;
   for (int buffer : plan::amaxHistoryBuffers(stage))
     parts.push_back({-1, StateKind::history, 0,
                      plan::elementCount(stage.buffers[size_t(buffer)].shape),

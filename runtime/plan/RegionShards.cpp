@@ -1,6 +1,6 @@
 // The overlap of a member with the rank's part of its region.
 
-#include "runtime/plan/Parts.h"
+#include "runtime/plan/RegionShards.h"
 
 #include "runtime/plan/Mesh.h"
 
@@ -16,9 +16,9 @@ int64_t blockElements(const Parameter& parameter, const Mesh& mesh) {
   return elements;
 }
 
-Run runInPart(const Region& region, size_t member,
-              const std::vector<Parameter>& parameters, const Mesh& mesh,
-              int rank) {
+Run runInShard(const Region& region, size_t member,
+               const std::vector<Parameter>& parameters, const Mesh& mesh,
+               int rank) {
   const Parameter& parameter = parameters[size_t(region.parameters[member])];
   int64_t part = region.elements / axisSize(mesh, region.shardAxis);
   int64_t begin = part * coordinate(mesh, rank, region.shardAxis);

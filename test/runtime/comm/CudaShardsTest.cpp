@@ -3,7 +3,7 @@
 // divides. Kernels that meet those of other ranks do so with themselves here,
 // again and again. Skipped where there is no GPU.
 
-#include "runtime/comm/CudaParts.h"
+#include "runtime/comm/CudaShards.h"
 
 #include "runtime/comm/Reduce.h"
 #include "runtime/device/BFloat16.h"
@@ -58,7 +58,7 @@ protected:
 
   void pack(const Blocks& blocks, int64_t begin, int64_t end) {
     const size_t whole =
-        size_t(blocks.partElements() * blocks.parts * blocks.elementBytes);
+        size_t(blocks.shardElements() * blocks.parts * blocks.elementBytes);
     const int64_t one = (end - begin) * blocks.elementBytes;
     const Bytes given = countedBytes(whole);
     Bytes packed(size_t(one * blocks.parts)), unpacked(whole);
@@ -71,11 +71,11 @@ protected:
     memory::Arena back = onGpu(Bytes(whole));
     cudaStream_t stream = gpu->context().stream();
     ASSERT_TRUE(
-        packParts(blocks, source.base(), begin, end, there.base(), stream));
+        packShards(blocks, source.base(), begin, end, there.base(), stream));
     EXPECT_EQ(onHost(there), packed) << "rows " << blocks.rows << " block "
                                      << blocks.block << " from " << begin;
     ASSERT_TRUE(
-        unpackParts(blocks, there.base(), begin, end, back.base(), stream));
+        unpackShards(blocks, there.base(), begin, end, back.base(), stream));
     EXPECT_EQ(onHost(back), unpacked) << "rows " << blocks.rows << " block "
                                       << blocks.block << " from " << begin;
   }
@@ -109,12 +109,12 @@ protected:
   /// The same terms, where they are.
   void addPlaces(plan::DType type, const memory::Arena& terms, int count,
                  int64_t elements, const Bytes& sum) {
-    RankPlaces places;
+    PeerAddresses places;
     for (int term = 0; term < count; ++term)
       places.of[term] = terms.base() + term * int64_t(sum.size());
     memory::Arena there = onGpu(Bytes(sum.size()));
-    ASSERT_TRUE(addPlacesInOrder(type, places, count, elements, there.base(),
-                                 barrier(), gpu->context().stream()));
+    ASSERT_TRUE(addPeersInOrder(type, places, count, elements, there.base(),
+                                barrier(), gpu->context().stream()));
     EXPECT_EQ(onHost(there), sum) << count << " places of " << elements;
   }
 
@@ -126,7 +126,7 @@ protected:
     const Bytes given = countedBytes(size_t(ranks * part));
     Bytes expected(size_t(ranks * (part + apart)), std::byte(0x55));
     memory::Arena in = onGpu(given), out = onGpu(expected), numbers;
-    RankPlaces places;
+    PeerAddresses places;
     for (int rank = 0; rank < ranks; ++rank)
       places.of[rank] = out.base() + rank * (part + apart);
     CountedRows counted;
@@ -160,7 +160,7 @@ protected:
     const Bytes given = countedBytes(size_t(bytes));
     Bytes expected(size_t(ranks * (bytes + apart)), std::byte(0x55));
     memory::Arena in = onGpu(given), out = onGpu(expected);
-    RankPlaces places;
+    PeerAddresses places;
     for (int rank = 0; rank < ranks; ++rank) {
       const int64_t begin = rank * (bytes + apart);
       places.of[rank] = out.base() + begin;
@@ -235,7 +235,7 @@ TEST_F(CudaParts, packsEveryDimension) {
     for (int dim = 0; dim < 4; ++dim)
       for (int parts : {1, 2, 3}) {
         const Blocks blocks = Blocks::of(shape, dim, parts, size);
-        const int64_t elements = blocks.partElements();
+        const int64_t elements = blocks.shardElements();
         pack(blocks, 0, elements);
         pack(blocks, 1, elements - 3);
         pack(blocks, elements / 2, elements / 2 + 1);

@@ -4,8 +4,8 @@
 // other; members lie in it where they start, so that a rank may have a whole
 // member, a run of one, or nothing.
 
-#ifndef RECIPERUN_PLAN_PARTS_H
-#define RECIPERUN_PLAN_PARTS_H
+#ifndef RECIPERUN_PLAN_REGIONSHARDS_H
+#define RECIPERUN_PLAN_REGIONSHARDS_H
 
 #include "runtime/plan/Plan.h"
 
@@ -24,10 +24,10 @@ struct Run {
 
 /// What of member number `member` of a region lies in the rank's part of it;
 /// empty where nothing does.
-Run runInPart(const Region& region, size_t member,
-              const std::vector<Parameter>& parameters, const Mesh& mesh,
-              int rank);
+Run runInShard(const Region& region, size_t member,
+               const std::vector<Parameter>& parameters, const Mesh& mesh,
+               int rank);
 
 } // namespace reciperun::plan
 
-#endif // RECIPERUN_PLAN_PARTS_H
+#endif // RECIPERUN_PLAN_REGIONSHARDS_H

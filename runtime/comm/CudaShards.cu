@@ -5,7 +5,7 @@
 // blocks of threads, twice as many in all as there are multiprocessors, go
 // through it in strides.
 
-#include "runtime/comm/CudaParts.h"
+#include "runtime/comm/CudaShards.h"
 
 #include "runtime/comm/CudaPeerBarrier.cuh"
 #include "runtime/device/cuda/CudaError.h"
@@ -103,7 +103,7 @@ Status moveRange(const Blocks& blocks, std::byte* whole, int64_t begin,
   if (begin == end)
     return Status::ok();
   // A stride beyond the end must not wrap, either.
-  const bool isSmall = blocks.partElements() * blocks.parts * size <
+  const bool isSmall = blocks.shardElements() * blocks.parts * size <
                        std::numeric_limits<uint32_t>::max() / 2;
   if (isSmall)
     launchMove<packs, uint32_t>(move, stream);
@@ -123,7 +123,7 @@ template <class T, int n> struct alignas(sizeof(T) * n) Pack { T elements[n]; };
 __device__ const std::byte* place(const Terms& terms, int term, int64_t bytes) {
   return term == terms.place ? terms.own : terms.first + term * bytes;
 }
-__device__ const std::byte* place(const RankPlaces& terms, int term, int64_t) {
+__device__ const std::byte* place(const PeerAddresses& terms, int term, int64_t) {
   return terms.of[term];
 }
 
@@ -171,7 +171,7 @@ bool areAligned(const Terms& terms, int) {
              16 ==
          0;
 }
-bool areAligned(const RankPlaces& places, int count) {
+bool areAligned(const PeerAddresses& places, int count) {
   return std::all_of(places.of, places.of + count, [](const std::byte* each) {
     return reinterpret_cast<uintptr_t>(each) % 16 == 0;
   });
@@ -223,7 +223,7 @@ Status addInOrder(plan::DType type, const Places& terms, int count,
 struct Spread {
   const std::byte* in;
   int64_t stride; // from a part of `in` to the next; 0 where all get the same
-  RankPlaces places;
+  PeerAddresses places;
   int blocks;
   int64_t bytes; // of a block
   CountedRows rows;
@@ -297,13 +297,13 @@ Status launchSpread(const Spread& what, int ranks, const PeerBarrier& barrier,
 
 } // namespace
 
-Status packParts(const Blocks& blocks, const std::byte* whole, int64_t begin,
+Status packShards(const Blocks& blocks, const std::byte* whole, int64_t begin,
                  int64_t end, std::byte* packed, cudaStream_t stream) {
   return moveRange<true>(blocks, const_cast<std::byte*>(whole), begin, end,
                          packed, stream);
 }
 
-Status unpackParts(const Blocks& blocks, const std::byte* packed, int64_t begin,
+Status unpackShards(const Blocks& blocks, const std::byte* packed, int64_t begin,
                    int64_t end, std::byte* whole, cudaStream_t stream) {
   return moveRange<false>(blocks, whole, begin, end,
                           const_cast<std::byte*>(packed), stream);
@@ -315,21 +315,21 @@ Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                     stream);
 }
 
-Status addPlacesInOrder(plan::DType type, const RankPlaces& places, int count,
+Status addPeersInOrder(plan::DType type, const PeerAddresses& places, int count,
                         int64_t elements, std::byte* out,
                         const PeerBarrier& barrier, cudaStream_t stream) {
   assert(count <= PeerBarrierState::mostRanks && "places for all ranks");
   return addInOrder(type, places, count, elements, out, barrier, stream);
 }
 
-Status spreadBlocks(const std::byte* in, const RankPlaces& places, int ranks,
+Status spreadBlocks(const std::byte* in, const PeerAddresses& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
                     const PeerBarrier& barrier, cudaStream_t stream) {
   return launchSpread({in, blocks * bytes, places, blocks, bytes, rows}, ranks,
                       barrier, stream);
 }
 
-Status spreadWhole(const std::byte* in, const RankPlaces& places, int ranks,
+Status spreadWhole(const std::byte* in, const PeerAddresses& places, int ranks,
                    int64_t bytes, const PeerBarrier& barrier, cudaStream_t stream) {
   return launchSpread({in, 0, places, 1, bytes, {}}, ranks, barrier, stream);
 }

@@ -96,20 +96,20 @@ void launchCast(const CudaKernelArgs& args, const T* x, int64_t count,
   kernel<<<unsigned(blocks), castThreads, 0, args.context.stream()>>>(
       x, count,
       args.inputs[1].as<float>() +
-          ops::PartMaximumAttributes(args.op.attributes).place,
+          ops::ShardAmaxAttributes(args.op.attributes).place,
       q, args.outputs[1].as<float>());
 }
 
 } // namespace
 
-Status partMaximumCudaKernel(const CudaKernelArgs& args) {
+Status shardAmaxCudaKernel(const CudaKernelArgs& args) {
   const device::Tensor& part = args.inputs[0];
   const OwnRun run = ownRunOf(args);
   const int64_t count = run.end - run.begin;
   if (count == 0)
     return Status::ok();
   auto* const joined = args.outputs[0].as<unsigned>() +
-                       ops::PartMaximumAttributes(args.op.attributes).place;
+                       ops::ShardAmaxAttributes(args.op.attributes).place;
   return withDeviceType(args, part.type, [&]<class T>(DeviceType<T>) {
     constexpr int n = vectorLength<T>;
     const T* const x = part.as<T>() + run.begin;
@@ -122,7 +122,7 @@ Status partMaximumCudaKernel(const CudaKernelArgs& args) {
   });
 }
 
-Status quantizePartCudaKernel(const CudaKernelArgs& args) {
+Status quantizeShardCudaKernel(const CudaKernelArgs& args) {
   const device::Tensor& part = args.inputs[0];
   const OwnRun run = ownRunOf(args);
   uint8_t* const q = args.outputs[0].as<uint8_t>() + run.begin;
