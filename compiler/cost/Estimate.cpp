@@ -182,8 +182,8 @@ double stepFlops(const std::vector<ir::Module>& stages) {
           costs[function.name] += wholeFlops(stage, op);
     for (const ir::Schedule& schedule : stage.schedules)
       if (schedule.name == "train")
-        for (const ir::Step& step : schedule.steps)
-          if (step.kind == ir::Step::Kind::run)
+        for (const ir::ScheduleStep& step : schedule.steps)
+          if (step.kind == ir::ScheduleStep::Kind::run)
             total += costs[step.function];
   }
   return total;

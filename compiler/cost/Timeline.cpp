@@ -15,7 +15,7 @@
 namespace recipec::cost {
 namespace {
 
-using ir::Step;
+using ir::ScheduleStep;
 using ir::Transfer;
 
 /// What has been begun of a message; infinite what has not.
@@ -40,8 +40,8 @@ public:
           schedules[i] = &schedule;
     for (size_t i = 0; i < stages.size(); ++i)
       if (schedules[i])
-        for (const Step& step : schedules[i]->steps)
-          if (step.kind == Step::Kind::run)
+        for (const ScheduleStep& step : schedules[i]->steps)
+          if (step.kind == ScheduleStep::Kind::run)
             ++runs[i][step.function];
     result.stages.resize(stages.size());
   }
@@ -73,43 +73,43 @@ private:
   bool advance(size_t stage) {
     if (!schedules[stage])
       return false;
-    const std::vector<Step>& steps = schedules[stage]->steps;
+    const std::vector<ScheduleStep>& steps = schedules[stage]->steps;
     size_t before = places[stage];
     while (places[stage] < steps.size() && take(stage, steps[places[stage]]))
       ++places[stage];
     return places[stage] > before;
   }
 
-  bool take(size_t stage, const Step& step) {
+  bool take(size_t stage, const ScheduleStep& step) {
     switch (step.kind) {
-    case Step::Kind::run:
+    case ScheduleStep::Kind::run:
       return pass(stage, step);
-    case Step::Kind::load:
+    case ScheduleStep::Kind::load:
       return true;
-    case Step::Kind::wait:
+    case ScheduleStep::Kind::wait:
       return finish(stage, slotOf(stage, step));
-    case Step::Kind::send:
-    case Step::Kind::receive:
+    case ScheduleStep::Kind::send:
+    case ScheduleStep::Kind::receive:
       return finish(stage, slotOf(stage, step)) && begin(stage, step);
     }
     return true;
   }
 
-  const Transfer& transferOf(size_t stage, const Step& step) const {
+  const Transfer& transferOf(size_t stage, const ScheduleStep& step) const {
     return stages[stage].transfers[size_t(step.transfer)];
   }
 
-  Slot slotOf(size_t stage, const Step& step) const {
+  Slot slotOf(size_t stage, const ScheduleStep& step) const {
     const int slots = stages[stage][transferOf(stage, step).value].slots;
     return {step.transfer, step.microBatch % slots};
   }
 
-  bool begin(size_t stage, const Step& step) {
+  bool begin(size_t stage, const ScheduleStep& step) {
     const Transfer& transfer = transferOf(stage, step);
     const MessageName name(transfer.channel, step.microBatch);
     underway[stage][slotOf(stage, step)] = name;
     Message& message = messages[name];
-    if (step.kind == Step::Kind::send) {
+    if (step.kind == ScheduleStep::Kind::send) {
       message.sent = clocks[stage];
       message.time = transferTime(int(stage), transfer);
     } else
@@ -148,7 +148,7 @@ private:
       });
     };
     while (seen() == way.end() && !hasEnded(stage)) {
-      const Step& step = schedules[stage]->steps[places[stage]];
+      const ScheduleStep& step = schedules[stage]->steps[places[stage]];
       const int microBatch = underway[stage].at(slotOf(stage, step)).second;
       way.push_back({int(stage), step.transfer, microBatch});
       stage = size_t(transferOf(stage, step).peer);
@@ -156,7 +156,7 @@ private:
     result.deadlock.assign(hasEnded(stage) ? way.begin() : seen(), way.end());
   }
 
-  bool pass(size_t stage, const Step& step) {
+  bool pass(size_t stage, const ScheduleStep& step) {
     const ir::Function& function =
         *ir::findFunction(stages[stage], step.function);
     double begin = clocks[stage];

@@ -211,15 +211,15 @@ std::string summary(const std::vector<ir::Module>& stages,
   return text + "\n`--emit=schedule:0` lists the steps of stage 0, and so on\n";
 }
 
-std::string stepText(const ir::Module& stage, const ir::Step& step) {
+std::string stepText(const ir::Module& stage, const ir::ScheduleStep& step) {
   std::string text(ops::nameOf(step.kind));
-  if (step.kind == ir::Step::Kind::run)
+  if (step.kind == ir::ScheduleStep::Kind::run)
     text += " " + step.function;
   if (step.transfer >= 0) {
     const ir::Transfer& transfer = stage.transfers[size_t(step.transfer)];
     text += " " + stage[transfer.value].name;
-    if (step.kind != ir::Step::Kind::wait)
-      text += (step.kind == ir::Step::Kind::send ? " to" : " from") +
+    if (step.kind != ir::ScheduleStep::Kind::wait)
+      text += (step.kind == ir::ScheduleStep::Kind::send ? " to" : " from") +
               std::string(" stage ") + std::to_string(transfer.peer);
   }
   return text + " micro-batch=" + std::to_string(step.microBatch);
@@ -234,7 +234,7 @@ std::string stepsText(const ir::Module& stage) {
     if (stage.stages > 1)
       text += " of stage " + std::to_string(stage.stage);
     text += "\n";
-    for (const ir::Step& step : schedule.steps)
+    for (const ir::ScheduleStep& step : schedule.steps)
       text += "  " + stepText(stage, step) + "\n";
     text += "\n";
   }

@@ -246,8 +246,8 @@ void Emitter::schedules(plan::Stage& made) const {
   for (const ir::Schedule& schedule : current->schedules) {
     plan::Schedule& written = made.schedules.emplace_back();
     written.name = schedule.name;
-    for (const ir::Step& step : schedule.steps) {
-      bool isRun = step.kind == ir::Step::Kind::run;
+    for (const ir::ScheduleStep& step : schedule.steps) {
+      bool isRun = step.kind == ir::ScheduleStep::Kind::run;
       written.steps.push_back({step.kind,
                                isRun ? functionNumber(step.function) : -1,
                                step.transfer, step.microBatch});

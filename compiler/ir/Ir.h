@@ -225,8 +225,8 @@ struct Transfer {
 
 /// One entry of a schedule: load a micro-batch, run a function on it, begin to
 /// send or receive a value of it, wait until that is done.
-struct Step {
-  using Kind = reciperun::ops::StepKind;
+struct ScheduleStep {
+  using Kind = reciperun::ops::ScheduleStepKind;
   Kind kind = Kind::run;
   std::string function;
   int transfer = -1; // of the last three kinds
@@ -234,7 +234,7 @@ struct Step {
 };
 struct Schedule {
   std::string name;
-  std::vector<Step> steps;
+  std::vector<ScheduleStep> steps;
 };
 
 /// Where a value lies, in bytes; the memory pass fills it.

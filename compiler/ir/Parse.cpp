@@ -437,13 +437,14 @@ private:
     module.transfers.push_back(std::move(transfer));
   }
 
-  Step::Kind stepKind() {
-    for (Step::Kind kind : {Step::Kind::load, Step::Kind::send,
-                            Step::Kind::receive, Step::Kind::wait})
+  ScheduleStep::Kind stepKind() {
+    for (ScheduleStep::Kind kind :
+         {ScheduleStep::Kind::load, ScheduleStep::Kind::send,
+          ScheduleStep::Kind::receive, ScheduleStep::Kind::wait})
       if (takeWord(ops::nameOf(kind)))
         return kind;
     expectWord("run");
-    return Step::Kind::run;
+    return ScheduleStep::Kind::run;
   }
 
   void schedule() {
@@ -451,11 +452,11 @@ private:
     schedule.name = name();
     expect('{');
     while (ok() && !take('}')) {
-      Step step;
+      ScheduleStep step;
       step.kind = stepKind();
-      if (step.kind == Step::Kind::run)
+      if (step.kind == ScheduleStep::Kind::run)
         step.function = name();
-      else if (step.kind != Step::Kind::load)
+      else if (step.kind != ScheduleStep::Kind::load)
         step.transfer = int(integer());
       expectWord("batch");
       step.microBatch = int(integer());

@@ -435,14 +435,14 @@ private:
     out += "schedule ";
     name(schedule.name);
     out += " {\n";
-    for (const Step& step : schedule.steps) {
+    for (const ScheduleStep& step : schedule.steps) {
       out += "  ";
       out += ops::nameOf(step.kind);
       out += ' ';
-      if (step.kind == Step::Kind::run) {
+      if (step.kind == ScheduleStep::Kind::run) {
         name(step.function);
         out += ' ';
-      } else if (step.kind != Step::Kind::load) {
+      } else if (step.kind != ScheduleStep::Kind::load) {
         number(int64_t(step.transfer));
         out += ' ';
       }

@@ -80,8 +80,8 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
   for (const plan::Schedule& schedule : plan.schedules) {
     const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
     for (size_t i = 0; i < occurrences.size(); ++i)
-      if (const plan::Step& step = schedule.steps[i];
-          step.kind == plan::Step::Kind::run)
+      if (const plan::ScheduleStep& step = schedule.steps[i];
+          step.kind == plan::ScheduleStep::Kind::run)
         RECIPERUN_TRY(
             executor.resolve(step.function, step.microBatch, occurrences[i]));
   }
@@ -96,8 +96,8 @@ Executor::occurrencesOf(const plan::Schedule& schedule) {
   std::vector<Occurrence> occurrences(schedule.steps.size());
   std::map<int, size_t> latest; // by function
   for (size_t i = 0; i < occurrences.size(); ++i) {
-    const plan::Step& step = schedule.steps[i];
-    if (step.kind != plan::Step::Kind::run)
+    const plan::ScheduleStep& step = schedule.steps[i];
+    if (step.kind != plan::ScheduleStep::Kind::run)
       continue;
     const auto [before, isFirst] = latest.emplace(step.function, i);
     occurrences[i].isFirst = isFirst;
@@ -229,12 +229,12 @@ const plan::Schedule* Executor::findSchedule(std::string_view name) const {
 Status Executor::run(const plan::Schedule& schedule, const Load& load) {
   const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
   for (size_t i = 0; i < occurrences.size(); ++i) {
-    const plan::Step& step = schedule.steps[i];
+    const plan::ScheduleStep& step = schedule.steps[i];
     if (observer)
       observer->beginsStep(step);
-    if (step.kind == plan::Step::Kind::load)
+    if (step.kind == plan::ScheduleStep::Kind::load)
       RECIPERUN_TRY(load(step.microBatch));
-    else if (step.kind == plan::Step::Kind::run)
+    else if (step.kind == plan::ScheduleStep::Kind::run)
       RECIPERUN_TRY(run(step.function, step.microBatch, occurrences[i]));
     else
       RECIPERUN_TRY(transfer(step));
@@ -244,8 +244,8 @@ Status Executor::run(const plan::Schedule& schedule, const Load& load) {
   return Status::ok();
 }
 
-Status Executor::transfer(const plan::Step& step) {
-  if (step.kind == plan::Step::Kind::wait)
+Status Executor::transfer(const plan::ScheduleStep& step) {
+  if (step.kind == plan::ScheduleStep::Kind::wait)
     return finish(step.transfer, step.microBatch);
   const plan::Transfer& described = plan.transfers[size_t(step.transfer)];
   Tensor buffer = tensor(described.buffer, step.microBatch);

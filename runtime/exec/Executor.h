@@ -139,7 +139,7 @@ private:
   Status record(int function, Resolved& resolved);
   Status launch(int function, Resolved& resolved);
   void giveUpRecording(int function, const std::string& why);
-  Status transfer(const plan::Step& step);
+  Status transfer(const plan::ScheduleStep& step);
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;

@@ -20,8 +20,8 @@ public:
   virtual bool followsOps() const { return true; }
 
   /// A step of a schedule begins, and is over.
-  virtual void beginsStep(const plan::Step&) {}
-  virtual void endsStep(const plan::Step&) {}
+  virtual void beginsStep(const plan::ScheduleStep&) {}
+  virtual void endsStep(const plan::ScheduleStep&) {}
   /// An op of a function begins, with the buffers that it reads and those that
   /// it writes, and is over.
   virtual void beginsOp(const plan::Op&, std::span<const device::Tensor>,

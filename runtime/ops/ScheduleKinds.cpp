@@ -23,7 +23,7 @@ std::optional<Kind> find(const char* const (&names)[count],
 
 } // namespace
 
-const char* nameOf(StepKind kind) {
+const char* nameOf(ScheduleStepKind kind) {
   return stepNames[size_t(kind)];
 }
 
@@ -31,8 +31,8 @@ const char* nameOf(TransferKind kind) {
   return transferNames[size_t(kind)];
 }
 
-std::optional<StepKind> findStepKind(std::string_view name) {
-  return find<StepKind>(stepNames, name);
+std::optional<ScheduleStepKind> findStepKind(std::string_view name) {
+  return find<ScheduleStepKind>(stepNames, name);
 }
 
 std::optional<TransferKind> findTransferKind(std::string_view name) {

@@ -10,14 +10,14 @@ namespace reciperun::ops {
 
 /// Fill the inputs of a micro-batch, run a function on it, start to send or to
 /// receive one of its values, or wait until that is done.
-enum class StepKind { load, run, send, receive, wait };
+enum class ScheduleStepKind { load, run, send, receive, wait };
 
 /// Which of the two stages of a transfer it is seen from.
 enum class TransferKind { send, receive };
 
-const char* nameOf(StepKind kind);
+const char* nameOf(ScheduleStepKind kind);
 const char* nameOf(TransferKind kind);
-std::optional<StepKind> findStepKind(std::string_view name);
+std::optional<ScheduleStepKind> findStepKind(std::string_view name);
 std::optional<TransferKind> findTransferKind(std::string_view name);
 
 } // namespace reciperun::ops

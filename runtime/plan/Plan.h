@@ -141,8 +141,8 @@ struct Transfer {
 /// function on it, begin to send or receive a buffer of it, or wait until that
 /// is done. What is being received is not read, what is being sent is not
 /// written.
-struct Step {
-  using Kind = ops::StepKind;
+struct ScheduleStep {
+  using Kind = ops::ScheduleStepKind;
   Kind kind = Kind::run;
   int function = -1;  // of `run`
   int transfer = -1;  // of `send`, `receive`, `wait`
@@ -150,7 +150,7 @@ struct Step {
 };
 struct Schedule {
   std::string name; // `train`, `evaluate`, `generate`
-  std::vector<Step> steps;
+  std::vector<ScheduleStep> steps;
 };
 
 /// Buffers that the host fills or reads, -1 where the plan has none. Token

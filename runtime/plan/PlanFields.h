@@ -84,7 +84,8 @@ void fields(V& v, typename V::template Ref<Transfer> transfer) {
   v.field("line", transfer.line);
 }
 
-template <class V> void fields(V& v, typename V::template Ref<Step> step) {
+template <class V>
+void fields(V& v, typename V::template Ref<ScheduleStep> step) {
   v.field("kind", step.kind);
   v.optional("function", step.function, -1);
   v.optional("transfer", step.transfer, -1);

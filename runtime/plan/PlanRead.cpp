@@ -172,7 +172,7 @@ private:
   void read(const Json& node, OpKind& value, const Place& at) {
     spelt(node, value, ops::findOp, at, "op");
   }
-  void read(const Json& node, Step::Kind& value, const Place& at) {
+  void read(const Json& node, ScheduleStep::Kind& value, const Place& at) {
     spelt(node, value, ops::findStepKind, at, "kind of step");
   }
   void read(const Json& node, Transfer::Kind& value, const Place& at) {

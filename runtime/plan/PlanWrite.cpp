@@ -107,7 +107,9 @@ private:
   }
   void write(DType value) { write(std::string(ops::dtypeName(value))); }
   void write(OpKind value) { write(std::string(ops::opName(value))); }
-  void write(Step::Kind value) { write(std::string(ops::nameOf(value))); }
+  void write(ScheduleStep::Kind value) {
+    write(std::string(ops::nameOf(value)));
+  }
   void write(Transfer::Kind value) { write(std::string(ops::nameOf(value))); }
 
   template <class T> void write(const std::vector<T>& list) {

@@ -182,25 +182,26 @@ private:
   }
 
   /// Whether a step sends what is sent and receives what is received.
-  bool isOfItsKind(const Step& step) const {
+  bool isOfItsKind(const ScheduleStep& step) const {
     const Transfer::Kind kind = stage.transfers[size_t(step.transfer)].kind;
-    return step.kind == Step::Kind::wait ||
-           (step.kind == Step::Kind::send) == (kind == Transfer::Kind::send);
+    return step.kind == ScheduleStep::Kind::wait ||
+           (step.kind == ScheduleStep::Kind::send) ==
+               (kind == Transfer::Kind::send);
   }
 
   Status steps(const Schedule& schedule) const {
     int64_t microBatches = std::max<int64_t>(1, plan.train.accumulation);
-    for (const Step& step : schedule.steps) {
+    for (const ScheduleStep& step : schedule.steps) {
       std::string who = "schedule " + quoted(schedule.name);
-      if (step.kind == Step::Kind::run && !isFunction(step.function))
+      if (step.kind == ScheduleStep::Kind::run && !isFunction(step.function))
         return damaged(who + " runs function " + std::to_string(step.function) +
                        " of " + std::to_string(stage.functions.size()));
       if (step.microBatch < 0 || step.microBatch >= microBatches)
         return damaged(who + " names micro-batch " +
                        std::to_string(step.microBatch) + " of " +
                        std::to_string(microBatches));
-      bool isRun = step.kind == Step::Kind::run;
-      bool isLoad = step.kind == Step::Kind::load;
+      bool isRun = step.kind == ScheduleStep::Kind::run;
+      bool isLoad = step.kind == ScheduleStep::Kind::load;
       if (!isRun && !isLoad &&
           (step.transfer < 0 || step.transfer >= int(stage.transfers.size())))
         return damaged(who + " names transfer " +
@@ -487,7 +488,9 @@ private:
 
   /// There is such a schedule, and it loads data.
   bool hasSchedule(const char* name) const {
-    auto loads = [](const Step& step) { return step.kind == Step::Kind::load; };
+    auto loads = [](const ScheduleStep& step) {
+      return step.kind == ScheduleStep::Kind::load;
+    };
     return std::any_of(stage.schedules.begin(), stage.schedules.end(),
                        [&](const Schedule& schedule) {
                          return schedule.name == name &&

@@ -37,8 +37,8 @@ Way wayOf(int stage, const Transfer& transfer) {
 using Traffic = std::map<Way, std::vector<std::pair<int, int>>>;
 
 void addTraffic(const Stage& stage, int number, const Schedule& schedule,
-                Step::Kind kind, Traffic& traffic) {
-  for (const Step& step : schedule.steps)
+                ScheduleStep::Kind kind, Traffic& traffic) {
+  for (const ScheduleStep& step : schedule.steps)
     if (step.kind == kind) {
       const Transfer& transfer = stage.transfers[size_t(step.transfer)];
       traffic[wayOf(number, transfer)].emplace_back(transfer.channel,
@@ -47,7 +47,8 @@ void addTraffic(const Stage& stage, int number, const Schedule& schedule,
 }
 
 /// By the schedule's name.
-std::map<std::string, Traffic> trafficOf(const Plan& plan, Step::Kind kind) {
+std::map<std::string, Traffic> trafficOf(const Plan& plan,
+                                         ScheduleStep::Kind kind) {
   std::map<std::string, Traffic> traffic;
   for (size_t i = 0; i < plan.stages.size(); ++i)
     for (const Schedule& schedule : plan.stages[i].schedules)
@@ -71,8 +72,9 @@ Status linesAreApart(const Plan& plan) {
 
 /// Otherwise one message would be taken for another.
 Status linesKeepOrder(const Plan& plan) {
-  const auto received = trafficOf(plan, Step::Kind::receive);
-  for (const auto& [schedule, traffic] : trafficOf(plan, Step::Kind::send)) {
+  const auto received = trafficOf(plan, ScheduleStep::Kind::receive);
+  for (const auto& [schedule, traffic] :
+       trafficOf(plan, ScheduleStep::Kind::send)) {
     const auto found = received.find(schedule);
     if (found == received.end() || found->second != traffic)
       return damaged("in schedule " + quoted(schedule) +

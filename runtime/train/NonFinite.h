@@ -33,7 +33,7 @@ public:
   /// of what is.
   struct Origin {
     const plan::Op* op = nullptr; // null where there is none
-    plan::Step step;              // that ran its function
+    plan::ScheduleStep step;      // that ran its function
   };
   /// Of the ops that compute alone; and of the collectives, which may have
   /// brought it from a rank where such an op has made it.
@@ -44,7 +44,7 @@ public:
   /// "`layers.0.q` (linear) of `forward`".
   std::string text(const Origin& origin) const;
 
-  void beginsStep(const plan::Step& step) override { current = step; }
+  void beginsStep(const plan::ScheduleStep& step) override { current = step; }
   void beginsOp(const plan::Op& op, std::span<const exec::Tensor> inputs,
                 std::span<const exec::Tensor> outputs) override;
   void endsOp(const plan::Op& op,
@@ -57,7 +57,7 @@ private:
   const plan::Plan& plan;
   device::Device& device;
   Status failure;
-  plan::Step current;
+  plan::ScheduleStep current;
   bool wasFinite = true; // what the op reads, and what it adds to
   Origin ownOrigin, commonOrigin;
 };

@@ -25,13 +25,13 @@ std::string lineOf(const plan::Op& op) {
 
 } // namespace
 
-void OpTimes::beginsStep(const plan::Step& step) {
+void OpTimes::beginsStep(const plan::ScheduleStep& step) {
   inner.beginsStep(step);
-  if (step.kind == plan::Step::Kind::run)
+  if (step.kind == plan::ScheduleStep::Kind::run)
     marks.push_back({nullptr, device.mark()});
 }
 
-void OpTimes::endsStep(const plan::Step& step) {
+void OpTimes::endsStep(const plan::ScheduleStep& step) {
   inner.endsStep(step);
 }
 

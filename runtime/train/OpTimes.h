@@ -29,8 +29,8 @@ public:
   /// share, number of ops.
   std::string table() const;
 
-  void beginsStep(const plan::Step& step) override;
-  void endsStep(const plan::Step& step) override;
+  void beginsStep(const plan::ScheduleStep& step) override;
+  void endsStep(const plan::ScheduleStep& step) override;
   void endsOp(const plan::Op& op, std::span<const device::Tensor>) override;
 
 private:

@@ -59,11 +59,11 @@ PhaseSeconds PhaseClock::seconds() const {
   return seconds;
 }
 
-void PhaseClock::endsStep(const plan::Step& step) {
+void PhaseClock::endsStep(const plan::ScheduleStep& step) {
   switch (step.kind) {
-  case plan::Step::Kind::load:
+  case plan::ScheduleStep::Kind::load:
     return mark(Phase::data);
-  case plan::Step::Kind::run:
+  case plan::ScheduleStep::Kind::run:
     return mark(functions[size_t(step.function)]);
   default:
     return mark(Phase::communication);

@@ -58,7 +58,7 @@ public:
   PhaseSeconds seconds() const;
 
   bool followsOps() const override { return false; }
-  void endsStep(const plan::Step& step) override;
+  void endsStep(const plan::ScheduleStep& step) override;
 
 private:
   /// The end of some time that belongs to a phase.

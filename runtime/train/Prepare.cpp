@@ -40,8 +40,8 @@ namespace fs = std::filesystem;
 /// The micro-batches that one run of a schedule goes through.
 int64_t microBatchesOf(const plan::Schedule& schedule) {
   int64_t count = 0;
-  for (const plan::Step& step : schedule.steps)
-    if (step.kind == plan::Step::Kind::load)
+  for (const plan::ScheduleStep& step : schedule.steps)
+    if (step.kind == plan::ScheduleStep::Kind::load)
       count = std::max(count, int64_t(step.microBatch) + 1);
   return count;
 }

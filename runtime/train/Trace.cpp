@@ -103,21 +103,21 @@ void Trace::takeStep() {
   spans.clear();
 }
 
-std::string Trace::nameOf(const plan::Step& step) const {
+std::string Trace::nameOf(const plan::ScheduleStep& step) const {
   const std::string batch = " " + std::to_string(step.microBatch);
-  if (step.kind == plan::Step::Kind::load)
+  if (step.kind == plan::ScheduleStep::Kind::load)
     return "load" + batch;
-  if (step.kind == plan::Step::Kind::run)
+  if (step.kind == plan::ScheduleStep::Kind::run)
     return plan.functions[size_t(step.function)].name + batch;
   const plan::Transfer& moved = plan.transfers[size_t(step.transfer)];
   const std::string& buffer = plan.buffers[size_t(moved.buffer)].name;
-  if (step.kind == plan::Step::Kind::wait)
+  if (step.kind == plan::ScheduleStep::Kind::wait)
     return "wait for `" + buffer + "`" + batch;
-  const bool isSent = step.kind == plan::Step::Kind::send;
+  const bool isSent = step.kind == plan::ScheduleStep::Kind::send;
   return (isSent ? "send `" : "receive `") + buffer + "`" + batch;
 }
 
-void Trace::beginsStep(const plan::Step& step) {
+void Trace::beginsStep(const plan::ScheduleStep& step) {
   inner.beginsStep(step);
   const int mark = device.mark();
   spans.push_back({functions, nameOf(step), {}, mark, mark});
@@ -129,7 +129,7 @@ void Trace::endsOp(const plan::Op& op, std::span<const device::Tensor>) {
   spans.push_back({ops, op.name, ops::opName(op.kind), begin, device.mark()});
 }
 
-void Trace::endsStep(const plan::Step& step) {
+void Trace::endsStep(const plan::ScheduleStep& step) {
   inner.endsStep(step);
   const int mark = device.mark();
   const auto function =

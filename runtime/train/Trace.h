@@ -46,8 +46,8 @@ public:
   /// Ends it, and writes the file of a rank.
   Status write(const std::filesystem::path& path, int rank);
 
-  void beginsStep(const plan::Step& step) override;
-  void endsStep(const plan::Step& step) override;
+  void beginsStep(const plan::ScheduleStep& step) override;
+  void endsStep(const plan::ScheduleStep& step) override;
   void endsOp(const plan::Op& op,
               std::span<const device::Tensor> outputs) override;
 
@@ -72,7 +72,7 @@ private:
     double end = 0;
   };
 
-  std::string nameOf(const plan::Step& step) const;
+  std::string nameOf(const plan::ScheduleStep& step) const;
 
   const plan::Plan& plan;
   device::Device& device;

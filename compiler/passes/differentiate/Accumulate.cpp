@@ -71,7 +71,7 @@ private:
     std::erase_if(*ops, [&](const Op&) { return dropped[next++]; });
   }
 
-  /// Step 2; whether something was done.
+  /// ScheduleStep 2; whether something was done.
   bool moveMatmul(size_t place) {
     const Op add = (*ops)[place];
     const ValueId product = matmulOf(add);
@@ -94,7 +94,7 @@ private:
     return true;
   }
 
-  /// Step 3; likewise.
+  /// ScheduleStep 3; likewise.
   bool addToSum(size_t place) {
     const Op& add = (*ops)[place];
     for (size_t i = 0; i < 2; ++i) {

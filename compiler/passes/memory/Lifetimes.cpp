@@ -123,9 +123,9 @@ void LifeBuilder::define(const ir::Op& op, int position) {
 /// what is saved in between dies before the next one begins.
 bool backwardFollowsForward(const ir::Module& program) {
   for (const ir::Schedule& schedule : program.schedules) {
-    const ir::Step* before = nullptr;
-    for (const ir::Step& step : schedule.steps) {
-      if (step.kind != ir::Step::Kind::run)
+    const ir::ScheduleStep* before = nullptr;
+    for (const ir::ScheduleStep& step : schedule.steps) {
+      if (step.kind != ir::ScheduleStep::Kind::run)
         continue;
       bool isNext = before && before->function == "forward" &&
                     before->microBatch == step.microBatch;

@@ -34,11 +34,12 @@ Channels channelsOf(const ir::Module& from, int to) {
 /// In the order in which one side begins to send or to receive them.
 std::vector<Message> messagesOf(const ir::Module& stage,
                                 const std::string& schedule,
-                                const Channels& channels, ir::Step::Kind kind) {
+                                const Channels& channels,
+                                ir::ScheduleStep::Kind kind) {
   std::vector<Message> messages;
   for (const ir::Schedule& each : stage.schedules)
     if (each.name == schedule)
-      for (const ir::Step& step : each.steps)
+      for (const ir::ScheduleStep& step : each.steps)
         if (step.kind == kind)
           if (const int channel =
                   stage.transfers[size_t(step.transfer)].channel;
@@ -50,8 +51,10 @@ std::vector<Message> messagesOf(const ir::Module& stage,
 bool isLine(const ir::Module& from, const ir::Module& to,
             const Channels& channels) {
   for (const ir::Schedule& schedule : from.schedules)
-    if (messagesOf(from, schedule.name, channels, ir::Step::Kind::send) !=
-        messagesOf(to, schedule.name, channels, ir::Step::Kind::receive))
+    if (messagesOf(from, schedule.name, channels,
+                   ir::ScheduleStep::Kind::send) !=
+        messagesOf(to, schedule.name, channels,
+                   ir::ScheduleStep::Kind::receive))
       return false;
   return true;
 }

@@ -36,7 +36,7 @@
 namespace recipec::passes {
 namespace {
 
-using ir::Step;
+using ir::ScheduleStep;
 using ir::Transfer;
 using ir::ValueId;
 using ir::ValueKind;
@@ -132,7 +132,7 @@ public:
   /// A function without a micro-batch; left out where it has no op.
   void run(const std::string& name) {
     if (hasOps(name))
-      step(Step::Kind::run, -1, 0, name);
+      step(ScheduleStep::Kind::run, -1, 0, name);
   }
 
   /// Passes in their order, those without an op left out.
@@ -150,10 +150,10 @@ public:
       for (int transfer : transfersOf(runs[i], Transfer::Kind::send))
         wait(transfer, runs[i].microBatch - slotsOf(transfer));
       load(runs[i].microBatch);
-      step(Step::Kind::run, -1, runs[i].microBatch, runs[i].function);
+      step(ScheduleStep::Kind::run, -1, runs[i].microBatch, runs[i].function);
       done.insert({runs[i].function, runs[i].microBatch});
       for (int transfer : transfersOf(runs[i], Transfer::Kind::send))
-        begin(Step::Kind::send, transfer, runs[i].microBatch);
+        begin(ScheduleStep::Kind::send, transfer, runs[i].microBatch);
     }
     while (!pending.empty())
       wait(pending.begin()->first, pending.begin()->second);
@@ -213,7 +213,7 @@ private:
       ValueId value = stage.transfers[size_t(transfer)].value;
       if (before < 0 || done.contains({lastReader.at(value), before})) {
         waitForSends(value, before);
-        begin(Step::Kind::receive, transfer, run.microBatch);
+        begin(ScheduleStep::Kind::receive, transfer, run.microBatch);
       } else
         begun.erase({transfer, run.microBatch});
     }
@@ -227,23 +227,23 @@ private:
         wait(int(i), microBatch);
   }
 
-  void begin(Step::Kind kind, int transfer, int microBatch) {
+  void begin(ScheduleStep::Kind kind, int transfer, int microBatch) {
     step(kind, transfer, microBatch);
     pending.insert({transfer, microBatch});
   }
 
   void wait(int transfer, int microBatch) {
     if (pending.erase({transfer, microBatch}) > 0)
-      step(Step::Kind::wait, transfer, microBatch);
+      step(ScheduleStep::Kind::wait, transfer, microBatch);
   }
 
   void load(int microBatch) {
     if (loaded != microBatch)
-      step(Step::Kind::load, -1, microBatch);
+      step(ScheduleStep::Kind::load, -1, microBatch);
     loaded = microBatch;
   }
 
-  void step(Step::Kind kind, int transfer, int microBatch,
+  void step(ScheduleStep::Kind kind, int transfer, int microBatch,
             std::string function = {}) {
     schedule.steps.push_back({kind, std::move(function), transfer, microBatch});
   }

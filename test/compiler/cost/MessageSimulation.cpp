@@ -17,7 +17,7 @@
 namespace recipec::cost {
 namespace {
 
-using ir::Step;
+using ir::ScheduleStep;
 using ir::Transfer;
 using ir::ValueId;
 using ir::ValueKind;
@@ -75,13 +75,13 @@ private:
   bool hasEnded(size_t stage) const {
     return !steps[stage] || next[stage] == steps[stage]->size();
   }
-  const Step& stepOf(size_t stage) const {
+  const ScheduleStep& stepOf(size_t stage) const {
     return (*steps[stage])[next[stage]];
   }
   int slotOf(size_t stage, ValueId value, int microBatch) const {
     return microBatch % std::max(stages[stage][value].slots, 1);
   }
-  End endOf(size_t stage, const Step& step) const {
+  End endOf(size_t stage, const ScheduleStep& step) const {
     const Transfer& transfer = stages[stage].transfers[size_t(step.transfer)];
     return {stage, &transfer, step.microBatch,
             slotOf(stage, transfer.value, step.microBatch)};
@@ -90,7 +90,7 @@ private:
   bool canGo(size_t stage) const {
     if (hasEnded(stage))
       return false;
-    const Step& step = stepOf(stage);
+    const ScheduleStep& step = stepOf(stage);
     if (step.transfer < 0)
       return true;
     const End end = endOf(stage, step);
@@ -98,13 +98,14 @@ private:
   }
 
   void take(size_t stage) {
-    const Step& step = stepOf(stage);
-    if (step.kind == Step::Kind::run)
+    const ScheduleStep& step = stepOf(stage);
+    if (step.kind == ScheduleStep::Kind::run)
       compute(stage, step);
-    if (step.kind == Step::Kind::send || step.kind == Step::Kind::receive) {
+    if (step.kind == ScheduleStep::Kind::send ||
+        step.kind == ScheduleStep::Kind::receive) {
       const End end = endOf(stage, step);
       Line& line = lines[end.transfer->line];
-      (step.kind == Step::Kind::send ? line.sends : line.receives)
+      (step.kind == ScheduleStep::Kind::send ? line.sends : line.receives)
           .push_back(end);
       busy[stage].insert({end.transfer, end.slot});
     }
@@ -136,7 +137,7 @@ private:
            kind == ValueKind::received;
   }
 
-  void compute(size_t stage, const Step& step) {
+  void compute(size_t stage, const ScheduleStep& step) {
     const ir::Function* function =
         ir::findFunction(stages[stage], step.function);
     for (const ir::Op& op : function->ops) {
@@ -196,8 +197,8 @@ private:
 
   const std::vector<ir::Module>& stages;
   std::mt19937& chance;
-  std::vector<const std::vector<Step>*> steps; // by stage
-  std::vector<size_t> next;                    // step of a stage
+  std::vector<const std::vector<ScheduleStep>*> steps; // by stage
+  std::vector<size_t> next;                            // step of a stage
   std::vector<std::set<std::pair<const Transfer*, int>>> busy; // slots of each
   std::vector<std::map<Slot, int>> contents; // the micro-batch that wrote it
   std::map<int, Line> lines;

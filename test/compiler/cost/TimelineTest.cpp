@@ -12,7 +12,7 @@
 namespace recipec::cost {
 namespace {
 
-using ir::Step;
+using ir::ScheduleStep;
 using ir::Transfer;
 
 /// Stages whose schedule `train` is what a test writes down. A channel's value
@@ -35,9 +35,10 @@ public:
   }
   void run(int stage, int microBatch = 0) {
     stages[size_t(stage)].schedules[0].steps.push_back(
-        {Step::Kind::run, "forward", -1, microBatch});
+        {ScheduleStep::Kind::run, "forward", -1, microBatch});
   }
-  void step(int stage, Step::Kind kind, int channel, int microBatch = 0) {
+  void step(int stage, ScheduleStep::Kind kind, int channel,
+            int microBatch = 0) {
     ir::Module& module = stages[size_t(stage)];
     for (size_t i = 0; i < module.transfers.size(); ++i)
       if (module.transfers[i].channel == channel)
@@ -70,12 +71,12 @@ Timeline timelineOf(const Stages& stages) {
 TEST(Timeline, aMessageStartsWhenBothSidesHaveBegunIt) {
   Stages stages(2);
   stages.channel(0, 0, 1);
-  stages.step(0, Step::Kind::send, 0); // at 0
-  stages.step(0, Step::Kind::wait, 0);
+  stages.step(0, ScheduleStep::Kind::send, 0); // at 0
+  stages.step(0, ScheduleStep::Kind::wait, 0);
   stages.run(0);
   stages.run(1); // from 0 to 1
-  stages.step(1, Step::Kind::receive, 0);
-  stages.step(1, Step::Kind::wait, 0);
+  stages.step(1, ScheduleStep::Kind::receive, 0);
+  stages.step(1, ScheduleStep::Kind::wait, 0);
   const Timeline timeline = timelineOf(stages);
   EXPECT_TRUE(timeline.deadlock.empty());
   EXPECT_EQ(timeline.stages[0][0].begin, 1.5);
@@ -85,10 +86,12 @@ TEST(Timeline, aMessageStartsWhenBothSidesHaveBegunIt) {
 TEST(Timeline, messagesOfALineFollowOneAnother) {
   Stages stages(2);
   stages.channel(0, 0, 1, 2);
-  for (Step::Kind kind : {Step::Kind::send, Step::Kind::wait})
+  for (ScheduleStep::Kind kind :
+       {ScheduleStep::Kind::send, ScheduleStep::Kind::wait})
     for (int microBatch : {0, 1})
       stages.step(0, kind, 0, microBatch);
-  for (Step::Kind kind : {Step::Kind::receive, Step::Kind::wait})
+  for (ScheduleStep::Kind kind :
+       {ScheduleStep::Kind::receive, ScheduleStep::Kind::wait})
     for (int microBatch : {0, 1})
       stages.step(1, kind, 0, microBatch);
   EXPECT_EQ(timelineOf(stages).end, 1.0);
@@ -102,13 +105,14 @@ TEST(Timeline, stagesThatSendFirstWaitForOneAnother) {
   stages.channel(1, 1, 0);
   stages.channel(2, 1, 2);
   for (int stage : {0, 1}) {
-    stages.step(stage, Step::Kind::send, stage);
-    stages.step(stage, Step::Kind::wait, stage);
+    stages.step(stage, ScheduleStep::Kind::send, stage);
+    stages.step(stage, ScheduleStep::Kind::wait, stage);
   }
-  stages.step(0, Step::Kind::receive, 1);
-  stages.step(1, Step::Kind::receive, 0);
-  stages.step(2, Step::Kind::receive, 2);
-  stages.step(2, Step::Kind::wait, 2); // for one of them, and none for it
+  stages.step(0, ScheduleStep::Kind::receive, 1);
+  stages.step(1, ScheduleStep::Kind::receive, 0);
+  stages.step(2, ScheduleStep::Kind::receive, 2);
+  stages.step(2, ScheduleStep::Kind::wait,
+              2); // for one of them, and none for it
   const Timeline timeline = timelineOf(stages);
   ASSERT_EQ(timeline.deadlock.size(), 2u);
   for (int stage : {0, 1}) {
@@ -127,13 +131,13 @@ TEST(Timeline, aSlotThatIsTakenAgainIsWaitedFor) {
     Stages stages(2);
     stages.channel(0, 0, 1, slots);
     stages.channel(1, 1, 0);
-    stages.step(0, Step::Kind::send, 0, 0);
-    stages.step(0, Step::Kind::send, 0, 1);
-    stages.step(0, Step::Kind::receive, 1);
-    stages.step(1, Step::Kind::send, 1);
-    stages.step(1, Step::Kind::wait, 1);
-    stages.step(1, Step::Kind::receive, 0, 0);
-    stages.step(1, Step::Kind::receive, 0, 1);
+    stages.step(0, ScheduleStep::Kind::send, 0, 0);
+    stages.step(0, ScheduleStep::Kind::send, 0, 1);
+    stages.step(0, ScheduleStep::Kind::receive, 1);
+    stages.step(1, ScheduleStep::Kind::send, 1);
+    stages.step(1, ScheduleStep::Kind::wait, 1);
+    stages.step(1, ScheduleStep::Kind::receive, 0, 0);
+    stages.step(1, ScheduleStep::Kind::receive, 0, 1);
     EXPECT_EQ(timelineOf(stages).deadlock.empty(), slots == 2);
   }
 }
@@ -152,18 +156,18 @@ Stages drawStages(std::mt19937& chance) {
   }
   for (int microBatch = 0; microBatch < 3; ++microBatch)
     for (int stage = 0; stage < count; ++stage) {
-      std::vector<std::pair<int, Step::Kind>> begun;
+      std::vector<std::pair<int, ScheduleStep::Kind>> begun;
       for (int channel = 0; channel < channels; ++channel) {
         if (ends[size_t(channel)].first == stage)
-          begun.emplace_back(channel, Step::Kind::send);
+          begun.emplace_back(channel, ScheduleStep::Kind::send);
         if (ends[size_t(channel)].second == stage)
-          begun.emplace_back(channel, Step::Kind::receive);
+          begun.emplace_back(channel, ScheduleStep::Kind::receive);
       }
       std::shuffle(begun.begin(), begun.end(), chance);
       for (const auto& [channel, kind] : begun) {
         stages.step(stage, kind, channel, microBatch);
         if (chance() % 2 == 0)
-          stages.step(stage, Step::Kind::wait,
+          stages.step(stage, ScheduleStep::Kind::wait,
                       begun[chance() % begun.size()].first, microBatch);
       }
     }

@@ -88,8 +88,8 @@ public:
 
   void run() {
     for (const ir::Schedule& schedule : program.schedules)
-      for (const ir::Step& step : schedule.steps)
-        if (step.kind == ir::Step::Kind::run)
+      for (const ir::ScheduleStep& step : schedule.steps)
+        if (step.kind == ir::ScheduleStep::Kind::run)
           function(*ir::findFunction(program, step.function));
     if (program.schedules.empty())
       for (const ir::Function& each : program.functions)

@@ -7,7 +7,7 @@
 namespace recipec::passes {
 namespace {
 
-using ir::Step;
+using ir::ScheduleStep;
 using ir::Transfer;
 
 /// Stages whose schedule `train` is what a test writes down.
@@ -28,10 +28,10 @@ public:
   }
 
   void send(int stage, int channel, int microBatch) {
-    step(stage, Step::Kind::send, channel, microBatch);
+    step(stage, ScheduleStep::Kind::send, channel, microBatch);
   }
   void receive(int stage, int channel, int microBatch) {
-    step(stage, Step::Kind::receive, channel, microBatch);
+    step(stage, ScheduleStep::Kind::receive, channel, microBatch);
   }
 
   /// By the channel, on both sides.
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  void step(int number, Step::Kind kind, int channel, int microBatch) {
+  void step(int number, ScheduleStep::Kind kind, int channel, int microBatch) {
     ir::Module& stage = stages[size_t(number)];
     for (size_t i = 0; i < stage.transfers.size(); ++i)
       if (stage.transfers[i].channel == channel)

@@ -69,8 +69,8 @@ template <class T> void set(const exec::Tensor& tensor, T value) {
 
 int64_t loadsOf(const plan::Schedule& schedule) {
   return std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                       [](const plan::Step& step) {
-                         return step.kind == plan::Step::Kind::load;
+                       [](const plan::ScheduleStep& step) {
+                         return step.kind == plan::ScheduleStep::Kind::load;
                        });
 }
 

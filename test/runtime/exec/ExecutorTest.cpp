@@ -39,11 +39,11 @@ protected:
     executor.emplace(std::move(*made));
   }
 
-  plan::Step load(int microBatch) {
-    return {plan::Step::Kind::load, -1, -1, microBatch};
+  plan::ScheduleStep load(int microBatch) {
+    return {plan::ScheduleStep::Kind::load, -1, -1, microBatch};
   }
-  plan::Step call(int function, int microBatch) {
-    return {plan::Step::Kind::run, function, -1, microBatch};
+  plan::ScheduleStep call(int function, int microBatch) {
+    return {plan::ScheduleStep::Kind::run, function, -1, microBatch};
   }
 
   plan::Plan plan;

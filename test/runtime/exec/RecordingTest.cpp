@@ -115,8 +115,8 @@ protected:
     plan.schedules = {{"train", {run(0, 0), run(1, 0), run(1, 1)}}};
   }
 
-  static plan::Step run(int function, int microBatch) {
-    return {plan::Step::Kind::run, function, -1, microBatch};
+  static plan::ScheduleStep run(int function, int microBatch) {
+    return {plan::ScheduleStep::Kind::run, function, -1, microBatch};
   }
 
   void make() {

@@ -89,11 +89,11 @@ inline Plan samplePlan() {
   adamw.attributes = {{"beta1", 0.9}, {"clip", 1.0}};
   plan.functions = {{"forward", {linear, reduce, clear}},
                     {"optimizer", {adamw}}};
-  Step load;
-  load.kind = Step::Kind::load;
-  Step forward;
+  ScheduleStep load;
+  load.kind = ScheduleStep::Kind::load;
+  ScheduleStep forward;
   forward.function = 0;
-  Step update;
+  ScheduleStep update;
   update.function = 1;
   plan.schedules = {{"train", {load, forward, update}}};
 

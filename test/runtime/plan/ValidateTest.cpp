@@ -389,7 +389,7 @@ TEST(Validate, schedules) {
                  "no schedule `train`");
   EXPECT_REFUSED(p.schedules[0].steps[1].function = 2, "runs function 2 of 2");
   EXPECT_REFUSED(p.schedules[0].steps[1].microBatch = 1, "micro-batch 1 of 1");
-  EXPECT_REFUSED((p.schedules[0].steps[1].kind = Step::Kind::wait,
+  EXPECT_REFUSED((p.schedules[0].steps[1].kind = ScheduleStep::Kind::wait,
                   p.schedules[0].steps[1].transfer = 0),
                  "transfer 0 of 0");
   EXPECT_REFUSED(p.transfers = {Transfer{}}, "buffer -1");

@@ -16,7 +16,8 @@ Plan pipeline() {
     Stage& described = plan.stages[size_t(stage)];
     const auto kind =
         stage == 0 ? Transfer::Kind::send : Transfer::Kind::receive;
-    const auto step = stage == 0 ? Step::Kind::send : Step::Kind::receive;
+    const auto step =
+        stage == 0 ? ScheduleStep::Kind::send : ScheduleStep::Kind::receive;
     described.buffers.resize(2);
     described.buffers[0].name = "x";
     described.buffers[1].name = "y";
@@ -67,7 +68,7 @@ TEST(ValidateTransfers, refusesLinesThatTwoSidesSeeDifferently) {
 
 TEST(ValidateTransfers, refusesAnotherOrder) {
   const auto told = refusal([](Plan& plan) {
-    std::vector<Step>& steps = plan.stages[1].schedules[0].steps;
+    std::vector<ScheduleStep>& steps = plan.stages[1].schedules[0].steps;
     std::swap(steps[1], steps[2]);
   });
   EXPECT_NE(told.find("in schedule `train` messages are not sent in the order "
@@ -78,7 +79,8 @@ TEST(ValidateTransfers, refusesAnotherOrder) {
   EXPECT_EQ(refusal([](Plan& plan) {
               for (Stage& stage : plan.stages)
                 stage.transfers[1].line = 1;
-              std::vector<Step>& steps = plan.stages[1].schedules[0].steps;
+              std::vector<ScheduleStep>& steps =
+                  plan.stages[1].schedules[0].steps;
               std::swap(steps[1], steps[2]);
             }),
             "");

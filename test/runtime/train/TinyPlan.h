@@ -151,10 +151,10 @@ private:
 
   void schedules() {
     auto load = [](int microBatch) {
-      return Step{Step::Kind::load, -1, -1, microBatch};
+      return ScheduleStep{ScheduleStep::Kind::load, -1, -1, microBatch};
     };
     auto run = [](int function, int microBatch) {
-      return Step{Step::Kind::run, function, -1, microBatch};
+      return ScheduleStep{ScheduleStep::Kind::run, function, -1, microBatch};
     };
     plan.schedules = {
         {"train",
