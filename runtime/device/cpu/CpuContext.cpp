@@ -7,7 +7,7 @@
 namespace reciperun::device {
 
 CpuContext::CpuContext(int threads)
-    : perThread(size_t(threads)), matrixMatmuls(threads) {
+    : perThread(size_t(threads)), matmuls(threads) {
   assert(threads >= 1 && "a context needs a thread");
 }
 

@@ -23,7 +23,7 @@ public:
 
   int threads() const { return int(perThread.size()); }
 
-  Gemm& gemm() { return matrixMatmuls; }
+  Gemm& gemm() { return matmuls; }
 
   /// At least `count` elements, aligned to 64 bytes, that belong to thread
   /// number `thread` until it asks again. Contents are undefined. Threads may
@@ -35,7 +35,7 @@ public:
 
 private:
   std::vector<AlignedBuffer> perThread;
-  Gemm matrixMatmuls;
+  Gemm matmuls;
 };
 
 } // namespace reciperun::device

@@ -1,5 +1,5 @@
 // cuBLASLt as a library that is opened at run time: the functions of it that
-// MatrixMatmuls calls, its handle, and its failures in our words.
+// Matmuls calls, its handle, and its failures in our words.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUBLASLT_H
 #define RECIPERUN_DEVICE_CUDA_CUBLASLT_H

@@ -35,9 +35,8 @@ Status CudaContext::open(int device) {
                      cudaStreamNonBlocking);
   RECIPERUN_TRY(hostCopies.open());
   RECIPERUN_CUDA_TRY(cudaMalloc, &scratchData, size_t(cudaScratchBytes));
-  matrixMatmuls.setPlace({compute, scratchData,
-                          size_t(cudaScratchBytes - packedBytes),
-                          described.name});
+  matmuls.setPlace({compute, scratchData,
+                    size_t(cudaScratchBytes - packedBytes), described.name});
   return Status::ok();
 }
 

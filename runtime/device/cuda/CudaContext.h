@@ -10,7 +10,7 @@
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/device/cuda/CudaCopies.h"
-#include "runtime/device/cuda/MatrixMatmuls.h"
+#include "runtime/device/cuda/Matmuls.h"
 #include "runtime/plan/Status.h"
 
 #include <cstddef>
@@ -42,7 +42,7 @@ public:
   /// Where kernels are enqueued; they run in that order.
   cudaStream_t stream() const { return compute; }
   CudaCopies& copies() { return hostCopies; }
-  MatrixMatmuls& products() { return matrixMatmuls; }
+  Matmuls& products() { return matmuls; }
   AttentionPlans& attentionPlans() { return attentions; }
 
   /// How many elements of T the scratch holds.
@@ -65,7 +65,7 @@ private:
   cudaStream_t compute = nullptr;
   CudaCopies hostCopies;
   void* scratchData = nullptr;
-  MatrixMatmuls matrixMatmuls;
+  Matmuls matmuls;
   AttentionPlans attentions;
 };
 

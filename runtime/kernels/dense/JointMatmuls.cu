@@ -7,7 +7,7 @@
 
 #include "runtime/kernels/dense/JointMatmuls.h"
 
-#include "runtime/device/cuda/MatrixMatmuls.h"
+#include "runtime/device/cuda/Matmuls.h"
 #include "runtime/device/cuda/PackedOperands.h"
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/ops/DenseOps.h"
@@ -19,7 +19,7 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using device::MatrixMatmuls;
+using device::Matmuls;
 using device::Tensor;
 
 constexpr int threads = 256, mostParts = 3;
@@ -140,8 +140,8 @@ public:
     return args.context.products().prepare(shape(), operands());
   }
 
-  MatrixMatmuls::Shape shape() const {
-    MatrixMatmuls::Shape shape;
+  Matmuls::Shape shape() const {
+    Matmuls::Shape shape;
     switch (kind) {
     case ThinKind::makeThin:
       shape.m = all.tokens;
@@ -165,7 +165,7 @@ public:
     return shape;
   }
 
-  MatrixMatmuls::Operands operands() const {
+  Matmuls::Operands operands() const {
     switch (kind) {
     case ThinKind::makeThin:
       return {products.x.data, matrices, thin};

@@ -5,7 +5,7 @@
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/device/cuda/MatrixMatmuls.h"
+#include "runtime/device/cuda/Matmuls.h"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/dense/JointMatmuls.h"
 #include "runtime/kernels/dense/LinearMatmuls.h"
@@ -23,13 +23,13 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using device::MatrixMatmuls;
+using device::Matmuls;
 using device::Tensor;
 using plan::OpKind;
 
 struct Matmul {
-  MatrixMatmuls::Shape shape;
-  MatrixMatmuls::Operands operands;
+  Matmuls::Shape shape;
+  Matmuls::Operands operands;
   // What the product is made of, for those who measure it.
   Tensor a, b;
 };

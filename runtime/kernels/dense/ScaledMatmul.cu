@@ -3,7 +3,7 @@
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/device/cuda/MatrixMatmuls.h"
+#include "runtime/device/cuda/Matmuls.h"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/dense/LinearMatmuls.h"
 #include "runtime/kernels/quantize/Quantize.h"
@@ -14,9 +14,9 @@ namespace reciperun::kernels {
 namespace {
 
 using device::CudaKernelArgs;
-using device::MatrixMatmuls;
+using device::Matmuls;
 using device::Tensor;
-using Scales = MatrixMatmuls::Scales;
+using Scales = Matmuls::Scales;
 
 Scales scalesOf(const std::string& blocks) {
   switch (plan::scaleBlocksOf(blocks)) {
@@ -32,9 +32,9 @@ Scales scalesOf(const std::string& blocks) {
   return Scales::none;
 }
 
-MatrixMatmuls::Shape shapeOf(const CudaKernelArgs& args) {
+Matmuls::Shape shapeOf(const CudaKernelArgs& args) {
   const Tensor &a = args.inputs[0], &b = args.inputs[1];
-  MatrixMatmuls::Shape shape;
+  Matmuls::Shape shape;
   shape.m = a.shape[0];
   shape.n = b.shape[0];
   shape.k = a.shape[1];
@@ -54,8 +54,8 @@ MatrixMatmuls::Shape shapeOf(const CudaKernelArgs& args) {
   return shape;
 }
 
-MatrixMatmuls::Operands operandsOf(const CudaKernelArgs& args) {
-  MatrixMatmuls::Operands operands{args.inputs[0].data, args.inputs[1].data,
+Matmuls::Operands operandsOf(const CudaKernelArgs& args) {
+  Matmuls::Operands operands{args.inputs[0].data, args.inputs[1].data,
                                     args.outputs[0].data};
   operands.scaleA = args.inputs[2].data;
   operands.scaleB = args.inputs[3].data;

@@ -26,9 +26,9 @@ TEST_F(CudaMatmuls, AreChosenOnceAndKept) {
                     ("reciperun-products-" + std::to_string(getpid()));
   device::CudaContext& gpu = *testGpu();
   DeviceBytes a(1 << 20), b(1 << 20), c(1 << 20);
-  const device::MatrixMatmuls::Shape shape{256, 512, 128, false, true};
+  const device::Matmuls::Shape shape{256, 512, 128, false, true};
   auto prepared = [&] {
-    device::MatrixMatmuls products;
+    device::Matmuls products;
     products.setPlace({gpu.stream(), gpu.scratch<void>(),
                        size_t(device::cudaScratchBytes),
                        gpu.properties().name});

@@ -105,11 +105,11 @@ public:
   /// what measuring chose, in turn: clocks sink while they run, so that the
   /// ratio says more than either.
   void products(int64_t n, int64_t k) {
-    using device::MatrixMatmuls;
+    using device::Matmuls;
     constexpr int64_t m = 8192;
     const Filled x(DType::bf16, {m, k}), w(DType::bf16, {n, k}),
         y(DType::bf16, {m, n}), dw(DType::f32, {n, k});
-    const MatrixMatmuls::Shape forward{m, n, k, false, true}, dgrad{m, k, n},
+    const Matmuls::Shape forward{m, n, k, false, true}, dgrad{m, k, n},
         wgrad{n, k, m, true, false, DType::bf16, DType::f32, true};
     std::printf("N %6lld K %6lld", (long long)(n), (long long)(k));
     compare("linear", forward, {x.view().data, w.view().data, y.view().data});
@@ -119,18 +119,18 @@ public:
     std::fflush(stdout);
   }
 
-  void compare(const char* name, const device::MatrixMatmuls::Shape& shape,
-               const device::MatrixMatmuls::Operands& operands) {
+  void compare(const char* name, const device::Matmuls::Shape& shape,
+               const device::Matmuls::Operands& operands) {
     constexpr int rounds = 7, runs = 4;
-    device::MatrixMatmuls first, chosen;
-    for (device::MatrixMatmuls* each : {&first, &chosen}) {
+    device::Matmuls first, chosen;
+    for (device::Matmuls* each : {&first, &chosen}) {
       each->setPlace({gpu.stream(), gpu.scratch<void>(),
                       size_t(device::cudaScratchBytes), gpu.properties().name});
       each->setFile({});
     }
     if (const Status status = chosen.prepare(shape, operands); !status)
       std::printf("%s\n", status.message().c_str());
-    auto time = [&](device::MatrixMatmuls& products) {
+    auto time = [&](device::Matmuls& products) {
       cudaEventRecord(begin, gpu.stream());
       for (int i = 0; i < runs; ++i)
         if (const Status status = products.run(shape, 1, operands); !status)

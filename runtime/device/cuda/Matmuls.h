@@ -8,8 +8,8 @@
 // order of its own that is the same each time, and partial sums are kept in
 // f32.
 
-#ifndef RECIPERUN_DEVICE_CUDA_MATRIXMATMULS_H
-#define RECIPERUN_DEVICE_CUDA_MATRIXMATMULS_H
+#ifndef RECIPERUN_DEVICE_CUDA_MATMULS_H
+#define RECIPERUN_DEVICE_CUDA_MATMULS_H
 
 #include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
@@ -26,7 +26,7 @@
 
 namespace reciperun::device {
 
-class MatrixMatmuls {
+class Matmuls {
 public:
   /// What of a matrix in 8 bits has a scale: see ops/quantization.ops.
   enum class Scales { none, tensor, rows, squares, mx };
@@ -63,8 +63,8 @@ public:
     std::string device; // the GPU's name
   };
 
-  MatrixMatmuls();
-  ~MatrixMatmuls();
+  Matmuls();
+  ~Matmuls();
 
   void setPlace(const Place& place);
   /// Where choices are kept; MatmulChoices::defaultFile() unless told, none
@@ -98,4 +98,4 @@ private:
 
 } // namespace reciperun::device
 
-#endif // RECIPERUN_DEVICE_CUDA_MATRIXMATMULS_H
+#endif // RECIPERUN_DEVICE_CUDA_MATMULS_H

@@ -9,7 +9,7 @@
 //      or the first;
 //   4. enqueue.
 
-#include "runtime/device/cuda/MatrixMatmuls.h"
+#include "runtime/device/cuda/Matmuls.h"
 
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/CudaError.h"
@@ -28,9 +28,9 @@ namespace reciperun::device {
 namespace {
 
 using plan::DType;
-using Shape = MatrixMatmuls::Shape;
-using Operands = MatrixMatmuls::Operands;
-using Scales = MatrixMatmuls::Scales;
+using Shape = Matmuls::Shape;
+using Operands = Matmuls::Operands;
+using Scales = Matmuls::Scales;
 
 constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
 
@@ -138,7 +138,7 @@ uint32_t alignmentOf(const Operands& operands) {
 
 } // namespace
 
-struct MatrixMatmuls::Library {
+struct Matmuls::Library {
   using Key = std::pair<Shape, uint32_t>; // and the operands' alignment
 
   /// A product as the library knows it. `first`, `second` are B and A.
@@ -480,33 +480,32 @@ struct MatrixMatmuls::Library {
   }
 };
 
-MatrixMatmuls::MatrixMatmuls() : library(std::make_unique<Library>()) {}
-MatrixMatmuls::~MatrixMatmuls() = default;
+Matmuls::Matmuls() : library(std::make_unique<Library>()) {}
+Matmuls::~Matmuls() = default;
 
-void MatrixMatmuls::setPlace(const Place& place) {
+void Matmuls::setPlace(const Place& place) {
   library->place = place;
 }
 
-void MatrixMatmuls::setFile(const std::filesystem::path& file) {
+void Matmuls::setFile(const std::filesystem::path& file) {
   library->choicesFile = file;
 }
 
-void MatrixMatmuls::takeShare(Share share) {
+void Matmuls::takeShare(Share share) {
   library->takeShare(share);
 }
 
-Status MatrixMatmuls::prepare(const Shape& shape, const Operands& operands) {
+Status Matmuls::prepare(const Shape& shape, const Operands& operands) {
   if (shape.m == 0 || shape.n == 0 || shape.k == 0)
     return Status::ok();
   return library->prepare(shape, operands);
 }
 
-Status MatrixMatmuls::save() {
+Status Matmuls::save() {
   return library->choices.save();
 }
 
-Status MatrixMatmuls::run(const Shape& shape, float alpha,
-                          const Operands& operands) {
+Status Matmuls::run(const Shape& shape, float alpha, const Operands& operands) {
   if (shape.m == 0 || shape.n == 0)
     return Status::ok();
   if (shape.k == 0) { // which the library does not describe
@@ -526,7 +525,7 @@ Status MatrixMatmuls::run(const Shape& shape, float alpha,
                           (*product)->algorithm);
 }
 
-const std::string& MatrixMatmuls::notice() const {
+const std::string& Matmuls::notice() const {
   return library->notice;
 }
 
