@@ -1,7 +1,7 @@
 // Counts communicators as runtime/comm/NcclConnect.cpp makes them: one of all
 // ranks, one for each other group that ops of some stage name, one more for
 // each whose collectives run beside kernels and reach other hosts, and one for
-// each line of messages between stages. Within a host, what runs beside kernels
+// each link of messages between stages. Within a host, what runs beside kernels
 // is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags
 // and maps the arenas of those that it exchanges data with. Kernels of ranks
 // that map them do by themselves what needs no packing, and all such
@@ -181,14 +181,14 @@ private:
   }
 
   int64_t bytesOfLines(int64_t node) const {
-    std::map<int, ir::Transfer::Kind> lines;
+    std::map<int, ir::Transfer::Kind> links;
     for (const ir::Transfer& transfer : stage.transfers)
-      lines[transfer.line] = transfer.kind;
+      links[transfer.link] = transfer.kind;
     const ir::AxisId pipeline = ir::findAxis(stage, "pp");
     const bool isNear = countOnHost(ir::AxisSet(pipeline).raw(), node) > 1;
     const int64_t blocks = plan::blocksOfLine(isNear);
     int64_t sum = 0;
-    for (const auto& [line, kind] : lines)
+    for (const auto& [link, kind] : links)
       sum += madeBytes(blocks) + (kind == ir::Transfer::Kind::send
                                       ? senderBytes(blocks)
                                       : receiverBytes(blocks));

@@ -116,7 +116,7 @@ private:
       message.received = clocks[stage];
     if (std::max(message.sent, message.received) == Message::never)
       return true;
-    double& free = lines[transfer.line];
+    double& free = links[transfer.link];
     message.arrival =
         std::max({message.sent, message.received, free}) + message.time;
     free = message.arrival;
@@ -176,7 +176,7 @@ private:
   std::vector<std::map<std::string, int>> runs; // that are still to come
   std::map<MessageName, Message> messages;
   std::vector<std::map<Slot, MessageName>> underway; // by stage
-  std::map<int, double> lines;                       // when each is free
+  std::map<int, double> links;                       // when each is free
   Timeline result;
 };
 

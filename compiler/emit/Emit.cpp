@@ -238,7 +238,7 @@ int Emitter::functionNumber(const std::string& name) const {
 void Emitter::transfers(plan::Stage& made) const {
   for (const ir::Transfer& transfer : current->transfers) {
     made.transfers.push_back({transfer.kind, buffers.number(transfer.value),
-                              transfer.peer, transfer.channel, transfer.line});
+                              transfer.peer, transfer.channel, transfer.link});
   }
 }
 

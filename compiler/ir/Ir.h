@@ -220,7 +220,7 @@ struct Transfer {
   int peer = 0; // stage
   int channel = 0;
   std::string function; // that makes it or reads it
-  int line = 0;
+  int link = 0;
 };
 
 /// One entry of a schedule: load a micro-batch, run a function on it, begin to

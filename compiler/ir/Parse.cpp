@@ -430,8 +430,8 @@ private:
     transfer.peer = int(integer());
     expectWord("channel");
     transfer.channel = int(integer());
-    expectWord("line");
-    transfer.line = int(integer());
+    expectWord("link");
+    transfer.link = int(integer());
     expectWord("of");
     transfer.function = name();
     module.transfers.push_back(std::move(transfer));

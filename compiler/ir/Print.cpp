@@ -424,8 +424,8 @@ private:
     number(int64_t(transfer.peer));
     out += " channel ";
     number(int64_t(transfer.channel));
-    out += " line ";
-    number(int64_t(transfer.line));
+    out += " link ";
+    number(int64_t(transfer.link));
     out += " of ";
     name(transfer.function);
     out += '\n';

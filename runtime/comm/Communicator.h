@@ -88,12 +88,12 @@ public:
   virtual Status receive(int from, std::span<std::byte> bytes) = 0;
 
   /// Begins to move bytes between two ranks of the world, which name the same
-  /// line; both call for the messages of a line in one order.
+  /// link; both call for the messages of a link in one order.
   /// The bytes stay where they are until finish() of the number that comes
   /// back.
-  virtual Expected<int> beginSend(int to, int line,
+  virtual Expected<int> beginSend(int to, int link,
                                   std::span<const std::byte> bytes) = 0;
-  virtual Expected<int> beginReceive(int from, int line,
+  virtual Expected<int> beginReceive(int from, int link,
                                      std::span<std::byte> bytes) = 0;
   virtual Status finish(int message) = 0;
 

@@ -34,9 +34,9 @@ std::string nameOfAll(int ranks) {
   return "all " + std::to_string(ranks) + " ranks";
 }
 
-std::string nameOfLine(int from, int to, int line) {
+std::string nameOfLink(int from, int to, int link) {
   return "rank " + std::to_string(from) + " to rank " + std::to_string(to) +
-         " on line " + std::to_string(line);
+         " on link " + std::to_string(link);
 }
 
 } // namespace reciperun::comm

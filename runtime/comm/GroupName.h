@@ -19,8 +19,8 @@ std::string nameOfRanks(const std::vector<int>& ranks);
 /// `all 8 ranks`.
 std::string nameOfAll(int ranks);
 
-/// `rank 0 to rank 4 on line 2`.
-std::string nameOfLine(int from, int to, int line);
+/// `rank 0 to rank 4 on link 2`.
+std::string nameOfLink(int from, int to, int link);
 
 } // namespace reciperun::comm
 

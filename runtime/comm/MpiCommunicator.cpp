@@ -358,32 +358,32 @@ Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
 }
 
 /// MPI counts in int; tag 0 is that of send and receive.
-Expected<int> MpiCommunicator::beginSend(int to, int line,
+Expected<int> MpiCommunicator::beginSend(int to, int link,
                                          std::span<const std::byte> bytes) {
   std::vector<MPI_Request> requests;
   for (size_t at = 0; at < bytes.size(); at += messageBytes)
     RECIPERUN_TRY(
         check(MPI_Isend(bytes.data() + at,
                         int(std::min(messageBytes, bytes.size() - at)),
-                        MPI_BYTE, to, 1 + line, MPI_COMM_WORLD,
+                        MPI_BYTE, to, 1 + link, MPI_COMM_WORLD,
                         &requests.emplace_back(MPI_REQUEST_NULL)),
               "MPI_Isend"));
   return keep({std::move(requests), "a message sent", op,
-               nameOfLine(ownRank, to, line)});
+               nameOfLink(ownRank, to, link)});
 }
 
-Expected<int> MpiCommunicator::beginReceive(int from, int line,
+Expected<int> MpiCommunicator::beginReceive(int from, int link,
                                             std::span<std::byte> bytes) {
   std::vector<MPI_Request> requests;
   for (size_t at = 0; at < bytes.size(); at += messageBytes)
     RECIPERUN_TRY(
         check(MPI_Irecv(bytes.data() + at,
                         int(std::min(messageBytes, bytes.size() - at)),
-                        MPI_BYTE, from, 1 + line, MPI_COMM_WORLD,
+                        MPI_BYTE, from, 1 + link, MPI_COMM_WORLD,
                         &requests.emplace_back(MPI_REQUEST_NULL)),
               "MPI_Irecv"));
   return keep({std::move(requests), "a message received", op,
-               nameOfLine(from, ownRank, line)});
+               nameOfLink(from, ownRank, link)});
 }
 
 Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,

@@ -368,26 +368,26 @@ Status NcclCommunicator::finish(int message) {
   return Status::ok();
 }
 
-Expected<int> NcclCommunicator::beginSend(int to, int line,
+Expected<int> NcclCommunicator::beginSend(int to, int link,
                                           std::span<const std::byte> bytes) {
-  const CommGroup& link = sending.at({to, line});
-  const Watch::Wait wait = waitFor("a message sent", link);
-  RECIPERUN_TRY(follow(link.stream));
+  const CommGroup& pair = sending.at({to, link});
+  const Watch::Wait wait = waitFor("a message sent", pair);
+  RECIPERUN_TRY(follow(pair.stream));
   constexpr int receiver = 1;
-  NCCL_TRY(link, Send, bytes.data(), bytes.size(), ncclInt8, receiver,
-           link.comm, link.stream);
-  return keep("a message sent", link);
+  NCCL_TRY(pair, Send, bytes.data(), bytes.size(), ncclInt8, receiver,
+           pair.comm, pair.stream);
+  return keep("a message sent", pair);
 }
 
-Expected<int> NcclCommunicator::beginReceive(int from, int line,
+Expected<int> NcclCommunicator::beginReceive(int from, int link,
                                              std::span<std::byte> bytes) {
-  const CommGroup& link = receiving.at({from, line});
-  const Watch::Wait wait = waitFor("a message received", link);
-  RECIPERUN_TRY(follow(link.stream));
+  const CommGroup& pair = receiving.at({from, link});
+  const Watch::Wait wait = waitFor("a message received", pair);
+  RECIPERUN_TRY(follow(pair.stream));
   constexpr int sender = 0;
-  NCCL_TRY(link, Recv, bytes.data(), bytes.size(), ncclInt8, sender, link.comm,
-           link.stream);
-  return keep("a message received", link);
+  NCCL_TRY(pair, Recv, bytes.data(), bytes.size(), ncclInt8, sender, pair.comm,
+           pair.stream);
+  return keep("a message received", pair);
 }
 
 Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,

@@ -6,11 +6,11 @@
 // stream for each group, and what such groups do in turn with parts that need
 // no packing is done by kernels that read and write the others' memory. So are
 // all such all-to-alls: of experts' rows the device alone knows how many there
-// are. A stream of its own has every line between two stages, since NCCL knows
+// are. A stream of its own has every link between two stages, since NCCL knows
 // no tags: messages of a pair of ranks arrive in the order of their
 // communicator.
 // Communicators are made once, from the plan, in one order on all ranks, and
-// lines carry a byte then: the first message of a pair sets up its connection,
+// links carry a byte then: the first message of a pair sets up its connection,
 // for which the host waits until the other side calls, too. Ranks that both
 // send first would wait for each other in the midst of a schedule.
 
@@ -65,9 +65,9 @@ public:
                       const Tensor& out, Exchange exchange) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int line,
+  Expected<int> beginSend(int to, int link,
                           std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int line,
+  Expected<int> beginReceive(int from, int link,
                              std::span<std::byte> bytes) override;
   Status finish(int message) override;
   Expected<int> beginAllGather(int group, const Tensor& in,
@@ -99,7 +99,7 @@ private:
     std::vector<int> members = {};
     PeerBarrierState* place = nullptr; // where kernels meet
   };
-  /// By rank of the other side and line.
+  /// By rank of the other side and link.
   using Links = std::map<std::pair<int, int>, CommGroup>;
   /// Something that has begun: when the device is done with it.
   struct Message {
@@ -119,7 +119,7 @@ private:
   bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
   Expected<CommGroup> besideByCopies(const std::vector<int>& members);
   CommGroup byCopies(const std::vector<int>& members, cudaStream_t stream);
-  Status connectChannels(const plan::Mesh& mesh, const PlanConnections& wanted);
+  Status connectLinks(const plan::Mesh& mesh, const PlanConnections& wanted);
   Status takeBuffers();
   Expected<CommGroup> split(const std::vector<int>& members,
                             cudaStream_t stream, std::string name,

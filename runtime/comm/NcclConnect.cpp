@@ -6,8 +6,8 @@
 //   3. and into those that run beside kernels;
 //   4. what kernels and copies write to other GPUs of a host needs none: ranks
 //      map each other's memory, before all that;
-//   5. the world is split into the pairs of ranks that exchange messages, line
-//      by line, which exchange the first one.
+//   5. the world is split into the pairs of ranks that exchange messages, link
+//      by link, which exchange the first one.
 //
 // All ranks go through the same list, as each split is a collective of the
 // world's.
@@ -90,7 +90,7 @@ Status NcclCommunicator::connect(const plan::Plan& plan) {
   if (ranks() > 1)
     RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
   RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
-  RECIPERUN_TRY(connectChannels(plan.mesh, wanted));
+  RECIPERUN_TRY(connectLinks(plan.mesh, wanted));
   if (Watch* host = processes->watch())
     RECIPERUN_TRY(waits.start(*host));
   return ranks() > 1 && wanted.packs ? takeBuffers() : Status::ok();
@@ -260,17 +260,17 @@ NcclCommunicator::byCopies(const std::vector<int>& members,
 }
 
 /// Of a pair the sender is the first.
-Status NcclCommunicator::connectChannels(const plan::Mesh& mesh,
-                                         const PlanConnections& wanted) {
+Status NcclCommunicator::connectLinks(const plan::Mesh& mesh,
+                                      const PlanConnections& wanted) {
   const int own = plan::coordinate(mesh, rank(), "pp");
-  for (const auto& [line, from, to] : wanted.lines) {
+  for (const auto& [link, from, to] : wanted.links) {
     std::vector<int> pair;
     std::string name;
     int blocks = plan::unboundedBlocks;
     if (own == from || own == to) {
       pair = {plan::rankInStage(mesh, rank(), from),
               plan::rankInStage(mesh, rank(), to)};
-      name = nameOfLine(pair[0], pair[1], line);
+      name = nameOfLink(pair[0], pair[1], link);
       blocks =
           plan::blocksOfLine(hosts[size_t(pair[0])] == hosts[size_t(pair[1])]);
     }
@@ -280,11 +280,11 @@ Status NcclCommunicator::connectChannels(const plan::Mesh& mesh,
         split(pair, *stream, name, configOf(blocks));
     RECIPERUN_TRY(commGroup);
     const Status greeted = commGroup->comm ? greet(*commGroup) : Status::ok();
-    RECIPERUN_TRY(processes->agree(greeted.withContext("the line of " + name)));
+    RECIPERUN_TRY(processes->agree(greeted.withContext("the link of " + name)));
     if (own == from)
-      sending[{pair[1], line}] = *commGroup;
+      sending[{pair[1], link}] = *commGroup;
     if (own == to)
-      receiving[{pair[0], line}] = *commGroup;
+      receiving[{pair[0], link}] = *commGroup;
   }
   return Status::ok();
 }

@@ -88,7 +88,7 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
       connections.groups.try_emplace(group);
   for (const plan::Transfer& transfer : stage.transfers)
     if (transfer.kind == plan::Transfer::Kind::send)
-      connections.lines.insert({transfer.line, number, transfer.peer});
+      connections.links.insert({transfer.link, number, transfer.peer});
 }
 
 /// The most members that one host has.
@@ -143,9 +143,9 @@ std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
 int streamsOf(const plan::Mesh& mesh, const PlanConnections& connections) {
   const size_t groups = usesByExtent(mesh, connections.groups).size();
   const size_t background = usesByExtent(mesh, connections.background).size();
-  const size_t lines = connections.lines.size();
-  const size_t communicators = 1 + groups + background + lines;
-  return int((background ? 1 + background : 0) + lines + 2 * communicators);
+  const size_t links = connections.links.size();
+  const size_t communicators = 1 + groups + background + links;
+  return int((background ? 1 + background : 0) + links + 2 * communicators);
 }
 
 int blocksFor(const GroupUse& use, const std::vector<int>& members,

@@ -25,10 +25,10 @@ struct GroupUse {
   bool isExchange = false; // each rank gives something to each
 };
 
-/// A line of messages from a stage to another.
-struct ChannelUse {
-  int line = 0, from = 0, to = 0;
-  auto operator<=>(const ChannelUse&) const = default;
+/// A link of messages from a stage to another.
+struct LinkUse {
+  int link = 0, from = 0, to = 0;
+  auto operator<=>(const LinkUse&) const = default;
 };
 
 /// Of all stages, since all ranks take part when connections are made.
@@ -36,7 +36,7 @@ struct PlanConnections {
   std::map<int, GroupUse> groups;     // by number
   std::map<int, GroupUse> background; // of what runs beside kernels
   std::map<int, GroupUse> barriers;   // whose kernels may meet
-  std::set<ChannelUse> lines;
+  std::set<LinkUse> links;
   bool packs = false; // parts along other dimensions than the first
 };
 PlanConnections connectionsOf(const plan::Plan& plan);

@@ -59,14 +59,14 @@ Status TimedCommunicator::receive(int from, std::span<std::byte> bytes) {
   return timed([&] { return inner.receive(from, bytes); });
 }
 
-Expected<int> TimedCommunicator::beginSend(int to, int line,
+Expected<int> TimedCommunicator::beginSend(int to, int link,
                                            std::span<const std::byte> bytes) {
-  return timedBegin([&] { return inner.beginSend(to, line, bytes); });
+  return timedBegin([&] { return inner.beginSend(to, link, bytes); });
 }
 
-Expected<int> TimedCommunicator::beginReceive(int from, int line,
+Expected<int> TimedCommunicator::beginReceive(int from, int link,
                                               std::span<std::byte> bytes) {
-  return timedBegin([&] { return inner.beginReceive(from, line, bytes); });
+  return timedBegin([&] { return inner.beginReceive(from, link, bytes); });
 }
 
 Expected<int> TimedCommunicator::beginAllGather(int group, const Tensor& in,

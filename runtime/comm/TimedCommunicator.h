@@ -46,9 +46,9 @@ public:
                       const Tensor& out, Exchange exchange) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int line,
+  Expected<int> beginSend(int to, int link,
                           std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int line,
+  Expected<int> beginReceive(int from, int link,
                              std::span<std::byte> bytes) override;
   Status finish(int message) override;
   Expected<int> beginAllGather(int group, const Tensor& in,

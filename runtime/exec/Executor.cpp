@@ -255,8 +255,8 @@ Status Executor::transfer(const plan::ScheduleStep& step) {
   communicator.startsOp({});
   Expected<int> message =
       described.kind == plan::Transfer::Kind::send
-          ? communicator.beginSend(peer, described.line, bytes)
-          : communicator.beginReceive(peer, described.line, bytes);
+          ? communicator.beginSend(peer, described.link, bytes)
+          : communicator.beginReceive(peer, described.link, bytes);
   if (!message)
     return message.status();
   int slots = plan.buffers[size_t(described.buffer)].slots;

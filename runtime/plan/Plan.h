@@ -134,7 +134,7 @@ struct Transfer {
   int buffer = -1;
   int peer = 0; // stage
   int channel = 0;
-  int line = 0;
+  int link = 0;
 };
 
 /// One entry of a schedule: fill the input buffers of a micro-batch, run a

@@ -81,7 +81,7 @@ void fields(V& v, typename V::template Ref<Transfer> transfer) {
   v.field("buffer", transfer.buffer);
   v.field("peer", transfer.peer);
   v.field("channel", transfer.channel);
-  v.field("line", transfer.line);
+  v.field("link", transfer.link);
 }
 
 template <class V>

@@ -316,8 +316,8 @@ private:
                      " of " + std::to_string(stage.buffers.size()));
     if (transfer.channel < 0 || transfer.channel >= maxChannels)
       return damaged(who + " is no channel");
-    if (transfer.line < 0 || transfer.line >= maxChannels)
-      return damaged(who + " is of no line");
+    if (transfer.link < 0 || transfer.link >= maxChannels)
+      return damaged(who + " is of no link");
     if (stage.buffers[size_t(transfer.buffer)].host)
       return damaged(who + " is of a buffer that waits on the host");
     if (transfer.peer < 0 || transfer.peer >= axisSize(plan.mesh, "pp"))

@@ -1,5 +1,5 @@
 // Between stages: each side of a transfer has its other one, and what goes by a
-// line is sent in the order in which it is received.
+// link is sent in the order in which it is received.
 
 #include "runtime/plan/Validate.h"
 
@@ -20,16 +20,16 @@ const Transfer* counterpart(const Plan& plan, int stage,
   return nullptr;
 }
 
-/// From a stage to another, by a line.
+/// From a stage to another, by a link.
 struct Way {
-  int from = 0, to = 0, line = 0;
+  int from = 0, to = 0, link = 0;
   auto operator<=>(const Way&) const = default;
 };
 
 Way wayOf(int stage, const Transfer& transfer) {
   const bool isSend = transfer.kind == Transfer::Kind::send;
   return {isSend ? stage : transfer.peer, isSend ? transfer.peer : stage,
-          transfer.line};
+          transfer.link};
 }
 
 /// What goes each way in one schedule, by channel and micro-batch, in the order
@@ -57,14 +57,14 @@ std::map<std::string, Traffic> trafficOf(const Plan& plan,
   return traffic;
 }
 
-/// A line is of two stages.
+/// A link is of two stages.
 Status linesAreApart(const Plan& plan) {
-  std::map<int, Way> ways; // by line
+  std::map<int, Way> ways; // by link
   for (size_t i = 0; i < plan.stages.size(); ++i)
     for (const Transfer& transfer : plan.stages[i].transfers) {
       const Way way = wayOf(int(i), transfer);
-      if (ways.try_emplace(transfer.line, way).first->second != way)
-        return damaged("line " + std::to_string(transfer.line) +
+      if (ways.try_emplace(transfer.link, way).first->second != way)
+        return damaged("link " + std::to_string(transfer.link) +
                        " joins more than two stages");
     }
   return Status::ok();

@@ -16,14 +16,14 @@
 //    for. Chunks without a layer lead there: a stage next to some goes on by
 //    more micro-batches than its neighbours before it takes what they send
 //    back.
-// 5. Say which messages go one behind the other (Channels.h).
+// 5. Say which messages go one behind the other (Links.h).
 // `generate` has no schedule: a bucket of the plan names the function that the
 // next tokens go through, and how many follow is known only when they do.
 
 #include "compiler/passes/schedule/Schedule.h"
 
 #include "compiler/cost/Timeline.h"
-#include "compiler/passes/schedule/Channels.h"
+#include "compiler/passes/schedule/Links.h"
 #include "compiler/passes/schedule/PipelineOrder.h"
 #include "compiler/passes/schedule/Stages.h"
 
@@ -338,7 +338,7 @@ void addSchedules(std::vector<ir::Module>& stages,
     ++stage[overwritten->value].slots;
     addTrain(stage, orders[size_t(overwritten->stage)], pipeline.chunks);
   }
-  assignChannels(stages);
+  assignLinks(stages);
 }
 
 } // namespace recipec::passes

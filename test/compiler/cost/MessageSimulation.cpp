@@ -104,7 +104,7 @@ private:
     if (step.kind == ScheduleStep::Kind::send ||
         step.kind == ScheduleStep::Kind::receive) {
       const End end = endOf(stage, step);
-      Line& line = lines[end.transfer->line];
+      Line& line = lines[end.transfer->link];
       (step.kind == ScheduleStep::Kind::send ? line.sends : line.receives)
           .push_back(end);
       busy[stage].insert({end.transfer, end.slot});

@@ -124,7 +124,7 @@ TEST(PlanConnections, lineIsOfAllItsMessages) {
                               {Kind::receive, 1, 0, 1, 0},
                               {Kind::send, 0, 0, 2, 1}};
   EXPECT_EQ(connectionsOf(plan).lines,
-            (std::set<ChannelUse>{{0, 0, 1}, {1, 1, 0}}));
+            (std::set<LinkUse>{{0, 0, 1}, {1, 1, 0}}));
 }
 
 TEST(PlanConnections, groupsOfOneExtentAreOne) {

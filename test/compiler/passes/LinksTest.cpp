@@ -1,6 +1,6 @@
 // Which messages between stages go one behind the other.
 
-#include "compiler/passes/schedule/Channels.h"
+#include "compiler/passes/schedule/Links.h"
 
 #include <gtest/gtest.h>
 
@@ -36,13 +36,13 @@ public:
 
   /// By the channel, on both sides.
   std::vector<int> lines(int channels) {
-    assignChannels(stages);
+    assignLinks(stages);
     std::vector<int> result(size_t(channels), -1);
     for (const ir::Module& stage : stages)
       for (const Transfer& transfer : stage.transfers) {
         int& line = result[size_t(transfer.channel)];
-        EXPECT_TRUE(line == -1 || line == transfer.line);
-        line = transfer.line;
+        EXPECT_TRUE(line == -1 || line == transfer.link);
+        line = transfer.link;
       }
     return result;
   }

@@ -1,5 +1,5 @@
 // 1. Take the channels from one stage to another.
-// 2. A channel joins the first line between them by which, in every schedule,
+// 2. A channel joins the first link between them by which, in every schedule,
 //    messages then still leave in the order in which they are awaited. Where
 //    none is, it begins one.
 //
@@ -7,7 +7,7 @@
 // do not without: what is awaited first is sent first, and a stage that has
 // come to await a message has come past all that it awaits before.
 
-#include "compiler/passes/schedule/Channels.h"
+#include "compiler/passes/schedule/Links.h"
 
 #include <map>
 #include <set>
@@ -59,46 +59,46 @@ bool isLine(const ir::Module& from, const ir::Module& to,
   return true;
 }
 
-std::vector<Channels> linesOf(const ir::Module& from, const ir::Module& to,
+std::vector<Channels> linksOf(const ir::Module& from, const ir::Module& to,
                               const Channels& channels) {
   if (isLine(from, to, channels))
     return {channels};
-  std::vector<Channels> lines;
+  std::vector<Channels> links;
   for (int channel : channels) {
     bool hasJoined = false;
-    for (Channels& line : lines) {
-      Channels longer = line;
+    for (Channels& link : links) {
+      Channels longer = link;
       longer.insert(channel);
       if (!hasJoined && isLine(from, to, longer)) {
-        line = std::move(longer);
+        link = std::move(longer);
         hasJoined = true;
       }
     }
     if (!hasJoined)
-      lines.push_back({channel});
+      links.push_back({channel});
   }
-  return lines;
+  return links;
 }
 
 } // namespace
 
-void assignChannels(std::vector<ir::Module>& stages) {
-  std::map<int, int> lineOf; // by channel
-  int lines = 0;
+void assignLinks(std::vector<ir::Module>& stages) {
+  std::map<int, int> linkOf; // by channel
+  int links = 0;
   for (const ir::Module& from : stages)
     for (const ir::Module& to : stages) {
       const Channels channels = channelsOf(from, to.stage);
       if (channels.empty())
         continue;
-      for (const Channels& line : linesOf(from, to, channels)) {
-        for (int channel : line)
-          lineOf[channel] = lines;
-        ++lines;
+      for (const Channels& link : linksOf(from, to, channels)) {
+        for (int channel : link)
+          linkOf[channel] = links;
+        ++links;
       }
     }
   for (ir::Module& stage : stages)
     for (Transfer& transfer : stage.transfers)
-      transfer.line = lineOf.at(transfer.channel);
+      transfer.link = linkOf.at(transfer.channel);
 }
 
 } // namespace recipec::passes
