@@ -177,7 +177,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   verify(stages, "overlap");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
-      passes::overlapProducts(stage, recipe);
+      passes::overlapMatmuls(stage, recipe);
   verify(stages, "overlap products");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)

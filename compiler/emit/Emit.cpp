@@ -314,7 +314,7 @@ void Emitter::settings() {
   result.data.vocab = vocabulary();
   result.train = trainSection(recipe);
   result.checkpoint = checkpointSection(recipe);
-  plan::Exchange& exchange = result.exchange;
+  plan::ModelExchange& exchange = result.exchange;
   exchange.weights = stringOr(recipe, "weights");
   exchange.hf = stringOr(recipe, "export.hf");
   if (const recipe::Value* config = recipe.find("model.hf_config"))

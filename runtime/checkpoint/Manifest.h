@@ -81,7 +81,7 @@ struct Position {
   int64_t epochRows = 0; // of the first epoch; -1 where the data has no end
 };
 
-/// The model apart from its tensors, as plan::Exchange has it.
+/// The model apart from its tensors, as plan::ModelExchange has it.
 struct SavedModel {
   plan::DType compute = plan::DType::f32;
   std::string config;

@@ -16,8 +16,9 @@ Blocks Blocks::of(std::span<const int64_t> partShape, int dim, int parts,
   return blocks;
 }
 
-Exchange::Ends Exchange::endsOf(std::span<const int64_t> shape, int ranks,
-                                int64_t elementBytes) const {
+ShardExchange::Ends ShardExchange::endsOf(std::span<const int64_t> shape,
+                                          int ranks,
+                                          int64_t elementBytes) const {
   std::vector<int64_t> part(shape.begin(), shape.end());
   part[size_t(split)] /= ranks;
   return {Blocks::of(part, split, ranks, elementBytes),

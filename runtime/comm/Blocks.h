@@ -47,7 +47,7 @@ private:
 
 /// The dimension that an exchange of parts cuts, and the one along which it
 /// lays what comes.
-struct Exchange {
+struct ShardExchange {
   int split = 0, concat = 0;
 
   struct Ends {

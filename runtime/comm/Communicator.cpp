@@ -17,7 +17,7 @@ Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
 
 Status Communicator::exchangeRows(int group, const Tensor& in,
                                   const Tensor& /*counts*/, const Tensor& out,
-                                  Exchange exchange) {
+                                  ShardExchange exchange) {
   return allToAll(group, in, out, exchange);
 }
 

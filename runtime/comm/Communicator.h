@@ -73,14 +73,14 @@ public:
   /// order of the ranks, and lays what the ranks give along dimension `concat`
   /// of `out`. The buffers do not overlap.
   virtual Status allToAll(int group, const Tensor& in, const Tensor& out,
-                          Exchange exchange) = 0;
+                          ShardExchange exchange) = 0;
 
   /// The same of rows of experts [groups, places, ...], of which `counts` i32
   /// [groups, blocks, members] says how many belong to tokens: a block's first
   /// ones, as many as its members' counts add up to. The others may stay
   /// behind; what is at their places in `out` may be anything.
   virtual Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
-                              const Tensor& out, Exchange exchange);
+                              const Tensor& out, ShardExchange exchange);
 
   /// Moves bytes of the host between two ranks of the world: one calls send,
   /// the other receive, with equal sizes.

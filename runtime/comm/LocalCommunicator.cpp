@@ -34,7 +34,7 @@ Status LocalCommunicator::reduceScatter(int, const Tensor& in,
   return copy(in, out);
 }
 Status LocalCommunicator::allToAll(int, const Tensor& in, const Tensor& out,
-                                   Exchange) {
+                                   ShardExchange) {
   return copy(in, out);
 }
 Status LocalCommunicator::send(int, std::span<const std::byte>) {

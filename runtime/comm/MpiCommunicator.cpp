@@ -303,7 +303,7 @@ Status MpiCommunicator::scatterPiece(const CommGroup& commGroup,
 }
 
 Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
-                                 Exchange exchange) {
+                                 ShardExchange exchange) {
   const CommGroup& commGroup = this->commGroup(group);
   const Watch::Wait wait = waitFor("all-to-all", commGroup);
   assert(in.bytes() == out.bytes() && in.type == out.type);

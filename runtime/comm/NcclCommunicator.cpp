@@ -280,7 +280,7 @@ Status NcclCommunicator::scatterPieces(const CommGroup& commGroup,
 // ---- all-to-all
 
 Status NcclCommunicator::allToAll(int group, const Tensor& in,
-                                  const Tensor& out, Exchange exchange) {
+                                  const Tensor& out, ShardExchange exchange) {
   if (const CommGroup* commGroup = barrier(group, {&out});
       commGroup && areRuns(in, exchange, *commGroup))
     return exchangeByKernels(*commGroup, in, nullptr, out);
@@ -290,7 +290,7 @@ Status NcclCommunicator::allToAll(int group, const Tensor& in,
         if (commGroup.ranks == 1)
           return copy(commGroup, in.data, out.data, in.bytes());
         const int64_t size = plan::byteSize(in.type);
-        const Exchange::Ends ends =
+        const ShardExchange::Ends ends =
             exchange.endsOf(in.shape, commGroup.ranks, size);
         if (ends.contiguous())
           return exchangeParts(commGroup, bytesOf(in), writableBytes(out),
@@ -312,7 +312,7 @@ Status NcclCommunicator::allToAll(int group, const Tensor& in,
 
 Status NcclCommunicator::exchangeRows(int group, const Tensor& in,
                                       const Tensor& counts, const Tensor& out,
-                                      Exchange exchange) {
+                                      ShardExchange exchange) {
   if (const CommGroup* commGroup = barrier(group, {&out});
       commGroup && areRuns(in, exchange, *commGroup))
     return exchangeByKernels(*commGroup, in, &counts, out);

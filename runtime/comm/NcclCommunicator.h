@@ -60,9 +60,9 @@ public:
   Status reduceScatter(int group, const Tensor& in, const Tensor& out,
                        int dim) override;
   Status allToAll(int group, const Tensor& in, const Tensor& out,
-                  Exchange exchange) override;
+                  ShardExchange exchange) override;
   Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
-                      const Tensor& out, Exchange exchange) override;
+                      const Tensor& out, ShardExchange exchange) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
   Expected<int> beginSend(int to, int link,
@@ -156,7 +156,7 @@ private:
   /// The group's group if kernels may carry out what it does with the tensors.
   const CommGroup* barrier(int group,
                            std::initializer_list<const Tensor*> tensors) const;
-  static bool areRuns(const Tensor& in, Exchange exchange,
+  static bool areRuns(const Tensor& in, ShardExchange exchange,
                       const CommGroup& commGroup);
   Status gatherByKernels(const CommGroup& commGroup, const Tensor& in,
                          const Tensor& out);

@@ -79,7 +79,7 @@ Status NcclCommunicator::scatterByKernels(const CommGroup& commGroup,
   return copy(commGroup, target, out.data, out.bytes());
 }
 
-bool NcclCommunicator::areRuns(const Tensor& in, Exchange exchange,
+bool NcclCommunicator::areRuns(const Tensor& in, ShardExchange exchange,
                                const CommGroup& commGroup) {
   return exchange.endsOf(in.shape, commGroup.ranks, plan::byteSize(in.type))
       .contiguous();

@@ -39,7 +39,7 @@ bool movesRuns(const plan::Mesh& mesh, const plan::Stage& stage,
   if (op.kind != OpKind::AllToAll)
     return false;
   const ops::AllToAllAttributes attributes(op.attributes);
-  const Exchange exchange{int(attributes.split), int(attributes.concat)};
+  const ShardExchange exchange{int(attributes.split), int(attributes.concat)};
   const int ranks = plan::groupSize(mesh, mesh.groups[size_t(op.group)]);
   return exchange.endsOf(in.shape, ranks, plan::byteSize(in.dtype))
       .contiguous();

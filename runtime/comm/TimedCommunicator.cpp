@@ -40,13 +40,13 @@ Status TimedCommunicator::reduceScatter(int group, const Tensor& in,
 }
 
 Status TimedCommunicator::allToAll(int group, const Tensor& in,
-                                   const Tensor& out, Exchange exchange) {
+                                   const Tensor& out, ShardExchange exchange) {
   return timed([&] { return inner.allToAll(group, in, out, exchange); });
 }
 
 Status TimedCommunicator::exchangeRows(int group, const Tensor& in,
                                        const Tensor& counts, const Tensor& out,
-                                       Exchange exchange) {
+                                       ShardExchange exchange) {
   return timed(
       [&] { return inner.exchangeRows(group, in, counts, out, exchange); });
 }

@@ -41,9 +41,9 @@ public:
   Status reduceScatter(int group, const Tensor& in, const Tensor& out,
                        int dim) override;
   Status allToAll(int group, const Tensor& in, const Tensor& out,
-                  Exchange exchange) override;
+                  ShardExchange exchange) override;
   Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
-                      const Tensor& out, Exchange exchange) override;
+                      const Tensor& out, ShardExchange exchange) override;
   Status send(int to, std::span<const std::byte> bytes) override;
   Status receive(int from, std::span<std::byte> bytes) override;
   Expected<int> beginSend(int to, int link,

@@ -431,8 +431,8 @@ Status Executor::communicate(const Call& call) {
     return ringAttentionBackward(described(call), communicator, runner);
   case plan::OpKind::AllToAll: {
     const ops::AllToAllAttributes attributes(op.attributes);
-    const comm::Exchange exchange{int(attributes.split),
-                                  int(attributes.concat)};
+    const comm::ShardExchange exchange{int(attributes.split),
+                                       int(attributes.concat)};
     return op.inputs[1] < 0 ? communicator.allToAll(op.group, in, out, exchange)
                             : communicator.exchangeRows(
                                   op.group, in, call.inputs[1], out, exchange);

@@ -366,7 +366,7 @@ struct Checkpoint {
 };
 
 /// Models in and out. JSON members are texts that are written as they are.
-struct Exchange {
+struct ModelExchange {
   /// A Hugging Face directory or a checkpoint to start from; empty: random.
   std::string weights;
   std::string hf;     // directory to write; empty: none
@@ -415,7 +415,7 @@ struct Plan : Stage {
   Data data;
   Train train;
   Checkpoint checkpoint;
-  Exchange exchange;
+  ModelExchange exchange;
   Prediction prediction;
   /// The folder in which relative paths start: seen from the folder of the
   /// plan's file, and once the paths are resolved from the working folder. See

@@ -247,7 +247,7 @@ void fields(V& v, typename V::template Ref<Checkpoint> checkpoint) {
 }
 
 template <class V>
-void fields(V& v, typename V::template Ref<Exchange> exchange) {
+void fields(V& v, typename V::template Ref<ModelExchange> exchange) {
   v.field("weights", exchange.weights);
   v.field("hf", exchange.hf);
   v.field("config", exchange.config);

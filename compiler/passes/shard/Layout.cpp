@@ -26,7 +26,7 @@ axesOf(const ir::Module& module,
 
 /// How `cp_comm` says it: heads along all of `cp` with `"a2a"`, along a part of
 /// it with `"a2a+p2p"`.
-Exchange exchangeOf(const recipe::Value& value) {
+SequenceExchange exchangeOf(const recipe::Value& value) {
   const auto& how = std::get<std::string>(value.data);
   return {how == "a2a"       ? "cp"
           : how == "a2a+p2p" ? "cp_a2a"
@@ -34,11 +34,11 @@ Exchange exchangeOf(const recipe::Value& value) {
           how == "p2p" || how == "a2a+p2p"};
 }
 
-std::vector<Exchange> exchangesOf(const recipe::Value& value) {
+std::vector<SequenceExchange> exchangesOf(const recipe::Value& value) {
   const auto* list = std::get_if<recipe::List>(&value.data);
   if (!list)
     return {exchangeOf(value)};
-  std::vector<Exchange> exchanges;
+  std::vector<SequenceExchange> exchanges;
   for (const recipe::Value& layer : *list)
     exchanges.push_back(exchangeOf(layer));
   return exchanges;

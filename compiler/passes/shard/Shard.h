@@ -16,7 +16,7 @@ namespace recipec::passes {
 /// How a layer's attention sees the other ranks' part of the sequence: heads
 /// are exchanged for tokens along a degree, and along what it leaves of `cp`
 /// keys go round or are gathered.
-struct Exchange {
+struct SequenceExchange {
   std::string heads; // the degree; empty: heads stay where they are
   bool isRing = false;
 };
@@ -31,14 +31,14 @@ struct Layout {
   /// parallelism.
   std::vector<std::pair<std::string, std::string>> residual;
   /// By layer; or one for all of them.
-  std::vector<Exchange> exchanges = {{}};
+  std::vector<SequenceExchange> exchanges = {{}};
   SourceRange exchangesRange; // of the setting in the user's text
 
   bool hasExchange(int layer) const {
     return exchanges.size() == 1 ||
            (layer >= 0 && size_t(layer) < exchanges.size());
   }
-  const Exchange& exchangeOf(int layer) const {
+  const SequenceExchange& exchangeOf(int layer) const {
     return exchanges[exchanges.size() == 1 ? 0 : size_t(layer)];
   }
 };

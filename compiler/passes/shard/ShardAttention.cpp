@@ -38,7 +38,7 @@ void Sharder::byPosition(Op& op) {
 void Sharder::attention(Op& op) {
   std::vector<AxisSet> q = layoutOf(module[op.operands[0]].dims, false);
   std::vector<AxisSet> k = layoutOf(module[op.operands[1]].dims, false);
-  const Exchange& exchange = layout.exchangeOf(op.layer);
+  const SequenceExchange& exchange = layout.exchangeOf(op.layer);
   AxisSet exchanged = q[1] & ir::axesOf(module, exchange.heads);
   AxisSet parts = q[1] - exchanged;
   AxisSet heads = (q[2] & k[2]) | exchanged;

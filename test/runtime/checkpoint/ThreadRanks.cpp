@@ -73,7 +73,7 @@ public:
     return Status::error("not offered");
   }
   Status allToAll(int, const comm::Tensor&, const comm::Tensor&,
-                  comm::Exchange) override {
+                  comm::ShardExchange) override {
     return Status::error("not offered");
   }
   Expected<int> beginSend(int, int, std::span<const std::byte>) override {

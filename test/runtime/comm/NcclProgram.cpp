@@ -346,7 +346,8 @@ void Nccl::testExchangeRows() {
         for (int64_t i = 0; i < plan::elementCount(counted); ++i)
           numbers[i] = int32_t((rank * 5 + i * 7) % 17);
         ASSERT_TRUE(device->upload(counts.gpu.base(), counts.host));
-        const Exchange exchange = isBack ? Exchange{1, 0} : Exchange{0, 1};
+        const ShardExchange exchange =
+            isBack ? ShardExchange{1, 0} : ShardExchange{0, 1};
         const Bytes before = to.host;
         ASSERT_TRUE(nccl->host().allToAll(
             group, onHost(from, DType::bf16, isBack ? there : here),

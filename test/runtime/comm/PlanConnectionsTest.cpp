@@ -123,7 +123,7 @@ TEST(PlanConnections, lineIsOfAllItsMessages) {
   plan.stages[1].transfers = {{Kind::receive, 0, 0, 0, 0},
                               {Kind::receive, 1, 0, 1, 0},
                               {Kind::send, 0, 0, 2, 1}};
-  EXPECT_EQ(connectionsOf(plan).lines,
+  EXPECT_EQ(connectionsOf(plan).links,
             (std::set<LinkUse>{{0, 0, 1}, {1, 1, 0}}));
 }
 

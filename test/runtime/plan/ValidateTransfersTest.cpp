@@ -54,7 +54,7 @@ TEST(ValidateTransfers, refusesSidesThatDiffer) {
 
 TEST(ValidateTransfers, refusesLinesThatTwoSidesSeeDifferently) {
   EXPECT_NE(refusal([](Plan& plan) {
-              plan.stages[1].transfers[1].line = 1;
+              plan.stages[1].transfers[1].link = 1;
             }).find("messages are not sent in the order"),
             std::string::npos);
   EXPECT_NE(refusal([](Plan& plan) {
@@ -78,7 +78,7 @@ TEST(ValidateTransfers, refusesAnotherOrder) {
   // On two lines they may overtake one another.
   EXPECT_EQ(refusal([](Plan& plan) {
               for (Stage& stage : plan.stages)
-                stage.transfers[1].line = 1;
+                stage.transfers[1].link = 1;
               std::vector<ScheduleStep>& steps =
                   plan.stages[1].schedules[0].steps;
               std::swap(steps[1], steps[2]);
