@@ -1,6 +1,6 @@
-// What kernels do to meet: see CudaPeerBarrier.h. All threads of all blocks call
-// `enter` and then `leave`; a block has at least PeerBarrierState::mostRanks
-// threads.
+// What kernels do to meet: see CudaPeerBarrier.h. All threads of all blocks
+// call `enter` and then `leave`; a block has at least
+// PeerBarrierState::mostRanks threads.
 
 #ifndef RECIPERUN_COMM_CUDAPEERBARRIER_CUH
 #define RECIPERUN_COMM_CUDAPEERBARRIER_CUH
@@ -16,8 +16,8 @@ using SharedWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
 /// Waits until the words of all ranks are at `times`, or beyond: counts go
 /// round. A thread has a rank.
-__device__ inline void hear(const PeerBarrierState& place, PeerBarrierState::Flag flag,
-                            uint32_t times) {
+__device__ inline void hear(const PeerBarrierState& place,
+                            PeerBarrierState::Flag flag, uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks) {
     const SharedWord word(place.heard[rank][flag]);
     while (int32_t(word.load(cuda::memory_order_acquire) - times) < 0)
@@ -26,8 +26,8 @@ __device__ inline void hear(const PeerBarrierState& place, PeerBarrierState::Fla
 }
 
 /// Sets the words that this rank has with all ranks.
-__device__ inline void tell(const PeerBarrierState& place, PeerBarrierState::Flag flag,
-                            uint32_t times) {
+__device__ inline void tell(const PeerBarrierState& place,
+                            PeerBarrierState::Flag flag, uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks)
     SharedWord(place.told[rank][flag]).store(times, cuda::memory_order_release);
 }

@@ -123,7 +123,8 @@ template <class T, int n> struct alignas(sizeof(T) * n) Pack { T elements[n]; };
 __device__ const std::byte* place(const Terms& terms, int term, int64_t bytes) {
   return term == terms.place ? terms.own : terms.first + term * bytes;
 }
-__device__ const std::byte* place(const PeerAddresses& terms, int term, int64_t) {
+__device__ const std::byte* place(const PeerAddresses& terms, int term,
+                                  int64_t) {
   return terms.of[term];
 }
 
@@ -298,13 +299,14 @@ Status launchSpread(const Spread& what, int ranks, const PeerBarrier& barrier,
 } // namespace
 
 Status packShards(const Blocks& blocks, const std::byte* whole, int64_t begin,
-                 int64_t end, std::byte* packed, cudaStream_t stream) {
+                  int64_t end, std::byte* packed, cudaStream_t stream) {
   return moveRange<true>(blocks, const_cast<std::byte*>(whole), begin, end,
                          packed, stream);
 }
 
-Status unpackShards(const Blocks& blocks, const std::byte* packed, int64_t begin,
-                   int64_t end, std::byte* whole, cudaStream_t stream) {
+Status unpackShards(const Blocks& blocks, const std::byte* packed,
+                    int64_t begin, int64_t end, std::byte* whole,
+                    cudaStream_t stream) {
   return moveRange<false>(blocks, whole, begin, end,
                           const_cast<std::byte*>(packed), stream);
 }
@@ -316,8 +318,8 @@ Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
 }
 
 Status addPeersInOrder(plan::DType type, const PeerAddresses& places, int count,
-                        int64_t elements, std::byte* out,
-                        const PeerBarrier& barrier, cudaStream_t stream) {
+                       int64_t elements, std::byte* out,
+                       const PeerBarrier& barrier, cudaStream_t stream) {
   assert(count <= PeerBarrierState::mostRanks && "places for all ranks");
   return addInOrder(type, places, count, elements, out, barrier, stream);
 }
@@ -330,7 +332,8 @@ Status spreadBlocks(const std::byte* in, const PeerAddresses& places, int ranks,
 }
 
 Status spreadWhole(const std::byte* in, const PeerAddresses& places, int ranks,
-                   int64_t bytes, const PeerBarrier& barrier, cudaStream_t stream) {
+                   int64_t bytes, const PeerBarrier& barrier,
+                   cudaStream_t stream) {
   return launchSpread({in, 0, places, 1, bytes, {}}, ranks, barrier, stream);
 }
 

@@ -156,8 +156,7 @@ private:
   /// To [summed, 128].
   template <bool across>
   __device__ static void copy(float* to, const RowSource<float>& from) {
-    for (int i = int(threadIdx.x); i < depth * matmulSide;
-         i += matmulThreads) {
+    for (int i = int(threadIdx.x); i < depth * matmulSide; i += matmulThreads) {
       const int place = across ? i % matmulSide : i / depth;
       const int summed = across ? i / matmulSide : i % depth;
       const int r = across ? summed : place, c = across ? place : summed;

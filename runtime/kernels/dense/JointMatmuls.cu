@@ -116,7 +116,8 @@ int64_t vectorsIn(int64_t elements) {
 
 class Joint {
 public:
-  Joint(const CudaKernelArgs& args, ThinKind kind, const SkinnyMatmuls& products)
+  Joint(const CudaKernelArgs& args, ThinKind kind,
+        const SkinnyMatmuls& products)
       : args(args), kind(kind), products(products), all(kind, products),
         thin(device::packedOperands(args.context)),
         matrices(thin + all.matrices), sums(thin + all.sums) {}

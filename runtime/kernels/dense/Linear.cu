@@ -35,7 +35,7 @@ struct Matmul {
 };
 
 Matmul matmulOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
-                  const Tensor& c, bool isAdded) {
+                const Tensor& c, bool isAdded) {
   Matmul product;
   product.shape.m = sizes.tokens;
   product.shape.n = sizes.out;
@@ -51,7 +51,7 @@ Matmul matmulOf(LinearSizes sizes, const Tensor& a, const Tensor& b,
 
 /// y [t,n] = x [t,k] w [n,k]^T.
 Matmul forward(const Tensor& x, const Tensor& w, const Tensor& y,
-                bool isAdded) {
+               bool isAdded) {
   Matmul product = matmulOf(LinearSizes::of(x, w, y), x, w, y, isAdded);
   product.shape.transposeB = true;
   return product;
@@ -59,14 +59,14 @@ Matmul forward(const Tensor& x, const Tensor& w, const Tensor& y,
 
 /// dx [t,k] = dy [t,n] w [n,k].
 Matmul backward(const Tensor& dy, const Tensor& w, const Tensor& dx,
-                 bool isAdded) {
+                bool isAdded) {
   const LinearSizes sizes = LinearSizes::of(dx, w, dy);
   return matmulOf({sizes.tokens, sizes.in, sizes.out}, dy, w, dx, isAdded);
 }
 
 /// dw [n,k] += dy [t,n]^T x [t,k].
 Matmul ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
-                 bool isAdded) {
+                bool isAdded) {
   const LinearSizes sizes = LinearSizes::of(x, dw, dy);
   Matmul product =
       matmulOf({sizes.out, sizes.in, sizes.tokens}, dy, x, dw, isAdded);

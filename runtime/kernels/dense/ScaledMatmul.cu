@@ -56,7 +56,7 @@ Matmuls::Shape shapeOf(const CudaKernelArgs& args) {
 
 Matmuls::Operands operandsOf(const CudaKernelArgs& args) {
   Matmuls::Operands operands{args.inputs[0].data, args.inputs[1].data,
-                                    args.outputs[0].data};
+                             args.outputs[0].data};
   operands.scaleA = args.inputs[2].data;
   operands.scaleB = args.inputs[3].data;
   if (args.op.kind == plan::OpKind::ScaledMatmulAdd)

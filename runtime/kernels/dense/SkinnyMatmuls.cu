@@ -447,7 +447,8 @@ Status makeWide(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   });
 }
 
-Status addToMatrices(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
+Status addToMatrices(const CudaKernelArgs& args,
+                     const SkinnyMatmuls& products) {
   const Shape shape = shapeOf(args, products);
   return withGroups(shape, [&](auto groups) -> Status {
     using Stages = MatrixStages<groups.value>;

@@ -271,8 +271,8 @@ void multiplyByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
     start(multiplyRows<T, false>, grid,
           BlockMatmul<T, false, false>::sharedBytes, stream, layout, data);
   else
-    start(multiplyRows<T, true>, grid,
-          BlockMatmul<T, false, true>::sharedBytes, stream, layout, data);
+    start(multiplyRows<T, true>, grid, BlockMatmul<T, false, true>::sharedBytes,
+          stream, layout, data);
 }
 
 /// out[e] = in[e] w[e], or with `isTransposed` in[e] w[e]^T: what forward and
@@ -306,9 +306,9 @@ Status addByWarpgroups(const CudaKernelArgs& args, const ExpertLayout& layout,
   const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
   return startOnAll(args,
                     WeightMatmuls<Out>{*ofLeft, *ofRight, layout,
-                                        args.outputs[0].as<Out>(), int(height),
-                                        int(width), float(attributes.alpha),
-                                        attributes.accumulate});
+                                       args.outputs[0].as<Out>(), int(height),
+                                       int(width), float(attributes.alpha),
+                                       attributes.accumulate});
 }
 
 template <class T, class Out>

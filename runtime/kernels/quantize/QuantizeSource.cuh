@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
 #pragma unroll
   for (int o = 0; o < S::outputs; ++o) {
     const Matrix& m = matrices.of[o];
-    isKnown =
-        isKnown && m.history && mostOf(m.history, m.amaxHistoryLength, room[o]) > 0;
+    isKnown = isKnown && m.history &&
+              mostOf(m.history, m.amaxHistoryLength, room[o]) > 0;
   }
   if (isKnown)
     return;
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
 /// T is float: a template, so that several files may have it.
 template <class T>
 __global__ void moveAmaxHistory(T* history, int length, const float* maxima,
-                            int count) {
+                                int count) {
   __shared__ float room[32];
   const float most = mostOf(maxima, count, room);
   if (threadIdx.x != 0)

@@ -161,7 +161,7 @@ TEST(WatchTest, namesRanks) {
   EXPECT_EQ(nameOf(group, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
             "group `dp` of ranks 0, 1, 2, 3, 4, 5, 6, 7, ..., 9");
   EXPECT_EQ(nameOfAll(4), "all 4 ranks");
-  EXPECT_EQ(nameOfLink(1, 0, 3), "rank 1 to rank 0 on line 3");
+  EXPECT_EQ(nameOfLink(1, 0, 3), "rank 1 to rank 0 on link 3");
 }
 
 } // namespace

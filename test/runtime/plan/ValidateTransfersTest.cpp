@@ -52,7 +52,7 @@ TEST(ValidateTransfers, refusesSidesThatDiffer) {
             std::string::npos);
 }
 
-TEST(ValidateTransfers, refusesLinesThatTwoSidesSeeDifferently) {
+TEST(ValidateTransfers, refusesLinksThatTwoSidesSeeDifferently) {
   EXPECT_NE(refusal([](Plan& plan) {
               plan.stages[1].transfers[1].link = 1;
             }).find("messages are not sent in the order"),
@@ -62,7 +62,7 @@ TEST(ValidateTransfers, refusesLinesThatTwoSidesSeeDifferently) {
               using Kind = Transfer::Kind;
               plan.stages[1].transfers.push_back({Kind::send, 0, 0, 2, 0});
               plan.stages[0].transfers.push_back({Kind::receive, 0, 1, 2, 0});
-            }).find("line 0 joins more than two stages"),
+            }).find("link 0 joins more than two stages"),
             std::string::npos);
 }
 
