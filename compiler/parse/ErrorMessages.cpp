@@ -315,6 +315,8 @@ private:
     std::string name = settingName();
     if (found() == TokenType::MINUS)
       return "names are written with `_`, not with `-`";
+    if (name == "assert" || name == "assume" || name == "check")
+      return "a condition is written `require condition : \"message\"`";
     bool isDeclaration = name == "recipe" || name == "schema" ||
                          name == "model" || name == "import" || name == "op";
     if (isDeclaration && isName(found()))
@@ -394,6 +396,10 @@ private:
     if (error.rule == Grammar::RuleItems && mayBeginItem &&
         !expects(TokenType::LET))
       return "put a comma or a line break between two items";
+    if (error.token > 0 && textOf(error.token - 1) == "," &&
+        beginsExpression(found()))
+      return "an item is `name = value`; values of a list stand in brackets: "
+             "`name = [a, b]`";
     return {};
   }
 

@@ -258,6 +258,7 @@ bool GraphBuilder::fitsRole(const recipe::Call& call, OpKind kind, int place,
       engine.report(diag::Kind::ShapeMismatch, call.range, std::move(message));
   if (!isTokens)
     report.note("made here", module[value].range);
+  report.help("`recipec doc " + call.op + "` shows its arguments in order");
   return false;
 }
 

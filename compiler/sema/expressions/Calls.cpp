@@ -91,7 +91,10 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
       auto builder =
           report(diag::Kind::UnknownName, name->name.range,
                  "there is no op or block `" + name->name.text + "`");
-      builder.suggest(name->name.range, name->name.text, visibleNames(env));
+      if (!helpWithWord(builder, name->name) &&
+          !builder.suggest(name->name.range, name->name.text,
+                           visibleNames(env)))
+        builder.help("`recipec doc std.ops` lists the ops");
       return poison();
     }
     callee = *found;

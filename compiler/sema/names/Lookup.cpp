@@ -83,6 +83,11 @@ constexpr ForeignWord foreignFunctions[] = {
            "out"},
     {"hf", "files are named by paths: download the repository, and name its "
            "`tokenizer.json` or, as `weights`, its folder"},
+    {"mix", "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
+    {"interleave_datasets",
+     "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
+    {"concatenate_datasets", "several sources are `blend([a, b])`"},
+    {"rotary", "rotary positions are `rope(x)`"},
     {"token_file", "files of token ids are written `tokens(path)`"},
     {"swiglu", "write `silu(gate) * up`"},
     {"geglu", "write `gelu(gate) * up`"},
@@ -464,6 +469,9 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
     if (isKnown)
       builder.help("write `" + member.text + "`")
           .fixIt(range, member.text, diag::Applicability::safe);
+    else if (base.is<Tensor>())
+      builder.help("ops are called with their tensors: `" + member.text +
+                   "(x)`");
     return poison();
   }
   reportUnknownMember(base, member.text, member.range, false);

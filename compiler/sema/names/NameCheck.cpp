@@ -54,8 +54,11 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
   auto builder =
       evaluator.report(diag::Kind::UnknownName, name.range, std::move(message));
   if (evaluator.helpWithWord(builder, name) ||
-      builder.suggest(name.range, name.text, candidates) || isCalled ||
-      !isInBlock || locals.empty())
+      builder.suggest(name.range, name.text, candidates))
+    return;
+  if (isCalled && isInBlock)
+    builder.help("`recipec doc std.ops` lists the ops");
+  if (isCalled || !isInBlock || locals.empty())
     return;
   std::string known;
   for (size_t i = 0; i < locals.size(); ++i)

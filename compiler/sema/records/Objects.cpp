@@ -134,6 +134,9 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
                       : sections.front() + " { " + name.text + " = ... }`"));
     return;
   }
+  if (names.empty() && layer.isArguments)
+    builder.help("it takes no arguments: write `" + std::string(schema.name) +
+                 "()`");
   if (names.empty() || names.size() > 16)
     return;
   std::string list;

@@ -104,6 +104,8 @@ std::string exampleOf(const Type& type) {
     std::string element = exampleOf(*type.element);
     return element.empty() ? "" : "[" + element + "]";
   }
+  case Type::Kind::mapping:
+    return "hidden -> ffn";
   default:
     return {};
   }

@@ -87,15 +87,20 @@ std::optional<Suggestion> Evaluator::withoutQuotes(const Value& value,
   bool isWritten = text && sources.text(range) == "\"" + *text + "\"";
   if (!isWritten)
     return std::nullopt;
-  std::optional<Value> meant = literalIn(*text);
+  std::string name = *text;
+  std::optional<Value> meant = literalIn(name);
   if (!meant)
-    meant = namedIn(*text, range.source);
+    meant = namedIn(name, range.source);
+  if (!meant) { // `"H100"`
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    meant = namedIn(name, range.source);
+  }
   if (!meant || meant->isPoison() || !convert(*meant, type))
     return std::nullopt;
   if (meant->is<const Schema*>())
-    return Suggestion{"write `" + *text + " {}`", *text + " {}"};
-  return Suggestion{"write `" + *text + "`, without the quotation marks",
-                    *text};
+    return Suggestion{"write `" + name + " {}`", name + " {}"};
+  return Suggestion{"write `" + name + "`, without the quotation marks", name};
 }
 
 /// `none` for `"none"`, `4` for `"4"`.

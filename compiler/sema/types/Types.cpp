@@ -59,7 +59,9 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
       names.emplace_back(builtin.name);
     auto builder = report(diag::Kind::UnknownName, first.range,
                           "there is no type `" + first.text + "`");
-    builder.suggest(first.range, first.text, names);
+    if (!builder.suggest(first.range, first.text, names))
+      builder.help("types are `dim`, `int`, `float`, `bool`, `string`, `[T]`, "
+                   "units such as `bytes`, and names of schemas");
     return &type;
   }
   for (size_t i = 1; i < node.path.size() && !value->isPoison(); ++i)

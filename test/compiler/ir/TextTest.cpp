@@ -52,7 +52,7 @@ function empty {
 function forward.1 chunk 1 {
 }
 transfer send %x to 1 channel 0 link 0 of forward
-transfer receive %r from 1 channel 3 line 2 of forward.1
+transfer receive %r from 1 channel 3 link 2 of forward.1
 schedule train {
   load batch 0
   receive 1 batch 1
