@@ -1,6 +1,7 @@
 // Arguments to parameters.
 //
-// 1. Each argument goes to the parameter that it names, or to the next one;
+// 1. Each argument is evaluated, and goes to the parameter that it names, or to
+// the next one;
 //    with a scope, `name` and `hf` are taken out.
 // 2. Its value is converted to the parameter's type.
 // 3. What was not given has its default, or is reported.
@@ -22,10 +23,13 @@ public:
         bound(parameters.size()) {}
 
   std::optional<std::vector<BoundArgument>> run() {
-    size_t next = 0;
     for (const ast::Argument& argument : node.arguments)
-      bindGiven(argument,
-                argument.name ? indexOf(argument.name->text) : next++);
+      values.push_back(evaluator.evaluate(argument.value, env));
+    size_t next = 0;
+    for (size_t i = 0; i < values.size() && !lacksBrackets(i, next); ++i) {
+      const ast::Argument& argument = node.arguments[i];
+      bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
+    }
     for (size_t i = 0; i < parameters.size(); ++i)
       if (!bound[i].value)
         bindDefault(i);
@@ -55,28 +59,102 @@ private:
     return argument.name->text == "hf" ? &scope->hf : nullptr;
   }
 
-  void bindGiven(const ast::Argument& argument, size_t index) {
+  const Type& typeOf(const ParameterRef& parameter) const {
+    ast::TypeId type = parameter.declaration->type;
+    return type == ast::TypeId::none ? *untyped
+                                     : *evaluator.resolve(*parameter.env, type);
+  }
+
+  /// Reports a list whose brackets are missing, `f(a, b)` for `f([a, b])`,
+  /// `f(a -> b, c)` for `f(a -> [b, c])` or `f(a, b -> c)` for
+  /// `f([a, b] -> c)`, whose first element is argument `first`, due to
+  /// `parameter`. What follows would be reported as another parameter's.
+  bool lacksBrackets(size_t first, size_t parameter) {
+    if (parameter >= parameters.size() || !isPositional(first))
+      return false;
+    const Type& type = typeOf(parameters[parameter]);
+    size_t end = first + 1;
+    std::string text;
+    if (type.kind == Type::Kind::list) {
+      for (end = first; fits(end, *type.element);)
+        ++end;
+      text = "[" + textOf(first, end) + "]";
+    } else if (type.kind == Type::Kind::mapping) {
+      const Type dim = Type::plain(Type::Kind::dim);
+      const bool beginsWithMapping = fits(first, type);
+      // The first dimension behind `a -> b` may be another parameter's.
+      if (beginsWithMapping && parameter + 1 < parameters.size() &&
+          fits(first + 1, typeOf(parameters[parameter + 1])))
+        return false;
+      for (end = first + beginsWithMapping; fits(end, dim);)
+        ++end;
+      const bool endsWithMapping = !beginsWithMapping && fits(end, type);
+      if (!beginsWithMapping && !endsWithMapping)
+        return false;
+      end += endsWithMapping;
+      text = textOf(first, end);
+      const size_t arrow = text.find("->");
+      text =
+          beginsWithMapping
+              ? text.substr(0, arrow) + "-> [" +
+                    text.substr(text.find_first_not_of(' ', arrow + 2)) + "]"
+              : "[" +
+                    text.substr(0, text.find_last_not_of(' ', arrow - 1) + 1) +
+                    "] " + text.substr(arrow);
+      if (text.find('[', text.find('[') + 1) != text.npos)
+        return false; // one has its brackets: another mistake
+    }
+    if (end - first < 2)
+      return false;
+    isGood = false;
+    hasUnknown = true;
+    const SourceRange place =
+        cover(placeOf(node.arguments[first]), placeOf(node.arguments[end - 1]));
+    evaluator
+        .report(diag::Kind::WrongType, place,
+                "`" + parameters[parameter].declaration->name.text + "` of `" +
+                    callee + "` is one argument of type `" +
+                    Evaluator::nameOf(type) + "`, and these are " +
+                    std::to_string(end - first))
+        .help("write `" + text + "`")
+        .fixIt(place, text);
+    return true;
+  }
+
+  bool isPositional(size_t argument) const {
+    return argument < values.size() && !node.arguments[argument].name;
+  }
+
+  bool fits(size_t argument, const Type& type) const {
+    return isPositional(argument) && !values[argument].isPoison() &&
+           evaluator.convert(values[argument], type);
+  }
+
+  std::string textOf(size_t first, size_t end) const {
+    return std::string(evaluator.sources.text(cover(
+        placeOf(node.arguments[first]), placeOf(node.arguments[end - 1]))));
+  }
+
+  void bindGiven(size_t given, size_t index) {
+    const ast::Argument& argument = node.arguments[given];
     if (index < parameters.size()) {
-      const ParameterRef& parameter = parameters[index];
-      ast::TypeId type = parameter.declaration->type;
-      store(argument, parameter.declaration->name.text, bound[index],
-            type == ast::TypeId::none
-                ? *untyped
-                : *evaluator.resolve(*parameter.env, type));
+      store(given, parameters[index].declaration->name.text, bound[index],
+            typeOf(parameters[index]));
       return;
     }
     if (std::optional<BoundArgument>* special = scopeArgument(argument)) {
       if (!*special)
         special->emplace();
-      store(argument, argument.name->text, **special,
+      store(given, argument.name->text, **special,
             Type::plain(Type::Kind::string));
       return;
     }
     reportUnknown(argument);
   }
 
-  void store(const ast::Argument& argument, const std::string& name,
-             BoundArgument& target, const Type& type) {
+  void store(size_t given, const std::string& name, BoundArgument& target,
+             const Type& type) {
+    const ast::Argument& argument = node.arguments[given];
     SourceRange place = placeOf(argument);
     if (target.value) {
       isGood = false;
@@ -88,9 +166,8 @@ private:
       return;
     }
     target.range = argument.name ? cover(argument.name->range, place) : place;
-    target.value =
-        evaluator.expect(evaluator.evaluate(argument.value, env), type, place,
-                         "`" + name + "` of `" + callee + "`");
+    target.value = evaluator.expect(values[given], type, place,
+                                    "`" + name + "` of `" + callee + "`");
     isGood = isGood && !target.value->isPoison();
   }
 
@@ -160,6 +237,7 @@ private:
   const std::string& callee;
   ScopeArguments* scope;
   const Type* untyped;
+  std::vector<Value> values; // of the call's arguments, in its order
   std::vector<BoundArgument> bound;
   bool isGood = true;
   bool hasUnknown = false; // an argument that no parameter takes
