@@ -78,6 +78,8 @@ private:
     if (type.kind == Type::Kind::list) {
       for (end = first; fits(end, *type.element);)
         ++end;
+      if (end - first < 2)
+        return false;
       text = "[" + textOf(first, end) + "]";
     } else if (type.kind == Type::Kind::mapping) {
       const Type dim = Type::plain(Type::Kind::dim);
