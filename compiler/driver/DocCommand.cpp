@@ -2,15 +2,16 @@
 // file or, without an argument, of the whole standard library with an index.
 //
 // NAME is as recipes write it: of a file of the library (`std.schema.batch`),
-// of what one declares (`lora`, `llama3_8b`, `attention`), or of a recipe's
-// field
-// (`parallel.tp`). `models` is a table of the models.
+// of what one declares (`lora`, `llama3_8b`, `attention`), of a recipe's field
+// (`parallel.tp`), or of a function of the language (`sum`). `models` is a
+// table of the models.
 
 #include "compiler/driver/Documentation.h"
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/LibraryIndex.h"
 #include "compiler/driver/ModelList.h"
 #include "compiler/driver/Session.h"
+#include "compiler/sema/builtins/Builtins.h"
 
 #include <filesystem>
 #include <ostream>
@@ -62,13 +63,22 @@ std::string subjectMarkdown(const Subject& subject, FileLoader& loader,
   return fieldMarkdown(*file, sources, subject.name, subject.field);
 }
 
+/// A function of the language itself; empty where none has the name.
+std::string builtinMarkdown(const std::string& name) {
+  const sema::BuiltinFunction* function = sema::findBuiltin(name);
+  if (!function)
+    return "";
+  return "# `" + sema::formOf(*function) + "`\n\n" +
+         std::string(function->summary) + "\n";
+}
+
 /// Of several that have the name, each with its file.
 int documentName(const std::string& name, const Invocation& invocation) {
   SourceMap sources;
   diag::Engine engine;
   FileLoader loader(sources, engine);
   LibraryIndex index(loader);
-  std::string text;
+  std::string text = builtinMarkdown(name);
   std::vector<Subject> found = index.find(name);
   for (const Subject& subject : found) {
     std::string part = subjectMarkdown(subject, loader, sources);

@@ -472,11 +472,41 @@ private:
         (found() == TokenType::PLUS || found() == TokenType::MINUS))
       return "values do not change, and there is no `" + textOf(error.token) +
              textOf(error.token) + "`: write the value that is meant";
+    if (textOf(error.token) == "{" && error.token > 0 &&
+        textOf(error.token - 1) == ",")
+      return "remove the comma before `{`";
+    if (std::string path = unquotedPath(); !path.empty())
+      return "a path is a string: write `\"" + path + "\"`";
     if (error.token > 0 && isBinaryOperator(previous()) &&
         !beginsExpression(found()))
       return "write a value behind `" + textOf(error.token - 1) +
              "`, or remove it";
     return {};
+  }
+
+  /// `a/*.bin` without quotation marks: the text without spaces around the
+  /// token at fault, where that is behind a `/`; empty otherwise.
+  std::string unquotedPath() const {
+    if (error.token == 0 || textOf(error.token - 1) != "/")
+      return {};
+    auto touches = [&](size_t left) {
+      return list.range(left).end == list.range(left + 1).begin;
+    };
+    size_t begin = error.token, end = error.token;
+    while (begin > 0 && touches(begin - 1) && isPathToken(begin - 1))
+      --begin;
+    while (end + 1 < list.tokens.size() && touches(end) && isPathToken(end + 1))
+      ++end;
+    if (begin == error.token || !isPathToken(end))
+      return {};
+    return std::string(sources.text(cover(list.range(begin), list.range(end))));
+  }
+  bool isPathToken(size_t token) const {
+    const size_t type = list.tokens[token].type;
+    return isName(type) || type == TokenType::INTEGER ||
+           type == TokenType::FLOAT || type == TokenType::DOT ||
+           type == TokenType::STAR || type == TokenType::SLASH ||
+           type == TokenType::MINUS || type == TokenType::RANGE;
   }
 
   /// Notes where the bracket began that the error is in, if on another line.

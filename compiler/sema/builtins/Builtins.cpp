@@ -21,115 +21,222 @@ constexpr size_t bytesOfStep = 64;
 const std::vector<BuiltinFunction>& table() {
   static const std::vector<BuiltinFunction> functions = {
       // ---- numbers
-      // The least of the arguments, or of the elements of one list: numbers, or
-      // quantities of one unit.
-      {"min", {{"values"}}, 1, unlimited, runMin},
-      // The greatest of them.
-      {"max", {{"values"}}, 1, unlimited, runMax},
-      // The amount without its sign.
-      {"abs", {{"value", Takes::amount}}, 1, 1, runAbs},
-      // The next whole number below, an `int`; of a quantity, in the unit that
-      // it is written in: `floor(1.7GiB)` is `1GiB`.
-      {"floor", {{"value", Takes::amount}}, 1, 1, runFloor},
-      // The next whole number above.
-      {"ceil", {{"value", Takes::amount}}, 1, 1, runCeil},
-      // The nearest whole number; halves go away from zero.
-      {"round", {{"value", Takes::amount}}, 1, 1, runRound},
-      // The square root of a number that is not negative, a `float`.
-      {"sqrt", {{"value", Takes::number}}, 1, 1, runSqrt},
-      // e to the power of the number.
-      {"exp", {{"value", Takes::number}}, 1, 1, runExp},
-      // The logarithm of a positive number, natural or to a base.
+      {"min",
+       "The least of the arguments, or of the elements of one list: numbers, "
+       "or quantities of one unit.",
+       {{"values"}},
+       1,
+       unlimited,
+       runMin},
+      {"max",
+       "The greatest of the arguments, or of the elements of one list.",
+       {{"values"}},
+       1,
+       unlimited,
+       runMax},
+      {"abs",
+       "The amount without its sign.",
+       {{"value", Takes::amount}},
+       1,
+       1,
+       runAbs},
+      {"floor",
+       "The next whole number below, an `int`; of a quantity, in the unit that "
+       "it is written in: `floor(1.7GiB)` is `1GiB`.",
+       {{"value", Takes::amount}},
+       1,
+       1,
+       runFloor},
+      {"ceil",
+       "The next whole number above, as `floor` gives the one below.",
+       {{"value", Takes::amount}},
+       1,
+       1,
+       runCeil},
+      {"round",
+       "The nearest whole number; halves go away from zero.",
+       {{"value", Takes::amount}},
+       1,
+       1,
+       runRound},
+      {"sqrt",
+       "The square root of a number that is not negative, a `float`.",
+       {{"value", Takes::number}},
+       1,
+       1,
+       runSqrt},
+      {"exp",
+       "e to the power of the number.",
+       {{"value", Takes::number}},
+       1,
+       1,
+       runExp},
       {"log",
+       "The logarithm of a positive number, natural or to a base.",
        {{"value", Takes::number}, {"base", Takes::number}},
        1,
        2,
        runLog},
-      // A power: of an `int` to an `int` that is not negative exact.
       {"pow",
+       "A power: of an `int` to an `int` that is not negative exact.",
        {{"base", Takes::number}, {"exponent", Takes::number}},
        2,
        2,
        runPow},
-      // An `int` from a whole number or from decimal digits in a string.
-      {"int", {{"value"}}, 1, 1, runInt},
-      // A `float` from a number or from a string that writes one.
-      {"float", {{"value"}}, 1, 1, runFloat},
+      {"int",
+       "An `int` from a whole number or from decimal digits in a string.",
+       {{"value"}},
+       1,
+       1,
+       runInt},
+      {"float",
+       "A `float` from a number or from a string that writes one.",
+       {{"value"}},
+       1,
+       1,
+       runFloat},
       // ---- lists and maps
-      // Code points of a string, elements of a list or range, keys of a map.
-      {"len", {{"value"}}, 1, 1, runLen},
-      // The sum of numbers, or of quantities of one unit; 0 of an empty list.
-      {"sum", {{"list", Takes::list}}, 1, 1, runSum},
-      // In rising order: numbers, quantities of one unit, or strings by their
-      // code points. Equal elements keep their order.
-      {"sorted", {{"list", Takes::list}}, 1, 1, runSorted},
-      // From the last element to the first.
-      {"reversed", {{"list", Takes::list}}, 1, 1, runReversed},
-      // Without the elements that equal an earlier one.
-      {"unique", {{"list", Takes::list}}, 1, 1, runUnique},
-      // The elements of the lists in a list, one level deep.
-      {"flatten", {{"list", Takes::list}}, 1, 1, runFlatten},
-      // The elements of equally long lists, side by side:
-      // `zip([1, 2], ["a", "b"])` is `[[1, "a"], [2, "b"]]`.
-      {"zip", {{"lists", Takes::list}}, 2, unlimited, runZip},
-      // Whether an element is true; `false` of an empty list.
-      {"any", {{"list", Takes::booleans}}, 1, 1, runAny},
-      // Whether every element is true; `true` of an empty list.
-      {"all", {{"list", Takes::booleans}}, 1, 1, runAll},
-      // The list of `begin`, `begin + step` ... before `end`. A negative step
-      // counts down.
+      {"len",
+       "Code points of a string, elements of a list or range, keys of a map.",
+       {{"value"}},
+       1,
+       1,
+       runLen},
+      {"sum",
+       "The sum of numbers, or of quantities of one unit; 0 of an empty list.",
+       {{"list", Takes::list}},
+       1,
+       1,
+       runSum},
+      {"sorted",
+       "The list in rising order: numbers, quantities of one unit, or strings "
+       "by their code points. Equal elements keep their order.",
+       {{"list", Takes::list}},
+       1,
+       1,
+       runSorted},
+      {"reversed",
+       "The list from its last element to its first.",
+       {{"list", Takes::list}},
+       1,
+       1,
+       runReversed},
+      {"unique",
+       "The list without the elements that equal an earlier one.",
+       {{"list", Takes::list}},
+       1,
+       1,
+       runUnique},
+      {"flatten",
+       "The elements of the lists in a list, one level deep.",
+       {{"list", Takes::list}},
+       1,
+       1,
+       runFlatten},
+      {"zip",
+       "The elements of equally long lists, side by side: `zip([1, 2], [\"a\", "
+       "\"b\"])` is `[[1, \"a\"], [2, \"b\"]]`.",
+       {{"lists", Takes::list}},
+       2,
+       unlimited,
+       runZip},
+      {"any",
+       "Whether an element is true; `false` of an empty list.",
+       {{"list", Takes::booleans}},
+       1,
+       1,
+       runAny},
+      {"all",
+       "Whether every element is true; `true` of an empty list.",
+       {{"list", Takes::booleans}},
+       1,
+       1,
+       runAll},
       {"range",
+       "The list of `begin`, `begin + step` ... before `end`. A negative step "
+       "counts down.",
        {{"begin", Takes::integer},
         {"end", Takes::integer},
         {"step", Takes::integer}},
        2,
        3,
        runRange},
-      // The keys of a map, or names of a record's fields, in their order.
-      {"keys", {{"map", Takes::map}}, 1, 1, runKeys},
-      // The values that belong to them.
-      {"values", {{"map", Takes::map}}, 1, 1, runValues},
+      {"keys",
+       "The keys of a map, or names of a record's fields, in their order.",
+       {{"map", Takes::map}},
+       1,
+       1,
+       runKeys},
+      {"values",
+       "The values of a map, or of a record's fields, in the order of `keys`.",
+       {{"map", Takes::map}},
+       1,
+       1,
+       runValues},
       // ---- strings
-      // `a` to `z` in capitals; other letters stay as they are.
-      {"upper", {{"text", Takes::text}}, 1, 1, runUpper},
-      // `A` to `Z` in small letters.
-      {"lower", {{"text", Takes::text}}, 1, 1, runLower},
-      // Without spaces, tabs and line breaks at both ends.
-      {"trim", {{"text", Takes::text}}, 1, 1, runTrim},
-      // The parts between separators; parts may be empty.
+      {"upper",
+       "The text with `a` to `z` in capitals; other letters stay as they are.",
+       {{"text", Takes::text}},
+       1,
+       1,
+       runUpper},
+      {"lower",
+       "The text with `A` to `Z` in small letters; other letters stay as they "
+       "are.",
+       {{"text", Takes::text}},
+       1,
+       1,
+       runLower},
+      {"trim",
+       "The text without spaces, tabs and line breaks at both ends.",
+       {{"text", Takes::text}},
+       1,
+       1,
+       runTrim},
       {"split",
+       "The parts between separators; parts may be empty.",
        {{"text", Takes::text}, {"separator", Takes::text}},
        2,
        2,
        runSplit},
-      // Strings, or other scalars as `str` writes them, with a separator
-      // between them.
       {"join",
+       "Strings, or other scalars as `str` writes them, with a separator "
+       "between them.",
        {{"list", Takes::list}, {"separator", Takes::text}},
        2,
        2,
        runJoin},
-      // With `new` in every place of `old`, from left to right.
       {"replace",
+       "The text with `new` in every place of `old`, from left to right.",
        {{"text", Takes::text}, {"old", Takes::text}, {"new", Takes::text}},
        3,
        3,
        runReplace},
       {"starts_with",
+       "Whether the text begins with the prefix.",
        {{"text", Takes::text}, {"prefix", Takes::text}},
        2,
        2,
        runStartsWith},
       {"ends_with",
+       "Whether the text ends with the suffix.",
        {{"text", Takes::text}, {"suffix", Takes::text}},
        2,
        2,
        runEndsWith},
-      // At least `width` code points long: an `int` with zeros before its
-      // digits, `pad(7, 3)` is `"007"`; a string with spaces before it.
-      {"pad", {{"value"}, {"width", Takes::integer}}, 2, 2, runPad},
-      // A scalar as an interpolation writes it: `str(2e-5)` is `"2e-05"`.
-      {"str", {{"value", Takes::scalar}}, 1, 1, runStr},
+      {"pad",
+       "At least `width` code points long: an `int` with zeros before its "
+       "digits, `pad(7, 3)` is `\"007\"`; a string with spaces before it.",
+       {{"value"}, {"width", Takes::integer}},
+       2,
+       2,
+       runPad},
+      {"str",
+       "A scalar as an interpolation writes it: `str(2e-5)` is `\"2e-05\"`.",
+       {{"value", Takes::scalar}},
+       1,
+       1,
+       runStr},
   };
   return functions;
 }
@@ -297,8 +404,7 @@ private:
                     " is of type `" + std::string(typeNameOf(parameter.takes)) +
                     "`, and this is of type `" +
                     call.evaluator.fullTypeNameOf(value) + "`")
-        .help("`recipec doc " + std::string(function.name) +
-              "` shows how it is called");
+        .help(callHelp());
     return false;
   }
   bool reportUnknown(const ast::Name& name) {
@@ -317,18 +423,25 @@ private:
                 call.name() + " takes " + std::to_string(function.most) +
                     (function.most == 1 ? " argument" : " arguments") +
                     ", not more")
-        .help("remove what is too much: `recipec doc " +
-              std::string(function.name) + "` shows how it is called");
+        .help("remove what is too much; " + callHelp());
     return false;
   }
   bool reportMissing(size_t index) {
-    call.evaluator
-        .report(diag::Kind::MissingArgument, call.range,
-                call.name() + " needs `" +
-                    std::string(parameterOf(index).name) + "`")
-        .help("`recipec doc " + std::string(function.name) +
-              "` shows how it is called");
+    auto builder = call.evaluator.report(
+        diag::Kind::MissingArgument, call.range,
+        call.name() + " needs `" + std::string(parameterOf(index).name) + "`");
+    if (function.run != runRange || given.size() != 1 || !given[0]) {
+      builder.help(callHelp());
+      return false;
+    }
+    std::string end(call.evaluator.sources.text(placeOf(*given[0])));
+    builder.help("write `0.." + end + "`, which begins at 0")
+        .fixIt(call.range, "0.." + end);
     return false;
+  }
+
+  std::string callHelp() const {
+    return "it is called `" + formOf(function) + "`";
   }
 
   BuiltinCall& call;
@@ -393,7 +506,6 @@ diag::Builder BuiltinCall::reportValue(size_t index,
 }
 
 // ---- the table
-// ---------------------------------------------------------------
 
 std::span<const BuiltinFunction> builtinFunctions() {
   return table();
@@ -416,6 +528,16 @@ std::string signatureOf(const BuiltinFunction& function) {
     text += (text.size() > 4 ? ", " : "") +
             std::string(typeNameOf(parameter.takes));
   return text + "): any";
+}
+
+std::string formOf(const BuiltinFunction& function) {
+  std::string text = std::string(function.name) + "(";
+  for (size_t i = 0; i < function.parameters.size(); ++i) {
+    std::string name(function.parameters[i].name);
+    std::string written = i == 0 ? name : ", " + name;
+    text += i < function.required ? written : "[" + written + "]";
+  }
+  return text + (function.most == unlimited ? ", ...)" : ")");
 }
 
 Value Evaluator::callBuiltin(Builtin builtin, const ast::Call& node,

@@ -64,6 +64,7 @@ struct BuiltinCall {
 
 struct BuiltinFunction {
   std::string_view name;
+  std::string_view summary; // Markdown for users
   std::vector<BuiltinParameter> parameters;
   size_t required; // arguments at least
   size_t most;     // at most; what follows the last parameter is like it
@@ -75,6 +76,8 @@ const BuiltinFunction* findBuiltin(std::string_view name);
 bool takesArguments(const BuiltinFunction& function, size_t count);
 /// Its type: `fun(string, int): any`.
 std::string signatureOf(const BuiltinFunction& function);
+/// How it is called: `pad(value, width)`, `range(begin, end[, step])`.
+std::string formOf(const BuiltinFunction& function);
 
 } // namespace recipec::sema
 

@@ -217,7 +217,11 @@ private:
           .report(diag::Kind::MissingArgument, range,
                   "`" + callee + "` needs `" + parameter.name.text + "`")
           .label(parameter.name.range, "`" + callee + "` is declared with it")
-          .help("give it: `" + callee + "(" + parameter.name.text + " = ...)`");
+          .help(parameters.front().declaration->name.text == "self"
+                    ? "blocks and functions have no `self`: remove it from the "
+                      "declaration"
+                    : "give it: `" + callee + "(" + parameter.name.text +
+                          " = ...)`");
       return;
     }
     Value value = evaluator.evaluate(parameter.defaultValue, outside);
