@@ -156,14 +156,17 @@ void Builder::suggestOrList(SourceRange range, std::string_view name,
                             const std::vector<std::string>& candidates,
                             std::string_view intro, std::string_view quote) {
   constexpr size_t most = 16;
-  if (suggest(range, name, candidates, quote) || candidates.empty())
-    return;
-  std::string list;
-  for (size_t i = 0; i < std::min(most, candidates.size()); ++i)
-    list += (i == 0 ? "`" : ", `") + candidates[i] + "`";
-  if (candidates.size() > most)
-    list += " and " + std::to_string(candidates.size() - most) + " more";
-  help(std::string(intro) + list);
+  if (!suggest(range, name, candidates, quote) && !candidates.empty())
+    help(std::string(intro) + quotedList(candidates, most));
+}
+
+std::string quotedList(const std::vector<std::string>& names, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += (i ? ", `" : "`") + names[i] + "`";
+  if (names.size() > most)
+    text += " and " + std::to_string(names.size() - most) + " more";
+  return text;
 }
 
 Builder Engine::report(Kind kind, SourceRange range, std::string message) {

@@ -180,6 +180,9 @@ private:
 std::optional<std::string>
 didYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
+/// "`a`, `b` and 3 more": the first `most` of the names.
+std::string quotedList(const std::vector<std::string>& names, size_t most);
+
 /// That name; where they differ in digits alone, all of its distance (three at
 /// most), since `llama3_7b` may be `llama3_8b` or `llama2_7b`.
 std::vector<std::string> nearNames(std::string_view name,

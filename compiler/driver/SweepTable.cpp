@@ -13,14 +13,12 @@
 namespace recipec::driver {
 namespace {
 
-using Json = nlohmann::json;
-
 struct Figures {
   std::optional<double> loss, validLoss;
   std::vector<double> tokensPerSecond;
 };
 
-std::optional<double> numberOf(const Json& row, const char* key) {
+std::optional<double> numberOf(const nlohmann::json& row, const char* key) {
   auto found = row.find(key);
   if (found == row.end() || !found->is_number())
     return std::nullopt;
@@ -31,7 +29,8 @@ Figures figuresOf(const std::filesystem::path& metrics) {
   Figures figures;
   std::ifstream file(metrics);
   for (std::string text; std::getline(file, text);) {
-    const Json row = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json row =
+        nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!row.is_object())
       continue;
     figures.loss = numberOf(row, "loss");

@@ -12,13 +12,6 @@ namespace {
 
 namespace data = reciperun::data;
 
-std::string listed(const std::vector<std::string>& tokens) {
-  std::string text;
-  for (const std::string& token : tokens)
-    text += (text.empty() ? "`" : ", `") + token + "`";
-  return text;
-}
-
 /// Control tokens that the tokenizer has, for a help: at most a handful.
 std::vector<std::string> specialTokens(const data::Tokenizer& tokenizer) {
   constexpr size_t most = 6;
@@ -46,7 +39,7 @@ void checkText(const recipe::Recipe& recipe, const std::string& setting,
   bool isOne = missing.size() == 1;
   auto builder = doubts.report(
       diag::Kind::InvalidData, placeOf(recipe, setting),
-      "`" + setting + "` writes " + listed(missing) +
+      "`" + setting + "` writes " + diag::quotedList(missing, missing.size()) +
           (isOne ? ", which is no token" : ", which are no tokens") +
           " of the tokenizer: the model learns " + (isOne ? "its" : "their") +
           " letters");
@@ -57,7 +50,7 @@ void checkText(const recipe::Recipe& recipe, const std::string& setting,
   else
     builder.help("write `data.chat` with the control tokens of the tokenizer, "
                  "such as " +
-                 listed(there));
+                 diag::quotedList(there, there.size()));
 }
 
 } // namespace

@@ -14,6 +14,9 @@
 namespace recipec::files {
 namespace {
 
+/// The most names of a folder that a help lists.
+constexpr size_t mostListed = 6;
+
 namespace fs = std::filesystem;
 
 /// Names of a folder that are compared: more take longer than they help.
@@ -29,17 +32,6 @@ std::vector<std::string> namesIn(const fs::path& folder) {
     names.push_back(at->path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
-}
-
-/// `data, tokenizer.json`: what a folder holds, as a help.
-std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t most = 6;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), most); ++i)
-    text += (i ? ", `" : "`") + names[i] + "`";
-  if (names.size() > most)
-    text += " and " + std::to_string(names.size() - most) + " more";
-  return text;
 }
 
 /// The first part of a path that does not exist, and the folder it would be in.
@@ -101,7 +93,8 @@ void tellFolder(diag::Builder& builder, const Place& place) {
   if (names.empty())
     builder.help("the folder `" + above + "` is empty");
   else
-    builder.help("the folder `" + above + "` holds " + listed(names));
+    builder.help("the folder `" + above + "` holds " +
+                 diag::quotedList(names, mostListed));
 }
 
 /// `~` and `~/...`; `~name` is the home of another user.

@@ -6,7 +6,7 @@
 
 namespace recipec::format {
 
-static std::string join(const std::vector<ast::Name>& path) {
+std::string dotted(const std::vector<ast::Name>& path) {
   std::string result;
   for (const ast::Name& name : path)
     result += (result.empty() ? "" : ".") + name.text;
@@ -94,7 +94,7 @@ Writer::Alignment Writer::align(const ast::Body& body, int indent) {
     Flat text = node && !item.comments.inner ? flat(item) : std::nullopt;
     if (!text || indent + width(*text) > lineWidth)
       continue;
-    int name = width(join(node->path));
+    int name = width(dotted(node->path));
     lines[i] = {node->value == ast::ExprId::none ? Sort::body : Sort::value,
                 name, width(*text) - name};
   }
@@ -153,7 +153,7 @@ Writer::Flat Writer::flat(const ast::Item& item) {
     Flat value = isBody ? flat(node->body) : flat(node->value);
     if (!value)
       return std::nullopt;
-    return join(node->path) + (isBody ? " " : " = ") + *value;
+    return dotted(node->path) + (isBody ? " " : " = ") + *value;
   }
   if (const auto* node = std::get_if<ast::Entry>(&item.node)) {
     Flat key = flat(node->key), value = flat(node->value);
@@ -197,7 +197,7 @@ void Writer::value(ast::ExprId id, int indent) {
 }
 
 void Writer::write(const ast::Assignment& node, int indent, int nameWidth) {
-  std::string path = join(node.path);
+  std::string path = dotted(node.path);
   out += path;
   out.append(size_t(std::max(0, nameWidth - width(path))), ' ');
   if (node.value == ast::ExprId::none) {

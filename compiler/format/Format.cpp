@@ -130,18 +130,11 @@ void Writer::declaration(const ast::Declaration& declaration) {
   trailing(declaration.comments);
 }
 
-static std::string join(const std::vector<ast::Name>& path) {
-  std::string result;
-  for (const ast::Name& name : path)
-    result += (result.empty() ? "" : ".") + name.text;
-  return result;
-}
-
 void Writer::write(const ast::Import& node) {
   out += "import ";
   // A quoted path keeps its spelling.
   out += node.path.empty() ? std::string(sources.text(node.targetRange))
-                           : join(node.path);
+                           : dotted(node.path);
   if (node.alias)
     out += " as " + node.alias->text;
   if (node.selection)

@@ -25,6 +25,9 @@ int width(std::string_view text);
 /// The names that a `for` binds: `key, value`.
 std::string joined(const std::vector<ast::Name>& variables);
 
+/// A path: `train.steps`.
+std::string dotted(const std::vector<ast::Name>& path);
+
 class Writer {
 public:
   Writer(const ast::File& file, const SourceMap& sources)

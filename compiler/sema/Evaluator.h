@@ -56,6 +56,12 @@ inline constexpr size_t checkOwnSchema = size_t(-1);
 /// What a recipe holds beside the fields of its schema; see Sweep.h.
 inline constexpr std::string_view sweepName = "sweep";
 
+/// What a record calls the one that holds it.
+inline constexpr std::string_view outerName = "outer";
+
+/// Bytes of strings that are compared or copied in one step of evaluation.
+inline constexpr size_t bytesOfStep = 64;
+
 /// A name, type and default that an argument is bound to.
 struct ParameterRef {
   const ast::Parameter* declaration = nullptr;

@@ -35,7 +35,8 @@ const UNormalizer2* instanceOf(NormalizationForm form, UErrorCode& error) {
   return nullptr;
 }
 
-constexpr size_t pieceBytes = 1 << 16;
+/// Text that is normalized in one call, to the end of its line.
+constexpr size_t bytesAtOnce = 1 << 16;
 
 Status failure(const char* what) {
   return Status::error(std::string("ICU cannot ") + what + " a text");
@@ -97,7 +98,7 @@ Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
   result.reserve(text.size());
   while (!text.empty()) {
     RECIPERUN_TRY(checkStopSignal());
-    const size_t end = text.find('\n', std::min(pieceBytes, text.size()));
+    const size_t end = text.find('\n', std::min(bytesAtOnce, text.size()));
     const std::string_view piece = text.substr(0, end);
     RECIPERUN_TRY(appendNormalized(normalizer, piece, result));
     text.remove_prefix(piece.size());

@@ -32,7 +32,7 @@ using checkpoint::Examined;
 using checkpoint::Keep;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* helpText =
+constexpr const char* checkpointHelp =
     "usage: reciperun checkpoint list DIR [--json]\n"
     "       reciperun checkpoint verify DIR [--json]\n"
     "       reciperun checkpoint prune DIR [--keep-last N] [--keep-top N]\n"
@@ -54,7 +54,7 @@ constexpr const char* helpText =
     "  diff     compares two checkpoints of any layouts: settings, and the\n"
     "           parameters that differ most, or --all of them\n";
 
-struct CommandLine {
+struct CheckpointArguments {
   std::string command;
   std::vector<std::string> paths;
   bool json = false, dryRun = false, all = false;
@@ -83,7 +83,7 @@ countOf(const std::string& option, const std::vector<std::string>& arguments,
   return std::optional(count);
 }
 
-Status checkUse(const CommandLine& line) {
+Status checkUse(const CheckpointArguments& line) {
   const bool prunes = line.command == "prune", differs = line.command == "diff";
   const std::string name = "`reciperun checkpoint " + line.command + "`";
   if (line.command != "list" && line.command != "verify" && !prunes && !differs)
@@ -109,8 +109,9 @@ Status checkUse(const CommandLine& line) {
   return Status::ok();
 }
 
-Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
-  CommandLine line;
+Expected<CheckpointArguments>
+parseCheckpointArguments(const std::vector<std::string>& arguments) {
+  CheckpointArguments line;
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto last = countOf("--keep-last", arguments, i);
     RECIPERUN_TRY(last);
@@ -275,7 +276,7 @@ void print(const Row& row) {
               reason.c_str());
 }
 
-int list(const CommandLine& line, const std::vector<fs::path>& paths) {
+int list(const CheckpointArguments& line, const std::vector<fs::path>& paths) {
   Json all = Json::array();
   if (!line.json)
     std::printf("%-16s %-20s %10s %10s  %-20s %s\n", "checkpoint", "saved",
@@ -340,7 +341,8 @@ void print(const fs::path& path, const checkpoint::Verified& found,
     std::printf("  %s\n", finding.c_str());
 }
 
-int verify(const CommandLine& line, const std::vector<fs::path>& paths) {
+int verify(const CheckpointArguments& line,
+           const std::vector<fs::path>& paths) {
   Json all = Json::array();
   Condition worst = Condition::whole;
   for (const fs::path& path : paths) {
@@ -382,7 +384,7 @@ Expected<std::vector<checkpoint::FolderLock>> lockAll(const fs::path& folder) {
   return locks;
 }
 
-Status prune(const CommandLine& line) {
+Status prune(const CheckpointArguments& line) {
   Expected<fs::path> path = folderOf(line.paths[0]);
   RECIPERUN_TRY(path);
   std::vector<checkpoint::FolderLock> locks;
@@ -430,7 +432,7 @@ Expected<fs::path> newestOf(const fs::path& path) {
   return folder.checkpoint(*folder.newest());
 }
 
-Status diff(const CommandLine& line) {
+Status diff(const CheckpointArguments& line) {
   Expected<fs::path> a = newestOf(line.paths[0]);
   RECIPERUN_TRY(a);
   Expected<fs::path> b = newestOf(line.paths[1]);
@@ -443,7 +445,7 @@ int fail(const Status& status, int code) {
   return code;
 }
 
-int run(const CommandLine& line) {
+int run(const CheckpointArguments& line) {
   if (line.command == "diff" || line.command == "prune") {
     const Status status = line.command == "diff" ? diff(line) : prune(line);
     return status ? 0 : fail(status, 1);
@@ -458,10 +460,10 @@ int run(const CommandLine& line) {
 
 int checkpointCommand(const std::vector<std::string>& arguments) {
   if (std::ranges::find(arguments, "--help") != arguments.end()) {
-    std::fputs(helpText, stdout);
+    std::fputs(checkpointHelp, stdout);
     return 0;
   }
-  Expected<CommandLine> line = parse(arguments);
+  Expected<CheckpointArguments> line = parseCheckpointArguments(arguments);
   if (line)
     return run(*line);
   std::fprintf(stderr,

@@ -14,7 +14,7 @@ namespace {
 
 using checkpoint::Form;
 
-constexpr const char* helpText =
+constexpr const char* convertHelp =
     "usage: reciperun convert SOURCE TARGET [--to=FORM]\n"
     "\n"
     "Writes the model in SOURCE, a checkpoint or a Hugging Face directory, to\n"
@@ -26,7 +26,7 @@ constexpr const char* helpText =
     "                   the default for a Hugging Face directory\n"
     "  --to=adapter     the adapter of a checkpoint, as peft reads it\n";
 
-struct CommandLine {
+struct ConvertArguments {
   std::string source;
   std::string target;
   std::optional<Form> form;
@@ -43,9 +43,10 @@ Expected<Form> parseForm(const std::string& name) {
                        name + "`");
 }
 
-Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
+Expected<ConvertArguments>
+parseConvertArguments(const std::vector<std::string>& arguments) {
   const std::string to = "--to=";
-  CommandLine line;
+  ConvertArguments line;
   for (const std::string& argument : arguments) {
     if (argument.starts_with(to)) {
       Expected<Form> form = parseForm(argument.substr(to.size()));
@@ -71,7 +72,7 @@ Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
   return line;
 }
 
-Status convert(const CommandLine& line) {
+Status convert(const ConvertArguments& line) {
   Expected<Form> from = checkpoint::formOf(line.source);
   if (!from)
     return from.status();
@@ -101,10 +102,10 @@ Status convert(const CommandLine& line) {
 int convertCommand(const std::vector<std::string>& arguments) {
   if (std::find(arguments.begin(), arguments.end(), "--help") !=
       arguments.end()) {
-    std::fputs(helpText, stdout);
+    std::fputs(convertHelp, stdout);
     return 0;
   }
-  Expected<CommandLine> line = parse(arguments);
+  Expected<ConvertArguments> line = parseConvertArguments(arguments);
   if (!line) {
     std::fprintf(stderr, "error: %s\n", line.message().c_str());
     return 2;

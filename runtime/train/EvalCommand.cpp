@@ -15,7 +15,7 @@
 namespace reciperun::train {
 namespace {
 
-constexpr const char* helpText =
+constexpr const char* evalHelp =
     "usage: reciperun eval PLAN [options]\n"
     "       mpirun -np N reciperun eval PLAN [options]\n"
     "\n"
@@ -34,7 +34,7 @@ constexpr const char* helpText =
     "  --json               one object: `loss`, `perplexity`, `tokens`,\n"
     "                       `weights`\n";
 
-struct CommandLine {
+struct EvalArguments {
   std::string planPath;
   std::string checkpoint;
   std::string folder; // empty: the plan says it
@@ -58,8 +58,9 @@ Expected<bool> take(const std::string& name, const char* what,
   return true;
 }
 
-Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
-  CommandLine line;
+Expected<EvalArguments>
+parseEvalArguments(const std::vector<std::string>& arguments) {
+  EvalArguments line;
   for (size_t i = 0; i < arguments.size(); ++i) {
     Expected<bool> taken = take("--checkpoint", "a path, or `latest`",
                                 arguments, i, line.checkpoint);
@@ -102,7 +103,7 @@ void print(const Validation& found, const std::string& weights, bool asJson) {
 }
 
 int evaluate(comm::MpiSession& session, const plan::Plan& plan,
-             const CommandLine& line) {
+             const EvalArguments& line) {
   Expected<Rank> rank = joinRanks(session, plan);
   if (!rank)
     return failTogether(session, rank.status());
@@ -121,7 +122,7 @@ int evaluate(comm::MpiSession& session, const plan::Plan& plan,
 
 int runRank(comm::MpiSession& session,
             const std::vector<std::string>& arguments) {
-  Expected<CommandLine> line = parse(arguments);
+  Expected<EvalArguments> line = parseEvalArguments(arguments);
   if (!line)
     return failTogether(session, line.status(), 2);
   Expected<plan::Plan> plan =
@@ -138,7 +139,7 @@ int runRank(comm::MpiSession& session,
 int evalCommand(const std::vector<std::string>& arguments) {
   if (std::find(arguments.begin(), arguments.end(), "--help") !=
       arguments.end()) {
-    std::fputs(helpText, stdout);
+    std::fputs(evalHelp, stdout);
     return 0;
   }
   Expected<comm::MpiSession> session = comm::MpiSession::start();

@@ -20,7 +20,7 @@
 namespace reciperun::train {
 namespace {
 
-constexpr const char* helpText =
+constexpr const char* trainHelp =
     "usage: reciperun train PLAN [options]\n"
     "       mpirun -np N reciperun train PLAN [options]\n"
     "\n"
@@ -52,7 +52,7 @@ constexpr const char* helpText =
     "or\n"
     "                         `all`\n";
 
-struct CommandLine {
+struct TrainArguments {
   std::string planPath;
   std::string folder; // empty: the plan says it
   Options options;
@@ -87,7 +87,7 @@ valueOf(const std::string& option, const std::vector<std::string>& arguments,
 
 /// Whether the argument at `i` is an option with a value, which is taken.
 Expected<bool> takeValue(const std::vector<std::string>& arguments, size_t& i,
-                         CommandLine& line) {
+                         TrainArguments& line) {
   Options& options = line.options;
   auto value = valueOf("--folder", arguments, i);
   RECIPERUN_TRY(value);
@@ -118,8 +118,9 @@ Expected<bool> takeValue(const std::vector<std::string>& arguments, size_t& i,
   return value->has_value();
 }
 
-Expected<CommandLine> parse(const std::vector<std::string>& arguments) {
-  CommandLine line;
+Expected<TrainArguments>
+parseTrainArguments(const std::vector<std::string>& arguments) {
+  TrainArguments line;
   for (size_t i = 0; i < arguments.size(); ++i) {
     Expected<bool> taken = takeValue(arguments, i, line);
     RECIPERUN_TRY(taken);
@@ -191,7 +192,7 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
 int runRank(comm::MpiSession& session,
             const std::vector<std::string>& arguments,
             std::optional<plan::Plan>& plan) {
-  Expected<CommandLine> line = parse(arguments);
+  Expected<TrainArguments> line = parseTrainArguments(arguments);
   if (!line)
     return failTogether(session, line.status(), 2);
   Expected<plan::Plan> read =
@@ -211,7 +212,7 @@ int runRank(comm::MpiSession& session,
 int trainCommand(const std::vector<std::string>& arguments) {
   if (std::find(arguments.begin(), arguments.end(), "--help") !=
       arguments.end()) {
-    std::fputs(helpText, stdout);
+    std::fputs(trainHelp, stdout);
     return 0;
   }
   std::optional<plan::Plan> plan;

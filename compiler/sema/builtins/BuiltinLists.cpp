@@ -12,9 +12,6 @@
 namespace recipec::sema {
 namespace {
 
-/// Bytes of strings that are compared in one step.
-constexpr size_t bytesOfStep = 64;
-
 /// What a merge sort of the elements takes at most.
 int64_t sortingSteps(const std::vector<Value>& elements) {
   size_t longest = 0;

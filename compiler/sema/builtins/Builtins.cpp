@@ -15,8 +15,6 @@ namespace recipec::sema {
 namespace {
 
 constexpr size_t unlimited = SIZE_MAX;
-/// Bytes of a string that are worked on in one step.
-constexpr size_t bytesOfStep = 64;
 
 const std::vector<BuiltinFunction>& table() {
   static const std::vector<BuiltinFunction> functions = {

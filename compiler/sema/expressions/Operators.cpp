@@ -14,9 +14,6 @@
 namespace recipec::sema {
 namespace {
 
-/// Bytes of strings that are compared in one step.
-constexpr int64_t bytesOfStep = 64;
-
 std::string_view spellingOf(ast::BinaryOp op) {
   switch (op) {
   case ast::BinaryOp::add:

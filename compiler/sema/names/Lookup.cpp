@@ -10,8 +10,6 @@
 namespace recipec::sema {
 namespace {
 
-constexpr std::string_view outerName = "outer";
-
 template <class Declaration>
 const Declaration* named(const std::vector<const Declaration*>& declarations,
                          std::string_view name) {

@@ -9,9 +9,6 @@
 namespace recipec::sema {
 namespace {
 
-/// What a record calls the one that holds it.
-constexpr std::string_view outerName = "outer";
-
 std::unordered_set<std::string> setOf(std::vector<std::string> names) {
   return {std::make_move_iterator(names.begin()),
           std::make_move_iterator(names.end())};

@@ -19,15 +19,6 @@ namespace {
 /// The most names that a message lists.
 constexpr size_t mostListed = 8;
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), mostListed); ++i)
-    text += (i ? ", `" : "`") + names[i] + "`";
-  if (names.size() > mostListed)
-    text += " and " + std::to_string(names.size() - mostListed) + " more";
-  return text;
-}
-
 /// Whether a recipe amends the one of the name, directly or over others of the
 /// file.
 bool amends(const ast::File& file, const ast::RecipeDecl& recipe,
@@ -115,7 +106,8 @@ void Selector::reportAbstract(const ast::RecipeDecl& recipe) const {
   if (children.empty())
     builder.help("add `recipe name amends " + recipe.name.text + " { ... }`");
   else
-    builder.help("take one that amends it: " + listed(children));
+    builder.help("take one that amends it: " +
+                 diag::quotedList(children, mostListed));
 }
 
 std::optional<Selector::Recipes> Selector::namedRecipe() const {
@@ -132,7 +124,7 @@ std::optional<Selector::Recipes> Selector::namedRecipe() const {
   if (auto near = diag::didYouMean(naming.recipe, names))
     builder.help("did you mean `" + *near + "`?");
   else if (!names.empty())
-    builder.help("its recipes are " + listed(names));
+    builder.help("its recipes are " + diag::quotedList(names, mostListed));
   return std::nullopt;
 }
 
@@ -161,7 +153,7 @@ std::optional<Selector::Recipes> Selector::onlyRecipe(Recipes concrete) const {
               "`" + fileName() + "` has " + std::to_string(names.size()) +
                   " recipes, and none is named")
       .help("name one, say `" + fileName() + ":" + names[0] +
-            "`; its recipes are " + listed(names));
+            "`; its recipes are " + diag::quotedList(names, mostListed));
   return std::nullopt;
 }
 
@@ -226,7 +218,7 @@ Selector::namedPoint(const ast::RecipeDecl& recipe,
   else if (auto near = diag::didYouMean(name, names))
     builder.help("did you mean `" + *near + "`?");
   else
-    builder.help("its points are " + listed(names));
+    builder.help("its points are " + diag::quotedList(names, mostListed));
   return std::nullopt;
 }
 

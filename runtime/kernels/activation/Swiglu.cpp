@@ -11,7 +11,7 @@ namespace {
 using device::KernelArgs;
 
 /// `dgate` may be the buffer of `gate` and `dup` that of `up`.
-template <class T> void backward(const KernelArgs& args) {
+template <class T> void swigluBackward(const KernelArgs& args) {
   using M = Math<T>;
   const T* dy = args.inputs[0].as<T>();
   const T* gate = args.inputs[1].as<T>();
@@ -42,7 +42,7 @@ Status swigluKernel(const KernelArgs& args) {
 
 Status swigluBackwardKernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type,
-                  [&]<class T>(Type<T>) { backward<T>(args); });
+                  [&]<class T>(Type<T>) { swigluBackward<T>(args); });
 }
 
 } // namespace reciperun::kernels

@@ -301,7 +301,7 @@ void roundAll(const KernelArgs& args, const Math<T>* from, const Tensor& to) {
                       });
 }
 
-template <class T> void backward(const KernelArgs& args) {
+template <class T> void attentionBackward(const KernelArgs& args) {
   using M = Math<T>;
   const auto& in = args.inputs;
   const AttentionOutputs outputs{in[0], in[1], in[5]};
@@ -345,7 +345,7 @@ Status attentionBlockBackwardKernel(const KernelArgs& args) {
 
 Status attentionBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
-                  [&]<class T>(Type<T>) { backward<T>(args); });
+                  [&]<class T>(Type<T>) { attentionBackward<T>(args); });
 }
 
 } // namespace reciperun::kernels

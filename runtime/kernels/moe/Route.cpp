@@ -240,7 +240,7 @@ void count(const KernelArgs& args, const Routing& routing,
     }
 }
 
-template <class T> void forward(const KernelArgs& args) {
+template <class T> void routeForward(const KernelArgs& args) {
   const Tensor &indices = args.outputs[0], &loss = args.outputs[2];
   const Tensor& weights = args.inputs[3];
   const Routing routing(args.op, args.inputs[0], indices);
@@ -271,7 +271,7 @@ template <class T> void forward(const KernelArgs& args) {
 
 Status routeKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
-                  [&]<class T>(Type<T>) { forward<T>(args); });
+                  [&]<class T>(Type<T>) { routeForward<T>(args); });
 }
 
 } // namespace reciperun::kernels

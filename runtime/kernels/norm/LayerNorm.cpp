@@ -76,7 +76,7 @@ template <class M> M firstOf(const KernelArgs& args) {
   return ops::LayerNormAttributes(args.op.attributes).centered ? M(1) : M(0);
 }
 
-template <class T> void forward(const KernelArgs& args) {
+template <class T> void layernormForward(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &w = args.inputs[1], &y = args.outputs[0];
   const NormRows rows(x, w);
   const double eps = ops::LayerNormAttributes(args.op.attributes).eps;
@@ -96,7 +96,8 @@ template <class T> void forward(const KernelArgs& args) {
       });
 }
 
-template <bool isAdded, class T> void backward(const KernelArgs& args) {
+template <bool isAdded, class T>
+void layernormBackward(const KernelArgs& args) {
   using M = Math<T>;
   const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2];
   const M *means = args.inputs[3].as<M>(), *rstds = args.inputs[4].as<M>();
@@ -124,15 +125,15 @@ template <bool isAdded, class T> void backward(const KernelArgs& args) {
 
 Status layernormKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type,
-                  [&]<class T>(Type<T>) { forward<T>(args); });
+                  [&]<class T>(Type<T>) { layernormForward<T>(args); });
 }
 
 Status layernormBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
     if (ops::LayerNormBackwardAttributes(args.op.attributes).accumulate)
-      backward<true, T>(args);
+      layernormBackward<true, T>(args);
     else
-      backward<false, T>(args);
+      layernormBackward<false, T>(args);
   });
 }
 

@@ -87,7 +87,7 @@ void backwardRow(int64_t width, const T* dy, const T* x, Weight w, Math<T> rstd,
 }
 
 template <class T, class Weight>
-void forward(const KernelArgs& args, Weight w) {
+void rmsnormForward(const KernelArgs& args, Weight w) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
   auto* rstd = args.outputs[1].as<Math<T>>();
   const NormRows rows(x, args.inputs[1]);
@@ -103,7 +103,7 @@ void forward(const KernelArgs& args, Weight w) {
 }
 
 template <bool isAdded, class T, class Weight>
-void backward(const KernelArgs& args, Weight w) {
+void rmsnormBackward(const KernelArgs& args, Weight w) {
   using M = Math<T>;
   const Tensor &dy = args.inputs[0], &x = args.inputs[1];
   const M* rstd = args.inputs[3].as<M>();
@@ -129,7 +129,8 @@ void backward(const KernelArgs& args, Weight w) {
 
 Status rmsnormKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
-    withWeight<T>(args, args.inputs[1], [&](auto w) { forward<T>(args, w); });
+    withWeight<T>(args, args.inputs[1],
+                  [&](auto w) { rmsnormForward<T>(args, w); });
   });
 }
 
@@ -137,9 +138,9 @@ Status rmsnormBackwardKernel(const KernelArgs& args) {
   return withType(args, args.inputs[0].type, [&]<class T>(Type<T>) {
     withWeight<T>(args, args.inputs[2], [&](auto w) {
       if (ops::RmsNormBackwardAttributes(args.op.attributes).accumulate)
-        backward<true, T>(args, w);
+        rmsnormBackward<true, T>(args, w);
       else
-        backward<false, T>(args, w);
+        rmsnormBackward<false, T>(args, w);
     });
   });
 }
