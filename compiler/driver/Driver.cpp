@@ -12,6 +12,7 @@
 #include "compiler/driver/LibraryIndex.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -160,6 +161,20 @@ std::string settingKnownAs(std::string_view option) {
   return LibraryIndex(loader).settingOf(name);
 }
 
+/// Whether a text is names with points between.
+bool isPath(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '.';
+         });
+}
+
+/// Whether an argument is no option and no file.
+bool isSettingsValue(std::string_view argument) {
+  return !argument.empty() && !argument.starts_with('-') &&
+         argument.find(".recipe") == std::string_view::npos;
+}
+
 int ArgumentReader::unknownOption(std::string_view name) const {
   std::vector<std::string> names = {"--help"};
   for (OptionId id : command.options)
@@ -169,6 +184,12 @@ int ArgumentReader::unknownOption(std::string_view name) const {
                       "`recipec " + std::string(command.name) +
                           "` has no option `" + std::string(name) + "`",
                       "a setting is given as `--set " + path + "=VALUE`");
+  if (command.launches && (name == "-np" || name == "-n" || name == "--np"))
+    return usageError(invocation.err,
+                      "`recipec " + std::string(command.name) +
+                          "` has no option `" + std::string(name) + "`",
+                      "the ranks are the recipe's: `--set cluster.ranks=N`; "
+                      "other options of mpirun stand behind `--`");
   std::string help = suggestion(name, names, seeHelp());
   for (const Command& other : commands())
     for (OptionId id : other.options)
@@ -294,6 +315,13 @@ ArgumentReader::read(const std::vector<std::string>& arguments, size_t first) {
       value = argument.substr(equals + 1);
     else if (takesValue && i + 1 < arguments.size())
       value = arguments[++i];
+    const std::string next =
+        i + 1 < arguments.size() ? arguments[i + 1] : std::string();
+    if (option->id == OptionId::set && isPath(value) && isSettingsValue(next))
+      return usageError(invocation.err,
+                        "`--set` takes PATH=VALUE, and `" + value +
+                            "` is a path alone",
+                        "write `--set " + value + "=" + next + "`");
     if (takesValue && value.empty())
       return usageError(invocation.err, "`" + name + "` needs a value",
                         "write `" + name + "=" +

@@ -195,14 +195,18 @@ void Inputs::source(const std::string& setting,
   Fault fault = lookInto(source, plan.data, files, words ? &*words : nullptr);
   if (fault.what.empty())
     return;
+  const std::string& path =
+      source.paths.empty() ? source.path : source.paths[0];
   SourceRange range = rangeOf(
-      recipe, setting, source.paths.empty() ? source.path : source.paths[0]);
+      recipe, setting, fault.missingField.empty() ? path : fault.missingField);
   if (fault.isAboveVocab)
     return reportVocab(setting, range, fault.what);
   auto builder = found.faults.report(diag::Kind::InvalidData, range,
                                      "`" + setting + "`: " + fault.what);
   if (!fault.help.empty())
     builder.help(fault.help);
+  else if (!fault.missingField.empty())
+    builder.help("name a field that the lines have, or rename theirs");
 }
 
 /// One error for all sources: the cause lies in the model or the tokenizer.

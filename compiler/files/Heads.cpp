@@ -130,7 +130,9 @@ Fault lookIntoLines(plan::DataSource source, const plan::Data& settings,
         return fault;
     }
   auto failure = reader->failure();
-  return failure ? Fault{failure->what, failure->help} : Fault();
+  return failure
+             ? Fault{failure->what, failure->help, false, failure->missingField}
+             : Fault();
 }
 
 } // namespace

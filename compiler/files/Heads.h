@@ -18,6 +18,8 @@ struct Fault {
   /// It is that the tokenizer has ids that the model has not; `what` says where
   /// the data use one.
   bool isAboveVocab = false;
+  /// The field of the source that lines lack; may be empty.
+  std::string missingField = {};
 };
 
 /// Why a run could not use the beginning of `files`. It looks at no more than

@@ -66,7 +66,8 @@ const recipe::Value* find(const recipe::Value& value, const std::string& text) {
       if (const recipe::Value* found = find(each, text))
         return found;
   if (const auto* record = std::get_if<recipe::Record>(&value.data))
-    for (const char* field : {"path", "sources"})
+    for (const char* field :
+         {"path", "sources", "messages", "prompt", "completion"})
       if (const recipe::Value* inner = record->find(field))
         if (const recipe::Value* found = find(*inner, text))
           return found;
@@ -209,8 +210,14 @@ void reportMissing(diag::Engine& engine, const Place& place,
   if (isRelative)
     builder.note("relative paths start in `" + absolute(place.folder) + "`");
   std::string near = nearestPath(place);
+  std::error_code code;
   if (!near.empty())
     builder.help("did you mean `" + near + "`?");
+  else if (place.setting == "weights" &&
+           fs::is_regular_file(place.resolved, code))
+    builder.help("weights are a folder, with `config.json` beside the tensors: "
+                 "write `weights = \"" +
+                 fs::path(place.written).parent_path().string() + "\"`");
   else if (isTokenizerFolder(place))
     builder.help("name the file in it: write `tokenizer = \"" +
                  (fs::path(place.written) / tokenizerName).string() + "\"`");

@@ -305,6 +305,10 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
     return atColumn(columnOf(line, bad), "the line is not UTF-8 here");
   const Expected<Json> object = parseObject(line);
   RECIPERUN_TRY(object);
+  for (const std::string& field :
+       {source.messages, source.prompt, source.completion})
+    if (missing.empty() && !field.empty() && !object->contains(field))
+      missing = field;
   if (!source.messages.empty())
     return takeMessages(*object, source.messages, chat, sample);
   return takeFields(*object, source, sample);
@@ -339,10 +343,12 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
   const bool hasCommas =
       std::any_of(faults.begin(), faults.end(),
                   [](const Fault& fault) { return fault.what == commaFault; });
-  return Failure{
-      text, hasCommas ? "remove the commas by " +
-                            conversion("sed 's/,[[:space:]]*$//'", source.path)
-                      : std::string()};
+  return Failure{text,
+                 hasCommas
+                     ? "remove the commas by " +
+                           conversion("sed 's/,[[:space:]]*$//'", source.path)
+                     : std::string(),
+                 missing};
 }
 
 } // namespace reciperun::data

@@ -58,7 +58,8 @@ public:
   /// The same in two parts.
   struct Failure {
     std::string what;
-    std::string help; // may be empty
+    std::string help;              // may be empty
+    std::string missingField = {}; // of `source`, that a line lacks
   };
   std::optional<Failure> failure() const;
 
@@ -83,6 +84,7 @@ private:
   int64_t samples = 0;
   std::vector<Fault> faults;
   size_t faultyLines = 0;
+  std::string missing;         // a field of `source` that a line lacks
   std::optional<Failure> form; // the file is JSON, but not one object a line
 };
 

@@ -233,6 +233,8 @@ private:
       return false;
     }
     auto builder = mismatch(rule + ", and not " + describe(found));
+    if (op.kind == ir::OpKind::Add || op.kind == ir::OpKind::Mul)
+      labelOperands(builder);
     labelDifference(builder, expected, found);
     if (!help.empty())
       builder.help(help);
@@ -246,6 +248,15 @@ private:
     for (DimId dim : dims)
       text += (text.empty() ? "" : ", ") + std::string(dimName(dim));
     return dims.size() == 1 ? "`" + text + "`" : "`[" + text + "]`";
+  }
+
+  /// The dimensions of the operands, where each was made.
+  void labelOperands(diag::Builder& builder) {
+    for (ir::ValueId operand : op.operands) {
+      const ir::Value& value = module[operand];
+      if (value.range.isValid() && value.range != op.range)
+        builder.label(value.range, "this is " + describe(value.dims));
+    }
   }
 
   /// Where the first two dimensions that differ are given, if each has one.
@@ -297,18 +308,37 @@ private:
     std::span<const DimId> from = std::span(w).last(contracted);
     std::span<const DimId> last =
         std::span(x).last(std::min(contracted, x.size()));
-    if (!same(from, last))
+    if (!same(from, last)) {
+      std::span<const DimId> meant =
+          sizeOf(from) == sizeOf(last) ? last : behindTokens(x, sizeOf(from));
       return differ(from, last,
                     "`linear` contracts the last dimensions of its operand, "
                     "here " +
                         describe(from),
                     last.empty() ? ""
                                  : "contract what the operand has: write " +
-                                       mapped(last) + " before the `->`");
+                                       mapped(meant) + " before the `->`");
+    }
     Dims result(x.begin(), x.end() - long(contracted));
     result.insert(result.end(), w.begin(), w.end() - long(contracted));
     set(0, std::move(result));
     return true;
+  }
+
+  int64_t sizeOf(std::span<const DimId> dims) const {
+    int64_t size = 1;
+    for (DimId dim : dims)
+      size *= module[dim].size;
+    return size;
+  }
+
+  /// The last dimensions of x that have `size` elements together, as heads have
+  /// of a hidden state; the last one where there are none.
+  std::span<const DimId> behindTokens(const Dims& x, int64_t size) const {
+    for (size_t count = 2; count + 1 < x.size(); ++count)
+      if (sizeOf(std::span(x).last(count)) == size)
+        return std::span(x).last(count);
+    return std::span(x).last(contracted);
   }
 
   /// x [lead..., to...], b [to...], which was made for it.

@@ -92,7 +92,7 @@ private:
         ++end;
       const bool endsWithMapping = !beginsWithMapping && fits(end, type);
       if (!beginsWithMapping && !endsWithMapping)
-        return false;
+        return end - first == 2 && lacksArrow(first, parameter);
       end += endsWithMapping;
       text = textOf(first, end);
       const size_t arrow = text.find("->");
@@ -108,6 +108,21 @@ private:
     }
     if (end - first < 2)
       return false;
+    reportSeveral(first, end, parameter, text);
+    return true;
+  }
+
+  /// Reports `f(a, b)` for `f(a -> b)`.
+  bool lacksArrow(size_t first, size_t parameter) {
+    reportSeveral(first, first + 2, parameter,
+                  textOf(first, first + 1) + " -> " +
+                      textOf(first + 1, first + 2));
+    return true;
+  }
+
+  /// Arguments `first` to `end` are to be the one that `text` writes.
+  void reportSeveral(size_t first, size_t end, size_t parameter,
+                     const std::string& text) {
     isGood = false;
     hasUnknown = true;
     const SourceRange place =
@@ -116,11 +131,10 @@ private:
         .report(diag::Kind::WrongType, place,
                 "`" + parameters[parameter].declaration->name.text + "` of `" +
                     callee + "` is one argument of type `" +
-                    Evaluator::nameOf(type) + "`, and these are " +
-                    std::to_string(end - first))
+                    Evaluator::nameOf(typeOf(parameters[parameter])) +
+                    "`, and these are " + std::to_string(end - first))
         .help("write `" + text + "`")
         .fixIt(place, text);
-    return true;
   }
 
   bool isPositional(size_t argument) const {

@@ -67,6 +67,10 @@ constexpr ForeignWord foreignWords[] = {
     {"undefined", "none"}, {"Auto", "auto"},   {"AUTO", "auto"},
 };
 
+constexpr std::string_view keptDimensions =
+    "nothing moves dimensions: `linear(x, hidden -> [heads, head_dim], name = "
+    "\"q\")` makes those that `attention` takes";
+
 constexpr ForeignWord foreignFunctions[] = {
     {"dict", "a record is written `{ name = value }`"},
     {"list", "a list is written `[a, b]`"},
@@ -86,6 +90,13 @@ constexpr ForeignWord foreignFunctions[] = {
      "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
     {"concatenate_datasets", "several sources are `blend([a, b])`"},
     {"rotary", "rotary positions are `rope(x)`"},
+    {"relu", "there is no plain one: `relu2` squares it, and `silu` and `gelu` "
+             "are smooth"},
+    {"transpose", keptDimensions},
+    {"permute", keptDimensions},
+    {"view", keptDimensions},
+    {"reshape", keptDimensions},
+    {"rearrange", keptDimensions},
     {"token_file", "files of token ids are written `tokens(path)`"},
     {"swiglu", "write `silu(gate) * up`"},
     {"geglu", "write `gelu(gate) * up`"},
@@ -467,9 +478,12 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
     if (isKnown)
       builder.help("write `" + member.text + "`")
           .fixIt(range, member.text, diag::Applicability::safe);
-    else if (base.is<Tensor>())
-      builder.help("ops are called with their tensors: `" + member.text +
-                   "(x)`");
+    else if (base.is<Tensor>() && !helpWithWord(builder, member))
+      builder.help(opsModule->find(member.text)
+                       ? "ops are called with their tensors: `" + member.text +
+                             "(x)`"
+                       : "ops are called with their tensors, as in `gelu(x)`; "
+                         "`recipec doc std.ops` lists them");
     return poison();
   }
   reportUnknownMember(base, member.text, member.range, false);

@@ -4,6 +4,7 @@
 
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/recipes/History.h"
 #include "compiler/sema/recipes/Sweep.h"
 
@@ -99,10 +100,14 @@ bool Explainer::takeName(Target& target, const std::string& name,
     std::vector<std::string> names;
     for (const Slot& each : object->slots)
       names.emplace_back(each.name);
-    engine
-        .report(diag::Kind::UnknownKey, range,
-                "`" + owner + "` has no field `" + name + "`")
-        .suggestOrList(range, name, names, "its fields are ");
+    auto builder = engine.report(diag::Kind::UnknownKey, range,
+                                 "`" + owner + "` has no field `" + name + "`");
+    auto known = object->schema ? fieldKnownAs(evaluator, *object->schema, name)
+                                : std::nullopt;
+    if (known)
+      builder.help(helpFor(*known));
+    else
+      builder.suggestOrList(range, name, names, "its fields are ");
     return false;
   }
   target.object = object;

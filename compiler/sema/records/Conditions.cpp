@@ -250,6 +250,9 @@ void Evaluator::noteOperands(diag::Builder& builder,
     if (operand.isHidden || (operand.slot && operand.slot == except))
       continue;
     const recipe::Origin& origin = operand.value.origin;
+    // A case distinction of the library's own.
+    if (operand.let && operand.value.is<bool>() && isLibrary(origin.range))
+      continue;
     std::string text = operandText(operand);
     switch (origin.kind) {
     case Kind::written:
@@ -698,9 +701,14 @@ Evaluator::remedies(const Trial& trial,
     proposals.insert(isFirst ? proposals.begin() : proposals.end(),
                      std::move(*proposal));
   }
-  // What nobody set, `cluster.ranks` say.
+  // What nobody set, `cluster.ranks` say, or a choice beside the one to blame.
+  auto isBeside = [&](const Operand& operand) {
+    return isBlamed && operand.object == preferred &&
+           operand.value.is<std::string>();
+  };
   for (const Operand& operand : trial.operands)
-    if (operand.slot && !isUserSet(operand) && operand.value.is<int64_t>() &&
+    if (operand.slot && !isUserSet(operand) &&
+        (operand.value.is<int64_t>() || isBeside(operand)) &&
         proposals.size() < mostTried)
       if (auto proposal = remedy(trial, operand))
         proposals.push_back(std::move(*proposal));

@@ -187,8 +187,20 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
     if (isFirst)
       break;
   }
-  if (!taking)
+  if (!taking) {
+    // What another program calls one of the words: `"bf16-mixed"`.
+    const std::string* text = value.get<std::string>();
+    const Field& first = only->fields.front();
+    const Type* due = resolve(*only->layer.env, first.declaration->type);
+    for (const Type* member : due->members)
+      if (text && member->kind == Type::Kind::literal &&
+          text->find(member->literal) != std::string::npos)
+        return Suggestion{"write `" + name + " { " +
+                              first.declaration->name.text + " = \"" +
+                              member->literal + "\" }`",
+                          ""};
     return std::nullopt;
+  }
   return Suggestion{"write `" + name + " { " + taking->declaration->name.text +
                         " = " + written + " }`",
                     ""};
