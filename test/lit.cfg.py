@@ -37,6 +37,7 @@ if lit_config.params.get("update_goldens"):
     golden += " --update"
 
 config.substitutions += [
+    ("%build", config.build_root),
     ("%golden", golden),
     ("%recipec", os.path.join(tools, "recipec")),
     ("%reciperun", os.path.join(tools, "reciperun")),

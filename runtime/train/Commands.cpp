@@ -19,32 +19,23 @@ namespace {
 
 struct Command {
   const char* name;
-  const char* synopsis;
   const char* summary;
   int (*run)(const std::vector<std::string>& arguments);
 };
 
 constexpr Command commands[] = {
     {"train",
-     "train PLAN [--folder=DIR] [--progress=auto|bar|lines] [--op-times]\n"
-     "      [--profile=FIRST:LAST:RANKS] [--dump-gradients=FILE]",
      "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
      trainCommand},
-    {"eval", "eval PLAN [--checkpoint PATH|latest] [--folder DIR] [--json]",
-     "the loss of a checkpoint on the plan's validation data", evalCommand},
-    {"generate",
-     "generate DIR --prompt TEXT [--max-tokens N] [--temperature T] [--seed S]",
-     "answer a prompt from an exported model", serve::generateCommand},
-    {"convert", "convert SOURCE TARGET [--to=hf|checkpoint|adapter]",
+    {"eval", "the loss of a checkpoint on the plan's validation data",
+     evalCommand},
+    {"generate", "answer prompts with an exported model",
+     serve::generateCommand},
+    {"convert",
      "write a checkpoint for Hugging Face or peft, or a Hugging Face model as "
      "a checkpoint",
      convertCommand},
-    {"checkpoint",
-     "checkpoint list|verify DIR [--json]\n"
-     "  reciperun checkpoint prune DIR [--keep-last N] [--keep-top N] "
-     "[--dry-run]\n"
-     "  reciperun checkpoint diff A B [--all] [--json]",
-     "list, check, remove and compare the checkpoints of a run",
+    {"checkpoint", "list, verify, prune and compare the checkpoints of a run",
      checkpointCommand},
 };
 
@@ -64,11 +55,12 @@ size_t editDistance(std::string_view a, std::string_view b) {
 }
 
 int printHelp() {
-  std::printf("reciperun carries out the plans that recipec compiles.\n\n");
+  std::printf("usage: reciperun COMMAND ARGUMENTS\n\n"
+              "Carries out the plans that recipec compiles.\n\n"
+              "commands:\n");
   for (const Command& command : commands)
-    std::printf("  reciperun %s\n      %s\n", command.synopsis,
-                command.summary);
-  std::printf("\n  reciperun --version\n  reciperun --help\n\n"
+    std::printf("  %-12s%s\n", command.name, command.summary);
+  std::printf("\nSee `reciperun COMMAND --help`; `reciperun --version`.\n"
               "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended by "
               "signal n\nafter the step in progress.\n");
   return 0;
