@@ -2,6 +2,7 @@
 // two spellings of rope.
 
 #include "runtime/plan/ModelConfig.h"
+#include "test/runtime/Says.h"
 
 #include <gtest/gtest.h>
 
@@ -61,11 +62,14 @@ TEST(ModelConfig, AbsentKeysHaveTheirDefaults) {
                   R"("rope_type": "default"}})",
                   R"({"rope_theta": 10000.0, "rope_scaling": null})"),
             "");
-  EXPECT_NE(check("{}", R"({"rope_theta": 500000.0})"), "");
+  EXPECT_PRED2(says, check("{}", R"({"rope_theta": 500000.0})"),
+               "`rope_theta` is 10000.0, but the recipe's model has 500000.0");
   EXPECT_NE(check("{}", R"({"rope_scaling": {"rope_type": "linear",)"
                         R"("factor": 2.0}})"),
             "");
-  EXPECT_NE(check("{}", R"({"tie_word_embeddings": true})"), "");
+  EXPECT_PRED2(
+      says, check("{}", R"({"tie_word_embeddings": true})"),
+      "`tie_word_embeddings` is false, but the recipe's model has true");
 }
 
 TEST(ModelConfig, RefusesWhatIsNoObject) {

@@ -4,6 +4,7 @@
 #include "runtime/plan/TensorRows.h"
 
 #include "runtime/plan/PlanJson.h"
+#include "test/runtime/Says.h"
 #include "test/runtime/plan/SamplePlan.h"
 
 #include <gtest/gtest.h>
@@ -61,12 +62,18 @@ TEST(TensorRows, MayNotLeaveTheTensor) {
             "parameter `c` begins at row 11 of the 12 of tensor `mix.weight`, "
             "which does not hold it");
   for (int64_t first : {int64_t(-1), INT64_MAX, INT64_MIN})
-    EXPECT_NE(refusal([&](Parameters& p) { p[1].hfRows->first = first; }), "");
+    EXPECT_PRED2(says,
+                 refusal([&](Parameters& p) { p[1].hfRows->first = first; }),
+                 "of the 12 of tensor `mix.weight`, which does not hold it");
   for (int64_t of : {int64_t(0), int64_t(-1), INT64_MIN})
-    EXPECT_NE(refusal([&](Parameters& p) { p[1].hfRows->of = of; }), "");
-  EXPECT_NE(refusal([](Parameters& p) { p[1].hfShape = {}; }), "");
+    EXPECT_PRED2(says, refusal([&](Parameters& p) { p[1].hfRows->of = of; }),
+                 "of tensor `mix.weight`, which does not hold it");
+  EXPECT_PRED2(says, refusal([](Parameters& p) { p[1].hfShape = {}; }),
+               "of the 12 of tensor `mix.weight`, which does not hold it");
   // More elements than 64 bits number.
-  EXPECT_NE(refusal([](Parameters& p) { p[1].hfRows->of = INT64_MAX; }), "");
+  EXPECT_PRED2(says,
+               refusal([](Parameters& p) { p[1].hfRows->of = INT64_MAX; }),
+               "of tensor `mix.weight`, which does not hold it");
 }
 
 TEST(TensorRows, OverlapInNoRow) {

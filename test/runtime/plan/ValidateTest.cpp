@@ -4,6 +4,7 @@
 #include "runtime/plan/PlanJson.h"
 
 #include "runtime/ops/OpKind.h"
+#include "test/runtime/Says.h"
 #include "test/runtime/plan/SamplePlan.h"
 
 #include <gtest/gtest.h>
@@ -116,9 +117,18 @@ TEST(Validate, gathersAndSlices) {
     p.functions[0].ops = {op};
   };
   EXPECT_EQ(refusal([&](Plan& p) { gather(p, 1, {1, 16, 4}); }), "");
-  EXPECT_NE(refusal([&](Plan& p) { gather(p, 2, {1, 16, 4}); }), "");
-  EXPECT_NE(refusal([&](Plan& p) { gather(p, 3, {1, 16, 4}); }), "");
-  EXPECT_NE(refusal([&](Plan& p) { gather(p, -1, {1, 16, 4}); }), "");
+  EXPECT_PRED2(says, refusal([&](Plan& p) {
+                 gather(p, 2, {1, 16, 4});
+               }),
+               "wants [1, 8, 8] f32 in `whole`");
+  EXPECT_PRED2(says, refusal([&](Plan& p) {
+                 gather(p, 3, {1, 16, 4});
+               }),
+               "has `dim` = 3");
+  EXPECT_PRED2(says, refusal([&](Plan& p) {
+                 gather(p, -1, {1, 16, 4});
+               }),
+               "has `dim` = -1");
 }
 
 /// One op in place of the sample's functions, over buffers of these types.
@@ -158,7 +168,9 @@ TEST(Validate, kernelsReadTypesThatAreAsWideAsTheyThink) {
   // The sums of a softmax over doubles are doubles.
   Buffer logits = operand(DType::f64, {8, 4}),
          largest = operand(DType::f32, {8});
-  EXPECT_NE(refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}), "");
+  EXPECT_PRED2(says,
+               refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}),
+               "(softmax_max) does not take `operand` of type f32");
   largest.dtype = DType::f64;
   EXPECT_EQ(refusalOfOp(OpKind::SoftmaxMax, {0}, {1}, {logits, largest}), "");
 }
@@ -171,8 +183,10 @@ TEST(Validate, gradientsMayBeAsNarrowAsTheirOperands) {
   };
   EXPECT_EQ(refused(DType::bf16, DType::bf16), "");
   EXPECT_EQ(refused(DType::bf16, DType::f32), "");
-  EXPECT_NE(refused(DType::f32, DType::bf16), "");
-  EXPECT_NE(refused(DType::f64, DType::f32), "");
+  EXPECT_PRED2(says, refused(DType::f32, DType::bf16),
+               "does not take `operand` of type bf16");
+  EXPECT_PRED2(says, refused(DType::f64, DType::f32),
+               "does not take `operand` of type f32");
 }
 
 TEST(Validate, narrowGradientsOfExpertsHaveAWorkspace) {
@@ -213,15 +227,21 @@ TEST(Validate, stepsReadTheTypesThatStateIsKeptIn) {
       EXPECT_EQ(refusalOfStep(gradient, bf16, f32, moment), "");
       EXPECT_EQ(refusalOfStep(gradient, bf16, u16, moment), "");
       EXPECT_EQ(refusalOfStep(gradient, bf16, bf16, moment, 4), "");
-      EXPECT_NE(refusalOfStep(gradient, bf16, bf16, moment), "");
+      EXPECT_PRED2(says, refusalOfStep(gradient, bf16, bf16, moment),
+                   "has a master in bf16 that is not its parameter");
       EXPECT_EQ(refusalOfStep(gradient, f32, f32, moment), "");
-      EXPECT_NE(refusalOfStep(gradient, f32, u16, moment), "");
-      EXPECT_NE(refusalOfStep(gradient, f32, bf16, moment), "");
-      EXPECT_NE(refusalOfStep(gradient, f64, f64, moment), "");
+      EXPECT_PRED2(says, refusalOfStep(gradient, f32, u16, moment),
+                   "does not take `operand` of type u16");
+      EXPECT_PRED2(says, refusalOfStep(gradient, f32, bf16, moment),
+                   "does not take `operand` of type bf16");
+      EXPECT_PRED2(says, refusalOfStep(gradient, f64, f64, moment),
+                   "does not take `operand` of type ");
     }
   EXPECT_EQ(refusalOfStep(f64, f64, f64, f64), "");
-  EXPECT_NE(refusalOfStep(f64, bf16, f32, f32), "");
-  EXPECT_NE(refusalOfStep(f32, bf16, f32, u16), "");
+  EXPECT_PRED2(says, refusalOfStep(f64, bf16, f32, f32),
+               "does not take `operand` of type f64");
+  EXPECT_PRED2(says, refusalOfStep(f32, bf16, f32, u16),
+               "does not take `operand` of type u16");
 }
 
 TEST(Validate, copiesGoFromOneMemoryToTheOther) {
@@ -449,8 +469,10 @@ TEST(Validate, halvesOfCollectives) {
       makeOp(OpKind::ReduceScatterDone, "done", {1, 1}, {0})};
   for (const std::vector<Op>& ops : {gather, scatter}) {
     EXPECT_EQ(refusalOf(ops, DType::f32, 16), "");
-    EXPECT_NE(refusalOf(ops, DType::f32, 24), "");
-    EXPECT_NE(refusalOf(ops, DType::bf16, 16), "");
+    EXPECT_PRED2(says, refusalOf(ops, DType::f32, 24),
+                 "wants [16] f32 in `whole`, which is [24] f32");
+    EXPECT_PRED2(says, refusalOf(ops, DType::bf16, 16),
+                 "does not take `whole` of type bf16");
   }
 }
 
