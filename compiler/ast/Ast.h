@@ -39,7 +39,7 @@ struct Comments {
   bool inner = false;
 };
 
-// ---- expressions ----------------------------------------------------------
+// ---- expressions
 
 /// `none`, `auto`, `true`, `false`
 struct KeywordLiteral {
@@ -164,7 +164,7 @@ struct Expr {
       node;
 };
 
-// ---- types ----------------------------------------------------------------
+// ---- types
 
 /// A type as written: `int`, `bytes`, `"1f1b" | "interleaved"`, `1 | 2 | 4`,
 /// `[string]`, `rope_scaling | none`, `map[string, int]`, `fun(int): float`.
@@ -198,7 +198,7 @@ struct Type {
       node;
 };
 
-// ---- bodies: what stands between braces ------------------------------------
+// ---- bodies: what stands between braces
 
 /// `path = value`, or `path { ... }` which amends what `path` holds.
 struct Assignment {
@@ -287,7 +287,7 @@ struct Body {
   bool oneLine = false;
 };
 
-// ---- files -----------------------------------------------------------------
+// ---- files
 
 /// `name`, or `name as other`
 struct Selected {

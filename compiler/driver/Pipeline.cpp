@@ -341,14 +341,6 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   return stages;
 }
 
-static std::optional<std::vector<ir::Module>>
-lower(const recipe::Recipe& recipe, diag::Engine& engine) {
-  std::optional<ir::Module> graph = makeGraph(recipe, engine);
-  if (!graph)
-    return std::nullopt;
-  return makeProgram(std::move(*graph), recipe, engine);
-}
-
 std::optional<Compilation> compile(Session& session, diag::Engine& engine,
                                    const std::vector<sema::Override>& changes,
                                    Verification verification) {

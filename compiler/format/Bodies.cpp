@@ -20,7 +20,7 @@ std::string joined(const std::vector<ast::Name>& variables) {
   return result;
 }
 
-// ---- bodies -----------------------------------------------------------------
+// ---- bodies
 
 Writer::Flat Writer::flat(ast::BodyId id) {
   const ast::Body& body = file[id];
@@ -126,7 +126,7 @@ Writer::Alignment Writer::align(const ast::Body& body, int indent) {
   return result;
 }
 
-// ---- items ------------------------------------------------------------------
+// ---- items
 
 void Writer::item(const ast::Item& item, int indent, int nameWidth) {
   leading(item.comments, indent);

@@ -9,7 +9,7 @@
 
 namespace recipec::format {
 
-// ---- one line ---------------------------------------------------------------
+// ---- one line
 
 /// The spelling of the source, without brackets that were around it.
 std::string Writer::literal(const ast::Expr& expr) const {
@@ -251,7 +251,7 @@ void Writer::text(std::string_view source, int indent) {
   }
 }
 
-// ---- several lines ----------------------------------------------------------
+// ---- several lines
 
 void Writer::write(ast::ExprId id, int needed, int indent, int reserve) {
   if (strength(id) >= needed) {

@@ -18,7 +18,7 @@ int width(std::string_view text) {
                            [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// ---- lines ------------------------------------------------------------------
+// ---- lines
 
 void Writer::newline(int indent) {
   while (out.ends_with(' '))
@@ -71,7 +71,7 @@ void Writer::verbatim(SourceRange range, int indent) {
   }
 }
 
-// ---- files ------------------------------------------------------------------
+// ---- files
 
 std::string Writer::run() {
   std::string result;

@@ -178,7 +178,6 @@ private:
 };
 
 // ---- events
-// ------------------------------------------------------------------
 
 bool DataReader::open() {
   if (whole.size() > maxDataFile) {
@@ -262,7 +261,6 @@ bool DataReader::next(Event& event) {
 }
 
 // ---- nodes
-// -------------------------------------------------------------------
 
 bool DataReader::checkTag(const yaml_char_t* tag, SourceRange range) {
   if (!tag)

@@ -4,7 +4,7 @@
 
 namespace recipec::parse {
 
-// ---- places and nodes -------------------------------------------------------
+// ---- places and nodes
 
 size_t Transformer::firstToken(antlr4::ParserRuleContext* context) const {
   return context->getStart()->getTokenIndex();
@@ -40,7 +40,7 @@ int Transformer::depthOf(ast::ExprId id) const {
   return exprDepths[size_t(id)];
 }
 
-// ---- declarations -----------------------------------------------------------
+// ---- declarations
 
 void Transformer::transform(Grammar::FileContext* context) {
   uint32_t first = tokens->tokens.front().begin;

@@ -88,7 +88,7 @@ private:
     return {list.source, end, end};
   }
 
-  // ---- what was expected ---------------------------------------------------
+  // ---- what was expected
 
   std::string describeExpected(diag::Kind& kind) const {
     switch (error.rule) {
@@ -217,7 +217,7 @@ private:
     return name;
   }
 
-  // ---- help ----------------------------------------------------------------
+  // ---- help
 
   void addHelp(diag::Builder& report) const {
     if (helpWithForeignSyntax(sources, list, error, report))

@@ -306,7 +306,7 @@ ast::Clause Transformer::clause(Grammar::ClauseContext* context) {
   return node;
 }
 
-// ---- types ------------------------------------------------------------------
+// ---- types
 
 ast::TypeId Transformer::type(Grammar::TypeContext* context) {
   auto terms = context->typeTerm();

@@ -6,7 +6,7 @@
 
 namespace recipec::parse {
 
-// ---- bodies -----------------------------------------------------------------
+// ---- bodies
 
 ast::BodyId Transformer::body(Grammar::BodyContext* context, BodyKind kind) {
   return bodyOf(range(context), context->items(), kind);
@@ -42,7 +42,7 @@ ast::BodyId Transformer::makeBody(ast::Body body, int depth) {
   return ast::BodyId(file.bodies.size() - 1);
 }
 
-// ---- items ------------------------------------------------------------------
+// ---- items
 
 /// What the bodies of `for` and `if` hold, by what these stand in.
 static BodyKind innerKind(BodyKind kind) {
@@ -239,7 +239,7 @@ Transformer::parameters(Grammar::ParametersContext* context) {
   return result;
 }
 
-// ---- which items a body may hold --------------------------------------------
+// ---- which items a body may hold
 
 namespace {
 

@@ -153,7 +153,7 @@ private:
     return true;
   }
 
-  // ---- separators ----------------------------------------------------------
+  // ---- separators
 
   bool inBrackets() const {
     size_t type = stack.back().type;
@@ -263,7 +263,7 @@ private:
     stack.back().conditionals = stack.back().before;
   }
 
-  // ---- words and headers ---------------------------------------------------
+  // ---- words and headers
 
   bool word(const Token& token) {
     bool opensStatement = atItemStart() && !inBrackets();
@@ -328,7 +328,7 @@ private:
     return false;
   }
 
-  // ---- brackets ------------------------------------------------------------
+  // ---- brackets
 
   bool open(Token token) {
     Open entry;

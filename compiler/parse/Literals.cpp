@@ -9,7 +9,7 @@
 
 namespace recipec::parse {
 
-// ---- numbers ----------------------------------------------------------------
+// ---- numbers
 
 static std::string withoutUnderscores(std::string_view text) {
   std::string result;
@@ -275,7 +275,7 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
                 "`Ki Mi Gi Ti`");
 }
 
-// ---- strings ----------------------------------------------------------------
+// ---- strings
 
 ast::ExprId Transformer::string(size_t token) {
   int depth = 0;

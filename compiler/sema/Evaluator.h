@@ -485,7 +485,6 @@ private:
   bool dropFixed(Object& object, Slot& slot);
   void reportMissing(Object& object, Slot& slot);
   void reportCycle(Object& object, Slot& slot);
-  void finishSlot(Object& object, Slot& slot);
 
   // Expressions.cpp
   struct NodeEvaluator;

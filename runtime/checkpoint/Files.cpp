@@ -27,7 +27,6 @@ Status systemError(std::string_view verb, const std::filesystem::path& path,
 }
 
 // ---- Descriptor
-// ---------------------------------------------------------------
 
 Descriptor::Descriptor(Descriptor&& other) noexcept : number(other.number) {
   other.number = -1;
@@ -51,7 +50,6 @@ bool Descriptor::close() {
 }
 
 // ---- OutputFile
-// ---------------------------------------------------------------
 
 std::filesystem::path OutputFile::partialPath() const {
   std::filesystem::path partial = where;
@@ -130,7 +128,6 @@ Status OutputFile::commit() {
 }
 
 // ---- whole files
-// --------------------------------------------------------------
 
 Status writeTextFile(const std::filesystem::path& path, std::string_view text) {
   Expected<OutputFile> file = OutputFile::create(path);

@@ -78,7 +78,6 @@ Status noSafetensors(const std::filesystem::path& directory) {
 } // namespace
 
 // ---- ModelFiles
-// ---------------------------------------------------------------
 
 Expected<ModelFiles> ModelFiles::open(const std::filesystem::path& directory) {
   ModelFiles model;
@@ -129,7 +128,6 @@ std::vector<std::string> ModelFiles::names() const {
 }
 
 // ---- ModelWriter
-// --------------------------------------------------------------
 
 Expected<ModelWriter>
 ModelWriter::create(const std::filesystem::path& directory,

@@ -79,7 +79,6 @@ Metadata metadataOf(const std::vector<TensorSpec>& specs,
 } // namespace
 
 // ---- SafetensorsFile
-// ----------------------------------------------------------
 
 Expected<SafetensorsFile>
 SafetensorsFile::open(const std::filesystem::path& path) {
@@ -160,7 +159,6 @@ Status SafetensorsFile::check(const StoredTensor& tensor, int64_t offset,
 }
 
 // ---- SafetensorsWriter
-// --------------------------------------------------------
 
 Status checkSpecs(const std::vector<TensorSpec>& specs) {
   std::unordered_set<std::string_view> names;

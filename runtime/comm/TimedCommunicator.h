@@ -69,6 +69,7 @@ public:
   int endsRecording() override;
   Status launched(int recording) override;
   Status check() override { return inner.check(); }
+  Watch* watch() override { return inner.watch(); }
   Status agree(const Status& mine) override { return inner.agree(mine); }
 
 private:

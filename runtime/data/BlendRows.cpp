@@ -42,7 +42,6 @@ BlendRows::BlendRows(const plan::DataSource& blend,
 }
 
 // ---- epochs
-// -------------------------------------------------------------------
 
 /// The number of rows up to the end of an epoch: of the sources that have more
 /// than it, the last one to be gone through so often, or the first.
@@ -93,7 +92,6 @@ RowPlace BlendRows::placeOf(int64_t number) const {
 }
 
 // ---- rows
-// ---------------------------------------------------------------------
 
 BlendRows::Found BlendRows::find(const RowPlace& place) const {
   const BlendOrder::Place found = order.at(firstOf(place.epoch) + place.row);
@@ -117,7 +115,6 @@ std::string BlendRows::origin(const RowPlace& place) const {
 }
 
 // ---- what is told
-// -------------------------------------------------------------
 
 std::string BlendRows::extent() const {
   return std::to_string(ofEpoch(0)) + " rows an epoch of " +

@@ -213,7 +213,6 @@ Expected<double> Loader::weight(int64_t step) const {
 }
 
 // ---- filling
-// -----------------------------------------------------------------
 
 int64_t Loader::firstRow(int64_t step, int64_t microBatch) const {
   return step * globalBatch() + (microBatch * shard.ranks + shard.rank) * micro;

@@ -159,10 +159,6 @@ public:
   virtual Expected<std::vector<Activity>> endProfile() {
     return std::vector<Activity>();
   }
-
-  /// What code needs that computes on the host and in place; null where the
-  /// host cannot.
-  virtual CpuContext* cpuContext() { return nullptr; }
 };
 
 } // namespace reciperun::device

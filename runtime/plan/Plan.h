@@ -34,7 +34,7 @@ using ops::DType;
 using ops::Initializer;
 using ops::OpKind;
 
-// ---- the mesh --------------------------------------------------------------
+// ---- the mesh
 
 /// Axes from the outermost (slowest-varying in rank order) to the innermost.
 struct Axis {
@@ -55,7 +55,7 @@ struct Mesh {
   int ranks = 1;
 };
 
-// ---- memory ----------------------------------------------------------------
+// ---- memory
 
 enum class Category {
   parameters,
@@ -106,7 +106,7 @@ struct MemoryTable {
   int64_t capacity = 0; // of the device
 };
 
-// ---- programs --------------------------------------------------------------
+// ---- programs
 
 struct Op {
   OpKind kind;
@@ -195,7 +195,7 @@ struct Bucket {
   int logits = -1; // [1, tokens, vocab] in the compute type
 };
 
-// ---- parameters ------------------------------------------------------------
+// ---- parameters
 
 /// Where a parameter begins in a tensor of Hugging Face's, and how many rows
 /// the tensor has.
@@ -264,7 +264,7 @@ struct Region {
   std::vector<int64_t> starts; // of each of them in the region, in elements
 };
 
-// ---- what surrounds the step -----------------------------------------------
+// ---- what surrounds the step
 
 /// Where sequences come from. Paths.h says where relative paths lead.
 struct DataSource {

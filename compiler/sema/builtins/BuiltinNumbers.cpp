@@ -27,7 +27,6 @@ Value makeInteger(const BuiltinCall& call, double value) {
 }
 
 // ---- the least and the greatest
-// ----------------------------------------------
 
 bool isAmount(const Value& value) {
   return value.isNumber() || value.is<recipe::Quantity>();
@@ -79,7 +78,6 @@ Value extreme(BuiltinCall& call, ast::BinaryOp better) {
 }
 
 // ---- rounding
-// ----------------------------------------------------------------
 
 /// The quantity as a number in the unit that it is written in.
 double scaleOf(const recipe::Quantity& quantity) {

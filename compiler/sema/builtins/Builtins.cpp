@@ -452,7 +452,6 @@ private:
 } // namespace
 
 // ---- arguments
-// ---------------------------------------------------------------
 
 std::string BuiltinCall::name() const {
   return "`" + std::string(function.name) + "`";

@@ -10,7 +10,6 @@
 namespace recipec::sema {
 
 // ---- nodes
-// -------------------------------------------------------------------
 
 struct Evaluator::NodeEvaluator {
   Evaluator& self;

@@ -34,7 +34,6 @@ void declareLocal(std::string_view name, Value value, const Env& env) {
 } // namespace
 
 // ---- entry
-// -------------------------------------------------------------------
 
 void Tracer::collectDims() {
   for (const Slot& slot : model.slots) {
@@ -109,7 +108,6 @@ std::optional<recipe::Dataflow> Tracer::run() {
 }
 
 // ---- statements
-// --------------------------------------------------------------
 
 const Env& Tracer::nested(const Env& env) {
   return evaluator.localScope(env, evaluator.make<Locals>());
@@ -201,7 +199,6 @@ std::optional<Value> Tracer::execute(const ast::Body& body, const Env& env) {
 }
 
 // ---- calls
-// -------------------------------------------------------------------
 
 Tracer::Scope Tracer::scopeWith(const ScopeArguments& arguments) const {
   auto textOf = [](const std::optional<BoundArgument>& argument) {
@@ -305,7 +302,6 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
 }
 
 // ---- recording
-// ---------------------------------------------------------------
 
 std::optional<recipe::DimId> Tracer::dimOf(const DimRef& dim,
                                            SourceRange range) {

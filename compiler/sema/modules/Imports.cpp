@@ -75,7 +75,6 @@ bool isIdentifier(std::string_view text) {
 } // namespace
 
 // ---- declaring
-// ---------------------------------------------------------------
 
 void Evaluator::declareImport(Module& module,
                               const ast::Declaration& declaration,
@@ -116,7 +115,6 @@ void Evaluator::loadImports(Module& module) {
 }
 
 // ---- finding
-// -----------------------------------------------------------------
 
 void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
                                      const std::vector<std::string>& tried) {

@@ -25,7 +25,6 @@ NameCheck::NameCheck(Evaluator& evaluator, const Env& scope)
 }
 
 // ---- names
-// -------------------------------------------------------------------
 
 bool NameCheck::isKnown(std::string_view name) const {
   if (std::find(locals.begin(), locals.end(), name) != locals.end())
@@ -67,7 +66,6 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
 }
 
 // ---- expressions
-// -------------------------------------------------------------
 
 struct NameCheck::Walk {
   NameCheck& self;
@@ -134,7 +132,6 @@ void NameCheck::check(ast::ExprId expr) {
 }
 
 // ---- bodies
-// ------------------------------------------------------------------
 
 void NameCheck::loop(const ast::For& node,
                      void (NameCheck::*inner)(ast::BodyId)) {

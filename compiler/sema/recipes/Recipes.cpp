@@ -61,7 +61,6 @@ Value Evaluator::recipeValue(Module& module,
 }
 
 // ---- mixins
-// ------------------------------------------------------------------
 
 const Layer* Evaluator::mixinLayer(Module& module, ast::ExprId id) {
   Value value = evaluate(id, module.env);
@@ -124,7 +123,6 @@ Object* Evaluator::settingsOf(const Mixin& mixin) {
 }
 
 // ---- overrides
-// ---------------------------------------------------------------
 
 const Layer* Evaluator::overrideLayer(const Override& override,
                                       Module& module) {

@@ -162,7 +162,6 @@ private:
 };
 
 // ---- axes
-// --------------------------------------------------------------------
 
 void SweepReader::collect(const Definition& definition) {
   const Member& member = *definition.member;
@@ -274,7 +273,6 @@ void SweepReader::readAxis(const Written& axis) {
 }
 
 // ---- values
-// ------------------------------------------------------------------
 
 /// Whether the element is one of a list in brackets, so that its text is its
 /// own: that of a comprehension is the text of all.
@@ -403,7 +401,6 @@ void SweepReader::describeLeaves(const std::string& path, Object& record,
 }
 
 // ---- overrides
-// ---------------------------------------------------------------
 
 bool SweepReader::isOverridden(const Path& path) const {
   return std::any_of(
@@ -439,7 +436,6 @@ void SweepReader::dropOverridden(Axis& axis) {
 }
 
 // ---- checks
-// ------------------------------------------------------------------
 
 /// A field that two axes set would be the later one's alone.
 void SweepReader::checkOverlaps() {

@@ -69,7 +69,6 @@ struct Evaluator::Trial {
 };
 
 // ---- operands
-// ----------------------------------------------------------------
 
 void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
   const auto& node = (*env.file)[id].node;
@@ -276,7 +275,6 @@ void Evaluator::noteOperands(diag::Builder& builder,
 }
 
 // ---- checking
-// ----------------------------------------------------------------
 
 void Evaluator::check(Object& object, size_t layerIndex,
                       const ast::Require& require, SourceRange range) {
@@ -371,7 +369,6 @@ void Evaluator::reportFailed(Object& object, size_t layerIndex,
 }
 
 // ---- remedies
-// ----------------------------------------------------------------
 
 bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
                           const Value& value) {

@@ -38,7 +38,6 @@ std::optional<std::string> onlyWith(const std::vector<std::string>& names,
 } // namespace
 
 // ---- making
-// ------------------------------------------------------------------
 
 Object* Evaluator::makeObject(const Schema* schema,
                               std::vector<const Layer*> layers,
@@ -188,7 +187,6 @@ Object* Evaluator::amended(const Object& base, const Layer* layer,
 }
 
 // ---- scopes
-// ------------------------------------------------------------------
 
 const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
                               std::string_view defined) {
@@ -238,7 +236,6 @@ bool Evaluator::isConstant(const ast::File& file, ast::ExprId id) {
 }
 
 // ---- evaluating a slot
-// -------------------------------------------------------
 
 const Value& Evaluator::force(Object& object, Slot& slot) {
   if (slot.state == Slot::State::done)
@@ -519,7 +516,6 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
 }
 
 // ---- completeness
-// ------------------------------------------------------------
 
 void Evaluator::finishValue(const Value& value) {
   DepthGuard guard(*this);

@@ -78,7 +78,6 @@ bool isWithin(const Type& narrow, const Type& wide) {
 } // namespace
 
 // ---- lists and records
-// -------------------------------------------------------
 
 std::optional<Value> Evaluator::convertList(const Value& value,
                                             const Type& type) {
@@ -153,7 +152,6 @@ std::optional<Value> Evaluator::convertModel(const Value& value) {
 }
 
 // ---- functions
-// ---------------------------------------------------------------
 
 bool Evaluator::keepsContract(const Function& function, const Type& type) {
   const std::vector<ast::Parameter>& parameters =
@@ -192,7 +190,6 @@ std::optional<Value> Evaluator::convertFunction(const Value& value,
 }
 
 // ---- unions
-// ------------------------------------------------------------------
 
 int64_t Evaluator::distanceTo(Object& object, const Schema& schema) {
   int64_t distance = 0;
@@ -263,7 +260,6 @@ std::optional<Value> Evaluator::convertUnion(const Value& value,
 }
 
 // ---- data
-// --------------------------------------------------------------------
 
 bool Evaluator::isDataText(const Value& value) const {
   SourceRange range = value.origin.range;
@@ -282,7 +278,6 @@ Value Evaluator::fromDataText(const Value& value, const Type& type) {
 }
 
 // ---- all types
-// ---------------------------------------------------------------
 
 std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
   Value read;
@@ -351,7 +346,6 @@ std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
 }
 
 // ---- `is`
-// ----------------------------------------------------------------------
 
 bool Evaluator::fits(const Value& value, const Type& type) {
   DepthGuard guard(*this);

@@ -36,7 +36,6 @@ constexpr BuiltinType builtinTypes[] = {
 } // namespace
 
 // ---- from syntax
-// -------------------------------------------------------------
 
 const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
                                     SourceRange range) {
@@ -153,7 +152,6 @@ const Type* Evaluator::resolve(const Env& env, ast::TypeId id) {
 }
 
 // ---- names
-// -------------------------------------------------------------------
 
 std::string Evaluator::nameOf(const Type& type) {
   switch (type.kind) {

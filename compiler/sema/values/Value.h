@@ -110,7 +110,7 @@ struct Value {
   }
 };
 
-// ---- types ------------------------------------------------------------------
+// ---- types
 
 struct Type {
   enum class Kind {
@@ -153,7 +153,7 @@ struct Type {
   }
 };
 
-// ---- scopes -----------------------------------------------------------------
+// ---- scopes
 
 /// Names bound by parameters, comprehensions and statements of a block.
 struct Locals {
@@ -219,7 +219,7 @@ struct Binding {
   }
 };
 
-// ---- records ----------------------------------------------------------------
+// ---- records
 
 struct Field {
   const ast::FieldDecl* declaration = nullptr;
@@ -298,7 +298,7 @@ private:
   std::unordered_map<std::string_view, size_t> places;
 };
 
-// ---- files ------------------------------------------------------------------
+// ---- files
 
 /// A name that a file declares. Values are found when they are first needed.
 struct ModuleEntry {

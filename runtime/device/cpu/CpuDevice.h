@@ -37,8 +37,6 @@ public:
   double seconds(int from, int to) const override;
   void forgetMarks() override { marks.clear(); }
 
-  CpuContext* cpuContext() override { return &context; }
-
 private:
   using Clock = std::chrono::steady_clock;
 

@@ -259,11 +259,16 @@ double CudaDevice::seconds(int from, int to) const {
   assert((from < firstRecorded) == (to < firstRecorded));
   if (from >= firstRecorded)
     return recordedMarks.seconds(from - firstRecorded, to - firstRecorded);
+  if (!failedMark)
+    return 0;
   float milliseconds = 0;
-  if (failedMark)
-    cudaEventElapsedTime(&milliseconds, events[size_t(from)],
-                         events[size_t(to)]);
-  return double(milliseconds) / 1000;
+  const auto elapsed = [&]() -> Status {
+    RECIPERUN_CUDA_TRY(cudaEventElapsedTime, &milliseconds,
+                       events[size_t(from)], events[size_t(to)]);
+    return Status::ok();
+  };
+  failedMark = elapsed();
+  return failedMark ? double(milliseconds) / 1000 : 0;
 }
 
 void CudaDevice::beginRange(const std::string& name) {

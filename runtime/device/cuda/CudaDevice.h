@@ -104,7 +104,7 @@ private:
   bool areLaunchesWaitedFor = false;
   GraphPace pace; // of recordings
   RecordedMarks recordedMarks;
-  Status failedMark;                    // told by isIdle
+  mutable Status failedMark;            // told by isIdle
   std::unique_ptr<CudaProfile> profile; // while activities are noted
 };
 

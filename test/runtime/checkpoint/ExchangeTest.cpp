@@ -317,7 +317,6 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
 }
 
 // ---- refusals
-// -------------------------------------------------------------------
 
 /// The message of an import of `in` that must fail and leave the arena alone.
 std::string refusal(const TestFolder& folder,

@@ -270,7 +270,6 @@ TEST(SharedTensor, OfAnotherSizeIsRefusedOnce) {
 }
 
 // ---- checkpoints
-// -------------------------------------------------------------------
 
 constexpr const char* name = "step-00000001";
 
