@@ -3,7 +3,7 @@
 # have it embedded), documents, examples, man pages and completions.
 
 if(RECIPEC_SANITIZE)
-  return()
+  return() # a build for tests alone
 endif()
 
 include(GNUInstallDirs)

@@ -161,7 +161,7 @@ std::string settingKnownAs(std::string_view option) {
   return LibraryIndex(loader).settingOf(name);
 }
 
-/// Whether a text is names with points between.
+/// Whether the text is a dotted path, `parallel.tp`.
 bool isPath(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {
@@ -169,7 +169,7 @@ bool isPath(std::string_view text) {
          });
 }
 
-/// Whether an argument is no option and no file.
+/// Whether an argument is neither an option nor a recipe.
 bool isSettingsValue(std::string_view argument) {
   return !argument.empty() && !argument.starts_with('-') &&
          argument.find(".recipe") == std::string_view::npos;
@@ -184,13 +184,10 @@ int ArgumentReader::unknownOption(std::string_view name) const {
                       "`recipec " + std::string(command.name) +
                           "` has no option `" + std::string(name) + "`",
                       "a setting is given as `--set " + path + "=VALUE`");
-  if (command.launches && (name == "-np" || name == "-n" || name == "--np"))
-    return usageError(invocation.err,
-                      "`recipec " + std::string(command.name) +
-                          "` has no option `" + std::string(name) + "`",
-                      "the ranks are the recipe's: `--set cluster.ranks=N`; "
-                      "other options of mpirun stand behind `--`");
   std::string help = suggestion(name, names, seeHelp());
+  if (command.launches && (name == "-np" || name == "-n" || name == "--np"))
+    help = "the recipe sets the number of ranks: `--set cluster.ranks=N`; pass "
+           "other options of mpirun behind `--`";
   for (const Command& other : commands())
     for (OptionId id : other.options)
       if (optionOf(id).name == name && &other != &command)
@@ -320,7 +317,7 @@ ArgumentReader::read(const std::vector<std::string>& arguments, size_t first) {
     if (option->id == OptionId::set && isPath(value) && isSettingsValue(next))
       return usageError(invocation.err,
                         "`--set` takes PATH=VALUE, and `" + value +
-                            "` is a path alone",
+                            "` has no value",
                         "write `--set " + value + "=" + next + "`");
     if (takesValue && value.empty())
       return usageError(invocation.err, "`" + name + "` needs a value",
@@ -456,11 +453,11 @@ const std::vector<Command>& commands() {
       {"doc",
        "[FILE | NAME | models]",
        "print documentation made from `##` comments",
-       "Prints Markdown: of FILE; of NAME, an op, a model, a schema or a field "
-       "as a recipe\nwrites it (`attention`, `llama3_8b`, `lora`, "
-       "`parallel.tp`, `std.schema.batch`); a\ntable of the `models`; or "
-       "without "
-       "an argument the whole standard library.",
+       "Prints Markdown: of FILE; of NAME, an op, a function, a model, a "
+       "schema "
+       "or a field as\na recipe writes it (`attention`, `sum`, `llama3_8b`, "
+       "`lora`, `parallel.tp`,\n`std.schema.batch`); a table of the `models`; "
+       "or without an argument the whole\nstandard library.",
        {},
        0,
        1,

@@ -206,7 +206,7 @@ void Inputs::source(const std::string& setting,
   if (!fault.help.empty())
     builder.help(fault.help);
   else if (!fault.missingField.empty())
-    builder.help("name a field that the lines have, or rename theirs");
+    builder.help("name a field of the objects, or rename one in the file");
 }
 
 /// One error for all sources: the cause lies in the model or the tokenizer.

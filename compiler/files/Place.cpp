@@ -215,9 +215,10 @@ void reportMissing(diag::Engine& engine, const Place& place,
     builder.help("did you mean `" + near + "`?");
   else if (place.setting == "weights" &&
            fs::is_regular_file(place.resolved, code))
-    builder.help("weights are a folder, with `config.json` beside the tensors: "
-                 "write `weights = \"" +
-                 fs::path(place.written).parent_path().string() + "\"`");
+    builder.help(
+        "`weights` is the folder that holds `config.json` and tensors: "
+        "write `weights = \"" +
+        fs::path(place.written).parent_path().string() + "\"`");
   else if (isTokenizerFolder(place))
     builder.help("name the file in it: write `tokenizer = \"" +
                  (fs::path(place.written) / tokenizerName).string() + "\"`");

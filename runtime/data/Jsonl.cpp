@@ -305,13 +305,20 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
     return atColumn(columnOf(line, bad), "the line is not UTF-8 here");
   const Expected<Json> object = parseObject(line);
   RECIPERUN_TRY(object);
-  for (const std::string& field :
-       {source.messages, source.prompt, source.completion})
-    if (missing.empty() && !field.empty() && !object->contains(field))
-      missing = field;
-  if (!source.messages.empty())
-    return takeMessages(*object, source.messages, chat, sample);
-  return takeFields(*object, source, sample);
+  const Status taken =
+      source.messages.empty()
+          ? takeFields(*object, source, sample)
+          : takeMessages(*object, source.messages, chat, sample);
+  if (!taken)
+    noteAbsentField(*object);
+  return taken;
+}
+
+void JsonlReader::noteAbsentField(const Json& object) {
+  for (const std::string* field :
+       {&source.messages, &source.prompt, &source.completion})
+    if (absentField.empty() && !field->empty() && !object.contains(*field))
+      absentField = *field;
 }
 
 Status JsonlReader::finish() const {
@@ -348,7 +355,7 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
                      ? "remove the commas by " +
                            conversion("sed 's/,[[:space:]]*$//'", source.path)
                      : std::string(),
-                 missing};
+                 absentField};
 }
 
 } // namespace reciperun::data

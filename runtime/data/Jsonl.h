@@ -12,6 +12,8 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -75,6 +77,7 @@ private:
   Status parseLine(std::string_view line, Sample& sample);
   void note(const std::string& fault);
   bool noteForm(std::string_view line);
+  void noteAbsentField(const nlohmann::json& object);
 
   plan::DataSource source;
   plan::ChatTemplate chat;
@@ -84,7 +87,7 @@ private:
   int64_t samples = 0;
   std::vector<Fault> faults;
   size_t faultyLines = 0;
-  std::string missing;         // a field of `source` that a line lacks
+  std::string absentField;     // of `source`, in the first such line
   std::optional<Failure> form; // the file is JSON, but not one object a line
 };
 

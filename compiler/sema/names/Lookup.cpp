@@ -67,8 +67,8 @@ constexpr ForeignWord foreignWords[] = {
     {"undefined", "none"}, {"Auto", "auto"},   {"AUTO", "auto"},
 };
 
-constexpr std::string_view keptDimensions =
-    "nothing moves dimensions: `linear(x, hidden -> [heads, head_dim], name = "
+constexpr std::string_view noPermutation =
+    "no op permutes dimensions: `linear(x, hidden -> [heads, head_dim], name = "
     "\"q\")` makes those that `attention` takes";
 
 constexpr ForeignWord foreignFunctions[] = {
@@ -90,13 +90,13 @@ constexpr ForeignWord foreignFunctions[] = {
      "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
     {"concatenate_datasets", "several sources are `blend([a, b])`"},
     {"rotary", "rotary positions are `rope(x)`"},
-    {"relu", "there is no plain one: `relu2` squares it, and `silu` and `gelu` "
-             "are smooth"},
-    {"transpose", keptDimensions},
-    {"permute", keptDimensions},
-    {"view", keptDimensions},
-    {"reshape", keptDimensions},
-    {"rearrange", keptDimensions},
+    {"relu", "there is no op `relu`: `relu2` is its square, `silu` and `gelu` "
+             "are smooth alternatives"},
+    {"transpose", noPermutation},
+    {"permute", noPermutation},
+    {"view", noPermutation},
+    {"reshape", noPermutation},
+    {"rearrange", noPermutation},
     {"token_file", "files of token ids are written `tokens(path)`"},
     {"swiglu", "write `silu(gate) * up`"},
     {"geglu", "write `gelu(gate) * up`"},

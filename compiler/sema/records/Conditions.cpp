@@ -249,7 +249,7 @@ void Evaluator::noteOperands(diag::Builder& builder,
     if (operand.isHidden || (operand.slot && operand.slot == except))
       continue;
     const recipe::Origin& origin = operand.value.origin;
-    // A case distinction of the library's own.
+    // A boolean that the library derives from fields that have notes.
     if (operand.let && operand.value.is<bool>() && isLibrary(origin.range))
       continue;
     std::string text = operandText(operand);

@@ -188,7 +188,7 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
       break;
   }
   if (!taking) {
-    // What another program calls one of the words: `"bf16-mixed"`.
+    // Another program's spelling contains the choice: `"bf16-mixed"`.
     const std::string* text = value.get<std::string>();
     const Field& first = only->fields.front();
     const Type* due = resolve(*only->layer.env, first.declaration->type);
