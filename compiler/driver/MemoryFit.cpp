@@ -82,9 +82,9 @@ std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   budget -= std::min(budget, recipe.model.calls.size());
   hasCompiled = true;
   diag::Engine silent; // a refusal is no message to the user
-  std::vector<sema::Override> changes;
+  sema::Changes changes;
   for (const std::string& text : settings)
-    session.addOverride(changes, text, "a change that was tried");
+    session.addOverride(changes.overrides, text, "a change that was tried");
   std::optional<Compilation> tried =
       compile(session, silent, changes, Verification::none);
   if (!tried || !tried->estimate.memory.fits())

@@ -200,34 +200,9 @@ void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
   verify(program, "generate");
 }
 
-/// What turns the recipe of a training into that of generating from its
-/// exported model. `data.train` stays: whether it holds messages decides the
-/// form of a prompt.
-constexpr const char* generationSettings[] = {
-    "task=\"generate\"",
-    "adapter=none",
-    "weights=none",
-    "tokenizer=none",
-    "cluster.ranks=1",
-    "parallel.tp=1",
-    "parallel.dp=1",
-    "batch.global=1",
-    "batch.micro=1",
-    "parallel.cp=1",
-    "parallel.pp=1",
-    "parallel.vp=1",
-    "parallel.ep=1",
-    "parallel.etp=1",
-    "parallel.schedule=auto",
-    "parallel.layers=auto",
-    "parallel.shard_instances=1",
-    "parallel.cp_a2a=auto",
-    "parallel.sequence=false",
-    "data.valid=none",
-    "export.hf=none",
-    "checkpoint.every=none",
-    "checkpoint.keep_top=0",
-};
+/// Turns the recipe of a training into that of generating from its export.
+const sema::LibraryMixin generationMixin = {"std/serving/generation.recipe",
+                                            "generation"};
 
 plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   const cost::Estimate& estimate = compilation.estimate;
@@ -248,7 +223,7 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   if (result.device == "cpu")
     result.prediction.peakFlops = 0;
   reciperun::Status status = plan::validate(result);
-  if (!status)
+  if (!status.isOk())
     fail("emit", status.message());
   return result;
 }
@@ -261,10 +236,8 @@ std::optional<std::string> generationPlan(Session& session,
   const recipe::Recipe& recipe = training.recipe;
   if (generates(recipe) || recipe.at("export.hf").isNone())
     return std::string();
-  std::vector<sema::Override> changes;
-  for (const char* setting : generationSettings)
-    session.addOverride(changes, setting, "the generating plan");
-  std::optional<Compilation> generation = compile(session, engine, changes);
+  std::optional<Compilation> generation =
+      compile(session, engine, {generationMixin, {}});
   if (!generation)
     return std::nullopt;
   return plan::toJson(emitPlan(*generation, ""));
@@ -272,9 +245,9 @@ std::optional<std::string> generationPlan(Session& session,
 
 } // namespace
 
-std::optional<recipe::Recipe>
-evaluateRecipe(Session& session, diag::Engine& engine,
-               const std::vector<sema::Override>& changes) {
+std::optional<recipe::Recipe> evaluateRecipe(Session& session,
+                                             diag::Engine& engine,
+                                             const sema::Changes& changes) {
   sema::Request request;
   request.file = session.file;
   request.recipe = session.selected.recipe;
@@ -342,7 +315,7 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
 }
 
 std::optional<Compilation> compile(Session& session, diag::Engine& engine,
-                                   const std::vector<sema::Override>& changes,
+                                   const sema::Changes& changes,
                                    Verification verification) {
   std::optional<recipe::Recipe> recipe =
       evaluateRecipe(session, engine, changes);

@@ -36,9 +36,9 @@ enum class Verification { eachPass, none };
 
 /// The selected recipe under `changes`, which stand after the session's
 /// overrides.
-std::optional<recipe::Recipe>
-evaluateRecipe(Session& session, diag::Engine& engine,
-               const std::vector<sema::Override>& changes = {});
+std::optional<recipe::Recipe> evaluateRecipe(Session& session,
+                                             diag::Engine& engine,
+                                             const sema::Changes& changes = {});
 
 /// The model with its adapter, over whole tensors.
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
@@ -62,7 +62,7 @@ struct Compilation {
 /// a result like any other: see checkFit.
 std::optional<Compilation>
 compile(Session& session, diag::Engine& engine,
-        const std::vector<sema::Override>& changes = {},
+        const sema::Changes& changes = {},
         Verification verification = Verification::eachPass);
 
 /// The plan, and within it the plan that generates from the exported model.

@@ -247,9 +247,10 @@ private:
   void compileSelected(Session& trial,
                        const std::vector<std::string>& settings) {
     diag::Engine& engine = trial.engine;
-    std::vector<sema::Override> changes;
+    sema::Changes changes;
     for (const std::string& text : settings)
-      if (!trial.addOverride(changes, text, "a change that was tried"))
+      if (!trial.addOverride(changes.overrides, text,
+                             "a change that was tried"))
         return;
     auto recipe = evaluateRecipe(trial, engine, changes);
     if (!recipe)

@@ -47,6 +47,8 @@
 namespace recipec::sema {
 
 class Tracer;
+struct Changes;
+struct LibraryMixin;
 struct Override;
 struct Request;
 
@@ -191,6 +193,8 @@ public:
   Object* settingsOf(const Mixin& mixin);
   Object* withOverrides(const Object& settings, Module& module,
                         const std::vector<Override>& overrides);
+  Object* withChanges(const Object& settings, Module& module,
+                      const Changes& changes);
 
   // ---- types (Types.cpp, Convert.cpp, Mismatch.cpp)
 
@@ -379,6 +383,7 @@ private:
   const Object* parentOf(Module& module, const ast::RecipeDecl& declaration);
   const Layer* mixinLayer(Module& module, ast::ExprId id);
   const Layer* layerOf(const Mixin& mixin, Locals* arguments);
+  const Layer* layerOf(const LibraryMixin& named);
   const Layer* overrideLayer(const Override& override, Module& module);
 
   // Types.cpp, Convert.cpp, Mismatch.cpp

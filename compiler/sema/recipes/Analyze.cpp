@@ -57,7 +57,7 @@ Object* requestedSettings(Evaluator& evaluator, const Request& request,
     settings = evaluator.makeObject(settings->schema, std::move(layers),
                                     settings->range);
   }
-  return evaluator.withOverrides(*settings, module, request.changes);
+  return evaluator.withChanges(*settings, module, request.changes);
 }
 
 namespace {

@@ -31,14 +31,25 @@ struct Override {
   ast::ExprId value = ast::ExprId::none;
 };
 
+/// A mixin of the standard library that takes no parameters.
+struct LibraryMixin {
+  std::string file; // `std/serving/generation.recipe`
+  std::string name; // empty: none
+};
+
+/// What the driver puts on top of a recipe to compile a second plan of it. The
+/// points of the recipe's sweep stay as they are.
+struct Changes {
+  LibraryMixin mixin;
+  std::vector<Override> overrides; // stand after the mixin; the last wins
+};
+
 struct Request {
   const ast::File* file = nullptr;
   std::string recipe;              // as it is declared; the file has it
   std::optional<size_t> point;     // of its sweep; none: without the sweep
   std::vector<Override> overrides; // the last wins
-  /// Stand after the overrides, and leave the points of the sweep alone: what
-  /// the driver sets to compile a second plan of the same recipe.
-  std::vector<Override> changes;
+  Changes changes;                 // stand after the overrides
 };
 
 /// None when anything is wrong; the engine then holds the errors, or those of a

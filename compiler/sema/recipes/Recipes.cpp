@@ -4,6 +4,8 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/recipes/Analyze.h"
 
+#include <cassert>
+
 namespace recipec::sema {
 
 const Schema* Evaluator::recipeSchema() {
@@ -144,6 +146,27 @@ Object* Evaluator::withOverrides(const Object& settings, Module& module,
                                  const std::vector<Override>& overrides) {
   std::vector<const Layer*> layers = settings.layers;
   for (const Override& override : overrides)
+    layers.push_back(overrideLayer(override, module));
+  return makeObject(settings.schema, std::move(layers), settings.range);
+}
+
+const Layer* Evaluator::layerOf(const LibraryMixin& named) {
+  Loaded::State state;
+  Module* module = loadModule(named.file, state);
+  assert(module && "the standard library lacks a file");
+  ModuleEntry* entry = module->find(named.name);
+  assert(entry && "the standard library lacks a mixin");
+  const Mixin* const* mixin = entryValue(*module, *entry).get<const Mixin*>();
+  assert(mixin && "what is applied is no mixin");
+  return layerOf(**mixin, &make<Locals>());
+}
+
+Object* Evaluator::withChanges(const Object& settings, Module& module,
+                               const Changes& changes) {
+  std::vector<const Layer*> layers = settings.layers;
+  if (!changes.mixin.name.empty())
+    layers.push_back(layerOf(changes.mixin));
+  for (const Override& override : changes.overrides)
     layers.push_back(overrideLayer(override, module));
   return makeObject(settings.schema, std::move(layers), settings.range);
 }
