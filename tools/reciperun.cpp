@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   const auto sleeping = reciperun::device::letWaitingThreadsSleep(argv);
-  if (!sleeping)
+  if (!sleeping.isOk())
     std::fprintf(stderr, "note: %s\n", sleeping.message().c_str());
   return reciperun::train::runCommand({argv + 1, argv + argc});
 }

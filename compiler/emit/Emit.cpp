@@ -306,7 +306,8 @@ int64_t Emitter::vocabulary() const {
             op.kind == ir::OpKind::SoftmaxStats)
           return module[module[op.operands[0]].dims.back()].size;
   assert(!result.buckets.empty() && "a model without logits");
-  return result.buffers[size_t(result.buckets[0].logits)].shape.back();
+  const plan::Stage& stage = result.stages.front();
+  return stage.buffers[size_t(result.buckets[0].logits)].shape.back();
 }
 
 void Emitter::settings() {
@@ -348,11 +349,6 @@ plan::Plan Emitter::run() {
   parameters();
   for (const ir::Module& module : stages)
     result.stages.push_back(stage(module));
-  if (result.stages.size() == 1) {
-    static_cast<plan::Stage&>(result) = std::move(result.stages.front());
-    result.stages.clear();
-  }
-  result = plan::select(std::move(result), 0);
   buckets();
   settings();
   result.prediction = findings.prediction;

@@ -67,7 +67,7 @@ Fault lookIntoTokens(const plan::DataSource& source, const plan::Data& settings,
       return {file.message(), ""};
     reciperun::Status status =
         file->checkHead(int64_t(mostBytes / sizeof(int32_t) / count));
-    if (!status)
+    if (!status.isOk())
       return {status.message(), ""};
   }
   return {};

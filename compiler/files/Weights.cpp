@@ -136,7 +136,7 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
   else if (!checkConfig(place, recipe, plan, sources, engine))
     return;
   reciperun::Status status = reciperun::checkpoint::checkTensors(plan, *files);
-  if (!status)
+  if (!status.isOk())
     reportUnfit(place, engine, status.message(),
                 "name weights of the recipe's model, or write the model that "
                 "these weights are of");

@@ -5,8 +5,8 @@
 namespace reciperun::checkpoint {
 
 std::byte* ArenaBuffers::address(int buffer) const {
-  return static_cast<std::byte*>(
-      arena.address(plan.buffers[size_t(buffer)], /*slot=*/0, plan.mesh, rank));
+  return static_cast<std::byte*>(arena.address(stage.buffers[size_t(buffer)],
+                                               /*slot=*/0, plan.mesh, rank));
 }
 
 Status ArenaBuffers::write(int buffer, int64_t offset,

@@ -32,7 +32,8 @@ public:
   /// The arguments outlive the object.
   ArenaBuffers(const plan::Plan& plan, int rank, const memory::Arena& arena,
                device::Device& device)
-      : plan(plan), rank(rank), arena(arena), device(device) {}
+      : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank), arena(arena),
+        device(device) {}
 
   Status write(int buffer, int64_t offset,
                std::span<const std::byte> data) override;
@@ -43,6 +44,7 @@ private:
   std::byte* address(int buffer) const;
 
   const plan::Plan& plan;
+  const plan::Stage& stage;
   int rank;
   const memory::Arena& arena;
   device::Device& device;

@@ -49,8 +49,11 @@ plan::Plan planOf(const StateReader& reader) {
   plan::Plan plan;
   plan.name = manifest.recipe;
   plan.compute = manifest.model.compute;
-  for (const SavedParameter& saved : manifest.parameters)
+  plan.stages.resize(1);
+  for (const SavedParameter& saved : manifest.parameters) {
     plan.parameters.push_back(parameterOf(saved));
+    plan.parameters.back().stages = {0};
+  }
   plan.exchange.config = manifest.model.config;
   plan.exchange.generationConfig = manifest.model.generationConfig;
   plan.exchange.adapterConfig = manifest.model.adapterConfig;

@@ -12,20 +12,23 @@
 namespace reciperun::checkpoint {
 namespace {
 
-std::vector<int> withGradient(const plan::Plan& plan) {
+std::vector<int> withGradient(const plan::Plan& plan,
+                              const plan::Stage& stage) {
   std::vector<int> numbers;
-  for (size_t i = 0; i < plan.parameters.size(); ++i)
-    if (plan.parameters[i].gradient >= 0)
-      numbers.push_back(int(i));
+  for (const plan::Holding& holding : stage.holdings)
+    if (holding.gradient >= 0)
+      numbers.push_back(holding.parameter);
   return inFileOrder(plan, numbers);
 }
 
 std::vector<TensorSpec> specsOf(const plan::Plan& plan,
+                                const plan::Stage& stage,
                                 const std::vector<int>& numbers) {
   std::vector<TensorSpec> specs;
   for (int number : numbers) {
     const plan::Parameter& parameter = plan.parameters[size_t(number)];
-    plan::DType type = plan.buffers[size_t(parameter.gradient)].dtype;
+    int gradient = plan::holdingOf(stage, number).gradient;
+    plan::DType type = stage.buffers[size_t(gradient)].dtype;
     for (TensorSpec& spec : tensorSpecs(parameter, safetensorsName(type)))
       specs.push_back(std::move(spec));
   }
@@ -40,11 +43,12 @@ Status dumpGradients(const plan::Plan& plan, const ParameterAccess& access,
   if (plan::axisSize(plan.mesh, "pp") > 1)
     return Status::error("gradients are dumped with one pipeline stage only; "
                          "compile with `--set parallel.pp=1`");
-  std::vector<int> numbers = withGradient(plan);
+  const plan::Stage& stage = plan.stages.front();
+  std::vector<int> numbers = withGradient(plan, stage);
   std::optional<SafetensorsWriter> writer;
   Status opened;
   if (communicator.rank() == 0) {
-    auto made = SafetensorsWriter::create(path, specsOf(plan, numbers));
+    auto made = SafetensorsWriter::create(path, specsOf(plan, stage, numbers));
     opened = made.status();
     if (made)
       writer.emplace(*std::move(made));

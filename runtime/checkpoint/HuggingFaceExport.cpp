@@ -142,7 +142,7 @@ Status Exporter::writeModel() {
   for (int number : parameters) {
     auto merge = mergeOf(plan.parameters[size_t(number)]);
     Status written = merge.status();
-    if (written)
+    if (written.isOk())
       written = stream(number, [&](std::span<std::byte> piece) {
         if (*merge)
           (*merge)->addTo(piece);

@@ -160,7 +160,7 @@ public:
     if (text(json, "", "format") != formatName)
       fail("`format`", "is not `" + std::string(formatName) + "`");
     int64_t version = number(json, "", "version", 0);
-    if (failure && version != manifestVersion)
+    if (failure.isOk() && version != manifestVersion)
       failure = Status::error("the manifest is of version " +
                               std::to_string(version) +
                               ", and this program reads version " +
@@ -208,7 +208,7 @@ public:
 
 private:
   void fail(const std::string& path, const std::string& what) {
-    if (failure)
+    if (failure.isOk())
       failure = Status::error("the manifest is damaged: " + path + " " + what);
   }
   static std::string pathOf(const std::string& parent, const char* name) {
@@ -220,7 +220,7 @@ private:
   const Json& member(const Json& object, const std::string& parent,
                      const char* name) {
     static const Json absent;
-    if (failure && object.is_object() && object.contains(name))
+    if (failure.isOk() && object.is_object() && object.contains(name))
       return object[name];
     fail(pathOf(parent, name), "is missing");
     return absent;
@@ -265,7 +265,7 @@ private:
       return fail(pathOf(parent, name), "is no list");
     std::string path = pathOf(parent, name);
     path.pop_back();
-    for (size_t i = 0; i < list.size() && failure; ++i)
+    for (size_t i = 0; i < list.size() && failure.isOk(); ++i)
       take(list[i], path + "[" + std::to_string(i) + "]`");
   }
 
@@ -384,7 +384,7 @@ private:
         pair(member(json, path, "range"), pathOf(path, "range"));
     made.first = first;
     made.count = count;
-    if (failure &&
+    if (failure.isOk() &&
         (count < 1 || first > ShardLayout(made.block).elements() - count))
       fail(path, "leaves its block");
     return made;
@@ -400,7 +400,7 @@ private:
         return fail(at, "leaves the tensor");
       dims.push_back({shape[i], local, first});
     });
-    if (failure && dims.size() != shape.size())
+    if (failure.isOk() && dims.size() != shape.size())
       fail(path, "has a block of another rank than its tensor");
     return dims;
   }
@@ -414,7 +414,7 @@ private:
 
   void checkAdapters(const Manifest& manifest) {
     for (const SavedParameter& parameter : manifest.parameters) {
-      if (!failure || parameter.loraA < 0)
+      if (!failure.isOk() || parameter.loraA < 0)
         continue;
       size_t count = manifest.parameters.size();
       if (size_t(parameter.loraA) >= count || size_t(parameter.loraB) >= count)
@@ -474,7 +474,7 @@ Expected<Manifest> parseManifest(std::string_view text) {
     return Status::error("the manifest is damaged: " + json.message());
   Reader reader;
   Manifest manifest = reader.read(*json);
-  if (!reader.failure)
+  if (!reader.failure.isOk())
     return reader.failure;
   RECIPERUN_TRY(checkChecksum(*json));
   return manifest;

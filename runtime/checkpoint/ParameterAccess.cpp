@@ -10,12 +10,12 @@ namespace reciperun::checkpoint {
 
 std::byte* ArenaParameters::address(int parameter, Content content,
                                     int64_t offset, size_t bytes) const {
-  const plan::Parameter& described = plan.parameters[size_t(parameter)];
   const StateShard& part = values[size_t(parameter)];
   bool isValue = content == Content::value;
-  int number = isValue ? part.buffer : described.gradient;
+  int number =
+      isValue ? part.buffer : plan::holdingOf(stage, parameter).gradient;
   assert(number >= 0 && "the parameter has no such buffer");
-  const plan::Buffer& buffer = plan.buffers[size_t(number)];
+  const plan::Buffer& buffer = stage.buffers[size_t(number)];
   if (isValue) {
     int64_t size = plan::byteSize(buffer.dtype);
     offset -= part.first * size;

@@ -44,8 +44,8 @@ public:
   /// outlive the object.
   ArenaParameters(const plan::Plan& plan, int rank, std::byte* arena,
                   device::Device& device)
-      : plan(plan), rank(rank), arena(arena), device(device),
-        values(valueParts(plan, rank)) {}
+      : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank), arena(arena),
+        device(device), values(valueParts(plan, rank)) {}
 
   Status write(int parameter, Content content, int64_t offset,
                std::span<const std::byte> data) override;
@@ -58,6 +58,7 @@ private:
                      size_t bytes) const;
 
   const plan::Plan& plan;
+  const plan::Stage& stage;
   int rank;
   std::byte* arena;
   device::Device& device;

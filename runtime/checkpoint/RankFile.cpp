@@ -54,7 +54,7 @@ Status readHalves(const BufferAccess& buffers, const StateShard& part,
 } // namespace
 
 RankFile::RankFile(const plan::Plan& plan, int rank)
-    : plan(plan), stage(stageOf(plan, rank)), rank(rank),
+    : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank),
       parts(writtenShards(plan, rank)) {
   std::ranges::copy(amaxHistoryShards(plan, rank), std::back_inserter(parts));
 }

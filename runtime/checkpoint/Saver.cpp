@@ -29,9 +29,10 @@ Status Saver::open(CheckpointFolder opened, const std::string& run,
   }
   if (!plan.checkpoint.async)
     return Status::ok();
-  if (file.dataBytes() > plan.memory.host)
+  const int64_t planned = plan::stageOf(plan, rank).memory.host;
+  if (file.dataBytes() > planned)
     return Status::error(
-        "the plan is damaged: it counts " + std::to_string(plan.memory.host) +
+        "the plan is damaged: it counts " + std::to_string(planned) +
         " bytes of the host for the copy of a checkpoint, "
         "and rank " +
         std::to_string(rank) + " writes " + std::to_string(file.dataBytes()));
@@ -55,7 +56,7 @@ void Saver::begin(const Position& position, std::optional<double> validLoss) {
   if (plan.checkpoint.async)
     result =
         file.copy(buffers, std::span(staging.base(), size_t(file.dataBytes())));
-  if (result)
+  if (result.isOk())
     start([this] { return write(); });
 }
 

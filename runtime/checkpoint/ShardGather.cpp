@@ -22,19 +22,20 @@ int64_t rowsOf(const plan::Parameter& parameter) {
 
 } // namespace
 
-int64_t ShardGather::elementBytes(const plan::Parameter& parameter,
-                                  Content content) const {
+int64_t ShardGather::elementBytes(int number, Content content) const {
   if (content == Content::value)
-    return plan::byteSize(plan::typeOf(plan, parameter));
-  assert(parameter.gradient >= 0 && "the parameter has no gradient here");
-  return plan::byteSize(plan.buffers[size_t(parameter.gradient)].dtype);
+    return plan::byteSize(plan::typeOf(plan, plan.parameters[size_t(number)]));
+  const plan::Stage& stage = plan::stageOf(plan, communicator.rank());
+  const int gradient = plan::holdingOf(stage, number).gradient;
+  assert(gradient >= 0 && "the parameter has no gradient here");
+  return plan::byteSize(stage.buffers[size_t(gradient)].dtype);
 }
 
 Status ShardGather::stream(int number, Content content, const Sink& sink) {
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
   int64_t rows = rowsOf(parameter);
   int64_t rowBytes = plan::elementCount(parameter.globalShape) / rows *
-                     elementBytes(parameter, content);
+                     elementBytes(number, content);
   int64_t step = std::max<int64_t>(1, pieceBytes / rowBytes);
   std::vector<Share> owners = shares(number, content);
   Status sunk;
@@ -44,7 +45,7 @@ Status ShardGather::stream(int number, Content content, const Sink& sink) {
       piece.resize(size_t((range.end - range.begin) * rowBytes));
     for (const Share& share : owners)
       RECIPERUN_TRY(takeShare(number, content, range, share));
-    if (communicator.rank() == 0 && sunk)
+    if (communicator.rank() == 0 && sunk.isOk())
       sunk = sink(piece);
   }
   return sunk;
@@ -64,9 +65,7 @@ Expected<std::vector<std::byte>> ShardGather::whole(int parameter,
 std::vector<ShardGather::Share> ShardGather::shares(int number,
                                                     Content content) const {
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
-  const plan::Stage& stage =
-      plan.stages.empty() ? plan
-                          : plan.stages[size_t(parameter.stages.front())];
+  const plan::Stage& stage = plan.stages[size_t(parameter.stages.front())];
   ParametersRegion found;
   if (content == Content::value)
     found = regionInParts(stage, number);
@@ -96,7 +95,7 @@ Status ShardGather::takeShare(int number, Content content, Rows rows,
                          share.first + share.count);
   if (begin >= end)
     return Status::ok();
-  int64_t size = elementBytes(parameter, content);
+  int64_t size = elementBytes(number, content);
   part.resize(size_t((end - begin) * size));
   if (rank == owner)
     RECIPERUN_TRY(access.read(number, content, begin * size, part));

@@ -52,7 +52,7 @@ private:
   std::vector<Share> shares(int parameter, Content content) const;
   Status takeShare(int parameter, Content content, Rows rows,
                    const Share& share);
-  int64_t elementBytes(const plan::Parameter& parameter, Content content) const;
+  int64_t elementBytes(int number, Content content) const;
 
   const plan::Plan& plan;
   const ParameterAccess& access;

@@ -138,8 +138,8 @@ class Loader {
 public:
   Loader(const plan::Plan& plan, int rank, StateReader& reader,
          BufferAccess& buffers)
-      : plan(plan), rank(rank), reader(reader), buffers(buffers),
-        names(reader.manifest()) {}
+      : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank),
+        reader(reader), buffers(buffers), names(reader.manifest()) {}
 
   Status load(const StateShard& part) {
     if (part.count == 0)
@@ -166,7 +166,7 @@ private:
                   const StateShard& part) {
     bool isHalved = part.upper >= 0;
     plan::DType type =
-        isHalved ? plan::DType::f32 : plan.buffers[size_t(part.buffer)].dtype;
+        isHalved ? plan::DType::f32 : stage.buffers[size_t(part.buffer)].dtype;
     int64_t size = plan::byteSize(type);
     int64_t end = std::min(part.first + part.count, before + block.elements());
     piece.resize(size_t(pieceElements * 8));
@@ -203,6 +203,7 @@ private:
   }
 
   const plan::Plan& plan;
+  const plan::Stage& stage;
   int rank;
   StateReader& reader;
   BufferAccess& buffers;
@@ -212,11 +213,12 @@ private:
 
 Status loadAmaxHistories(const plan::Plan& plan, int rank, StateReader& reader,
                          BufferAccess& buffers) {
+  const plan::Stage& stage = plan::stageOf(plan, rank);
   for (const StateShard& part : amaxHistoryShards(plan, rank)) {
     std::vector<float> maxima(size_t(part.count)); // 0: none yet
     const auto bytes = std::as_writable_bytes(std::span(maxima));
     RECIPERUN_TRY(reader.readAmaxHistory(
-        rank, plan.buffers[size_t(part.buffer)].name, bytes));
+        rank, stage.buffers[size_t(part.buffer)].name, bytes));
     RECIPERUN_TRY(buffers.write(part.buffer, 0, bytes));
   }
   return Status::ok();
@@ -234,7 +236,8 @@ Status checkModel(const plan::Plan& plan, const StateReader& reader,
     Status found = checkParameter(parameter, manifest, names, place, used);
     bool isAbsent =
         names.find(parameter) < 0 && names.findTensor(parameter.hfName) < 0;
-    if (!found && !(take == Take::weights && parameter.adapter && isAbsent))
+    if (!found.isOk() &&
+        !(take == Take::weights && parameter.adapter && isAbsent))
       return found;
   }
   RECIPERUN_TRY(checkUnused(plan, manifest, used, place));
@@ -246,6 +249,7 @@ Status checkModel(const plan::Plan& plan, const StateReader& reader,
 
 Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
                  Take take, BufferAccess& buffers) {
+  const plan::Stage& stage = plan::stageOf(plan, rank);
   Loader loader(plan, rank, reader, buffers);
   for (const StateShard& part : valueParts(plan, rank))
     RECIPERUN_TRY(loader.load(part));
@@ -253,7 +257,7 @@ Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
     bool isMoment = part.kind != StateKind::weight;
     // Where the types agree, the masters are the values themselves.
     bool isMaster =
-        !isMoment && plan.buffers[size_t(part.buffer)].dtype != plan.compute;
+        !isMoment && stage.buffers[size_t(part.buffer)].dtype != plan.compute;
     if (isMaster || (isMoment && take == Take::all))
       RECIPERUN_TRY(loader.load(part));
   }

@@ -25,7 +25,7 @@ constexpr std::string_view stageAxis = "pp";
 class Lister {
 public:
   Lister(const plan::Plan& plan, int rank, bool onlyWritten)
-      : plan(plan), stage(stageOf(plan, rank)), rank(rank),
+      : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank),
         onlyWritten(onlyWritten), values(plan.parameters.size(), -1) {
     for (const plan::Holding& holding : stage.holdings)
       values[size_t(holding.parameter)] = holding.value;
@@ -103,12 +103,6 @@ private:
 
 } // namespace
 
-const plan::Stage& stageOf(const plan::Plan& plan, int rank) {
-  if (plan.stages.empty())
-    return plan;
-  return plan.stages[size_t(plan::coordinate(plan.mesh, rank, stageAxis))];
-}
-
 ParametersRegion regionInParts(const plan::Stage& stage, int parameter) {
   for (const plan::Region& region : stage.regions)
     for (size_t i = 0; region.param < 0 && i < region.parameters.size(); ++i)
@@ -118,15 +112,20 @@ ParametersRegion regionInParts(const plan::Stage& stage, int parameter) {
 }
 
 std::vector<StateShard> valueParts(const plan::Plan& plan, int rank) {
+  const plan::Stage& stage = plan::stageOf(plan, rank);
   std::vector<StateShard> parts(plan.parameters.size());
   for (size_t i = 0; i < parts.size(); ++i) {
-    const plan::Parameter& parameter = plan.parameters[i];
     parts[i].parameter = int(i);
-    parts[i].buffer = parameter.value;
-    if (parameter.value >= 0)
-      parts[i].count = plan::blockElements(parameter, plan.mesh);
+    parts[i].buffer = -1;
   }
-  for (const plan::Region& region : plan.regions)
+  for (const plan::Holding& holding : stage.holdings) {
+    StateShard& part = parts[size_t(holding.parameter)];
+    part.buffer = holding.value;
+    if (holding.value >= 0)
+      part.count = plan::blockElements(
+          plan.parameters[size_t(holding.parameter)], plan.mesh);
+  }
+  for (const plan::Region& region : stage.regions)
     for (size_t i = 0; region.param < 0 && i < region.parameters.size(); ++i) {
       plan::Run run =
           plan::runInShard(region, i, plan.parameters, plan.mesh, rank);
@@ -146,7 +145,7 @@ std::vector<StateShard> writtenShards(const plan::Plan& plan, int rank) {
 }
 
 std::vector<StateShard> amaxHistoryShards(const plan::Plan& plan, int rank) {
-  const plan::Stage& stage = stageOf(plan, rank);
+  const plan::Stage& stage = plan::stageOf(plan, rank);
   std::vector<StateShard> parts;
   for (int buffer : plan::amaxHistoryBuffers(stage))
     parts.push_back({-1, StateKind::history, 0,

@@ -33,9 +33,6 @@ struct StateShard {
   int upper = -1;
 };
 
-/// The stage of a rank, whichever one the plan is selected for.
-const plan::Stage& stageOf(const plan::Plan& plan, int rank);
-
 /// The region of which ranks keep parts alone that has a parameter, and its
 /// number there; no region where its block is kept whole.
 struct ParametersRegion {

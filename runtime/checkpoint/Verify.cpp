@@ -75,13 +75,13 @@ public:
     }
     Expected<InputFile> raw = InputFile::open(path);
     Status read = raw ? readHeader(*raw) : raw.status();
-    if (!read) {
+    if (!read.isOk()) {
       found.add(Condition::unreadable, read.message());
       return found;
     }
     Expected<SafetensorsFile> file = SafetensorsFile::open(path);
     Status status = file ? checkFile(manifest, saved, *file) : file.status();
-    if (!status) {
+    if (!status.isOk()) {
       found.add(Condition::damaged, status.message());
       return found;
     }
@@ -122,7 +122,7 @@ private:
     const int64_t bytes = tensor.end - tensor.begin;
     for (int64_t at = 0; at < bytes; at += windowBytes) {
       window.resize(size_t(std::min(windowBytes, bytes - at)));
-      if (Status read = file.read(tensor, at, window); !read) {
+      if (Status read = file.read(tensor, at, window); !read.isOk()) {
         if (unread++ == 0)
           whyUnread = read.message();
         return;
@@ -141,7 +141,8 @@ private:
     for (size_t chunk = 0; chunk < window.size(); chunk += size_t(chunkBytes)) {
       const auto bytes = std::span(window).subspan(
           chunk, std::min(size_t(chunkBytes), window.size() - chunk));
-      if (Status same = file.check(tensor, at + int64_t(chunk), bytes); !same)
+      if (Status same = file.check(tensor, at + int64_t(chunk), bytes);
+          !same.isOk())
         found.add(Condition::damaged, same.message());
     }
   }

@@ -25,7 +25,7 @@ Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch) {
   const std::string all = nameOfAll(ranks);
   const Watch::Wait wait(
       watch, {"an agreement on how it goes", {}, all, mine.message()});
-  int first = mine ? ranks : rank, lowest = 0;
+  int first = mine.isOk() ? ranks : rank, lowest = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   RECIPERUN_TRY(finishMpi(MPI_Iallreduce(&first, &lowest, 1, MPI_INT, MPI_MIN,
                                          MPI_COMM_WORLD, &request),

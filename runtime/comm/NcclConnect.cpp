@@ -134,7 +134,7 @@ Status NcclCommunicator::connectWorld(const plan::Mesh& mesh,
   Status made =
       nccl.check(nccl.CommInitRankConfig(&all, ranks(), id, rank(), &config),
                  "ncclCommInitRankConfig");
-  if (made)
+  if (made.isOk())
     comms.push_back(all);
   return processes->agree(made);
 }

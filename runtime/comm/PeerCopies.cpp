@@ -49,13 +49,13 @@ std::string PeerCopies::open(const std::vector<int>& ranks) {
   std::vector<cudaIpcMemHandle_t> handles = exchangeHandles(flags, mine);
   for (int rank : ranks) {
     uint32_t* mapped = nullptr;
-    if (mine)
+    if (mine.isOk())
       mine = map(handles[size_t(rank)], mapped);
     if (mapped)
       peers[rank] = mapped;
   }
   const Status all = processes.agree(mine);
-  return all ? "" : all.message();
+  return all.isOk() ? "" : all.message();
 }
 
 Status PeerCopies::takeFlags() {
@@ -79,7 +79,7 @@ Status PeerCopies::share(std::byte* memory, int64_t bytes) {
   std::vector<cudaIpcMemHandle_t> handles = exchangeHandles(memory, mine);
   for (const auto& [rank, page] : peers) {
     std::byte* mapped = nullptr;
-    if (mine)
+    if (mine.isOk())
       mine = map(handles[size_t(rank)], mapped);
     if (mapped)
       shared.mapped[rank] = mapped;
@@ -94,7 +94,7 @@ Status PeerCopies::share(std::byte* memory, int64_t bytes) {
 std::vector<cudaIpcMemHandle_t> PeerCopies::exchangeHandles(void* memory,
                                                             Status& mine) {
   cudaIpcMemHandle_t own = {};
-  if (mine)
+  if (mine.isOk())
     mine = device::cudaStatus(cudaIpcGetMemHandle(&own, memory),
                               "cudaIpcGetMemHandle");
   std::vector<cudaIpcMemHandle_t> handles(size_t(processes.ranks()));
@@ -103,7 +103,7 @@ std::vector<cudaIpcMemHandle_t> PeerCopies::exchangeHandles(void* memory,
   const Status gathered =
       processes.allGather(world, {&own, plan::DType::i64, one},
                           {handles.data(), plan::DType::i64, all}, 0);
-  if (mine)
+  if (mine.isOk())
     mine = gathered;
   return handles;
 }

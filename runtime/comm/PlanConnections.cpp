@@ -111,8 +111,6 @@ PlanConnections connectionsOf(const plan::Plan& plan) {
   PlanConnections connections;
   for (size_t stage = 0; stage < plan.stages.size(); ++stage)
     add(connections, plan.mesh, plan.stages[stage], int(stage));
-  if (plan.stages.empty())
-    add(connections, plan.mesh, plan, 0);
   keepPeerBarriers(connections, plan.mesh);
   return connections;
 }

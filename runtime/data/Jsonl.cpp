@@ -248,7 +248,7 @@ bool JsonlReader::next(Sample& sample) {
       return false;
     sample = {lines, {}};
     const Status status = parseLine(line, sample);
-    if (status) {
+    if (status.isOk()) {
       ++samples;
       return true;
     }
@@ -309,7 +309,7 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
       source.messages.empty()
           ? takeFields(*object, source, sample)
           : takeMessages(*object, source.messages, chat, sample);
-  if (!taken)
+  if (!taken.isOk())
     noteAbsentField(*object);
   return taken;
 }
@@ -330,7 +330,7 @@ Status JsonlReader::finish() const {
 }
 
 std::optional<JsonlReader::Failure> JsonlReader::failure() const {
-  if (!readFailure)
+  if (!readFailure.isOk())
     return Failure{readFailure.message(), {}};
   if (form)
     return form;

@@ -96,7 +96,7 @@ Status TextStream::add(const std::string& path) {
   const std::string& separator = source.separator;
   while (!rest.empty()) {
     const size_t end = separator.empty() ? rest.npos : rest.find(separator);
-    if (Status status = addDocument(rest.substr(0, end)); !status)
+    if (Status status = addDocument(rest.substr(0, end)); !status.isOk())
       return status.withContext(
           "the document that begins in line " +
           std::to_string(lineOf(*content, content->size() - rest.size())) +

@@ -42,7 +42,7 @@ Expected<Tokenizer> Tokenizer::parse(std::string text,
   Expected<TokenizerParts> parts = readTokenizerJson(text);
   if (!parts)
     return within(parts.status());
-  if (Status status = normalizeContents(*parts); !status)
+  if (Status status = normalizeContents(*parts); !status.isOk())
     return within(status);
   Expected<BytePairs> pairs = BytePairs::build(parts->rules);
   if (!pairs)

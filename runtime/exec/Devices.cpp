@@ -45,8 +45,8 @@ int queuesFor(const plan::Plan& plan) {
                    comm::streamsOf(plan.mesh, comm::connectionsOf(plan));
 }
 
-Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
-                                                  int place) {
+Expected<std::unique_ptr<device::Device>>
+openGpu(const plan::Plan& plan, const plan::Stage& stage, int place) {
   if (plan.compute == plan::DType::f64)
     return Status::error("the plan computes in f64, which GPUs are not "
                          "programmed for; compile the recipe with `--set "
@@ -57,7 +57,7 @@ Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan& plan,
       place, &kernels::findCudaKernel, &kernels::prepareCudaKernel,
       &kernels::drawFirstValues, queuesFor(plan));
   RECIPERUN_TRY(opened);
-  RECIPERUN_TRY((*opened)->checkMemoryBudget(plan.memory));
+  RECIPERUN_TRY((*opened)->checkMemoryBudget(stage.memory));
   return std::unique_ptr<device::Device>(*std::move(opened));
 }
 
@@ -69,7 +69,8 @@ Expected<Links> connectGpus(const plan::Plan& plan, Links host,
 
 #else
 
-Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan&, int) {
+Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan&,
+                                                  const plan::Stage&, int) {
   return Status::error("the plan is for GPUs, and this program was built "
                        "without CUDA; build it where CUDA 12.9 or later is, or "
                        "compile the recipe with `--set cluster.hardware=cpu`");
@@ -93,9 +94,10 @@ std::string gpuNames() {
 }
 
 Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
+                                                     const plan::Stage& stage,
                                                      int place, int threads) {
   if (plan.device == "cuda")
-    return openGpu(plan, place);
+    return openGpu(plan, stage, place);
   RECIPERUN_TRY(device::startThreads(threads));
   return std::unique_ptr<device::Device>(
       std::make_unique<device::CpuDevice>(threads, &kernels::findKernel));

@@ -19,6 +19,7 @@ std::string gpuNames();
 /// The device of a rank, which is number `place` on its host and has `threads`
 /// threads there. Fails where this build or this host has none of the kind.
 Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
+                                                     const plan::Stage& stage,
                                                      int place, int threads);
 
 /// Collectives on the memory of the ranks' devices, by those on the memory of

@@ -63,21 +63,22 @@ const plan::Op* halfOf(const plan::Function& function) {
 Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   comm::Communicator& communicator,
                                   device::Device& device) {
-  assert(arena.bytes() >= plan.memory.arena && "the arena is the plan's");
+  const plan::Stage& stage = plan::stageOf(plan, communicator.rank());
+  assert(arena.bytes() >= stage.memory.arena && "the arena is the plan's");
   RECIPERUN_TRY(communicator.share(arena.base(), arena.bytes()));
   Executor executor(plan, arena, communicator, device);
   if (std::string note = communicator.note(); !note.empty())
     executor.notes.push_back(std::move(note));
-  executor.functions.resize(plan.functions.size());
-  executor.isRecordable.resize(plan.functions.size(), device.records());
-  for (size_t i = 0; i < plan.functions.size(); ++i) {
+  executor.functions.resize(stage.functions.size());
+  executor.isRecordable.resize(stage.functions.size(), device.records());
+  for (size_t i = 0; i < stage.functions.size(); ++i) {
     executor.functions[i].isAlike =
-        std::ranges::all_of(plan.functions[i].ops, [](const plan::Op& op) {
+        std::ranges::all_of(stage.functions[i].ops, [](const plan::Op& op) {
           return op.attributes.string("when").empty();
         });
-    executor.functions[i].period = executor.period(plan.functions[i]);
+    executor.functions[i].period = executor.period(stage.functions[i]);
   }
-  for (const plan::Schedule& schedule : plan.schedules) {
+  for (const plan::Schedule& schedule : stage.schedules) {
     const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
     for (size_t i = 0; i < occurrences.size(); ++i)
       if (const plan::ScheduleStep& step = schedule.steps[i];
@@ -121,7 +122,7 @@ Status Executor::resolve(int function, int microBatch, Occurrence occurrence) {
   const auto [resolved, isNew] = known.of(occurrence).try_emplace(number);
   if (!isNew)
     return Status::ok();
-  const plan::Function& described = plan.functions[size_t(function)];
+  const plan::Function& described = stage.functions[size_t(function)];
   for (const plan::Op& op : described.ops) {
     if (!takesPart(op, occurrence))
       continue;
@@ -148,7 +149,7 @@ int64_t Executor::period(const plan::Function& function) const {
         if (number >= 0)
           period = std::min(
               most,
-              std::lcm(period, int64_t(plan.buffers[size_t(number)].slots)));
+              std::lcm(period, int64_t(stage.buffers[size_t(number)].slots)));
   return period;
 }
 
@@ -180,7 +181,7 @@ Status Executor::checkDevice(const plan::Op& op) const {
 Tensor Executor::tensor(int number, int microBatch) const {
   if (number < 0)
     return Tensor();
-  const plan::Buffer& buffer = plan.buffers[size_t(number)];
+  const plan::Buffer& buffer = stage.buffers[size_t(number)];
   return {arena.address(buffer, microBatch % buffer.slots, plan.mesh,
                         communicator.rank()),
           buffer.dtype, buffer.shape};
@@ -200,10 +201,10 @@ Status Executor::prepare(device::Share share) {
 }
 
 Status Executor::rehearse() {
-  if (plan.transfers.empty() || !runner.records())
+  if (stage.transfers.empty() || !runner.records())
     return Status::ok();
   for (size_t i = 0; i < functions.size(); ++i) {
-    if (halfOf(plan.functions[i]))
+    if (halfOf(stage.functions[i]))
       continue;
     for (std::map<int64_t, Resolved>& occurrence : functions[i].occurrences) {
       if (!occurrence.empty())
@@ -220,7 +221,7 @@ Status Executor::rehearse() {
 }
 
 const plan::Schedule* Executor::findSchedule(std::string_view name) const {
-  for (const plan::Schedule& schedule : plan.schedules)
+  for (const plan::Schedule& schedule : stage.schedules)
     if (schedule.name == name)
       return &schedule;
   return nullptr;
@@ -247,7 +248,7 @@ Status Executor::run(const plan::Schedule& schedule, const Load& load) {
 Status Executor::transfer(const plan::ScheduleStep& step) {
   if (step.kind == plan::ScheduleStep::Kind::wait)
     return finish(step.transfer, step.microBatch);
-  const plan::Transfer& described = plan.transfers[size_t(step.transfer)];
+  const plan::Transfer& described = stage.transfers[size_t(step.transfer)];
   Tensor buffer = tensor(described.buffer, step.microBatch);
   std::span<std::byte> bytes(buffer.as<std::byte>(), size_t(buffer.bytes()));
   int peer = plan::rankInStage(plan.mesh, communicator.rank(), described.peer);
@@ -259,15 +260,15 @@ Status Executor::transfer(const plan::ScheduleStep& step) {
           : communicator.beginReceive(peer, described.link, bytes);
   if (!message)
     return message.status();
-  int slots = plan.buffers[size_t(described.buffer)].slots;
+  int slots = stage.buffers[size_t(described.buffer)].slots;
   underway[{step.transfer, step.microBatch % slots}] = *message;
   return Status::ok();
 }
 
 /// Ends what is under way in the slot, if anything is.
 Status Executor::finish(int transfer, int microBatch) {
-  const plan::Transfer& described = plan.transfers[size_t(transfer)];
-  int slots = plan.buffers[size_t(described.buffer)].slots;
+  const plan::Transfer& described = stage.transfers[size_t(transfer)];
+  int slots = stage.buffers[size_t(described.buffer)].slots;
   auto found = underway.find({transfer, microBatch % slots});
   if (found == underway.end())
     return Status::ok();
@@ -281,7 +282,7 @@ Status Executor::run(int function, int microBatch, Occurrence occurrence) {
   const auto found = known.of(occurrence).find(microBatch % known.period);
   assert(found != known.of(occurrence).end() && "a run that is in no schedule");
   Resolved& resolved = found->second;
-  const Range range(runner, plan.functions[size_t(function)].name);
+  const Range range(runner, stage.functions[size_t(function)].name);
   if (isRecorded(function, resolved)) {
     RECIPERUN_TRY(record(function, resolved));
     if (resolved.recording)
@@ -296,9 +297,9 @@ Status Executor::runOps(int function, const Resolved& resolved) {
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
     Status status = give(call);
-    if (!status)
+    if (!status.isOk())
       return status.withContext("op " + textOf(*call.op) + " of `" +
-                                plan.functions[size_t(function)].name +
+                                stage.functions[size_t(function)].name +
                                 "` on rank " +
                                 std::to_string(communicator.rank()));
     if (observer)
@@ -324,30 +325,30 @@ Status Executor::record(int function, Resolved& resolved) {
   const std::map<int, int> before = started;
   RECIPERUN_TRY(runner.beginRecording());
   Status ran = communicator.beginsRecording();
-  if (ran)
+  if (ran.isOk())
     ran = runOps(function, resolved);
   resolved.collectives = communicator.endsRecording();
   auto recording = runner.endRecording();
-  if (ran && recording) {
+  if (ran.isOk() && recording) {
     resolved.recording = *std::move(recording);
     return Status::ok();
   }
   started = before;
-  giveUpRecording(function, ran ? recording.message() : ran.message());
+  giveUpRecording(function, ran.isOk() ? recording.message() : ran.message());
   return Status::ok();
 }
 
 Status Executor::launch(int function, Resolved& resolved) {
   Status status = resolved.recording->launch();
-  if (status)
+  if (status.isOk())
     status = communicator.launched(resolved.collectives);
-  return status.withContext("`" + plan.functions[size_t(function)].name +
+  return status.withContext("`" + stage.functions[size_t(function)].name +
                             "` on rank " + std::to_string(communicator.rank()));
 }
 
 void Executor::giveUpRecording(int function, const std::string& why) {
   isRecordable[size_t(function)] = false;
-  notes.push_back("`" + plan.functions[size_t(function)].name +
+  notes.push_back("`" + stage.functions[size_t(function)].name +
                   "` is not launched as one graph, but op by op: " + why);
 }
 

@@ -127,7 +127,8 @@ private:
 
   Executor(const plan::Plan& plan, memory::Arena& arena,
            comm::Communicator& communicator, device::Device& device)
-      : plan(plan), arena(arena), communicator(communicator), runner(device) {}
+      : plan(plan), stage(plan::stageOf(plan, communicator.rank())),
+        arena(arena), communicator(communicator), runner(device) {}
   static std::vector<Occurrence> occurrencesOf(const plan::Schedule& schedule);
   static bool takesPart(const plan::Op& op, Occurrence occurrence);
   Status resolve(int function, int microBatch, Occurrence occurrence);
@@ -150,6 +151,7 @@ private:
   Status finishStarted(const plan::Op& op);
 
   const plan::Plan& plan;
+  const plan::Stage& stage; // of this rank
   memory::Arena& arena;
   comm::Communicator& communicator;
   device::Device& runner;

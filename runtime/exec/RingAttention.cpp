@@ -73,7 +73,7 @@ public:
     Status first;
     for (int message : std::exchange(messages, {})) {
       Status status = communicator.finish(message);
-      if (first && !status)
+      if (first.isOk() && !status.isOk())
         first = status;
     }
     return first;

@@ -39,8 +39,9 @@ public:
       : plan(plan), executor(executor), rank(rank), threads(threads) {}
 
   /// A parameter that the rank has whole.
-  Status whole(const plan::Parameter& parameter) {
-    return draw(parameter, 0, executor.tensor(parameter.value));
+  Status whole(const plan::Holding& holding) {
+    return draw(plan.parameters[size_t(holding.parameter)], 0,
+                executor.tensor(holding.value));
   }
 
   /// The rank's part of a region that no rank has whole.
@@ -85,17 +86,18 @@ private:
 Status initializeParameters(const plan::Plan& plan, const Executor& executor,
                             int rank, int threads) {
   Draw draw(plan, executor, rank, threads);
-  for (const plan::Parameter& parameter : plan.parameters)
-    if (parameter.value >= 0)
-      RECIPERUN_TRY(draw.whole(parameter));
-  for (const plan::Region& region : plan.regions)
+  const plan::Stage& stage = plan::stageOf(plan, rank);
+  for (const plan::Holding& holding : stage.holdings)
+    if (holding.value >= 0)
+      RECIPERUN_TRY(draw.whole(holding));
+  for (const plan::Region& region : stage.regions)
     if (region.param < 0)
       RECIPERUN_TRY(draw.part(region));
   return Status::ok();
 }
 
 Status fillMasters(const plan::Plan& plan, const Executor& executor, int rank) {
-  for (const plan::Region& region : plan.regions)
+  for (const plan::Region& region : plan::stageOf(plan, rank).regions)
     RECIPERUN_TRY(fillMaster(plan, executor.device(),
                              executor.tensor(region.part),
                              executor.tensor(region.master), rank));

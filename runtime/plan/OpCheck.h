@@ -141,7 +141,7 @@ public:
     return groupSize(plan.mesh, plan.mesh.groups[op.group]);
   }
   bool fail(const std::string& what) {
-    if (failure)
+    if (failure.isOk())
       failure = Status::error(what);
     return false;
   }

@@ -2,21 +2,23 @@
 
 #include "runtime/plan/Plan.h"
 
+#include "runtime/plan/Mesh.h"
+
 #include <algorithm>
+#include <cassert>
 
 namespace reciperun::plan {
-Plan select(Plan plan, int stage) {
-  if (!plan.stages.empty())
-    static_cast<Stage&>(plan) = plan.stages[size_t(stage)];
-  plan.stage = stage;
-  for (Parameter& parameter : plan.parameters)
-    parameter.value = parameter.gradient = -1;
-  for (const Holding& holding : plan.holdings) {
-    Parameter& held = plan.parameters[size_t(holding.parameter)];
-    held.value = holding.value;
-    held.gradient = holding.gradient;
-  }
-  return plan;
+
+const Stage& stageOf(const Plan& plan, int rank) {
+  assert(!plan.stages.empty() && "a plan has a stage");
+  return plan.stages[size_t(coordinate(plan.mesh, rank, "pp"))];
+}
+
+Holding holdingOf(const Stage& stage, int parameter) {
+  auto found = std::find_if(
+      stage.holdings.begin(), stage.holdings.end(),
+      [&](const Holding& each) { return each.parameter == parameter; });
+  return found == stage.holdings.end() ? Holding{parameter, -1, -1} : *found;
 }
 
 /// Of a source, or of one of those that are blended in it.

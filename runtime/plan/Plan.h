@@ -215,12 +215,7 @@ struct Parameter {
   bool trainable = true;
   bool adapter = false;      // of LoRA: exported on its own in peft's layout
   std::optional<DType> type; // where it is not the compute type
-  /// Buffers of this rank's stage, from its holdings: in the compute type, and
-  /// f32/f64 or bf16; -1 where another stage holds the parameter or it is
-  /// frozen.
-  int value = -1;
-  int gradient = -1;
-  std::vector<int> stages; // that hold it, from their holdings
+  std::vector<int> stages;   // that hold it, from their holdings
   /// Name and shape in a Hugging Face checkpoint; data order is the same
   /// (row-major), so that shapes may differ in how dimensions are grouped.
   std::string hfName;
@@ -395,10 +390,9 @@ struct Stage {
   std::vector<Schedule> schedules;
 };
 
-/// A plan as a rank sees it: the fields that it inherits are those of the
-/// rank's stage. Where there are several, `stages` lists all of them; see
-/// select().
-struct Plan : Stage {
+/// The plan of a job. All ranks read the whole of it, and each runs its stage:
+/// see stageOf().
+struct Plan {
   int major = majorVersion;
   int minor = minorVersion;
   std::string name;   // of the recipe
@@ -407,8 +401,7 @@ struct Plan : Stage {
   DType compute = DType::f32;
   Mesh mesh;
   std::vector<Parameter> parameters; // of all stages
-  std::vector<Stage> stages;         // empty where there is one
-  int stage = 0;                     // the one whose fields it has
+  std::vector<Stage> stages;         // along axis `pp`, at least one
   /// Of task `generate`, the widest first; empty otherwise.
   std::vector<Bucket> buckets;
   int64_t cacheTokens = 0; // capacity of the KV cache, in tokens
@@ -432,9 +425,11 @@ inline DType typeOf(const Plan& plan, const Parameter& parameter) {
   return parameter.type.value_or(plan.compute);
 }
 
-/// The plan as the ranks of a stage see it. A parameter that the stage does not
-/// hold has no buffers there.
-Plan select(Plan plan, int stage);
+/// The stage that a rank runs. The plan outlives the reference.
+const Stage& stageOf(const Plan& plan, int rank);
+/// The buffers of a parameter in a stage, -1 each where the stage does not hold
+/// the parameter.
+Holding holdingOf(const Stage& stage, int parameter);
 
 } // namespace reciperun::plan
 

@@ -5,7 +5,6 @@
 // `V::Ref<T>` (const T& to write, T& to read) and
 //   field(name, value)              always there
 //   optional(name, value, absent)   left out where it equals `absent`
-//   stages(plan)                    the list of its stages
 // in the order in which the JSON names them.
 
 #ifndef RECIPERUN_PLAN_PLANFIELDS_H
@@ -291,7 +290,7 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("compute", plan.compute);
   v.field("mesh", plan.mesh);
   v.field("parameters", plan.parameters);
-  v.stages(plan);
+  v.field("stages", plan.stages);
   v.field("buckets", plan.buckets);
   v.field("cache_tokens", plan.cacheTokens);
   v.field("data", plan.data);

@@ -80,14 +80,6 @@ public:
     if (const Json* node = member(name))
       read(*node, value, Place{&place, name});
   }
-  /// The only one becomes the plan's own fields.
-  void stages(Plan& plan) {
-    field("stages", plan.stages);
-    if (plan.stages.size() != 1)
-      return;
-    static_cast<Stage&>(plan) = std::move(plan.stages.front());
-    plan.stages.clear();
-  }
   template <class T>
   void optional(const char* name, std::optional<T>& value,
                 const std::optional<T>&) {
@@ -110,7 +102,7 @@ public:
 
   /// Reports a member that no field asked for.
   void finish() {
-    if (!failure || used.size() == object.size())
+    if (!failure.isOk() || used.size() == object.size())
       return;
     for (const auto& [key, value] : object.items())
       if (std::find(used.begin(), used.end(), key) == used.end())
@@ -127,7 +119,7 @@ private:
   }
 
   void fail(const Place& at, const std::string& what) {
-    if (!failure)
+    if (!failure.isOk())
       return;
     std::string path = at.path();
     failure = Status::error((path.empty() ? "the plan" : "`" + path + "`") +
@@ -197,13 +189,13 @@ private:
       return mismatch(at, "a list", node);
     list.clear();
     list.reserve(node.size());
-    for (size_t i = 0; i < node.size() && failure; ++i)
+    for (size_t i = 0; i < node.size() && failure.isOk(); ++i)
       read(node[i], list.emplace_back(), Place{&at, nullptr, i});
   }
   template <class T>
   requires std::is_class_v<T>
   void read(const Json& node, T& record, const Place& at) {
-    if (!failure)
+    if (!failure.isOk())
       return;
     if (!node.is_object())
       return mismatch(at, "an object", node);
@@ -253,8 +245,8 @@ Status checkVersion(const Json& json) {
       "this version");
 }
 
-/// Notes at the parameters which stages hold them, and selects the first stage.
-Expected<Plan> hold(Plan plan) {
+/// Notes at the parameters which stages hold them.
+Status noteStages(Plan& plan) {
   auto note = [&](const Stage& stage, int number) {
     for (const Holding& holding : stage.holdings) {
       if (holding.parameter < 0 ||
@@ -266,11 +258,9 @@ Expected<Plan> hold(Plan plan) {
     }
     return Status::ok();
   };
-  if (plan.stages.empty())
-    RECIPERUN_TRY(note(plan, 0));
   for (size_t i = 0; i < plan.stages.size(); ++i)
     RECIPERUN_TRY(note(plan.stages[i], int(i)));
-  return select(std::move(plan), 0);
+  return Status::ok();
 }
 
 /// The hash is the last field, of all bytes before it.
@@ -305,9 +295,10 @@ Expected<Plan> fromJson(std::string_view text) {
   fields(reader, plan);
   reader.leave("hash");
   reader.finish();
-  if (!failure)
+  if (!failure.isOk())
     return Status::error("the plan is damaged: " + failure.message());
-  return hold(std::move(plan));
+  RECIPERUN_TRY(noteStages(plan));
+  return plan;
 }
 
 Expected<Plan> readPlan(const std::string& path, const std::string& folder) {

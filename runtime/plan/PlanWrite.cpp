@@ -47,19 +47,6 @@ public:
     close('}');
   }
 
-  /// The only one is the plan itself.
-  void stages(const Plan& plan) {
-    key("stages");
-    open('[');
-    for (const Stage& stage : plan.stages) {
-      separate(true);
-      write(stage);
-    }
-    if (plan.stages.empty())
-      write(static_cast<const Stage&>(plan));
-    close(']');
-  }
-
   /// The whole plan; its own fields are on lines of their own.
   std::string plan(const Plan& plan) {
     open('{');

@@ -28,7 +28,6 @@ public:
   }
 
   bool isOk() const { return text.empty(); }
-  explicit operator bool() const { return isOk(); }
   /// Empty when ok.
   const std::string& message() const { return text; }
   /// The same failure told from further out: "`context`: message". Ok stays ok.
@@ -79,7 +78,8 @@ template <class T> Status statusOf(const Expected<T>& value) {
 /// Returns the failure of a Status or Expected from the enclosing function.
 #define RECIPERUN_TRY(expr)                                                    \
   do {                                                                         \
-    if (::reciperun::Status tried = ::reciperun::statusOf(expr); !tried)       \
+    if (::reciperun::Status tried = ::reciperun::statusOf(expr);               \
+        !tried.isOk())                                                         \
       return tried;                                                            \
   } while (false)
 

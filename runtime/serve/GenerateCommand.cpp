@@ -105,7 +105,8 @@ size_t printAnswers(Generator& generator, const std::vector<Prompt>& prompts,
   for (size_t i = 0; i < prompts.size() && !std::ferror(stdout); ++i) {
     if (i > 0 && !arguments.json)
       std::fputs("\n", stdout);
-    if (Status done = printAnswer(generator, prompts[i], arguments); !done) {
+    if (Status done = printAnswer(generator, prompts[i], arguments);
+        !done.isOk()) {
       fail(done, 1);
       ++failures;
     }
@@ -118,7 +119,7 @@ int run(const GenerateArguments& arguments) {
   if (!prompts)
     return fail(prompts.status(), 1);
   if (!arguments.logitsPath.empty() && !arguments.force)
-    if (Status free = checkLogitsPath(arguments.logitsPath); !free)
+    if (Status free = checkLogitsPath(arguments.logitsPath); !free.isOk())
       return fail(free, 1);
   Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
   if (!threads)
@@ -128,7 +129,7 @@ int run(const GenerateArguments& arguments) {
     return fail(generator.status(), 1);
   if (!arguments.logitsPath.empty()) {
     Status done = writeLogits(**generator, arguments);
-    return done ? 0 : fail(done, 1);
+    return done.isOk() ? 0 : fail(done, 1);
   }
   size_t failures = printAnswers(**generator, *prompts, arguments);
   if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -104,7 +104,8 @@ Status Generator::load(const fs::path& directory, int threads) {
     RECIPERUN_TRY(read);
     tokenizer.emplace(*std::move(read));
   }
-  auto opened = exec::openDevice(program, /*place=*/0, threads);
+  const plan::Stage& stage = program.stages.front();
+  auto opened = exec::openDevice(program, stage, /*place=*/0, threads);
   RECIPERUN_TRY(opened);
   device = *std::move(opened);
   auto connected = exec::connectDevices(
@@ -112,7 +113,7 @@ Status Generator::load(const fs::path& directory, int threads) {
   RECIPERUN_TRY(connected);
   communicator = *std::move(connected);
   Expected<memory::Arena> taken =
-      device->allocate(program.memory.arena, program.memory.offloaded);
+      device->allocate(stage.memory.arena, stage.memory.offloaded);
   RECIPERUN_TRY(taken);
   arena = *std::move(taken);
   checkpoint::ArenaParameters access(program, 0, arena.base(), *device);

@@ -41,15 +41,14 @@ Expected<std::string> Training::complaintOf(const StepRecord& record) {
 /// What the lowest rank that knows one says is the cause; empty where none
 /// does. Collective.
 Expected<std::string> Training::causeOf(int64_t step) {
-  NonFiniteSearch search(plan, device);
+  NonFiniteSearch search(plan, communicator.rank(), device);
   Status mine;
-  Expected<std::string> name =
-      search.badParameter(*executor, communicator.rank());
+  Expected<std::string> name = search.badParameter(*executor);
   RECIPERUN_TRY(name);
   if (!name->empty())
     mine = Status::error("the parameter `" + *name +
                          "` was not finite before the step");
-  if (Status known = communicator.agree(mine); !known)
+  if (Status known = communicator.agree(mine); !known.isOk())
     return known.message();
   RECIPERUN_TRY(search.clearResults(*executor));
   executor->setObserver(&search);
@@ -63,7 +62,7 @@ Expected<std::string> Training::causeOf(int64_t step) {
   for (const auto* origin : {&search.computed(), &search.collected()}) {
     if (origin->op)
       mine = Status::error(originText(search, *origin, step));
-    if (Status known = communicator.agree(mine); !known)
+    if (Status known = communicator.agree(mine); !known.isOk())
       return known.message();
   }
   return badGradient();
@@ -102,8 +101,9 @@ Status Training::giveUp(const std::string& complaint) {
       "; nothing of this step is kept: lower `optimizer.lr`, raise its "
       "warm-up, or give the step other rows with `data.seed`" +
       (last.empty() ? "" : ", and go on from `" + last + "`") +
-      (finished ? ""
-                : "; nor is the checkpoint before: " + finished.message()));
+      (finished.isOk()
+           ? ""
+           : "; nor is the checkpoint before: " + finished.message()));
 }
 
 /// What the step's update has done shows in the next loss, or here.

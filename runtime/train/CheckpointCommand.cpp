@@ -448,7 +448,7 @@ int fail(const Status& status, int code) {
 int run(const CheckpointArguments& line) {
   if (line.command == "diff" || line.command == "prune") {
     const Status status = line.command == "diff" ? diff(line) : prune(line);
-    return status ? 0 : fail(status, 1);
+    return status.isOk() ? 0 : fail(status, 1);
   }
   Expected<std::vector<fs::path>> paths = checkpointsOf(line.paths[0]);
   if (!paths)

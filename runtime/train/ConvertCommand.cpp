@@ -111,7 +111,7 @@ int convertCommand(const std::vector<std::string>& arguments) {
     return 2;
   }
   watchStopSignals();
-  if (Status status = convert(*line); !status) {
+  if (Status status = convert(*line); !status.isOk()) {
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
     return stopSignal() == 0 ? 1 : 128 + stopSignal();
   }

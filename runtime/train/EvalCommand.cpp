@@ -110,7 +110,8 @@ int evaluate(comm::MpiSession& session, const plan::Plan& plan,
   Options options;
   options.style = Style::lines;
   Training training(plan, *rank, options);
-  if (Status status = training.prepareEvaluation(line.checkpoint); !status)
+  if (Status status = training.prepareEvaluation(line.checkpoint);
+      !status.isOk())
     return failTogether(session, status);
   Expected<Validation> found = training.evaluate();
   if (!found)
@@ -126,7 +127,7 @@ int runRank(comm::MpiSession& session,
   if (!line)
     return failTogether(session, line.status(), 2);
   Expected<plan::Plan> plan =
-      readRankPlan(session, line->planPath, line->folder);
+      readJobPlan(session, line->planPath, line->folder);
   if (!plan)
     return failTogether(session, plan.status());
   releaseFreeMemory();

@@ -9,7 +9,7 @@ namespace reciperun::train {
 
 Status Training::prepareEvaluation(const std::string& wanted) {
   Status opened = checkInputPaths(plan, /*trains=*/false);
-  if (opened)
+  if (opened.isOk())
     opened = openValidation();
   RECIPERUN_TRY(communicator.agree(opened));
   RECIPERUN_TRY(compareData());

@@ -68,7 +68,7 @@ void Training::reportSources() {
 /// updated, and the others' perhaps as they were: the next forward pass is to
 /// gather them.
 Status Training::gatherParameters() {
-  for (const plan::Region& region : plan.regions)
+  for (const plan::Region& region : stage.regions)
     if (!region.shardAxis.empty() && region.param >= 0)
       RECIPERUN_TRY(communicator.allGather(
           plan::groupIndex(plan.mesh, region.shardAxis),
@@ -79,11 +79,11 @@ Status Training::gatherParameters() {
 /// Behind a step a rank has the part of each region's gradient that it updated;
 /// the parts of the ranks that share a region make the whole.
 Status Training::gatherGradients() {
-  for (const plan::Region& region : plan.regions) {
+  for (const plan::Region& region : stage.regions) {
     if (region.shardAxis.empty())
       continue;
-    const plan::Parameter& first =
-        plan.parameters[size_t(region.parameters.front())];
+    const plan::Holding first =
+        plan::holdingOf(stage, region.parameters.front());
     exec::Tensor gradient = executor->tensor(first.gradient);
     int64_t before = executor->tensor(first.value).as<std::byte>() -
                      executor->tensor(region.param).as<std::byte>();
@@ -104,7 +104,7 @@ Status Training::gatherGradients() {
 }
 
 Status Training::dumpGradients(const std::string& path) {
-  for (const plan::Holding& holding : plan.holdings)
+  for (const plan::Holding& holding : stage.holdings)
     if (plan.parameters[size_t(holding.parameter)].trainable &&
         holding.gradient < 0)
       return Status::error("gradients are dumped where ranks keep them whole; "
@@ -123,7 +123,7 @@ int64_t Training::takenBytes() const {
 /// One line a stage: the arenas that its ranks took beside the plan's, and the
 /// fullest of their processes beside the prediction.
 Status Training::reportMemory() {
-  const size_t stages = std::max<size_t>(plan.stages.size(), 1);
+  const size_t stages = plan.stages.size();
   constexpr size_t values = 3; // largest arena, smallest one negated, peak
   std::vector<int64_t> taken(stages * values,
                              std::numeric_limits<int64_t>::min());
@@ -139,12 +139,11 @@ Status Training::reportMemory() {
                                               comm::Reduction::max));
   if (!isRoot())
     return Status::ok();
-  for (size_t stage = 0; stage < stages; ++stage) {
-    const int64_t* found = &taken[values * stage];
+  for (size_t i = 0; i < stages; ++i) {
+    const int64_t* found = &taken[values * i];
     std::string where =
-        stages == 1 ? "memory" : "memory of stage " + std::to_string(stage);
-    const plan::MemoryTable& planned =
-        plan.stages.empty() ? plan.memory : plan.stages[stage].memory;
+        stages == 1 ? "memory" : "memory of stage " + std::to_string(i);
+    const plan::MemoryTable& planned = plan.stages[i].memory;
     progress->line(where + ": " +
                    memoryText(planned, predictedBytes(planned), found[0],
                               -found[1], found[2]));

@@ -19,9 +19,9 @@ namespace reciperun::train {
 namespace {
 
 /// The gradient buffer by that of the moment beside it.
-std::map<int, int> gradientsByMoment(const plan::Plan& plan) {
+std::map<int, int> gradientsByMoment(const plan::Stage& stage) {
   std::map<int, int> found;
-  for (const plan::Function& function : plan.functions)
+  for (const plan::Function& function : stage.functions)
     for (const plan::Op& op : function.ops)
       if (op.kind == plan::OpKind::AdamW)
         found[op.outputs[2]] = op.inputs[0];
@@ -73,7 +73,8 @@ GradientNorms::GradientNorms(const plan::Plan& plan, int rank,
     if (known == names.end())
       names.push_back(std::move(name));
   }
-  const std::map<int, int> gradients = gradientsByMoment(plan);
+  const std::map<int, int> gradients =
+      gradientsByMoment(plan::stageOf(plan, rank));
   for (const checkpoint::StateShard& part :
        checkpoint::writtenShards(plan, rank)) {
     auto gradient = gradients.find(part.buffer);

@@ -53,7 +53,8 @@ Status checkInputPaths(const plan::Plan& plan, bool trains) {
     const bool isTokenizer = setting == "tokenizer";
     const bool isData =
         (trains && setting == "data.train") || setting == "data.valid";
-    if (!failure || !(isData || (isTokenizer && plan::readsText(plan.data))))
+    if (!failure.isOk() ||
+        !(isData || (isTokenizer && plan::readsText(plan.data))))
       return;
     const auto& source =
         setting == "data.valid" ? plan.data.valid : plan.data.train;

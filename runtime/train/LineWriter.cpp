@@ -52,13 +52,14 @@ Status LineWriter::write(std::string_view line) {
 
 Status LineWriter::wait() {
   std::unique_lock lock(mutex);
-  news.wait(lock, [&] { return !failure || (lines.empty() && !isWriting); });
+  news.wait(lock,
+            [&] { return !failure.isOk() || (lines.empty() && !isWriting); });
   return failure;
 }
 
 void LineWriter::work() {
   std::unique_lock lock(mutex);
-  while (failure) {
+  while (failure.isOk()) {
     news.wait(lock, [&] { return isOver || !lines.empty(); });
     if (lines.empty())
       return;

@@ -65,7 +65,7 @@ bool isOfModel(const plan::Function& function) {
 } // namespace
 
 Status NonFiniteSearch::clearResults(const exec::Executor& executor) const {
-  for (const plan::Function& function : plan.functions)
+  for (const plan::Function& function : stage.functions)
     if (isOfModel(function))
       for (const plan::Op& op : function.ops)
         for (int number : op.outputs)
@@ -77,7 +77,7 @@ Status NonFiniteSearch::clear(const exec::Executor& executor,
                               int number) const {
   if (number < 0)
     return Status::ok();
-  for (int slot = 0; slot < plan.buffers[size_t(number)].slots; ++slot) {
+  for (int slot = 0; slot < stage.buffers[size_t(number)].slots; ++slot) {
     const exec::Tensor result = executor.tensor(number, slot);
     RECIPERUN_TRY(device.clear(result.data, result.bytes()));
   }
@@ -97,7 +97,7 @@ bool NonFiniteSearch::areFinite(std::span<const exec::Tensor> tensors) {
 }
 
 Expected<std::string>
-NonFiniteSearch::badParameter(const exec::Executor& executor, int rank) const {
+NonFiniteSearch::badParameter(const exec::Executor& executor) const {
   for (const checkpoint::StateShard& part :
        checkpoint::valueParts(plan, rank)) {
     exec::Tensor kept = executor.tensor(part.count > 0 ? part.buffer : -1);
@@ -115,7 +115,7 @@ NonFiniteSearch::badParameter(const exec::Executor& executor, int rank) const {
 
 std::string NonFiniteSearch::text(const Origin& origin) const {
   return "`" + origin.op->name + "` (" + ops::opName(origin.op->kind) +
-         ") of `" + plan.functions[size_t(origin.step.function)].name + "`";
+         ") of `" + stage.functions[size_t(origin.step.function)].name + "`";
 }
 
 void NonFiniteSearch::beginsOp(const plan::Op&,

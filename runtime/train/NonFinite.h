@@ -17,8 +17,9 @@ namespace reciperun::train {
 class NonFiniteSearch : public exec::Observer {
 public:
   /// The arguments outlive the object.
-  NonFiniteSearch(const plan::Plan& plan, device::Device& device)
-      : plan(plan), device(device) {}
+  NonFiniteSearch(const plan::Plan& plan, int rank, device::Device& device)
+      : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank),
+        device(device) {}
 
   /// Zeroes what ops of forward and backward write, so that nothing is left of
   /// the run before where an op writes a part of its result alone.
@@ -26,8 +27,7 @@ public:
 
   /// The first trained or frozen parameter of which this rank keeps something
   /// that is not finite; empty where all is.
-  Expected<std::string> badParameter(const exec::Executor& executor,
-                                     int rank) const;
+  Expected<std::string> badParameter(const exec::Executor& executor) const;
 
   /// An op of this rank that was the first to make something that is not finite
   /// of what is.
@@ -55,6 +55,8 @@ private:
   bool areFinite(std::span<const exec::Tensor> tensors);
 
   const plan::Plan& plan;
+  const plan::Stage& stage;
+  int rank;
   device::Device& device;
   Status failure;
   plan::ScheduleStep current;

@@ -18,10 +18,10 @@ Phase phaseOf(std::string_view function) {
 
 } // namespace
 
-PhaseClock::PhaseClock(const plan::Plan& plan, device::Device& device,
+PhaseClock::PhaseClock(const plan::Stage& stage, device::Device& device,
                        comm::TimedCommunicator& communicator)
     : device(device), communicator(communicator) {
-  for (const plan::Function& function : plan.functions)
+  for (const plan::Function& function : stage.functions)
     functions.push_back(phaseOf(function.name));
 }
 

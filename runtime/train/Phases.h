@@ -44,7 +44,7 @@ struct StepTimes {
 class PhaseClock : public exec::Observer {
 public:
   /// The arguments outlive the object.
-  PhaseClock(const plan::Plan& plan, device::Device& device,
+  PhaseClock(const plan::Stage& stage, device::Device& device,
              comm::TimedCommunicator& communicator);
 
   /// A step of the training begins.

@@ -77,10 +77,11 @@ std::string meshText(const plan::Mesh& mesh) {
 } // namespace
 
 Training::Training(const plan::Plan& plan, Rank& rank, Options options)
-    : plan(plan), device(*rank.device), threads(rank.threads),
+    : plan(plan), stage(plan::stageOf(plan, rank.communicator->rank())),
+      device(*rank.device), threads(rank.threads),
       communicator(*rank.communicator, device), options(std::move(options)),
       spikes(plan.train), startTimes(rank.times),
-      clock(plan, device, communicator) {
+      clock(stage, device, communicator) {
   if (this->options.timesOps)
     opTimes.emplace(device, clock);
   if (!plan.train.logNorms.empty())
@@ -214,8 +215,7 @@ Status Training::checkAnswers() const {
     return Status::ok();
   Expected<plan::Plan> answering = plan::fromJson(plan.generation);
   RECIPERUN_TRY(answering);
-  const plan::Plan stage = plan::select(*std::move(answering), 0);
-  for (const plan::Function& function : stage.functions)
+  for (const plan::Function& function : answering->stages.front().functions)
     for (const plan::Op& op : function.ops)
       if (!device.hasKernel(op.kind))
         return Status::error("`train.prompts` cannot be answered on `" +
@@ -347,9 +347,9 @@ int64_t Training::predictedBytes(const plan::MemoryTable& planned) const {
 Expected<data::Loader> Training::openLoader(data::DataSet set,
                                             const char* schedule) {
   auto found = std::find_if(
-      plan.schedules.begin(), plan.schedules.end(),
+      stage.schedules.begin(), stage.schedules.end(),
       [&](const plan::Schedule& each) { return each.name == schedule; });
-  if (found == plan.schedules.end())
+  if (found == stage.schedules.end())
     return Status::error("the plan has no schedule `" + std::string(schedule) +
                          "`");
   int rank = communicator.rank();
@@ -363,7 +363,7 @@ Expected<data::Loader> Training::openLoader(data::DataSet set,
 
 Status Training::takeMemory() {
   Expected<memory::Arena> taken =
-      device.allocate(plan.memory.arena, plan.memory.offloaded);
+      device.allocate(stage.memory.arena, stage.memory.offloaded);
   // What follows is for all ranks or for none.
   RECIPERUN_TRY(communicator.agree(taken.status()));
   arena = std::move(*taken);
@@ -387,7 +387,7 @@ Status Training::openSaving() {
 /// alike.
 Status Training::prepareKernels() {
   if (device.isHost()) // oneDNN takes null pointers for memory
-    RECIPERUN_TRY(communicator.agree(checkMemoryBudget(plan.memory.library)));
+    RECIPERUN_TRY(communicator.agree(checkMemoryBudget(stage.memory.library)));
   constexpr int most = 8; // ranks of a host, or fewer
   const int rank = communicator.rank();
   const int sharing = std::min(communicator.ranks(), most);
@@ -425,7 +425,7 @@ Status Training::loadStart() {
 /// What loading tells of the checkpoint. Whether it is damaged is looked at
 /// once more, in the file that was read last.
 checkpoint::Condition Training::conditionAfter(const Status& loaded) const {
-  if (loaded)
+  if (loaded.isOk())
     return checkpoint::Condition::whole;
   const int file = start.source->lastFile();
   if (file < 0) // by what the manifest says
@@ -464,7 +464,7 @@ Status Training::fillState() {
         communicator.maximum(int64_t(conditionAfter(mine)));
     RECIPERUN_TRY(worst);
     const Status all = communicator.agree(mine);
-    if (all || !start.mayFallBack)
+    if (all.isOk() || !start.mayFallBack)
       return all;
     if (*worst == int64_t(checkpoint::Condition::unreadable))
       return Status::error(all.message() + "; " + unreadableWayOut);
@@ -569,13 +569,13 @@ void Training::announce() {
 }
 
 void Training::announceMemory() {
-  progress->line("memory: " + bytesText(predictedBytes(plan.memory)) +
+  progress->line("memory: " + bytesText(predictedBytes(stage.memory)) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +
                  " bytes of it in the arena");
   progress->line("memory of the data: " + bytesText(dataBytes()) +
                  " on the host for a rank; " + bytesText(readingPeak) +
                  " while it was read");
-  const plan::MemoryTable& memory = plan.memory;
+  const plan::MemoryTable& memory = stage.memory;
   if (device.isHost() && predictedBytes(memory) > memory.capacity &&
       memory.total <= memory.capacity)
     progress->line("note: with the data this is more than the " +

@@ -98,16 +98,15 @@ int runGuarded(comm::MpiSession& session, const std::function<int()>& part) {
   }
 }
 
-Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
-                                  const std::string& path,
-                                  const std::string& folder) {
+Expected<plan::Plan> readJobPlan(const comm::MpiSession& session,
+                                 const std::string& path,
+                                 const std::string& folder) {
   RECIPERUN_TRY(session.agree(session.environment()));
   Expected<plan::Plan> read = plan::readPlan(path, folder);
   RECIPERUN_TRY(session.agree(read.status()));
   RECIPERUN_TRY(comparePlans(session, *read, path));
   RECIPERUN_TRY(checkJob(*read, session.ranks()));
-  int stage = plan::coordinate(read->mesh, session.rank(), "pp");
-  return plan::select(std::move(*read), stage);
+  return read;
 }
 
 Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan) {
@@ -118,7 +117,8 @@ Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan) {
   rank.times.mark("program, MPI and plan");
   Expected<int> place = session.placeOnHost();
   RECIPERUN_TRY(session.agree(place.status()));
-  auto device = exec::openDevice(plan, *place, rank.threads);
+  auto device = exec::openDevice(plan, plan::stageOf(plan, session.rank()),
+                                 *place, rank.threads);
   RECIPERUN_TRY(session.agree(device.status()));
   rank.device = *std::move(device);
   RECIPERUN_TRY(checkOwnDevice(session, *rank.device));

@@ -26,12 +26,11 @@ int failTogether(const comm::MpiSession& session, const Status& status,
 /// An exception ends the job: other ranks may wait for this one.
 int runGuarded(comm::MpiSession& session, const std::function<int()>& part);
 
-/// Reads a plan that trains on as many ranks as the job has, as this rank's
-/// stage sees it; `folder` is as readPlan takes it. Fails on all ranks with one
-/// message.
-Expected<plan::Plan> readRankPlan(const comm::MpiSession& session,
-                                  const std::string& path,
-                                  const std::string& folder);
+/// Reads a plan that trains on as many ranks as the job has; `folder` is as
+/// readPlan takes it. Fails on all ranks with one message.
+Expected<plan::Plan> readJobPlan(const comm::MpiSession& session,
+                                 const std::string& path,
+                                 const std::string& folder);
 
 /// What a rank works with.
 struct Rank {

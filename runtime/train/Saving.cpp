@@ -25,9 +25,9 @@ Saving::Report Saving::report() {
   if (saver.phase() != Saver::Phase::idle) {
     if (!outcome && !saver.isBusy())
       outcome = saver.outcome();
-    mine.progress = !outcome   ? Report::busy
-                    : *outcome ? Report::done
-                               : Report::failed;
+    mine.progress = !outcome          ? Report::busy
+                    : outcome->isOk() ? Report::done
+                                      : Report::failed;
   }
   std::chrono::duration<double> passed = Clock::now() - began;
   mine.timeIsUp = plan.checkpoint.everySeconds > 0 &&
@@ -49,7 +49,7 @@ Status Saving::advance() {
     outcome = saver.outcome();
   Status agreed = communicator.agree(*outcome);
   outcome.reset();
-  if (!agreed) {
+  if (!agreed.isOk()) {
     saver.abandon();
     return agreed;
   }

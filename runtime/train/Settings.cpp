@@ -101,10 +101,11 @@ void addOptimizer(const plan::Plan& plan, std::vector<Setting>& settings) {
         std::pair("weight_decay", &Attributes::weightDecay),
         std::pair("clip", &Attributes::clip)}) {
     std::set<double> values;
-    for (const plan::Function& function : plan.functions)
-      for (const plan::Op& op : function.ops)
-        if (op.kind == plan::OpKind::AdamW)
-          values.insert(Attributes(op.attributes).*value);
+    for (const plan::Stage& stage : plan.stages)
+      for (const plan::Function& function : stage.functions)
+        for (const plan::Op& op : function.ops)
+          if (op.kind == plan::OpKind::AdamW)
+            values.insert(Attributes(op.attributes).*value);
     std::string text;
     for (double value : values)
       text += (text.empty() ? "" : ", ") + textOf(value);

@@ -99,7 +99,7 @@ Status noCheckpoint(const std::string& setting, const std::string& path) {
                         " is no checkpoint: it has no " +
                         backticked(checkpoint::manifestName);
   checkpoint::CheckpointFolder folder(path);
-  if (folder.open() && folder.newest())
+  if (folder.open().isOk() && folder.newest())
     message += "; its last checkpoint is " +
                backticked(folder.checkpoint(*folder.newest()).string());
   return Status::error(message);
@@ -175,7 +175,7 @@ Expected<std::string> newestPath(comm::Communicator& communicator,
                                  const std::string& wayOut) {
   Status isKnown =
       communicator.rank() == 0 ? folder.checkNewest() : Status::ok();
-  if (!isKnown)
+  if (!isKnown.isOk())
     isKnown = Status::error(isKnown.message() + "; " + wayOut);
   RECIPERUN_TRY(communicator.agree(isKnown));
   // Other ranks look at the folder when rank 0 has; what they would find may

@@ -77,14 +77,14 @@ bool ProfileRange::takes(int rank) const {
                                                   rank) != ranks.end());
 }
 
-Trace::Trace(const plan::Plan& plan, device::Device& device,
+Trace::Trace(const plan::Stage& stage, device::Device& device,
              exec::Observer& inner)
-    : plan(plan), device(device), inner(inner) {}
+    : stage(stage), device(device), inner(inner) {}
 
 std::string Trace::begin() {
   const Status status = device.beginProfile();
   begun = Clock::now();
-  return status ? "" : "the trace has no kernels: " + status.message();
+  return status.isOk() ? "" : "the trace has no kernels: " + status.message();
 }
 
 void Trace::startStep(int64_t number) {
@@ -108,9 +108,9 @@ std::string Trace::nameOf(const plan::ScheduleStep& step) const {
   if (step.kind == plan::ScheduleStep::Kind::load)
     return "load" + batch;
   if (step.kind == plan::ScheduleStep::Kind::run)
-    return plan.functions[size_t(step.function)].name + batch;
-  const plan::Transfer& moved = plan.transfers[size_t(step.transfer)];
-  const std::string& buffer = plan.buffers[size_t(moved.buffer)].name;
+    return stage.functions[size_t(step.function)].name + batch;
+  const plan::Transfer& moved = stage.transfers[size_t(step.transfer)];
+  const std::string& buffer = stage.buffers[size_t(moved.buffer)].name;
   if (step.kind == plan::ScheduleStep::Kind::wait)
     return "wait for `" + buffer + "`" + batch;
   const bool isSent = step.kind == plan::ScheduleStep::Kind::send;

@@ -34,7 +34,8 @@ struct ProfileRange {
 class Trace : public exec::Observer {
 public:
   /// The arguments outlive the object; `inner` is told all that this is.
-  Trace(const plan::Plan& plan, device::Device& device, exec::Observer& inner);
+  Trace(const plan::Stage& stage, device::Device& device,
+        exec::Observer& inner);
 
   /// Begins with an idle device. What comes back is a note: that it cannot say
   /// what it does, and why. Empty where it can.
@@ -74,7 +75,7 @@ private:
 
   std::string nameOf(const plan::ScheduleStep& step) const;
 
-  const plan::Plan& plan;
+  const plan::Stage& stage;
   device::Device& device;
   exec::Observer& inner;
   Clock::time_point begun;

@@ -171,7 +171,7 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
   if (!rank)
     return failTogether(session, rank.status());
   Training training(plan, *rank, options);
-  if (Status status = training.prepare(); !status) {
+  if (Status status = training.prepare(); !status.isOk()) {
     const int signal = training.stoppedBy();
     return signal ? failTogether(session, stoppedEarly(signal), 128 + signal)
                   : failTogether(session, status);
@@ -179,11 +179,11 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
   Expected<Outcome> outcome = training.run();
   if (!outcome)
     failAlone(session, outcome.status());
-  if (!outcome->failure)
+  if (!outcome->failure.isOk())
     return failTogether(session, outcome->failure);
   if (outcome->signal)
     return failTogether(session, stoppedBy(*outcome), 128 + outcome->signal);
-  if (Status status = training.finish(); !status)
+  if (Status status = training.finish(); !status.isOk())
     return failTogether(session, status);
   return 0;
 }
@@ -196,7 +196,7 @@ int runRank(comm::MpiSession& session,
   if (!line)
     return failTogether(session, line.status(), 2);
   Expected<plan::Plan> read =
-      readRankPlan(session, line->planPath, line->folder);
+      readJobPlan(session, line->planPath, line->folder);
   if (!read)
     return failTogether(session, read.status());
   plan = std::move(*read);
@@ -233,9 +233,9 @@ int trainCommand(const std::vector<std::string>& arguments) {
     return code;
   releaseStopSignals(); // all is saved
   Status status = answerPrompts(*plan);
-  if (!status)
+  if (!status.isOk())
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
-  return status ? 0 : 1;
+  return status.isOk() ? 0 : 1;
 }
 
 } // namespace reciperun::train

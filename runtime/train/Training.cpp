@@ -55,7 +55,7 @@ Expected<Outcome> Training::run() {
     return outcome;
   // What is being saved is of a good step even where a later one has failed.
   Status finished = saving->finish();
-  if (outcome->failure)
+  if (outcome->failure.isOk())
     outcome->failure = finished;
   tellNews();
   outcome->checkpoint = saving->published();
@@ -76,7 +76,7 @@ Expected<Outcome> Training::runSteps() {
     RECIPERUN_TRY(record);
     if (step + 1 == lastProfiled()) {
       pace.reset(); // some ranks write, and the others wait for them
-      if (Status failure = writeTraces(); !failure)
+      if (Status failure = writeTraces(); !failure.isOk())
         return Outcome{0, step + 1, failure, {}};
       pace.emplace(communicator.host().watch(), paceOf(step));
     }
@@ -87,7 +87,7 @@ Expected<Outcome> Training::runSteps() {
       return Outcome{0, step, giveUp(*complaint), {}};
     }
     if (step == start.step && !options.gradients.empty())
-      if (Status failure = dumpGradients(options.gradients); !failure)
+      if (Status failure = dumpGradients(options.gradients); !failure.isOk())
         return Outcome{0, step, failure, {}};
     RECIPERUN_TRY(shareState());
     addTimes(*record);
@@ -115,7 +115,7 @@ Expected<Outcome> Training::runSteps() {
           0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
     auto begin = Clock::now();
     hostClock.stop();
-    if (Status failure = saveAfter(*record); !failure)
+    if (Status failure = saveAfter(*record); !failure.isOk())
       return Outcome{0, step + 1, failure, {}};
     hostClock.start();
     times.saving = secondsSince(begin);
@@ -244,7 +244,7 @@ void Training::beginTrace() {
   if (!options.profile.takes(communicator.rank()))
     return;
   hostClock.stop();
-  trace.emplace(plan, device, clock);
+  trace.emplace(stage, device, clock);
   const std::string note = trace->begin();
   hostClock.start();
   if (isRoot() && !note.empty())
@@ -283,21 +283,21 @@ Status Training::endTrace(const std::filesystem::path& folder) {
 /// What the step has left in buffers.
 Expected<StepRecord> Training::readOutputs() {
   StepRecord record;
-  Expected<double> loss = readOutput(plan.outputs.loss);
+  Expected<double> loss = readOutput(stage.outputs.loss);
   RECIPERUN_TRY(loss);
   record.loss = *loss;
-  if (plan.outputs.normSquared >= 0) {
-    Expected<double> squares = readOutput(plan.outputs.normSquared);
+  if (stage.outputs.normSquared >= 0) {
+    Expected<double> squares = readOutput(stage.outputs.normSquared);
     RECIPERUN_TRY(squares);
     record.gradNorm = std::sqrt(*squares);
   }
-  auto dropped = shareOf(plan.outputs.dropped);
+  auto dropped = shareOf(stage.outputs.dropped);
   RECIPERUN_TRY(dropped);
   record.droppedShare = *dropped;
-  auto overflow = shareOf(plan.outputs.overflow);
+  auto overflow = shareOf(stage.outputs.overflow);
   RECIPERUN_TRY(overflow);
   record.overflowShare = *overflow;
-  auto secondPass = shareOf(plan.outputs.secondPass);
+  auto secondPass = shareOf(stage.outputs.secondPass);
   RECIPERUN_TRY(secondPass);
   record.secondPassShare = *secondPass;
   return record;
@@ -320,7 +320,7 @@ Expected<std::optional<double>> Training::shareOf(int buffer) {
 
 /// What a step wants beside its micro-batches.
 Status Training::setInputs(int64_t step) {
-  const plan::Inputs& in = plan.inputs;
+  const plan::Inputs& in = stage.inputs;
   double rate = learningRate(plan.train.learningRate, step, trainData->steps());
   Expected<double> weight = trainData->weight(step);
   RECIPERUN_TRY(weight);
@@ -349,7 +349,7 @@ void Training::addTimes(StepRecord& record) const {
 
 Status Training::load(const data::Loader& loader, int64_t step,
                       int microBatch) {
-  const plan::Inputs& in = plan.inputs;
+  const plan::Inputs& in = stage.inputs;
   auto open = [&](int buffer) {
     return device::HostCopy(device, executor->tensor(buffer, microBatch));
   };
@@ -404,13 +404,13 @@ Expected<std::optional<Validation>> Training::validate() {
     Expected<double> weight = validData->weight(batch);
     RECIPERUN_TRY(weight);
     RECIPERUN_TRY(device::writeElement(
-        device, executor->tensor(plan.inputs.lossScale), lossScale(*weight)));
+        device, executor->tensor(stage.inputs.lossScale), lossScale(*weight)));
     RECIPERUN_TRY(
         executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
           return load(*validData, batch, microBatch);
         }));
     RECIPERUN_TRY(executor->wait());
-    Expected<double> loss = readOutput(plan.outputs.loss);
+    Expected<double> loss = readOutput(stage.outputs.loss);
     RECIPERUN_TRY(loss);
     sum.loss += *loss * *weight;
     sum.weight += *weight;

@@ -168,6 +168,7 @@ private:
   bool isRoot() const { return communicator.rank() == 0; }
 
   const plan::Plan& plan;
+  const plan::Stage& stage; // of this rank
   device::Device& device;
   int threads; // of the host
   comm::TimedCommunicator communicator;

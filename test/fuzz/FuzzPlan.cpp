@@ -30,13 +30,10 @@ Wide reach(const plan::Plan& plan, const plan::Buffer& buffer) {
 }
 
 void checkReach(const plan::Plan& plan) {
-  for (size_t stage = 0; stage < std::max<size_t>(1, plan.stages.size());
-       ++stage) {
-    plan::Plan own = plan::select(plan, int(stage));
-    for (const plan::Buffer& buffer : own.buffers)
-      require(reach(own, buffer) <= own.memory.arena,
+  for (const plan::Stage& stage : plan.stages)
+    for (const plan::Buffer& buffer : stage.buffers)
+      require(reach(plan, buffer) <= stage.memory.arena,
               "a buffer of a validated plan ends inside the arena");
-  }
 }
 
 /// What the runtime asks of a mesh before it touches a device.

@@ -53,7 +53,7 @@ struct AttentionPlans::Library {
     if (!isTried) {
       isTried = true;
       opening = cudnn.open();
-      if (!opening)
+      if (!opening.isOk())
         notice = opening.message();
     }
     return opening.isOk();
@@ -69,7 +69,7 @@ struct AttentionPlans::Library {
       return known->second;
     Compiled<Graph>& made = plans[shape];
     if (isOpen())
-      if (Status status = compile(shape, made); !status)
+      if (Status status = compile(shape, made); !status.isOk())
         notice = status.withContext(textOf(shape)).message();
     return made;
   }

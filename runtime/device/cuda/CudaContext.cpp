@@ -14,7 +14,7 @@ namespace reciperun::device {
 
 Expected<std::unique_ptr<CudaContext>> CudaContext::make(int device) {
   std::unique_ptr<CudaContext> context(new CudaContext);
-  if (Status status = context->open(device); !status)
+  if (Status status = context->open(device); !status.isOk())
     return status.withContext("GPU " + std::to_string(device));
   return context;
 }

@@ -238,7 +238,7 @@ int CudaDevice::mark() {
   const int number = isRecording ? recordedMarks.count() : marks++;
   const Status status =
       isRecording ? recordedMarks.add(gpu->stream()) : record(number);
-  if (!status)
+  if (!status.isOk())
     failedMark = status;
   return isRecording ? firstRecorded + number : number;
 }
@@ -259,7 +259,7 @@ double CudaDevice::seconds(int from, int to) const {
   assert((from < firstRecorded) == (to < firstRecorded));
   if (from >= firstRecorded)
     return recordedMarks.seconds(from - firstRecorded, to - firstRecorded);
-  if (!failedMark)
+  if (!failedMark.isOk())
     return 0;
   float milliseconds = 0;
   const auto elapsed = [&]() -> Status {
@@ -268,7 +268,7 @@ double CudaDevice::seconds(int from, int to) const {
     return Status::ok();
   };
   failedMark = elapsed();
-  return failedMark ? double(milliseconds) / 1000 : 0;
+  return failedMark.isOk() ? double(milliseconds) / 1000 : 0;
 }
 
 void CudaDevice::beginRange(const std::string& name) {

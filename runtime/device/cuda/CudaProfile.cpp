@@ -194,7 +194,7 @@ Status CuptiLibrary::open() {
   const std::string file =
       "libcupti.so." + std::to_string(CUDART_VERSION / 1000);
   const std::string source = "CUDA's CUPTI";
-  if (!library.open(file, source))
+  if (!library.open(file, source).isOk())
     RECIPERUN_TRY(
         library.open("/usr/local/cuda/extras/CUPTI/lib64/" + file, source));
   RECIPERUN_TRY(library.find("cuptiGetResultString", GetResultString));

@@ -88,7 +88,7 @@ CudnnDescriptor::~CudnnDescriptor() {
 CudnnDescriptor& CudnnDescriptor::set(cudnnBackendAttributeName_t name,
                                       cudnnBackendAttributeType_t type,
                                       int64_t count, const void* values) {
-  if (failure)
+  if (failure.isOk())
     failure = library.checked(
         library.setAttribute(descriptor, name, type, count, values),
         ("attribute " + std::to_string(int(name))).c_str());
@@ -96,7 +96,7 @@ CudnnDescriptor& CudnnDescriptor::set(cudnnBackendAttributeName_t name,
 }
 
 CudnnDescriptor& CudnnDescriptor::finalize() {
-  if (failure)
+  if (failure.isOk())
     failure = library.checked(library.finalize(descriptor), "a descriptor");
   return *this;
 }
@@ -104,7 +104,7 @@ CudnnDescriptor& CudnnDescriptor::finalize() {
 // ---- the graph
 
 void CudnnGraph::note(const CudnnDescriptor& made) {
-  if (failure)
+  if (failure.isOk())
     failure = made.status();
 }
 

@@ -79,7 +79,7 @@ Status MatmulChoices::load(const std::filesystem::path& from) {
   if (file.empty())
     return Status::ok();
   Status status = read(known);
-  if (!status)
+  if (!status.isOk())
     file.clear(); // what is not ours is not written over
   return status;
 }

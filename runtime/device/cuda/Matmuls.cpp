@@ -182,7 +182,7 @@ struct Matmuls::Library {
   }
 
   void load() {
-    if (Status status = choices.load(choicesFile); !status)
+    if (Status status = choices.load(choicesFile); !status.isOk())
       notice = status.message();
   }
 
@@ -350,7 +350,7 @@ struct Matmuls::Library {
       product.algorithm = suggested->front();
       return Status::ok();
     };
-    if (Status status = choose(); !status) {
+    if (Status status = choose(); !status.isOk()) {
       release(product);
       return status;
     }
@@ -419,7 +419,7 @@ struct Matmuls::Library {
     for (int i = -before; i < repetitions; ++i) {
       if (i == 0 && !watch.start(place.stream))
         return std::nullopt;
-      if (!enqueue(product, shape, 1, operands, algorithm))
+      if (!enqueue(product, shape, 1, operands, algorithm).isOk())
         return std::nullopt;
     }
     return watch.stop(place.stream);

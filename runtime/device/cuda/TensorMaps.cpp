@@ -16,7 +16,7 @@ struct Encoder {
   Encoder() {
     SharedLibrary driver;
     status = driver.open("libcuda.so.1", "the driver of the GPU");
-    if (status)
+    if (status.isOk())
       status = driver.find("cuTensorMapEncodeTiled", encode);
   }
 };

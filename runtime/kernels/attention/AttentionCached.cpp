@@ -158,7 +158,7 @@ Status attentionCachedKernel(const device::KernelArgs& args) {
   const Status outer =
       withType(args, args.inputs[0].type,
                [&]<class T>(Type<T>) { inner = Cached<T>(args).run(); });
-  return outer ? inner : outer;
+  return outer.isOk() ? inner : outer;
 }
 
 } // namespace reciperun::kernels

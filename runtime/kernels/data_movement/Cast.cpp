@@ -37,7 +37,7 @@ Status castKernel(const device::KernelArgs& args) {
           castElements<From, To>(args);
         });
       });
-  return outer ? inner : outer;
+  return outer.isOk() ? inner : outer;
 }
 
 } // namespace reciperun::kernels

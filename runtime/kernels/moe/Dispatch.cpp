@@ -71,7 +71,7 @@ Status dispatchKernel(const KernelArgs& args) {
   const Tensor& counts = args.outputs[2];
   const int64_t places = y.shape[1];
   Status counted = countRows(args, args.inputs[1], counts, places);
-  if (!counted)
+  if (!counted.isOk())
     return counted;
   numberRows(args, args.inputs[1], counts, places, rows.as<int32_t>());
   const ExpertRows experts(rows, x, y);

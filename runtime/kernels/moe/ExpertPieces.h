@@ -55,7 +55,7 @@ public:
           taken = std::min(tallest,
                            int64_t(std::bit_floor(uint64_t(run.count - done))));
           Status status = body(expert, run.first + done, taken);
-          if (!status)
+          if (!status.isOk())
             return status;
         }
       }

@@ -54,7 +54,7 @@ TEST(Pipeline, PlansAreEqualAndValid) {
     std::string text = reciperun::plan::toJson(*plan);
     auto read = reciperun::plan::fromJson(text);
     ASSERT_TRUE(read) << read.status().message();
-    EXPECT_TRUE(reciperun::plan::validate(*read));
+    EXPECT_TRUE(reciperun::plan::validate(*read).isOk());
     if (i == 0)
       first = text;
     EXPECT_EQ(text, first);
@@ -69,7 +69,7 @@ TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
   ASSERT_TRUE(plan);
   auto generation = reciperun::plan::fromJson(plan->generation);
   ASSERT_TRUE(generation) << generation.status().message();
-  EXPECT_TRUE(reciperun::plan::validate(*generation));
+  EXPECT_TRUE(reciperun::plan::validate(*generation).isOk());
   EXPECT_EQ(generation->task, "generate");
   EXPECT_EQ(generation->mesh.ranks, 1);
   ASSERT_EQ(generation->buckets.size(), 2u);

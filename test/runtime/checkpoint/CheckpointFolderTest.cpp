@@ -33,26 +33,26 @@ TEST(CheckpointFolder, KeepsTheLast) {
   TestFolder test;
   CheckpointFolder folder(test.path());
   for (int64_t step : {1, 2, 3, 4})
-    ASSERT_TRUE(publish(folder, step, {2, 0}));
+    ASSERT_TRUE(publish(folder, step, {2, 0}).isOk());
   EXPECT_EQ(test.names(), (Names{"step-00000003", "step-00000004"}));
 }
 
 TEST(CheckpointFolder, DoesWithoutThoseThatOthersMoved) {
   TestFolder test;
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(publish(folder, 1, {1, 0}));
+  ASSERT_TRUE(publish(folder, 1, {1, 0}).isOk());
   std::filesystem::remove_all(folder.checkpoint(1));
-  ASSERT_TRUE(publish(folder, 2, {1, 0}));
+  ASSERT_TRUE(publish(folder, 2, {1, 0}).isOk());
   EXPECT_TRUE(folder.takeLeftovers().empty());
   // Something is in the way of what is to be removed.
   std::filesystem::create_directories(folder.staging(2) / "full");
-  ASSERT_TRUE(publish(folder, 3, {1, 0}));
+  ASSERT_TRUE(publish(folder, 3, {1, 0}).isOk());
   const std::vector<std::string> left = folder.takeLeftovers();
   ASSERT_EQ(left.size(), 1u);
   EXPECT_NE(left[0].find("cannot remove"), std::string::npos) << left[0];
   EXPECT_TRUE(folder.takeLeftovers().empty());
   std::filesystem::remove_all(folder.staging(2));
-  ASSERT_TRUE(publish(folder, 4, {1, 0}));
+  ASSERT_TRUE(publish(folder, 4, {1, 0}).isOk());
   EXPECT_EQ(test.names(), Names{"step-00000004"});
 }
 
@@ -61,12 +61,12 @@ TEST(CheckpointFolder, KeepsTheBestAndTheLast) {
   CheckpointFolder folder(test.path());
   const double losses[] = {3, 1, 2, 4, 5};
   for (int64_t step = 1; step <= 5; ++step)
-    ASSERT_TRUE(publish(folder, step, {1, 2}, losses[step - 1]));
+    ASSERT_TRUE(publish(folder, step, {1, 2}, losses[step - 1]).isOk());
   EXPECT_EQ(test.names(),
             (Names{"step-00000002", "step-00000003", "step-00000005"}));
   // One that was not validated is the last, and none of the best.
-  ASSERT_TRUE(publish(folder, 6, {1, 2}));
-  ASSERT_TRUE(publish(folder, 7, {1, 2}, 6.0));
+  ASSERT_TRUE(publish(folder, 6, {1, 2}).isOk());
+  ASSERT_TRUE(publish(folder, 7, {1, 2}, 6.0).isOk());
   EXPECT_EQ(test.names(),
             (Names{"step-00000002", "step-00000003", "step-00000007"}));
 }
@@ -75,32 +75,32 @@ TEST(CheckpointFolder, GoesOnByTheManifestsThatAreThere) {
   TestFolder test;
   {
     CheckpointFolder folder(test.path());
-    ASSERT_TRUE(publish(folder, 10, {2, 1}, 1.0));
-    ASSERT_TRUE(publish(folder, 20, {2, 1}, 2.0));
+    ASSERT_TRUE(publish(folder, 10, {2, 1}, 1.0).isOk());
+    ASSERT_TRUE(publish(folder, 20, {2, 1}, 2.0).isOk());
   }
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(folder.open());
+  ASSERT_TRUE(folder.open().isOk());
   EXPECT_EQ(folder.newest(), 20);
-  ASSERT_TRUE(publish(folder, 30, {1, 1}, 3.0));
+  ASSERT_TRUE(publish(folder, 30, {1, 1}, 3.0).isOk());
   EXPECT_EQ(test.names(), (Names{"step-00000010", "step-00000030"}));
 }
 
 TEST(CheckpointFolder, TakesTheLastSavedNotTheHighestStep) {
   TestFolder test;
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(publish(folder, 100, {3, 0}));
-  ASSERT_TRUE(publish(folder, 50, {3, 0}));
+  ASSERT_TRUE(publish(folder, 100, {3, 0}).isOk());
+  ASSERT_TRUE(publish(folder, 50, {3, 0}).isOk());
   EXPECT_EQ(folder.newest(), 50);
   CheckpointFolder again(test.path());
-  ASSERT_TRUE(again.open());
+  ASSERT_TRUE(again.open().isOk());
   EXPECT_EQ(again.newest(), 50);
 }
 
 TEST(CheckpointFolder, ReplacesACheckpointOfTheSameStep) {
   TestFolder test;
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(publish(folder, 1, {1, 0}, 1.0));
-  ASSERT_TRUE(publish(folder, 1, {1, 0}, 2.0));
+  ASSERT_TRUE(publish(folder, 1, {1, 0}, 1.0).isOk());
+  ASSERT_TRUE(publish(folder, 1, {1, 0}, 2.0).isOk());
   EXPECT_EQ(test.names(), (Names{"step-00000001"}));
   auto manifest = readManifest(folder.checkpoint(1));
   ASSERT_TRUE(manifest);
@@ -115,22 +115,22 @@ TEST(CheckpointFolder, RemovesLeftoversAndNothingElse) {
   test.write("notes.tmp/mine", "text");
   test.write("step-x.tmp/mine", "text");
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(folder.prepare());
+  ASSERT_TRUE(folder.prepare().isOk());
   EXPECT_EQ(test.names(), (Names{"notes.tmp", "step-x.tmp"}));
 }
 
 TEST(CheckpointFolder, PassesOverDamagedCheckpoints) {
   TestFolder test;
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(publish(folder, 1, {5, 0}));
-  ASSERT_TRUE(publish(folder, 2, {5, 0}));
-  ASSERT_TRUE(publish(folder, 3, {5, 0}));
+  ASSERT_TRUE(publish(folder, 1, {5, 0}).isOk());
+  ASSERT_TRUE(publish(folder, 2, {5, 0}).isOk());
+  ASSERT_TRUE(publish(folder, 3, {5, 0}).isOk());
   test.write("step-00000003/manifest.json", "{");
   std::filesystem::remove(test / "step-00000002/manifest.json");
   CheckpointFolder again(test.path());
-  ASSERT_TRUE(again.open());
+  ASSERT_TRUE(again.open().isOk());
   EXPECT_EQ(again.newest(), 1);
-  EXPECT_TRUE(again.checkNewest());
+  EXPECT_TRUE(again.checkNewest().isOk());
   ASSERT_EQ(again.faults().size(), 2u);
   EXPECT_EQ(again.faults()[0].step, 2);
   EXPECT_EQ(again.faults()[0].reason, "it has no `manifest.json`");
@@ -138,11 +138,11 @@ TEST(CheckpointFolder, PassesOverDamagedCheckpoints) {
   EXPECT_NE(again.faults()[1].reason.find("ends inside a value"),
             std::string::npos);
   // They are never removed.
-  ASSERT_TRUE(publish(again, 4, {1, 0}));
+  ASSERT_TRUE(publish(again, 4, {1, 0}).isOk());
   EXPECT_EQ(test.names(),
             (Names{"step-00000002", "step-00000003", "step-00000004"}));
   // What takes the name of one leaves it under another.
-  ASSERT_TRUE(publish(again, 3, {1, 0}));
+  ASSERT_TRUE(publish(again, 3, {1, 0}).isOk());
   ASSERT_EQ(again.takeLeftovers().size(), 1u);
   EXPECT_EQ(test.names(),
             (Names{"step-00000002", "step-00000003", "step-00000003.damaged"}));
@@ -151,11 +151,11 @@ TEST(CheckpointFolder, PassesOverDamagedCheckpoints) {
 TEST(CheckpointFolder, DoesNotTakeUnreadableForAbsent) {
   TestFolder test;
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(publish(folder, 1, {5, 0}));
-  ASSERT_TRUE(publish(folder, 2, {5, 0}));
+  ASSERT_TRUE(publish(folder, 1, {5, 0}).isOk());
+  ASSERT_TRUE(publish(folder, 2, {5, 0}).isOk());
   auto foundBy = [&] {
     CheckpointFolder again(test.path());
-    EXPECT_TRUE(again.open());
+    EXPECT_TRUE(again.open().isOk());
     return again.checkNewest().message();
   };
   EXPECT_EQ(foundBy(), "");
@@ -183,11 +183,11 @@ TEST(CheckpointFolder, DoesNotTakeUnreadableForAbsent) {
 TEST(CheckpointFolder, PassesOverWhatIsFoundDamagedLater) {
   TestFolder test;
   CheckpointFolder folder(test.path());
-  ASSERT_TRUE(publish(folder, 1, {5, 0}));
-  ASSERT_TRUE(publish(folder, 2, {5, 0}));
+  ASSERT_TRUE(publish(folder, 1, {5, 0}).isOk());
+  ASSERT_TRUE(publish(folder, 2, {5, 0}).isOk());
   folder.passOver(2, "a bit");
   EXPECT_EQ(folder.newest(), 1);
-  EXPECT_TRUE(folder.checkNewest());
+  EXPECT_TRUE(folder.checkNewest().isOk());
   folder.passOver(1, "another");
   EXPECT_NE(folder.checkNewest().message().find(
                 "none can be used; `step-00000001`: another; `step-00000002`: "

@@ -33,6 +33,7 @@ struct Shape {
 /// in its middle, an output split by columns, a norm that all hold.
 plan::Plan planOf(plan::DType type, int dp, int tp) {
   plan::Plan plan;
+  plan.stages.resize(1);
   plan.compute = type;
   plan.mesh.axes = {{"dp", dp}, {"tp", tp}};
   plan.mesh.ranks = dp * tp;
@@ -47,20 +48,22 @@ plan::Plan planOf(plan::DType type, int dp, int tp) {
     plan::Parameter parameter;
     parameter.name = parameter.hfName = shape.name;
     parameter.globalShape = shape.whole;
+    parameter.stages = {0};
     parameter.shardAxes = shape.axes;
     parameter.hfShape = shape.stored;
     plan::Buffer buffer;
     buffer.dtype = type;
-    buffer.offset = plan.memory.arena;
+    buffer.offset = plan.stages[0].memory.arena;
     for (size_t i = 0; i < shape.whole.size(); ++i)
       buffer.shape.push_back(shape.whole[i] /
                              plan::axisSize(plan.mesh, shape.axes[i]));
-    plan.memory.arena +=
+    plan.stages[0].memory.arena +=
         (plan::elementCount(buffer.shape) * plan::byteSize(type) + 63) / 64 *
         64;
-    parameter.value = int(plan.buffers.size());
-    parameter.gradient = parameter.value;
-    plan.buffers.push_back(buffer);
+    const int value = int(plan.stages[0].buffers.size());
+    plan.stages[0].holdings.push_back(
+        {int(plan.parameters.size()), value, value});
+    plan.stages[0].buffers.push_back(buffer);
     plan.parameters.push_back(parameter);
   }
   return plan;
@@ -81,18 +84,20 @@ void adapt(plan::Plan& plan) {
     plan::Parameter parameter;
     parameter.name = parameter.hfName = shape.name;
     parameter.globalShape = shape.whole;
+    parameter.stages = {0};
     parameter.shardAxes = shape.axes;
     parameter.hfShape = shape.stored;
     parameter.adapter = true;
     plan::Buffer buffer;
     buffer.dtype = plan.compute;
-    buffer.offset = plan.memory.arena;
+    buffer.offset = plan.stages[0].memory.arena;
     buffer.shape = shape.whole;
     if (shape.axes[0] == "tp")
       buffer.shape[0] /= tp;
-    plan.memory.arena += 128;
-    parameter.value = int(plan.buffers.size());
-    plan.buffers.push_back(buffer);
+    plan.stages[0].memory.arena += 128;
+    plan.stages[0].holdings.push_back(
+        {int(plan.parameters.size()), int(plan.stages[0].buffers.size()), -1});
+    plan.stages[0].buffers.push_back(buffer);
     plan.parameters.push_back(parameter);
   }
 }
@@ -129,8 +134,10 @@ std::string dataOf(const std::filesystem::path& directory,
       continue;
     auto place = model->find(parameter.hfName);
     std::string bytes(size_t(place->tensor->end - place->tensor->begin), 0);
-    EXPECT_TRUE(place->file->read(*place->tensor, 0,
-                                  std::as_writable_bytes(std::span(bytes))));
+    EXPECT_TRUE(
+        place->file
+            ->read(*place->tensor, 0, std::as_writable_bytes(std::span(bytes)))
+            .isOk());
     data += bytes;
   }
   return data;
@@ -140,15 +147,15 @@ std::string dataOf(const std::filesystem::path& directory,
 void passThrough(const plan::Plan& plan, const TestFolder& folder,
                  const ExportOptions& options = {}) {
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
-    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
     device::CpuDevice device(1);
     ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     Status loaded =
         loadHuggingFace(plan, communicator.rank(), folder / "in", access);
-    EXPECT_TRUE(loaded) << loaded.message();
+    EXPECT_TRUE(loaded.isOk()) << loaded.message();
     Status written =
         exportHuggingFace(plan, access, communicator, folder / "out", options);
-    EXPECT_TRUE(written) << written.message();
+    EXPECT_TRUE(written.isOk()) << written.message();
   });
 }
 
@@ -194,10 +201,10 @@ TEST(Exchange, ReadsWindowsOfLargeTensors) {
     TestFolder folder;
     plan::Plan plan = planOf(plan::DType::f32, 1, 2);
     plan.parameters.resize(1);
-    plan.buffers.resize(1);
+    plan.stages[0].buffers.resize(1);
     plan.parameters[0].globalShape = plan.parameters[0].hfShape = {768, 1024};
     plan.parameters[0].shardAxes = axes;
-    plan.memory.arena = 768 * 1024 * 4 / 2;
+    plan.stages[0].memory.arena = 768 * 1024 * 4 / 2;
     std::vector<float> values(768 * 1024);
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = float(i);
@@ -227,10 +234,10 @@ TEST(Exchange, MergesLoraAndWritesTheAdapter) {
                bytesOf(values));
     runRanks(tp, [&](comm::Communicator& communicator) {
       int rank = communicator.rank();
-      std::vector<std::byte> arena(size_t(plan.memory.arena));
+      std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
       device::CpuDevice device(1);
       ArenaParameters access(plan, rank, arena.data(), device);
-      ASSERT_TRUE(loadHuggingFace(plan, rank, folder / "in", access));
+      ASSERT_TRUE(loadHuggingFace(plan, rank, folder / "in", access).isOk());
       // A[r, i] = i + 10 r; B[o, r] = o - r, of which the rank has its rows.
       std::vector<float> a, b;
       for (int r = 0; r < 2; ++r)
@@ -240,12 +247,14 @@ TEST(Exchange, MergesLoraAndWritesTheAdapter) {
         for (int r = 0; r < 2; ++r)
           b.push_back(float(o - r));
       ASSERT_TRUE(
-          access.write(4, Content::value, 0, std::as_bytes(std::span(a))));
+          access.write(4, Content::value, 0, std::as_bytes(std::span(a)))
+              .isOk());
       ASSERT_TRUE(
-          access.write(5, Content::value, 0, std::as_bytes(std::span(b))));
+          access.write(5, Content::value, 0, std::as_bytes(std::span(b)))
+              .isOk());
       Status written =
           exportHuggingFace(plan, access, communicator, folder / "out");
-      ASSERT_TRUE(written) << written.message();
+      ASSERT_TRUE(written.isOk()) << written.message();
     });
     std::vector<float> merged(150);
     std::string data = dataOf(folder / "out", plan);
@@ -275,19 +284,21 @@ TEST(Exchange, DumpsGradientsUnderTheirNames) {
   writeModel(folder);
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   runRanks(2, [&](comm::Communicator& communicator) {
-    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
     device::CpuDevice device(1);
     ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     ASSERT_TRUE(
-        loadHuggingFace(plan, communicator.rank(), folder / "in", access));
+        loadHuggingFace(plan, communicator.rank(), folder / "in", access)
+            .isOk());
     // Values and gradients share their buffers here.
-    ASSERT_TRUE(dumpGradients(plan, access, communicator, folder / "g"));
+    ASSERT_TRUE(dumpGradients(plan, access, communicator, folder / "g").isOk());
   });
   auto file = SafetensorsFile::open(folder / "g");
   ASSERT_TRUE(file) << file.message();
   std::string q(96, 0);
   ASSERT_TRUE(file->read(*file->find("q.weight"), 0,
-                         std::as_writable_bytes(std::span(q))));
+                         std::as_writable_bytes(std::span(q)))
+                  .isOk());
   EXPECT_EQ(q, patterns().substr(96, 96));
 }
 
@@ -296,15 +307,17 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
   writeModel(folder);
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   runRanks(2, [&](comm::Communicator& communicator) {
-    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
     device::CpuDevice device(1);
     ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     ASSERT_TRUE(
-        loadHuggingFace(plan, communicator.rank(), folder / "in", access));
+        loadHuggingFace(plan, communicator.rank(), folder / "in", access)
+            .isOk());
     plan::Plan experts = plan;
     experts.parameters[1].hfName = "experts.{expert}.weight";
     experts.parameters[1].hfShape = {2, 6};
-    ASSERT_TRUE(dumpGradients(experts, access, communicator, folder / "g"));
+    ASSERT_TRUE(
+        dumpGradients(experts, access, communicator, folder / "g").isOk());
   });
   auto file = SafetensorsFile::open(folder / "g");
   ASSERT_TRUE(file) << file.message();
@@ -312,7 +325,8 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
   ASSERT_TRUE(last);
   EXPECT_EQ(last->shape, (std::vector<int64_t>{2, 6}));
   std::string bytes(24, 0);
-  ASSERT_TRUE(file->read(*last, 0, std::as_writable_bytes(std::span(bytes))));
+  ASSERT_TRUE(
+      file->read(*last, 0, std::as_writable_bytes(std::span(bytes))).isOk());
   EXPECT_EQ(bytes, patterns().substr(96 + 72, 24));
 }
 
@@ -321,11 +335,12 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
 /// The message of an import of `in` that must fail and leave the arena alone.
 std::string refusal(const TestFolder& folder,
                     plan::Plan plan = planOf(plan::DType::f32, 1, 1)) {
-  std::vector<std::byte> arena(size_t(plan.memory.arena), std::byte(0x5a));
+  std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena),
+                               std::byte(0x5a));
   device::CpuDevice device(1);
   ArenaParameters access(plan, 0, arena.data(), device);
   Status status = loadHuggingFace(plan, 0, folder / "in", access);
-  EXPECT_FALSE(status);
+  EXPECT_FALSE(status.isOk());
   for (std::byte byte : arena)
     EXPECT_EQ(byte, std::byte(0x5a));
   return status.message();
@@ -387,11 +402,11 @@ TEST(Exchange, LeavesOutWhatIsKnownAnyway) {
   EXPECT_PRED2(says, refusal(folder, plan), "no place for: `lm_head.weight`");
   plan.exchange.config = R"({"hidden_size": 6, "tie_word_embeddings": true})";
   folder.write("in/config.json", plan.exchange.config);
-  std::vector<std::byte> arena(size_t(plan.memory.arena));
+  std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
   device::CpuDevice device(1);
   ArenaParameters access(plan, 0, arena.data(), device);
   Status status = loadHuggingFace(plan, 0, folder / "in", access);
-  EXPECT_TRUE(status) << status.message();
+  EXPECT_TRUE(status.isOk()) << status.message();
 }
 
 TEST(Exchange, RefusesAnotherModelsConfig) {
@@ -420,7 +435,7 @@ TEST(Exchange, AFailedExportIsToldToAllRanksAndLeavesTheOldOne) {
   plan.data.train = text;
   plan.data.tokenizer = (folder / "gone/tokenizer.json").string();
   runRanks(2, [&](comm::Communicator& communicator) {
-    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
     device::CpuDevice device(1);
     ArenaParameters access(plan, communicator.rank(), arena.data(), device);
     Status status =
@@ -446,7 +461,7 @@ TEST(Exchange, RefusesToReadWeightsThatAreNotFinite) {
     TestFolder folder;
     writeModel(folder, header, patternsWith(50, bits));
     plan::Plan plan = planOf(plan::DType::f32, 1, 1);
-    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
     device::CpuDevice device(1);
     ArenaParameters access(plan, 0, arena.data(), device);
     const std::string message =
@@ -465,7 +480,7 @@ TEST(Exchange, RefusesToWriteWeightsThatAreNotFinite) {
   plan::Plan plan = planOf(plan::DType::bf16, 1, 2);
   passThrough(plan, folder);
   runRanks(2, [&](comm::Communicator& communicator) {
-    std::vector<std::byte> arena(size_t(plan.memory.arena));
+    std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
     // The last element of this rank's half of `embed.weight`.
     const uint16_t nan = 0xffff;
     std::memcpy(arena.data() + 46, &nan, sizeof nan);
@@ -509,7 +524,7 @@ TEST(Exchange, CopiesNothingThatIsNoTokenizer) {
     folder.write("blobs/1", std::string_view(name).ends_with("jinja")
                                 ? "{{ messages }}"
                                 : tokenizer);
-    EXPECT_TRUE(writeTokenizerFiles(data, folder / "out"));
+    EXPECT_TRUE(writeTokenizerFiles(data, folder / "out").isOk());
     EXPECT_TRUE(std::filesystem::is_regular_file(
         std::filesystem::symlink_status(folder / "out" / name)));
   }

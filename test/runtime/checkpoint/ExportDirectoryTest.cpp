@@ -26,10 +26,10 @@ Status exportOnce(const std::filesystem::path& place, const char* text) {
 TEST(ExportDirectory, MakesParentsAndReplacesAnEarlierExport) {
   TestFolder folder;
   auto place = folder / "deep/er/model";
-  ASSERT_TRUE(exportOnce(place, "one"));
+  ASSERT_TRUE(exportOnce(place, "one").isOk());
   EXPECT_EQ(readBytes(place / "config.json"), "one");
   Status second = exportOnce(place.string() + "/", "two");
-  ASSERT_TRUE(second) << second.message();
+  ASSERT_TRUE(second.isOk()) << second.message();
   EXPECT_EQ(readBytes(place / "config.json"), "two");
   EXPECT_EQ(std::distance(
                 std::filesystem::directory_iterator(place.parent_path()), {}),
@@ -38,7 +38,7 @@ TEST(ExportDirectory, MakesParentsAndReplacesAnEarlierExport) {
 
 TEST(ExportDirectory, AnAbandonedExportChangesNothing) {
   TestFolder folder;
-  ASSERT_TRUE(exportOnce(folder / "model", "one"));
+  ASSERT_TRUE(exportOnce(folder / "model", "one").isOk());
   {
     auto output = ExportDirectory::create(folder / "model");
     ASSERT_TRUE(output);
@@ -52,7 +52,7 @@ TEST(ExportDirectory, RefusesAFolderWithOtherFiles) {
   TestFolder folder;
   folder.write("model/thesis.tex", "years of work");
   Status status = checkWritable(folder / "model");
-  ASSERT_FALSE(status);
+  ASSERT_FALSE(status.isOk());
   EXPECT_NE(status.message().find("would delete its `thesis.tex`"),
             std::string::npos);
   EXPECT_EQ(readBytes(folder / "model/thesis.tex"), "years of work");
@@ -63,7 +63,7 @@ TEST(ExportDirectory, RefusesAFileAtThePlaceOrAbove) {
   folder.write("file", "");
   EXPECT_NE(checkWritable(folder / "file").message().find("is no directory"),
             std::string::npos);
-  EXPECT_FALSE(checkWritable(folder / "file/below"));
+  EXPECT_FALSE(checkWritable(folder / "file/below").isOk());
 }
 
 std::string stagingName(const TestFolder& folder) {
@@ -118,7 +118,7 @@ TEST(ExportDirectory, SaysThatARelativePathLeadsNowhere) {
 
 TEST(ExportDirectory, CheckingLeavesNothing) {
   TestFolder folder;
-  ASSERT_TRUE(checkWritable(folder / "model"));
+  ASSERT_TRUE(checkWritable(folder / "model").isOk());
   EXPECT_TRUE(folder.names().empty());
 }
 

@@ -70,9 +70,9 @@ protected:
       char letter = static_cast<char>('a' + expected.size() / unit);
       expected.append(units * unit, letter);
       std::fill_n(memory->base(), units * unit, std::byte(letter));
-      ASSERT_TRUE(file->append({memory->base(), units * unit}));
+      ASSERT_TRUE(file->append({memory->base(), units * unit}).isOk());
     }
-    ASSERT_TRUE(file->commit());
+    ASSERT_TRUE(file->commit().isOk());
     EXPECT_TRUE(readBytes(folder / "x") == expected);
     EXPECT_EQ(folder.names(), std::vector<std::string>{"x"});
   }

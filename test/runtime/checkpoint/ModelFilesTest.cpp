@@ -107,10 +107,10 @@ TEST(ModelFiles, SplitsByASizeAndReadsItself) {
   ASSERT_TRUE(writer) << writer.message();
   std::vector<float> values = {0, 1, 2, 3, 4, 5, 6, 7, 8};
   auto bytes = std::as_bytes(std::span(values));
-  ASSERT_TRUE(writer->append(bytes.first(8)));
-  ASSERT_TRUE(writer->append(bytes.subspan(8, 8)));
-  ASSERT_TRUE(writer->append(bytes.subspan(16)));
-  ASSERT_TRUE(writer->finish());
+  ASSERT_TRUE(writer->append(bytes.first(8)).isOk());
+  ASSERT_TRUE(writer->append(bytes.subspan(8, 8)).isOk());
+  ASSERT_TRUE(writer->append(bytes.subspan(16)).isOk());
+  ASSERT_TRUE(writer->finish().isOk());
   EXPECT_EQ(folder.names(),
             (std::vector<std::string>{"model-00001-of-00002.safetensors",
                                       "model-00002-of-00002.safetensors",
@@ -120,8 +120,9 @@ TEST(ModelFiles, SplitsByASizeAndReadsItself) {
   float z[5];
   auto place = model->find("z");
   ASSERT_TRUE(place);
-  ASSERT_TRUE(place->file->read(*place->tensor, 0,
-                                std::as_writable_bytes(std::span(z))));
+  ASSERT_TRUE(
+      place->file->read(*place->tensor, 0, std::as_writable_bytes(std::span(z)))
+          .isOk());
   EXPECT_EQ(z[4], 8);
   EXPECT_NE(readBytes(folder / "model.safetensors.index.json")
                 .find("\"total_size\": 36"),

@@ -44,10 +44,11 @@ int addBuffer(plan::Plan& plan, int64_t elements) {
   plan::Buffer buffer;
   buffer.dtype = plan.compute;
   buffer.shape = {elements};
-  buffer.offset = plan.memory.arena;
-  plan.memory.arena += roundUp(elements * plan::byteSize(plan.compute), 64);
-  plan.buffers.push_back(buffer);
-  return int(plan.buffers.size()) - 1;
+  buffer.offset = plan.stages[0].memory.arena;
+  plan.stages[0].memory.arena +=
+      roundUp(elements * plan::byteSize(plan.compute), 64);
+  plan.stages[0].buffers.push_back(buffer);
+  return int(plan.stages[0].buffers.size()) - 1;
 }
 
 /// Lays parameters out as the compiler does; masters are the values.
@@ -69,22 +70,23 @@ void addRegion(plan::Plan& plan, std::vector<int> members,
   if (!inParts) {
     int64_t size = plan::byteSize(plan.compute);
     region.param = buffer;
-    plan::Buffer view = plan.buffers[size_t(buffer)];
+    plan::Buffer view = plan.stages[0].buffers[size_t(buffer)];
     for (size_t i = 0; i < members.size(); ++i) {
-      plan::Parameter& parameter = plan.parameters[size_t(members[i])];
-      parameter.value = parameter.gradient = int(plan.buffers.size());
+      const plan::Parameter& parameter = plan.parameters[size_t(members[i])];
+      const int number = int(plan.stages[0].buffers.size());
+      plan.stages[0].holdings.push_back({members[i], number, number});
       plan::Buffer value = view;
       value.offset += region.starts[i] * size;
       value.shape = {plan::blockElements(parameter, plan.mesh)};
-      plan.buffers.push_back(value);
+      plan.stages[0].buffers.push_back(value);
     }
     view.shape = {part};
     view.shardAxis = shardAxis;
     view.shardStride = part * size;
-    region.part = region.master = int(plan.buffers.size());
-    plan.buffers.push_back(view);
+    region.part = region.master = int(plan.stages[0].buffers.size());
+    plan.stages[0].buffers.push_back(view);
   }
-  plan.regions.push_back(std::move(region));
+  plan.stages[0].regions.push_back(std::move(region));
 }
 
 enum { t, z, norm, b };
@@ -93,6 +95,7 @@ enum { t, z, norm, b };
 /// the order of its rows, and a parameter between them that is a tensor alone.
 plan::Plan planOf(const Ranks& ranks) {
   plan::Plan plan;
+  plan.stages.resize(1);
   plan.compute = plan::DType::bf16;
   plan.mesh.axes = {{"dp", ranks.dp}, {"tp", ranks.tp}};
   plan.mesh.groups = {{"dp+tp", {"dp", "tp"}}};
@@ -103,6 +106,7 @@ plan::Plan planOf(const Ranks& ranks) {
     plan::Parameter parameter;
     parameter.name = parameter.hfName = name;
     parameter.globalShape = std::move(shape);
+    parameter.stages = {0};
     parameter.shardAxes = std::move(axes);
     parameter.hfShape = std::move(stored);
     plan.parameters.push_back(std::move(parameter));
@@ -148,8 +152,10 @@ std::string dataOf(const std::filesystem::path& directory) {
     if (!place)
       return std::string("lacks ") + name;
     std::string bytes(size_t(place->tensor->end - place->tensor->begin), 0);
-    EXPECT_TRUE(place->file->read(*place->tensor, 0,
-                                  std::as_writable_bytes(std::span(bytes))));
+    EXPECT_TRUE(
+        place->file
+            ->read(*place->tensor, 0, std::as_writable_bytes(std::span(bytes)))
+            .isOk());
     data += bytes;
   }
   return data;
@@ -160,13 +166,13 @@ template <class Body>
 void withModel(const plan::Plan& plan, const TestFolder& folder,
                const Body& body) {
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
-    auto arena = memory::Arena::allocate(plan.memory.arena);
+    auto arena = memory::Arena::allocate(plan.stages[0].memory.arena);
     ASSERT_TRUE(arena) << arena.message();
     device::CpuDevice device(1);
     ArenaParameters access(plan, communicator.rank(), arena->base(), device);
     Status loaded =
         loadHuggingFace(plan, communicator.rank(), folder / "in", access);
-    ASSERT_TRUE(loaded) << loaded.message();
+    ASSERT_TRUE(loaded.isOk()) << loaded.message();
     body(communicator, access, *arena);
   });
 }
@@ -178,7 +184,7 @@ void passThrough(const plan::Plan& plan, const TestFolder& folder,
                 const memory::Arena&) {
               Status written = exportHuggingFace(plan, access, communicator,
                                                  folder / "out", options);
-              EXPECT_TRUE(written) << written.message();
+              EXPECT_TRUE(written.isOk()) << written.message();
             });
 }
 
@@ -192,8 +198,10 @@ TEST(SharedTensor, GivesEachParameterItsRows) {
         for (auto [number, row, rows] :
              {std::tuple(z, 0, 6), {b, 6, 4}, {t, 10, 2}}) {
           std::string bytes(size_t(rows * 8), 0);
-          ASSERT_TRUE(access.read(number, Content::value, 0,
-                                  std::as_writable_bytes(std::span(bytes))));
+          ASSERT_TRUE(access
+                          .read(number, Content::value, 0,
+                                std::as_writable_bytes(std::span(bytes)))
+                          .isOk());
           EXPECT_EQ(bytes,
                     patterns().substr(size_t(14 + row * 8), bytes.size()))
               << plan.parameters[size_t(number)].name;
@@ -228,27 +236,29 @@ TEST(SharedTensor, OfGradientsIsDumpedWhole) {
   TestFolder folder;
   writeModel(folder);
   plan::Plan plan = planOf({1, 2});
-  withModel(plan, folder,
-            [&](comm::Communicator& communicator, ArenaParameters& access,
-                const memory::Arena&) {
-              // Values and gradients share their buffers here.
-              ASSERT_TRUE(
-                  dumpGradients(plan, access, communicator, folder / "g"));
-            });
+  withModel(
+      plan, folder,
+      [&](comm::Communicator& communicator, ArenaParameters& access,
+          const memory::Arena&) {
+        // Values and gradients share their buffers here.
+        ASSERT_TRUE(
+            dumpGradients(plan, access, communicator, folder / "g").isOk());
+      });
   auto file = SafetensorsFile::open(folder / "g");
   ASSERT_TRUE(file) << file.message();
   ASSERT_EQ(file->tensors().size(), 2u);
   EXPECT_EQ(file->find("mix.weight")->shape, (std::vector<int64_t>{12, 4}));
   std::string bytes(96, 0);
   ASSERT_TRUE(file->read(*file->find("mix.weight"), 0,
-                         std::as_writable_bytes(std::span(bytes))));
+                         std::as_writable_bytes(std::span(bytes)))
+                  .isOk());
   EXPECT_EQ(bytes, patterns().substr(14));
 }
 
 TEST(SharedTensor, OfAnotherSizeIsRefusedOnce) {
   TestFolder folder;
   plan::Plan plan = planOf({});
-  std::vector<std::byte> arena(size_t(plan.memory.arena));
+  std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
   device::CpuDevice device(1);
   ArenaParameters access(plan, 0, arena.data(), device);
   std::string other(header);
@@ -277,7 +287,7 @@ constexpr const char* name = "step-00000001";
 void save(const TestFolder& folder, const Ranks& ranks) {
   plan::Plan plan = planOf(ranks);
   CheckpointFolder checkpoints(folder.path());
-  ASSERT_TRUE(checkpoints.prepare());
+  ASSERT_TRUE(checkpoints.prepare().isOk());
   std::filesystem::create_directories(checkpoints.staging(1));
   withModel(plan, folder,
             [&](comm::Communicator& communicator, ArenaParameters&,
@@ -289,12 +299,12 @@ void save(const TestFolder& folder, const Ranks& ranks) {
                                    ? Status::ok()
                                    : file.write(checkpoints.staging(1),
                                                 SaveId{"", 1}, buffers);
-              ASSERT_TRUE(written) << written.message();
+              ASSERT_TRUE(written.isOk()) << written.message();
             });
   Manifest manifest = describeRun(plan);
   manifest.position.step = 1;
   Status published = checkpoints.publish(manifest, {});
-  ASSERT_TRUE(published) << published.message();
+  ASSERT_TRUE(published.isOk()) << published.message();
 }
 
 /// Starts from a checkpoint on the ranks of a layout, and exports to `out`.
@@ -303,20 +313,20 @@ void startFrom(const TestFolder& folder, const std::string& checkpoint,
   plan::Plan plan = planOf(ranks);
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
     int rank = communicator.rank();
-    auto arena = memory::Arena::allocate(plan.memory.arena);
+    auto arena = memory::Arena::allocate(plan.stages[0].memory.arena);
     ASSERT_TRUE(arena) << arena.message();
     auto reader = StateReader::open(folder / checkpoint);
     ASSERT_TRUE(reader) << reader.message();
     Status fits = checkModel(plan, *reader, Take::weights);
-    ASSERT_TRUE(fits) << fits.message();
+    ASSERT_TRUE(fits.isOk()) << fits.message();
     device::CpuDevice device(1);
     ArenaBuffers buffers(plan, rank, *arena, device);
     Status loaded = loadState(plan, rank, *reader, Take::weights, buffers);
-    ASSERT_TRUE(loaded) << loaded.message();
+    ASSERT_TRUE(loaded.isOk()) << loaded.message();
     ArenaParameters access(plan, rank, arena->base(), device);
     Status written =
         exportHuggingFace(plan, access, communicator, folder / "out");
-    ASSERT_TRUE(written) << written.message();
+    ASSERT_TRUE(written.isOk()) << written.message();
   });
 }
 
@@ -338,17 +348,17 @@ TEST(SharedTensor, ConvertsBothWays) {
   writeModel(folder);
   save(folder, {2, 2, true});
   Status converted = checkpointToHuggingFace(folder / name, folder / "hf");
-  ASSERT_TRUE(converted) << converted.message();
+  ASSERT_TRUE(converted.isOk()) << converted.message();
   EXPECT_EQ(dataOf(folder / "hf"), patterns());
   converted = huggingFaceToCheckpoint(folder / "hf", folder / "saved");
-  ASSERT_TRUE(converted) << converted.message();
+  ASSERT_TRUE(converted.isOk()) << converted.message();
   // There the tensor is a parameter, of which each of the plan's has its rows.
   for (const Ranks& to : layouts) {
     startFrom(folder, "saved", to);
     EXPECT_EQ(dataOf(folder / "out"), patterns()) << to.text();
   }
   converted = checkpointToHuggingFace(folder / "saved", folder / "again");
-  ASSERT_TRUE(converted) << converted.message();
+  ASSERT_TRUE(converted.isOk()) << converted.message();
   EXPECT_EQ(readBytes(folder / "again/model.safetensors"),
             readBytes(folder / "hf/model.safetensors"));
 }
@@ -389,7 +399,7 @@ TEST_F(EditedCheckpoint, MayKnowTheRowsByOtherNames) {
   for (SavedParameter& saved : manifest.parameters)
     saved.name.replace(saved.name.find(".weight"), 7, ".matrix");
   Status sealed = sealFiles(manifest, folder / name); // of the other headers
-  ASSERT_TRUE(sealed) << sealed.message();
+  ASSERT_TRUE(sealed.isOk()) << sealed.message();
   write();
   startFrom(folder, name, {2, 1});
   EXPECT_EQ(dataOf(folder / "out"), patterns());

@@ -151,19 +151,13 @@ plan::Plan statePlan(const Layout& layout) {
       maker.addFrozen(base);
     plan.stages.push_back(std::move(maker.stage));
   }
-  if (layout.pp == 1) {
-    static_cast<plan::Stage&>(plan) = std::move(plan.stages.front());
-    plan.stages.clear();
-  }
   return plan;
 }
 
-StateRanks::StateRanks(const Layout& layout) {
-  plan::Plan whole = statePlan(layout);
+StateRanks::StateRanks(const Layout& layout) : whole(statePlan(layout)) {
   for (int rank = 0; rank < whole.mesh.ranks; ++rank) {
-    plans.push_back(
-        plan::select(whole, plan::coordinate(whole.mesh, rank, "pp")));
-    auto arena = memory::Arena::allocate(plans.back().memory.arena);
+    auto arena =
+        memory::Arena::allocate(plan::stageOf(whole, rank).memory.arena);
     arenas.push_back(std::move(*arena));
   }
 }
@@ -171,13 +165,13 @@ StateRanks::StateRanks(const Layout& layout) {
 /// Calls visit(address, type, number, kind, isValue) for every element.
 template <class Visit> void StateRanks::visit(const Visit& visit) const {
   for (int rank = 0; rank < count(); ++rank) {
-    const plan::Plan& own = plan(rank);
+    const plan::Stage& own = plan::stageOf(whole, rank);
     auto each = [&](const StateShard& part, bool isValue) {
       const plan::Buffer& buffer = own.buffers[size_t(part.buffer)];
-      ShardLayout layout(own.parameters[size_t(part.parameter)], own.mesh,
+      ShardLayout layout(whole.parameters[size_t(part.parameter)], whole.mesh,
                          rank);
       auto* data = static_cast<std::byte*>(
-          arena(rank).address(buffer, 0, own.mesh, rank));
+          arena(rank).address(buffer, 0, whole.mesh, rank));
       for (int64_t i = 0; i < part.count; ++i)
         visit(data + (part.element + i) * plan::byteSize(buffer.dtype),
               buffer.dtype,
@@ -185,7 +179,7 @@ template <class Visit> void StateRanks::visit(const Visit& visit) const {
                        layout.pieceAt(part.first + i).global),
               part.kind, isValue);
     };
-    for (const StateShard& part : stateParts(own, rank))
+    for (const StateShard& part : stateParts(whole, rank))
       each(part, false);
     for (const plan::Holding& holding : own.holdings) {
       StateShard value;
@@ -212,22 +206,22 @@ float masterOf(int parameter, int64_t global) {
 /// every value; null, too, where there is no such half.
 template <class Visit> void StateRanks::visitMasters(const Visit& visit) const {
   for (int rank = 0; rank < count(); ++rank) {
-    const plan::Plan& own = plan(rank);
+    const plan::Stage& own = plan::stageOf(whole, rank);
     auto at = [&](int buffer, int64_t element) {
       const plan::Buffer& described = own.buffers[size_t(buffer)];
       return static_cast<std::byte*>(
-                 arena(rank).address(described, 0, own.mesh, rank)) +
+                 arena(rank).address(described, 0, whole.mesh, rank)) +
              element * plan::byteSize(described.dtype);
     };
     auto each = [&](int parameter, int64_t first, int64_t count,
                     auto visitOne) {
-      ShardLayout layout(own.parameters[size_t(parameter)], own.mesh, rank);
+      ShardLayout layout(whole.parameters[size_t(parameter)], whole.mesh, rank);
       for (int64_t i = 0; i < count; ++i)
         visitOne(masterOf(parameter, layout.pieceAt(first + i).global), i);
     };
-    for (const StateShard& part : stateParts(own, rank))
+    for (const StateShard& part : stateParts(whole, rank))
       if (part.kind == StateKind::weight &&
-          own.parameters[size_t(part.parameter)].trainable)
+          whole.parameters[size_t(part.parameter)].trainable)
         each(part.parameter, part.first, part.count,
              [&](float master, int64_t i) {
                visit(master,
@@ -236,7 +230,7 @@ template <class Visit> void StateRanks::visitMasters(const Visit& visit) const {
                      at(part.buffer, part.element + i));
              });
     for (const plan::Holding& holding : own.holdings)
-      if (own.parameters[size_t(holding.parameter)].trainable)
+      if (whole.parameters[size_t(holding.parameter)].trainable)
         each(holding.parameter, 0, own.buffers[size_t(holding.value)].shape[0],
              [&](float master, int64_t i) {
                visit(master, at(holding.value, i), nullptr);

@@ -28,13 +28,13 @@ struct Layout {
 /// splits is sharded over dp, that of `norm` over both.
 plan::Plan statePlan(const Layout& layout);
 
-/// The arenas of all ranks, with the plan as each of them sees it.
+/// The arenas of all ranks of a plan.
 class StateRanks {
 public:
   explicit StateRanks(const Layout& layout);
 
-  int count() const { return int(plans.size()); }
-  const plan::Plan& plan(int rank) const { return plans[size_t(rank)]; }
+  int count() const { return int(arenas.size()); }
+  const plan::Plan& plan() const { return whole; }
   const memory::Arena& arena(int rank) const { return arenas[size_t(rank)]; }
 
   /// Gives every element of values and state a number that says which it is;
@@ -53,7 +53,7 @@ private:
   template <class Visit> void visit(const Visit& visit) const;
   template <class Visit> void visitMasters(const Visit& visit) const;
 
-  std::vector<plan::Plan> plans;
+  plan::Plan whole;
   std::vector<memory::Arena> arenas;
 };
 

@@ -38,26 +38,26 @@ const SaveId first = {"0123456789abcdef", 1};
 void save(const StateRanks& ranks, const std::filesystem::path& folder,
           const SaveId& saveId = first) {
   CheckpointFolder checkpoints(folder);
-  ASSERT_TRUE(checkpoints.prepare());
+  ASSERT_TRUE(checkpoints.prepare().isOk());
   const std::filesystem::path aside = checkpoints.staging(saveId.step);
   std::filesystem::create_directories(aside);
   for (int rank = 0; rank < ranks.count(); ++rank) {
-    RankFile file(ranks.plan(rank), rank);
+    RankFile file(ranks.plan(), rank);
     device::CpuDevice device(1);
-    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank), device);
+    ArenaBuffers buffers(ranks.plan(), rank, ranks.arena(rank), device);
     if (file.isEmpty())
       continue;
     // Half of the ranks write from a copy, the others piece by piece.
     std::vector<std::byte> copy(size_t(file.dataBytes()));
-    ASSERT_TRUE(file.copy(buffers, copy));
+    ASSERT_TRUE(file.copy(buffers, copy).isOk());
     Status written = rank % 2 ? file.write(aside, saveId, copy)
                               : file.write(aside, saveId, buffers);
-    ASSERT_TRUE(written) << written.message();
+    ASSERT_TRUE(written.isOk()) << written.message();
   }
-  Manifest manifest = describeRun(ranks.plan(0), saveId.run);
+  Manifest manifest = describeRun(ranks.plan(), saveId.run);
   manifest.position.step = saveId.step;
   Status published = checkpoints.publish(manifest, {});
-  ASSERT_TRUE(published) << published.message();
+  ASSERT_TRUE(published.isOk()) << published.message();
 }
 
 Status load(StateRanks& ranks, const std::filesystem::path& path,
@@ -65,10 +65,10 @@ Status load(StateRanks& ranks, const std::filesystem::path& path,
   for (int rank = 0; rank < ranks.count(); ++rank) {
     auto reader = StateReader::open(path);
     RECIPERUN_TRY(reader);
-    RECIPERUN_TRY(checkModel(ranks.plan(rank), *reader, take));
+    RECIPERUN_TRY(checkModel(ranks.plan(), *reader, take));
     device::CpuDevice device(1);
-    ArenaBuffers buffers(ranks.plan(rank), rank, ranks.arena(rank), device);
-    RECIPERUN_TRY(loadState(ranks.plan(rank), rank, *reader, take, buffers));
+    ArenaBuffers buffers(ranks.plan(), rank, ranks.arena(rank), device);
+    RECIPERUN_TRY(loadState(ranks.plan(), rank, *reader, take, buffers));
   }
   return Status::ok();
 }
@@ -103,7 +103,7 @@ TEST(State, MovesBetweenAnyTwoLayouts) {
       StateRanks target(to);
       EXPECT_GT(target.wrong(), 0) << "nothing is there before";
       Status status = load(target, folder / name);
-      ASSERT_TRUE(status) << status.message();
+      ASSERT_TRUE(status.isOk()) << status.message();
       EXPECT_EQ(target.wrong(), 0)
           << "pp " << from.pp << " dp " << from.dp << " tp " << from.tp
           << " to pp " << to.pp << " dp " << to.dp << " tp " << to.tp;
@@ -127,7 +127,7 @@ TEST(State, HoldsMastersWholeHoweverTheyAreKept) {
       StateRanks target(to);
       EXPECT_GT(target.wrongMasters(), 0) << "nothing is there before";
       Status status = load(target, folder / name);
-      ASSERT_TRUE(status) << status.message();
+      ASSERT_TRUE(status.isOk()) << status.message();
       EXPECT_EQ(target.wrongMasters(), 0)
           << "dp " << from.dp << " tp " << from.tp << " to dp " << to.dp
           << " tp " << to.tp;
@@ -141,7 +141,7 @@ TEST(State, LeavesMomentsWhereWeightsAloneAreTaken) {
   source.fill();
   save(source, folder.path());
   StateRanks target({1, 1, 2});
-  ASSERT_TRUE(load(target, folder / name, Take::weights));
+  ASSERT_TRUE(load(target, folder / name, Take::weights).isOk());
   EXPECT_EQ(target.wrong(/*weightsAlone=*/true), 0);
   EXPECT_GT(target.wrong(), 0);
 }

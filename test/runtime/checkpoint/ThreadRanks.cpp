@@ -54,7 +54,7 @@ public:
     exchange.barrier.arrive_and_wait();
     Status first;
     for (const Status& status : exchange.statuses)
-      if (first && !status)
+      if (first.isOk() && !status.isOk())
         first = status;
     exchange.barrier.arrive_and_wait();
     return first;

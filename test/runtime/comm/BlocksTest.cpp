@@ -41,11 +41,11 @@ TEST(LocalCommunicator, copies) {
   const int64_t shape[] = {3};
   Tensor from{in.data(), plan::DType::f32, shape};
   Tensor to{out.data(), plan::DType::f32, shape};
-  ASSERT_TRUE(local.allReduce(0, from, to, Reduction::sum));
+  ASSERT_TRUE(local.allReduce(0, from, to, Reduction::sum).isOk());
   EXPECT_EQ(out, in);
-  ASSERT_TRUE(local.allGather(0, from, from, 0));
+  ASSERT_TRUE(local.allGather(0, from, from, 0).isOk());
   EXPECT_EQ(local.maximum(5).status().message(), "");
-  EXPECT_FALSE(local.send(1, {}));
+  EXPECT_FALSE(local.send(1, {}).isOk());
 }
 
 } // namespace

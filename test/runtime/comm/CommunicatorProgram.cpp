@@ -111,13 +111,17 @@ protected:
         plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
     Shape shape = {elements};
     std::vector<T> in = contribution(elements), out(in.size());
-    ASSERT_TRUE(communicator->allReduce(group, view(in, shape),
-                                        view(out, shape), Reduction::sum));
+    ASSERT_TRUE(communicator
+                    ->allReduce(group, view(in, shape), view(out, shape),
+                                Reduction::sum)
+                    .isOk());
     expectEach(elements, [&](int64_t i) {
       return same(out[size_t(i)], expectedSum<T>(members, i));
     });
-    ASSERT_TRUE(communicator->allReduce(group, view(in, shape), view(in, shape),
-                                        Reduction::max));
+    ASSERT_TRUE(
+        communicator
+            ->allReduce(group, view(in, shape), view(in, shape), Reduction::max)
+            .isOk());
     expectEach(elements, [&](int64_t i) {
       Wide<T> largest = Wide<T>(valueOf<T>(members[0], i));
       for (int member : members)
@@ -160,7 +164,8 @@ protected:
     if (sharing)
       std::copy(in.begin(), in.end(), out.begin());
     Tensor input = view(sharing ? out : in, part);
-    ASSERT_TRUE(communicator->allGather(group, input, view(out, whole), dim));
+    ASSERT_TRUE(
+        communicator->allGather(group, input, view(out, whole), dim).isOk());
     for (int number = 0; number < parts; ++number)
       expectEach(elements, [&](int64_t i) {
         return same(out[size_t(inWhole(part, dim, parts, number, i))],
@@ -170,7 +175,8 @@ protected:
     std::vector<T> sums = contribution(elements * parts), mine(in.size());
     Tensor output = view(sharing ? sums : mine, part);
     ASSERT_TRUE(
-        communicator->reduceScatter(group, view(sums, whole), output, dim));
+        communicator->reduceScatter(group, view(sums, whole), output, dim)
+            .isOk());
     expectEach(elements, [&](int64_t i) {
       return same(output.template as<T>()[i],
                   expectedSum<T>(members, inWhole(part, dim, parts, own, i)));
@@ -195,8 +201,8 @@ protected:
     Expected<int> exchange = communicator->beginExchange(
         group, view(terms, whole), view(exchanged, whole));
     ASSERT_TRUE(exchange);
-    ASSERT_TRUE(communicator->finish(*exchange));
-    ASSERT_TRUE(communicator->finish(*gather));
+    ASSERT_TRUE(communicator->finish(*exchange).isOk());
+    ASSERT_TRUE(communicator->finish(*gather).isOk());
     expectEach(elements * parts, [&](int64_t i) {
       int member = members[size_t(i / elements)];
       return same(gathered[size_t(i)], valueOf<T>(member, i % elements)) &&
@@ -224,7 +230,7 @@ protected:
       turns[turn] = *begun;
     }
     for (int turn : {1, 0})
-      ASSERT_TRUE(communicator->finish(turns[turn]));
+      ASSERT_TRUE(communicator->finish(turns[turn]).isOk());
     expectEach(elements, [&](int64_t i) {
       const T wanted = valueOf<T>(before, i);
       return same(in[0][size_t(i)], wanted) && same(in[1][size_t(i)], wanted);
@@ -285,7 +291,8 @@ TYPED_TEST(Collectives, gatherIntoTheOwnPart) {
   std::copy(own.begin(), own.end(), whole.begin() + this->rank * elements);
   std::vector<int64_t> part = {elements}, all = {int64_t(whole.size())};
   Tensor in{whole.data() + this->rank * elements, typeOf<TypeParam>(), part};
-  ASSERT_TRUE(this->communicator->allGather(2, in, this->view(whole, all), 0));
+  ASSERT_TRUE(
+      this->communicator->allGather(2, in, this->view(whole, all), 0).isOk());
   for (size_t m = 0; m < members.size(); ++m)
     for (int64_t i = 0; i < elements; ++i)
       ASSERT_TRUE(same(whole[m * elements + size_t(i)],
@@ -304,7 +311,7 @@ TEST_F(Bytes, gatherAndExchangeMeanwhile) {
 class Agreement : public Collectives<float> {};
 
 TEST_F(Agreement, tellsTheLowestFailure) {
-  EXPECT_TRUE(communicator->agree(Status::ok()));
+  EXPECT_TRUE(communicator->agree(Status::ok()).isOk());
   Status mine = rank == session()->ranks() - 1 ? Status::error("lost the file")
                                                : Status::ok();
   Status agreed = communicator->agree(mine);
@@ -321,11 +328,11 @@ TEST_F(Agreement, maximumAndMessages) {
   EXPECT_EQ(*largest, 1000);
   std::vector<std::byte> bytes(10'000'000, std::byte(7));
   if (rank != 0 && rank + 1 == session()->ranks()) {
-    ASSERT_TRUE(communicator->send(0, bytes));
+    ASSERT_TRUE(communicator->send(0, bytes).isOk());
   }
   if (rank == 0 && session()->ranks() > 1) {
     std::vector<std::byte> received(bytes.size());
-    ASSERT_TRUE(communicator->receive(session()->ranks() - 1, received));
+    ASSERT_TRUE(communicator->receive(session()->ranks() - 1, received).isOk());
     EXPECT_EQ(received, bytes);
   }
 }
@@ -356,7 +363,7 @@ class Waiting : public Collectives<float> {
 protected:
   /// All but rank 0 come late to `part`, which all ranks call.
   void expectRest(const char* name, const std::function<Status()>& part) {
-    ASSERT_TRUE(communicator->agree(Status::ok()));
+    ASSERT_TRUE(communicator->agree(Status::ok()).isOk());
     if (rank != 0)
       std::this_thread::sleep_for(delay);
     const double before = processorSeconds();
@@ -365,7 +372,7 @@ protected:
     const std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - start;
     const double awake = processorSeconds() - before;
-    ASSERT_TRUE(status) << name << ": " << status.message();
+    ASSERT_TRUE(status.isOk()) << name << ": " << status.message();
     if (rank == 0) {
       EXPECT_LT(awake, mostAwake * passed.count()) << name;
     }

@@ -46,13 +46,13 @@ protected:
   memory::Arena onGpu(const Bytes& bytes) {
     auto arena = gpu->allocate(int64_t(bytes.size()), 0);
     EXPECT_TRUE(arena) << arena.message();
-    EXPECT_TRUE(gpu->upload(arena->base(), bytes));
+    EXPECT_TRUE(gpu->upload(arena->base(), bytes).isOk());
     return *std::move(arena);
   }
   Bytes onHost(const memory::Arena& arena) {
     Bytes bytes(size_t(arena.bytes()));
     Status status = gpu->download(bytes, arena.base());
-    EXPECT_TRUE(status) << status.message();
+    EXPECT_TRUE(status.isOk()) << status.message();
     return bytes;
   }
 
@@ -71,11 +71,13 @@ protected:
     memory::Arena back = onGpu(Bytes(whole));
     cudaStream_t stream = gpu->context().stream();
     ASSERT_TRUE(
-        packShards(blocks, source.base(), begin, end, there.base(), stream));
+        packShards(blocks, source.base(), begin, end, there.base(), stream)
+            .isOk());
     EXPECT_EQ(onHost(there), packed) << "rows " << blocks.rows << " block "
                                      << blocks.block << " from " << begin;
     ASSERT_TRUE(
-        unpackShards(blocks, there.base(), begin, end, back.base(), stream));
+        unpackShards(blocks, there.base(), begin, end, back.base(), stream)
+            .isOk());
     EXPECT_EQ(onHost(back), unpacked) << "rows " << blocks.rows << " block "
                                       << blocks.block << " from " << begin;
   }
@@ -89,7 +91,8 @@ protected:
     memory::Arena source = onGpu(terms), there = onGpu(Bytes(sum.size()));
     auto add = [&](const Terms& given) {
       ASSERT_TRUE(addTermsInOrder(type, given, elements, there.base(),
-                                  gpu->context().stream()));
+                                  gpu->context().stream())
+                      .isOk());
       EXPECT_EQ(onHost(there), sum) << count << " terms of " << elements
                                     << ", number " << given.place << " apart";
     };
@@ -114,7 +117,8 @@ protected:
       places.of[term] = terms.base() + term * int64_t(sum.size());
     memory::Arena there = onGpu(Bytes(sum.size()));
     ASSERT_TRUE(addPeersInOrder(type, places, count, elements, there.base(),
-                                barrier(), gpu->context().stream()));
+                                barrier(), gpu->context().stream())
+                    .isOk());
     EXPECT_EQ(onHost(there), sum) << count << " places of " << elements;
   }
 
@@ -149,7 +153,8 @@ protected:
                       block % blocks * bytes);
     }
     ASSERT_TRUE(spreadBlocks(in.base(), places, ranks, blocks, bytes, counted,
-                             barrier(), gpu->context().stream()));
+                             barrier(), gpu->context().stream())
+                    .isOk());
     EXPECT_EQ(onHost(out), expected)
         << rows << " rows of " << rowBytes << " bytes";
   }
@@ -167,7 +172,8 @@ protected:
       std::copy(given.begin(), given.end(), expected.begin() + begin);
     }
     ASSERT_TRUE(spreadWhole(in.base(), places, ranks, bytes, barrier(),
-                            gpu->context().stream()));
+                            gpu->context().stream())
+                    .isOk());
     EXPECT_EQ(onHost(out), expected) << bytes << " bytes, " << apart;
   }
 
@@ -181,7 +187,7 @@ protected:
     alone.heard[0] = alone.told[0] =
         reinterpret_cast<uint32_t*>(place.base() + sizeof alone);
     std::memcpy(raw.data(), &alone, sizeof alone);
-    ASSERT_TRUE(gpu->upload(place.base(), raw));
+    ASSERT_TRUE(gpu->upload(place.base(), raw).isOk());
     void* taken = nullptr;
     ASSERT_EQ(cudaHostAlloc(&taken, sizeof *word, cudaHostAllocMapped),
               cudaSuccess);

@@ -75,8 +75,7 @@ plan::Plan testPlan() {
           {Kind::receive, 0, 1 - stage, 1 - stage, 1 - stage}};
     plan.stages.push_back(described);
   }
-  return plan::select(plan,
-                      plan::coordinate(plan.mesh, session()->rank(), "pp"));
+  return plan;
 }
 
 /// A tensor on the host and on the GPU, with the same contents.
@@ -111,7 +110,7 @@ protected:
     ASSERT_TRUE(place) << place.message();
     auto opened = device::CudaDevice::open(
         *place, [](OpKind) -> device::CudaKernel { return nullptr; });
-    if (Status all = session()->agree(opened.status()); !all)
+    if (Status all = session()->agree(opened.status()); !all.isOk())
       GTEST_SKIP() << all.message();
     device = *std::move(opened);
     rank = session()->rank();
@@ -156,7 +155,7 @@ protected:
         device->allocate(std::max(least, int64_t(pair.host.size())), 0);
     EXPECT_TRUE(arena) << arena.message();
     pair.gpu = *std::move(arena);
-    EXPECT_TRUE(device->upload(pair.gpu.base(), pair.host));
+    EXPECT_TRUE(device->upload(pair.gpu.base(), pair.host).isOk());
     return pair;
   }
 
@@ -164,7 +163,7 @@ protected:
   void share(std::initializer_list<Pair*> pairs) {
     for (Pair* pair : pairs) {
       Status status = nccl->share(pair->gpu.base(), pair->gpu.bytes());
-      ASSERT_TRUE(status) << status.message();
+      ASSERT_TRUE(status.isOk()) << status.message();
     }
   }
 
@@ -180,7 +179,7 @@ protected:
     const int64_t size = plan::byteSize(type);
     Bytes found(size_t(elements * size));
     Status read = device->download(found, pair.gpu.base());
-    ASSERT_TRUE(read) << what << ": " << read.message();
+    ASSERT_TRUE(read.isOk()) << what << ": " << read.message();
     if (std::memcmp(found.data(), pair.host.data(), found.size()) == 0)
       return;
     for (int64_t i = 0; i < elements; ++i) {
@@ -225,21 +224,25 @@ protected:
     Pair& source = sharing ? out : in;
     if (isMapped)
       share({&in, &out});
-    ASSERT_TRUE(nccl->host().allGather(group, onHost(source, type, part),
-                                       onHost(out, type, whole), dim));
+    ASSERT_TRUE(nccl->host()
+                    .allGather(group, onHost(source, type, part),
+                               onHost(out, type, whole), dim)
+                    .isOk());
     Status status = nccl->allGather(group, onGpu(source, type, part),
                                     onGpu(out, type, whole), dim);
-    ASSERT_TRUE(status) << status.message();
+    ASSERT_TRUE(status.isOk()) << status.message();
     expectSame(out, type, all, 0, "all-gather, " + what);
     Pair terms = filled(type, all), sum = filled(type, few);
     Pair& target = sharing ? terms : sum;
     if (isMapped)
       share({&terms, &sum});
-    ASSERT_TRUE(nccl->host().reduceScatter(group, onHost(terms, type, whole),
-                                           onHost(target, type, part), dim));
+    ASSERT_TRUE(nccl->host()
+                    .reduceScatter(group, onHost(terms, type, whole),
+                                   onHost(target, type, part), dim)
+                    .isOk());
     status = nccl->reduceScatter(group, onGpu(terms, type, whole),
                                  onGpu(target, type, part), dim);
-    ASSERT_TRUE(status) << status.message();
+    ASSERT_TRUE(status.isOk()) << status.message();
     expectSame(target, type, few, toleranceOf(type, group),
                "reduce-scatter, " + what);
   }
@@ -273,8 +276,9 @@ void Nccl::testAllReduce() {
         const Shape shape = {5003};
         Pair in = filled(type, 5003);
         Tensor host = onHost(in, type, shape), gpu = onGpu(in, type, shape);
-        ASSERT_TRUE(nccl->host().allReduce(group, host, host, reduction));
-        ASSERT_TRUE(nccl->allReduce(group, gpu, gpu, reduction));
+        ASSERT_TRUE(
+            nccl->host().allReduce(group, host, host, reduction).isOk());
+        ASSERT_TRUE(nccl->allReduce(group, gpu, gpu, reduction).isOk());
         expectSame(in, type, 5003, toleranceOf(type, group), "all-reduce");
       }
 }
@@ -311,13 +315,14 @@ void Nccl::testAllToAll() {
       Pair from = filled(DType::bf16, elements),
            to = filled(DType::bf16, elements);
       share({&to});
-      ASSERT_TRUE(nccl->host().allToAll(group, onHost(from, DType::bf16, in),
-                                        onHost(to, DType::bf16, out),
-                                        {split, concat}));
+      ASSERT_TRUE(nccl->host()
+                      .allToAll(group, onHost(from, DType::bf16, in),
+                                onHost(to, DType::bf16, out), {split, concat})
+                      .isOk());
       Status status =
           nccl->allToAll(group, onGpu(from, DType::bf16, in),
                          onGpu(to, DType::bf16, out), {split, concat});
-      ASSERT_TRUE(status) << status.message();
+      ASSERT_TRUE(status.isOk()) << status.message();
       expectSame(to, DType::bf16, elements, 0,
                  "all-to-all from " + std::to_string(split) + " to " +
                      std::to_string(concat));
@@ -345,16 +350,22 @@ void Nccl::testExchangeRows() {
         auto* const numbers = reinterpret_cast<int32_t*>(counts.host.data());
         for (int64_t i = 0; i < plan::elementCount(counted); ++i)
           numbers[i] = int32_t((rank * 5 + i * 7) % 17);
-        ASSERT_TRUE(device->upload(counts.gpu.base(), counts.host));
+        ASSERT_TRUE(device->upload(counts.gpu.base(), counts.host).isOk());
         const ShardExchange exchange =
             isBack ? ShardExchange{1, 0} : ShardExchange{0, 1};
         const Bytes before = to.host;
-        ASSERT_TRUE(nccl->host().allToAll(
-            group, onHost(from, DType::bf16, isBack ? there : here),
-            onHost(to, DType::bf16, isBack ? here : there), exchange));
-        ASSERT_TRUE(nccl->host().allToAll(
-            group, onHost(counts, DType::i32, {ranks * blocks, 3}),
-            onHost(theirs, DType::i32, {ranks * blocks, 3}), {0, 0}));
+        ASSERT_TRUE(
+            nccl->host()
+                .allToAll(
+                    group, onHost(from, DType::bf16, isBack ? there : here),
+                    onHost(to, DType::bf16, isBack ? here : there), exchange)
+                .isOk());
+        ASSERT_TRUE(
+            nccl->host()
+                .allToAll(
+                    group, onHost(counts, DType::i32, {ranks * blocks, 3}),
+                    onHost(theirs, DType::i32, {ranks * blocks, 3}), {0, 0})
+                .isOk());
         const auto* sent = reinterpret_cast<int32_t*>(theirs.host.data());
         for (int64_t block = 0; ranks > 1 && block < ranks * blocks; ++block) {
           const int64_t used =
@@ -368,7 +379,7 @@ void Nccl::testExchangeRows() {
             group, onGpu(from, DType::bf16, isBack ? there : here),
             onGpu(counts, DType::i32, counted),
             onGpu(to, DType::bf16, isBack ? here : there), exchange);
-        ASSERT_TRUE(status) << status.message();
+        ASSERT_TRUE(status.isOk()) << status.message();
         expectSame(to, DType::bf16, elements, 0,
                    "rows of " + std::to_string(width) + " of group " +
                        std::to_string(group) + (isBack ? ", back" : ""));
@@ -391,11 +402,13 @@ void Nccl::testBesideKernels() {
       Expected<int> exchange = links.beginExchange(
           group, at(terms, DType::f32, all), at(sent, DType::f32, all));
       ASSERT_TRUE(gather && exchange) << gather.message() << exchange.message();
-      ASSERT_TRUE(links.finish(*exchange));
-      ASSERT_TRUE(links.addTerms(group, at(terms, DType::f32, all),
-                                 at(sent, DType::f32, all),
-                                 at(sum, DType::f32, few)));
-      ASSERT_TRUE(links.finish(*gather));
+      ASSERT_TRUE(links.finish(*exchange).isOk());
+      ASSERT_TRUE(links
+                      .addTerms(group, at(terms, DType::f32, all),
+                                at(sent, DType::f32, all),
+                                at(sum, DType::f32, few))
+                      .isOk());
+      ASSERT_TRUE(links.finish(*gather).isOk());
     };
     both(nccl->host(), [&](Pair& pair, DType type, const Shape& shape) {
       return onHost(pair, type, shape);
@@ -422,7 +435,7 @@ void Nccl::testShift() {
           {at(own, DType::i32, few), at(theirs, DType::i32, few)}};
       Expected<int> begun = links.beginShift(group, shifts);
       ASSERT_TRUE(begun) << begun.message();
-      ASSERT_TRUE(links.finish(*begun));
+      ASSERT_TRUE(links.finish(*begun).isOk());
     };
     shift(nccl->host(), [&](Pair& pair, DType type, const Shape& shape) {
       return onHost(pair, type, shape);
@@ -446,8 +459,8 @@ void Nccl::testSwap(int64_t elements) {
     Expected<int> going = links.beginSend(peer, stage, {from, bytes});
     Expected<int> coming = links.beginReceive(peer, 1 - stage, {to, bytes});
     ASSERT_TRUE(going && coming) << going.message() << coming.message();
-    ASSERT_TRUE(links.finish(*going));
-    ASSERT_TRUE(links.finish(*coming));
+    ASSERT_TRUE(links.finish(*going).isOk());
+    ASSERT_TRUE(links.finish(*coming).isOk());
   };
   swap(nccl->host(), out.host.data(), in.host.data());
   swap(*nccl, out.gpu.base(), in.gpu.base());
@@ -475,11 +488,11 @@ void Nccl::testPipeline(int64_t elements) {
     for (int round = 0; round < rounds; ++round) {
       if (round + 1 < rounds)
         begin(round + 1);
-      ASSERT_TRUE(links.finish(sent[size_t(round)]));
+      ASSERT_TRUE(links.finish(sent[size_t(round)]).isOk());
       std::span<std::byte> slot(at + round % 2 * half, size_t(half));
       Expected<int> coming = links.beginReceive(peer, 1, slot);
       ASSERT_TRUE(coming) << coming.message();
-      ASSERT_TRUE(links.finish(*coming));
+      ASSERT_TRUE(links.finish(*coming).isOk());
     }
   };
   auto second = [&](Communicator& links, std::byte* at) {
@@ -491,13 +504,13 @@ void Nccl::testPipeline(int64_t elements) {
     };
     int coming = begin(0);
     for (int round = 0; round < rounds; ++round) {
-      ASSERT_TRUE(links.finish(coming));
+      ASSERT_TRUE(links.finish(coming).isOk());
       if (round + 1 < rounds)
         coming = begin(round + 1);
       std::span<std::byte> slot(at + round % 2 * half, size_t(half));
       Expected<int> going = links.beginSend(peer, 1, slot);
       ASSERT_TRUE(going) << going.message();
-      ASSERT_TRUE(links.finish(*going));
+      ASSERT_TRUE(links.finish(*going).isOk());
     }
   };
   auto both = [&](Communicator& links, std::byte* at) {
@@ -523,7 +536,7 @@ TEST_F(Nccl, doesWhatMpiDoes) {
       testPipeline(elements);
     }
   tell("is done");
-  EXPECT_TRUE(nccl->check());
+  EXPECT_TRUE(nccl->check().isOk());
 }
 
 } // namespace

@@ -22,9 +22,9 @@ public:
   void run(std::chrono::milliseconds busy, std::chrono::milliseconds limit) {
     Watch host(/*rank=*/3, limit);
     NcclWatch watch;
-    EXPECT_TRUE(watch.start(host));
+    EXPECT_TRUE(watch.start(host).isOk());
     sleep(busy);
-    EXPECT_TRUE(watch.note(stream, "a message received by rank 3"));
+    EXPECT_TRUE(watch.note(stream, "a message received by rank 3").isOk());
     cudaStreamSynchronize(stream);
   }
 
@@ -33,12 +33,12 @@ public:
                 std::chrono::milliseconds limit) {
     Watch host(/*rank=*/3, limit);
     NcclWatch watch;
-    EXPECT_TRUE(watch.start(host));
+    EXPECT_TRUE(watch.start(host).isOk());
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
-    EXPECT_TRUE(watch.beginRecording(stream));
-    EXPECT_TRUE(watch.note(stream, "an all-reduce"));
+    EXPECT_TRUE(watch.beginRecording(stream).isOk());
+    EXPECT_TRUE(watch.note(stream, "an all-reduce").isOk());
     sleep(busy);
-    EXPECT_TRUE(watch.note(stream, "an all-gather"));
+    EXPECT_TRUE(watch.note(stream, "an all-gather").isOk());
     EXPECT_EQ(watch.endRecording(), 0);
     cudaGraph_t graph = nullptr;
     ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
@@ -46,7 +46,7 @@ public:
     ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
     for (int launch = 0; launch < 2; ++launch) {
       ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
-      EXPECT_TRUE(watch.noteLaunch(stream, 0));
+      EXPECT_TRUE(watch.noteLaunch(stream, 0).isOk());
       cudaStreamSynchronize(stream);
     }
     cudaGraphExecDestroy(executable);

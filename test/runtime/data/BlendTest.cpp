@@ -147,7 +147,7 @@ protected:
     BatchView view;
     view.tokens = tokens.data();
     const Status filled = loader.fill(step, microBatch, view);
-    EXPECT_TRUE(filled) << filled.message();
+    EXPECT_TRUE(filled.isOk()) << filled.message();
     return tokens;
   }
 

@@ -75,7 +75,7 @@ protected:
   Batch fill(const Loader& loader, int64_t step, int64_t microBatch = 0) {
     Batch batch(train.microBatch, data.sequence);
     const Status filled = loader.fill(step, microBatch, batch.view());
-    EXPECT_TRUE(filled) << filled.message();
+    EXPECT_TRUE(filled.isOk()) << filled.message();
     return batch;
   }
 
@@ -112,7 +112,7 @@ TEST_F(LoaderTest, givesAnEarlyAndALatePieceOfEachRow) {
   const Batch whole = fill(open(), 0);
   for (int64_t part : {0, 1}) {
     Batch batch(train.microBatch, data.sequence / 2);
-    ASSERT_TRUE(open({0, 1, 1, part, 2}).fill(0, 0, batch.view()));
+    ASSERT_TRUE(open({0, 1, 1, part, 2}).fill(0, 0, batch.view()).isOk());
     EXPECT_EQ(batch.samples, whole.samples);
     for (size_t i = 0; i < batch.tokens.size(); ++i) {
       // Pieces of four tokens: 0 and 3 of the first part, 1 and 2 of the other.

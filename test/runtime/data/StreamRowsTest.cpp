@@ -58,7 +58,7 @@ protected:
         step, microBatch,
         {batch.tokens.data(), batch.labels.data(), batch.weights.data(),
          batch.positions.data(), batch.segments.data(), nullptr, nullptr});
-    EXPECT_TRUE(filled) << filled.message();
+    EXPECT_TRUE(filled.isOk()) << filled.message();
     return batch;
   }
 

@@ -21,7 +21,7 @@ std::vector<int32_t> idsOf(const Expected<TokenFile>& file) {
   EXPECT_TRUE(file) << file.message();
   std::vector<int32_t> ids(size_t(file->tokens()));
   const Status status = file->read(0, ids);
-  EXPECT_TRUE(status) << status.message();
+  EXPECT_TRUE(status.isOk()) << status.message();
   return ids;
 }
 
@@ -37,7 +37,7 @@ TEST(TokenFileTest, readsNothingButIds) {
   EXPECT_EQ(idsOf(TokenFile::open(four.path(), "", (1 << 16) + 5000)), wide);
   const Expected<TokenFile> file = TokenFile::open(two.path(), "", 1 << 16);
   std::vector<int32_t> one(1);
-  ASSERT_TRUE(file->read(2, one));
+  ASSERT_TRUE(file->read(2, one).isOk());
   EXPECT_EQ(one[0], 3);
 }
 
@@ -62,7 +62,7 @@ TEST(TokenFileTest, looksAtTheFirstIds) {
   const ScratchFile file(bytesOf<uint16_t>({1, 2, 60000}));
   const Expected<TokenFile> opened = TokenFile::open(file.path(), "", 50000);
   ASSERT_TRUE(opened);
-  EXPECT_TRUE(opened->checkHead(2));
+  EXPECT_TRUE(opened->checkHead(2).isOk());
   EXPECT_EQ(opened->checkHead(1000).message(),
             "token 2 of `" + file.path() +
                 "` is 60000, but the model's `vocab` is 50000; use the tokens "
@@ -167,7 +167,7 @@ TEST(TokenFileTest, failIdsBeyondTheVocabulary) {
   const Expected<TokenFile> opened = TokenFile::open(file.path(), "", 640);
   ASSERT_TRUE(opened);
   std::vector<int32_t> ids(2);
-  EXPECT_TRUE(opened->read(0, ids));
+  EXPECT_TRUE(opened->read(0, ids).isOk());
   EXPECT_EQ(opened->read(1, ids).message(),
             "token 2 of `" + file.path() +
                 "` is 640, but the model's `vocab` is 640; use the tokens of "

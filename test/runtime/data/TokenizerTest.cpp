@@ -211,7 +211,7 @@ TEST(Tokenizer, normalizesOrSaysThatItCannot) {
   file["normalizer"] = {{"type", "Sequence"},
                         {"normalizers", {{{"type", "NFC"}}}}};
   if (const Status status = checkNormalization(NormalizationForm::nfc);
-      !status) {
+      !status.isOk()) {
     EXPECT_EQ(Tokenizer::parse(file.dump(), "small").message(),
               "`small`: " + status.message());
     return;

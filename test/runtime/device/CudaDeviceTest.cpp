@@ -52,13 +52,15 @@ TEST_F(CudaDeviceTest, bytesComeBack) {
   for (size_t at = 0, count = 1; at < given.size(); at += count, count *= 3) {
     count = std::min(count, given.size() - at);
     ASSERT_TRUE(
-        gpu->upload(arena->base() + at, std::span(given).subspan(at, count)));
+        gpu->upload(arena->base() + at, std::span(given).subspan(at, count))
+            .isOk());
   }
   std::vector<std::byte> taken(given.size());
-  ASSERT_TRUE(gpu->download(taken, arena->base()));
+  ASSERT_TRUE(gpu->download(taken, arena->base()).isOk());
   EXPECT_TRUE(taken == given);
-  ASSERT_TRUE(gpu->clear(arena->base() + 5, 1000));
-  ASSERT_TRUE(gpu->download(std::span(taken).first(2000), arena->base()));
+  ASSERT_TRUE(gpu->clear(arena->base() + 5, 1000).isOk());
+  ASSERT_TRUE(
+      gpu->download(std::span(taken).first(2000), arena->base()).isOk());
   EXPECT_EQ(taken[4], given[4]);
   EXPECT_EQ(taken[5], std::byte(0));
   EXPECT_EQ(taken[1004], std::byte(0));
@@ -97,18 +99,19 @@ TEST_F(CudaDeviceTest, anArenaIsZero) {
     const Tensor all{arena->base(), plan::DType::i32, shape};
     int64_t seen = 0;
     ASSERT_TRUE(readPieces(*gpu, all, [&](const Tensor& piece, int64_t first) {
-      EXPECT_EQ(first, seen);
-      seen += piece.elements();
-      const auto* values = piece.as<int32_t>();
-      EXPECT_TRUE(std::all_of(values, values + piece.elements(),
-                              [](int32_t value) { return value == 0; }));
-      return Status::ok();
-    }));
+                  EXPECT_EQ(first, seen);
+                  seen += piece.elements();
+                  const auto* values = piece.as<int32_t>();
+                  EXPECT_TRUE(
+                      std::all_of(values, values + piece.elements(),
+                                  [](int32_t value) { return value == 0; }));
+                  return Status::ok();
+                }).isOk());
     EXPECT_EQ(seen, shape[0]);
     ASSERT_TRUE(writePieces(*gpu, all, [](const Tensor& piece, int64_t) {
-      std::fill_n(piece.as<int32_t>(), piece.elements(), 7);
-      return Status::ok();
-    }));
+                  std::fill_n(piece.as<int32_t>(), piece.elements(), 7);
+                  return Status::ok();
+                }).isOk());
     EXPECT_EQ(*readElement<int32_t>(*gpu, all, shape[0] - 1), 7);
   }
 }
@@ -119,8 +122,8 @@ TEST_F(CudaDeviceTest, aFailureThatWasToldIsNoKernels) {
   EXPECT_NE(none.message().find("cudaMalloc"), std::string::npos)
       << none.message();
   RecordedMarks marks; // which a kernel sets
-  ASSERT_TRUE(marks.open(/*words=*/1));
-  EXPECT_TRUE(marks.add(gpu->context().stream()));
+  ASSERT_TRUE(marks.open(/*words=*/1).isOk());
+  EXPECT_TRUE(marks.add(gpu->context().stream()).isOk());
   wait();
 }
 
@@ -140,11 +143,11 @@ TEST_F(CudaDeviceTest, marksTellTheTime) {
 
 TEST_F(CudaDeviceTest, recordedMarksFindRoom) {
   RecordedMarks marks;
-  ASSERT_TRUE(marks.open(/*words=*/2));
+  ASSERT_TRUE(marks.open(/*words=*/2).isOk());
   for (int mark = 0; mark < 5; ++mark) {
     EXPECT_EQ(marks.count(), mark);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ASSERT_TRUE(marks.add(gpu->context().stream()));
+    ASSERT_TRUE(marks.add(gpu->context().stream()).isOk());
     wait();
   }
   for (int mark = 1; mark < 5; ++mark) {
@@ -161,9 +164,9 @@ TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
   std::unique_ptr<Recording> recording;
   int begin = 0, end = 0;
   {
-    ASSERT_TRUE(gpu->beginRecording());
+    ASSERT_TRUE(gpu->beginRecording().isOk());
     begin = gpu->mark();
-    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes() / 2));
+    ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes() / 2).isOk());
     end = gpu->mark();
     auto recorded = gpu->endRecording();
     ASSERT_TRUE(recorded) << recorded.message();
@@ -171,9 +174,9 @@ TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
   }
   for (int launch = 0; launch < 3; ++launch) {
     const std::vector<std::byte> ones(size_t(arena->bytes()), std::byte(1));
-    ASSERT_TRUE(gpu->upload(arena->base(), ones));
+    ASSERT_TRUE(gpu->upload(arena->base(), ones).isOk());
     EXPECT_EQ(*readElement<int32_t>(*gpu, all), 0x01010101);
-    ASSERT_TRUE(recording->launch());
+    ASSERT_TRUE(recording->launch().isOk());
     EXPECT_EQ(*readElement<int32_t>(*gpu, all), 0);
     EXPECT_EQ(*readElement<int32_t>(*gpu, all, shape[0] - 1), 0x01010101);
     wait();
@@ -193,7 +196,7 @@ TEST_F(CudaDeviceTest, recordingsFollowOneAnother) {
 
 void CudaDeviceTest::followOneAnother(memory::Arena& arena, int copies,
                                       int launches) {
-  ASSERT_TRUE(gpu->beginRecording());
+  ASSERT_TRUE(gpu->beginRecording().isOk());
   const int64_t half = arena.bytes() / 2;
   for (int i = 0; i < copies; ++i)
     ASSERT_EQ(cudaMemcpyAsync(arena.base(), arena.base() + half, size_t(half),
@@ -206,7 +209,7 @@ void CudaDeviceTest::followOneAnother(memory::Arena& arena, int copies,
   using Seconds = std::chrono::duration<double>;
   const auto start = Clock::now();
   for (int launch = 0; launch < launches; ++launch)
-    ASSERT_TRUE((*recording)->launch());
+    ASSERT_TRUE((*recording)->launch().isOk());
   const Seconds launched = Clock::now() - start;
   wait();
   const Seconds all = Clock::now() - start;
@@ -222,7 +225,7 @@ TEST_F(CudaDeviceTest, whatCannotBeRecordedChangesNothing) {
   ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
   cudaEvent_t event = nullptr;
   ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
-  ASSERT_TRUE(gpu->beginRecording());
+  ASSERT_TRUE(gpu->beginRecording().isOk());
   // What another stream begins, nothing waits for.
   ASSERT_EQ(cudaEventRecord(event, gpu->context().stream()), cudaSuccess);
   ASSERT_EQ(cudaStreamWaitEvent(other, event, 0), cudaSuccess);
@@ -245,14 +248,14 @@ TEST_F(CudaDeviceTest, aProfileSaysWhatWasDone) {
   auto arena = gpu->allocate(int64_t(64) << 20, 0);
   ASSERT_TRUE(arena) << arena.message();
   const Status begun = gpu->beginProfile();
-  if (!begun)
+  if (!begun.isOk())
     GTEST_SKIP() << begun.message();
   gpu->beginRange("outer");
   gpu->beginRange("inner");
-  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()).isOk());
   gpu->endRange();
   gpu->endRange();
-  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()));
+  ASSERT_TRUE(gpu->clear(arena->base(), arena->bytes()).isOk());
   wait();
   auto done = gpu->endProfile();
   ASSERT_TRUE(done) << done.message();

@@ -67,7 +67,7 @@ protected:
   /// Has kernels fill, runs the graph, and looks at what it left.
   void runGraph() {
     const Status filled = fillByKernels(graph);
-    ASSERT_TRUE(filled) << filled.message();
+    ASSERT_TRUE(filled.isOk()) << filled.message();
     const auto nodes = nodesOf(graph);
     ASSERT_TRUE(nodes) << nodes.message();
     for (cudaGraphNode_t node : *nodes)

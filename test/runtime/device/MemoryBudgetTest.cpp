@@ -21,8 +21,8 @@ plan::MemoryTable planOf(int64_t arena, int64_t library) {
 TEST(MemoryBudgetTest, isThereForWhatFits) {
   const MemoryBudget room{"GPU 0 (`NVIDIA H200`)", 140 * gibibyte,
                           139 * gibibyte};
-  EXPECT_TRUE(checkMemoryBudget(room, planOf(132, 8)));
-  EXPECT_FALSE(checkMemoryBudget(room, planOf(133, 8)));
+  EXPECT_TRUE(checkMemoryBudget(room, planOf(132, 8)).isOk());
+  EXPECT_FALSE(checkMemoryBudget(room, planOf(133, 8)).isOk());
 }
 
 TEST(MemoryBudgetTest, tellsWhatOthersHold) {
@@ -44,7 +44,7 @@ TEST(MemoryBudgetTest, tellsOfAGpuThatIsTooSmall) {
 }
 
 TEST(SharedLibraryTest, refusesAnotherMajorVersion) {
-  EXPECT_TRUE(checkMajorVersion("cuDNN", 91900, 90100));
+  EXPECT_TRUE(checkMajorVersion("cuDNN", 91900, 90100).isOk());
   EXPECT_EQ(checkMajorVersion("cuDNN", 80907, 91900).message(),
             "the cuDNN that was found is 8.9.7, and this program was compiled "
             "for 9.19.0: install cuDNN 9, or name its folder first in "

@@ -21,7 +21,8 @@ double processorSeconds() {
 
 int main(int, char** arguments) {
   using namespace reciperun;
-  if (Status status = device::letWaitingThreadsSleep(arguments); !status) {
+  if (Status status = device::letWaitingThreadsSleep(arguments);
+      !status.isOk()) {
     std::printf("%s\n", status.message().c_str());
     return 1;
   }

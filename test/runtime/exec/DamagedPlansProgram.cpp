@@ -43,9 +43,9 @@ bool isRunnable(const plan::Plan& plan) {
     return !source || source->kind == "mock";
   };
   return plan.mesh.ranks == 1 && plan.device == "cpu" &&
-         plan.memory.arena <= largestArena &&
-         plan.memory.offloaded <= largestArena && isMock(plan.data.train) &&
-         isMock(plan.data.valid);
+         plan.stages[0].memory.arena <= largestArena &&
+         plan.stages[0].memory.offloaded <= largestArena &&
+         isMock(plan.data.train) && isMock(plan.data.valid);
 }
 
 /// At least the plan's arena, and a page without any rights behind it; that on
@@ -84,7 +84,7 @@ Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
                          {0, 1, loadsOf(schedule)}, /*tokenizer=*/nullptr);
   if (!loader)
     return loader.status();
-  const plan::Inputs& in = plan.inputs;
+  const plan::Inputs& in = plan.stages[0].inputs;
   set(executor.tensor(in.learningRate), 1e-3f);
   set(executor.tensor(in.step), int32_t(1));
   Expected<double> weight = (*loader).weight(0);
@@ -123,7 +123,8 @@ Status runBucket(const plan::Plan& plan, exec::Executor& executor,
 }
 
 Status runPlan(const plan::Plan& plan) {
-  memory::Arena arena = guardedArena(plan.memory.arena, plan.memory.offloaded);
+  memory::Arena arena = guardedArena(plan.stages[0].memory.arena,
+                                     plan.stages[0].memory.offloaded);
   comm::LocalCommunicator communicator;
   device::CpuDevice device(1, &kernels::findKernel);
   Expected<exec::Executor> executor =
@@ -132,7 +133,7 @@ Status runPlan(const plan::Plan& plan) {
     return executor.status();
   RECIPERUN_TRY(exec::initializeParameters(plan, *executor, 0, 1));
   RECIPERUN_TRY(exec::fillMasters(plan, *executor, 0));
-  for (const plan::Schedule& schedule : plan.schedules)
+  for (const plan::Schedule& schedule : plan.stages[0].schedules)
     if (schedule.name == "train" ||
         (schedule.name == "evaluate" && plan.data.valid))
       RECIPERUN_TRY(runSchedule(plan, *executor, schedule));
@@ -169,7 +170,7 @@ int main(int argc, char** argv) {
   for (uint32_t seed = first; seed < first + count; ++seed) {
     std::string damaged = fuzz::mutatePlan(text.str(), seed);
     Expected<plan::Plan> plan = plan::fromJson(damaged);
-    if (!plan || !plan::validate(*plan) || !isRunnable(*plan))
+    if (!plan || !plan::validate(*plan).isOk() || !isRunnable(*plan))
       continue;
     ++runs;
     int status = runAside(*plan);

@@ -30,8 +30,8 @@ protected:
 
   void make() {
     Status valid = plan::validate(plan);
-    ASSERT_TRUE(valid) << valid.message();
-    auto taken = memory::Arena::allocate(plan.memory.arena);
+    ASSERT_TRUE(valid.isOk()) << valid.message();
+    auto taken = memory::Arena::allocate(plan.stages[0].memory.arena);
     ASSERT_TRUE(taken);
     arena = std::move(*taken);
     auto made = Executor::make(plan, arena, communicator, device);
@@ -46,7 +46,7 @@ protected:
     return {plan::ScheduleStep::Kind::run, function, -1, microBatch};
   }
 
-  plan::Plan plan;
+  plan::Plan plan = plan::planOfOneStage();
   comm::LocalCommunicator communicator;
   device::CpuDevice device{1, &kernels::findKernel};
   memory::Arena arena;
@@ -56,9 +56,9 @@ protected:
 TEST_F(ExecutorTest, runsAScheduleOverSlots) {
   // x has two slots; y collects 2 x of both.
   int x = plan::addBuffer(plan, "x", DType::f32, {2, 16});
-  plan.buffers[size_t(x)].shape = {16};
-  plan.buffers[size_t(x)].slots = 2;
-  plan.buffers[size_t(x)].slotStride = 64;
+  plan.stages[0].buffers[size_t(x)].shape = {16};
+  plan.stages[0].buffers[size_t(x)].slots = 2;
+  plan.stages[0].buffers[size_t(x)].slotStride = 64;
   int t = plan::addBuffer(plan, "t", DType::f32, {16});
   int y = plan::addBuffer(plan, "y", DType::f32, {16});
   plan::Op scale = plan::makeOp(OpKind::Scale, "twice", {x}, {t});
@@ -67,11 +67,12 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
   plan::Op reduce = plan::makeOp(OpKind::AllReduce, "sum", {y}, {y});
   reduce.group = 0;
   reduce.attributes = {{"reduce", std::string("sum")}};
-  plan.functions = {{"clear", {plan::makeOp(OpKind::Zero, "clear", {}, {y})}},
-                    {"micro-batch", {scale, add}},
-                    {"finish", {reduce}}};
+  plan.stages[0].functions = {
+      {"clear", {plan::makeOp(OpKind::Zero, "clear", {}, {y})}},
+      {"micro-batch", {scale, add}},
+      {"finish", {reduce}}};
   plan.train.accumulation = 2;
-  plan.schedules = {
+  plan.stages[0].schedules = {
       {"train",
        {call(0, 0), load(0), load(1), call(1, 0), call(1, 1), call(2, 0)}}};
   make();
@@ -85,7 +86,7 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
           std::fill_n(input.as<float>(), 16, microBatch == 0 ? 1.f : 10.f);
           return Status::ok();
         });
-    ASSERT_TRUE(status) << status.message();
+    ASSERT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(loads, (std::vector<int>{0, 1}));
     EXPECT_EQ(executor->tensor(y).as<float>()[15], 22.f);
   }
@@ -103,10 +104,10 @@ TEST_F(ExecutorTest, opsHavePartInSomeRunsAlone) {
     if (*when)
       ops.back().attributes = {{"when", std::string(when)}};
   }
-  plan.functions = {{"backward", ops}};
+  plan.stages[0].functions = {{"backward", ops}};
   plan.train.accumulation = 3;
-  plan.schedules = {{"train", {call(0, 0), call(0, 1), call(0, 2)}},
-                    {"evaluate", {call(0, 0)}}};
+  plan.stages[0].schedules = {{"train", {call(0, 0), call(0, 1), call(0, 2)}},
+                              {"evaluate", {call(0, 0)}}};
   make();
   std::fill_n(executor->tensor(one).as<float>(), 16, 1.f);
   auto expectCounts = [&](const char* schedule, std::vector<float> wanted) {
@@ -114,7 +115,7 @@ TEST_F(ExecutorTest, opsHavePartInSomeRunsAlone) {
       std::fill_n(executor->tensor(count).as<float>(), 16, 0.f);
     Status status = executor->run(*executor->findSchedule(schedule),
                                   [](int) { return Status::ok(); });
-    ASSERT_TRUE(status) << status.message();
+    ASSERT_TRUE(status.isOk()) << status.message();
     for (size_t i = 0; i < counts.size(); ++i)
       EXPECT_EQ(executor->tensor(counts[i]).as<float>()[15], wanted[i]) << i;
   };
@@ -136,8 +137,8 @@ TEST_F(ExecutorTest, aFailureNamesOpFunctionAndRank) {
   plan::Op reduce = plan::makeOp(OpKind::AllReduce, "layers.0.o", {x}, {x});
   reduce.group = 0;
   reduce.attributes = {{"reduce", std::string("sum")}};
-  plan.functions = {{"forward", {reduce}}};
-  plan.schedules = {{"train", {load(0), call(0, 0)}}};
+  plan.stages[0].functions = {{"forward", {reduce}}};
+  plan.stages[0].schedules = {{"train", {load(0), call(0, 0)}}};
   make();
   const plan::Schedule& schedule = *executor->findSchedule("train");
   BrokenLink broken;
@@ -194,13 +195,14 @@ TEST_F(ExecutorTest, aCollectiveEndsWhereItIsDone) {
   };
   plan::Op gather = half(OpKind::AllGatherStart, {part}, whole);
   plan::Op gathered = half(OpKind::AllGatherDone, {whole, part}, whole);
-  plan.functions = {{"gather", {gather, gathered}},
-                    {"scatter",
-                     {half(OpKind::ReduceScatterStart, {whole}, terms),
-                      half(OpKind::ReduceScatterDone, {terms, whole}, sum)}},
-                    {"twice", {gather, gather}},
-                    {"never", {gathered, gathered}}};
-  plan.schedules = {
+  plan.stages[0].functions = {
+      {"gather", {gather, gathered}},
+      {"scatter",
+       {half(OpKind::ReduceScatterStart, {whole}, terms),
+        half(OpKind::ReduceScatterDone, {terms, whole}, sum)}},
+      {"twice", {gather, gather}},
+      {"never", {gathered, gathered}}};
+  plan.stages[0].schedules = {
       {"train", {load(0), call(0, 0), call(1, 0), call(2, 0), call(3, 0)}}};
   plan.mesh.axes = {{"dp", 2}};
   plan.mesh.groups = {{"dp", {"dp"}}};
@@ -213,9 +215,9 @@ TEST_F(ExecutorTest, aCollectiveEndsWhereItIsDone) {
   float* values = made->tensor(part).as<float>();
   values[0] = 1;
   values[1] = 2;
-  ASSERT_TRUE(made->run(0));
+  ASSERT_TRUE(made->run(0).isOk());
   EXPECT_EQ(made->tensor(whole).as<float>()[3], 2);
-  ASSERT_TRUE(made->run(1));
+  ASSERT_TRUE(made->run(1).isOk());
   EXPECT_EQ(made->tensor(sum).as<float>()[0], 2);
   EXPECT_EQ(made->tensor(sum).as<float>()[1], 4);
   EXPECT_NE(made->run(2).message().find("is being filled already"),
@@ -228,17 +230,16 @@ TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
   plan.compute = DType::bf16;
   int value = plan::addBuffer(plan, "w", DType::bf16, {4, 32});
   int flat = plan::addBuffer(plan, "flat", DType::bf16, {1});
-  plan.buffers[size_t(flat)] = plan.buffers[size_t(value)];
-  plan.buffers[size_t(flat)].shape = {128};
+  plan.stages[0].buffers[size_t(flat)] = plan.stages[0].buffers[size_t(value)];
+  plan.stages[0].buffers[size_t(flat)].shape = {128};
   int master = plan::addBuffer(plan, "master", DType::f32, {128});
   plan::Parameter parameter;
   parameter.name = "w";
   parameter.globalShape = {4, 32};
   parameter.shardAxes = {"", ""};
   parameter.init = {"normal", 0.02};
-  parameter.value = value;
   plan.parameters = {parameter};
-  plan.holdings = {{0, value, -1}};
+  plan.stages[0].holdings = {{0, value, -1}};
   plan::Region region;
   region.name = "decayed";
   region.elements = 128;
@@ -246,10 +247,10 @@ TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
   region.master = master;
   region.parameters = {0};
   region.starts = {0};
-  plan.regions = {region};
+  plan.stages[0].regions = {region};
   make();
-  ASSERT_TRUE(initializeParameters(plan, *executor, 0, 1));
-  ASSERT_TRUE(fillMasters(plan, *executor, 0));
+  ASSERT_TRUE(initializeParameters(plan, *executor, 0, 1).isOk());
+  ASSERT_TRUE(fillMasters(plan, *executor, 0).isOk());
   const auto* narrow = executor->tensor(value).as<device::bf16>();
   const float* wide = executor->tensor(master).as<float>();
   double squares = 0;

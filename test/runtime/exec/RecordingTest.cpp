@@ -100,19 +100,19 @@ protected:
     plan.mesh.groups = {{"world", {"dp"}}};
     // x has two slots; y collects twice both.
     x = plan::addBuffer(plan, "x", DType::f32, {2, 16});
-    plan.buffers[size_t(x)].shape = {16};
-    plan.buffers[size_t(x)].slots = 2;
-    plan.buffers[size_t(x)].slotStride = 64;
+    plan.stages[0].buffers[size_t(x)].shape = {16};
+    plan.stages[0].buffers[size_t(x)].slots = 2;
+    plan.stages[0].buffers[size_t(x)].slotStride = 64;
     t = plan::addBuffer(plan, "t", DType::f32, {16});
     y = plan::addBuffer(plan, "y", DType::f32, {16});
     squares = plan::addBuffer(plan, "squares", DType::f64, {1});
     plan::Op scale = plan::makeOp(OpKind::Scale, "twice", {x}, {t});
     scale.attributes = {{"alpha", 2.0}};
-    plan.functions = {
+    plan.stages[0].functions = {
         {"clear", {plan::makeOp(OpKind::Zero, "clear", {}, {y})}},
         {"collect", {scale, plan::makeOp(OpKind::Add, "add", {y, t}, {y})}}};
     plan.train.accumulation = 2;
-    plan.schedules = {{"train", {run(0, 0), run(1, 0), run(1, 1)}}};
+    plan.stages[0].schedules = {{"train", {run(0, 0), run(1, 0), run(1, 1)}}};
   }
 
   static plan::ScheduleStep run(int function, int microBatch) {
@@ -121,8 +121,9 @@ protected:
 
   void make() {
     Status valid = plan::validate(plan);
-    ASSERT_TRUE(valid) << valid.message();
-    auto taken = device.allocate(plan.memory.arena, plan.memory.offloaded);
+    ASSERT_TRUE(valid.isOk()) << valid.message();
+    auto taken = device.allocate(plan.stages[0].memory.arena,
+                                 plan.stages[0].memory.offloaded);
     ASSERT_TRUE(taken);
     arena = std::move(*taken);
     auto made = Executor::make(plan, arena, communicator, device);
@@ -139,12 +140,12 @@ protected:
     device.ops = device.launches = 0;
     Status status = executor->run(*executor->findSchedule("train"),
                                   [](int) { return Status::ok(); });
-    ASSERT_TRUE(status) << status.message();
+    ASSERT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(executor->tensor(y).as<float>()[15], 22.f);
   }
 
   int x, t, y, squares;
-  plan::Plan plan;
+  plan::Plan plan = plan::planOfOneStage();
   comm::LocalCommunicator communicator;
   RecordingDevice device;
   memory::Arena arena;
@@ -166,10 +167,10 @@ TEST_F(RecordingTest, theSecondRunOnSlotsIsTheFirstLaunch) {
 
 TEST_F(RecordingTest, stagesOfAPipelineRehearse) {
   make();
-  ASSERT_TRUE(executor->rehearse());
+  ASSERT_TRUE(executor->rehearse().isOk());
   EXPECT_EQ(device.ops, 0);
-  plan.transfers = {{plan::Transfer::Kind::send, t, 1, 0, 0}};
-  ASSERT_TRUE(executor->rehearse());
+  plan.stages[0].transfers = {{plan::Transfer::Kind::send, t, 1, 0, 0}};
+  ASSERT_TRUE(executor->rehearse().isOk());
   // Of a function that differs by slots alone, one run.
   EXPECT_EQ(device.ops, 3);
   EXPECT_EQ(device.recordings, 3);
@@ -196,9 +197,9 @@ TEST_F(RecordingTest, opsThatAreFollowedAreRunOneByOne) {
 }
 
 TEST_F(RecordingTest, whatCannotBeRecordedIsToldAndRunOneByOne) {
-  plan.functions[1].ops.push_back(
+  plan.stages[0].functions[1].ops.push_back(
       plan::makeOp(OpKind::SumSquares, "norm", {y}, {squares}));
-  plan.functions[1].ops.back().attributes = {{"scale", 1.0}};
+  plan.stages[0].functions[1].ops.back().attributes = {{"scale", 1.0}};
   make();
   step();
   EXPECT_TRUE(executor->takeNotes().empty());
@@ -219,12 +220,12 @@ TEST_F(RecordingTest, whatCannotBeRecordedIsToldAndRunOneByOne) {
 
 TEST_F(RecordingTest, bothHalvesOfACopyAreInOneFunction) {
   const int copied = plan::addBuffer(plan, "copied", DType::f32, {16});
-  plan.buffers[size_t(copied)].host = true;
-  plan.buffers[size_t(copied)].offset = 0;
-  plan.memory.offloaded = 64;
-  plan.functions[0].ops.push_back(
+  plan.stages[0].buffers[size_t(copied)].host = true;
+  plan.stages[0].buffers[size_t(copied)].offset = 0;
+  plan.stages[0].memory.offloaded = 64;
+  plan.stages[0].functions[0].ops.push_back(
       plan::makeOp(OpKind::CopyBegin, "copy", {y}, {copied}));
-  plan.functions[1].ops.push_back(
+  plan.stages[0].functions[1].ops.push_back(
       plan::makeOp(OpKind::CopyEnd, "copied", {y}, {copied}));
   make();
   const std::vector<std::string> notes = executor->takeNotes();

@@ -127,7 +127,7 @@ protected:
     const Status status =
         run({op, in, out, room.tensor(), mesh, session()->rank()},
             *communicator, device);
-    ASSERT_TRUE(status) << status.message();
+    ASSERT_TRUE(status.isOk()) << status.message();
   }
 
   void check(DType type, double tolerance) {

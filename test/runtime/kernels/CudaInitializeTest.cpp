@@ -57,7 +57,7 @@ protected:
     ASSERT_TRUE(isDrawn) << isDrawn.message();
     ASSERT_TRUE(*isDrawn);
     ASSERT_TRUE(
-        gpu->download(std::as_writable_bytes(std::span(drawn)), target));
+        gpu->download(std::as_writable_bytes(std::span(drawn)), target).isOk());
     compare<T>(parameter, host, drawn);
   }
 

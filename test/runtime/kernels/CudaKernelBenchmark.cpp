@@ -501,13 +501,13 @@ private:
     double host = 1e9;
     const double best = seconds([&] {
       const double before = secondsNow();
-      if (Status now = findCudaKernel(kind)(args); !now)
+      if (Status now = findCudaKernel(kind)(args); !now.isOk())
         status = now;
       host = std::min(host, secondsNow() - before);
     });
-    if (status)
+    if (status.isOk())
       status = context.wait();
-    if (!status) {
+    if (!status.isOk()) {
       std::printf("%s: %s\n", name.c_str(), status.message().c_str());
       return;
     }

@@ -58,9 +58,9 @@ TEST(MatmulChoices, IgnoresAFileThatIsNotItsOwn) {
                     ("reciperun-foreign-" + std::to_string(getpid()));
   std::ofstream(file) << "a letter to a friend\n";
   device::MatmulChoices choices;
-  EXPECT_FALSE(choices.load(file));
+  EXPECT_FALSE(choices.load(file).isOk());
   choices.keep("key", {1, 2, 3});
-  EXPECT_TRUE(choices.save()); // nowhere
+  EXPECT_TRUE(choices.save().isOk()); // nowhere
   std::string line;
   std::ifstream in(file);
   std::getline(in, line);
@@ -78,15 +78,15 @@ TEST(MatmulChoices, AreSavedInTurn) {
     threads.emplace_back([&, saver] {
       for (int i = 0; i < each; ++i) {
         device::MatmulChoices choices;
-        EXPECT_TRUE(choices.load(file));
+        EXPECT_TRUE(choices.load(file).isOk());
         choices.keep(std::to_string(saver) + " " + std::to_string(i), {1});
-        EXPECT_TRUE(choices.save());
+        EXPECT_TRUE(choices.save().isOk());
       }
     });
   for (std::thread& thread : threads)
     thread.join();
   device::MatmulChoices all;
-  EXPECT_TRUE(all.load(file));
+  EXPECT_TRUE(all.load(file).isOk());
   for (int saver = 0; saver < savers; ++saver)
     for (int i = 0; i < each; ++i)
       EXPECT_TRUE(all.find(std::to_string(saver) + " " + std::to_string(i)))
@@ -99,15 +99,15 @@ TEST(MatmulChoices, KeepsWhatOthersHaveWritten) {
                       ("reciperun-choices-" + std::to_string(getpid()));
   const auto file = folder / "products";
   device::MatmulChoices one, two, all;
-  EXPECT_TRUE(one.load(file));
-  EXPECT_TRUE(two.load(file));
+  EXPECT_TRUE(one.load(file).isOk());
+  EXPECT_TRUE(two.load(file).isOk());
   one.keep("a b", {1});
   two.keep("a b", {2});
   two.keep("c", {~uint64_t(0), 5, 6, 7, 8, 9, 10, 11});
-  EXPECT_TRUE(one.save());
-  EXPECT_TRUE(two.save());
+  EXPECT_TRUE(one.save().isOk());
+  EXPECT_TRUE(two.save().isOk());
   std::ofstream(file, std::ios::app) << "torn = 0012";
-  EXPECT_TRUE(all.load(file));
+  EXPECT_TRUE(all.load(file).isOk());
   ASSERT_TRUE(all.find("a b"));
   EXPECT_EQ((*all.find("a b"))[0], 1u); // who was first
   ASSERT_TRUE(all.find("c"));
@@ -122,16 +122,16 @@ TEST(MatmulChoices, ReplacesWhatDoesNotServe) {
                       ("reciperun-refused-" + std::to_string(getpid()));
   const auto file = folder / "products";
   device::MatmulChoices old, one, two, all;
-  EXPECT_TRUE(old.load(file));
+  EXPECT_TRUE(old.load(file).isOk());
   old.keep("a", {1});
-  EXPECT_TRUE(old.save());
-  EXPECT_TRUE(one.load(file));
-  EXPECT_TRUE(two.load(file));
+  EXPECT_TRUE(old.save().isOk());
+  EXPECT_TRUE(one.load(file).isOk());
+  EXPECT_TRUE(two.load(file).isOk());
   one.keep("a", {2});
   two.keep("a", {3});
-  EXPECT_TRUE(one.save());
-  EXPECT_TRUE(two.save());
-  EXPECT_TRUE(all.load(file));
+  EXPECT_TRUE(one.save().isOk());
+  EXPECT_TRUE(two.save().isOk());
+  EXPECT_TRUE(all.load(file).isOk());
   ASSERT_TRUE(all.find("a"));
   EXPECT_EQ((*all.find("a"))[0], 2u); // who was first to replace it
   std::filesystem::remove_all(folder);

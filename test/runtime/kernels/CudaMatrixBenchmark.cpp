@@ -82,7 +82,7 @@ public:
     const device::CudaKernelArgs args{op, in, out, workspace, mesh, 0, gpu};
     auto once = [&] {
       const Status status = findCudaKernel(kind)(args);
-      if (!status)
+      if (!status.isOk())
         std::printf("%s: %s\n", op.name.c_str(), status.message().c_str());
       return status.isOk();
     };
@@ -128,12 +128,13 @@ public:
                       size_t(device::cudaScratchBytes), gpu.properties().name});
       each->setFile({});
     }
-    if (const Status status = chosen.prepare(shape, operands); !status)
+    if (const Status status = chosen.prepare(shape, operands); !status.isOk())
       std::printf("%s\n", status.message().c_str());
     auto time = [&](device::Matmuls& products) {
       cudaEventRecord(begin, gpu.stream());
       for (int i = 0; i < runs; ++i)
-        if (const Status status = products.run(shape, 1, operands); !status)
+        if (const Status status = products.run(shape, 1, operands);
+            !status.isOk())
           std::printf("%s\n", status.message().c_str());
       cudaEventRecord(end, gpu.stream());
       cudaEventSynchronize(end);

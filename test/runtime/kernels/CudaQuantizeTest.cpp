@@ -361,7 +361,7 @@ protected:
     ParityCase gpu = parity;
     gpu.outputs = {&first};
     const Status status = tryOnGpu(gpu);
-    if (!status) {
+    if (!status.isOk()) {
       ADD_FAILURE() << describe(parity) << ": " << status.message();
       return;
     }

@@ -193,7 +193,7 @@ private:
     const double start = secondsNow();
     for (int i = 0; i < 5 || (i < 50 && secondsNow() - start < 0.5); ++i) {
       const double before = secondsNow();
-      if (const Status status = findKernel(kind)(args); !status) {
+      if (const Status status = findKernel(kind)(args); !status.isOk()) {
         std::printf("%s: %s\n", name.c_str(), status.message().c_str());
         return;
       }

@@ -29,11 +29,11 @@ TEST(PlanJson, readsBackWhatItWrote) {
   ASSERT_TRUE(plan) << plan.message();
   EXPECT_EQ(toJson(*plan), text);
   EXPECT_EQ(plan->name, samplePlan().name);
-  const Op& linear = plan->functions[0].ops[0];
+  const Op& linear = plan->stages[0].functions[0].ops[0];
   EXPECT_EQ(linear.kind, OpKind::Linear);
   EXPECT_EQ(linear.attributes.real("alpha"), 0.5);
   EXPECT_EQ(linear.attributes.flag("accumulate", true), false);
-  const Op& zero = plan->functions[0].ops[2];
+  const Op& zero = plan->stages[0].functions[0].ops[2];
   EXPECT_EQ(zero.attributes.integer("seed"), 7);
   EXPECT_EQ(zero.attributes.strings("axes"),
             (std::vector<std::string>{"dp", ""}));

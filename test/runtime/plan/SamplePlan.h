@@ -10,21 +10,27 @@
 
 namespace reciperun::plan {
 
+inline Plan planOfOneStage() {
+  Plan plan;
+  plan.stages.resize(1);
+  return plan;
+}
+
 inline int addBuffer(Plan& plan, const char* name, DType dtype,
                      std::vector<int64_t> shape) {
   Buffer buffer;
   buffer.name = name;
   buffer.dtype = dtype;
-  buffer.offset = plan.memory.arena;
+  buffer.offset = plan.stages[0].memory.arena;
   int64_t bytes = byteSize(dtype);
   for (int64_t dimension : shape)
     bytes *= dimension;
   buffer.shape = std::move(shape);
-  plan.memory.arena +=
+  plan.stages[0].memory.arena +=
       (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-  plan.memory.total = plan.memory.arena;
-  plan.buffers.push_back(buffer);
-  return int(plan.buffers.size()) - 1;
+  plan.stages[0].memory.total = plan.stages[0].memory.arena;
+  plan.stages[0].buffers.push_back(buffer);
+  return int(plan.stages[0].buffers.size()) - 1;
 }
 
 inline Op makeOp(OpKind kind, const char* name, std::vector<int> inputs,
@@ -38,7 +44,7 @@ inline Op makeOp(OpKind kind, const char* name, std::vector<int> inputs,
 }
 
 inline Plan samplePlan() {
-  Plan plan;
+  Plan plan = planOfOneStage();
   plan.name = "sample \"quoted\" \xc3\xa4";
   plan.task = "sft";
   plan.device = "cpu";
@@ -61,22 +67,22 @@ inline Plan samplePlan() {
   int v = addBuffer(plan, "v", DType::f32, {12});
 
   // The optimizer's views: the whole region, and this rank's half of it.
-  Buffer region = plan.buffers[size_t(weight)];
+  Buffer region = plan.stages[0].buffers[size_t(weight)];
   region.name = "region";
   region.shape = {24};
-  plan.buffers.push_back(region);
-  int whole = int(plan.buffers.size()) - 1;
+  plan.stages[0].buffers.push_back(region);
+  int whole = int(plan.stages[0].buffers.size()) - 1;
   Buffer part = region;
   part.name = "region's part";
   part.shape = {12};
   part.shardAxis = "dp";
   part.shardStride = 48;
-  plan.buffers.push_back(part);
-  int own = int(plan.buffers.size()) - 1;
-  Buffer gradientPart = plan.buffers[size_t(flat)];
+  plan.stages[0].buffers.push_back(part);
+  int own = int(plan.stages[0].buffers.size()) - 1;
+  Buffer gradientPart = plan.stages[0].buffers[size_t(flat)];
   gradientPart.shape = {12};
-  plan.buffers.push_back(gradientPart);
-  int ownGradient = int(plan.buffers.size()) - 1;
+  plan.stages[0].buffers.push_back(gradientPart);
+  int ownGradient = int(plan.stages[0].buffers.size()) - 1;
 
   Op linear = makeOp(OpKind::Linear, "layer", {x, weight}, {y});
   linear.attributes = {{"alpha", 0.5}, {"accumulate", false}};
@@ -87,15 +93,15 @@ inline Plan samplePlan() {
   Op adamw = makeOp(OpKind::AdamW, "update", {ownGradient, norm, rate, step},
                     {own, own, m, v});
   adamw.attributes = {{"beta1", 0.9}, {"clip", 1.0}};
-  plan.functions = {{"forward", {linear, reduce, clear}},
-                    {"optimizer", {adamw}}};
+  plan.stages[0].functions = {{"forward", {linear, reduce, clear}},
+                              {"optimizer", {adamw}}};
   ScheduleStep load;
   load.kind = ScheduleStep::Kind::load;
   ScheduleStep forward;
   forward.function = 0;
   ScheduleStep update;
   update.function = 1;
-  plan.schedules = {{"train", {load, forward, update}}};
+  plan.stages[0].schedules = {{"train", {load, forward, update}}};
 
   Parameter parameter;
   parameter.name = "layer.weight";
@@ -105,7 +111,7 @@ inline Plan samplePlan() {
   parameter.hfName = "model.layer.weight";
   parameter.hfShape = {12, 4};
   plan.parameters = {parameter};
-  plan.holdings = {{0, weight, gradient}};
+  plan.stages[0].holdings = {{0, weight, gradient}};
   Region optimized;
   optimized.name = "decayed";
   optimized.elements = 24;
@@ -114,13 +120,13 @@ inline Plan samplePlan() {
   optimized.shardAxis = "dp";
   optimized.parameters = {0};
   optimized.starts = {0};
-  plan.regions = {optimized};
+  plan.stages[0].regions = {optimized};
 
-  plan.inputs.tokens = tokens;
-  plan.inputs.lossScale = lossScale;
-  plan.inputs.learningRate = rate;
-  plan.inputs.step = step;
-  plan.outputs = {loss, norm};
+  plan.stages[0].inputs.tokens = tokens;
+  plan.stages[0].inputs.lossScale = lossScale;
+  plan.stages[0].inputs.learningRate = rate;
+  plan.stages[0].inputs.step = step;
+  plan.stages[0].outputs = {loss, norm};
   plan.data.train = DataSource{"jsonl", "train.jsonl", "q", "a", ""};
   plan.data.sequence = 8;
   plan.data.vocab = 16;

@@ -40,7 +40,7 @@ using Parameters = std::vector<Parameter>;
 
 TEST(TensorRows, CoverTheirTensor) {
   Status status = checkTensorRows(parts());
-  EXPECT_TRUE(status) << status.message();
+  EXPECT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(tensorShape(parts()[2]), (std::vector<int64_t>{12, 3}));
   EXPECT_EQ(elementsBefore(parts()[2]), 12);
   EXPECT_EQ(elementsBefore(samplePlan().parameters[0]), 0);
@@ -54,7 +54,7 @@ TEST(TensorRows, OfSeveralTensorsAreApart) {
     other.hfName = "other.weight";
     both.push_back(other);
   }
-  EXPECT_TRUE(checkTensorRows(both));
+  EXPECT_TRUE(checkTensorRows(both).isOk());
 }
 
 TEST(TensorRows, MayNotLeaveTheTensor) {
@@ -123,19 +123,19 @@ TEST(TensorRows, NoTwoParametersAreOneTensor) {
                 .find("a name that safetensors keeps for itself"),
             std::string::npos);
   // Without a name a parameter is no tensor elsewhere.
-  EXPECT_TRUE(checkTensorRows({make("a", ""), make("b", "")}));
+  EXPECT_TRUE(checkTensorRows({make("a", ""), make("b", "")}).isOk());
 }
 
 TEST(TensorRows, AreOfSoManyExperts) {
   Parameter parameter = rows("a", 0, 4);
   parameter.hfRows.reset();
   parameter.hfName = "experts.{expert}.weight";
-  EXPECT_TRUE(checkTensorRows({parameter}));
+  EXPECT_TRUE(checkTensorRows({parameter}).isOk());
   parameter.globalShape[0] = int64_t(1) << 40;
   EXPECT_NE(checkTensorRows({parameter}).message().find("a tensor for each"),
             std::string::npos);
   parameter.globalShape.clear();
-  EXPECT_FALSE(checkTensorRows({parameter}));
+  EXPECT_FALSE(checkTensorRows({parameter}).isOk());
 }
 
 TEST(TensorRows, AreInThePlan) {

@@ -42,8 +42,8 @@ std::string refusal(const Call& call) {
   }
   if (call.keepsAmaxHistory)
     outputs.back() = inputs[1];
-  plan.functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
-  plan.functions[0].ops[0].attributes = call.attributes;
+  plan.stages[0].functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
+  plan.stages[0].functions[0].ops[0].attributes = call.attributes;
   return validate(plan).message();
 }
 

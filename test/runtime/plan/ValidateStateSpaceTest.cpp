@@ -32,9 +32,9 @@ std::string refusal(const Call& call) {
                        : addBuffer(plan, operand.name.c_str(), operand.dtype,
                                    operand.shape));
   }
-  plan.functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
+  plan.stages[0].functions[0].ops = {makeOp(call.kind, "op", inputs, outputs)};
   if (ops::findAttribute(call.kind, "chunk"))
-    plan.functions[0].ops[0].attributes = {{"chunk", call.chunk}};
+    plan.stages[0].functions[0].ops[0].attributes = {{"chunk", call.chunk}};
   return validate(plan).message();
 }
 

@@ -41,7 +41,7 @@ DataSource& blend(Plan& plan) {
 
 TEST(Validate, acceptsTheSample) {
   Status status = validate(samplePlan());
-  EXPECT_TRUE(status) << status.message();
+  EXPECT_TRUE(status.isOk()) << status.message();
 }
 
 TEST(Validate, acceptsABlend) {

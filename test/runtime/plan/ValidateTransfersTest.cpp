@@ -38,7 +38,7 @@ template <class Change> std::string refusal(const Change& change) {
 
 TEST(ValidateTransfers, takesAWholePlan) {
   const Status status = validateTransfers(pipeline());
-  EXPECT_TRUE(status) << status.message();
+  EXPECT_TRUE(status.isOk()) << status.message();
 }
 
 TEST(ValidateTransfers, refusesSidesThatDiffer) {

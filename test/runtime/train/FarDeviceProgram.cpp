@@ -143,8 +143,8 @@ int main(int argc, char** argv) {
   Expected<plan::Plan> plan = plan::readPlan(argv[1]);
   Status status = plan.status();
   if (plan)
-    status = carryOut(plan::select(*std::move(plan), 0));
-  if (!status)
+    status = carryOut(*plan);
+  if (!status.isOk())
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
-  return status ? 0 : 1;
+  return status.isOk() ? 0 : 1;
 }

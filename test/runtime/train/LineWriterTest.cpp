@@ -37,13 +37,13 @@ TEST_F(LineWriterTest, linesAreThereOnceAwaited) {
         mode == LineWriter::Mode::append ? content() : "";
     auto lines = LineWriter::open(path, mode);
     ASSERT_TRUE(lines) << lines.message();
-    EXPECT_TRUE((*lines)->wait());
+    EXPECT_TRUE((*lines)->wait().isOk());
     EXPECT_EQ(content(), before);
-    ASSERT_TRUE((*lines)->write("one"));
-    EXPECT_TRUE((*lines)->wait());
+    ASSERT_TRUE((*lines)->write("one").isOk());
+    EXPECT_TRUE((*lines)->wait().isOk());
     EXPECT_EQ(content(), before + "one\n");
-    ASSERT_TRUE((*lines)->write("two"));
-    ASSERT_TRUE((*lines)->write("three"));
+    ASSERT_TRUE((*lines)->write("two").isOk());
+    ASSERT_TRUE((*lines)->write("three").isOk());
     lines->reset();
     EXPECT_EQ(content(), before + "one\ntwo\nthree\n");
   }
@@ -58,7 +58,7 @@ TEST_F(LineWriterTest, whoGivesLinesWaitsForNoReader) {
   auto lines = LineWriter::open(path, LineWriter::Mode::append);
   ASSERT_TRUE(lines) << lines.message();
   for (int i = 0; i < count; ++i)
-    ASSERT_TRUE((*lines)->write(lineOf(i)));
+    ASSERT_TRUE((*lines)->write(lineOf(i)).isOk());
   ASSERT_EQ(fcntl(reader, F_SETFL, 0), 0);
   std::string seen;
   std::thread reading([&] {
@@ -66,7 +66,7 @@ TEST_F(LineWriterTest, whoGivesLinesWaitsForNoReader) {
     for (ssize_t got; (got = read(reader, room, sizeof room)) > 0;)
       seen.append(room, size_t(got));
   });
-  EXPECT_TRUE((*lines)->wait());
+  EXPECT_TRUE((*lines)->wait().isOk());
   lines->reset();
   reading.join();
   close(reader);
@@ -80,7 +80,7 @@ TEST_F(LineWriterTest, aFailureIsTold) {
   EXPECT_FALSE(LineWriter::open("/nowhere/lines", LineWriter::Mode::append));
   auto lines = LineWriter::open("/dev/full", LineWriter::Mode::append);
   ASSERT_TRUE(lines) << lines.message();
-  ASSERT_TRUE((*lines)->write("one"));
+  ASSERT_TRUE((*lines)->write("one").isOk());
   const std::string message =
       "cannot write `/dev/full`: No space left on device";
   EXPECT_EQ((*lines)->wait().message(), message);

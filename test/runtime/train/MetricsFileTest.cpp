@@ -30,7 +30,7 @@ protected:
       record.step = step;
       record.samples = samples += each;
       record.loss = double(samples);
-      ASSERT_TRUE(file->write(record));
+      ASSERT_TRUE(file->write(record).isOk());
     }
   }
   int rows() const {

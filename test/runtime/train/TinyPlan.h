@@ -24,8 +24,9 @@ public:
     parameters();
     functions();
     schedules();
-    plan.memory.library = 64 << 20;
-    plan.memory.total = plan.memory.arena + plan.memory.library;
+    plan.stages[0].memory.library = 64 << 20;
+    plan.stages[0].memory.total =
+        plan.stages[0].memory.arena + plan.stages[0].memory.library;
     plan.data.train = DataSource{"mock", "", "", "", ""};
     plan.data.valid = plan.data.train;
     plan.data.sequence = sequence;
@@ -42,7 +43,7 @@ public:
     plan.prediction.peakFlops = 1e11;
   }
 
-  Plan plan;
+  Plan plan = planOfOneStage();
 
 private:
   int buffer(const char* name, DType type, std::vector<int64_t> shape) {
@@ -50,15 +51,15 @@ private:
   }
   /// A view of part of another buffer.
   int view(int whole, int64_t byte, std::vector<int64_t> shape) {
-    Buffer part = plan.buffers[size_t(whole)];
+    Buffer part = plan.stages[0].buffers[size_t(whole)];
     part.offset += byte;
     part.shape = std::move(shape);
-    plan.buffers.push_back(part);
-    return int(plan.buffers.size()) - 1;
+    plan.stages[0].buffers.push_back(part);
+    return int(plan.stages[0].buffers.size()) - 1;
   }
 
   void buffers() {
-    Inputs& in = plan.inputs;
+    Inputs& in = plan.stages[0].inputs;
     in.tokens = buffer("tokens", DType::i32, {1, sequence});
     in.labels = buffer("labels", DType::i32, {1, sequence});
     in.weights = buffer("weights", DType::f32, {1, sequence});
@@ -68,8 +69,9 @@ private:
     in.lossScale = buffer("loss_scale", DType::f32, {1});
     in.learningRate = buffer("learning_rate", DType::f32, {1});
     in.step = buffer("step", DType::i32, {1});
-    plan.outputs.loss = buffer("loss", DType::f64, {1});
-    plan.outputs.normSquared = buffer("norm_squared", DType::f64, {1});
+    plan.stages[0].outputs.loss = buffer("loss", DType::f64, {1});
+    plan.stages[0].outputs.normSquared =
+        buffer("norm_squared", DType::f64, {1});
     x = buffer("x", DType::f32, {1, sequence, hidden});
     dx = buffer("dx", DType::f32, {1, sequence, hidden});
     logits = buffer("logits", DType::f32, {1, sequence, vocab});
@@ -89,9 +91,9 @@ private:
       parameter.globalShape = {vocab, hidden};
       parameter.shardAxes = {"", ""};
       parameter.init = {"normal", 0.1};
-      parameter.value = view(region, i * half, {vocab, hidden});
-      parameter.gradient = view(gradients, i * half, {vocab, hidden});
-      plan.holdings.push_back({i, parameter.value, parameter.gradient});
+      const int value = view(region, i * half, {vocab, hidden});
+      const int gradient = view(gradients, i * half, {vocab, hidden});
+      plan.stages[0].holdings.push_back({i, value, gradient});
       plan.parameters.push_back(parameter);
     }
     Region whole;
@@ -100,7 +102,7 @@ private:
     whole.param = whole.part = whole.master = region;
     whole.parameters = {0, 1};
     whole.starts = {0, vocab * hidden};
-    plan.regions = {whole};
+    plan.stages[0].regions = {whole};
   }
 
   Op reduced(const char* name, int number) {
@@ -111,9 +113,10 @@ private:
   }
 
   void functions() {
-    const Inputs& in = plan.inputs;
+    const Inputs& in = plan.stages[0].inputs;
     const Parameter &table = plan.parameters[0], &head = plan.parameters[1];
-    int loss = plan.outputs.loss, norm = plan.outputs.normSquared;
+    int loss = plan.stages[0].outputs.loss,
+        norm = plan.stages[0].outputs.normSquared;
     std::vector<Op> forward = {
         makeOp(OpKind::Embedding, "embed", {in.tokens, table.value}, {x}),
         makeOp(OpKind::Linear, "head", {x, head.value}, {logits}),
@@ -136,7 +139,7 @@ private:
                        {region, region, momentM, momentV});
     update.attributes = {
         {"beta1", 0.9}, {"beta2", 0.98}, {"eps", 1e-8}, {"clip", 1.0}};
-    plan.functions = {
+    plan.stages[0].functions = {
         {"begin",
          {makeOp(OpKind::Zero, "loss", {}, {loss}),
           makeOp(OpKind::Zero, "norm", {}, {norm}),
@@ -156,7 +159,7 @@ private:
     auto run = [](int function, int microBatch) {
       return ScheduleStep{ScheduleStep::Kind::run, function, -1, microBatch};
     };
-    plan.schedules = {
+    plan.stages[0].schedules = {
         {"train",
          {run(0, 0), load(0), run(1, 0), load(1), run(1, 1), run(3, 0)}},
         {"evaluate", {run(0, 0), load(0), run(2, 0), run(4, 0)}}};
