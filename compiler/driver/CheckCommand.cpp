@@ -3,7 +3,7 @@
 // With `--fix`, the fix-its that are safe are applied to the user's files, and
 // the result is checked anew, until nothing changes.
 
-#include "compiler/driver/Driver.h"
+#include "compiler/driver/Commands.h"
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/Fixes.h"
@@ -11,6 +11,7 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
+#include "runtime/cli/Options.h"
 
 #include <nlohmann/json.hpp>
 
@@ -108,8 +109,6 @@ void printLibrary(const Session& session, std::ostream& out) {
       << (count == 1 ? " declaration" : " declarations") << " checked\n";
 }
 
-} // namespace
-
 int runCheck(const Invocation& invocation) {
   using Json = nlohmann::ordered_json;
   int result = exitSuccess;
@@ -145,6 +144,36 @@ int runCheck(const Invocation& invocation) {
   if (invocation.json)
     invocation.out << diagnostics.dump(2) << '\n';
   return result;
+}
+
+} // namespace
+
+cli::Command checkCommand(Invocation& invocation) {
+  return {
+      .name = "check",
+      .synopsis = "FILE[:NAME]... [options]",
+      .summary = "parse, type-check and plan memory; exit 0 when launchable",
+      .details =
+          "Compiles each recipe as `plan` would and prints what is wrong with "
+          "it. Exits 0 when every recipe can be launched, 1 with diagnostics. "
+          "FILE alone is every recipe, every point of their sweeps, and what "
+          "else the file declares. With --fix, what is surely a slip is "
+          "corrected in the files first: misspelt names, those of other tools, "
+          "quotation marks, characters that look like others.\n\n"
+          "Data, tokenizer and weights are looked for where the run would "
+          "look: relative paths start in the recipe's folder. What is missing, "
+          "or what the first MiB shows to be unfit, is an error where the "
+          "recipe is for this machine (CPUs, or GPUs where there are any), and "
+          "a warning where `cluster.hardware` is another's.",
+      .options = {setOption(invocation), jsonOption(invocation),
+                  cli::flag("--fix",
+                            "correct in the files what is surely a slip, then "
+                            "check",
+                            invocation.fix),
+                  folderOption(invocation), noFilesOption(invocation),
+                  maxErrorsOption(invocation)},
+      .operands = {1, cli::Operands::anyNumber, "a file", &invocation.inputs},
+      .run = [&invocation] { return runCheck(invocation); }};
 }
 
 } // namespace recipec::driver

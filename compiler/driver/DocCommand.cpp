@@ -6,8 +6,8 @@
 // (`parallel.tp`), or of a function of the language (`sum`). `models` is a
 // table of the models.
 
+#include "compiler/driver/Commands.h"
 #include "compiler/driver/Documentation.h"
-#include "compiler/driver/Driver.h"
 #include "compiler/driver/LibraryIndex.h"
 #include "compiler/driver/ModelList.h"
 #include "compiler/driver/Session.h"
@@ -121,8 +121,6 @@ int documentLibrary(const Invocation& invocation) {
   return exitSuccess;
 }
 
-} // namespace
-
 int runDoc(const Invocation& invocation) {
   if (invocation.inputs.empty())
     return documentLibrary(invocation);
@@ -133,6 +131,22 @@ int runDoc(const Invocation& invocation) {
   }
   return isPath(argument) ? documentFile(argument, invocation)
                           : documentName(argument, invocation);
+}
+
+} // namespace
+
+cli::Command docCommand(Invocation& invocation) {
+  return {.name = "doc",
+          .synopsis = "[FILE | NAME | models]",
+          .summary = "print documentation made from `##` comments",
+          .details =
+              "Prints Markdown: of FILE; of NAME, an op, a function, a model, "
+              "a schema or a field as a recipe writes it (`attention`, `sum`, "
+              "`llama3_8b`, `lora`, `parallel.tp`, `std.schema.batch`); a "
+              "table of the `models`; or without an argument the whole "
+              "standard library.",
+          .operands = {0, 1, "", &invocation.inputs},
+          .run = [&invocation] { return runDoc(invocation); }};
 }
 
 } // namespace recipec::driver

@@ -1,7 +1,7 @@
 // `recipec estimate FILE`: memory before anything runs, and bounds on the time
 // and the throughput: a roofline knows no latency and no contention.
 
-#include "compiler/driver/Driver.h"
+#include "compiler/driver/Commands.h"
 
 #include "compiler/driver/EstimateReport.h"
 #include "compiler/driver/MemoryReport.h"
@@ -86,8 +86,6 @@ int estimateOne(Session& session, const Invocation& invocation) {
   return code;
 }
 
-} // namespace
-
 /// A plan that does not fit is an answer here, not an error: `fits` is false.
 int runEstimate(const Invocation& invocation) {
   Session session(invocation.inputs[0]);
@@ -100,6 +98,22 @@ int runEstimate(const Invocation& invocation) {
     return estimateSweep(session, std::move(*selection), invocation);
   session.selected = std::move(selection->front());
   return estimateOne(session, invocation);
+}
+
+} // namespace
+
+cli::Command estimateCommand(Invocation& invocation) {
+  return {.name = "estimate",
+          .synopsis = "FILE[:NAME] [options]",
+          .summary = "predict memory; bound step time, throughput and MFU",
+          .details =
+              "Prints the memory of a rank by category, and by a roofline what "
+              "a step can reach: its time at least, throughput and MFU at "
+              "most. Of a sweep, a line a point.",
+          .options = {setOption(invocation), jsonOption(invocation),
+                      maxErrorsOption(invocation)},
+          .operands = {1, 1, "a file", &invocation.inputs},
+          .run = [&invocation] { return runEstimate(invocation); }};
 }
 
 } // namespace recipec::driver

@@ -1,7 +1,7 @@
 // `recipec explain KIND`: the long text of a diagnostic.
 // `recipec explain FILE[:NAME] PATH`: what a value is, and where it is from.
 
-#include "compiler/driver/Driver.h"
+#include "compiler/driver/Commands.h"
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/driver/Provenance.h"
@@ -159,23 +159,10 @@ int runExplainPath(const Invocation& invocation) {
 
 int runExplainKind(const Invocation& invocation) {
   const std::string& name = invocation.inputs[0];
-  if (invocation.json || !invocation.sets.empty()) {
-    invocation.err << "error: `--" << (invocation.json ? "json" : "set")
-                   << "` goes with a file and a path\n"
-                   << "help: write `recipec explain FILE PATH`\n";
-    return exitUsage;
-  }
   if (auto kind = diag::findKind(name)) {
     invocation.out << diag::kindName(*kind) << "\n\n"
                    << diag::explanation(*kind) << '\n';
     return exitSuccess;
-  }
-  bool isFile = name.find_first_of("./:") != std::string::npos;
-  if (isFile) {
-    invocation.err << "error: no value of `" << name << "` is named\n"
-                   << "help: which value? `recipec explain " << name
-                   << " PATH`, say `parallel.tp` as PATH\n";
-    return exitUsage;
   }
   invocation.err << "error: there is no kind of diagnostic `" << name << "`\n";
   if (auto meant = diag::didYouMean(name, diag::kindNames()))
@@ -186,11 +173,43 @@ int runExplainKind(const Invocation& invocation) {
   return exitDiagnostics;
 }
 
+/// What a kind is explained without: a file, and its options.
+cli::Check checkKind(const Invocation& invocation) {
+  if (invocation.inputs.size() != 1)
+    return std::nullopt;
+  const std::string& name = invocation.inputs[0];
+  if (invocation.json || !invocation.sets.empty())
+    return cli::UsageError{"`--" +
+                               std::string(invocation.json ? "json" : "set") +
+                               "` goes with a file and a path",
+                           "write `recipec explain FILE PATH`"};
+  if (name.find_first_of("./:") != std::string::npos)
+    return cli::UsageError{"no value of `" + name + "` is named",
+                           "which value? `recipec explain " + name +
+                               " PATH`, say `parallel.tp` as PATH"};
+  return std::nullopt;
+}
+
 } // namespace
 
-int runExplain(const Invocation& invocation) {
-  return invocation.inputs.size() == 1 ? runExplainKind(invocation)
-                                       : runExplainPath(invocation);
+cli::Command explainCommand(Invocation& invocation) {
+  return {
+      .name = "explain",
+      .synopsis = "KIND | FILE[:NAME] PATH [options]",
+      .summary = "explain a diagnostic, or where a value came from",
+      .details =
+          "Explains the diagnostic that prints KIND in brackets; or says "
+          "of the value at PATH (`parallel.dp`) what it is, its type, how "
+          "it came about, and what was overridden.",
+      .options = {setOption(invocation), jsonOption(invocation),
+                  maxErrorsOption(invocation)},
+      .operands = {1, 2, "a kind, or a file and a path", &invocation.inputs},
+      .check = [&invocation] { return checkKind(invocation); },
+      .run =
+          [&invocation] {
+            return invocation.inputs.size() == 1 ? runExplainKind(invocation)
+                                                 : runExplainPath(invocation);
+          }};
 }
 
 } // namespace recipec::driver

@@ -5,7 +5,7 @@
 //   3. Otherwise write the text beside the file and rename it over, so that the
 //      file is whole at any time. `-` reads standard input and prints.
 
-#include "compiler/driver/Driver.h"
+#include "compiler/driver/Commands.h"
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/InputFile.h"
@@ -13,6 +13,7 @@
 #include "compiler/driver/Terminal.h"
 #include "compiler/format/Format.h"
 #include "compiler/parse/Parse.h"
+#include "runtime/cli/Options.h"
 
 #include <algorithm>
 #include <optional>
@@ -61,13 +62,29 @@ int formatFile(const std::string& path, const Invocation& invocation) {
   return exitDiagnostics;
 }
 
-} // namespace
-
 int runFmt(const Invocation& invocation) {
   int result = exitSuccess;
   for (const std::string& path : invocation.inputs)
     result = std::max(result, formatFile(path, invocation));
   return result;
+}
+
+} // namespace
+
+cli::Command fmtCommand(Invocation& invocation) {
+  return {
+      .name = "fmt",
+      .synopsis = "FILE... [options]",
+      .summary = "format recipes in the one style",
+      .details = "Rewrites each file in the one style. `-` formats standard "
+                 "input to standard output.",
+      .options = {cli::flag("--check",
+                            "change nothing; exit 1 where a file would "
+                            "change",
+                            invocation.checkOnly),
+                  maxErrorsOption(invocation)},
+      .operands = {1, cli::Operands::anyNumber, "a file", &invocation.inputs},
+      .run = [&invocation] { return runFmt(invocation); }};
 }
 
 } // namespace recipec::driver

@@ -5,7 +5,7 @@
 // GeneratingRecipe. Where OUT is a folder, every point of a recipe's sweep is
 // written there.
 
-#include "compiler/driver/Driver.h"
+#include "compiler/driver/Commands.h"
 
 #include "compiler/ast/Print.h"
 #include "compiler/driver/GeneratingRecipe.h"
@@ -17,6 +17,7 @@
 #include "compiler/driver/ScheduleReport.h"
 #include "compiler/ir/Print.h"
 #include "compiler/recipe/Print.h"
+#include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -152,21 +153,30 @@ enum class Needs { text, file, recipe };
 
 struct EmitKind {
   std::string_view name;
+  std::string_view help;
   Needs needs;
   Text (*text)(Session&, diag::Engine&, const Invocation&);
   bool hasParts = false; // `KIND:PART` is one of them
 };
 
 constexpr EmitKind emitKinds[] = {
-    {"tokens", Needs::text, emitTokens},
-    {"ast", Needs::file, emitAst},
-    {"recipe", Needs::recipe, emitRecipe},
-    {"dataflow", Needs::recipe, emitDataflow},
-    {"graph", Needs::recipe, emitGraph},
-    {"program", Needs::recipe, emitProgram},
-    {"schedule", Needs::recipe, emitSchedule, true},
-    {"memory", Needs::recipe, emitMemory},
-    {"plan", Needs::recipe, emitPlan},
+    {"tokens", "the tokens of the file", Needs::text, emitTokens},
+    {"ast", "the syntax tree of the file", Needs::file, emitAst},
+    {"recipe", "each setting with its value", Needs::recipe, emitRecipe},
+    {"dataflow", "the model's layers and the tensors between them",
+     Needs::recipe, emitDataflow},
+    {"graph", "the ops of a step, not yet divided among ranks", Needs::recipe,
+     emitGraph},
+    {"program", "the ops of a rank of each pipeline stage", Needs::recipe,
+     emitProgram},
+    {"schedule",
+     "the order of micro-batches on the stages; `schedule:STAGE` is the "
+     "steps of one stage",
+     Needs::recipe, emitSchedule, true},
+    {"memory", "a rank's memory by category, and the largest buffers",
+     Needs::recipe, emitMemory},
+    {"plan", "what reciperun carries out, as JSON (default)", Needs::recipe,
+     emitPlan},
 };
 
 const EmitKind* findKind(std::string_view emit) {
@@ -177,19 +187,19 @@ const EmitKind* findKind(std::string_view emit) {
   return nullptr;
 }
 
-int unknownKind(const Invocation& invocation) {
-  std::vector<std::string> names;
-  std::string list;
-  for (const EmitKind& kind : emitKinds) {
-    names.emplace_back(kind.name);
-    list += (list.empty() ? "`" : ", `") + std::string(kind.name) + "`";
-  }
-  invocation.err << "error: `--emit` has no kind `" << invocation.emit << "`\n";
-  if (auto near = diag::didYouMean(invocation.emit, names))
-    invocation.err << "help: did you mean `" << *near << "`?\n";
-  else
-    invocation.err << "help: the kinds are " << list << '\n';
-  return exitUsage;
+/// The kinds as `--help` lists them.
+std::vector<cli::Choice> emitChoices() {
+  std::vector<cli::Choice> choices;
+  for (const EmitKind& kind : emitKinds)
+    choices.push_back({std::string(kind.name), std::string(kind.help)});
+  return choices;
+}
+
+cli::Check storeEmit(const cli::Given& given, Invocation& invocation) {
+  invocation.emit = given.value;
+  if (findKind(given.value))
+    return std::nullopt;
+  return cli::checkChoice("--emit", emitChoices(), given.value);
 }
 
 bool isFolder(const std::string& path) {
@@ -295,13 +305,8 @@ bool openModelFolder(Session& session) {
   return true;
 }
 
-} // namespace
-
 int runPlan(const Invocation& invocation) {
-  const EmitKind* kind =
-      findKind(invocation.emit.empty() ? "plan" : invocation.emit);
-  if (!kind)
-    return unknownKind(invocation);
+  const EmitKind* kind = findKind(invocation.emit);
   Session session(invocation.inputs[0]);
   if (!invocation.folder.empty())
     session.folder = invocation.folder;
@@ -313,6 +318,43 @@ int runPlan(const Invocation& invocation) {
   if (kind->needs == Needs::recipe)
     return planRecipe(session, *kind, invocation);
   return writeOne(session, *kind, invocation);
+}
+
+} // namespace
+
+cli::Command planCommand(Invocation& invocation) {
+  const cli::Option emit = {.name = "--emit",
+                            .valueName = "KIND",
+                            .help = "what to print:",
+                            .choices = emitChoices(),
+                            .store = [&invocation](const cli::Given& given) {
+                              return storeEmit(given, invocation);
+                            }};
+  cli::Option output =
+      cli::text("--output", "OUT",
+                "write to the file OUT instead of standard output, which is "
+                "`-`; into a folder, a file each, where OUT is one or ends in "
+                "`/`",
+                invocation.output);
+  output.shortName = "-o";
+  return {.name = "plan",
+          .synopsis = "FILE[:NAME] [options]",
+          .summary = "compile a recipe into a plan, or print any stage of it",
+          .details =
+              "Compiles a recipe and prints the plan as JSON, or with --emit "
+              "what an earlier phase made. With --output=DIR/, the points of a "
+              "sweep are written to files of their names.\n\n"
+              "FILE may be a Hugging Face directory whose model is of the "
+              "standard library: the recipe is made of its config.json, and "
+              "the plan generates from it.\n\n"
+              "Relative paths start in the recipe's folder. The plan knows the "
+              "way there from its own file, or on standard output from the "
+              "working folder, so that plan and data can be moved together.",
+          .options = {emit, output, setOption(invocation),
+                      folderOption(invocation), noFilesOption(invocation),
+                      maxErrorsOption(invocation)},
+          .operands = {1, 1, "a file", &invocation.inputs},
+          .run = [&invocation] { return runPlan(invocation); }};
 }
 
 } // namespace recipec::driver

@@ -7,7 +7,7 @@
 // The points of a sweep are all compiled before the first is launched, and run
 // one after another; the first that fails ends it. A table compares them.
 
-#include "compiler/driver/Driver.h"
+#include "compiler/driver/Commands.h"
 
 #include "compiler/driver/Inputs.h"
 #include "compiler/driver/Launch.h"
@@ -15,6 +15,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/SweepTable.h"
+#include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -47,9 +48,8 @@ fs::path findRuntime(std::string_view program) {
 /// Ranks write to pseudo-terminals of mpirun's: only here is it known whether a
 /// person is watching.
 std::string progressStyle(const Invocation& invocation) {
-  const std::string& wanted = invocation.progress;
-  if (!wanted.empty() && wanted != "auto")
-    return wanted;
+  if (invocation.progress != "auto")
+    return invocation.progress;
   return isatty(STDOUT_FILENO) ? "bar" : "lines";
 }
 
@@ -261,7 +261,7 @@ void printRest(const std::vector<Job>& jobs, size_t failed,
       invocation.err << " --set '" << set << '\'';
     if (!invocation.folder.empty())
       invocation.err << " --folder '" << invocation.folder << '\'';
-    if (!invocation.progress.empty())
+    if (invocation.progress != "auto")
       invocation.err << " --progress=" << invocation.progress;
     if (!invocation.hostfile.empty())
       invocation.err << " --hostfile='" << invocation.hostfile << '\'';
@@ -271,19 +271,14 @@ void printRest(const std::vector<Job>& jobs, size_t failed,
   }
 }
 
-/// Whether the options of the launch make sense; says why not.
-int checkOptions(const Invocation& invocation) {
-  const std::string& style = invocation.progress;
-  if (!style.empty() && style != "auto" && style != "bar" && style != "lines") {
-    fail(invocation,
-         "`--progress` is `auto`, `bar` or `lines`, not `" + style + "`");
-    return exitUsage;
-  }
+/// Whether mpirun could read the host file; says why not.
+bool canReadHosts(const Invocation& invocation) {
   const std::string& hosts = invocation.hostfile;
-  if (!hosts.empty() && access(hosts.c_str(), R_OK) != 0)
-    return fail(invocation, "cannot read the host file `" + hosts +
-                                "`: " + std::strerror(errno));
-  return exitSuccess;
+  if (hosts.empty() || access(hosts.c_str(), R_OK) == 0)
+    return true;
+  fail(invocation,
+       "cannot read the host file `" + hosts + "`: " + std::strerror(errno));
+  return false;
 }
 
 /// Runs one point after another; gives the exit code of the first that fails,
@@ -310,11 +305,9 @@ int launchAll(std::vector<Job>& jobs, const fs::path& runtime,
   return exitSuccess;
 }
 
-} // namespace
-
 int runRun(const Invocation& invocation) {
-  if (int code = checkOptions(invocation); code != exitSuccess)
-    return code;
+  if (!canReadHosts(invocation))
+    return exitDiagnostics;
   Session session(invocation.inputs[0]);
   if (!invocation.folder.empty())
     session.folder = invocation.folder;
@@ -335,6 +328,38 @@ int runRun(const Invocation& invocation) {
   if (jobs->size() > 1 && !finished.empty())
     printSweep(finished, invocation.out);
   return code;
+}
+
+} // namespace
+
+cli::Command runCommand(Invocation& invocation) {
+  return {
+      .name = "run",
+      .synopsis = "FILE[:NAME] [options] [-- MPIRUN-OPTIONS]",
+      .summary = "compile a recipe and launch it with mpirun",
+      .details =
+          "Compiles a recipe, writes the plan to `train.dir`/plan.json and "
+          "launches `mpirun reciperun train` on it. Exits as the run does. "
+          "The points of a sweep run one after another, and a table "
+          "compares them at the end. Relative paths start in the recipe's "
+          "folder. What stands behind `--` goes to mpirun: `recipec run "
+          "FILE --hostfile=HOSTS -- --map-by node`.",
+      .options = {setOption(invocation), folderOption(invocation),
+                  cli::choice(
+                      "--progress", "STYLE", "how a run tells how far it is:",
+                      {{"auto", "auto",
+                        "a bar on a terminal, lines elsewhere "
+                        "(default)"},
+                       {"bar", "bar", "a bar"},
+                       {"lines", "lines", "a line for each logged step"}},
+                      invocation.progress),
+                  cli::text("--hostfile", "FILE",
+                            "the hosts to run on, as mpirun reads them",
+                            invocation.hostfile),
+                  maxErrorsOption(invocation)},
+      .operands = {1, 1, "a file", &invocation.inputs},
+      .passedOn = &invocation.launcher,
+      .run = [&invocation] { return runRun(invocation); }};
 }
 
 } // namespace recipec::driver

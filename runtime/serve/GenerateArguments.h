@@ -1,9 +1,9 @@
-// The command line of `reciperun generate`, taken apart.
+// The command line of `reciperun generate`.
 
 #ifndef RECIPERUN_SERVE_GENERATEARGUMENTS_H
 #define RECIPERUN_SERVE_GENERATEARGUMENTS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/cli/Command.h"
 #include "runtime/serve/Generator.h"
 #include "runtime/serve/Prompts.h"
 
@@ -14,7 +14,7 @@
 namespace reciperun::serve {
 
 struct GenerateArguments {
-  std::string directory;
+  std::vector<std::string> directories; // one
   std::vector<PromptSource> prompts; // in the order in which they are answered
   GenerateOptions options;
   bool json = false; // an object a line instead of the text
@@ -23,16 +23,11 @@ struct GenerateArguments {
   std::vector<int32_t> tokenIds;
   std::string logitsPath;
   bool force = false;
-  bool help = false;
 };
 
-/// What `--help` prints.
-extern const char* const generateHelp;
-
-/// Reads the arguments behind `generate`. Options take their value as `--name
-/// VALUE` or `--name=VALUE`.
-Expected<GenerateArguments>
-parseGenerateArguments(const std::vector<std::string>& arguments);
+/// The command without what it does; it stores its values in `arguments`, which
+/// outlives it.
+cli::Command describeGenerate(GenerateArguments& arguments);
 
 } // namespace reciperun::serve
 

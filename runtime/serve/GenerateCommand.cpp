@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 namespace reciperun::serve {
 namespace {
@@ -124,7 +125,7 @@ int run(const GenerateArguments& arguments) {
   Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
   if (!threads)
     return fail(threads.status(), 1);
-  auto generator = Generator::open(arguments.directory, *threads);
+  auto generator = Generator::open(arguments.directories.front(), *threads);
   if (!generator)
     return fail(generator.status(), 1);
   if (!arguments.logitsPath.empty()) {
@@ -139,14 +140,11 @@ int run(const GenerateArguments& arguments) {
 
 } // namespace
 
-int generateCommand(const std::vector<std::string>& arguments) {
-  Expected<GenerateArguments> parsed = parseGenerateArguments(arguments);
-  if (!parsed)
-    return fail(parsed.status(), 2);
-  if (!parsed->help)
-    return run(*parsed);
-  std::fputs(generateHelp, stdout);
-  return 0;
+cli::Command generateCommand() {
+  const auto arguments = std::make_shared<GenerateArguments>();
+  cli::Command command = describeGenerate(*arguments);
+  command.run = [arguments] { return run(*arguments); };
+  return command;
 }
 
 } // namespace reciperun::serve

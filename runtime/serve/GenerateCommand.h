@@ -3,16 +3,13 @@
 #ifndef RECIPERUN_SERVE_GENERATECOMMAND_H
 #define RECIPERUN_SERVE_GENERATECOMMAND_H
 
-#include <string>
-#include <vector>
+#include "runtime/cli/Command.h"
 
 namespace reciperun::serve {
 
-/// Carries out `reciperun generate` and returns the exit code: 0 done, 1
-/// failed, 2 a command line that makes no sense. Answers go to stdout, why one
-/// ended early to stderr. A prompt that cannot be answered does not keep others
-/// from it.
-int generateCommand(const std::vector<std::string>& arguments);
+/// Exit codes: 0 done, 1 failed. Answers go to stdout, why one ended early to
+/// stderr. A prompt that cannot be answered does not keep others from it.
+cli::Command generateCommand();
 
 } // namespace reciperun::serve
 

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/FolderLock.h"
 #include "runtime/checkpoint/Verify.h"
+#include "runtime/cli/Options.h"
 #include "runtime/train/CheckpointDiff.h"
 #include "runtime/train/Report.h"
 
@@ -15,11 +16,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <optional>
+#include <memory>
 #include <sys/stat.h>
 
 namespace reciperun::train {
@@ -32,113 +32,11 @@ using checkpoint::Examined;
 using checkpoint::Keep;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* checkpointHelp =
-    "usage: reciperun checkpoint list DIR [--json]\n"
-    "       reciperun checkpoint verify DIR [--json]\n"
-    "       reciperun checkpoint prune DIR [--keep-last N] [--keep-top N]\n"
-    "                                      [--dry-run]\n"
-    "       reciperun checkpoint diff A B [--all] [--json]\n"
-    "\n"
-    "DIR is a run's folder, its folder of checkpoints, or one checkpoint.\n"
-    "\n"
-    "  list     the checkpoints: step, time, size, validation loss, the "
-    "layout\n"
-    "           that wrote them, and whether manifest and sizes are whole\n"
-    "  verify   reads every file and compares it with its checksums; names "
-    "the\n"
-    "           file, tensor and bytes that differ, and exits 1 where some do\n"
-    "  prune    removes whole checkpoints but the N saved last and the N of\n"
-    "           lowest validation loss; what is damaged stays; --dry-run "
-    "tells\n"
-    "           what would be removed\n"
-    "  diff     compares two checkpoints of any layouts: settings, and the\n"
-    "           parameters that differ most, or --all of them\n";
-
 struct CheckpointArguments {
-  std::string command;
-  std::vector<std::string> paths;
+  std::vector<std::string> paths; // two of `diff`, one of others
   bool json = false, dryRun = false, all = false;
-  std::optional<int64_t> keepLast, keepTop;
+  int64_t keepLast = 0, keepTop = 0;
 };
-
-/// The value of `--keep-last N` or `--keep-last=N` at `i`; nothing for any
-/// other argument.
-Expected<std::optional<int64_t>>
-countOf(const std::string& option, const std::vector<std::string>& arguments,
-        size_t& i) {
-  const std::string& argument = arguments[i];
-  std::string text;
-  if (argument.starts_with(option + "="))
-    text = argument.substr(option.size() + 1);
-  else if (argument != option)
-    return std::optional<int64_t>();
-  else if (i + 1 < arguments.size())
-    text = arguments[++i];
-  int64_t count = 0;
-  const char* end = text.data() + text.size();
-  auto [last, error] = std::from_chars(text.data(), end, count);
-  if (text.empty() || error != std::errc() || last != end || count < 0)
-    return Status::error("`" + option +
-                         "` wants a number of checkpoints, not `" + text + "`");
-  return std::optional(count);
-}
-
-Status checkUse(const CheckpointArguments& line) {
-  const bool prunes = line.command == "prune", differs = line.command == "diff";
-  const std::string name = "`reciperun checkpoint " + line.command + "`";
-  if (line.command != "list" && line.command != "verify" && !prunes && !differs)
-    return Status::error("`reciperun checkpoint` has `list`, `verify`, `prune` "
-                         "and `diff`, not `" +
-                         line.command + "`");
-  const size_t wanted = differs ? 2 : 1;
-  if (line.paths.size() != wanted)
-    return Status::error(
-        name + " takes " + (differs ? "two checkpoints" : "one folder") +
-        ", and was given " + std::to_string(line.paths.size()));
-  if ((line.keepLast || line.keepTop || line.dryRun) && !prunes)
-    return Status::error(name + " has no options `--keep-last`, `--keep-top` "
-                                "and `--dry-run`; `prune` has");
-  if (line.all && !differs)
-    return Status::error(name + " has no option `--all`; `diff` has");
-  if (line.json && prunes)
-    return Status::error(name + " has no option `--json`");
-  if (prunes && line.keepLast.value_or(0) + line.keepTop.value_or(0) == 0)
-    return Status::error(name +
-                         " removes no run's last checkpoint: say how "
-                         "many stay, with `--keep-last` or `--keep-top`");
-  return Status::ok();
-}
-
-Expected<CheckpointArguments>
-parseCheckpointArguments(const std::vector<std::string>& arguments) {
-  CheckpointArguments line;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    auto last = countOf("--keep-last", arguments, i);
-    RECIPERUN_TRY(last);
-    auto top = *last ? *last : countOf("--keep-top", arguments, i);
-    RECIPERUN_TRY(top);
-    const std::string& argument = arguments[i];
-    if (*last)
-      line.keepLast = **last;
-    else if (*top)
-      line.keepTop = **top;
-    else if (argument == "--json")
-      line.json = true;
-    else if (argument == "--dry-run")
-      line.dryRun = true;
-    else if (argument == "--all")
-      line.all = true;
-    else if (argument.starts_with("-"))
-      return Status::error("`reciperun checkpoint` has no option `" + argument +
-                           "`");
-    else if (line.command.empty())
-      line.command = argument;
-    else
-      line.paths.push_back(argument);
-  }
-  RECIPERUN_TRY(checkUse(line));
-  return line;
-}
 
 // ---- which checkpoints
 
@@ -395,7 +293,7 @@ Status prune(const CheckpointArguments& line) {
   }
   CheckpointFolder folder(*path);
   RECIPERUN_TRY(folder.open());
-  const Keep keep{line.keepLast.value_or(0), line.keepTop.value_or(0)};
+  const Keep keep{line.keepLast, line.keepTop};
   const std::vector<int64_t> removed = folder.superfluous(keep);
   std::vector<std::string> lines;
   for (int64_t step : folder.steps()) {
@@ -445,31 +343,113 @@ int fail(const Status& status, int code) {
   return code;
 }
 
-int run(const CheckpointArguments& line) {
-  if (line.command == "diff" || line.command == "prune") {
-    const Status status = line.command == "diff" ? diff(line) : prune(line);
-    return status.isOk() ? 0 : fail(status, 1);
-  }
+int exitCode(const Status& status) {
+  return status.isOk() ? 0 : fail(status, 1);
+}
+
+/// `list` and `verify`, of each checkpoint that the path means.
+int runOnAll(const CheckpointArguments& line,
+             int (*part)(const CheckpointArguments&,
+                         const std::vector<fs::path>&)) {
   Expected<std::vector<fs::path>> paths = checkpointsOf(line.paths[0]);
-  if (!paths)
-    return fail(paths.status(), 1);
-  return line.command == "list" ? list(line, *paths) : verify(line, *paths);
+  return paths ? part(line, *paths) : fail(paths.status(), 1);
+}
+
+// ---- the command line
+
+/// The values of a call, which `run` keeps alive.
+using Line = std::shared_ptr<CheckpointArguments>;
+
+cli::Operands oneFolder(const Line& line) {
+  return {1, 1, "a folder", &line->paths};
+}
+
+cli::Option jsonOption(const Line& line) {
+  return cli::flag("--json", "print JSON", line->json);
+}
+
+cli::Command listCommand(const Line& line) {
+  return {.name = "list",
+          .synopsis = "DIR [--json]",
+          .summary = "step, time, size, validation loss, layout and state of "
+                     "each checkpoint",
+          .details = "Lists the checkpoints in DIR, a run's folder, its folder "
+                     "of checkpoints, or one checkpoint: step, time, size, "
+                     "validation loss, the layout that wrote them, and whether "
+                     "manifest and sizes are whole.",
+          .options = {jsonOption(line)},
+          .operands = oneFolder(line),
+          .run = [line] { return runOnAll(*line, list); }};
+}
+
+cli::Command verifyCommand(const Line& line) {
+  return {.name = "verify",
+          .synopsis = "DIR [--json]",
+          .summary = "compare each file with its checksums; exit 1 where some "
+                     "differ",
+          .details = "Reads every file of the checkpoints in DIR, a run's "
+                     "folder, its folder of checkpoints, or one checkpoint, "
+                     "and compares it with its checksums. Names the file, "
+                     "tensor and bytes that differ, and exits 1 where some do.",
+          .options = {jsonOption(line)},
+          .operands = oneFolder(line),
+          .run = [line] { return runOnAll(*line, verify); }};
+}
+
+cli::Check checkPrune(const CheckpointArguments& line) {
+  if (line.keepLast + line.keepTop > 0)
+    return std::nullopt;
+  return cli::UsageError{
+      "`reciperun checkpoint prune` removes no run's last checkpoint: say how "
+      "many stay, with `--keep-last` or `--keep-top`"};
+}
+
+cli::Command pruneCommand(const Line& line) {
+  return {.name = "prune",
+          .synopsis = "DIR [--keep-last=N] [--keep-top=N] [--dry-run]",
+          .summary = "remove all checkpoints but some",
+          .details = "Removes whole checkpoints from DIR, a run's folder or "
+                     "its folder of checkpoints. What is damaged stays.",
+          .options = {cli::number("--keep-last", "N",
+                                  "the N checkpoints saved last stay", 0,
+                                  line->keepLast),
+                      cli::number("--keep-top", "N",
+                                  "the N checkpoints of lowest validation loss "
+                                  "stay",
+                                  0, line->keepTop),
+                      cli::flag("--dry-run", "tell what would be removed",
+                                line->dryRun)},
+          .operands = oneFolder(line),
+          .check = [line] { return checkPrune(*line); },
+          .run = [line] { return exitCode(prune(*line)); }};
+}
+
+cli::Command diffCommand(const Line& line) {
+  return {.name = "diff",
+          .synopsis = "A B [--all] [--json]",
+          .summary = "compare two checkpoints of any layouts",
+          .details = "Compares two checkpoints of any layouts: their settings, "
+                     "and the parameters that differ most. A and B are "
+                     "checkpoints, or runs, whose newest ones are compared.",
+          .options = {cli::flag("--all", "print all parameters that differ",
+                                line->all),
+                      jsonOption(line)},
+          .operands = {2, 2, "two checkpoints", &line->paths},
+          .run = [line] { return exitCode(diff(*line)); }};
 }
 
 } // namespace
 
-int checkpointCommand(const std::vector<std::string>& arguments) {
-  if (std::ranges::find(arguments, "--help") != arguments.end()) {
-    std::fputs(checkpointHelp, stdout);
-    return 0;
-  }
-  Expected<CheckpointArguments> line = parseCheckpointArguments(arguments);
-  if (line)
-    return run(*line);
-  std::fprintf(stderr,
-               "error: %s\nhelp: `reciperun checkpoint --help` says more\n",
-               line.message().c_str());
-  return 2;
+cli::Command checkpointCommand() {
+  const auto line = std::make_shared<CheckpointArguments>();
+  return {.name = "checkpoint",
+          .synopsis = "COMMAND ARGUMENTS",
+          .summary = "list, verify, prune and compare the checkpoints of a run",
+          .details = "Works on the checkpoints of a run while no job has them. "
+                     "DIR is a run's folder, its folder of checkpoints, or one "
+                     "checkpoint.",
+          .subcommands = {listCommand(line), verifyCommand(line),
+                          pruneCommand(line), diffCommand(line)}};
 }
 
 } // namespace reciperun::train

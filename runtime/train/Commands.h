@@ -1,7 +1,10 @@
-// The command line of reciperun.
+// The command line of reciperun: each file declares its command, with what it
+// takes.
 
 #ifndef RECIPERUN_TRAIN_COMMANDS_H
 #define RECIPERUN_TRAIN_COMMANDS_H
+
+#include "runtime/cli/Command.h"
 
 #include <string>
 #include <vector>
@@ -13,17 +16,10 @@ namespace reciperun::train {
 /// by signal n after the step in progress.
 int runCommand(const std::vector<std::string>& arguments);
 
-/// `reciperun train PLAN [--progress=auto|bar|lines] [--dump-gradients=FILE]`.
-int trainCommand(const std::vector<std::string>& arguments);
-
-/// `reciperun eval PLAN [--checkpoint PATH|latest] [--json]`.
-int evalCommand(const std::vector<std::string>& arguments);
-
-/// `reciperun convert SOURCE TARGET [--to=hf|checkpoint|adapter]`.
-int convertCommand(const std::vector<std::string>& arguments);
-
-/// `reciperun checkpoint list|verify|prune|diff DIR`.
-int checkpointCommand(const std::vector<std::string>& arguments);
+cli::Command trainCommand();
+cli::Command evalCommand();
+cli::Command convertCommand();
+cli::Command checkpointCommand();
 
 } // namespace reciperun::train
 

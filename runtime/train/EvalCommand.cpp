@@ -2,90 +2,26 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/cli/Options.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/RankJob.h"
 #include "runtime/train/Training.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 
 namespace reciperun::train {
 namespace {
 
-constexpr const char* evalHelp =
-    "usage: reciperun eval PLAN [options]\n"
-    "       mpirun -np N reciperun eval PLAN [options]\n"
-    "\n"
-    "Goes through the validation data of a plan once and prints the mean loss\n"
-    "over the tokens that count, its exponential, the perplexity, and how "
-    "many\n"
-    "tokens these are. Without options the weights are those of the run's "
-    "last\n"
-    "checkpoint, or of the recipe's `weights` where it has none.\n"
-    "\n"
-    "  --checkpoint PATH    a checkpoint of any layout, or `latest` for the\n"
-    "                       run's last one\n"
-    "  --folder DIR         relative paths of the plan start in DIR instead "
-    "of\n"
-    "                       the recipe's folder\n"
-    "  --json               one object: `loss`, `perplexity`, `tokens`,\n"
-    "                       `weights`\n";
-
 struct EvalArguments {
-  std::string planPath;
+  std::vector<std::string> plans; // one
   std::string checkpoint;
   std::string folder; // empty: the plan says it
   bool json = false;
 };
-
-/// Takes the value of the option `name` where the argument at `i` is that one.
-Expected<bool> take(const std::string& name, const char* what,
-                    const std::vector<std::string>& arguments, size_t& i,
-                    std::string& value) {
-  const std::string& argument = arguments[i];
-  if (argument.starts_with(name + "=")) {
-    value = argument.substr(name.size() + 1);
-    return true;
-  }
-  if (argument != name)
-    return false;
-  if (i + 1 == arguments.size())
-    return Status::error("`" + name + "` needs " + what);
-  value = arguments[++i];
-  return true;
-}
-
-Expected<EvalArguments>
-parseEvalArguments(const std::vector<std::string>& arguments) {
-  EvalArguments line;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    Expected<bool> taken = take("--checkpoint", "a path, or `latest`",
-                                arguments, i, line.checkpoint);
-    RECIPERUN_TRY(taken);
-    if (!*taken)
-      taken = take("--folder", "a folder", arguments, i, line.folder);
-    RECIPERUN_TRY(taken);
-    if (*taken)
-      continue;
-    const std::string& argument = arguments[i];
-    if (argument == "--json") {
-      line.json = true;
-    } else if (argument.starts_with("-")) {
-      return Status::error("`reciperun eval` has no option `" + argument + "`");
-    } else if (!line.planPath.empty()) {
-      return Status::error("`reciperun eval` takes one plan, not `" +
-                           line.planPath + "` and `" + argument + "`");
-    } else {
-      line.planPath = argument;
-    }
-  }
-  if (line.planPath.empty())
-    return Status::error("`reciperun eval` needs the path of a plan");
-  return line;
-}
 
 void print(const Validation& found, const std::string& weights, bool asJson) {
   double perplexity = std::exp(found.loss);
@@ -121,34 +57,55 @@ int evaluate(comm::MpiSession& session, const plan::Plan& plan,
   return 0;
 }
 
-int runRank(comm::MpiSession& session,
-            const std::vector<std::string>& arguments) {
-  Expected<EvalArguments> line = parseEvalArguments(arguments);
-  if (!line)
-    return failTogether(session, line.status(), 2);
+int runRank(comm::MpiSession& session, const EvalArguments& line) {
   Expected<plan::Plan> plan =
-      readJobPlan(session, line->planPath, line->folder);
+      readRankPlan(session, line.plans.front(), line.folder);
   if (!plan)
     return failTogether(session, plan.status());
   releaseFreeMemory();
   raiseFileLimit();
-  return evaluate(session, *plan, *line);
+  return evaluate(session, *plan, line);
 }
 
-} // namespace
-
-int evalCommand(const std::vector<std::string>& arguments) {
-  if (std::find(arguments.begin(), arguments.end(), "--help") !=
-      arguments.end()) {
-    std::fputs(evalHelp, stdout);
-    return 0;
-  }
+int runEval(const EvalArguments& line) {
   Expected<comm::MpiSession> session = comm::MpiSession::start();
   if (!session) {
     std::fprintf(stderr, "error: %s\n", session.message().c_str());
     return 1;
   }
-  return runGuarded(*session, [&] { return runRank(*session, arguments); });
+  return runGuarded(*session, [&] { return runRank(*session, line); });
+}
+
+} // namespace
+
+cli::Command evalCommand() {
+  auto line = std::make_shared<EvalArguments>();
+  return {
+      .name = "eval",
+      .synopsis = "PLAN [options]",
+      .summary = "the loss of a checkpoint on the plan's validation data",
+      .details =
+          "Goes through the validation data of a plan once and prints the mean "
+          "loss over the tokens that count, its exponential, the perplexity, "
+          "and how many tokens these are. Without options the weights are "
+          "those of the run's last checkpoint, or of the recipe's `weights` "
+          "where it has none.",
+      .moreUsage = {"mpirun -np N reciperun eval PLAN [options]"},
+      .options = {cli::text("--checkpoint", "PATH",
+                            "a checkpoint of any layout, or `latest` for the "
+                            "run's last one",
+                            line->checkpoint),
+                  cli::text("--folder", "DIR",
+                            "relative paths of the plan start in DIR instead "
+                            "of the recipe's folder",
+                            line->folder),
+                  cli::flag("--json",
+                            "print one object: `loss`, `perplexity`, `tokens`, "
+                            "`weights`",
+                            line->json)},
+      .operands = {1, 1, "the path of a plan", &line->plans},
+      .run = [line] { return runEval(*line); },
+      .refuse = refuseOnce};
 }
 
 } // namespace reciperun::train

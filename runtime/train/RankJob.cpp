@@ -83,6 +83,13 @@ int failTogether(const comm::MpiSession& session, const Status& status,
   return code;
 }
 
+int refuseOnce(const cli::UsageError& error) {
+  Expected<comm::MpiSession> session = comm::MpiSession::start();
+  if (!session || session->rank() == 0)
+    std::fputs(cli::toText(error).c_str(), stderr);
+  return 2;
+}
+
 void failAlone(comm::MpiSession& session, const Status& status) {
   std::fflush(stdout);
   std::fprintf(stderr, "rank %d: error: %s\n", session.rank(),

@@ -4,6 +4,7 @@
 #ifndef RECIPERUN_TRAIN_RANKJOB_H
 #define RECIPERUN_TRAIN_RANKJOB_H
 
+#include "runtime/cli/Command.h"
 #include "runtime/comm/MpiSession.h"
 #include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
@@ -18,6 +19,10 @@ namespace reciperun::train {
 /// Prints an error that all ranks know of, once; the exit code comes back.
 int failTogether(const comm::MpiSession& session, const Status& status,
                  int code = 1);
+
+/// Prints a mistake in the command line, which all ranks were given, once; the
+/// exit code comes back.
+int refuseOnce(const cli::UsageError& error);
 
 /// Ends the job for an error that only this rank knows of.
 [[noreturn]] void failAlone(comm::MpiSession& session, const Status& status);

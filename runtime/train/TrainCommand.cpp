@@ -6,142 +6,26 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/cli/Options.h"
 #include "runtime/plan/StopSignal.h"
 #include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/RankJob.h"
 #include "runtime/train/Training.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 namespace reciperun::train {
 namespace {
 
-constexpr const char* trainHelp =
-    "usage: reciperun train PLAN [options]\n"
-    "       mpirun -np N reciperun train PLAN [options]\n"
-    "\n"
-    "Carries out a plan that recipec compiled, on as many ranks as it wants.\n"
-    "Relative paths in it start in the recipe's folder, to which the plan "
-    "knows\n"
-    "the way. SIGTERM and SIGINT end the run after the step in progress, with "
-    "a\n"
-    "checkpoint where the plan saves any. A run whose standard output is "
-    "closed or\n"
-    "full goes on without it.\n"
-    "\n"
-    "  --folder=DIR           relative paths of the plan start in DIR instead\n"
-    "  --progress=STYLE       `bar`, `lines`, or `auto` (default): a bar on a\n"
-    "                         terminal\n"
-    "  --dump-gradients=FILE  write the first step's gradients to a "
-    "safetensors\n"
-    "                         file, for comparison with other programs\n"
-    "  --op-times             tell how long the parts of the start took, and "
-    "at\n"
-    "                         the end how long ops of each kind take a step, "
-    "of\n"
-    "                         every fourth one, on rank 0\n"
-    "  --profile=FIRST:LAST:RANKS\n"
-    "                         write a trace of these steps for Chrome and\n"
-    "                         Perfetto into `profile` of the run's folder, "
-    "and\n"
-    "                         have nsys and ncu look at them; RANKS is `0,3` "
-    "or\n"
-    "                         `all`\n";
-
 struct TrainArguments {
-  std::string planPath;
-  std::string folder; // empty: the plan says it
+  std::vector<std::string> plans; // one
+  std::string folder;             // empty: the plan says it
   Options options;
 };
-
-Expected<Style> parseStyle(const std::string& name) {
-  if (name == "auto")
-    return Style::automatic;
-  if (name == "bar")
-    return Style::bar;
-  if (name == "lines")
-    return Style::lines;
-  return Status::error("`--progress` is `auto`, `bar` or `lines`, not `" +
-                       name + "`");
-}
-
-/// Of the option at `i`, if it is `option`: `--option=VALUE`, or VALUE is the
-/// next argument, and `i` leads there.
-Expected<std::optional<std::string>>
-valueOf(const std::string& option, const std::vector<std::string>& arguments,
-        size_t& i) {
-  const std::string& argument = arguments[i];
-  if (argument.starts_with(option + "="))
-    return std::optional(argument.substr(option.size() + 1));
-  if (argument != option)
-    return std::optional<std::string>();
-  if (i + 1 == arguments.size())
-    return Status::error("`" + option + "` wants a value: `" + option +
-                         "=VALUE`");
-  return std::optional(arguments[++i]);
-}
-
-/// Whether the argument at `i` is an option with a value, which is taken.
-Expected<bool> takeValue(const std::vector<std::string>& arguments, size_t& i,
-                         TrainArguments& line) {
-  Options& options = line.options;
-  auto value = valueOf("--folder", arguments, i);
-  RECIPERUN_TRY(value);
-  if (*value) {
-    line.folder = **value;
-    return true;
-  }
-  value = valueOf("--progress", arguments, i);
-  RECIPERUN_TRY(value);
-  if (*value) {
-    Expected<Style> style = parseStyle(**value);
-    RECIPERUN_TRY(style);
-    options.style = *style;
-    return true;
-  }
-  value = valueOf("--profile", arguments, i);
-  RECIPERUN_TRY(value);
-  if (*value) {
-    Expected<ProfileRange> range = ProfileRange::parse(**value);
-    RECIPERUN_TRY(range);
-    options.profile = *std::move(range);
-    return true;
-  }
-  value = valueOf("--dump-gradients", arguments, i);
-  RECIPERUN_TRY(value);
-  if (*value)
-    options.gradients = **value;
-  return value->has_value();
-}
-
-Expected<TrainArguments>
-parseTrainArguments(const std::vector<std::string>& arguments) {
-  TrainArguments line;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    Expected<bool> taken = takeValue(arguments, i, line);
-    RECIPERUN_TRY(taken);
-    if (*taken)
-      continue;
-    const std::string& argument = arguments[i];
-    if (argument == "--op-times")
-      line.options.timesOps = true;
-    else if (argument.starts_with("-"))
-      return Status::error("`reciperun train` has no option `" + argument +
-                           "`");
-    else if (!line.planPath.empty())
-      return Status::error("`reciperun train` takes one plan, not `" +
-                           line.planPath + "` and `" + argument + "`");
-    else
-      line.planPath = argument;
-  }
-  if (line.planPath.empty())
-    return Status::error("`reciperun train` needs the path of a plan");
-  return line;
-}
 
 /// `by SIGTERM`.
 std::string causeOf(int signal) {
@@ -189,14 +73,10 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
 }
 
 /// Everything up to the point where the ranks part.
-int runRank(comm::MpiSession& session,
-            const std::vector<std::string>& arguments,
+int runRank(comm::MpiSession& session, const TrainArguments& line,
             std::optional<plan::Plan>& plan) {
-  Expected<TrainArguments> line = parseTrainArguments(arguments);
-  if (!line)
-    return failTogether(session, line.status(), 2);
   Expected<plan::Plan> read =
-      readJobPlan(session, line->planPath, line->folder);
+      readRankPlan(session, line.plans.front(), line.folder);
   if (!read)
     return failTogether(session, read.status());
   plan = std::move(*read);
@@ -204,17 +84,10 @@ int runRank(comm::MpiSession& session,
   raiseFileLimit();
   watchStopSignals();
   std::signal(SIGPIPE, SIG_IGN); // a failed write says the same
-  return train(session, *plan, line->options);
+  return train(session, *plan, line.options);
 }
 
-} // namespace
-
-int trainCommand(const std::vector<std::string>& arguments) {
-  if (std::find(arguments.begin(), arguments.end(), "--help") !=
-      arguments.end()) {
-    std::fputs(trainHelp, stdout);
-    return 0;
-  }
+int runTrain(const TrainArguments& line) {
   std::optional<plan::Plan> plan;
   int code = 0, rank = 0;
   {
@@ -224,8 +97,7 @@ int trainCommand(const std::vector<std::string>& arguments) {
       return 1;
     }
     rank = session->rank();
-    code = runGuarded(*session,
-                      [&] { return runRank(*session, arguments, plan); });
+    code = runGuarded(*session, [&] { return runRank(*session, line, plan); });
   }
   // The ranks have parted (MPI is finalised on all of them): rank 0 answers
   // alone and has all cores.
@@ -236,6 +108,61 @@ int trainCommand(const std::vector<std::string>& arguments) {
   if (!status.isOk())
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
   return status.isOk() ? 0 : 1;
+}
+
+std::vector<cli::Option> optionsOf(TrainArguments& line) {
+  return {
+      cli::text("--folder", "DIR",
+                "relative paths of the plan start in DIR instead", line.folder),
+      cli::choice("--progress", "STYLE", "how the run tells how far it is:",
+                  {{"auto", Style::automatic,
+                    "a bar on a terminal, lines elsewhere (default)"},
+                   {"bar", Style::bar, "a bar"},
+                   {"lines", Style::lines, "a line for each logged step"}},
+                  line.options.style),
+      cli::text("--dump-gradients", "FILE",
+                "write the first step's gradients to a safetensors file, for "
+                "comparison with other programs",
+                line.options.gradients),
+      cli::flag("--op-times",
+                "tell how long the parts of the start took, and at the end how "
+                "long ops of each kind take a step, of every fourth one, on "
+                "rank 0",
+                line.options.timesOps),
+      {.name = "--profile",
+       .valueName = "FIRST:LAST:RANKS",
+       .help = "write a trace of these steps for Chrome and Perfetto into "
+               "`profile` of the run's folder, and have nsys and ncu look at "
+               "them; RANKS is `0,3` or `all`",
+       .store = [&line](const cli::Given& given) -> cli::Check {
+         Expected<ProfileRange> range = ProfileRange::parse(given.value);
+         if (!range)
+           return cli::UsageError{range.message()};
+         line.options.profile = *std::move(range);
+         return std::nullopt;
+       }}};
+}
+
+} // namespace
+
+cli::Command trainCommand() {
+  auto line = std::make_shared<TrainArguments>();
+  return {
+      .name = "train",
+      .synopsis = "PLAN [options]",
+      .summary =
+          "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
+      .details =
+          "Carries out a plan that recipec compiled, on as many ranks as it "
+          "wants. Relative paths in it start in the recipe's folder, to which "
+          "the plan knows the way. SIGTERM and SIGINT end the run after the "
+          "step in progress, with a checkpoint where the plan saves any. A run "
+          "whose standard output is closed or full goes on without it.",
+      .moreUsage = {"mpirun -np N reciperun train PLAN [options]"},
+      .options = optionsOf(*line),
+      .operands = {1, 1, "the path of a plan", &line->plans},
+      .run = [line] { return runTrain(*line); },
+      .refuse = refuseOnce};
 }
 
 } // namespace reciperun::train

@@ -1,0 +1,44 @@
+// How the usual kinds of options check and keep their values.
+
+#include "runtime/cli/Options.h"
+
+#include "runtime/cli/Spelling.h"
+
+#include <algorithm>
+
+namespace reciperun::cli {
+
+Option flag(std::string name, std::string help, bool& target) {
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .store = [&target](const Given&) -> Check {
+            target = true;
+            return std::nullopt;
+          }};
+}
+
+Option text(std::string name, std::string valueName, std::string help,
+            std::string& target) {
+  return {.name = std::move(name),
+          .valueName = std::move(valueName),
+          .help = std::move(help),
+          .store = [&target](const Given& given) -> Check {
+            target = given.value;
+            return std::nullopt;
+          }};
+}
+
+Check checkChoice(const std::string& name, const std::vector<Choice>& choices,
+                  const std::string& value) {
+  std::vector<std::string> words;
+  for (const Choice& each : choices)
+    words.push_back(each.name);
+  if (std::ranges::find(words, value) != words.end())
+    return std::nullopt;
+  const auto near = nearest(value, words);
+  return UsageError{"`" + name + "` is " + quotedList(words, "or") + ", not `" +
+                        value + "`",
+                    near ? "did you mean `" + *near + "`?" : ""};
+}
+
+} // namespace reciperun::cli

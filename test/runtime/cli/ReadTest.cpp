@@ -1,0 +1,222 @@
+// From arguments to values, or to a message.
+
+#include "runtime/cli/Read.h"
+#include "runtime/cli/Options.h"
+
+#include <gtest/gtest.h>
+
+namespace reciperun::cli {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// A program of two commands, one of which has subcommands.
+struct Tool {
+  Texts files, passedOn, sets, nexts, listed;
+  std::string output;
+  std::string style = "none";
+  bool json = false, all = false;
+  Program program;
+  Reading reading; // of the last call
+
+  Tool() {
+    Option out = text("--output", "OUT", "", output);
+    out.shortName = "-o";
+    const Option set = {.name = "--set",
+                        .valueName = "PATH=VALUE",
+                        .repeats = true,
+                        .store = [this](const Given& given) -> Check {
+                          sets.push_back(given.value);
+                          nexts.push_back(given.next);
+                          return std::nullopt;
+                        }};
+    program = {.name = "tool",
+               .purpose = "Draws.",
+               .commands =
+                   {{.name = "draw",
+                     .synopsis = "FILE...",
+                     .options = {out, set, flag("--json", "", json),
+                                 choice("--style", "STYLE", "",
+                                        {{"thin", "1", ""}, {"thick", "2", ""}},
+                                        style)},
+                     .operands = {1, 2, "a file", &files}},
+                    {.name = "run",
+                     .synopsis = "FILE -- REST",
+                     .operands = {1, 1, "a file", &files},
+                     .passedOn = &passedOn},
+                    {.name = "keep",
+                     .synopsis = "",
+                     .subcommands = {{.name = "list",
+                                      .synopsis = "DIR",
+                                      .options = {flag("--all", "", all)},
+                                      .operands = {0, 9, "", &listed}}}}},
+               .foreignCommands = {{"paint", "tool draw"}},
+               .version = [] { return std::string("tool 1\n"); }};
+  }
+
+  /// The two lines of the mistake in a call; empty where there is none.
+  std::string operator()(const Texts& arguments) {
+    reading = read(program, arguments);
+    return reading.error ? toText(*reading.error) : "";
+  }
+};
+
+TEST(Read, TakesOptionsAmongOperands) {
+  Tool tool;
+  EXPECT_EQ(tool({"draw", "a", "--output", "x", "--json", "b", "--set=p=1",
+                  "--set", "q=2"}),
+            "");
+  EXPECT_EQ(tool.reading.command, &tool.program.commands[0]);
+  EXPECT_EQ(tool.files, (Texts{"a", "b"}));
+  EXPECT_EQ(tool.output, "x");
+  EXPECT_EQ(tool.sets, (Texts{"p=1", "q=2"}));
+  EXPECT_TRUE(tool.json);
+}
+
+TEST(Read, TakesShortOptionsInAllForms) {
+  for (const Texts& form : {Texts{"-o", "x"}, Texts{"-o=x"}, Texts{"-ox"}}) {
+    Tool tool;
+    Texts line = {"draw", "a"};
+    line.insert(line.end(), form.begin(), form.end());
+    EXPECT_EQ(tool(line), "");
+    EXPECT_EQ(tool.output, "x");
+  }
+}
+
+TEST(Read, TakesAnyTextAsAValue) {
+  for (const char* value :
+       {"-o", "--json", "--", "draw", "[a,b]", "--set=", "="}) {
+    Tool tool;
+    EXPECT_EQ(tool({"draw", "--set", value, "a"}), "") << value;
+    EXPECT_EQ(tool.sets, (Texts{value}));
+    EXPECT_EQ(tool.nexts, (Texts{"a"}));
+  }
+}
+
+TEST(Read, TakesAnyTextAsAnOperand) {
+  for (const char* value : {"-", "draw", "[a,b]", "", "a=", "/x:y"}) {
+    Tool tool;
+    EXPECT_EQ(tool({"draw", value}), "") << value;
+    EXPECT_EQ(tool.files, (Texts{value}));
+  }
+}
+
+TEST(Read, TakesOperandsBehindTwoDashes) {
+  Tool tool;
+  EXPECT_EQ(tool({"draw", "--", "--json", "--"}), "");
+  EXPECT_EQ(tool.files, (Texts{"--json", "--"}));
+  EXPECT_FALSE(tool.json);
+}
+
+TEST(Read, PassesOnWhatStandsBehindTwoDashes) {
+  Tool tool;
+  EXPECT_EQ(tool({"run", "a", "--", "--json", "--", "-h"}), "");
+  EXPECT_EQ(tool.files, (Texts{"a"}));
+  EXPECT_EQ(tool.passedOn, (Texts{"--json", "--", "-h"}));
+}
+
+TEST(Read, FindsSubcommands) {
+  Tool tool;
+  EXPECT_EQ(tool({"keep", "list", "list", "draw", "--all"}), "");
+  EXPECT_EQ(tool.reading.command, &tool.program.commands[2].subcommands[0]);
+  EXPECT_EQ(tool.listed, (Texts{"list", "draw"}));
+  EXPECT_TRUE(tool.all);
+}
+
+TEST(Read, GivesTexts) {
+  Tool tool;
+  for (const Texts& line :
+       {Texts{"--help"}, Texts{"-h"}, Texts{"help"}, Texts{"keep", "--help"},
+        Texts{"draw", "--wrong", "--help"}, Texts{"help", "keep", "list"}}) {
+    EXPECT_EQ(tool(line), "");
+    EXPECT_TRUE(tool.reading.text.starts_with("usage: tool "));
+  }
+  EXPECT_EQ(tool({"--version"}), "");
+  EXPECT_EQ(tool.reading.text, "tool 1\n");
+}
+
+TEST(Read, ChecksValues) {
+  Tool tool;
+  EXPECT_EQ(tool({"draw", "a", "--style=thick"}), "");
+  EXPECT_EQ(tool.style, "2");
+  EXPECT_EQ(tool({"draw", "a", "--style=thik"}),
+            "error: `--style` is `thin` or `thick`, not `thik`\n"
+            "help: did you mean `thin`?\n");
+  EXPECT_EQ(tool({"draw", "a", "--json=yes"}),
+            "error: `--json` takes no value\n"
+            "help: see `tool draw --help`\n");
+  EXPECT_EQ(tool({"draw", "a", "-o", "x", "--output=y"}),
+            "error: `--output` is given twice\n"
+            "help: see `tool draw --help`\n");
+}
+
+TEST(Read, NamesTheOptionThatLacksAValue) {
+  Tool tool;
+  for (const Texts& line :
+       {Texts{"draw", "a", "--output"}, Texts{"draw", "a", "-o"},
+        Texts{"draw", "--output=", "a"}, Texts{"draw", "-o=", "a"},
+        Texts{"draw", "-o", "", "a"}})
+    EXPECT_EQ(tool(line), "error: `--output` needs a value\n"
+                          "help: write `--output=OUT`\n");
+}
+
+TEST(Read, CountsOperands) {
+  Tool tool;
+  EXPECT_EQ(tool({"draw"}), "error: `tool draw` needs a file\n"
+                            "help: usage: tool draw FILE...\n");
+  EXPECT_EQ(tool({"draw", "a", "b", "c"}),
+            "error: `tool draw` takes 2 arguments, not 3: `c` is too many\n"
+            "help: see `tool draw --help`\n");
+}
+
+TEST(Read, NamesUnknownOptions) {
+  Tool tool;
+  EXPECT_EQ(tool({"draw", "a", "--jsn=1"}),
+            "error: `tool draw` has no option `--jsn`\n"
+            "help: did you mean `--json`?\n");
+  EXPECT_EQ(tool({"draw", "a", "-xo"}),
+            "error: `tool draw` has no option `-xo`\n"
+            "help: see `tool draw --help`\n");
+  EXPECT_EQ(tool({"draw", "a", "--all"}),
+            "error: `tool draw` has no option `--all`\n"
+            "help: that is an option of `tool keep list`\n");
+  EXPECT_EQ(tool({"--versio"}), "error: `tool` has no option `--versio`\n"
+                                "help: did you mean `--version`?\n");
+}
+
+TEST(Read, AsksTheProgramForAdvice) {
+  Tool tool;
+  tool.program.advise = [](const Command& command, const std::string& option) {
+    return "no " + option + " in " + command.name;
+  };
+  EXPECT_EQ(tool({"draw", "a", "--jsn"}),
+            "error: `tool draw` has no option `--jsn`\n"
+            "help: no --jsn in draw\n");
+}
+
+TEST(Read, NamesUnknownCommands) {
+  Tool tool;
+  EXPECT_EQ(tool({"darw", "a", "--wrong"}),
+            "error: there is no command `darw`\n"
+            "help: did you mean `draw`?\n");
+  EXPECT_EQ(tool({"paint", "--help"}), "error: there is no command `paint`\n"
+                                       "help: that is `tool draw`\n");
+  EXPECT_EQ(tool({"keep", "lst"}), "error: `tool keep` has no command `lst`\n"
+                                   "help: did you mean `list`?\n");
+  EXPECT_EQ(tool({"keep"}), "error: `tool keep` needs a command: `list`\n"
+                            "help: see `tool keep --help`\n");
+}
+
+TEST(Read, ChecksWhatStandsTogether) {
+  Tool tool;
+  tool.program.commands[0].check = [&tool]() -> Check {
+    if (tool.json == tool.files.empty())
+      return std::nullopt;
+    return UsageError{"no files of JSON"};
+  };
+  EXPECT_EQ(tool({"draw", "a", "--json"}), "error: no files of JSON\n"
+                                           "help: see `tool draw --help`\n");
+}
+
+} // namespace
+} // namespace reciperun::cli
