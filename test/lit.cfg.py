@@ -1,6 +1,7 @@
 # The shell tests: a `RUN:` line in a recipe or a `.test` file, FileCheck on what
 # it prints. Names of erring inputs begin with `fail_`.
 import os
+import shutil
 
 import lit.formats
 
@@ -25,6 +26,8 @@ try:  # renders chat templates as transformers does
     config.available_features.add("jinja2")
 except ImportError:
     pass
+if shutil.which("jq"):
+    config.available_features.add("jq")
 if config.sanitized:
     config.available_features.add("sanitized")
 

@@ -4,13 +4,13 @@
 
 #include "runtime/data/Jsonl.h"
 
+#include "runtime/data/ChatNames.h"
 #include "runtime/data/Utf8.h"
 #include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace reciperun::data {
@@ -182,22 +182,6 @@ std::string conversion(const std::string& command, const std::string& path) {
          "`, and name the new file";
 }
 
-/// What a role of another spelling or of another program is called here.
-std::string roleMeant(std::string role) {
-  static constexpr std::pair<std::string_view, std::string_view> others[] = {
-      {"human", "user"},    {"customer", "user"},    {"prompter", "user"},
-      {"bot", "assistant"}, {"gpt", "assistant"},    {"model", "assistant"},
-      {"ai", "assistant"},  {"chatbot", "assistant"}};
-  std::transform(role.begin(), role.end(), role.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  role.erase(0, role.find_first_not_of(" \t\r\n"));
-  role.erase(role.find_last_not_of(" \t\r\n") + 1);
-  for (const auto& [other, ours] : others)
-    if (role == other)
-      return std::string(ours);
-  return role;
-}
-
 } // namespace
 
 Status checkRole(const std::string& role) {
@@ -309,8 +293,10 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
       source.messages.empty()
           ? takeFields(*object, source, sample)
           : takeMessages(*object, source.messages, chat, sample);
-  if (!taken.isOk())
+  if (!taken) {
     noteAbsentField(*object);
+    noteOtherNames(*object);
+  }
   return taken;
 }
 
@@ -319,6 +305,20 @@ void JsonlReader::noteAbsentField(const Json& object) {
        {&source.messages, &source.prompt, &source.completion})
     if (absentField.empty() && !field->empty() && !object.contains(*field))
       absentField = *field;
+}
+
+/// Chat messages under the names of another program.
+void JsonlReader::noteOtherNames(const Json& object) {
+  if (source.messages.empty() || !otherNames.empty())
+    return;
+  const std::string filter = messagesFilter(object, source.messages);
+  const std::string field = messagesField(object, source.messages);
+  if (!filter.empty())
+    otherNames = "of a sample, `messages` names the list alone; its messages "
+                 "have the fields `role` and `content`: convert the file by " +
+                 conversion("jq -c '" + filter + "'", source.path);
+  else if (!field.empty() && field != source.messages)
+    otherNames = "write `messages = \"" + field + "\"`";
 }
 
 Status JsonlReader::finish() const {
@@ -354,7 +354,7 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
                  hasCommas
                      ? "remove the commas by " +
                            conversion("sed 's/,[[:space:]]*$//'", source.path)
-                     : std::string(),
+                     : otherNames,
                  absentField};
 }
 

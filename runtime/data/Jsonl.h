@@ -78,6 +78,7 @@ private:
   void note(const std::string& fault);
   bool noteForm(std::string_view line);
   void noteAbsentField(const nlohmann::json& object);
+  void noteOtherNames(const nlohmann::json& object);
 
   plan::DataSource source;
   plan::ChatTemplate chat;
@@ -88,6 +89,7 @@ private:
   std::vector<Fault> faults;
   size_t faultyLines = 0;
   std::string absentField;     // of `source`, in the first such line
+  std::string otherNames;      // the way out where chats have them
   std::optional<Failure> form; // the file is JSON, but not one object a line
 };
 

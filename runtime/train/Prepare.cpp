@@ -62,6 +62,11 @@ chatNotes(const plan::Plan& plan,
   return notes;
 }
 
+/// `1 step`, `2 steps`.
+std::string counted(int64_t number, const std::string& noun) {
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
 /// `1 rank`, `4 ranks (dp 2 x tp 2)`.
 std::string meshText(const plan::Mesh& mesh) {
   if (mesh.ranks == 1)
@@ -71,7 +76,7 @@ std::string meshText(const plan::Mesh& mesh) {
     if (axis.size > 1)
       axes += (axes.empty() ? "" : " x ") + axis.name + " " +
               std::to_string(axis.size);
-  return std::to_string(mesh.ranks) + " ranks (" + axes + ")";
+  return counted(mesh.ranks, "rank") + " (" + axes + ")";
 }
 
 } // namespace
@@ -551,8 +556,15 @@ void Training::announce() {
                  weightsText());
   progress->line("data: " + trainData->extent() + " of " +
                  std::to_string(plan.data.sequence) + " tokens; " +
-                 std::to_string(trainData->steps()) + " steps of " +
-                 std::to_string(plan.train.globalBatch) + " rows");
+                 counted(trainData->steps(), "step") + " of " +
+                 counted(plan.train.globalBatch, "row"));
+  // The compiler has told where the recipe says how many steps there are.
+  const std::string doubt =
+      plan.train.steps > 0
+          ? std::string()
+          : scheduleDoubt(plan.train.learningRate, trainData->steps());
+  if (!doubt.empty())
+    progress->line("warning: " + doubt);
   for (const data::Loader* loader :
        {&*trainData, validData ? &*validData : nullptr})
     for (const std::string& note :

@@ -49,4 +49,14 @@ double learningRate(const plan::LearningRate& rate, int64_t step,
          range * left(rate.kind, partDone(step, warmup, steps - warmup));
 }
 
+std::string scheduleDoubt(const plan::LearningRate& rate, int64_t steps) {
+  if (rate.warmup <= steps)
+    return {};
+  return "`warmup` = " + std::to_string(rate.warmup) +
+         " steps is longer than the run of " + std::to_string(steps) +
+         (steps == 1 ? " step" : " steps") +
+         ": the learning rate does not reach its `peak`; shorten it, say to a "
+         "tenth of the run, `warmup = 0.1`";
+}
+
 } // namespace reciperun::train

@@ -6,6 +6,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
+#include <string>
 
 namespace reciperun::train {
 
@@ -25,6 +26,10 @@ namespace reciperun::train {
 /// is rounded down to steps.
 double learningRate(const plan::LearningRate& rate, int64_t step,
                     int64_t steps);
+
+/// What is to be told of a run whose warm-up is longer than its `steps`, which
+/// a run of epochs knows when it has read its data; empty where it is not.
+std::string scheduleDoubt(const plan::LearningRate& rate, int64_t steps);
 
 } // namespace reciperun::train
 

@@ -14,7 +14,8 @@ CpuDevice::CpuDevice(int threads, Kernel (*findKernel)(plan::OpKind))
 }
 
 std::string CpuDevice::name() const {
-  return std::to_string(context.threads()) + " threads";
+  return std::to_string(context.threads()) +
+         (context.threads() == 1 ? " thread" : " threads");
 }
 
 bool CpuDevice::hasKernel(plan::OpKind kind) const {

@@ -66,5 +66,14 @@ TEST(LearningRate, aWarmUpLongerThanTheRunIsNoDivisionByZero) {
   EXPECT_DOUBLE_EQ(learningRate(rate, 9, 10), 10.0 / 11);
 }
 
+TEST(ScheduleDoubt, namesBothLengths) {
+  plan::LearningRate rate{"cosine", 1.0, 0.1, 10};
+  EXPECT_EQ(scheduleDoubt(rate, 10), "");
+  EXPECT_EQ(scheduleDoubt(rate, 9).rfind("`warmup` = 10 steps is longer than "
+                                         "the run of 9 steps: ",
+                                         0),
+            0u);
+}
+
 } // namespace
 } // namespace reciperun::train
