@@ -497,6 +497,18 @@ fit. In
 
 the weights alone exceed the 80 GB of a device: use more ranks with a higher
 `parallel.tp`, a smaller `batch.micro`, or what else the help names.)";
+  case Kind::UnlikelySetting:
+    return R"(
+The recipe compiles and runs, and a setting of it is hardly what was meant: it is
+a warning. In
+
+    optimizer = adamw { lr = cosine(peak = 1e-4, warmup = 2000 steps) }
+    train { steps = 500 }
+
+the learning rate would rise for the whole run and never reach its peak: shorten
+`warmup`. With `task = "sft"` the loss is on the answers alone, which `text` and
+`tokens` do not tell from the rest: name a `jsonl` with its prompts, or write
+`task = "pretrain"`.)";
   }
   assert(false && "not a kind");
   return {};

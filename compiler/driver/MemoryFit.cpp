@@ -124,8 +124,10 @@ bool FitSearch::propose(const Candidates& candidates, diag::Builder& builder) {
 
 Settings FitSearch::fullRecompute() const {
   Settings settings = {"memory.recompute=\"full\""};
-  // The recipe names modules, which go with "selective" alone.
-  if (recipe.string("memory.recompute") == "selective")
+  // Modules that the recipe names go with "selective" alone.
+  using Kind = recipe::Origin::Kind;
+  const Kind kind = recipe.at("memory.recompute_modules").origin.kind;
+  if (kind == Kind::written || kind == Kind::commandLine)
     settings.push_back("memory.recompute_modules=[]");
   return settings;
 }
@@ -402,9 +404,10 @@ bool checkFit(Session& session, diag::Engine& engine,
           formatBytes(memory.capacity));
   builder.note("the largest parts are " + largestCategories(memory));
   std::string buffers;
-  for (const LargestBuffer& buffer : largestBuffers(fullest(compilation), 3))
-    buffers += (buffers.empty() ? "`" : ", `") + buffer.name + "` " +
-               formatBytes(buffer.bytes);
+  const ir::Module& stage = fullest(compilation);
+  for (const LargestBuffer& buffer : largestBuffers(stage, 3))
+    buffers += (buffers.empty() ? "" : ", ") + describeBuffer(stage, buffer) +
+               " " + formatBytes(buffer.bytes);
   builder.note("the largest buffers are " + buffers);
   const recipe::Origin& given = recipe.at("cluster.hardware.memory").origin;
   if (given.kind == recipe::Origin::Kind::written &&

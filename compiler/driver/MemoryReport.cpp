@@ -47,14 +47,36 @@ std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
   std::vector<LargestBuffer> buffers;
   for (const ir::Placement& placement : program.placements)
     if (!regions.count(placement.value))
-      buffers.push_back(
-          {program[placement.value].name, placement.category, placement.bytes});
+      buffers.push_back({placement.value, program[placement.value].name,
+                         placement.category, placement.bytes});
   std::stable_sort(buffers.begin(), buffers.end(),
                    [](const LargestBuffer& left, const LargestBuffer& right) {
                      return left.bytes > right.bytes;
                    });
   buffers.resize(std::min(count, buffers.size()));
   return buffers;
+}
+
+std::string describeBuffer(const ir::Module& program,
+                           const LargestBuffer& buffer) {
+  for (const ir::Region& region : program.regions) {
+    const std::vector<ir::ParamId>& params = region.params;
+    const std::string of =
+        params.size() == 1
+            ? " of `" + program[params[0]].name + "`"
+            : " of " + std::to_string(params.size()) + " tensors";
+    if (buffer.value == region.master)
+      return "the master weights" + of;
+    if (buffer.value == region.momentM)
+      return "the first moments" + of;
+    if (buffer.value == region.momentV)
+      return "the second moments" + of;
+    if (buffer.value == region.narrowPart)
+      return "the fp8 weights" + of;
+    if (buffer.name.starts_with("region." + region.name + "."))
+      return "the gradients" + of;
+  }
+  return "`" + buffer.name + "`";
 }
 
 std::string memoryTableText(const cost::MemoryTable& memory) {

@@ -25,6 +25,7 @@ struct MemoryRow {
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory);
 
 struct LargestBuffer {
+  ir::ValueId value = ir::ValueId::none;
   std::string name;
   std::string category;
   int64_t bytes = 0;
@@ -33,6 +34,11 @@ struct LargestBuffer {
 /// which share their bytes, the members count.
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
                                           size_t count);
+
+/// What a user calls a buffer: that of a region of parameters by its use,
+/// `master weights`; any other by its name, `` `layers.0.q.weight` ``.
+std::string describeBuffer(const ir::Module& program,
+                           const LargestBuffer& buffer);
 
 /// The table by category; every line ends.
 std::string memoryTableText(const cost::MemoryTable& memory);

@@ -13,6 +13,7 @@
 #include "compiler/passes/check/CheckKernels.h"
 #include "compiler/passes/check/CheckLowered.h"
 #include "compiler/passes/check/CheckSizes.h"
+#include "compiler/passes/check/Doubts.h"
 #include "compiler/passes/differentiate/Accumulate.h"
 #include "compiler/passes/differentiate/Differentiate.h"
 #include "compiler/passes/differentiate/InitializeGradients.h"
@@ -344,6 +345,9 @@ std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,
       generationPlan(session, engine, compilation);
   if (!generation)
     return std::nullopt;
+  diag::Engine doubts;
+  passes::findDoubts(compilation.recipe, doubts);
+  session.doubts.append(doubts, session.selected.name);
   return emitPlan(compilation, std::move(*generation));
 }
 

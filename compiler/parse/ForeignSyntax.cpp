@@ -41,7 +41,8 @@ public:
            quotedName() || elseIf() || fromImport() || extends() ||
            quotedDeclaration() || hyphens() || slashes() || table() ||
            thousands() || fatArrow() || method() || dashedList() ||
-           continuation() || dataFile() || word();
+           continuation() || dataFile() || valueOfFile() || settingOfFile() ||
+           word();
   }
 
 private:
@@ -128,16 +129,118 @@ private:
     return token > 0 && !areAdjacent(token - 1);
   }
 
-  /// `steps += 4`, `steps => 4`
+  /// `steps += 4`; in a block, whose tensors take new values, `x += y`.
   bool assignment() {
     if (error.rule != Grammar::RuleSetting || next() != TokenType::ASSIGN)
       return false;
     bool isArithmetic =
         found() == TokenType::PLUS || found() == TokenType::MINUS ||
         found() == TokenType::STAR || found() == TokenType::SLASH;
-    return isArithmetic && areAdjacent(error.token) &&
-           help("a value is set once, as a whole, with `=`; a recipe that "
-                "`amends` another may set it anew");
+    if (!isArithmetic || !areAdjacent(error.token))
+      return false;
+    if (!isInFunction())
+      return help("a value is set once, as a whole, with `=`; a recipe that "
+                  "`amends` another may set it anew");
+    std::string name(sources.text(rangeOf(error.begin, error.token - 1)));
+    std::string sign = textOf(error.token);
+    size_t first = error.token + 2, last = first;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    if (isEndOfItem(first))
+      return help("write `" + name + " = " + name + " " + sign + " ...`");
+    std::string value(sources.text(rangeOf(first, last)));
+    // What binds less tightly than the sign stands in parentheses.
+    if (std::any_of(list.tokens.begin() + ptrdiff_t(first),
+                    list.tokens.begin() + ptrdiff_t(last) + 1,
+                    [&](const auto& token) {
+                      return token.depth == list.tokens[first].depth &&
+                             isBinaryOperator(token.type);
+                    }))
+      value = "(" + value + ")";
+    std::string text = name + " = " + name + " " + sign + " " + value;
+    return fix("write `" + text + "`", rangeOf(error.begin, last), text);
+  }
+
+  bool isEndOfItem(size_t token) const {
+    return type(token) == TokenType::SEPARATOR ||
+           type(token) == TokenType::CLOSE || type(token) == TokenType::EOF;
+  }
+
+  /// Whether the braces around the error, those of `for` and `if` apart, are a
+  /// block's or a function's.
+  bool isInFunction() const {
+    int depth = 0;
+    for (size_t i = error.begin; i > 0; --i) {
+      size_t brace = type(i - 1);
+      if (brace == TokenType::CLOSE)
+        ++depth;
+      if (brace != TokenType::OPEN && brace != TokenType::BLOCK_OPEN)
+        continue;
+      if (depth-- > 0)
+        continue;
+      depth = 0;
+      size_t head = i - 1;
+      while (head > 0 && type(head - 1) != TokenType::SEPARATOR &&
+             type(head - 1) != TokenType::OPEN &&
+             type(head - 1) != TokenType::BLOCK_OPEN &&
+             type(head - 1) != TokenType::CLOSE)
+        --head;
+      if (type(head) == TokenType::BLOCK || type(head) == TokenType::FUN)
+        return true;
+      if (type(head) != TokenType::FOR && type(head) != TokenType::IF &&
+          type(head) != TokenType::ELSE)
+        return false;
+    }
+    return false;
+  }
+
+  /// `folder = "data"` outside of all braces: surely a name for a value where
+  /// the file reads it.
+  bool valueOfFile() {
+    if (!isOfFile() || !isName(found()) || next() != TokenType::ASSIGN ||
+        isEndOfItem(error.token + 2) ||
+        beginsIndentedLine(sources, list, error.token))
+      return false;
+    size_t last = error.token + 2;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    std::string text(sources.text(rangeOf(error.token, last)));
+    if (text.find('\n') != text.npos)
+      text = textOf(error.token) + " = ...";
+    SourceRange start = list.range(error.token);
+    start.end = start.begin;
+    return fix("a file names a value with `let`: write `let " + text +
+                   "`; settings belong into the braces of `recipe NAME { ... "
+                   "}`",
+               start, "let ",
+               isRead(textOf(error.token)) ? Applicability::safe
+                                           : Applicability::maybe);
+  }
+
+  /// `model = llama.llama3_8b` outside of all braces, where `model` begins the
+  /// declaration of one.
+  bool settingOfFile() {
+    return found() == TokenType::ASSIGN && previous() == TokenType::MODEL &&
+           error.inside == Grammar::RuleModelDeclaration &&
+           help("settings belong into the braces of `recipe NAME { ... }`: "
+                "write `model = ...` there");
+  }
+
+  /// Whether the file reads a name, by itself or in a string.
+  bool isRead(const std::string& name) const {
+    for (size_t i = 0; i < list.tokens.size(); ++i) {
+      bool isText = type(i) == TokenType::STRING || type(i) == TokenType::TEXT;
+      if (isText && textOf(i).find("{" + name + "}") != std::string::npos)
+        return true;
+      bool isBehindValue = i > 0 && (type(i - 1) == TokenType::ASSIGN ||
+                                     type(i - 1) == TokenType::COMMA ||
+                                     type(i - 1) == TokenType::LPAREN ||
+                                     isBinaryOperator(type(i - 1)));
+      if (isBehindValue && isName(type(i)) && textOf(i) == name &&
+          type(i + 1) != TokenType::ASSIGN)
+        return true;
+    }
+    return false;
   }
 
   /// `3 %`

@@ -22,7 +22,9 @@
 //   Calls.cpp        functions, schemas called as functions
 //   Bind.cpp         arguments to parameters
 //   Builtins.cpp     the functions that the language has by itself
-//   Conditions.cpp   `require`, its operands and what would make it hold
+//   Conditions.cpp   `require`
+//   Operands.cpp     what decided a condition
+//   Remedies.cpp     what would make it hold
 //   LibraryNames.cpp  what the library declares under another name
 //   Lower.cpp        finished values to recipe::Value
 //   Limits.cpp       steps, depth and size
@@ -304,7 +306,7 @@ public:
   static std::vector<ParameterRef>
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
 
-  // ---- conditions (Conditions.cpp)
+  // ---- conditions (Conditions.cpp, Operands.cpp)
 
   void check(Object& object, size_t layerIndex, const ast::Require& require,
              SourceRange range);
@@ -429,6 +431,18 @@ private:
   std::optional<Suggestion> modelNamed(const Value& value, const Type& type,
                                        SourceRange range);
 
+  // Examples.cpp
+  /// A value of the type as a recipe writes it; empty where none comes to mind.
+  std::string exampleOf(const Type& type);
+  /// A record with what it asks for: `cosine(peak = 1e-4)`. `name` is the
+  /// schema's in the text.
+  std::string exampleOf(const Schema& schema, const std::string& name);
+  std::string fieldsOf(const Schema& schema, const std::string& name);
+  std::string defaultAsExample(const Type& type);
+  /// What has to stand behind the first field of a schema, as its comment says
+  /// line by line behind "Written with"; one empty form where nothing has to.
+  static std::vector<std::string> formsOf(const Schema& schema);
+
   // Mismatch.cpp
   void helpWithImport(diag::Builder& builder, const Value& value,
                       SourceRange range);
@@ -436,6 +450,8 @@ private:
                     const Type& type, SourceRange range);
   bool helpWithSibling(diag::Builder& builder, const Value& value,
                        SourceRange range);
+  bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given,
+                     const Type& type);
   bool helpWithSources(diag::Builder& builder, const Value& value,
                        const Type& type, SourceRange range);
 
@@ -455,6 +471,9 @@ private:
                                           SourceRange range);
   std::optional<Suggestion> inQuotes(const Value& value, const Type& type,
                                      SourceRange range);
+  std::optional<Suggestion> withoutNames(const Value& value, const Type& type,
+                                         SourceRange range);
+  std::string argumentsBehind(const Type& element);
   std::optional<Suggestion> inBrackets(const Value& value, const Type& type,
                                        SourceRange range,
                                        const std::string& what);
@@ -482,6 +501,10 @@ private:
   Value slotValue(Object& object, Slot& slot);
   Value definedValue(Object& object, Slot& slot);
   Value defaultValue(Object& object, Slot& slot);
+  bool addLayers(Object& object, const Slot& slot, size_t first, bool hasSchema,
+                 std::vector<const Layer*>& layers);
+  void reportNoFields(Object& object, const Slot& slot, const Value& base,
+                      size_t first);
   Value amendSlot(Object& object, Slot& slot, const Value& base, size_t first);
   const Type* typeOf(const Object& object, const Slot& slot);
   /// Records in a list know where they are, as those in fields do.
@@ -534,17 +557,24 @@ private:
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,
                     const Env& env);
 
-  // Conditions.cpp
+  // Operands.cpp
   ast::ExprId decided(ast::ExprId id, const Env& env);
   void addOperand(ast::ExprId id, const Env& env,
                   std::vector<Operand>& operands);
   void collectOperands(ast::ExprId id, const Env& env,
                        std::vector<Operand>& operands);
+
+  // Conditions.cpp
   void reportFailed(Object& object, size_t layerIndex,
                     const ast::Require& require, SourceRange range,
                     const Env& env);
   std::string requireMessage(const ast::Require& require, const Env& env);
+
   struct Trial;
+  std::string missingOf(const Trial& trial, std::string_view rule);
+
+  // Remedies.cpp
+  bool mayBeMissed(const Trial& trial, const Operand& operand);
   std::optional<diag::Proposal> remedy(const Trial& trial,
                                        const Operand& operand);
   std::optional<diag::Proposal>

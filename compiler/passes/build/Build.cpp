@@ -506,6 +506,21 @@ void GraphBuilder::output() {
         .help("end the model with a `linear` to the vocabulary");
     return;
   }
+  const recipe::Value* vocab = recipe.find("model.vocab");
+  const int64_t width = module[value.dims[2]].size;
+  if (vocab && recipe.count("model.vocab") > width) {
+    const std::string name = module[value.dims[2]].name;
+    engine
+        .report(diag::Kind::ShapeMismatch, value.range,
+                "`forward` returns `" + name + "` = " + std::to_string(width) +
+                    " numbers a token, and the model's `vocab` = " +
+                    std::to_string(recipe.count("model.vocab")) +
+                    " token ids need a logit each")
+        .label(vocab->origin.range, "`vocab` is given here")
+        .help("end the model with a `linear` to the vocabulary: `linear(x, " +
+              name + " -> vocab, name = \"lm_head\")`");
+    return;
+  }
   if (extent.loss)
     loss(logits);
   else

@@ -28,6 +28,9 @@ namespace {
 using ir::DimId;
 using ir::ValueId;
 
+/// What the library's models call the dimension of token ids.
+constexpr std::string_view vocabDim = "vocab";
+
 class Inference {
 public:
   Inference(ir::Module& module, const ir::Op& op, size_t contracted,
@@ -286,19 +289,47 @@ private:
                     isExpertRows(dims(0)) != isExpertRows(dims(1))
                         ? "these are rows of experts: `combine` adds up those "
                           "of each token"
-                        : "");
+                        : linearBetween(dims(1), dims(0)));
     set(0, dims(0));
     return true;
+  }
+
+  /// What makes the last dimension of one operand that of the other, where
+  /// nothing else differs.
+  std::string linearBetween(std::span<const DimId> from,
+                            std::span<const DimId> to) const {
+    if (from.size() != to.size() || from.empty() ||
+        !same(from.first(from.size() - 1), to.first(to.size() - 1)))
+      return {};
+    return "bring one to the shape of the other: `linear(x, " +
+           std::string(dimName(from.back())) + " -> " +
+           std::string(dimName(to.back())) + ", name = \"...\")`";
   }
 
   bool embedding() {
     const Dims& table = dims(1);
     if (table.size() != 2)
       return differ({}, table, "`embedding` takes a table [vocabulary, width]");
+    if (dimName(table[1]) == vocabDim && dimName(table[0]) != vocabDim)
+      return transposedTable(table);
     Dims result = dims(0);
     result.push_back(table[1]);
     set(0, std::move(result));
     return true;
+  }
+
+  /// A token looks up a row.
+  bool transposedTable(const Dims& table) {
+    std::string order = "[" + std::string(dimName(table[1])) + ", " +
+                        std::string(dimName(table[0])) + "]";
+    auto builder =
+        mismatch("`embedding` takes a table " + order +
+                 ", a row for each token, and not " + describe(table));
+    SourceRange place = module[op.operands[1]].range;
+    if (place.isValid() && place != op.range)
+      builder.label(place, "the table is made here");
+    builder.help("write its dimensions as `" + order + "`");
+    return false;
   }
 
   /// x [lead..., from...], w [to..., from...] → [lead..., to...].
@@ -380,8 +411,7 @@ private:
   bool rope() {
     const Dims& x = dims(0);
     if (!isHeads(x))
-      return differ({}, x,
-                    "`rope` takes [batch, sequence, heads, width of a head]");
+      return noHeads(0, "q");
     if (op.attributes.contains("rotated"))
       return rotatedPart(x, ops::RopeAttributes(op.attributes).rotated);
     if (module[x[3]].size % 2 != 0) {
@@ -420,7 +450,7 @@ private:
     const Dims& k = dims(1);
     for (size_t i = 0; i < 3; ++i)
       if (!isHeads(dims(i)))
-        return noHeads(i);
+        return noHeads(i, ops::infoOf(op.kind).operands[i].name);
     if (!same(k, dims(2)))
       return differ(k, dims(2),
                     "`attention` takes keys and values of one shape, here " +
@@ -436,18 +466,21 @@ private:
     return true;
   }
 
-  bool noHeads(size_t operand) {
+  /// `made` is what the layer that makes the operand is called in the help.
+  bool noHeads(size_t operand, std::string_view made) {
     const ir::Value& value = module[op.operands[operand]];
     std::string name(ops::infoOf(op.kind).operands[operand].name);
-    auto builder = mismatch("`attention` takes [batch, sequence, heads, width "
-                            "of a head] as `" +
+    auto builder = mismatch(opText() +
+                            " takes [batch, sequence, heads, width of a head] "
+                            "as `" +
                             name + "`, and not " + describe(value.dims));
     if (value.range.isValid())
       builder.label(value.range, "`" + name + "` is made here");
     std::string last =
         value.dims.empty() ? "hidden" : std::string(dimName(value.dims.back()));
     builder.help("split it into heads: `linear(x, " + last +
-                 " -> [heads, head_dim], name = \"" + name + "\")`");
+                 " -> [heads, head_dim], name = \"" + std::string(made) +
+                 "\")`");
     return false;
   }
 

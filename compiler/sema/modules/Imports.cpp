@@ -126,6 +126,16 @@ void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
     std::vector<std::string> names;
     for (std::string& path : loader.standardFiles())
       names.push_back(importNameOf(std::move(path)));
+    std::vector<std::string> inside;
+    for (const std::string& name : names)
+      if (name.starts_with(written + "."))
+        inside.push_back(name);
+    if (!inside.empty()) {
+      builder.help("that is a folder; import one of its files: " +
+                   diag::quotedList(inside, inside.size()));
+      module.missing.push_back(import.path.back().text);
+      return;
+    }
     if (auto near = diag::didYouMean(written, names)) {
       builder.suggest(import.targetRange, written, names);
       module.missing.push_back(near->substr(near->rfind('.') + 1));

@@ -71,6 +71,10 @@ constexpr std::string_view noPermutation =
     "no op permutes dimensions: `linear(x, hidden -> [heads, head_dim], name = "
     "\"q\")` makes those that `attention` takes";
 
+constexpr std::string_view softmaxIsInside =
+    "`attention(q, k, v)` has the product, the mask and the softmax in it, and "
+    "`router` that of experts";
+
 constexpr ForeignWord foreignFunctions[] = {
     {"dict", "a record is written `{ name = value }`"},
     {"list", "a list is written `[a, b]`"},
@@ -90,6 +94,11 @@ constexpr ForeignWord foreignFunctions[] = {
      "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
     {"concatenate_datasets", "several sources are `blend([a, b])`"},
     {"rotary", "rotary positions are `rope(x)`"},
+    {"softmax", softmaxIsInside},
+    {"sdpa", softmaxIsInside},
+    {"scaled_dot_product_attention", softmaxIsInside},
+    {"flash_attention", softmaxIsInside},
+    {"flash_attn_func", softmaxIsInside},
     {"relu", "there is no op `relu`: `relu2` is its square, `silu` and `gelu` "
              "are smooth alternatives"},
     {"transpose", noPermutation},
@@ -139,6 +148,23 @@ bool isWholeValue(const Slot& slot, SourceRange range) {
   const ast::File& file = *definition.layer->env->file;
   return !definition.member->given &&
          file[definition.member->value].range == range;
+}
+
+/// The string, on one line, that has a name between braces; empty where the
+/// name stands elsewhere.
+std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
+  std::string_view text = sources.text(name.range.source);
+  size_t begin = name.range.begin, end = name.range.end;
+  bool isHole = begin > 0 && text[begin - 1] == '{' && end < text.size() &&
+                text[end] == '}';
+  if (!isHole)
+    return {};
+  // The braces of a record hold no bare name, so that quotation marks are near.
+  begin = text.find_last_of("\"\n", begin);
+  end = text.find_first_of("\"\n", end);
+  bool isOnLine = begin != text.npos && end != text.npos &&
+                  text[begin] == '"' && text[end] == '"';
+  return isOnLine ? text.substr(begin, end + 1 - begin) : std::string_view();
 }
 
 /// How to write a value in the place of a bare word: on the command line the
@@ -275,8 +301,11 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     helpWithLiteral(builder, name);
     return;
   }
-  auto builder = report(diag::Kind::UnknownName, name.range,
-                        "there is nothing called `" + name.text + "` here");
+  const std::string_view text = textAround(sources, name);
+  auto builder = report(
+      diag::Kind::UnknownName, name.range,
+      "there is nothing called `" + name.text + "` here" +
+          (text.empty() ? "" : ", which `" + std::string(text) + "` reads"));
   if (helpWithWord(builder, name) || helpWithHole(builder, name) ||
       helpWithSection(builder, name, env))
     return;
@@ -382,7 +411,8 @@ bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
     return false;
   builder
       .help("in a string `{" + name.text + "}` is the value of `" + name.text +
-            "`; write `\\{" + name.text + "}` where the text is to have it")
+            "`: declare it, `let " + name.text + " = ...`, or write `\\{" +
+            name.text + "}` where the text is to have it")
       .fixIt({name.range.source, begin - 1, begin}, "\\{");
   return true;
 }

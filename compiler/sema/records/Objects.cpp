@@ -468,6 +468,39 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
     builder.help("add `" + std::string(slot.name) + " = ...`" + choices);
 }
 
+/// Adds what the slot's definitions from `first` on say in braces; false where
+/// one is broken.
+bool Evaluator::addLayers(Object& object, const Slot& slot, size_t first,
+                          bool hasSchema, std::vector<const Layer*>& layers) {
+  for (size_t i = first; i < slot.chain.size(); ++i) {
+    const Definition& definition = slot.chain[i];
+    const Env* env = scopeOf(object, definition);
+    bool isTail = definition.depth + 1 < definition.member->path.size();
+    layers.push_back(isTail
+                         ? tailLayer(*env, definition)
+                         : bodyLayer(*env, definition.member->body, hasSchema));
+    if (layers.back()->isBroken)
+      return false;
+  }
+  return true;
+}
+
+/// Braces for a value that is no record.
+void Evaluator::reportNoFields(Object& object, const Slot& slot,
+                               const Value& base, size_t first) {
+  const SourceRange range = slot.chain.back().member->range;
+  const std::string path = pathOf(object, slot.name);
+  auto builder = report(diag::Kind::WrongType, range,
+                        "`" + path + "` is of type `" + typeNameOf(base) +
+                            "`, which has no fields to set");
+  std::vector<const Layer*> layers;
+  std::optional<Suggestion> list;
+  if (const Type* type = typeOf(object, slot);
+      type && addLayers(object, slot, first, false, layers))
+    list = withoutNames({makeObject(nullptr, layers, range), {}}, *type, range);
+  builder.help(list ? list->help : "set the whole value: `" + path + " = ...`");
+}
+
 Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
                            size_t first) {
   const Member& last = *slot.chain.back().member;
@@ -490,23 +523,12 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
       record = makeObject(only, {}, last.range);
   }
   if (!record) {
-    report(diag::Kind::WrongType, last.range,
-           "`" + pathOf(object, slot.name) + "` is of type `" +
-               typeNameOf(base) + "`, which has no fields to set")
-        .help("set the whole value: `" + pathOf(object, slot.name) + " = ...`");
+    reportNoFields(object, slot, base, first);
     return poison();
   }
   std::vector<const Layer*> layers = record->layers;
-  for (size_t i = first; i < slot.chain.size(); ++i) {
-    const Definition& definition = slot.chain[i];
-    const Env* env = scopeOf(object, definition);
-    bool isTail = definition.depth + 1 < definition.member->path.size();
-    layers.push_back(isTail ? tailLayer(*env, definition)
-                            : bodyLayer(*env, definition.member->body,
-                                        record->schema != nullptr));
-    if (layers.back()->isBroken)
-      return poison();
-  }
+  if (!addLayers(object, slot, first, record->schema != nullptr, layers))
+    return poison();
   Value result{makeObject(record->schema, std::move(layers), last.range),
                writtenAt(last.range)};
   // Values of a map are typed by the field that holds it.

@@ -5,6 +5,7 @@
 // of literals, the help lists what there is.
 
 #include "compiler/recipe/Format.h"
+#include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/modules/DataText.h"
@@ -50,10 +51,6 @@ std::string joinAlternatives(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string_view exampleOf(recipe::Unit unit) {
-  return unit == recipe::Unit::bytes ? "80GiB" : "30min";
-}
-
 void offer(diag::Builder& builder, const Suggestion& suggestion,
            SourceRange range) {
   builder.help(suggestion.help);
@@ -62,73 +59,6 @@ void offer(diag::Builder& builder, const Suggestion& suggestion,
   if (suggestion.also)
     builder.fixIt(suggestion.also->range, suggestion.also->replacement,
                   diag::Applicability::safe);
-}
-
-/// A value of the type as a recipe writes it; empty where none comes to mind.
-std::string exampleOf(const Type& type) {
-  switch (type.kind) {
-  case Type::Kind::integer:
-  case Type::Kind::dim:
-    return "4";
-  case Type::Kind::real:
-    return "0.1";
-  case Type::Kind::boolean:
-    return "true";
-  case Type::Kind::string:
-    return "\"text\"";
-  case Type::Kind::literal:
-  case Type::Kind::integerLiteral:
-    return Evaluator::nameOf(type);
-  case Type::Kind::none:
-    return "none";
-  case Type::Kind::automatic:
-    return "auto";
-  case Type::Kind::quantity:
-    return type.unit == recipe::Unit::bytes     ? "80GiB"
-           : type.unit == recipe::Unit::seconds ? "30min"
-           : type.unit == recipe::Unit::epochs  ? "3 epochs"
-           : type.unit == recipe::Unit::tokens  ? "1G tokens"
-                                                : "500 steps";
-  case Type::Kind::schema: {
-    constexpr size_t mostShown = 3;
-    std::string fields;
-    if (type.schema->fields.size() <= mostShown)
-      for (const Field& field : type.schema->fields)
-        if (!field.declaration->isFixed)
-          fields += (fields.empty() ? "" : ", ") +
-                    field.declaration->name.text + " = ...";
-    return Evaluator::nameOf(type) + " { " + (fields.empty() ? "..." : fields) +
-           " }";
-  }
-  case Type::Kind::list: {
-    std::string element = exampleOf(*type.element);
-    return element.empty() ? "" : "[" + element + "]";
-  }
-  case Type::Kind::mapping:
-    return "hidden -> ffn";
-  default:
-    return {};
-  }
-}
-
-/// What has to stand behind the first field of a schema, as its comment says
-/// line by line behind "Written with"; one empty form where nothing has to.
-std::vector<std::string> formsOf(const Schema& schema) {
-  std::vector<std::string> forms;
-  const ast::FieldDecl* first = schema.fields.front().declaration;
-  for (const ast::Item& item : schema.body->items) {
-    bool isForm = false;
-    auto* field = std::get_if<ast::FieldDecl>(&item.node);
-    if (field != first)
-      continue;
-    for (const std::string& line : item.comments.leading) {
-      size_t begin = line.find('`'), end = line.rfind('`');
-      if (isForm && begin < end)
-        forms.push_back(", " + line.substr(begin + 1, end - begin - 1));
-      isForm |= line.find("Written with ") != line.npos;
-    }
-  }
-  return forms.empty() ? std::vector<std::string>{""} : forms;
 }
 
 bool isInside(SourceRange inner, SourceRange outer) {
@@ -193,7 +123,8 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
                 std::string(isBytes ? "bytes" : "seconds") + ", `" + plain +
                 "`")
           .fixIt(range, plain);
-    } else if (!helpWithSibling(builder, value, range)) {
+    } else if (!helpWithSibling(builder, value, range) &&
+               !helpWithSteps(builder, *given, type)) {
       helpWithType(builder, value, type, range);
     }
     return true;
@@ -203,8 +134,18 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
   auto builder = report(diag::Kind::WrongUnit, range, start + "has no unit");
   bool isCount = quantity->unit != recipe::Unit::bytes &&
                  quantity->unit != recipe::Unit::seconds;
-  if (isCount) {
-    std::string text = describe(value) + " " + nameOf(*quantity);
+  const double* real = value.get<double>();
+  if (isCount && real && *real != std::floor(*real) &&
+      recipe::isWhole(quantity->unit)) {
+    builder.help("write a whole number of " + nameOf(*quantity) + ", as in `" +
+                 exampleOf(*quantity) + "`");
+  } else if (isCount) {
+    std::string number(sources.text(range));
+    const bool isPlain =
+        !number.empty() &&
+        number.find_first_not_of("0123456789.eE_+-") == number.npos;
+    std::string text =
+        (isPlain ? number : describe(value)) + " " + nameOf(*quantity);
     auto units = std::count_if(type.members.begin(), type.members.end(),
                                [](const Type* member) {
                                  return member->kind == Type::Kind::quantity;
@@ -216,7 +157,7 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
                           : diag::Applicability::maybe);
   } else {
     builder.help("write a unit behind the number, as in `" +
-                 std::string(exampleOf(quantity->unit)) + "`");
+                 exampleOf(*quantity) + "`");
   }
   return true;
 }
@@ -314,16 +255,10 @@ bool Evaluator::reportTextMismatch(const Value& value, const Type& type,
     return false;
   if (auto other = quantityOf(*value.get<std::string>()))
     return reportUnitMismatch({*other, value.origin}, type, range, what);
-  std::string_view example = quantity->unit == recipe::Unit::bytes     ? "80GiB"
-                             : quantity->unit == recipe::Unit::seconds ? "30min"
-                                                                       : "";
   report(diag::Kind::WrongUnit, range,
          what + " is of type `" + nameOf(type) + "`, and `" + describe(value) +
              "` is no number with a unit of it")
-      .help("write it as in a recipe, `" +
-            (example.empty() ? "500 " + nameOf(*quantity)
-                             : std::string(example)) +
-            "`");
+      .help("write it as in a recipe, `" + exampleOf(*quantity) + "`");
   return true;
 }
 
@@ -385,12 +320,20 @@ void Evaluator::helpWithImport(diag::Builder& builder, const Value& value,
                  "`");
 }
 
-/// Another field of the same record that takes a value of this unit:
-/// `epochs` for `steps = 4 epochs`.
+/// Another field of the same record that takes a value of this unit, where the
+/// field is named after its own: `epochs` for `steps = 4 epochs`, and not for
+/// `validate_every = 4 epochs`.
 bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
                                 SourceRange range) {
   auto [object, slot] = typing;
   if (!object || !object->schema || !value.is<recipe::Quantity>())
+    return false;
+  const bool isNamedAfterUnit =
+      findAlternative(*typeOf(*object, *slot), [&](const Type& candidate) {
+        return candidate.kind == Type::Kind::quantity &&
+               nameOf(candidate) == slot->name;
+      });
+  if (!isNamedAfterUnit)
     return false;
   for (const Field& field : object->schema->fields) {
     if (field.declaration->name.text == slot->name ||
@@ -408,6 +351,37 @@ bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
     return true;
   }
   return false;
+}
+
+/// What a field that counts steps makes of epochs, tokens or time.
+bool Evaluator::helpWithSteps(diag::Builder& builder,
+                              const recipe::Quantity& given, const Type& type) {
+  const Type* steps = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::quantity &&
+           candidate.unit == recipe::Unit::steps;
+  });
+  auto [object, slot] = typing;
+  if (!steps || !slot)
+    return false;
+  std::string conversion;
+  if (given.unit == recipe::Unit::epochs)
+    conversion = "an epoch has as many as the data have sequences, divided by "
+                 "the global batch, and a run prints their number at its start";
+  else if (given.unit == recipe::Unit::tokens)
+    conversion = "a step takes the tokens of a sequence times the global batch";
+  else if (given.unit == recipe::Unit::seconds)
+    conversion = "`recipec estimate` predicts the time of one";
+  else
+    return false;
+  std::vector<std::string> examples;
+  for (const Type* member : alternatives(type))
+    if (member->kind == Type::Kind::quantity ||
+        member->kind == Type::Kind::real)
+      examples.push_back(exampleOf(*member));
+  builder.help("`" + std::string(slot->name) +
+               "` is counted in steps: " + conversion +
+               "; write, for example, " + joinAlternatives(examples));
+  return true;
 }
 
 /// A path where a source of data is due: the schemas of the union that one text
@@ -445,7 +419,17 @@ bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
 }
 
 void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
-                             const Type& type, SourceRange) {
+                             const Type& type, SourceRange range) {
+  const std::string* name = value.get<std::string>();
+  if (type.kind == Type::Kind::dim && name &&
+      sources.text(range) == "\"" + *name + "\"") {
+    builder
+        .help("write `" + *name +
+              "`, without the quotation marks: a dimension is a field of type "
+              "`dim`")
+        .fixIt(range, *name);
+    return;
+  }
   if (type.kind == Type::Kind::model) {
     builder.help("write a model of the library, say `llama.llama3_8b` with "
                  "`import std.models.llama`, or one of your own");
@@ -465,9 +449,15 @@ void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
     examples = namesOf(*type.schema);
-  for (const Type* member : alternatives(type))
-    if (std::string example = exampleOf(*member); !example.empty())
+  for (const Type* member : alternatives(type)) {
+    const bool mayBeDefault =
+        member->kind == Type::Kind::real || member->kind == Type::Kind::list;
+    std::string example = mayBeDefault ? defaultAsExample(*member) : "";
+    if (example.empty())
+      example = exampleOf(*member);
+    if (!example.empty())
       examples.push_back(std::move(example));
+  }
   if (!examples.empty() && examples.size() <= listedAlternatives)
     builder.help("write, for example, " + joinAlternatives(examples));
 }

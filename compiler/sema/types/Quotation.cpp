@@ -98,8 +98,10 @@ std::optional<Suggestion> Evaluator::withoutQuotes(const Value& value,
   }
   if (!meant || meant->isPoison() || !convert(*meant, type))
     return std::nullopt;
-  if (meant->is<const Schema*>())
-    return Suggestion{"write `" + name + " {}`", name + " {}"};
+  if (const Schema* const* schema = meant->get<const Schema*>()) {
+    const std::string example = exampleOf(**schema, name);
+    return Suggestion{"write `" + example + "`", example};
+  }
   return Suggestion{"write `" + name + "`, without the quotation marks", name};
 }
 
@@ -149,6 +151,32 @@ static std::string elementsIn(std::string_view text) {
   return list;
 }
 
+/// `, b, c` of the call `blend(a, b, c)` whose first argument is at fault: what
+/// stands behind it and could be further elements of the list.
+std::string Evaluator::argumentsBehind(const Type& element) {
+  auto [object, slot] = typing;
+  std::string text;
+  if (!object || !slot)
+    return text;
+  bool isBehind = false;
+  for (const Slot& next : object->slots) {
+    if (isBehind) {
+      const Definition* given =
+          next.chain.empty() ? nullptr : &next.chain.front();
+      if (!given || !given->layer->isArguments || !given->isValue() ||
+          given->member->given)
+        break;
+      const Env& env = *given->layer->env;
+      if (!convert(evaluate(given->member->value, env), element))
+        break;
+      text += ", ";
+      text += sources.text((*env.file)[given->member->value].range);
+    }
+    isBehind |= &next == slot;
+  }
+  return text;
+}
+
 std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
                                                 const Type& type,
                                                 SourceRange range,
@@ -163,8 +191,11 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
   for (const Type* member : members) {
     if (member->kind == Type::Kind::list && convert(value, *member->element)) {
       const std::string* text = value.get<std::string>();
-      const std::string list = "[" + (text ? elementsIn(*text) : written) + "]";
-      return Suggestion{"write `" + list + "`", list};
+      const std::string more = argumentsBehind(*member->element);
+      const std::string list =
+          "[" + (text && more.empty() ? elementsIn(*text) : written + more) +
+          "]";
+      return Suggestion{"write `" + list + "`", more.empty() ? list : ""};
     }
     if (member->kind == Type::Kind::schema)
       only = only ? nullptr : member->schema;
@@ -206,6 +237,40 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
                     ""};
 }
 
+/// `[0.9, 0.95]` for `{ beta1 = 0.9, beta2 = 0.95 }`.
+std::optional<Suggestion> Evaluator::withoutNames(const Value& value,
+                                                  const Type& type,
+                                                  SourceRange range) {
+  Object* const* record = value.get<Object*>();
+  if (!record || (*record)->schema || (*record)->slots.empty())
+    return std::nullopt;
+  const Type* list = type.kind == Type::Kind::list ? &type : nullptr;
+  for (const Type* member : type.members)
+    if (type.kind == Type::Kind::unionOf && member->kind == Type::Kind::list)
+      list = member;
+  if (!list)
+    return std::nullopt;
+  std::string elements;
+  bool isOrdered = true; // the names are in the order of the elements
+  std::string_view last;
+  for (Slot& slot : (*record)->slots) {
+    const Value element = force(**record, slot);
+    if (element.isPoison() || !convert(element, *list->element))
+      return std::nullopt;
+    isOrdered &= last < std::string_view(slot.name);
+    last = slot.name;
+    elements += (elements.empty() ? "" : ", ") + describe(element);
+  }
+  elements = "[" + elements + "]";
+  // The braces of a section have no `=` before them.
+  const std::string_view before =
+      sources.text(range.source).substr(0, range.begin);
+  const size_t sign = before.find_last_not_of(" \t\n");
+  const bool isValue = sign != before.npos && before[sign] == '=';
+  return Suggestion{"a list has no names: write `" + elements + "`",
+                    isValue && isOrdered ? elements : std::string()};
+}
+
 std::optional<Suggestion> Evaluator::correctionOf(const Value& value,
                                                   const Type& type,
                                                   SourceRange range,
@@ -217,6 +282,8 @@ std::optional<Suggestion> Evaluator::correctionOf(const Value& value,
   if (auto suggestion = modelNamed(value, type, range))
     return suggestion;
   if (auto suggestion = inQuotes(value, type, range))
+    return suggestion;
+  if (auto suggestion = withoutNames(value, type, range))
     return suggestion;
   return inBrackets(value, type, range, what);
 }
@@ -232,6 +299,8 @@ std::optional<std::string> Evaluator::bareLiteral(const Object& object,
     return std::nullopt;
   const ast::Expr& expr =
       (*definition.layer->env->file)[definition.member->value];
+  if (std::holds_alternative<ast::StringLiteral>(expr.node))
+    return std::nullopt;
   std::string text;
   for (char c : sources.text(expr.range)) // `a2a + p2p` is one, too
     if (c != ' ')

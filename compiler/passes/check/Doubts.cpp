@@ -1,0 +1,131 @@
+// Each function looks for one doubt; nothing here keeps a recipe from running.
+
+#include "compiler/passes/check/Doubts.h"
+
+#include "compiler/recipe/Format.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace recipec::passes {
+namespace {
+
+const recipe::Record* recordIn(const recipe::Value& value) {
+  return std::get_if<recipe::Record>(&value.data);
+}
+
+/// Whether a source is read as one stream, in which nothing is an answer.
+bool isStream(const recipe::Value& source) {
+  const recipe::Record* record = recordIn(source);
+  return record && (record->schema == "text" || record->schema == "token_file");
+}
+
+/// The loss is on all tokens of a stream, whatever the task.
+void doubtAnswers(const recipe::Recipe& recipe, diag::Engine& engine) {
+  if (recipe.string("task") != "sft")
+    return;
+  const recipe::Value& train = recipe.at("data.train");
+  const recipe::Record* record = recordIn(train);
+  const recipe::Value* sources = record ? record->find("sources") : nullptr;
+  const auto* blended =
+      sources ? std::get_if<recipe::List>(&sources->data) : nullptr;
+  // Streams are blended with samples on purpose.
+  const bool hasNoAnswers =
+      blended ? std::all_of(blended->begin(), blended->end(), isStream)
+              : isStream(train);
+  if (!hasNoAnswers)
+    return;
+  engine
+      .report(diag::Kind::UnlikelySetting, train.origin.range,
+              "`task` = \"sft\" puts the loss on the answers alone, and "
+              "`data.train` does not tell prompts from answers: the model "
+              "learns on the whole text")
+      .label(recipe.at("task").origin.range, "the task is given here")
+      .help(
+          "name the prompts, which then carry no loss: `jsonl(\"train.jsonl\""
+          ", prompt = \"prompt\", completion = \"completion\")` or "
+          "`jsonl(\"train.jsonl\", messages = \"messages\")`; to learn on the "
+          "whole text, write `task = \"pretrain\"`");
+}
+
+void doubtValidation(const recipe::Recipe& recipe, diag::Engine& engine) {
+  const recipe::Value& every = recipe.at("train.validate_every");
+  if (every.isNone() || !recipe.at("data.valid").isNone())
+    return;
+  engine
+      .report(diag::Kind::UnlikelySetting, every.origin.range,
+              "`validate_every` = " + recipe::formatValue(every, {}) +
+                  ", and `data.valid` is `none`: nothing is validated")
+      .help("give `data.valid`, or leave `validate_every` out");
+}
+
+/// A length of a schedule in steps of the run.
+double stepsOf(const recipe::Value& length, double total) {
+  if (const auto* quantity = std::get_if<recipe::Quantity>(&length.data))
+    return quantity->amount;
+  const auto* fraction = std::get_if<double>(&length.data);
+  return fraction ? *fraction * total : 0;
+}
+
+/// The steps of the run; none where the data say them.
+std::optional<double> totalSteps(const recipe::Recipe& recipe) {
+  const recipe::Value& total = recipe.at("train.total_steps");
+  if (const auto* whole = std::get_if<int64_t>(&total.data))
+    return double(*whole);
+  const auto* quantity = std::get_if<recipe::Quantity>(&total.data);
+  return quantity ? std::optional<double>(quantity->amount) : std::nullopt;
+}
+
+/// What says how long the run is.
+const recipe::Value& lengthOfRun(const recipe::Recipe& recipe) {
+  const recipe::Value& tokens = recipe.at("train.tokens");
+  return tokens.isNone() ? recipe.at("train.steps") : tokens;
+}
+
+std::string counted(double steps) {
+  return recipe::formatQuantity({steps, recipe::Unit::steps});
+}
+
+void doubtSchedule(const recipe::Recipe& recipe, diag::Engine& engine) {
+  const recipe::Record* schedule = recordIn(recipe.at("optimizer.lr"));
+  const std::optional<double> total = totalSteps(recipe);
+  const recipe::Value* warmup = schedule ? schedule->find("warmup") : nullptr;
+  if (!warmup || !total)
+    return;
+  const double rise = stepsOf(*warmup, *total);
+  const std::string written = recipe::formatValue(*warmup, {});
+  if (rise > *total) {
+    engine
+        .report(diag::Kind::UnlikelySetting, warmup->origin.range,
+                "`warmup` = " + written + " is longer than the run of " +
+                    counted(*total) +
+                    ": the learning rate does not reach its `peak`")
+        .label(lengthOfRun(recipe).origin.range,
+               "the run has " + counted(*total))
+        .help("shorten it, say to a tenth of the run, `warmup = 0.1`");
+    return;
+  }
+  const recipe::Value* decay = schedule->find("decay");
+  if (!decay || rise + stepsOf(*decay, *total) <= *total)
+    return;
+  engine
+      .report(diag::Kind::UnlikelySetting, decay->origin.range,
+              "`warmup` = " + written +
+                  " and `decay` = " + recipe::formatValue(*decay, {}) +
+                  " are longer than the run of " + counted(*total) +
+                  ": the learning rate does not reach its `peak`")
+      .label(lengthOfRun(recipe).origin.range, "the run has " + counted(*total))
+      .help("shorten one of them, say to a tenth of the run, `decay = 0.1`");
+}
+
+} // namespace
+
+void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
+  if (recipe.string("task") == "generate")
+    return;
+  doubtAnswers(recipe, engine);
+  doubtValidation(recipe, engine);
+  doubtSchedule(recipe, engine);
+}
+
+} // namespace recipec::passes

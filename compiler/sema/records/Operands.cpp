@@ -1,0 +1,242 @@
+// The operands of a condition: what decided its result, and where each value
+// came from.
+//
+// 1. Collect the names that the condition reads, and evaluate them.
+// 2. Add what derived ones, and names that the library gives to parts of a
+//    rule, were derived from.
+// 3. Order those that the user set by how likely each is the mistake.
+
+#include "compiler/sema/records/Trial.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+constexpr std::string_view outerPrefix = "outer.";
+
+/// What a note can say the value of in a few words.
+bool isShownAsOperand(const Operand& operand) {
+  return operand.value.isScalar() || operand.slot;
+}
+
+/// An expression as a message shows it: without its line breaks.
+std::string onOneLine(std::string_view text) {
+  std::string line;
+  for (char c : text) {
+    bool isSpace = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!isSpace || !line.ends_with(' '))
+      line += isSpace ? ' ' : c;
+  }
+  return line;
+}
+
+} // namespace
+
+void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
+  const auto& node = (*env.file)[id].node;
+  if (auto* member = std::get_if<ast::Member>(&node)) {
+    Value base = evaluate(member->base, env);
+    Object* const* object = base.get<Object*>();
+    if (!object)
+      return;
+    operand.object = *object;
+    operand.slot = (*object)->find(member->member.text);
+    return;
+  }
+  auto* ref = std::get_if<ast::NameRef>(&node);
+  if (!ref)
+    return;
+  Binding binding = findBinding(ref->name.text, env);
+  if (binding.slot) {
+    operand.object = binding.env->object;
+    operand.slot = binding.slot;
+  } else if (binding.let) {
+    if (!operand.let) {
+      operand.let = binding.let;
+      operand.letEnv = binding.env;
+    }
+    findOperand(decided(binding.let->value, *binding.env), *binding.env,
+                operand);
+  }
+}
+
+/// What a conditional is, without those that were not decided for.
+ast::ExprId Evaluator::decided(ast::ExprId id, const Env& env) {
+  while (auto* choice = std::get_if<ast::Conditional>(&(*env.file)[id].node)) {
+    Value condition = evaluate(choice->condition, env);
+    const bool* holds = condition.get<bool>();
+    if (!holds)
+      break;
+    id = *holds ? choice->thenValue : choice->elseValue;
+  }
+  return id;
+}
+
+void Evaluator::addOperand(ast::ExprId id, const Env& env,
+                           std::vector<Operand>& operands) {
+  Operand operand;
+  operand.text = std::string(sources.text((*env.file)[id].range));
+  operand.value = evaluate(id, env);
+  findOperand(id, env, operand);
+  // The library's names for fields of others are its own.
+  const bool isAlias = operand.let && isLibrary(operand.let->name.range);
+  if ((operand.text.starts_with(outerPrefix) || isAlias) && operand.slot)
+    operand.text = pathOf(*operand.object, operand.slot->name);
+  bool isKnown =
+      std::any_of(operands.begin(), operands.end(), [&](const Operand& other) {
+        return other.text == operand.text ||
+               (other.slot && other.slot == operand.slot);
+      });
+  bool isShown = operand.value.isScalar() || operand.value.isPoison() ||
+                 (operand.slot && operand.value.is<const ListValue*>());
+  if (!isKnown && (isShown || operand.let))
+    operands.push_back(std::move(operand));
+}
+
+void Evaluator::collectOperands(ast::ExprId id, const Env& env,
+                                std::vector<Operand>& operands) {
+  const ast::Expr& expr = (*env.file)[id];
+  auto collect = [&](ast::ExprId part) {
+    collectOperands(part, env, operands);
+  };
+  bool isLeaf = std::holds_alternative<ast::NameRef>(expr.node) ||
+                std::holds_alternative<ast::Member>(expr.node);
+  if (isLeaf) {
+    addOperand(id, env, operands);
+  } else if (auto* unary = std::get_if<ast::Unary>(&expr.node)) {
+    collect(unary->operand);
+  } else if (auto* test = std::get_if<ast::TypeTest>(&expr.node)) {
+    collect(test->operand);
+  } else if (auto* binary = std::get_if<ast::Binary>(&expr.node)) {
+    collect(binary->left);
+    bool isAnd = binary->op == ast::BinaryOp::logicalAnd;
+    if (isAnd || binary->op == ast::BinaryOp::logicalOr) {
+      // What was not evaluated did not decide the result.
+      Value left = evaluate(binary->left, env);
+      const bool* decided = left.get<bool>();
+      if (!decided || *decided != isAnd)
+        return;
+    }
+    collect(binary->right);
+  } else if (auto* conditional = std::get_if<ast::Conditional>(&expr.node)) {
+    collect(conditional->condition);
+    Value condition = evaluate(conditional->condition, env);
+    if (const bool* holds = condition.get<bool>())
+      collect(*holds ? conditional->thenValue : conditional->elseValue);
+  } else if (auto* call = std::get_if<ast::Call>(&expr.node)) {
+    for (const ast::Argument& argument : call->arguments)
+      collect(argument.value);
+  } else if (auto* index = std::get_if<ast::Index>(&expr.node)) {
+    addOperand(id, env, operands);
+    collect(index->index);
+  } else if (auto* text = std::get_if<ast::StringLiteral>(&expr.node)) {
+    for (ast::ExprId hole : text->holes)
+      collect(hole);
+  } else if (auto* list = std::get_if<ast::ListExpr>(&expr.node)) {
+    for (ast::ExprId element : list->elements)
+      collect(element);
+  } else if (auto* each = std::get_if<ast::Comprehension>(&expr.node)) {
+    // The element is written in the loop's variables, which are none.
+    for (const ast::Clause& clause : each->clauses)
+      collect(clause.source);
+  }
+}
+
+std::vector<Operand> Evaluator::directOperands(ast::ExprId id, const Env& env) {
+  std::vector<Operand> operands;
+  collectOperands(id, env, operands);
+  std::erase_if(operands, [](const Operand& operand) {
+    return !operand.value.isScalar();
+  });
+  return operands;
+}
+
+std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
+  std::vector<Operand> operands;
+  collectOperands(id, env, operands);
+  const size_t written = operands.size();
+  // Behind the operands written in the condition: what derived ones, and names
+  // that the library gives to expressions, depend on.
+  for (size_t i = 0; i < operands.size(); ++i) {
+    Operand operand = operands[i];
+    bool isDerived = operand.slot && operand.slot->field &&
+                     operand.value.origin.kind == recipe::Origin::Kind::derived;
+    if (operand.let && isLibrary(operand.let->name.range))
+      collectOperands(operand.let->value, *operand.letEnv, operands);
+    if (isDerived)
+      collectOperands(operand.slot->field->declaration->defaultValue,
+                      *schemaScope(*operand.object, operand.slot->name),
+                      operands);
+  }
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i].isHidden =
+        (i >= written && !operands[i].slot) || !isShownAsOperand(operands[i]);
+  return operands;
+}
+
+std::vector<const Operand*>
+Evaluator::suspects(const std::vector<Operand>& operands,
+                    const Object* preferred) {
+  using Kind = recipe::Origin::Kind;
+  std::vector<const Operand*> found;
+  for (const Operand& operand : operands) {
+    if (!isUserSet(operand) || isLibrary(operand.value.origin.range))
+      continue;
+    // A choice made elsewhere (`task`) is the reason, not the mistake.
+    if (operand.object == preferred || isNumeric(operand.value))
+      found.push_back(&operand);
+  }
+  auto rank = [&](const Operand* operand) {
+    const recipe::Origin& origin = operand->value.origin;
+    return std::make_tuple(
+        operand->object == preferred, origin.kind == Kind::commandLine,
+        // Places compare within a file alone.
+        origin.range.source == recipeRange.source, origin.range.begin);
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Operand* left, const Operand* right) {
+                     return rank(left) > rank(right);
+                   });
+  return found;
+}
+
+std::string Evaluator::operandText(const Operand& operand) {
+  std::string quote = isNumeric(operand.value) ? "" : "`";
+  return "`" + operand.text + "` is " + quote + describe(operand.value) + quote;
+}
+
+void Evaluator::noteOperands(diag::Builder& builder,
+                             const std::vector<Operand>& operands,
+                             const Slot* except) {
+  using Kind = recipe::Origin::Kind;
+  for (const Operand& operand : operands) {
+    if (operand.isHidden || (operand.slot && operand.slot == except))
+      continue;
+    const recipe::Origin& origin = operand.value.origin;
+    // A boolean that the library derives from fields that have notes.
+    if (operand.let && operand.value.is<bool>() && isLibrary(origin.range))
+      continue;
+    std::string text = operandText(operand);
+    switch (origin.kind) {
+    case Kind::written:
+      builder.label(origin.range, text);
+      break;
+    case Kind::defaultValue:
+      builder.note(text + " by default", origin.range);
+      break;
+    case Kind::commandLine:
+      builder.note(text + " from `" +
+                   std::string(sources.name(origin.range.source)) + " " +
+                   std::string(sources.text(origin.range.source)) + "`");
+      break;
+    case Kind::derived:
+      builder.note(text + ", derived as `" +
+                       onOneLine(sources.text(origin.range)) + "`",
+                   origin.range);
+      break;
+    }
+  }
+}
+
+} // namespace recipec::sema

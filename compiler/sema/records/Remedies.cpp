@@ -1,0 +1,418 @@
+// What to change so that a failed condition holds.
+//
+// 1. Choose the operands that a change may help: those that the user set, the
+//    likeliest mistake first, then defaults.
+// 2. Look for the nearest values of each for which the condition holds,
+//    evaluated on copies of the whole recipe.
+// 3. Propose them; the driver tries the other rules.
+
+#include "compiler/recipe/Format.h"
+#include "compiler/sema/records/Trial.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+/// How far from the user's value a remedy is looked for, and how far from one
+/// that was found for another.
+constexpr int64_t remedyReach = 512;
+constexpr int64_t otherReach = 64;
+/// Operands whose other values are tried.
+constexpr size_t mostTried = 4;
+
+/// Powers of two around a number, the nearest first on either side.
+std::vector<int64_t> nearPowers(int64_t number) {
+  constexpr size_t mostBelow = 4;
+  std::vector<int64_t> powers;
+  int64_t above = 1;
+  while (above <= number)
+    above *= 2;
+  int64_t below = above / 2 == number ? above / 4 : above / 2;
+  for (; below >= 1 && powers.size() < mostBelow; below /= 2)
+    powers.push_back(below);
+  powers.push_back(above);
+  return powers;
+}
+
+} // namespace
+
+bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
+                          const Value& value) {
+  auto pathTo = [](const Object* at) {
+    std::vector<std::string_view> keys;
+    for (; at && !at->key.empty(); at = at->container)
+      keys.insert(keys.begin(), at->key);
+    return keys;
+  };
+  const bool isAlone = standsAlone(trial, operand);
+  auto& names = make<std::vector<ast::Name>>();
+  if (!isAlone)
+    for (std::string_view key : pathTo(operand.object))
+      names.push_back({std::string(key), {}});
+  names.push_back({std::string(operand.slot->name), {}});
+  Layer& layer = make<Layer>();
+  layer.env = &opsModule->env;
+  Member member;
+  member.path = names;
+  member.given = &make<Value>(Value{value.data, operand.value.origin});
+  layer.members.push_back(member);
+
+  const Object& base = isAlone ? trial.object : *root;
+  Object* at = amended(base, &layer, base.range);
+  for (std::string_view key :
+       isAlone ? std::vector<std::string_view>() : pathTo(&trial.object)) {
+    Slot* slot = at->find(key);
+    Object* const* inner = slot ? force(*at, *slot).get<Object*>() : nullptr;
+    if (!inner)
+      return false;
+    at = *inner;
+  }
+  if (trial.layerIndex != checkOwnSchema) {
+    if (trial.layerIndex >= at->layers.size())
+      return false;
+    return holds(trial.require, *scopeOf(*at, *at->layers[trial.layerIndex]));
+  }
+  // What stands before this condition in the schema has to hold as well.
+  for (const ast::Item& item : at->schema->body->items) {
+    auto* condition = std::get_if<ast::Require>(&item.node);
+    if (!condition)
+      continue;
+    if (!holds(*condition, *schemaScope(*at)))
+      return false;
+    if (condition == &trial.require)
+      return true;
+  }
+  return false;
+}
+
+bool Evaluator::holds(const ast::Require& require, const Env& env) {
+  Value result = evaluate(require.condition, env);
+  const bool* decided = result.get<bool>();
+  return decided && *decided;
+}
+
+/// Whether the condition and the operand are of a model that a `let` declares:
+/// it is tried by itself.
+bool Evaluator::standsAlone(const Trial& trial, const Operand& operand) const {
+  return operand.object == &trial.object && &trial.object != root &&
+         !trial.object.container && trial.object.key.empty();
+}
+
+bool Evaluator::canBeTried(const Trial& trial, const Operand& operand) const {
+  auto isInRoot = [&](const Object* at) {
+    // An element of a list has no path that a trial could set.
+    while (at && at->container && !at->key.ends_with(']'))
+      at = at->container;
+    return at == root;
+  };
+  bool isDefault = operand.slot && operand.value.origin.kind ==
+                                       recipe::Origin::Kind::defaultValue;
+  return (isUserSet(operand) || isDefault) && operand.object && !isMuted &&
+         (standsAlone(trial, operand) ||
+          (root && isInRoot(&trial.object) && isInRoot(operand.object)));
+}
+
+/// Up to two on either side, the nearest first; behind them powers of two,
+/// which divide what the nearest ones do not: counts of ranks and sizes of
+/// batches.
+std::vector<Value> Evaluator::nearestValues(const Trial& trial,
+                                            const Operand& operand,
+                                            int64_t current) {
+  if (std::abs(current) > int64_t(1) << 40)
+    return {};
+  std::vector<int64_t> found;
+  for (int64_t step : {-1, 1}) {
+    size_t before = found.size();
+    int64_t reach = remedyReach;
+    int64_t first = step > 0 ? std::max<int64_t>(current + 1, 0) : current - 1;
+    for (int64_t i = 0; i < reach && found.size() < before + 2; ++i) {
+      int64_t value = first + step * i;
+      if (value < 0)
+        break;
+      if (!holdsWith(trial, operand, {value, {}}))
+        continue;
+      if (found.size() == before)
+        reach = std::min(remedyReach, i + otherReach);
+      found.push_back(value);
+    }
+  }
+  const bool hasNear = !found.empty();
+  // Where it is far from what holds, the other side of a bound.
+  if (found.empty())
+    for (const Operand& other : trial.operands)
+      if (const int64_t* bound = other.value.get<int64_t>();
+          bound && *bound != current && other.slot != operand.slot &&
+          holdsWith(trial, operand, {*bound, {}})) {
+        found.push_back(*bound);
+        break;
+      }
+  std::stable_sort(found.begin(), found.end(), [&](int64_t a, int64_t b) {
+    return std::abs(a - current) < std::abs(b - current);
+  });
+  for (int64_t power : hasNear ? nearPowers(current) : std::vector<int64_t>())
+    if (std::find(found.begin(), found.end(), power) == found.end() &&
+        holdsWith(trial, operand, {power, {}}))
+      found.push_back(power);
+  std::vector<Value> values;
+  for (int64_t value : found)
+    values.push_back({value, {}});
+  return values;
+}
+
+/// Of the bounds that other operands, 0 and 1 are to a number with a fraction,
+/// the nearest that it may have.
+std::vector<Value> Evaluator::nearestBound(const Trial& trial,
+                                           const Operand& operand,
+                                           double current) {
+  std::vector<double> bounds = {0, 1};
+  for (const Operand& other : trial.operands)
+    if (const double* number = other.value.get<double>())
+      bounds.push_back(*number);
+  std::stable_sort(bounds.begin(), bounds.end(), [&](double a, double b) {
+    return std::abs(a - current) < std::abs(b - current);
+  });
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  for (double bound : bounds)
+    if (bound != current && holdsWith(trial, operand, {bound, {}}))
+      return {{bound, {}}};
+  return {};
+}
+
+/// Lists of whole numbers that are as even as may be, the larger ones first: as
+/// long, and of such a sum, as other operands or the list itself.
+std::vector<Value> Evaluator::evenLists(const Trial& trial,
+                                        const Operand& operand) {
+  const ListValue* const* list = operand.value.get<const ListValue*>();
+  if (!list || (*list)->elements.empty())
+    return {};
+  int64_t sum = 0;
+  for (const Value& element : (*list)->elements) {
+    const int64_t* whole = element.get<int64_t>();
+    if (!whole)
+      return {};
+    sum += *whole;
+  }
+  std::vector<int64_t> sums = {sum};
+  std::vector<int64_t> lengths = {int64_t((*list)->elements.size())};
+  for (const Operand& other : trial.operands)
+    if (const int64_t* whole = other.value.get<int64_t>()) {
+      sums.push_back(*whole);
+      for (size_t i = lengths.size(); i > 0; --i)
+        lengths.push_back(lengths[i - 1] * *whole);
+      lengths.push_back(*whole);
+    }
+  constexpr int64_t longest = 64;
+  for (int64_t length : lengths)
+    for (int64_t total : sums) {
+      if (length < 1 || length > longest || total < length)
+        continue;
+      ListValue& even = make<ListValue>();
+      for (int64_t i = 0; i < length; ++i)
+        even.elements.push_back({total / length + (i < total % length), {}});
+      if (holdsWith(trial, operand, {&std::as_const(even), {}}))
+        return {{&std::as_const(even), {}}};
+    }
+  return {};
+}
+
+/// The other values of a choice.
+std::vector<Value> Evaluator::otherValues(const Operand& operand) {
+  const Type* type = typeOf(*operand.object, *operand.slot);
+  std::vector<Value> values;
+  if (const bool* holds = operand.value.get<bool>())
+    values.push_back({!*holds, {}});
+  // A number that was meant to have a unit.
+  if (const double* number = operand.value.get<double>())
+    for (const Type* member : type ? type->members : std::vector<const Type*>())
+      if (member->kind == Type::Kind::quantity &&
+          *number == std::floor(*number))
+        values.push_back({recipe::Quantity{*number, member->unit}, {}});
+  for (const Type* member : type ? type->members : std::vector<const Type*>())
+    if (member->kind == Type::Kind::literal &&
+        !isEqual(operand.value, {member->literal, {}}))
+      values.push_back({member->literal, {}});
+    else if (member->kind == Type::Kind::automatic)
+      values.push_back({recipe::Auto{}, {}});
+    else if (member->kind == Type::Kind::none)
+      values.push_back({recipe::None{}, {}});
+  return values;
+}
+
+diag::WayOut Evaluator::wayOut(const Trial& trial, const Operand& operand,
+                               const Value& value, std::string text) {
+  const std::string written = recipe::formatValue(lower(value), {});
+  if (!standsAlone(trial, operand))
+    return {std::move(text),
+            {pathOf(*operand.object, operand.slot->name) + "=" + written},
+            {}};
+  // The range is that of the value, or of the item that sets it.
+  const SourceRange range = operand.value.origin.range;
+  const std::string name(operand.slot->name);
+  const bool isItem = sources.text(range).starts_with(name);
+  return {std::move(text),
+          {},
+          {{range, isItem ? name + " = " + written : written}}};
+}
+
+/// The schema's default, where it is another value and the condition holds with
+/// it; of a list, the default's elements in place of those that do not.
+std::vector<Value> Evaluator::defaultValue(const Trial& trial,
+                                           const Operand& operand) {
+  const auto* declared = operand.slot && operand.slot->field
+                             ? operand.slot->field->declaration
+                             : nullptr;
+  if (!declared || declared->defaultValue == ast::ExprId::none)
+    return {};
+  const Value value =
+      evaluate(declared->defaultValue, *schemaScope(*operand.object));
+  const ListValue* const* all = value.get<const ListValue*>();
+  const ListValue* const* given = operand.value.get<const ListValue*>();
+  if (all && given && (*all)->elements.size() == (*given)->elements.size())
+    for (size_t i = 0; i < (*all)->elements.size(); ++i) {
+      ListValue& mended = make<ListValue>(**given);
+      mended.elements[i] = (*all)->elements[i];
+      if (holdsWith(trial, operand, {&std::as_const(mended), {}}))
+        return {{&std::as_const(mended), {}}};
+    }
+  const bool isTold = !value.isPoison() && !isEqual(value, operand.value) &&
+                      holdsWith(trial, operand, value);
+  return isTold ? std::vector<Value>{value} : std::vector<Value>();
+}
+
+std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
+                                                const Operand& operand) {
+  if (!canBeTried(trial, operand))
+    return std::nullopt;
+  const int64_t* whole = operand.value.get<int64_t>();
+  const DimRef* dim = operand.value.get<DimRef>();
+  isMuted = true;
+  std::vector<Value> values;
+  if (whole || dim)
+    values = nearestValues(trial, operand, whole ? *whole : dim->size);
+  else
+    values = evenLists(trial, operand);
+  for (Value& value : otherValues(operand))
+    if (!isEqual(value, operand.value) && holdsWith(trial, operand, value))
+      values.push_back(std::move(value));
+  const bool hasOthers = !values.empty();
+  if (!hasOthers)
+    values = defaultValue(trial, operand);
+  // A default with a unit says nothing of a number without one.
+  const bool isOfOtherType =
+      !hasOthers && !values.empty() && values[0].is<recipe::Quantity>();
+  if (const double* number = operand.value.get<double>();
+      number && (values.empty() || isOfOtherType))
+    if (auto bound = nearestBound(trial, operand, *number); !bound.empty())
+      values = std::move(bound);
+  isMuted = false;
+  if (values.empty())
+    return std::nullopt;
+  std::string path = pathOf(*operand.object, operand.slot->name);
+  std::string name = operand.let ? path : operand.text;
+  diag::Proposal proposal{isUserSet(operand) ? "change `" + name + "` to "
+                                             : "set `" + path + "` to ",
+                          {},
+                          "",
+                          2};
+  for (const Value& value : values) {
+    std::string text = recipe::formatValue(lower(value), {});
+    bool isNumber = value.is<int64_t>() || value.is<double>();
+    proposal.ways.push_back(
+        wayOut(trial, operand, value, isNumber ? text : "`" + text + "`"));
+  }
+  return proposal;
+}
+
+/// Whether a field that nobody set may be what the condition misses: of a text
+/// any one is tried.
+bool Evaluator::mayBeMissed(const Trial& trial, const Operand& operand) {
+  const Type* type =
+      operand.slot ? typeOf(*operand.object, *operand.slot) : nullptr;
+  const Value text{std::string("text"), {}};
+  if (!type || !canBeTried(trial, operand) || !convert(text, *type))
+    return true;
+  isMuted = true;
+  const bool helps = holdsWith(trial, operand, text);
+  isMuted = false;
+  return helps;
+}
+
+/// Of several fields that may be `none`, one has to be where all are given: not
+/// one of the command line, which is the user's last word.
+std::optional<diag::Proposal>
+Evaluator::leaveOut(const Trial& trial,
+                    const std::vector<const Operand*>& candidates) {
+  const Value none{recipe::None{}, {}};
+  std::vector<const Operand*> optional;
+  for (const Operand* operand : candidates)
+    if (canBeTried(trial, *operand) && !operand->value.is<recipe::None>() &&
+        convert(none, *typeOf(*operand->object, *operand->slot)))
+      optional.push_back(operand);
+  if (optional.size() < 2)
+    return std::nullopt;
+  auto isArgument = [](const Operand* operand) {
+    return operand->value.origin.kind == recipe::Origin::Kind::commandLine;
+  };
+  size_t arguments =
+      size_t(std::count_if(optional.begin(), optional.end(), isArgument));
+  bool isOverridden = arguments > 0 && arguments < optional.size();
+  diag::Proposal proposal{isOverridden ? "add " : "leave out ", {}, "", 2};
+  isMuted = true;
+  for (size_t i = optional.size(); i > 0; --i) {
+    const Operand& operand = *optional[i - 1];
+    if ((isOverridden && isArgument(&operand)) ||
+        !holdsWith(trial, operand, none))
+      continue;
+    diag::WayOut way = wayOut(trial, operand, none, "`" + operand.text + "`");
+    if (isOverridden && !way.settings.empty())
+      way.text = "`--set " + way.settings.front() + "`";
+    proposal.ways.push_back(std::move(way));
+  }
+  isMuted = false;
+  return proposal;
+}
+
+/// The one to blame is the first whose change would help.
+std::vector<diag::Proposal>
+Evaluator::remedies(const Trial& trial,
+                    const std::vector<const Operand*>& candidates,
+                    const Operand*& primary) {
+  std::vector<diag::Proposal> proposals;
+  if (auto proposal = leaveOut(trial, candidates))
+    return {std::move(*proposal)};
+  // Behind the one to blame those that the condition is nearest to: they stand
+  // in the order in which they were found.
+  std::vector<const Operand*> tried = candidates;
+  if (tried.size() > 2)
+    std::sort(tried.begin() + 1, tried.end());
+  const Object* preferred = primary ? primary->object : nullptr;
+  bool isBlamed = false;
+  for (size_t i = 0; i < std::min(tried.size(), mostTried); ++i) {
+    auto proposal = remedy(trial, *tried[i]);
+    if (!proposal)
+      continue;
+    const bool isFirst = !isBlamed && tried[i]->object == preferred;
+    if (isFirst) {
+      primary = tried[i];
+      isBlamed = true;
+    }
+    proposals.insert(isFirst ? proposals.begin() : proposals.end(),
+                     std::move(*proposal));
+  }
+  // What nobody set, `cluster.ranks` say, or a choice beside the one to blame.
+  auto isBeside = [&](const Operand& operand) {
+    return isBlamed && operand.object == preferred &&
+           operand.value.is<std::string>();
+  };
+  for (const Operand& operand : trial.operands)
+    if (operand.slot && !isUserSet(operand) &&
+        (operand.value.is<int64_t>() || isBeside(operand)) &&
+        proposals.size() < mostTried)
+      if (auto proposal = remedy(trial, operand))
+        proposals.push_back(std::move(*proposal));
+  return proposals;
+}
+
+} // namespace recipec::sema

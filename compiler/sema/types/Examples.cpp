@@ -1,0 +1,142 @@
+// Values of a type as a recipe writes them, for helps.
+//
+// A record is shown with the arguments that it asks for, so that what is shown
+// can be copied.
+
+#include "compiler/sema/Evaluator.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// Arguments that are written out; a record that asks for more is `name { ...
+/// }`.
+constexpr size_t mostArguments = 3;
+/// Letters of a default that is shown as another field's value.
+constexpr size_t mostLetters = 24;
+
+bool isAskedFor(const ast::FieldDecl& field) {
+  return !field.isFixed && field.defaultValue == ast::ExprId::none;
+}
+
+} // namespace
+
+std::vector<std::string> Evaluator::formsOf(const Schema& schema) {
+  std::vector<std::string> forms;
+  if (schema.fields.empty())
+    return {""};
+  const ast::FieldDecl* first = schema.fields.front().declaration;
+  for (const ast::Item& item : schema.body->items) {
+    bool isForm = false;
+    auto* field = std::get_if<ast::FieldDecl>(&item.node);
+    if (field != first)
+      continue;
+    for (const std::string& line : item.comments.leading) {
+      size_t begin = line.find('`'), end = line.rfind('`');
+      if (isForm && begin < end)
+        forms.push_back(", " + line.substr(begin + 1, end - begin - 1));
+      isForm |= line.find("Written with ") != line.npos;
+    }
+  }
+  return forms.empty() ? std::vector<std::string>{""} : forms;
+}
+
+/// What the field that is being given a value has by default, where `type`
+/// takes it: a schedule's `peak` is a learning rate as `lr` is.
+std::string Evaluator::defaultAsExample(const Type& type) {
+  auto [object, slot] = typing;
+  if (!object || !object->schema || !slot || !slot->field)
+    return {};
+  const ast::ExprId id = slot->field->declaration->defaultValue;
+  const Env& env = *object->schema->layer.env;
+  if (id == ast::ExprId::none)
+    return {};
+  const ast::Expr& expr = (*env.file)[id];
+  std::string text(sources.text(expr.range));
+  const bool isPlain = std::holds_alternative<ast::IntLiteral>(expr.node) ||
+                       std::holds_alternative<ast::FloatLiteral>(expr.node) ||
+                       std::holds_alternative<ast::ListExpr>(expr.node);
+  return isPlain && text.size() <= mostLetters &&
+                 convert(evaluate(id, env), type)
+             ? text
+             : std::string();
+}
+
+std::string Evaluator::exampleOf(const Schema& schema,
+                                 const std::string& name) {
+  const std::string form = formsOf(schema).front();
+  std::vector<const ast::FieldDecl*> asked;
+  for (const Field& field : schema.fields)
+    if (isAskedFor(*field.declaration))
+      asked.push_back(field.declaration);
+  if (asked.empty())
+    return name + " {}";
+  if (asked.size() > mostArguments)
+    return name + " { ... }";
+  std::string arguments;
+  for (const ast::FieldDecl* field : asked) {
+    const Type& type = *resolve(*schema.layer.env, field->type);
+    std::string example = defaultAsExample(type);
+    if (example.empty())
+      example = type.kind == Type::Kind::unionOf ? exampleOf(*type.members[0])
+                                                 : exampleOf(type);
+    arguments += (arguments.empty() ? "" : ", ") + field->name.text + " = " +
+                 (example.empty() ? "..." : example);
+  }
+  return name + "(" + arguments + form + ")";
+}
+
+/// A record that asks for nothing is shown with the fields that it may have.
+std::string Evaluator::fieldsOf(const Schema& schema, const std::string& name) {
+  std::string fields;
+  for (const Field& field : schema.fields) {
+    if (isAskedFor(*field.declaration))
+      return exampleOf(schema, name);
+    if (!field.declaration->isFixed)
+      fields += (fields.empty() ? "" : ", ") + field.declaration->name.text +
+                " = ...";
+  }
+  if (schema.fields.size() > mostArguments)
+    fields = "...";
+  return fields.empty() ? name + " {}" : name + " { " + fields + " }";
+}
+
+std::string Evaluator::exampleOf(const Type& type) {
+  switch (type.kind) {
+  case Type::Kind::integer:
+  case Type::Kind::dim:
+    return "4";
+  case Type::Kind::real:
+    return "0.1";
+  case Type::Kind::boolean:
+    return "true";
+  case Type::Kind::string:
+    return "\"text\"";
+  case Type::Kind::literal:
+  case Type::Kind::integerLiteral:
+    return nameOf(type);
+  case Type::Kind::none:
+    return "none";
+  case Type::Kind::automatic:
+    return "auto";
+  case Type::Kind::quantity:
+    return type.unit == recipe::Unit::bytes     ? "80GiB"
+           : type.unit == recipe::Unit::seconds ? "30min"
+           : type.unit == recipe::Unit::epochs  ? "3 epochs"
+           : type.unit == recipe::Unit::tokens  ? "1G tokens"
+                                                : "500 steps";
+  case Type::Kind::schema:
+    return fieldsOf(*type.schema, nameOf(type));
+  case Type::Kind::list: {
+    std::string element = exampleOf(*type.element);
+    return element.empty() ? "" : "[" + element + "]";
+  }
+  case Type::Kind::mapping:
+    return "hidden -> ffn";
+  default:
+    return {};
+  }
+}
+
+} // namespace recipec::sema
