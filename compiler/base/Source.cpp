@@ -6,12 +6,12 @@
 
 #include "compiler/base/Source.h"
 
+#include "compiler/base/Utf8.h"
+
 #include <algorithm>
 #include <cassert>
 
 namespace recipec {
-
-static constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
 struct SourceMap::Entry {
   std::string name;
@@ -74,20 +74,16 @@ std::string_view SourceMap::text(SourceRange range) const {
   return text(range.source).substr(range.begin, range.end - range.begin);
 }
 
-static bool isContinuationByte(char c) {
-  return (c & 0xC0) == 0x80;
-}
-
 LineColumn SourceMap::lineColumn(SourceId id, uint32_t offset) const {
   const Entry& entry = *entries[size_t(id)];
   const auto& starts = entry.lineStarts;
   offset = std::min(offset, uint32_t(entry.text.size()));
   auto next = std::upper_bound(starts.begin(), starts.end(), offset);
-  LineColumn place{int(next - starts.begin()), 1};
-  for (uint32_t i = lineBegin(id, place.line); i < offset; ++i)
-    if (!isContinuationByte(entry.text[i]))
-      ++place.column;
-  return place;
+  int line = int(next - starts.begin());
+  std::string_view text = entry.text;
+  text = text.substr(0, offset);
+  text.remove_prefix(std::min<size_t>(lineBegin(id, line), offset));
+  return {line, 1 + int(countCodePoints(text))};
 }
 
 uint32_t SourceMap::lineBegin(SourceId id, int line) const {

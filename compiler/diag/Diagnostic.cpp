@@ -2,6 +2,8 @@
 
 #include "compiler/diag/Diagnostic.h"
 
+#include "compiler/base/Utf8.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -51,11 +53,10 @@ std::string shortened(std::string text) {
   constexpr size_t most = 2000, head = 1400, tail = 500;
   if (text.size() <= most)
     return text;
-  auto isInside = [&](size_t at) { return (text[at] & 0xC0) == 0x80; };
   size_t begin = head, end = text.size() - tail;
-  while (isInside(begin))
+  while (!beginsCodePoint(text[begin]))
     --begin;
-  while (isInside(end))
+  while (!beginsCodePoint(text[end]))
     ++end;
   return text.substr(0, begin) + " ... " + text.substr(end);
 }

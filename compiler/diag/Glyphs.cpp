@@ -1,62 +1,18 @@
-// Decoding, widths and line breaks: see Glyphs.h.
+// Widths, by LLVM's tables of Unicode, and line breaks: see Glyphs.h.
 
 #include "compiler/diag/Glyphs.h"
 
+#include "compiler/base/Utf8.h"
+
+#include "llvm/Support/Unicode.h"
+
 #include <algorithm>
-#include <optional>
 
 namespace recipec::diag {
 
 namespace {
 
 constexpr int tabWidth = 4;
-
-/// Decodes one code point at `text[at]`; sets its length in bytes. Returns
-/// nothing for a byte that does not begin a complete sequence.
-std::optional<uint32_t> decode(std::string_view text, size_t at,
-                               size_t& length) {
-  unsigned char first = text[at];
-  length = 1;
-  if (first < 0x80)
-    return first;
-  size_t expected = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + expected > text.size())
-    return std::nullopt;
-  uint32_t value = first & (0xFF >> (expected + 1));
-  for (size_t i = 1; i < expected; ++i) {
-    unsigned char next = text[at + i];
-    if ((next & 0xC0) != 0x80)
-      return std::nullopt;
-    value = value << 6 | (next & 0x3F);
-  }
-  length = expected;
-  return value;
-}
-
-struct CodePointRange {
-  uint32_t first, last;
-};
-
-bool isIn(uint32_t value, const CodePointRange* begin,
-          const CodePointRange* end) {
-  return std::any_of(begin, end, [&](CodePointRange range) {
-    return value >= range.first && value <= range.last;
-  });
-}
-
-/// Columns on a terminal: the blocks of Unicode's EastAsianWidth W and F that
-/// are in everyday use, and the combining marks that take none.
-int displayWidth(uint32_t value) {
-  static constexpr CodePointRange wide[] = {
-      {0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
-      {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
-      {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
-  static constexpr CodePointRange combining[] = {
-      {0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}};
-  if (isIn(value, std::begin(combining), std::end(combining)))
-    return 0;
-  return isIn(value, std::begin(wide), std::end(wide)) ? 2 : 1;
-}
 
 /// Splits at spaces, but not between backticks.
 std::vector<std::string_view> words(std::string_view line) {
@@ -101,17 +57,17 @@ std::vector<Glyph> layOut(std::string_view line) {
   std::vector<Glyph> glyphs;
   int column = 0;
   for (size_t at = 0; at < line.size();) {
-    size_t length = 1;
-    std::optional<uint32_t> value = decode(line, at, length);
-    Glyph glyph{std::string(line.substr(at, length)), 1, uint32_t(at)};
-    bool isControl = value && (*value < 0x20 || *value == 0x7F);
-    if (value == '\t') {
+    size_t length = std::max<size_t>(1, codePointLength(line.substr(at)));
+    std::string_view character = line.substr(at, length);
+    Glyph glyph{std::string(character), 1, uint32_t(at)};
+    int width = llvm::sys::unicode::columnWidthUTF8(character);
+    if (character == "\t") {
       glyph.width = tabWidth - column % tabWidth;
       glyph.text = std::string(glyph.width, ' ');
-    } else if (!value || isControl) {
+    } else if (width < 0) { // neither text nor printable
       glyph.text.assign(1, '?');
     } else {
-      glyph.width = displayWidth(*value);
+      glyph.width = width;
     }
     column += glyph.width;
     glyphs.push_back(std::move(glyph));

@@ -1,6 +1,7 @@
 // Text as a terminal shows it: which bytes make a character, and how many
-// columns that takes. Bytes that are no text, and control characters, become
-// `?`, so that nothing in a source can steer the terminal.
+// columns that takes. Bytes that are no text, and what is not printable, such
+// as control characters and marks that turn the direction of writing, become
+// `?`: nothing in a source can steer the terminal, or look like another text.
 
 #ifndef RECIPEC_DIAG_GLYPHS_H
 #define RECIPEC_DIAG_GLYPHS_H

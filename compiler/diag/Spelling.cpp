@@ -1,30 +1,23 @@
 // "Did you mean": the candidate at the smallest edit distance.
 //
-// The distance counts insertions, deletions, substitutions and transpositions
-// of neighbours (optimal string alignment). A candidate is near when at most a
-// third of the longer name was changed; a difference of case or of `_` and `-`
-// alone is always near. Of two at one distance the one of the same length is
-// taken, a substitution being likelier than a missing letter.
+// The distance counts insertions, deletions and substitutions; two neighbours
+// that are transposed count as one where nothing else differs. A candidate is
+// near when at most a third of the longer name was changed; a difference of
+// case or of `_` and `-` alone is always near. Of two at one distance the one
+// of the same length is taken, a substitution being likelier than a missing
+// letter.
 
 #include "compiler/diag/Diagnostic.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cctype>
 
 namespace recipec::diag {
 
 /// Nobody means another name by one that is longer.
 static constexpr size_t longestCompared = 100;
-
-/// A bit a character that the name has, of characters taken modulo 64.
-static uint64_t charactersOf(std::string_view name) {
-  uint64_t result = 0;
-  for (char c : name)
-    result |= uint64_t(1) << (static_cast<unsigned char>(c) % 64);
-  return result;
-}
 
 /// The distance where it is at most `most`.
 static std::optional<size_t> editDistance(std::string_view a,
@@ -37,37 +30,14 @@ static std::optional<size_t> editDistance(std::string_view a,
     a.remove_suffix(1);
     b.remove_suffix(1);
   }
-  size_t longer = std::max(a.size(), b.size());
-  size_t shorter = std::min(a.size(), b.size());
-  if (longer > longestCompared || longer - shorter > most)
+  if (std::max(a.size(), b.size()) > longestCompared)
     return std::nullopt;
-  // An edit changes two bits at most; this is quick, and nearly all names end
-  // here.
-  if (size_t(std::popcount(charactersOf(a) ^ charactersOf(b))) > 2 * most)
-    return std::nullopt;
-  std::array<size_t, longestCompared + 1> rows[3];
-  auto *beforeLast = &rows[0], *last = &rows[1], *current = &rows[2];
-  for (size_t j = 0; j <= b.size(); ++j)
-    (*last)[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t least = (*current)[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t& here = (*current)[j];
-      here = std::min({(*last)[j] + 1, (*current)[j - 1] + 1,
-                       (*last)[j - 1] + (a[i - 1] != b[j - 1])});
-      bool swapped =
-          i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped)
-        here = std::min(here, (*beforeLast)[j - 2] + 1);
-      least = std::min(least, here);
-    }
-    // A swap looks back two rows, and costs one.
-    if (least > most + 1)
-      return std::nullopt;
-    std::swap(beforeLast, last);
-    std::swap(last, current);
-  }
-  size_t distance = (*last)[b.size()];
+  bool isSwapped =
+      a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
+  size_t distance = isSwapped ? 1
+                              : llvm::StringRef(a).edit_distance(
+                                    b, /*AllowReplacements=*/true,
+                                    /*MaxEditDistance=*/unsigned(most));
   return distance <= most ? std::optional(distance) : std::nullopt;
 }
 

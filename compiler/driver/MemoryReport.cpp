@@ -2,6 +2,8 @@
 
 #include "compiler/driver/MemoryReport.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -82,11 +84,8 @@ std::string describeBuffer(const ir::Module& program,
 std::string memoryTableText(const cost::MemoryTable& memory) {
   std::string text;
   auto line = [&](std::string_view name, int64_t bytes) {
-    char buffer[96];
-    std::snprintf(buffer, sizeof buffer, "  %-12.*s %16lld  %10s\n",
-                  int(name.size()), name.data(), static_cast<long long>(bytes),
-                  formatBytes(bytes).c_str());
-    text += buffer;
+    text += llvm::formatv("  {0,-12} {1,16}  {2,10}\n", name, bytes,
+                          formatBytes(bytes));
   };
   for (const MemoryRow& row : memoryRows(memory))
     line(row.name, row.bytes);

@@ -4,11 +4,12 @@
 
 #include "compiler/driver/OutputFile.h"
 
-#include <cerrno>
-#include <fcntl.h>
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <filesystem>
 #include <ostream>
-#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -16,10 +17,7 @@ namespace recipec::driver {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::error_code lastError() {
-  return {errno, std::generic_category()};
-}
+namespace file = llvm::sys::fs;
 
 /// The file that a path stands for: links are followed also where the last of
 /// them leads to nothing.
@@ -40,54 +38,47 @@ fs::path targetOf(fs::path path, std::error_code& error) {
   return path;
 }
 
-/// Writes all of the text and closes the descriptor.
-std::error_code writeAll(int descriptor, const std::string& text) {
-  std::error_code error;
-  for (size_t at = 0; at < text.size() && !error;) {
-    ssize_t count = write(descriptor, text.data() + at, text.size() - at);
-    if (count >= 0)
-      at += size_t(count);
-    else if (errno != EINTR)
-      error = lastError();
-  }
-  if (close(descriptor) != 0 && !error)
-    error = lastError();
+/// Writes all of the text and closes the file.
+std::error_code writeAll(llvm::raw_fd_ostream& out, const std::string& text) {
+  out << text;
+  out.close();
+  std::error_code error = out.error();
+  out.clear_error(); // else its end would be the program's
   return error;
 }
 
-std::error_code writeDirectly(const fs::path& path, const std::string& text) {
-  int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  return descriptor < 0 ? lastError() : writeAll(descriptor, text);
-}
-
-/// The permissions of the file that is replaced, of a new one what the process
-/// gives to files.
-mode_t modeFor(const fs::path& target) {
-  struct stat status {};
-  if (stat(target.c_str(), &status) == 0)
-    return status.st_mode & 07777;
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
-}
-
-std::error_code replace(const fs::path& target, const std::string& text) {
-  fs::path aside =
-      target.parent_path() / (".recipec-" + std::to_string(getpid()) + ".part");
-  unlink(aside.c_str()); // of a process long gone that had this number
-  int descriptor = open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                        S_IRUSR | S_IWUSR);
-  if (descriptor < 0)
-    return lastError();
+std::error_code writeDirectly(const std::string& path,
+                              const std::string& text) {
   std::error_code error;
-  if (fchmod(descriptor, modeFor(target)) != 0)
-    error = lastError();
-  if (std::error_code written = writeAll(descriptor, text); !error)
-    error = written;
-  if (!error && rename(aside.c_str(), target.c_str()) != 0)
-    error = lastError();
+  llvm::raw_fd_ostream out(path, error, file::CD_OpenExisting, file::FA_Write,
+                           file::OF_None);
+  return error ? error : writeAll(out, text);
+}
+
+/// The file keeps the permissions of the one that it replaces; a new one has
+/// what the process gives to files.
+std::error_code replace(const fs::path& target, const std::string& text) {
+  const std::string aside =
+      target.parent_path() / (".recipec-" + std::to_string(getpid()) + ".part");
+  file::remove(aside); // of a process long gone that had this number
+  const auto kept = file::getPermissions(target.string());
+  const unsigned mode = kept ? file::owner_read | file::owner_write
+                             : file::all_read | file::all_write;
+  int descriptor = -1;
+  std::error_code error = file::openFileForWrite(
+      aside, descriptor, file::CD_CreateNew, file::OF_None, mode);
   if (error)
-    unlink(aside.c_str());
+    return error;
+  llvm::FileRemover remover(aside);
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  if (kept)
+    error = file::setPermissions(descriptor, *kept);
+  if (std::error_code written = writeAll(out, text); !error)
+    error = written;
+  if (!error)
+    error = file::rename(aside, target.string());
+  if (!error)
+    remover.releaseFile();
   return error;
 }
 
@@ -98,9 +89,9 @@ bool writeOutput(const std::string& path, const std::string& text,
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   bool isDirect = fs::exists(status) && !fs::is_regular_file(status);
-  fs::path target = isDirect ? fs::path(path) : targetOf(path, error);
+  fs::path target = isDirect ? fs::path() : targetOf(path, error);
   if (isDirect)
-    error = writeDirectly(target, text);
+    error = writeDirectly(path, text);
   else if (!error)
     error = replace(target, text);
   if (!error)
@@ -112,16 +103,13 @@ bool writeOutput(const std::string& path, const std::string& text,
 bool isStandardOutput(const std::string& path) {
   if (path == "-")
     return true;
-  struct stat named {
-  }, standard{};
-  return stat(path.c_str(), &named) == 0 &&
-         fstat(STDOUT_FILENO, &standard) == 0 &&
-         named.st_dev == standard.st_dev && named.st_ino == standard.st_ino;
+  file::file_status named, standard;
+  return !file::status(path, named) && !file::status(STDOUT_FILENO, standard) &&
+         file::equivalent(named, standard);
 }
 
 bool isSameFile(const std::string& left, const std::string& right) {
-  std::error_code error;
-  return fs::equivalent(left, right, error) && !error;
+  return file::equivalent(left, right);
 }
 
 } // namespace recipec::driver

@@ -21,8 +21,9 @@
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -122,13 +123,9 @@ Text emitMemory(Session& session, diag::Engine& engine, const Invocation&) {
     text += ", in bytes\n" +
             memoryTableText(compilation->estimate.stages[size_t(stage.stage)]) +
             "\nlargest buffers\n";
-    for (const LargestBuffer& buffer : largestBuffers(stage, 16)) {
-      char line[64];
-      std::snprintf(line, sizeof line, "  %-12s %16lld  ",
-                    buffer.category.c_str(),
-                    static_cast<long long>(buffer.bytes));
-      text += line + buffer.name + '\n';
-    }
+    for (const LargestBuffer& buffer : largestBuffers(stage, 16))
+      text += llvm::formatv("  {0,-12} {1,16}  {2}\n", buffer.category,
+                            buffer.bytes, buffer.name);
   }
   checkFit(session, engine, *compilation);
   return text;

@@ -8,9 +8,10 @@
 
 #include "compiler/cost/Timeline.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace recipec::driver {
@@ -160,10 +161,9 @@ std::string picture(const cost::Timeline& timeline, bool hasChunks) {
                      cells(timeline.stages[stage], from, to, width, hasChunks);
             return row + " |";
           });
-  char line[96];
-  std::snprintf(line, sizeof line, "bubble %.1f %% of the step\n\n",
-                100 * cost::bubbleFraction(timeline));
-  return text + line;
+  return text + llvm::formatv("bubble {0:f1} % of the step\n\n",
+                              100 * cost::bubbleFraction(timeline))
+                    .str();
 }
 
 // ---- steps
@@ -191,13 +191,10 @@ std::string passesText(const std::vector<Interval>& passes, double end) {
     most = std::max(most, flying);
     busy += pass.end - pass.begin;
   }
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "%d forward passes, %d before the first backward, at most %d "
-                "in flight, waits %.1f %%",
-                forward, std::max(warmUp, 0), most,
-                end > 0 ? 100 * (1 - busy / end) : 0.0);
-  return text;
+  return llvm::formatv("{0} forward passes, {1} before the first backward, at "
+                       "most {2} in flight, waits {3:f1} %",
+                       forward, std::max(warmUp, 0), most,
+                       end > 0 ? 100 * (1 - busy / end) : 0.0);
 }
 
 /// In place of the steps, where they are too many to be read.

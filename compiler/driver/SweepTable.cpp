@@ -2,6 +2,8 @@
 
 #include "compiler/driver/SweepTable.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -61,15 +63,12 @@ std::string text(const char* format, std::optional<double> number) {
 /// `42 s`, `12:31`, `3:05:00`.
 std::string timeText(double seconds) {
   const long whole = std::lround(seconds);
-  char buffer[32];
   if (whole < 60)
-    std::snprintf(buffer, sizeof buffer, "%ld s", whole);
-  else if (whole < 3600)
-    std::snprintf(buffer, sizeof buffer, "%ld:%02ld", whole / 60, whole % 60);
-  else
-    std::snprintf(buffer, sizeof buffer, "%ld:%02ld:%02ld", whole / 3600,
-                  whole / 60 % 60, whole % 60);
-  return buffer;
+    return llvm::formatv("{0} s", whole);
+  if (whole < 3600)
+    return llvm::formatv("{0}:{1:d2}", whole / 60, whole % 60);
+  return llvm::formatv("{0}:{1:d2}:{2:d2}", whole / 3600, whole / 60 % 60,
+                       whole % 60);
 }
 
 } // namespace
@@ -83,15 +82,15 @@ void printSweep(const std::vector<FinishedPoint>& points, std::ostream& out) {
   out << '\n' << head << "      loss  val_loss  tokens/s      time  folder\n";
   for (const FinishedPoint& point : points) {
     const Figures figures = figuresOf(point.folder / "metrics.jsonl");
-    char line[64];
-    std::snprintf(line, sizeof line, "%10s%10s%10s%10s  ",
-                  text("%.5g", figures.loss).c_str(),
-                  text("%.5g", figures.validLoss).c_str(),
-                  text("%.0f", medianOf(figures.tokensPerSecond)).c_str(),
-                  timeText(point.seconds).c_str());
     std::string name = point.name;
     name.resize(width, ' ');
-    out << name << line << point.folder.string() << '\n';
+    out << name
+        << llvm::formatv("{0,10}{1,10}{2,10}{3,10}  {4}\n",
+                         text("%.5g", figures.loss),
+                         text("%.5g", figures.validLoss),
+                         text("%.0f", medianOf(figures.tokensPerSecond)),
+                         timeText(point.seconds), point.folder.string())
+               .str();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "compiler/format/Format.h"
 
+#include "compiler/base/Utf8.h"
 #include "compiler/format/Writer.h"
 
 #include <algorithm>
@@ -14,8 +15,7 @@ std::string format(const ast::File& file, const SourceMap& sources) {
 }
 
 int width(std::string_view text) {
-  return int(std::count_if(text.begin(), text.end(),
-                           [](char c) { return (c & 0xC0) != 0x80; }));
+  return int(countCodePoints(text));
 }
 
 // ---- lines

@@ -5,6 +5,8 @@
 
 #include "compiler/ir/Ir.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@ struct Piece {
   AxisSet split;
   bool operator==(const Piece&) const = default;
 };
-using Pieces = std::vector<Piece>;
+using Pieces = llvm::SmallVector<Piece, 6>;
 
 inline Pieces piecesOf(const Module& module, ValueId id) {
   const Value& value = module[id];

@@ -7,9 +7,10 @@
 #include "compiler/ir/Print.h"
 #include "runtime/ops/OpTable.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <cctype>
 #include <charconv>
-#include <cstdio>
 
 namespace recipec::ir {
 
@@ -60,9 +61,8 @@ private:
         out += '\\';
         out += c;
       } else if (static_cast<unsigned char>(c) < 0x20) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\x%02x", unsigned(c));
-        out += escape;
+        out += "\\x" + llvm::utohexstr(static_cast<unsigned char>(c),
+                                       /*LowerCase=*/true, /*Width=*/2);
       } else {
         out += c;
       }

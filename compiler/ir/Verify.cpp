@@ -12,8 +12,10 @@
 #include "compiler/ir/Print.h"
 #include "runtime/ops/OpTable.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringRef.h"
+
 #include <string_view>
-#include <unordered_set>
 
 namespace recipec::ir {
 
@@ -49,7 +51,7 @@ private:
   }
 
   void names() {
-    std::unordered_set<std::string_view> seen;
+    llvm::DenseSet<llvm::StringRef> seen;
     for (const Value& value : module.values)
       if (!seen.insert(value.name).second)
         find("two values are named `" + value.name + "`");

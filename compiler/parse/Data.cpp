@@ -9,9 +9,11 @@
 
 #include "compiler/parse/Data.h"
 
+#include "compiler/base/Utf8.h"
 #include "compiler/parse/Parse.h"
 #include "compiler/parse/Scalars.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include <nlohmann/json.hpp>
 #include <yaml.h>
 
@@ -23,8 +25,6 @@
 namespace recipec::parse {
 namespace {
 
-constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
-
 /// The text as libyaml reads it, and where its code points stand in the file.
 struct DataText {
   std::string text;
@@ -34,10 +34,6 @@ struct DataText {
     return offsets[std::min(index, offsets.size() - 1)];
   }
 };
-
-bool isContinuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
 
 /// The value of `\uXXXX` at a place; none where there is no such escape.
 std::optional<uint32_t> escapeAt(std::string_view text, size_t at) {
@@ -55,10 +51,8 @@ std::optional<std::string> pairAt(std::string_view text, size_t at) {
   std::optional<uint32_t> second = escapeAt(text, at + 6);
   if (!second || *second < low || *second >= end)
     return std::nullopt;
-  char escape[16];
-  std::snprintf(escape, sizeof escape, "\\U%08x",
-                0x10000 + ((*first - high) << 10) + (*second - low));
-  return escape;
+  uint32_t value = 0x10000 + ((*first - high) << 10) + (*second - low);
+  return "\\U" + llvm::utohexstr(value, /*LowerCase=*/true, /*Width=*/8);
 }
 
 /// `isJson`: the text is strict JSON, so that a backslash begins an escape.
@@ -67,7 +61,7 @@ DataText prepare(std::string_view text, bool isJson) {
   size_t at = text.starts_with(byteOrderMark) ? byteOrderMark.size() : 0;
   auto copy = [&](size_t count) {
     for (size_t i = 0; i < count && at < text.size(); ++i, ++at) {
-      if (!isContinuation(text[at]))
+      if (beginsCodePoint(text[at]))
         result.offsets.push_back(uint32_t(at));
       result.text += text[at];
     }

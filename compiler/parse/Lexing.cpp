@@ -7,47 +7,20 @@
 //   3. Comments go aside. Broken strings and stray characters are reported and
 //      their lines marked as doubtful, so that nothing else is said of them.
 
+#include "compiler/base/Utf8.h"
 #include "compiler/parse/LookAlikes.h"
 #include "compiler/parse/Tokens.h"
 
 #include "ANTLRInputStream.h"
 #include "RecipeLexer.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
-#include <cstdio>
 
 namespace recipec::parse {
 
 namespace {
-
-constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
-
-/// Length of the UTF-8 sequence at the front of `text` (Unicode 15, table 3-7);
-/// 0 when there is none.
-size_t sequenceLength(std::string_view text) {
-  auto byte = [&](size_t i) {
-    return i < text.size() ? (unsigned char)(text[i]) : 0;
-  };
-  auto isContinuation = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  unsigned char first = byte(0);
-  if (first < 0x80)
-    return 1;
-  if (first >= 0xC2 && first <= 0xDF)
-    return isContinuation(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    bool isOverlong = first == 0xE0 && byte(1) < 0xA0;
-    bool isSurrogate = first == 0xED && byte(1) > 0x9F;
-    bool isWhole = isContinuation(1) && isContinuation(2);
-    return isWhole && !isOverlong && !isSurrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    bool isOverlong = first == 0xF0 && byte(1) < 0x90;
-    bool isTooLarge = first == 0xF4 && byte(1) > 0x8F;
-    bool isWhole = isContinuation(1) && isContinuation(2) && isContinuation(3);
-    return isWhole && !isOverlong && !isTooLarge ? 4 : 0;
-  }
-  return 0;
-}
 
 /// Byte offset of each code point and of the text's end; empty for ASCII,
 /// where the two are the same.
@@ -95,13 +68,10 @@ private:
   }
 
   bool mapOffsets() {
-    bool isAscii = std::all_of(text.begin(), text.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0x80;
-    });
-    if (isAscii)
+    if (llvm::isASCII(text))
       return true;
     for (size_t at = 0; at < text.size();) {
-      size_t length = sequenceLength(text.substr(at));
+      size_t length = codePointLength(text.substr(at));
       if (length == 0) {
         reportNotUtf8(uint32_t(at));
         return false;
@@ -114,14 +84,13 @@ private:
   }
 
   void reportNotUtf8(uint32_t at) {
-    char byte[8];
-    std::snprintf(byte, sizeof byte, "0x%02X", (unsigned char)(text[at]));
     uint32_t offset = offsets.base + at;
     bool isFile = sources.kind(list.source) != SourceKind::commandLine;
     auto report =
         engine.report(diag::Kind::NotUtf8, {list.source, offset, offset + 1},
                       std::string(isFile ? "the file" : "the argument") +
-                          " is not UTF-8: byte " + std::string(byte) +
+                          " is not UTF-8: byte 0x" +
+                          llvm::utohexstr((unsigned char)(text[at])) +
                           " at offset " + std::to_string(offset));
     if (isFile)
       report.help("convert the file to UTF-8, for instance with `iconv`");
@@ -277,9 +246,7 @@ private:
                       character[0] == 0x7F);
     if (!isControl)
       return "character `" + std::string(character) + "`";
-    char code[8];
-    std::snprintf(code, sizeof code, "U+%04X", character[0]);
-    return "character " + std::string(code);
+    return "character " + codePointName(character);
   }
 
   static bool isQuote(std::string_view character) {
@@ -296,11 +263,11 @@ private:
   /// the front of `text`, and the next one; none where it cannot be put between
   /// those of the language as it is.
   static std::optional<std::string_view> quotedIn(std::string_view text) {
-    size_t begin = characterLength(text);
+    size_t begin = codePointLength(text);
     for (size_t at = begin; at < text.size();
-         at += characterLength(text.substr(at))) {
+         at += codePointLength(text.substr(at))) {
       std::string_view character =
-          text.substr(at, characterLength(text.substr(at)));
+          text.substr(at, codePointLength(text.substr(at)));
       if (isQuote(character) || character == "\"")
         return text.substr(begin, at - begin);
       if (character == "\\" || character == "{" || character == "\r")
@@ -318,7 +285,7 @@ private:
       return;
     bool inString = false;
     for (size_t at = 0, length = 0; at < line.size(); at += length) {
-      length = characterLength(line.substr(at));
+      length = codePointLength(line.substr(at));
       std::string_view character = line.substr(at, length);
       if (character == "#" && !inString)
         return;
@@ -341,7 +308,7 @@ private:
         replace(length, "\"");
         at += length + text->size();
         begin = token.begin + uint32_t(at);
-        length = characterLength(line.substr(at));
+        length = codePointLength(line.substr(at));
         if (line[at] != '"')
           replace(length, "\"");
       } else if (meant) {

@@ -2,6 +2,8 @@
 
 #include "compiler/parse/Transformer.h"
 
+#include "compiler/base/Utf8.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -414,32 +416,6 @@ ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
   return literal;
 }
 
-/// UTF-8 of a code point; false for one that is not a Unicode scalar value.
-static bool appendUtf8(uint32_t value, std::string& result) {
-  bool isSurrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value > 0x10FFFF || isSurrogate)
-    return false;
-  auto tail = [&](int shift) {
-    result += char(0x80 | ((value >> shift) & 0x3F));
-  };
-  if (value < 0x80) {
-    result += char(value);
-  } else if (value < 0x800) {
-    result += char(0xC0 | value >> 6);
-    tail(0);
-  } else if (value < 0x10000) {
-    result += char(0xE0 | value >> 12);
-    tail(6);
-    tail(0);
-  } else {
-    result += char(0xF0 | value >> 18);
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-  return true;
-}
-
 void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
                          std::string& result) {
   static constexpr std::string_view letters = "ntr\"\\{}";
@@ -458,11 +434,11 @@ void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
     const char* last = text.data() + close;
     auto [end, error] = std::from_chars(first, last, value, 16);
     at = close + 1;
-    if (error == std::errc() && end == last && appendUtf8(value, result))
+    if (error == std::errc() && end == last && appendCodePoint(value, result))
       return;
   }
   // The whole of a character that is not ASCII.
-  while (at < text.size() && (text[at] & 0xC0) == 0x80)
+  while (at < text.size() && !beginsCodePoint(text[at]))
     ++at;
   SourceRange place{tokens->source, offset + uint32_t(begin),
                     offset + uint32_t(at)};

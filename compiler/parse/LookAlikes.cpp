@@ -4,9 +4,12 @@
 
 #include "compiler/parse/LookAlikes.h"
 
+#include "compiler/base/Utf8.h"
+
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <iterator>
 
 namespace recipec::parse {
@@ -77,40 +80,23 @@ constexpr Entry entries[] = {
 
 constexpr uint32_t firstWide = 0xFF01, lastWide = 0xFF5E, wideShift = 0xFEE0;
 
-uint32_t codePointOf(std::string_view character) {
-  unsigned char first = static_cast<unsigned char>(character[0]);
-  uint32_t code = first < 0x80   ? first
-                  : first < 0xE0 ? first & 0x1F
-                  : first < 0xF0 ? first & 0x0F
-                                 : first & 0x07;
-  for (size_t i = 1; i < character.size(); ++i)
-    code = code << 6 | (static_cast<unsigned char>(character[i]) & 0x3F);
-  return code;
-}
-
-std::string named(std::string_view name, uint32_t code) {
-  char text[16];
-  std::snprintf(text, sizeof text, " (U+%04X)", unsigned(code));
-  return std::string(name) + text;
-}
-
 } // namespace
 
-size_t characterLength(std::string_view text) {
-  size_t length = 1;
-  while (length < text.size() &&
-         (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80)
-    ++length;
-  return length;
+std::string codePointName(std::string_view text) {
+  return "U+" + llvm::utohexstr(firstCodePoint(text), /*LowerCase=*/false,
+                                /*Width=*/4);
 }
 
 std::optional<LookAlike> lookAlikeOf(std::string_view character) {
   if (character.empty() || static_cast<unsigned char>(character[0]) < 0x80)
     return std::nullopt;
-  uint32_t code = codePointOf(character);
+  auto named = [&](std::string_view name) {
+    return std::string(name) + " (" + codePointName(character) + ")";
+  };
+  uint32_t code = firstCodePoint(character);
   if (code >= firstWide && code <= lastWide) {
     char plain = char(code - wideShift);
-    return LookAlike{named("full-width `" + std::string(1, plain) + "`", code),
+    return LookAlike{named("full-width `" + std::string(1, plain) + "`"),
                      plain == '\'' ? "\"" : std::string(1, plain),
                      plain == '"' || plain == '\''};
   }
@@ -119,7 +105,7 @@ std::optional<LookAlike> lookAlikeOf(std::string_view character) {
                    [&](const Entry& each) { return each.code == code; });
   if (found == std::end(entries))
     return std::nullopt;
-  return LookAlike{named(found->name, code), std::string(found->replacement),
+  return LookAlike{named(found->name), std::string(found->replacement),
                    found->replacement == "\""};
 }
 

@@ -21,8 +21,8 @@ struct LookAlike {
 /// none for any other.
 std::optional<LookAlike> lookAlikeOf(std::string_view character);
 
-/// Bytes of the character that `text` begins with.
-size_t characterLength(std::string_view text);
+/// `U+00A0`, of the first code point of the text.
+std::string codePointName(std::string_view text);
 
 } // namespace recipec::parse
 

@@ -1,8 +1,8 @@
 // Built-in functions of lists, ranges and maps.
 
+#include "compiler/base/Utf8.h"
 #include "compiler/sema/builtins/BuiltinHandlers.h"
 #include "compiler/sema/builtins/Builtins.h"
-#include "compiler/sema/values/CodePoints.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,10 +1,10 @@
 // Built-in functions of strings. A result is never longer than a string may be,
 // also while it is put together.
 
+#include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/builtins/BuiltinHandlers.h"
 #include "compiler/sema/builtins/Builtins.h"
-#include "compiler/sema/values/CodePoints.h"
 #include "compiler/sema/values/Limits.h"
 
 #include <algorithm>

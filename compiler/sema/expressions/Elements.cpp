@@ -4,8 +4,8 @@
 // `xs[1..3]` has the elements 1 and 2. Nothing counts from the end: what lies
 // outside is reported.
 
+#include "compiler/base/Utf8.h"
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/values/CodePoints.h"
 
 namespace recipec::sema {
 namespace {

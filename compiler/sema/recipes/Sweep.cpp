@@ -9,6 +9,7 @@
 
 #include "compiler/sema/recipes/Sweep.h"
 
+#include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"
 
 #include <algorithm>
@@ -55,11 +56,10 @@ std::string sanitized(std::string_view text) {
   constexpr std::string_view plain = "._+=,@-";
   std::string result;
   for (unsigned char byte : text) {
-    bool isContinuation = (byte & 0xC0) == 0x80;
     if (byte < 0x80 && (std::isalnum(byte) ||
                         plain.find(char(byte)) != std::string_view::npos))
       result += char(byte);
-    else if (!isContinuation)
+    else if (beginsCodePoint(char(byte)))
       result += '_';
   }
   return result;

@@ -74,6 +74,26 @@ TEST_F(RenderTest, AlignsTabsAndWideCharacters) {
                     "   |              ^\n");
 }
 
+TEST_F(RenderTest, KnowsTheWidthsOfEmojiAndCombiningMarks) {
+  // U+2705 takes two columns, and U+0E31 stands over the letter before it.
+  SourceId id = file("\xE2\x9C\x85 \xE0\xB8\x81\xE0\xB8\xB1 y");
+  engine.report(Kind::UnknownName, {id, 11, 12}, "message");
+  EXPECT_EQ(text(), "error: message [UnknownName]\n"
+                    "  --> a.recipe:1:6\n"
+                    " 1 | \xE2\x9C\x85 \xE0\xB8\x81\xE0\xB8\xB1 y\n"
+                    "   |      ^\n");
+}
+
+TEST_F(RenderTest, ShowsInvisibleCharactersAndThoseThatTurnTheText) {
+  // A zero width space, a right-to-left override, and CSI as one code point.
+  SourceId id = file("a\xE2\x80\x8B \xE2\x80\xAE \xC2\x9B y");
+  engine.report(Kind::UnknownName, {id, 1, 4}, "message");
+  EXPECT_EQ(text(), "error: message [UnknownName]\n"
+                    "  --> a.recipe:1:2\n"
+                    " 1 | a? ? ? y\n"
+                    "   |  ^\n");
+}
+
 TEST_F(RenderTest, HidesBytesThatAreNotText) {
   SourceId id = file("a\xFF\x01z");
   engine.report(Kind::NotUtf8, {id, 1, 2}, "message");

@@ -13,7 +13,8 @@ const std::vector<std::string> names = {"rank", "alpha", "dropout", "steps",
                                         "targets"};
 
 TEST(SpellingTest, FindsOneChange) {
-  EXPECT_EQ(didYouMean("rnak", names), "rank");        // transposed
+  EXPECT_EQ(didYouMean("rnak", names), "rank"); // transposed
+  EXPECT_EQ(didYouMean("tragets", names), "targets");
   EXPECT_EQ(didYouMean("alpa", names), "alpha");       // missing
   EXPECT_EQ(didYouMean("droppout", names), "dropout"); // doubled
   EXPECT_EQ(didYouMean("target", names), "targets");
