@@ -107,19 +107,24 @@ private:
   }
 
   void counts(const Function& function, const Op& op) {
-    std::string place = "in `" + function.name + "`: `" +
-                        std::string(ops::opName(op.kind)) + "` " + op.name;
+    // The text of the place is made for findings alone: there are many ops.
+    auto findHere = [&](const std::string& text) {
+      find("in `" + function.name + "`: `" + std::string(ops::opName(op.kind)) +
+           "` " + op.name + text);
+    };
     const ops::OpInfo& expected = ops::infoOf(op.kind);
     if (op.operands.size() != expected.operands.size())
-      find(place + " has " + std::to_string(op.operands.size()) +
-           " operands instead of " + std::to_string(expected.operands.size()));
+      findHere(" has " + std::to_string(op.operands.size()) +
+               " operands instead of " +
+               std::to_string(expected.operands.size()));
     if (op.results.size() != expected.results.size())
-      find(place + " has " + std::to_string(op.results.size()) +
-           " results instead of " + std::to_string(expected.results.size()));
+      findHere(" has " + std::to_string(op.results.size()) +
+               " results instead of " +
+               std::to_string(expected.results.size()));
     for (const std::vector<ValueId>* list : {&op.operands, &op.results})
       for (ValueId id : *list)
         if (!inRange(id))
-          find(place + " refers to a value that is none");
+          findHere(" refers to a value that is none");
   }
 
   // ---- life
