@@ -19,6 +19,8 @@
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
+#include "llvm/Support/FileSystem.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -38,10 +40,8 @@ namespace fs = std::filesystem;
 
 /// reciperun stands beside recipec.
 fs::path findRuntime(std::string_view program) {
-  std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error)
-    self = fs::absolute(fs::path(program), error);
+  fs::path self = llvm::sys::fs::getMainExecutable(
+      std::string(program).c_str(), reinterpret_cast<void*>(&findRuntime));
   return self.parent_path() / "reciperun";
 }
 
