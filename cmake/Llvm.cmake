@@ -3,23 +3,17 @@
 # asked rather than CMake's package of LLVM, which looks for the libraries of
 # all its components.
 
-find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config REQUIRED)
-function(ask_llvm option variable)
-  execute_process(COMMAND ${LLVM_CONFIG} ${option}
-                  OUTPUT_VARIABLE answer OUTPUT_STRIP_TRAILING_WHITESPACE
-                  COMMAND_ERROR_IS_FATAL ANY)
-  set(${variable} ${answer} PARENT_SCOPE)
-endfunction()
-
-ask_llvm(--version version)
-if(NOT version MATCHES "^19\\.")
-  message(FATAL_ERROR "`${LLVM_CONFIG}` is of LLVM ${version}, not of LLVM 19")
-endif()
-ask_llvm(--includedir include)
-ask_llvm(--libdir libraries)
+find_program(LLVM_CONFIG llvm-config-19 REQUIRED)
+execute_process(COMMAND ${LLVM_CONFIG} --includedir
+                OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${LLVM_CONFIG} --libdir
+                OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
 
 add_library(llvm.support INTERFACE)
-target_include_directories(llvm.support SYSTEM INTERFACE ${include})
+target_include_directories(llvm.support SYSTEM INTERFACE ${llvm_include})
 # What is used of them needs none of the libraries that llvm-config names.
-target_link_libraries(llvm.support INTERFACE ${libraries}/libLLVMSupport.a
-                                             ${libraries}/libLLVMDemangle.a)
+target_link_libraries(llvm.support
+                      INTERFACE ${llvm_libraries}/libLLVMSupport.a
+                                ${llvm_libraries}/libLLVMDemangle.a)
