@@ -293,7 +293,7 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
       source.messages.empty()
           ? takeFields(*object, source, sample)
           : takeMessages(*object, source.messages, chat, sample);
-  if (!taken) {
+  if (!taken.isOk()) {
     noteAbsentField(*object);
     noteOtherNames(*object);
   }

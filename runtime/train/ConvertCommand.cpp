@@ -62,28 +62,44 @@ void noteMissingPlan(const std::filesystem::path& target) {
       folder.c_str(), folder.c_str());
 }
 
-} // namespace
-
-int convertCommand(const std::vector<std::string>& arguments) {
-  if (std::find(arguments.begin(), arguments.end(), "--help") !=
-      arguments.end()) {
-    std::fputs(convertHelp, stdout);
-    return 0;
-  }
-  Expected<ConvertArguments> line = parseConvertArguments(arguments);
-  if (!line) {
-    std::fprintf(stderr, "error: %s\n", line.message().c_str());
-    return 2;
-  }
+int runConvert(const ConvertArguments& line) {
   watchStopSignals();
-  if (Status status = convert(*line); !status) {
+  if (Status status = convert(line); !status.isOk()) {
     std::fprintf(stderr, "error: %s\n", status.message().c_str());
     return stopSignal() == 0 ? 1 : 128 + stopSignal();
   }
-  std::printf("converted `%s` to `%s`\n", line->source.c_str(),
-              line->target.c_str());
-  noteMissingPlan(line->target);
+  std::printf("converted `%s` to `%s`\n", line.source().c_str(),
+              line.target().c_str());
+  noteMissingPlan(line.target());
   return 0;
+}
+
+} // namespace
+
+cli::Command convertCommand() {
+  auto line = std::make_shared<ConvertArguments>();
+  return {
+      .name = "convert",
+      .synopsis = "SOURCE TARGET [options]",
+      .summary = "write a checkpoint for Hugging Face or peft, or a Hugging "
+                 "Face model as a checkpoint",
+      .details =
+          "Writes the model in SOURCE, a checkpoint or a Hugging Face "
+          "directory, to the folder TARGET in another form. Nothing is changed "
+          "where it fails.",
+      .options = {cli::choice(
+          "--to", "FORM", "the form of TARGET:",
+          {{"hf", Form::huggingFace,
+            "a Hugging Face directory, an adapter merged into the weights; the "
+            "default for a checkpoint"},
+           {"checkpoint", Form::checkpoint,
+            "a checkpoint that runs can start from with `weights`; the default "
+            "for a Hugging Face directory"},
+           {"adapter", Form::adapter,
+            "the adapter of a checkpoint, as peft reads it"}},
+          line->form)},
+      .operands = {2, 2, "the paths of a source and a target", &line->paths},
+      .run = [line] { return runConvert(*line); }};
 }
 
 } // namespace reciperun::train

@@ -59,7 +59,7 @@ int evaluate(comm::MpiSession& session, const plan::Plan& plan,
 
 int runRank(comm::MpiSession& session, const EvalArguments& line) {
   Expected<plan::Plan> plan =
-      readRankPlan(session, line.plans.front(), line.folder);
+      readJobPlan(session, line.plans.front(), line.folder);
   if (!plan)
     return failTogether(session, plan.status());
   releaseFreeMemory();

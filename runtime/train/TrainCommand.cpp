@@ -76,7 +76,7 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
 int runRank(comm::MpiSession& session, const TrainArguments& line,
             std::optional<plan::Plan>& plan) {
   Expected<plan::Plan> read =
-      readRankPlan(session, line.plans.front(), line.folder);
+      readJobPlan(session, line.plans.front(), line.folder);
   if (!read)
     return failTogether(session, read.status());
   plan = std::move(*read);

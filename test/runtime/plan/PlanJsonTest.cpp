@@ -22,7 +22,7 @@ std::string replaced(std::string text, const std::string& from,
 
 TEST(PlanJson, readsBackWhatItWrote) {
   Plan written = samplePlan();
-  written.functions[0].ops[2].attributes = {
+  written.stages[0].functions[0].ops[2].attributes = {
       {"axes", std::vector<std::string>{"dp", ""}}, {"seed", int64_t(7)}};
   std::string text = toJson(written);
   Expected<Plan> plan = fromJson(text);

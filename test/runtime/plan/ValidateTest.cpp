@@ -60,39 +60,49 @@ TEST(Validate, mesh) {
 }
 
 TEST(Validate, buffersStayInTheArena) {
-  EXPECT_REFUSED(p.buffers[0].offset = p.memory.arena, "ends at byte");
-  EXPECT_REFUSED(p.buffers[0].offset = -bufferAlignment, "negative");
-  EXPECT_REFUSED(p.buffers[1].offset += 4, "not aligned");
-  EXPECT_REFUSED(p.buffers[0].shape = {0}, "below 1");
-  EXPECT_REFUSED((p.buffers[0].shape = {int64_t(1) << 40, int64_t(1) << 40}),
-                 "2^63");
-  EXPECT_REFUSED(p.buffers[0].shardAxis = "pp", "no axis");
-  EXPECT_REFUSED((p.buffers[0].shardAxis = "dp",
-                  p.buffers[0].shardStride = p.memory.arena),
+  EXPECT_REFUSED(p.stages[0].buffers[0].offset = p.stages[0].memory.arena,
                  "ends at byte");
-  // The second slot of a buffer at the end of the arena is outside of it.
+  EXPECT_REFUSED(p.stages[0].buffers[0].offset = -bufferAlignment, "negative");
+  EXPECT_REFUSED(p.stages[0].buffers[1].offset += 4, "not aligned");
+  EXPECT_REFUSED(p.stages[0].buffers[0].shape = {0}, "below 1");
   EXPECT_REFUSED(
-      (p.buffers[0].slotStride = p.memory.arena, p.buffers[0].slots = 2),
+      (p.stages[0].buffers[0].shape = {int64_t(1) << 40, int64_t(1) << 40}),
+      "2^63");
+  EXPECT_REFUSED(p.stages[0].buffers[0].shardAxis = "pp", "no axis");
+  EXPECT_REFUSED(
+      (p.stages[0].buffers[0].shardAxis = "dp",
+       p.stages[0].buffers[0].shardStride = p.stages[0].memory.arena),
       "ends at byte");
-  EXPECT_REFUSED(p.memory.total = p.memory.arena - 1, "more than the total");
+  // The second slot of a buffer at the end of the arena is outside of it.
+  EXPECT_REFUSED((p.stages[0].buffers[0].slotStride = p.stages[0].memory.arena,
+                  p.stages[0].buffers[0].slots = 2),
+                 "ends at byte");
+  EXPECT_REFUSED(p.stages[0].memory.total = p.stages[0].memory.arena - 1,
+                 "more than the total");
 }
 
 TEST(Validate, ops) {
-  EXPECT_REFUSED(p.functions[0].ops[0].inputs[1] = 99, "names buffer 99 of");
-  EXPECT_REFUSED(p.functions[0].ops[0].inputs[1] = -1, "names buffer -1");
-  EXPECT_REFUSED(p.functions[0].ops[0].inputs.pop_back(), "has 1 inputs");
-  EXPECT_REFUSED(p.functions[0].ops[0].workspace = 99, "names buffer 99");
-  EXPECT_REFUSED((p.buffers[7].shape = {1, 8, 5}),
+  EXPECT_REFUSED(p.stages[0].functions[0].ops[0].inputs[1] = 99,
+                 "names buffer 99 of");
+  EXPECT_REFUSED(p.stages[0].functions[0].ops[0].inputs[1] = -1,
+                 "names buffer -1");
+  EXPECT_REFUSED(p.stages[0].functions[0].ops[0].inputs.pop_back(),
+                 "has 1 inputs");
+  EXPECT_REFUSED(p.stages[0].functions[0].ops[0].workspace = 99,
+                 "names buffer 99");
+  EXPECT_REFUSED((p.stages[0].buffers[7].shape = {1, 8, 5}),
                  "function `forward`, op 0 `layer` (linear) wants 48 elements");
-  EXPECT_REFUSED(p.buffers[7].dtype = DType::bf16, "does not take `y`");
-  EXPECT_REFUSED(p.functions[0].ops[1].group = 2, "needs a group");
-  EXPECT_REFUSED(p.functions[0].ops[1].attributes.clear(), "neither `sum`");
-  EXPECT_REFUSED(p.buffers[11].shape = {11}, "op 0 `update` (adamw)");
+  EXPECT_REFUSED(p.stages[0].buffers[7].dtype = DType::bf16,
+                 "does not take `y`");
+  EXPECT_REFUSED(p.stages[0].functions[0].ops[1].group = 2, "needs a group");
+  EXPECT_REFUSED(p.stages[0].functions[0].ops[1].attributes.clear(),
+                 "neither `sum`");
+  EXPECT_REFUSED(p.stages[0].buffers[11].shape = {11}, "op 0 `update` (adamw)");
 }
 
 TEST(Validate, attributes) {
   auto attributes = [](Plan & p) -> auto& {
-    return p.functions[0].ops[0].attributes;
+    return p.stages[0].functions[0].ops[0].attributes;
   };
   EXPECT_REFUSED((attributes(p) = {{"alpha", std::string("2")}}),
                  "has an attribute `alpha` that is no real");
@@ -114,7 +124,7 @@ TEST(Validate, gathersAndSlices) {
     Op op = makeOp(OpKind::AllGather, "gather", {6}, {whole});
     op.group = 0;
     op.attributes = {{"dim", dim}};
-    p.functions[0].ops = {op};
+    p.stages[0].functions[0].ops = {op};
   };
   EXPECT_EQ(refusal([&](Plan& p) { gather(p, 1, {1, 16, 4}); }), "");
   EXPECT_PRED2(says, refusal([&](Plan& p) {
@@ -136,13 +146,13 @@ std::string refusalOfOp(OpKind kind, std::vector<int> inputs,
                         std::vector<int> outputs,
                         const std::vector<Buffer>& buffers) {
   return refusal([&](Plan& p) {
-    int first = int(p.buffers.size());
+    int first = int(p.stages[0].buffers.size());
     for (const Buffer& buffer : buffers)
       addBuffer(p, "operand", buffer.dtype, buffer.shape);
     for (std::vector<int>* list : {&inputs, &outputs})
       for (int& number : *list)
         number += first;
-    p.functions[0].ops = {makeOp(kind, "op", inputs, outputs)};
+    p.stages[0].functions[0].ops = {makeOp(kind, "op", inputs, outputs)};
   });
 }
 
@@ -247,13 +257,13 @@ TEST(Validate, stepsReadTheTypesThatStateIsKeptIn) {
 TEST(Validate, copiesGoFromOneMemoryToTheOther) {
   auto refusalOfCopy = [](OpKind kind, bool from, bool to, int64_t bytes) {
     return refusal([&](Plan& p) {
-      int first = int(p.buffers.size());
-      p.memory.offloaded = bytes;
+      int first = int(p.stages[0].buffers.size());
+      p.stages[0].memory.offloaded = bytes;
       for (bool host : {from, to}) {
-        p.buffers.push_back(operand(DType::f32, {8}));
-        p.buffers.back().host = host;
+        p.stages[0].buffers.push_back(operand(DType::f32, {8}));
+        p.stages[0].buffers.back().host = host;
       }
-      p.functions[0].ops = {makeOp(kind, "op", {first}, {first + 1})};
+      p.stages[0].functions[0].ops = {makeOp(kind, "op", {first}, {first + 1})};
     });
   };
   EXPECT_EQ(refusalOfCopy(OpKind::CopyBegin, false, true, 64), "");
@@ -274,14 +284,14 @@ TEST(Validate, anOutputThatMayBeAbsentHasItsPlace) {
   Buffer rstd = operand(DType::f32, {8});
   auto refusalWith = [&](std::vector<int> outputs) {
     return refusal([&](Plan& p) {
-      int first = int(p.buffers.size());
+      int first = int(p.stages[0].buffers.size());
       for (const Buffer& buffer : {rows, weight, rstd, weight})
         addBuffer(p, "operand", buffer.dtype, buffer.shape);
       for (int& number : outputs)
         number += number < 0 ? 0 : first;
-      p.functions[0].ops = {makeOp(OpKind::RmsNormBackward, "op",
-                                   {first, first, first + 1, first + 2},
-                                   outputs)};
+      p.stages[0].functions[0].ops = {
+          makeOp(OpKind::RmsNormBackward, "op",
+                 {first, first, first + 1, first + 2}, outputs)};
     });
   };
   EXPECT_EQ(refusalWith({0, 3}), "");
@@ -293,14 +303,16 @@ TEST(Validate, anOutputThatMayBeAbsentHasItsPlace) {
 TEST(Validate, sizesThatLeave64Bits) {
   // Two operands whose dimensions multiply to 2^64.
   auto widen = [](Plan& p) {
-    p.memory.arena = p.memory.total = std::numeric_limits<int64_t>::max();
+    p.stages[0].memory.arena = p.stages[0].memory.total =
+        std::numeric_limits<int64_t>::max();
   };
   EXPECT_NE(refusal([&](Plan& p) {
               widen(p);
-              p.buffers[0].shape = {int64_t(1) << 32};
-              p.buffers[8].shape = {int64_t(1) << 32, 1};
-              p.functions[0].ops = {makeOp(OpKind::Linear, "op", {6, 8}, {7})};
-              p.buffers[6].shape = {int64_t(1) << 32};
+              p.stages[0].buffers[0].shape = {int64_t(1) << 32};
+              p.stages[0].buffers[8].shape = {int64_t(1) << 32, 1};
+              p.stages[0].functions[0].ops = {
+                  makeOp(OpKind::Linear, "op", {6, 8}, {7})};
+              p.stages[0].buffers[6].shape = {int64_t(1) << 32};
             }).find("more than 2^63 elements"),
             std::string::npos);
   EXPECT_NE(refusal([&](Plan& p) {
@@ -315,22 +327,23 @@ TEST(Validate, sizesThatLeave64Bits) {
 TEST(Validate, attributesThatKernelsKnow) {
   EXPECT_REFUSED(
       (addBuffer(p, "heads", DType::f32, {1, 8, 1, 2}),
-       p.functions[0].ops = {makeOp(OpKind::Rope, "rope", {15 + 1, 0},
-                                    {15 + 1})},
-       p.functions[0].ops[0].attributes = {{"scaling", std::string("ntk")}}),
+       p.stages[0].functions[0].ops = {makeOp(OpKind::Rope, "rope", {15 + 1, 0},
+                                              {15 + 1})},
+       p.stages[0].functions[0].ops[0].attributes = {{"scaling",
+                                                      std::string("ntk")}}),
       "has `scaling` = `ntk`, which is not known");
-  EXPECT_REFUSED(
-      (addBuffer(p, "samples", DType::i64, {1}),
-       p.functions[0].ops = {makeOp(OpKind::Dropout, "drop", {6, 16, 0}, {6})},
-       p.functions[0].ops[0].attributes = {{"axes",
-                                            std::vector<std::string>{"dp"}}}),
-      "has 1 `axes` for 3 dimensions");
+  EXPECT_REFUSED((addBuffer(p, "samples", DType::i64, {1}),
+                  p.stages[0].functions[0].ops = {makeOp(
+                      OpKind::Dropout, "drop", {6, 16, 0}, {6})},
+                  p.stages[0].functions[0].ops[0].attributes =
+                      {{"axes", std::vector<std::string>{"dp"}}}),
+                 "has 1 `axes` for 3 dimensions");
 }
 
 TEST(Validate, opsHavePartInRunsThatThereAre) {
   auto refusalOf = [](const char* when) {
     return refusal([&](Plan& p) {
-      p.functions[0].ops[0].attributes.add("when", std::string(when));
+      p.stages[0].functions[0].ops[0].attributes.add("when", std::string(when));
     });
   };
   for (const char* when : {"first", "later", "last"})
@@ -350,9 +363,9 @@ TEST(Validate, partsOfRows) {
             addBuffer(p, "operand", DType::f32, std::move(shape)));
       int result = operands.back();
       operands.pop_back();
-      p.functions[0].ops = {makeOp(kind, "op", operands, {result})};
+      p.stages[0].functions[0].ops = {makeOp(kind, "op", operands, {result})};
       if (ops::findAttribute(kind, "begin"))
-        p.functions[0].ops[0].attributes = {{"begin", begin}};
+        p.stages[0].functions[0].ops[0].attributes = {{"begin", begin}};
     });
   };
   using Shapes = std::vector<std::vector<int64_t>>;
@@ -387,70 +400,85 @@ TEST(Validate, keysThatGoRound) {
     int q = addBuffer(p, "q", DType::f32, {1, 8, 1, 2});
     int out = addBuffer(p, "o", DType::f32, {1, 8, 1, 2});
     int lse = addBuffer(p, "lse", DType::f32, {1, 1, 8});
-    p.functions[0].ops = {
+    p.stages[0].functions[0].ops = {
         makeOp(OpKind::RingAttention, "ring", {q, q, q, 0, 0}, {out, lse})};
-    p.functions[0].ops[0].group = 0;
+    p.stages[0].functions[0].ops[0].group = 0;
     if (room > 0)
-      p.functions[0].ops[0].workspace =
+      p.stages[0].functions[0].ops[0].workspace =
           addBuffer(p, "room", DType::f32, {room});
   };
   // A block of keys and values, of 64 bytes each, and its tokens.
   EXPECT_EQ(refusal([&](Plan& p) { ring(p, 64); }), "");
   EXPECT_REFUSED(ring(p, 63), "wants a workspace of 64 elements");
   EXPECT_REFUSED(ring(p, 0), "needs a workspace");
-  EXPECT_REFUSED((ring(p, 64), p.functions[0].ops[0].group = -1),
+  EXPECT_REFUSED((ring(p, 64), p.stages[0].functions[0].ops[0].group = -1),
                  "needs a group");
 }
 
 TEST(Validate, schedules) {
-  EXPECT_REFUSED(p.buffers[0].slots = 0, "0 slots");
-  EXPECT_REFUSED(p.buffers[0].slots = 2, "2 slots, 0 bytes apart");
-  EXPECT_REFUSED(p.schedules[0].steps.erase(p.schedules[0].steps.begin()),
+  EXPECT_REFUSED(p.stages[0].buffers[0].slots = 0, "0 slots");
+  EXPECT_REFUSED(p.stages[0].buffers[0].slots = 2, "2 slots, 0 bytes apart");
+  EXPECT_REFUSED(p.stages[0].schedules[0].steps.erase(
+                     p.stages[0].schedules[0].steps.begin()),
                  "no schedule `train`");
-  EXPECT_REFUSED(p.schedules[0].steps[1].function = 2, "runs function 2 of 2");
-  EXPECT_REFUSED(p.schedules[0].steps[1].microBatch = 1, "micro-batch 1 of 1");
-  EXPECT_REFUSED((p.schedules[0].steps[1].kind = ScheduleStep::Kind::wait,
-                  p.schedules[0].steps[1].transfer = 0),
-                 "transfer 0 of 0");
-  EXPECT_REFUSED(p.transfers = {Transfer{}}, "buffer -1");
-  EXPECT_REFUSED((p.transfers = {Transfer{Transfer::Kind::send, 0, 1, 0}}),
-                 "stage 1 of 1");
-  EXPECT_REFUSED(p.holdings[0].parameter = 1, "parameter 1 of 1");
+  EXPECT_REFUSED(p.stages[0].schedules[0].steps[1].function = 2,
+                 "runs function 2 of 2");
+  EXPECT_REFUSED(p.stages[0].schedules[0].steps[1].microBatch = 1,
+                 "micro-batch 1 of 1");
+  EXPECT_REFUSED(
+      (p.stages[0].schedules[0].steps[1].kind = ScheduleStep::Kind::wait,
+       p.stages[0].schedules[0].steps[1].transfer = 0),
+      "transfer 0 of 0");
+  EXPECT_REFUSED(p.stages[0].transfers = {Transfer{}}, "buffer -1");
+  EXPECT_REFUSED(
+      (p.stages[0].transfers = {Transfer{Transfer::Kind::send, 0, 1, 0}}),
+      "stage 1 of 1");
+  EXPECT_REFUSED(p.stages[0].holdings[0].parameter = 1, "parameter 1 of 1");
 }
 
 TEST(Validate, parametersAndRegions) {
   EXPECT_REFUSED((p.parameters[0].globalShape = {13, 4}), "dimension 13");
   EXPECT_REFUSED(p.parameters[0].shardAxes.pop_back(), "shard axes");
-  EXPECT_REFUSED(p.holdings[0].value = 0, "of another type");
-  EXPECT_REFUSED(p.holdings[0].gradient = 6, "instead of 24");
+  EXPECT_REFUSED(p.stages[0].holdings[0].value = 0, "of another type");
+  EXPECT_REFUSED(p.stages[0].holdings[0].gradient = 6, "instead of 24");
   EXPECT_REFUSED((p.parameters[0].hfShape = {12, 5}), "external shape");
   EXPECT_REFUSED(p.parameters[0].loraA = 1, "names parameter 1 of 1");
   EXPECT_REFUSED(p.parameters[0].init.kind = "gaussian", "not known");
   EXPECT_REFUSED(p.parameters[0].loraA = 0, "names parameter -1 of 1");
   EXPECT_REFUSED((p.parameters[0].loraA = p.parameters[0].loraB = 0),
                  "LoRA factors");
-  EXPECT_REFUSED(p.regions[0].elements = 23, "23 elements over 2 ranks");
-  EXPECT_REFUSED(p.regions[0].parameters = {1}, "names parameter 1 of 1");
-  EXPECT_REFUSED(p.regions[0].shardAxis = "pp", "no axis");
-  EXPECT_REFUSED(p.regions[0].momentM = 0, "of another type");
-  EXPECT_REFUSED(p.regions[0].momentV = p.regions[0].param, "instead of 12");
+  EXPECT_REFUSED(p.stages[0].regions[0].elements = 23,
+                 "23 elements over 2 ranks");
+  EXPECT_REFUSED(p.stages[0].regions[0].parameters = {1},
+                 "names parameter 1 of 1");
+  EXPECT_REFUSED(p.stages[0].regions[0].shardAxis = "pp", "no axis");
+  EXPECT_REFUSED(p.stages[0].regions[0].momentM = 0, "of another type");
+  EXPECT_REFUSED(p.stages[0].regions[0].momentV = p.stages[0].regions[0].param,
+                 "instead of 12");
 }
 
 TEST(Validate, regionsInParts) {
-  auto divide = [](Plan& p) { p.regions[0].param = p.holdings[0].value = -1; };
+  auto divide = [](Plan& p) {
+    p.stages[0].regions[0].param = p.stages[0].holdings[0].value = -1;
+  };
   EXPECT_EQ(refusal(divide), "");
-  EXPECT_REFUSED(p.holdings[0].value = -1, "the value of parameter");
-  EXPECT_REFUSED(p.regions[0].param = -1, "does not hold `layer.weight`");
-  EXPECT_REFUSED(p.regions[0].part = -1, "the rank's values of region");
-  EXPECT_REFUSED(p.regions[0].starts.clear(), "1 parameters and 0 places");
-  EXPECT_REFUSED(p.regions[0].starts = {1}, "does not hold `layer.weight`");
-  EXPECT_REFUSED((divide(p), p.regions[0].starts = {-1}), "does not hold");
+  EXPECT_REFUSED(p.stages[0].holdings[0].value = -1, "the value of parameter");
+  EXPECT_REFUSED(p.stages[0].regions[0].param = -1,
+                 "does not hold `layer.weight`");
+  EXPECT_REFUSED(p.stages[0].regions[0].part = -1,
+                 "the rank's values of region");
+  EXPECT_REFUSED(p.stages[0].regions[0].starts.clear(),
+                 "1 parameters and 0 places");
+  EXPECT_REFUSED(p.stages[0].regions[0].starts = {1},
+                 "does not hold `layer.weight`");
+  EXPECT_REFUSED((divide(p), p.stages[0].regions[0].starts = {-1}),
+                 "does not hold");
 }
 
 TEST(Validate, halvesOfCollectives) {
   auto refusalOf = [](std::vector<Op> ops, DType type, int64_t elements) {
     return refusal([&](Plan& p) {
-      int first = int(p.buffers.size());
+      int first = int(p.stages[0].buffers.size());
       addBuffer(p, "part", DType::f32, {8});
       addBuffer(p, "whole", type, {elements});
       for (Op& op : ops) {
@@ -459,7 +487,7 @@ TEST(Validate, halvesOfCollectives) {
             number += first;
         op.group = 0;
       }
-      p.functions[0].ops = std::move(ops);
+      p.stages[0].functions[0].ops = std::move(ops);
     });
   };
   std::vector<Op> gather = {makeOp(OpKind::AllGatherStart, "start", {0}, {1}),
@@ -484,14 +512,14 @@ TEST(Validate, sumsAreOfNumbers) {
           std::pair(DType::f8e4m3, false)}) {
       const int64_t whole = kind == OpKind::AllReduce ? 8 : 16;
       const std::string why = refusal([&](Plan& p) {
-        const int first = int(p.buffers.size());
+        const int first = int(p.stages[0].buffers.size());
         addBuffer(p, "terms", type, {whole});
         addBuffer(p, "sums", type, {8});
         Op op = makeOp(kind, "sum", {first}, {first + 1});
         op.group = 0;
         if (kind == OpKind::AllReduce)
           op.attributes = {{"reduce", std::string("sum")}};
-        p.functions[0].ops = {op};
+        p.stages[0].functions[0].ops = {op};
       });
       EXPECT_EQ(why.find("does not take `terms` of type") == std::string::npos,
                 isSummed)
@@ -511,24 +539,24 @@ TEST(Validate, checkpoints) {
                  "keeps none");
   EXPECT_REFUSED((p.data.valid.reset(), p.checkpoint.keepTop = 1),
                  "validates none");
-  EXPECT_REFUSED(p.memory.host = -1, "negative entry");
-  EXPECT_REFUSED(p.memory.offloaded = -1, "negative entry");
+  EXPECT_REFUSED(p.stages[0].memory.host = -1, "negative entry");
+  EXPECT_REFUSED(p.stages[0].memory.offloaded = -1, "negative entry");
 }
 
 TEST(Validate, inputsAndTraining) {
   EXPECT_REFUSED((p.mesh.groups.push_back({"cp", {"dp"}}), p.data.sequence = 6),
                  "6 tokens does not divide into two pieces for each of 2");
-  EXPECT_REFUSED(p.inputs.tokens = 1, "of another type");
-  EXPECT_REFUSED(p.inputs.step = 99, "is buffer 99 of");
-  EXPECT_REFUSED(p.outputs.loss = 1, "of another type");
+  EXPECT_REFUSED(p.stages[0].inputs.tokens = 1, "of another type");
+  EXPECT_REFUSED(p.stages[0].inputs.step = 99, "is buffer 99 of");
+  EXPECT_REFUSED(p.stages[0].outputs.loss = 1, "of another type");
   EXPECT_REFUSED(p.train.globalBatch = 3, "global batch 3");
   EXPECT_REFUSED(p.train.logEvery = 0, "out of range");
   EXPECT_REFUSED(p.train.steps = int64_t(1) << 31, "out of range");
   EXPECT_REFUSED(p.train.epochs = 1e300, "out of range");
   EXPECT_REFUSED(p.train.learningRate.warmup = -1, "out of range");
   EXPECT_REFUSED(p.compute = DType::i32, "computes in integers");
-  EXPECT_REFUSED(p.outputs.loss = -1, "no loss");
-  EXPECT_REFUSED(p.schedules[0].name = "run", "no schedule `train`");
+  EXPECT_REFUSED(p.stages[0].outputs.loss = -1, "no loss");
+  EXPECT_REFUSED(p.stages[0].schedules[0].name = "run", "no schedule `train`");
   EXPECT_REFUSED(p.data.train.reset(), "no training data");
   EXPECT_REFUSED(p.data.valid = p.data.train, "no schedule `evaluate`");
   EXPECT_REFUSED((p.data.train = DataSource{"text", "", "", "", ""}),

@@ -114,7 +114,8 @@ private:
 
   void functions() {
     const Inputs& in = plan.stages[0].inputs;
-    const Parameter &table = plan.parameters[0], &head = plan.parameters[1];
+    const Holding table = holdingOf(plan.stages[0], 0),
+                  head = holdingOf(plan.stages[0], 1);
     int loss = plan.stages[0].outputs.loss,
         norm = plan.stages[0].outputs.normSquared;
     std::vector<Op> forward = {
