@@ -499,7 +499,7 @@ the weights alone exceed the 80 GB of a device: use more ranks with a higher
 `parallel.tp`, a smaller `batch.micro`, or what else the help names.)";
   case Kind::UnlikelySetting:
     return R"(
-The recipe compiles and runs, and a setting of it is hardly what was meant: it is
+The recipe compiles and runs, but a setting of it is probably not meant: it is
 a warning. In
 
     optimizer = adamw { lr = cosine(peak = 1e-4, warmup = 2000 steps) }

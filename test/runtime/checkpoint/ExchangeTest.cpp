@@ -201,6 +201,7 @@ TEST(Exchange, ReadsWindowsOfLargeTensors) {
     TestFolder folder;
     plan::Plan plan = planOf(plan::DType::f32, 1, 2);
     plan.parameters.resize(1);
+    plan.stages[0].holdings.resize(1);
     plan.stages[0].buffers.resize(1);
     plan.parameters[0].globalShape = plan.parameters[0].hfShape = {768, 1024};
     plan.parameters[0].shardAxes = axes;
@@ -386,6 +387,7 @@ TEST(Exchange, RefusesTensorsWithoutAPlace) {
   TestFolder folder;
   plan::Plan plan = planOf(plan::DType::f32, 1, 1);
   plan.parameters.pop_back();
+  plan.stages[0].holdings.pop_back();
   writeModel(folder);
   std::string message = refusal(folder, plan);
   EXPECT_NE(message.find("has no place for: `norm.weight`"), std::string::npos)
@@ -396,6 +398,7 @@ TEST(Exchange, LeavesOutWhatIsKnownAnyway) {
   TestFolder folder;
   plan::Plan plan = planOf(plan::DType::f32, 1, 1);
   plan.parameters.pop_back();
+  plan.stages[0].holdings.pop_back();
   std::string other(header);
   other.replace(other.find("norm.weight"), 11, "lm_head.weight");
   writeModel(folder, other);
