@@ -7,6 +7,9 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/Status.h"
 
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 
 namespace reciperun::plan {
@@ -17,6 +20,21 @@ Status validateOp(const Plan& plan, const Stage& stage, const Op& op);
 /// What one stage sends another receives, in the same shape. The stages have
 /// been validated.
 Status validateTransfers(const Plan& plan);
+
+/// Batch sizes, data sources, steps, learning rate and checkpoints of a plan
+/// that trains.
+Status validateSettings(const Plan& plan);
+
+/// The largest number of a step, which is an i32 on the device.
+inline constexpr int64_t maxSteps = std::numeric_limits<int32_t>::max();
+
+/// a * b, or nullopt when it exceeds 64 bits. Neither is negative.
+inline std::optional<int64_t> product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result))
+    return std::nullopt;
+  return result;
+}
 
 /// A name in backticks.
 std::string quoted(const std::string& name);
