@@ -2,9 +2,8 @@
 // Here that is read backwards.
 //
 // 1. The family is the model whose `model_type` is the file's.
-// 2. An entry of `hf_config` that is a field of the model, `vocab_size =
-// vocab`,
-//    gives the field the file's value.
+// 2. An entry of `hf_config` that is a field of the model, as in
+//    `vocab_size = vocab`, gives the field the file's value.
 // 3. What else an entry may be (a scaling of positions, say) cannot be read
 //    backwards: the family and the models that the library makes of it are
 //    tried in order, each with these values, until one's `hf_config` agrees
@@ -174,14 +173,13 @@ std::string recipeText(const Family& family, const std::string& model,
                        const Json& config) {
   return "import std.models." + family.module +
          " as library\n"
+         "import std.serving.generation { generation }\n"
          "\n"
-         "recipe generate {\n"
-         "  task  = \"generate\"\n"
+         "recipe generate with generation {\n"
          "  model = library." +
          model + " {\n" + settingsOf(family, config) +
          "  }\n"
-         "  cluster   { hardware = cpu, ranks = 1 }\n"
-         "  batch     { global = 1, micro = 1 }\n"
+         "  cluster   { hardware = cpu }\n"
          "  data      { sequence = " +
          std::to_string(tokensOf(config)) +
          " }\n"
