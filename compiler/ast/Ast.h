@@ -1,7 +1,7 @@
 // The syntax tree: what the user wrote, and where. Data only.
 //
-// A File owns all nodes of its text in vectors; nodes refer to one another by
-// typed index (ExprId, TypeId, BlockId), so a tree copies, prints and compares
+// A File owns all nodes of its text in vectors. Nodes refer to each other by
+// typed index (ExprId, TypeId, BodyId), so a tree copies, prints and compares
 // without pointers. Comments stay attached to the item that they precede, for
 // the formatter and the documentation.
 
@@ -22,20 +22,21 @@ enum class ExprId : int32_t { none = -1 };
 enum class TypeId : int32_t { none = -1 };
 enum class BodyId : int32_t { none = -1 };
 
-/// An identifier with its place.
+/// An identifier and its source range.
 struct Name {
   std::string text;
   SourceRange range;
 };
 
-/// Comment lines before an item, and one behind it on its line. Texts keep
-/// their `#` or `##`; an empty text is a blank line between comments.
+/// Comment lines before an item, and a comment after it on the same line. Texts
+/// keep their `#` or `##`; an empty text is a blank line between comments.
 struct Comments {
   std::vector<std::string> leading;
   std::string trailing;
   bool blankLineBefore = false;
-  /// Comments stand inside the item, in a list over several lines say. They
-  /// are in the source only; the formatter keeps such an item as written.
+  /// Whether comments stand inside the item, for example in a list over several
+  /// lines. Only the source holds them; the formatter prints the item as
+  /// written.
   bool inner = false;
 };
 
@@ -53,16 +54,16 @@ struct IntLiteral {
 struct FloatLiteral {
   double value;
 };
-/// A number with a unit: `80GiB`, `500 steps`, `8Ki tokens`, `30min`. A
-/// multiplier (`Ki`) is in the value already.
+/// A number with a unit: `80GiB`, `500 steps`, `8Ki tokens`, `30min`. The value
+/// already includes a multiplier such as `Ki`.
 struct QuantityLiteral {
   double value;
   bool isInteger;
   Name unit;
 };
-/// A string; interpolations `{expr}` split it into parts. `texts` has one more
-/// element than `holes`. Of a string over several lines the indentation has
-/// been taken off.
+/// A string. Interpolations `{expr}` split it into parts, so `texts` has one
+/// more element than `holes`. A multi-line string is stored without its
+/// indentation.
 struct StringLiteral {
   std::vector<std::string> texts;
   std::vector<ExprId> holes;
@@ -89,7 +90,7 @@ struct Call {
   ExprId callee;
   std::vector<Argument> arguments;
 };
-/// `base { field = value ... }`: the base with these fields amended.
+/// `base { field = value ... }`: the base with these fields changed.
 struct Amend {
   ExprId base;
   BodyId body;
@@ -98,14 +99,14 @@ struct Amend {
 struct ListExpr {
   std::vector<ExprId> elements;
 };
-/// `for name in source if condition`. With two names: index and element of a
-/// list, key and value of a map.
+/// `for name in source if condition`. Two names are the index and element of a
+/// list or the key and value of a map.
 struct Clause {
   std::vector<Name> variables; // one or two
   ExprId source;
   ExprId condition; // none where absent
 };
-/// `[expr for x in xs for y in ys if condition]`; the last clause turns
+/// `[expr for x in xs for y in ys if condition]`; the last clause varies
 /// fastest.
 struct Comprehension {
   ExprId element;
@@ -140,7 +141,7 @@ struct Binary {
   ExprId right;
   SourceRange opRange;
 };
-/// `operand is type`: whether the value fits where that type is due.
+/// `operand is type`: whether the value is of the type.
 struct TypeTest {
   ExprId operand;
   TypeId type;
@@ -151,7 +152,7 @@ struct Conditional {
   ExprId thenValue;
   ExprId elseValue;
 };
-/// `{ name = value ... }` without a base: an anonymous record (map).
+/// `{ name = value ... }` without a base: a record without a schema (a map).
 struct RecordExpr {
   BodyId body;
 };
@@ -198,9 +199,9 @@ struct Type {
       node;
 };
 
-// ---- bodies: what stands between braces
+// ---- bodies: items between braces
 
-/// `path = value`, or `path { ... }` which amends what `path` holds.
+/// `path = value`, or `path { ... }`, which amends the value of `path`.
 struct Assignment {
   std::vector<Name> path; // one name, or dotted
   ExprId value;           // none when `body` is there
@@ -211,13 +212,13 @@ struct Entry {
   ExprId key;
   ExprId value;
 };
-/// `name : type = default`, `fixed name : type = expr`. The compiler itself
-/// sets a fixed field without a value.
+/// `name : type = default`, `fixed name : type = expr`. The compiler sets a
+/// fixed field that has no value.
 struct FieldDecl {
   bool isFixed = false;
   Name name;
   TypeId type;
-  ExprId defaultValue; // none where the field is required
+  ExprId defaultValue; // none for a required field
 };
 /// `require condition : "message"`
 struct Require {
@@ -229,12 +230,15 @@ struct Let {
   Name name;
   ExprId value;
 };
-/// `name = value` in a block of a model, where a name may be bound again.
-/// Shares Assignment; told apart by the body's kind.
+/// `name = value` in a block of a model, where a name may be bound again, is an
+/// Assignment too. The kind of the body distinguishes them.
 
-/// `for name in source { ... }`, of one or two names as in a Clause. In a block
-/// it repeats statements, and names bound again inside are carried from one
-/// turn to the next; in a map it repeats entries.
+/// `for name in source { ... }`, with one or two names as in a Clause. In a
+/// block it repeats statements, and names that are bound again inside carry
+/// their values into the next iteration. In a map it repeats entries.297-299
+/// `import std.models.llama`, `import "../team/base.recipe" as base`, `import
+/// std.models.llama { llama3_8b, llama3_70b as big }`. With a selection, the
+/// file itself has a name only if `as` gives one.
 struct For {
   std::vector<Name> variables;
   ExprId source;
@@ -304,8 +308,8 @@ struct Import {
   std::optional<Name> alias;
   std::optional<std::vector<Selected>> selection;
 };
-/// `recipe name amends parent with mixin, mixin { ... }`. An abstract recipe
-/// serves as a parent alone.
+/// `recipe name amends parent with mixin, mixin { ... }`. An abstract recipe is
+/// only a parent of other recipes.
 struct RecipeDecl {
   bool isAbstract = false;
   Name name;
@@ -324,8 +328,8 @@ struct SchemaDecl {
   Name name;
   BodyId body;
 };
-/// `model name { fields, blocks, forward }`: a schema whose values can be run.
-/// Its entry is the block `forward(tokens)`.
+/// `model name { fields, blocks, forward }`: a schema with a computation. Its
+/// entry point is the block `forward(tokens)`.
 struct ModelDecl {
   Name name;
   BodyId body;

@@ -1,5 +1,5 @@
-// How operators are written and how strongly they bind; the parser builds by it
-// and the formatter places brackets by it.
+// How operators are written and how strongly they bind. The parser builds the
+// tree by it, and the formatter places brackets by it.
 
 #ifndef RECIPEC_AST_OPERATORS_H
 #define RECIPEC_AST_OPERATORS_H
@@ -17,14 +17,16 @@ std::string_view spelling(KeywordLiteral::Which which);
 
 /// How strongly an operator binds; larger binds first.
 int strength(BinaryOp op);
-/// `not` binds its operand up to `and` and `or`, the sign more than any binary
-/// operator.
+/// The operand of `not` extends up to `and` or `or`. The sign binds more
+/// strongly than any binary operator.
 int strength(UnaryOp op);
-/// Stronger than all operators: a literal, a name, brackets, a suffix.
+/// The strength of a literal, a name, brackets or a suffix, above all
+/// operators.
 inline constexpr int suffixStrength = 10;
 inline constexpr int comparisonStrength = 4;
 
-/// Whether `a op b op c` is `(a op b) op c`; otherwise it is an error.
+/// Whether `a op b op c` means `(a op b) op c`. For other operators it is an
+/// error.
 bool chains(BinaryOp op);
 
 } // namespace recipec::ast

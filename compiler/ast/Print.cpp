@@ -78,7 +78,7 @@ private:
     out += "\n";
   }
 
-  /// A child with a role: `condition`, `default`.
+  /// Prints a child under its role: `condition`, `default`.
   void child(std::string_view role, ExprId id) {
     if (id == ExprId::none)
       return;

@@ -1,5 +1,5 @@
-// The tree as text, for `--emit=ast`: one node a line, indented below its
-// parent, with its place.
+// The tree as text, for `--emit=ast`: one node a line with its place, indented
+// below its parent.
 //
 //   recipe 3:1-5:2 demo
 //     set 4:3-4:15 task
@@ -14,8 +14,8 @@
 
 namespace recipec::ast {
 
-/// Prints all declarations of a file. `sources` turns ranges into lines and
-/// columns; comments are not printed.
+/// Prints all declarations of a file, without comments. `sources` turns ranges
+/// into lines and columns.
 std::string print(const File& file, const SourceMap& sources);
 
 } // namespace recipec::ast

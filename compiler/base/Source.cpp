@@ -1,8 +1,9 @@
-// Source text and places in it: see Source.h.
+// Source text and positions in it: see Source.h.
 //
-// Line starts are found once, when a source is added; a line is then a binary
-// search. Columns count code points and are computed on demand, since only
-// messages need them. A byte order mark at the top belongs to no column.
+// `add` finds the line starts of a source once, so the line of an offset is a
+// binary search. Columns count code points. They are computed on demand,
+// because only messages need them. A byte order mark at the start of a file
+// takes no column.
 
 #include "compiler/base/Source.h"
 

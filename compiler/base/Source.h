@@ -1,9 +1,9 @@
-// Source text and places in it.
+// Source text and positions in it.
 //
-// A SourceMap owns the bytes of every file (and of every `--set` argument,
-// which is a source like any other). Everything else refers to text by
-// SourceRange, sixteen bytes that can be copied freely and outlive the phase
-// that made them.
+// A SourceMap owns the bytes of every file and of every `--set` argument, which
+// is a source like a file. All other code refers to text by SourceRange. A
+// SourceRange is twelve bytes, is cheap to copy, and outlives the phase that
+// made it.
 
 #ifndef RECIPEC_BASE_SOURCE_H
 #define RECIPEC_BASE_SOURCE_H
@@ -16,7 +16,7 @@
 
 namespace recipec {
 
-/// Index of a source in its SourceMap; `none` for values without a text.
+/// Index of a source in its SourceMap; `none` for values without source text.
 enum class SourceId : int32_t { none = -1 };
 
 /// Half-open range of byte offsets [begin, end) in one source.
@@ -29,7 +29,7 @@ struct SourceRange {
   bool operator==(const SourceRange&) const = default;
 };
 
-/// The smallest range that covers both; they lie in one source.
+/// The smallest range that covers both. Both must lie in one source.
 SourceRange cover(SourceRange first, SourceRange last);
 
 /// One-based line and column (in code points) of a byte offset.
@@ -38,8 +38,8 @@ struct LineColumn {
   int column = 1;
 };
 
-/// What a source is, so that a message can say where a value came from. `data`
-/// is a file that is no recipe: YAML or JSON.
+/// The kind of a source. Messages use it to say where a value came from. `data`
+/// is an imported YAML or JSON file.
 enum class SourceKind { file, data, standardLibrary, commandLine };
 
 class SourceMap {
@@ -49,11 +49,12 @@ public:
   SourceMap(const SourceMap&) = delete;
   SourceMap& operator=(const SourceMap&) = delete;
 
-  /// Takes the text; `name` is what messages print: the path as the user wrote
-  /// it, `std/models/llama.recipe`, or `--set`. References stay valid.
+  /// Adds a source and takes ownership of its text. Messages print `name`: the
+  /// path as the user wrote it, `std/models/llama.recipe`, or `--set`. Views
+  /// returned by name() and text() stay valid when sources are added.
   SourceId add(std::string name, std::string text, SourceKind kind);
-  /// Begins with the sources of another map, under their ids; this one has
-  /// none yet.
+  /// Takes over all sources of another map under the same ids. This map must be
+  /// empty.
   void adopt(const SourceMap& other);
 
   std::string_view name(SourceId id) const;
@@ -62,13 +63,13 @@ public:
 
   std::string_view text(SourceRange range) const;
   LineColumn lineColumn(SourceId id, uint32_t offset) const;
-  /// The one-based line's text without its newline.
+  /// The text of a one-based line, without its line break.
   std::string_view lineText(SourceId id, int line) const;
-  /// Byte offset of the first character of that text.
+  /// Byte offset of the first character of that line, after a byte order mark.
   uint32_t lineBegin(SourceId id, int line) const;
   int lineCount(SourceId id) const;
-  /// `sft.recipe:9:22`; the whole argument, `--set parallel.tp=4`, for a place
-  /// on the command line; empty for a range that is not valid.
+  /// `sft.recipe:9:22` for a file, the whole argument (`--set parallel.tp=4`)
+  /// for the command line, empty for an invalid range.
   std::string describe(SourceRange range) const;
 
 private:

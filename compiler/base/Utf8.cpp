@@ -1,4 +1,4 @@
-// LLVM's conversions, on texts.
+// UTF-8 by LLVM's ConvertUTF.
 
 #include "compiler/base/Utf8.h"
 

@@ -1,4 +1,4 @@
-// UTF-8: the code points of a text.
+// Code points of UTF-8 text.
 
 #ifndef RECIPEC_BASE_UTF8_H
 #define RECIPEC_BASE_UTF8_H
@@ -12,26 +12,26 @@ namespace recipec {
 
 inline constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
-/// Whether the byte, of valid text, begins a code point.
+/// Whether a byte of valid text begins a code point.
 inline bool beginsCodePoint(char byte) {
   return (byte & 0xC0) != 0x80;
 }
 
-/// The code points of valid text.
+/// Number of code points in valid text.
 int64_t countCodePoints(std::string_view text);
 
-/// The offset in bytes of the code point at `index`, which is at most their
-/// count.
+/// Byte offset of the code point at `index`; `index` is at most the number of
+/// code points.
 size_t offsetOfCodePoint(std::string_view text, int64_t index);
 
-/// Bytes of the code point that `text` begins with; 0 where no valid one does
-/// (Unicode 15, table 3-7).
+/// Size in bytes of the first code point of `text`; 0 when `text` does not
+/// begin with a valid one (Unicode 15, table 3-7).
 size_t codePointLength(std::string_view text);
 
-/// The first code point of valid text that is not empty.
+/// The first code point of valid, non-empty text.
 uint32_t firstCodePoint(std::string_view text);
 
-/// Appends a code point; false for one that is not a Unicode scalar value.
+/// Appends a code point. Returns false when it is not a Unicode scalar value.
 bool appendCodePoint(uint32_t value, std::string& text);
 
 } // namespace recipec

@@ -1,4 +1,4 @@
-// The table of kinds and the engine that collects diagnostics.
+// The table of diagnostic kinds, and the engine that collects diagnostics.
 
 #include "compiler/diag/Diagnostic.h"
 
@@ -27,7 +27,9 @@ std::tuple<SourceId, uint32_t> placeOf(const Diagnostic& diagnostic) {
   return {diagnostic.range.source, diagnostic.range.begin};
 }
 
-/// What is nobody's in particular stays so.
+/// Adds the subjects of a repeated diagnostic. A diagnostic without subjects
+/// belongs to no compilation in particular, and the merged one then has none
+/// either.
 void addSubjects(Diagnostic& kept, const Diagnostic& repeated) {
   if (kept.subjects.empty() || repeated.subjects.empty()) {
     kept.subjects.clear();
@@ -39,8 +41,8 @@ void addSubjects(Diagnostic& kept, const Diagnostic& repeated) {
       kept.subjects.push_back(subject);
 }
 
-/// What two have in common that say the same of the same place; both begin
-/// there.
+/// Two diagnostics that begin at the same place have one cause when these are
+/// equal: kind, end of the range, and text (see causeOf).
 using Cause = std::tuple<Kind, uint32_t, std::string>;
 
 Cause fullCauseOf(const Diagnostic& diagnostic) {
@@ -48,7 +50,8 @@ Cause fullCauseOf(const Diagnostic& diagnostic) {
           causeOf(diagnostic.kind, diagnostic.message)};
 }
 
-/// A name of a megabyte is recognised by its ends.
+/// Cuts the middle out of a very long text, such as one with a name of a
+/// megabyte.
 std::string shortened(std::string text) {
   constexpr size_t most = 2000, head = 1400, tail = 500;
   if (text.size() <= most)
@@ -214,7 +217,8 @@ void Engine::arrange() {
   sortByPlace();
   std::vector<Diagnostic> kept;
   kept.reserve(diagnostics.size());
-  std::map<Cause, size_t> known; // those of one place, by their index in `kept`
+  std::map<Cause, size_t>
+      known; // index in `kept` of the diagnostics at the current place
   for (Diagnostic& diagnostic : diagnostics) {
     if (!kept.empty() && placeOf(kept.back()) != placeOf(diagnostic))
       known.clear();

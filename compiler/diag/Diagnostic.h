@@ -1,8 +1,8 @@
-// Diagnostics: what the user did, where, and a way out.
+// Diagnostics: what the user did, where, and how to fix it.
 //
-// A phase reports into an Engine; only the driver renders. A kind is one line
-// in DiagnosticKinds.def (name, severity) and one paragraph in
-// Explanations.cpp; either missing fails the build or a test.
+// Every phase reports into an Engine; only the driver renders. A kind is one
+// line in DiagnosticKinds.def (name, severity) and one paragraph in
+// Explanations.cpp. A missing line or paragraph fails the build or a test.
 
 #ifndef RECIPEC_DIAG_DIAGNOSTIC_H
 #define RECIPEC_DIAG_DIAGNOSTIC_H
@@ -25,56 +25,59 @@ enum class Severity { error, warning };
 
 std::string_view kindName(Kind kind);
 Severity kindSeverity(Kind kind);
-/// Finds a kind by the name that a rendered diagnostic prints in brackets.
+/// Finds a kind by its name, which a rendered diagnostic prints in brackets.
 std::optional<Kind> findKind(std::string_view name);
-/// All names, in the order of DiagnosticKinds.def.
+/// All kind names, in the order of DiagnosticKinds.def.
 std::vector<std::string> kindNames();
 /// The long text that `recipec explain KIND` prints.
 std::string_view explanation(Kind kind);
 
-/// A further place that the message is about, and what is there: the first of
-/// two declarations, an operand. Shown beside the primary range.
+/// A secondary place and its text, for example the first of two declarations or
+/// an operand. It is shown in the excerpt of the primary range.
 struct Label {
   SourceRange range;
   std::string text; // may be empty
 };
 
-/// A remark under the message: the rule, the origin of an operand, ...
+/// A remark below the message, for example the rule or the origin of an
+/// operand.
 struct Note {
   std::string message;
-  SourceRange range; // may be invalid: a remark without a place
+  SourceRange range; // invalid for a remark without a place
 };
 
 /// Whether a fix-it may be applied without asking.
 enum class Applicability {
-  safe,  // surely what was meant
-  maybe, // one of several ways out, or it changes what is computed
+  safe,  // surely what the user meant
+  maybe, // one of several fixes, or one that changes what is computed
 };
 
-/// Text that a tool may put in the place of a range.
+/// An edit: the replacement text for a range.
 struct FixIt {
   SourceRange range;
   std::string replacement;
   Applicability applicability = Applicability::maybe;
-  /// Which of the diagnostic's helps asks for it; none: it needs no words.
+  /// Index of the diagnostic's help that this edit implements; empty when the
+  /// edit needs no help text.
   std::optional<size_t> help = std::nullopt;
 };
 
-/// One of the changes that a proposal names.
+/// One of the alternatives in a proposal.
 struct WayOut {
-  std::string text;                  // what the help calls it: `2`
+  std::string text;                  // as the help prints it: `2`
   std::vector<std::string> settings; // as `--set` takes them: `parallel.tp=2`
-  std::vector<FixIt> edits = {};     // of what no setting reaches, a `let`
+  std::vector<FixIt> edits = {}; // for what no setting reaches, such as a `let`
 };
 
-/// A help that has yet to be tried: "change `tp` to " and the ways, joined by
-/// commas and "or". The driver compiles the recipe under each way and prints
-/// those alone that leave no error; see driver/Proposals.h.
+/// A help that the driver tests before it prints it. Its text is `before`, the
+/// alternatives joined by commas and "or", and `after`: "change `tp` to 2 or
+/// 4". The driver compiles the recipe with each alternative and prints only
+/// those that leave no error; see driver/Proposals.h.
 struct Proposal {
   std::string before;
-  std::vector<WayOut> ways; // the best first
+  std::vector<WayOut> ways; // best first
   std::string after;
-  size_t most = 3; // ways that are printed
+  size_t most = 3; // number of alternatives that are printed
 };
 
 struct Diagnostic {
@@ -86,41 +89,45 @@ struct Diagnostic {
   std::vector<Note> notes;
   std::vector<std::string> helps;
   std::vector<FixIt> fixIts;
-  /// The first of them that has a way out becomes a help.
+  /// The first proposal with an alternative that works becomes a help.
   std::vector<Proposal> proposals;
-  std::string otherwise; // the help where no other is left; may be empty
-  /// Which of several compilations found it; empty: none in particular.
+  std::string otherwise; // the help when no other one is left; may be empty
+  /// The compilations that found it, when a command makes several; empty when
+  /// it belongs to no particular one.
   std::vector<std::string> subjects;
 };
 
 /// Adds labels, notes and helps to a diagnostic just reported.
 class Builder {
 public:
-  /// `comparisons` is what suggestions may still take, counted in names.
+  /// `comparisons` is the remaining budget of suggestions, in compared names.
   explicit Builder(Diagnostic& diagnostic, size_t* comparisons = nullptr)
       : diagnostic(diagnostic), comparisons(comparisons) {}
   /// The text under the primary range.
   Builder& label(std::string text);
-  /// A secondary range; one that is not valid, or in the standard library, is
-  /// shown as a note.
+  /// A secondary range. It is shown as a note when it is invalid or lies in the
+  /// standard library.
   Builder& label(SourceRange range, std::string text);
   Builder& note(std::string message, SourceRange range = {});
   Builder& help(std::string message);
-  /// A help that is printed where a compilation shows that it helps.
+  /// Adds a help that is printed only when a trial compilation shows that it
+  /// fixes the error.
   Builder& propose(Proposal proposal);
-  /// A help that is printed where none of the others helps.
+  /// Adds a help that is printed only when no other help is left.
   Builder& otherwise(std::string message);
-  /// The edit that the last help, if any, asks for. The driver tries it, and
-  /// drops both where the recipe errs there still.
+  /// The edit that implements the last help, if there is one. The driver tries
+  /// the edit, and drops it with its help when the recipe still has an error
+  /// there.
   Builder& fixIt(SourceRange range, std::string replacement,
                  Applicability applicability = Applicability::maybe);
-  /// Asks "did you mean" the nearest candidate, with the fix-it that puts it
-  /// (between `quote`s) in the place of the range. False when none is near, or
-  /// where so many have been asked for that looking for one takes too long.
+  /// Adds "did you mean" with the nearest candidate, and a fix-it that replaces
+  /// the range by that candidate between `quote`s. Returns false when no
+  /// candidate is near or when the budget of comparisons is used up.
   bool suggest(SourceRange range, std::string_view name,
                const std::vector<std::string>& candidates,
                std::string_view quote = "");
-  /// The same, or else lists the candidates behind `intro`: "its fields are ".
+  /// Like `suggest`, but when it fails lists all candidates after `intro`, for
+  /// example "its fields are ".
   void suggestOrList(SourceRange range, std::string_view name,
                      const std::vector<std::string>& candidates,
                      std::string_view intro, std::string_view quote = "");
@@ -130,66 +137,68 @@ private:
   size_t* comparisons;
 };
 
-/// What two messages of one kind and place have in common where they have one
-/// cause: all of the text, but for the path of a value that does not fit, which
-/// is read by several.
+/// The part of a message that identifies its cause. This is the whole message,
+/// except that messages about a value drop the value's path: several paths can
+/// read the same wrong value.
 std::string causeOf(Kind kind, const std::string& message);
 
-/// An engine keeps so many diagnostics. What comes after them is counted only:
-/// a file with more errors is no recipe.
+/// An engine keeps at most this many diagnostics. It only counts the ones that
+/// follow, because no useful recipe has that many errors.
 inline constexpr size_t mostKept = 10'000;
 
-/// Collects diagnostics in the order of their report.
+/// Collects diagnostics in the order in which they are reported.
 class Engine {
 public:
   /// Messages are lower case, without a final period, names in backticks.
   /// The Builder is valid until the next report.
   Builder report(Kind kind, SourceRange range, std::string message);
 
-  /// Takes over what another engine collected, in the compilation of `subject`
-  /// where several are made.
+  /// Appends the diagnostics of another engine. `subject` names the compilation
+  /// that reported them, when a command makes several.
   void append(const Engine& other, const std::string& subject = "");
 
-  /// Whether further diagnostics are counted only; a phase may end then.
+  /// Whether further diagnostics are only counted. A phase may stop then.
   bool isFull() const { return diagnostics.size() >= mostKept; }
   bool hasErrors() const { return errorCount > 0; }
   int errors() const { return errorCount; }
   const std::vector<Diagnostic>& all() const { return diagnostics; }
-  /// Adds to the one at `index` of all().
+  /// A builder for the diagnostic at `index` of all().
   Builder at(size_t index) { return Builder(diagnostics[index]); }
-  /// The one at `index` of all(), to be changed.
+  /// The diagnostic at `index` of all(), for changes.
   Diagnostic& edit(size_t index) { return diagnostics[index]; }
-  /// Orders by source, as first opened, and place; keeps the order of equal
-  /// places.
+  /// Sorts by source, in the order in which sources were opened, and then by
+  /// offset. The sort is stable.
   void sortByPlace();
-  /// What a command does before it prints: sorts, and leaves one of what was
-  /// found several times, as by two recipes that amend one that errs. It has
-  /// the subjects of all.
+  /// Prepares the diagnostics for printing: sorts them and merges duplicates.
+  /// For example, two recipes that amend the same erring recipe report the same
+  /// error. The merged diagnostic has the subjects of all duplicates.
   void arrange();
 
 private:
   std::vector<Diagnostic> diagnostics;
-  Diagnostic dropped{}; // the last that was counted only
-  int errorCount = 0;   // of those that were counted only, too
-  /// A file of ten thousand misspelt names shall not take minutes.
+  Diagnostic dropped{}; // the last diagnostic that was only counted
+  int errorCount = 0;   // includes the errors that were only counted
+  /// The budget of suggestions. A file with ten thousand misspelt names must
+  /// not take minutes.
   size_t comparisons = 4'000'000;
 };
 
-/// The name among `candidates` that the user most likely meant, by edit
-/// distance; none when nothing is near.
+/// The candidate that the user most likely meant, by edit distance; nullopt
+/// when no candidate is near.
 std::optional<std::string>
 didYouMean(std::string_view name, const std::vector<std::string>& candidates);
 
 /// "`a`, `b` and 3 more": the first `most` of the names.
 std::string quotedList(const std::vector<std::string>& names, size_t most);
 
-/// That name; where they differ in digits alone, all of its distance (three at
-/// most), since `llama3_7b` may be `llama3_8b` or `llama2_7b`.
+/// The result of didYouMean. When only digits differ, returns up to three
+/// candidates at the same distance, because `llama3_7b` may mean `llama3_8b` or
+/// `llama2_7b`.
 std::vector<std::string> nearNames(std::string_view name,
                                    const std::vector<std::string>& candidates);
 
-/// Whether the name is surely a misspelt `meant`: at most two letters differ,
-/// and of no other near candidate so few.
+/// Whether `name` is certainly a misspelling of `meant`: at most two letters
+/// differ, and no other near candidate is that close.
 bool isSurelyMeant(std::string_view name, const std::string& meant,
                    const std::vector<std::string>& candidates);
 

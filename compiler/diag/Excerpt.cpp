@@ -1,12 +1,14 @@
 // Draws the marks of one line; see Excerpt.h for the shape.
 //
-//   1. Lay the line out, of an endless one what lies near the first mark; a
-//      window around that mark where it is too long.
-//   2. Columns of each mark, in the window; they differ from code points, since
-//      tabs advance and wide characters take two.
-//   3. The row of marks, primary ones over secondary ones, with the text of the
-//      rightmost behind it if nothing is in its way.
-//   4. The other texts, from right to left, each under a line from its mark.
+//   1. Lay out the line as glyphs. For a very long line, lay out only the part
+//      near the primary mark. For a line wider than the limit, choose a window
+//      around that mark.
+//   2. Compute the columns of each mark in the window. They differ from code
+//      points, because tabs advance and wide characters take two columns.
+//   3. Draw the row of marks, primary ones over secondary ones. The text of the
+//      rightmost mark follows in the same row if there is space.
+//   4. Draw the other texts below, from right to left, each under a line from
+//      its mark.
 
 #include "compiler/diag/Excerpt.h"
 
@@ -19,10 +21,11 @@ namespace recipec::diag {
 namespace {
 
 constexpr std::string_view elision = "...";
-/// Narrower texts are not broken: a word a line reads worse than a long line.
+/// Texts are not wrapped to fewer columns: one word a line reads worse than a
+/// long line.
 constexpr int narrowestText = 24;
 
-/// A mark by its columns in the row.
+/// A mark in columns of the output row.
 struct Span {
   int begin;
   int end;
@@ -30,7 +33,7 @@ struct Span {
   std::string text;
 };
 
-/// The part of a line that is shown, in columns of the line.
+/// The visible part of a line, in columns of the line.
 struct Window {
   int begin = 0;
   int end = 0;
@@ -40,7 +43,7 @@ struct Window {
 
   bool isCutLeft() const { return begin > 0 || isSliceOfMore[0]; }
   bool isCutRight() const { return end < total || isSliceOfMore[1]; }
-  /// A column of the line as a column of the row.
+  /// Converts a column of the line to a column of the row.
   int place(int column) const {
     int inside = std::clamp(column, begin, end) - begin;
     return inside + (isCutLeft() ? int(elision.size()) : 0);
@@ -70,8 +73,8 @@ public:
   }
 
 private:
-  /// The offset around which a line is shown: that of the primary mark, if it
-  /// is on this line.
+  /// The offset around which the line is shown: the one of the primary mark if
+  /// it is on this line, else of the first mark.
   uint32_t centre() const {
     auto found = std::max_element(
         marks.begin(), marks.end(),
@@ -79,8 +82,9 @@ private:
     return found == marks.end() ? 0 : found->begin;
   }
 
-  /// Leaves of the line what a window may show, and a margin for characters
-  /// that take no column: a thousand errors on one line lay it out as often.
+  /// Cuts a very long line to the bytes that the window can show, plus a margin
+  /// for characters of zero width. A thousand errors on one line lay the line
+  /// out a thousand times, so this bounds the cost.
   void slice() {
     constexpr size_t bytesOfGlyph = 4;
     size_t reach = 2 * bytesOfGlyph * size_t(options.columns);
@@ -136,7 +140,7 @@ private:
                      mark.text});
   }
 
-  /// The rightmost span with a text, where that fits behind it.
+  /// The rightmost span with a text if the text fits after it, else nullptr.
   const Span* findInlined() const {
     const Span* last = nullptr;
     for (const Span& span : spans)
@@ -177,8 +181,8 @@ private:
     rows.push_back(std::move(row));
   }
 
-  /// A row with a line down from each of the hanging spans before `count`, and
-  /// `text` at `column`.
+  /// Draws a row with a vertical line below each of the first `count` hanging
+  /// spans, and `text` at `column`.
   void drawRow(const std::vector<const Span*>& hanging, size_t count,
                int column, std::string text, Style style) {
     Row row;

@@ -5,7 +5,8 @@
 //     |              |
 //     |              `dp` is 2
 //
-// The text of the rightmost mark stands behind it; the others hang below.
+// The text of the rightmost mark follows it in the same row; the others hang
+// below.
 
 #ifndef RECIPEC_DIAG_EXCERPT_H
 #define RECIPEC_DIAG_EXCERPT_H
@@ -17,7 +18,8 @@
 
 namespace recipec::diag {
 
-/// The bytes [begin, end) of a line, marked with `^` or, where secondary, `-`.
+/// The bytes [begin, end) of a line, marked with `^` (primary) or `-`
+/// (secondary).
 struct Mark {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -32,16 +34,17 @@ struct Segment {
   Style style = Style::plain;
 };
 
-/// One line of output, without what stands left of `|`.
+/// One line of output, without the gutter to the left of `|`.
 using Row = std::vector<Segment>;
 
 struct ExcerptOptions {
   int columns = 0;    // the widest row; a longer line shows a window
-  bool wraps = false; // whether texts are broken to fit as well
+  bool wraps = false; // whether texts are wrapped to `columns` as well
 };
 
-/// The line, then the rows below it. Every mark is drawn: one of no bytes takes
-/// a column, and one outside of the window the column at its edge.
+/// Returns the line, then the rows below it. Every mark is drawn: an empty mark
+/// takes one column, and a mark outside the window takes the column at its
+/// edge.
 std::vector<Row> annotate(std::string_view line, std::vector<Mark> marks,
                           const ExcerptOptions& options);
 

@@ -1,6 +1,6 @@
-// The long text behind each kind, printed by `recipec explain KIND`: what it
-// means and why, a small example that errs (indented by four), and the way out
-// of it. Lines of at most 80 columns.
+// The long text of each kind, printed by `recipec explain KIND`: what the kind
+// means and why, a small example that errs (indented by four), and the fix.
+// Lines have at most 80 columns.
 
 #include "compiler/diag/Diagnostic.h"
 
@@ -8,7 +8,7 @@
 
 namespace recipec::diag {
 
-// A kind without its paragraph fails the build.
+// A kind without a paragraph fails the build.
 #pragma GCC diagnostic error "-Wswitch"
 
 static std::string_view text(Kind kind) {
@@ -515,7 +515,7 @@ the learning rate would rise for the whole run and never reach its peak: shorten
 }
 
 std::string_view explanation(Kind kind) {
-  // Each text begins on a line of its own.
+  // The raw strings begin with a line break.
   return text(kind).substr(1);
 }
 

@@ -1,4 +1,4 @@
-// Widths, by LLVM's tables of Unicode, and line breaks: see Glyphs.h.
+// Column widths by LLVM's Unicode tables, and line breaks: see Glyphs.h.
 
 #include "compiler/diag/Glyphs.h"
 

@@ -1,7 +1,7 @@
-// Text as a terminal shows it: which bytes make a character, and how many
-// columns that takes. Bytes that are no text, and what is not printable, such
-// as control characters and marks that turn the direction of writing, become
-// `?`: nothing in a source can steer the terminal, or look like another text.
+// Text as a terminal shows it: which bytes form a character, and how many
+// columns it takes. Invalid UTF-8 and unprintable characters, for example
+// control characters and marks that change the direction of writing, become
+// `?`. So a source cannot control the terminal or disguise its text.
 
 #ifndef RECIPEC_DIAG_GLYPHS_H
 #define RECIPEC_DIAG_GLYPHS_H
@@ -13,7 +13,7 @@
 
 namespace recipec::diag {
 
-/// One code point as it is printed, and the columns that it takes.
+/// One code point as it is printed, and its width in columns.
 struct Glyph {
   std::string text;
   int width;
@@ -23,13 +23,13 @@ struct Glyph {
 /// The glyphs of one line; tabs advance to the next multiple of four.
 std::vector<Glyph> layOut(std::string_view line);
 
-/// The printable text of a line, and its width in columns.
+/// The printable text of a line. textWidth returns its width in columns.
 std::string printable(std::string_view line);
 int textWidth(std::string_view line);
 
-/// Breaks text at spaces into lines of at most `columns`. What stands between
-/// backticks stays together, and a longer word is not broken. Newlines break
-/// too; with `columns` = 0 they alone do.
+/// Wraps text at spaces into lines of at most `columns`. Text between backticks
+/// is not broken, nor is a single long word. Newlines always break; `columns` =
+/// 0 turns off all other breaks.
 std::vector<std::string> wrap(std::string_view text, int columns);
 
 } // namespace recipec::diag

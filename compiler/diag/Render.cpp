@@ -1,9 +1,9 @@
 // Renders a diagnostic as text: see Render.h for the shape.
 //
 //   1. The head: severity, message, kind.
-//   2. An excerpt of each source that has a label, that of the primary range
-//      first: its place, the lines that are marked, the marks with their texts.
-//      A line between two marked ones is shown, `...` stands for more of them.
+//   2. An excerpt of each source with a label, the source of the primary range
+//      first: its place, the marked lines, the marks with their texts. A single
+//      line between two marked lines is shown; `...` replaces several.
 //   3. Notes, each with its place; helps.
 
 #include "compiler/diag/Render.h"
@@ -27,10 +27,10 @@ constexpr Palette plainPalette = {};
 constexpr Palette colourPalette = {"\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m",
                                    "\x1b[1;32m", "\x1b[1;34m", "\x1b[0m"};
 
-/// The narrowest that texts are broken to.
+/// Texts are not wrapped to fewer columns.
 constexpr int narrowest = 24;
 
-/// A range that an excerpt marks.
+/// A range that is marked in an excerpt.
 struct Marked {
   SourceRange range;
   std::string text;
@@ -61,7 +61,7 @@ public:
     return std::move(out);
   }
 
-  /// What is said where some are not shown.
+  /// Renders the count of diagnostics that are not shown.
   std::string runRest(const std::string& rest) {
     head(palette.note, "note", rest);
     head(palette.help, "help", restHelp);
@@ -110,7 +110,7 @@ private:
 
   // ---- excerpts
 
-  /// What the standard library says is a remark, not a place to look at.
+  /// Ranges in the standard library become notes instead of marks.
   bool isMarkable(SourceRange range) const {
     return range.isValid() &&
            sources.kind(range.source) != SourceKind::standardLibrary;
@@ -140,7 +140,8 @@ private:
     return sources.kind(source) == SourceKind::commandLine;
   }
 
-  /// One excerpt of all ranges of a source; the first range is its place.
+  /// Draws one excerpt with all marked ranges of a source. The first range
+  /// gives the place.
   void excerpt(const std::vector<Marked>& marked) {
     SourceId source = marked.front().range.source;
     bool isArgument = isOnCommandLine(source);
@@ -167,7 +168,8 @@ private:
     }
   }
 
-  /// What stands before the text of an argument's line: the option.
+  /// The option before the text of a command line argument, for example `--set
+  /// `.
   std::string prefixOf(SourceId source) const {
     return isOnCommandLine(source) ? std::string(sources.name(source)) + " "
                                    : "";

@@ -9,8 +9,8 @@
 //   note: `tp` shards `heads`, std/schema/parallel.recipe:12
 //   help: change `tp` to 2 or 4
 //
-// A note in a user's file shows its line; a note in the standard library or on
-// the command line names its place behind the message. The frame is ASCII.
+// A note in a user's file shows its line. A note in the standard library or on
+// the command line has its place after the message. The frame is ASCII.
 
 #ifndef RECIPEC_DIAG_RENDER_H
 #define RECIPEC_DIAG_RENDER_H
@@ -21,35 +21,36 @@ namespace recipec::diag {
 
 inline constexpr size_t noLimit = size_t(-1);
 
-/// How to draw; the caller knows whether it draws on a terminal.
+/// How to draw. The caller knows whether the output is a terminal.
 struct RenderOptions {
   bool colour = false; // ANSI colours
-  int columns = 120;   // longer lines of source are cut around the range
-  /// Whether messages are broken at `columns` too. Not in a log, where a
+  int columns = 120;   // longer source lines are cut around the range
+  /// Whether messages are wrapped at `columns` too. Off for logs, where a
   /// message is one line that can be searched.
   bool wraps = false;
-  /// Errors of their kind are drawn as warnings: what would be wrong elsewhere.
+  /// Draws errors as warnings, for findings that are errors only on the target
+  /// machine.
   bool areWarnings = false;
-  /// So many errors are drawn, and so many warnings.
+  /// The limit for errors, and separately for warnings.
   size_t most = noLimit;
 };
 
-/// One diagnostic, ending in a newline. Never fails: bytes of the source that
-/// are not printable show as `?`.
+/// Renders one diagnostic, ending in a newline. Unprintable bytes of the source
+/// show as `?`.
 std::string render(const Diagnostic& diagnostic, const SourceMap& sources,
                    const RenderOptions& options = {});
 
-/// The diagnostics in their order, a blank line between them; where they are
-/// more than `options.most`, how many more there are.
+/// Renders the diagnostics in order with a blank line between them. When there
+/// are more than `options.most`, the end says how many more.
 std::string render(const Engine& engine, const SourceMap& sources,
                    const RenderOptions& options = {});
 
-/// A JSON array with one object a diagnostic: `kind`, `severity`, `message`,
-/// `place` (`file line column end_line end_column`; null where there is none),
-/// `label`, `labels` (`text place`), `notes` (`message place`), `helps` and
-/// `fix_its` (`place replacement safe`). With `options.areWarnings` all are of
-/// the severity `warning`. Where they are more than `options.most`, the last
-/// object says so: its `kind` is null, its `severity` `note`.
+/// A JSON array with one object per diagnostic: `kind`, `severity`, `message`,
+/// `place` (`file line column end_line end_column`, or null), `label`, `labels`
+/// (`text place`), `notes` (`message place`), `helps` and `fix_its` (`place
+/// replacement safe`). With `options.areWarnings` every severity is `warning`.
+/// When there are more than `options.most`, the last object gives the count of
+/// the rest; its `kind` is null and its `severity` is `note`.
 std::string renderJson(const Engine& engine, const SourceMap& sources,
                        const RenderOptions& options = {});
 

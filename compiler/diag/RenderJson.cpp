@@ -68,7 +68,7 @@ std::string renderJson(const Engine& engine, const SourceMap& sources,
     all.push_back(toJson(*diagnostic, sources, options.areWarnings));
   if (!shown.rest.empty())
     all.push_back(restJson(shown.rest));
-  // A file's name may hold any bytes; those that are not UTF-8 are replaced.
+  // File names may hold any bytes; invalid UTF-8 is replaced.
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// Counts what is shown and what is not.
+// Counts the diagnostics that are shown and those that are not.
 
 #include "compiler/diag/Shown.h"
 

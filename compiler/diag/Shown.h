@@ -1,4 +1,4 @@
-// Which diagnostics are shown where there are many. Private to this folder.
+// Which diagnostics are shown when there are many. Private to this folder.
 
 #ifndef RECIPEC_DIAG_SHOWN_H
 #define RECIPEC_DIAG_SHOWN_H
@@ -10,15 +10,16 @@
 
 namespace recipec::diag {
 
-/// The first `options.most` errors and as many warnings, in their order.
+/// The first `options.most` errors and the first `options.most` warnings, in
+/// order.
 struct Shown {
   std::vector<const Diagnostic*> diagnostics;
-  std::string rest; // as "and 9,950 more errors"; empty where all are shown
+  std::string rest; // `and 9,950 more errors`; empty when all are shown
 };
 
 Shown chooseShown(const Engine& engine, const RenderOptions& options);
 
-/// The way to see them.
+/// The option that shows the rest.
 inline constexpr const char* restHelp =
     "`--max-errors=N` shows N of them, `--max-errors=all` as many as are kept";
 

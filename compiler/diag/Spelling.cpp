@@ -1,11 +1,10 @@
 // "Did you mean": the candidate at the smallest edit distance.
 //
-// The distance counts insertions, deletions and substitutions; two neighbours
-// that are transposed count as one where nothing else differs. A candidate is
-// near when at most a third of the longer name was changed; a difference of
-// case or of `_` and `-` alone is always near. Of two at one distance the one
-// of the same length is taken, a substitution being likelier than a missing
-// letter.
+// The distance counts insertions, deletions and substitutions. Two transposed
+// neighbours count as one if nothing else differs. A candidate is near when at
+// most a third of the longer name differs, or when only case or `_` and `-`
+// differ. At equal distance a candidate of the same length wins, because a
+// substitution is likelier than a missing letter.
 
 #include "compiler/diag/Diagnostic.h"
 
@@ -16,10 +15,10 @@
 
 namespace recipec::diag {
 
-/// Nobody means another name by one that is longer.
+/// Longer differences are not compared: nobody types them by mistake.
 static constexpr size_t longestCompared = 100;
 
-/// The distance where it is at most `most`.
+/// The edit distance, or nullopt when it is above `most`.
 static std::optional<size_t> editDistance(std::string_view a,
                                           std::string_view b, size_t most) {
   while (!a.empty() && !b.empty() && a.front() == b.front()) {
@@ -41,7 +40,7 @@ static std::optional<size_t> editDistance(std::string_view a,
   return distance <= most ? std::optional(distance) : std::nullopt;
 }
 
-/// Whether the names differ in case and separators alone.
+/// Whether the names differ only in case and separators.
 static bool isSamePlainly(std::string_view a, std::string_view b) {
   auto isSeparator = [](char c) { return c == '_' || c == '-'; };
   size_t i = 0, j = 0;
@@ -61,7 +60,8 @@ static bool isSamePlainly(std::string_view a, std::string_view b) {
   }
 }
 
-/// The distance where one name may be a misspelling of the other.
+/// The edit distance if one name may be a misspelling of the other, else
+/// nullopt.
 static std::optional<size_t> nearDistance(std::string_view name,
                                           std::string_view candidate) {
   size_t longer = std::max(name.size(), candidate.size());
