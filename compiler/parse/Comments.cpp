@@ -1,4 +1,4 @@
-// Which comment belongs to which item: see Comments.h.
+// Assigns comments to items: see Comments.h.
 
 #include "compiler/parse/Comments.h"
 
@@ -57,7 +57,7 @@ void CommentCursor::finish(ast::Comments& comments, uint32_t end) {
 ast::Comments CommentCursor::header(uint32_t offset) {
   ast::Comments result;
   size_t last = next;
-  // The header ends at the first blank line behind a comment.
+  // The header ends at the first blank line after a comment.
   while (last < list.comments.size() && list.comments[last].begin < offset) {
     ++last;
     uint32_t following = last < list.comments.size()

@@ -1,11 +1,12 @@
 // Data files to syntax trees; see Data.h.
 //
-// 1. JSON is checked to be strict JSON, then read as the YAML that it is; pairs
-//    of `\u` escapes, which YAML does not know, are put together before.
-// 2. libyaml makes events of the text; their marks count code points, which a
+// 1. JSON text is checked to be strict JSON and then parsed as YAML, of which
+//    JSON is a subset. YAML has no surrogate pairs of `\u` escapes, so they are
+//    combined first.
+// 2. libyaml turns the text into events. Their marks count code points, which a
 //    table maps to bytes.
-// 3. One function an event builds the tree. The first mistake ends the reading:
-//    what stands behind it may mean anything.
+// 3. One function per event builds the tree. Reading stops at the first error,
+//    because the rest may be misread.
 
 #include "compiler/parse/Data.h"
 
@@ -25,24 +26,26 @@
 namespace recipec::parse {
 namespace {
 
-/// The text as libyaml reads it, and where its code points stand in the file.
+/// The text for libyaml, and the offsets of its code points in the file.
 struct DataText {
   std::string text;
-  std::vector<uint32_t> offsets; // one a code point, and the end
+  std::vector<uint32_t> offsets; // one per code point, and the end
 
   uint32_t offsetOf(size_t index) const {
     return offsets[std::min(index, offsets.size() - 1)];
   }
 };
 
-/// The value of `\uXXXX` at a place; none where there is no such escape.
+/// The value of the escape `\uXXXX` at `at`; nullopt when there is no such
+/// escape.
 std::optional<uint32_t> escapeAt(std::string_view text, size_t at) {
   if (text.substr(at, 2) != "\\u" || at + 6 > text.size())
     return std::nullopt;
   return uint32_t(std::stoul(std::string(text.substr(at + 2, 4)), nullptr, 16));
 }
 
-/// `\ud83d\ude00` as `\U0001f600`; none where no pair begins.
+/// `\ud83d\ude00` as `\U0001f600`; nullopt when there is no surrogate pair at
+/// `at`.
 std::optional<std::string> pairAt(std::string_view text, size_t at) {
   constexpr uint32_t high = 0xD800, low = 0xDC00, end = 0xE000;
   std::optional<uint32_t> first = escapeAt(text, at);
@@ -55,7 +58,8 @@ std::optional<std::string> pairAt(std::string_view text, size_t at) {
   return "\\U" + llvm::utohexstr(value, /*LowerCase=*/true, /*Width=*/8);
 }
 
-/// `isJson`: the text is strict JSON, so that a backslash begins an escape.
+/// Copies the text for libyaml. With `isJson` the text is strict JSON, so every
+/// backslash begins an escape.
 DataText prepare(std::string_view text, bool isJson) {
   DataText result;
   size_t at = text.starts_with(byteOrderMark) ? byteOrderMark.size() : 0;
@@ -83,7 +87,7 @@ DataText prepare(std::string_view text, bool isJson) {
   return result;
 }
 
-/// An event that is freed with its holder.
+/// A libyaml event that is freed with its owner.
 class Event {
 public:
   Event() = default;
@@ -144,7 +148,7 @@ private:
   SourceRange rangeOf(const Event& event) const {
     SourceRange range{source, text.offsetOf(event->start_mark.index),
                       text.offsetOf(event->end_mark.index)};
-    // A block scalar ends on the line below it.
+    // libyaml ends a block scalar on the following line.
     while (range.end > range.begin &&
            std::isspace(static_cast<unsigned char>(whole[range.end - 1])))
       --range.end;
@@ -196,7 +200,7 @@ bool DataReader::open() {
 }
 
 bool DataReader::isStrictJson() {
-  // The parser's own words are for programmers: only the place is taken.
+  // nlohmann's error texts address programmers, so only the position is used.
   struct Checker : nlohmann::json_sax<nlohmann::json> {
     bool null() override { return true; }
     bool boolean(bool) override { return true; }
@@ -216,7 +220,7 @@ bool DataReader::isStrictJson() {
       token = last;
       return false;
     }
-    size_t at = 0; // of the last byte that was read, from 1
+    size_t at = 0; // position of the last byte read, counted from 1
     std::string token;
   };
   Checker checker;

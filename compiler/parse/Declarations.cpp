@@ -1,10 +1,10 @@
-// Files and their declarations; the places of contexts.
+// Files and declarations; source ranges of parser contexts.
 
 #include "compiler/parse/Transformer.h"
 
 namespace recipec::parse {
 
-// ---- places and nodes
+// ---- ranges and nodes
 
 size_t Transformer::firstToken(antlr4::ParserRuleContext* context) const {
   return context->getStart()->getTokenIndex();

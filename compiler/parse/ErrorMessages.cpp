@@ -1,9 +1,11 @@
-// Words for syntax errors.
+// Messages for syntax errors.
 //
-//   1. The rule in which the parser stopped gives the kind and what was
-//      expected; where many tokens could follow, those that would only prolong
-//      an expression are left out.
-//   2. Help is added where the tokens around the error show what was meant.
+//   1. The rule in which the parser stopped determines the kind and the
+//   expected
+//      tokens. If many tokens could follow, those that would only continue an
+//      expression are omitted.
+//   2. The tokens around the error may show what the user meant; then help is
+//      added.
 
 #include "compiler/parse/ErrorStrategy.h"
 
@@ -59,7 +61,8 @@ private:
     return error.rule == rule || error.inside == rule;
   }
 
-  /// A brace that closes on a later line: for the user, the line ended.
+  /// Whether the error is at a brace that closes on a later line. The message
+  /// then says that the line ended.
   bool isBehindLine() const {
     if (found() != TokenType::CLOSE || error.token == 0)
       return false;
@@ -76,7 +79,8 @@ private:
     return describeToken(sources, list, error.token);
   }
 
-  /// The unexpected token; where nothing is, the place behind the last one.
+  /// The range of the unexpected token. At the end of a line or file it is the
+  /// empty range after the last token.
   SourceRange place() const {
     bool isComma =
         found() == TokenType::SEPARATOR && textOf(error.token) == ",";
@@ -173,7 +177,7 @@ private:
 
   bool beginsHere() const { return error.begin == error.token; }
 
-  /// An expression must come: behind an operator, say.
+  /// Whether only an expression can follow, for example after an operator.
   bool expectsOnlyExpression() const {
     return expects(TokenType::INTEGER) && expects(TokenType::LPAREN) &&
            !expects(TokenType::RPAREN);
@@ -209,7 +213,7 @@ private:
            type == TokenType::LBRACKET || type == TokenType::OPEN;
   }
 
-  /// The dotted name in front of the error.
+  /// The dotted name before the error.
   std::string settingName() const {
     std::string name;
     for (size_t i = error.begin; i < error.token; ++i)
@@ -244,7 +248,7 @@ private:
     return {};
   }
 
-  /// `none = 3` fails behind a complete expression; `for = 3` does not.
+  /// `none = 3` fails after a complete expression; `for = 3` does not.
   bool hasExpressionBefore() const {
     return previous() == TokenType::NONE || previous() == TokenType::AUTO ||
            previous() == TokenType::TRUE || previous() == TokenType::FALSE;
@@ -335,7 +339,8 @@ private:
     return {};
   }
 
-  /// Whether the list that the error is in has been seen to be a comprehension.
+  /// Whether the list around the error has a `for`, which makes it a
+  /// comprehension.
   bool hasClause() const {
     int depth = list.tokens[error.begin].depth + 1;
     for (size_t i = error.begin; i < error.token; ++i)
@@ -345,7 +350,7 @@ private:
     return false;
   }
 
-  /// `10%3`: the lexer took `10%` for a number.
+  /// `10%3`: the lexer read `10%` as a number.
   bool isRemainder() const {
     return previous() == TokenType::PERCENTAGE && beginsExpression(found());
   }
@@ -358,7 +363,8 @@ private:
            number + " % " + textOf(error.token) + "`";
   }
 
-  /// What Python and TOML write behind a value or for a list.
+  /// Forms of Python and TOML: a conditional or a unit after a value, a list in
+  /// parentheses.
   std::string foreignHelp() const {
     if (error.token == 0)
       return {};
@@ -484,8 +490,9 @@ private:
     return {};
   }
 
-  /// `a/*.bin` without quotation marks: the text without spaces around the
-  /// token at fault, where that is behind a `/`; empty otherwise.
+  /// For a path without quotation marks, such as `a/*.bin`: the text around the
+  /// unexpected token up to the next spaces, if the token follows a `/`. Else
+  /// empty.
   std::string unquotedPath() const {
     if (error.token == 0 || textOf(error.token - 1) != "/")
       return {};
@@ -509,7 +516,7 @@ private:
            type == TokenType::MINUS || type == TokenType::RANGE;
   }
 
-  /// Notes where the bracket began that the error is in, if on another line.
+  /// Adds a note where the enclosing bracket opens if it is on another line.
   void addOpening(diag::Builder& report) const {
     bool isBracketed = error.rule == Grammar::RuleSuffix ||
                        error.rule == Grammar::RuleList ||
@@ -530,7 +537,7 @@ private:
 
 } // namespace
 
-/// `a = 1 b = 2`: the parser took `b` for the unit of 1 and stopped behind it.
+/// `a = 1 b = 2`: the parser read `b` as the unit of 1 and stopped after it.
 static bool isBehindSeemingUnit(const TokenList& list,
                                 const SyntaxError& error) {
   if (error.rule != Grammar::RuleItems || error.token < 2)

@@ -16,7 +16,8 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
 
 void ErrorStrategy::reportError(antlr4::Parser* parser,
                                 const antlr4::RecognitionException&) {
-  // Every rule that the error leaves calls this; the innermost one knows most.
+  // Every rule that the error unwinds calls this. Only the innermost one
+  // reports, because it has the most context.
   if (!isUnwinding)
     report(parser);
   isUnwinding = true;
@@ -33,8 +34,8 @@ void ErrorStrategy::report(antlr4::Parser* parser) {
   if (begin < reportedUntil || list.isDoubtful(begin))
     return;
   antlr4::ParserRuleContext* context = parser->getContext();
-  // Behind a brace too few or too many, the items of a body look like
-  // declarations; their indentation tells.
+  // After a missing or superfluous brace the items of a body look like
+  // declarations. Their indentation shows that they are not.
   bool isFile = ruleOf(context) == Grammar::RuleDeclarations ||
                 ruleOf(context) == Grammar::RuleDeclaration;
   if (isFile && hasReported && beginsIndentedLine(sources, list, token))
@@ -66,14 +67,14 @@ void ErrorStrategy::skipItem(antlr4::Parser* parser, int depth) {
         list.tokens[parser->getCurrentToken()->getTokenIndex()];
     bool isEnd = token.depth < depth ||
                  (token.type == TokenType::SEPARATOR && token.depth == depth);
-    // What would be said of the rest is not kept.
+    // A full engine keeps no further diagnostics, so the rest is skipped.
     if (token.type == TokenType::EOF || (isEnd && !engine.isFull()))
       return;
     parser->consume();
   }
 }
 
-/// Called by the generated code before each decision of a loop or an option.
+/// The generated code calls this before each decision of a loop or an option.
 void ErrorStrategy::sync(antlr4::Parser* parser) {
   switch (ruleOf(parser->getContext())) {
   case Grammar::RuleItems:
@@ -129,7 +130,7 @@ void ErrorStrategy::syncItems(antlr4::Parser* parser, bool isFile) {
                  list.tokens[current - 1].type == TokenType::OPEN ||
                  list.tokens[current - 1].type == TokenType::BLOCK_OPEN;
   if (!isFirst) {
-    // Behind an item only its end may come.
+    // After an item only its end may follow.
     if (token->type == TokenType::SEPARATOR || token->type == close)
       return;
     report(parser);

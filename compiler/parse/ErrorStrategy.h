@@ -1,5 +1,6 @@
-// What the generated parser does at a token that it did not expect: report it
-// in our words, skip to the end of the item, go on. Private to this folder.
+// What the generated parser does at an unexpected token: it reports the token
+// in our words, skips to the end of the item, and continues. Private to this
+// folder.
 
 #ifndef RECIPEC_PARSE_ERRORSTRATEGY_H
 #define RECIPEC_PARSE_ERRORSTRATEGY_H
@@ -8,7 +9,7 @@
 
 namespace recipec::parse {
 
-/// What the parser was about when it met an unexpected token.
+/// The state of the parser at an unexpected token.
 struct SyntaxError {
   size_t token;  // index of the unexpected token
   size_t rule;   // innermost rule, `Grammar::RuleItem` ...
@@ -17,19 +18,19 @@ struct SyntaxError {
   std::vector<size_t> expected; // token types that could have followed
 };
 
-/// Words the error: ErrorMessages.cpp.
+/// Reports the error with a message and help: ErrorMessages.cpp.
 void reportSyntaxError(const SourceMap& sources, const TokenList& list,
                        SyntaxError error, diag::Engine& engine);
 
-/// Adds help, and the edit that it asks for, where the tokens around an error
-/// are those of another language: ForeignSyntax.cpp. False where they are not.
+/// Adds help and a fix-it if the tokens around the error are a form of another
+/// language: ForeignSyntax.cpp. Returns false if they are not.
 bool helpWithForeignSyntax(const SourceMap& sources, const TokenList& list,
                            const SyntaxError& error, diag::Builder& report);
 
-/// Replaces ANTLR's DefaultErrorStrategy. An error leaves all rules up to the
-/// item or declaration around it, which skips to the next separator or closing
-/// brace of its own depth. No token is ever guessed. A line has one error: what
-/// follows there was read in a state that the first one left.
+/// Replaces ANTLR's DefaultErrorStrategy. An error unwinds all rules up to the
+/// enclosing item or declaration, which skips to the next separator or closing
+/// brace of its own depth. The strategy never inserts a token. It reports one
+/// error per line, because the first error may cause the others.
 class ErrorStrategy : public antlr4::ANTLRErrorStrategy {
 public:
   ErrorStrategy(const SourceMap& sources, const TokenList& list,
@@ -47,9 +48,9 @@ public:
 
 private:
   void report(antlr4::Parser* parser);
-  /// The offset behind the last character of the line.
+  /// The offset after the last character of the line.
   uint32_t lineEnd(uint32_t offset) const;
-  /// Skips to a separator, or the closing brace, of the items at `depth`.
+  /// Skips to the separator or closing brace that ends the item at `depth`.
   void skipItem(antlr4::Parser* parser, int depth);
   void syncItems(antlr4::Parser* parser, bool isFile);
 
@@ -57,8 +58,8 @@ private:
   const TokenList& list;
   diag::Engine& engine;
   bool hasReported = false;
-  uint32_t reportedUntil = 0; // where the line of the last error ends
-  bool isUnwinding = false;   // the error was reported; rules are being left
+  uint32_t reportedUntil = 0; // end of the line of the last error
+  bool isUnwinding = false;   // the error was reported and rules are unwinding
 };
 
 } // namespace recipec::parse

@@ -1,7 +1,7 @@
 // Expressions and types.
 //
-// The grammar gives an operation as a flat list of operands and operators;
-// precedence climbing (Richards and Whitby-Strevens 1979) makes the tree. From
+// The grammar yields an operation as a flat list of operands and operators.
+// Precedence climbing (Richards and Whitby-Strevens 1979) builds the tree. From
 // weakest to strongest: `or`, `and`, `not`, comparisons and `in`, `->`, `..`,
 // `+ -`, `* / %`, unary `-`, suffixes. Comparisons, `->` and `..` do not chain.
 
@@ -52,17 +52,17 @@ static ast::BinaryOp binaryOp(size_t type) {
   }
 }
 
-/// The parts of an operation and how far they have been read.
+/// The parts of an operation and the reading position in them.
 struct Transformer::OperandList {
-  std::vector<Grammar::OperandContext*> operands; // none behind `is`
+  std::vector<Grammar::OperandContext*> operands; // none after `is`
   std::vector<size_t> operators;                  // token indices
-  std::vector<Grammar::TypeTermContext*> types;   // behind each `is`
+  std::vector<Grammar::TypeTermContext*> types;   // one after each `is`
   size_t nextType = 0;
-  size_t next = 0;   // operand
-  size_t prefix = 0; // of that operand
+  size_t next = 0;   // index of the next operand
+  size_t prefix = 0; // index of the next prefix operator of that operand
 
-  /// The operator behind the operands read so far; none behind one that was
-  /// given up.
+  /// Whether an operator follows the operands read so far. False after the
+  /// depth limit made prefixOperation give up the operation.
   bool hasOperator() const { return next > 0 && next - 1 < operators.size(); }
   size_t op() const { return operators[next - 1]; }
 };
@@ -101,7 +101,7 @@ ast::ExprId Transformer::operation(Grammar::OperationContext* context) {
 
 ast::ExprId Transformer::climb(OperandList& list, int weakest) {
   ast::ExprId left = prefixed(list);
-  std::optional<size_t> last; // the operator before, if it does not chain
+  std::optional<size_t> last; // the previous operator if it does not chain
   while (list.hasOperator()) {
     size_t token = list.op();
     if (tokens->tokens[token].type == TokenType::IS) {
@@ -163,7 +163,7 @@ ast::ExprId Transformer::prefixed(OperandList& list) {
   return result;
 }
 
-/// The operator at `token` with its operand. Each is a level of recursion.
+/// The prefix operator at `token` with its operand. Each one recurses once.
 ast::ExprId Transformer::prefixOperation(OperandList& list, size_t token) {
   if (prefixDepth > maxExpressionDepth) {
     reportDepth(tokens->range(token));
@@ -223,7 +223,8 @@ ast::Argument Transformer::argument(Grammar::ArgumentContext* context) {
   auto parts = context->expression();
   if (parts.size() == 1)
     return {std::nullopt, expression(parts[0])};
-  // The grammar takes any expression before `=`, to decide by one token.
+  // The grammar accepts any expression before `=`, so that one token of
+  // lookahead is enough.
   size_t first = firstToken(parts[0]);
   bool isPlainName =
       first == lastToken(parts[0]) && isName(tokens->tokens[first].type);

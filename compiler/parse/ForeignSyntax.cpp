@@ -1,7 +1,7 @@
-// Help for what Python, YAML, JSON, TOML and C write otherwise.
+// Help for syntax of Python, YAML, JSON, TOML and C.
 //
-// Each function looks for one form at the unexpected token; the first that
-// finds it has the word. Where what was meant is certain the edit is safe.
+// Each function looks for one form at the unexpected token; the first match
+// reports. The edit is safe where the meaning is certain.
 
 #include "compiler/parse/ErrorStrategy.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using diag::Applicability;
 
-/// A word that other languages begin a declaration with, and ours.
+/// A keyword that begins a declaration in other languages, and ours.
 struct Word {
   std::string_view foreign, own;
 };
@@ -92,7 +92,7 @@ private:
   bool comment() {
     if (found() == TokenType::SLASH && next() == TokenType::STAR)
       return help("comments begin with `#`");
-    // Behind a value the first one is read as a division.
+    // After a value the parser reads the first one as a division.
     size_t first = error.token - (previous() == TokenType::SLASH);
     return found() == TokenType::SLASH && type(first + 1) == TokenType::SLASH &&
            areAdjacent(first) &&
@@ -129,7 +129,7 @@ private:
     return token > 0 && !areAdjacent(token - 1);
   }
 
-  /// `steps += 4`; in a block, whose tensors take new values, `x += y`.
+  /// `steps += 4`; in a block, where names may be bound again, `x += y`.
   bool assignment() {
     if (error.rule != Grammar::RuleSetting || next() != TokenType::ASSIGN)
       return false;
@@ -149,7 +149,7 @@ private:
     if (isEndOfItem(first))
       return help("write `" + name + " = " + name + " " + sign + " ...`");
     std::string value(sources.text(rangeOf(first, last)));
-    // What binds less tightly than the sign stands in parentheses.
+    // Operators of lower precedence need parentheses.
     if (std::any_of(list.tokens.begin() + ptrdiff_t(first),
                     list.tokens.begin() + ptrdiff_t(last) + 1,
                     [&](const auto& token) {
@@ -166,8 +166,8 @@ private:
            type(token) == TokenType::CLOSE || type(token) == TokenType::EOF;
   }
 
-  /// Whether the braces around the error, those of `for` and `if` apart, are a
-  /// block's or a function's.
+  /// Whether the innermost braces around the error, except those of `for` and
+  /// `if`, belong to a block or a function.
   bool isInFunction() const {
     int depth = 0;
     for (size_t i = error.begin; i > 0; --i) {
@@ -194,8 +194,8 @@ private:
     return false;
   }
 
-  /// `folder = "data"` outside of all braces: surely a name for a value where
-  /// the file reads it.
+  /// `folder = "data"` at file level is certainly a `let` if the file reads the
+  /// name.
   bool valueOfFile() {
     if (!isOfFile() || !isName(found()) || next() != TokenType::ASSIGN ||
         isEndOfItem(error.token + 2) ||
@@ -217,8 +217,8 @@ private:
                                            : Applicability::maybe);
   }
 
-  /// `model = llama.llama3_8b` outside of all braces, where `model` begins the
-  /// declaration of one.
+  /// `model = llama.llama3_8b` at file level, where `model` begins a model
+  /// declaration.
   bool settingOfFile() {
     return found() == TokenType::ASSIGN && previous() == TokenType::MODEL &&
            error.inside == Grammar::RuleModelDeclaration &&
@@ -226,7 +226,7 @@ private:
                 "write `model = ...` there");
   }
 
-  /// Whether the file reads a name, by itself or in a string.
+  /// Whether the file reads a name, in an expression or in a string.
   bool isRead(const std::string& name) const {
     for (size_t i = 0; i < list.tokens.size(); ++i) {
       bool isText = type(i) == TokenType::STRING || type(i) == TokenType::TEXT;
@@ -315,7 +315,7 @@ private:
     return isWord && help("write `else if`");
   }
 
-  /// `from std.models import llama`, of which the parser saw `from std`
+  /// `from std.models import llama`; the parser stopped at `from std`.
   bool fromImport() {
     size_t from = error.token;
     if (!isOfFile() || type(from) != TokenType::IDENTIFIER ||
@@ -337,7 +337,7 @@ private:
     if (names.empty())
       return help("an import is written `import std.models.llama`");
     std::string import = "import " + path + " { " + names + " }";
-    // Of a folder the file is imported.
+    // In a folder, the names are files to import.
     if (path == "std" || path == "std.models" || path == "std.schema")
       import = "import " + path + "." + names;
     return fix("write `" + import + "`", rangeOf(from, last), import);
@@ -386,7 +386,7 @@ private:
                    "names are written with `_`, not with `-`: ");
   }
 
-  /// Proposes the name with `_` for what stands in none.
+  /// Proposes the name with `_` in place of characters that names cannot hold.
   bool nameFix(std::string text, SourceRange range, const std::string& why) {
     for (char& letter : text)
       if (!std::isalnum(static_cast<unsigned char>(letter)))
@@ -415,7 +415,7 @@ private:
                rangeOf(first + 1, last), path);
   }
 
-  /// `[optimizer]` between braces, where an entry of a map may stand.
+  /// `[optimizer]` between braces, where an entry of a map may appear.
   bool table() {
     if (error.rule != Grammar::RuleEntry || previous() != TokenType::RBRACKET ||
         !isName(previous(2)))
@@ -429,7 +429,7 @@ private:
                 "`[\"key\"] = value`");
   }
 
-  /// `100,000`, of which the parser saw `100` and a comma
+  /// `100,000`; the parser read `100` and a comma.
   bool thousands() {
     bool isGroup = found() == TokenType::INTEGER && error.token >= 2 &&
                    textOf(error.token).size() == 3 &&
@@ -457,7 +457,7 @@ private:
     return error.rule == Grammar::RuleItem || error.rule == Grammar::RuleItems;
   }
 
-  /// A list of YAML; its first `-` was taken for the sign of a value.
+  /// A YAML list; its first `-` looks like the sign of a value.
   bool dashedList() {
     bool isElement = next() == TokenType::STRING || isName(next());
     return beginsItem() && found() == TokenType::MINUS && isElement &&
@@ -476,9 +476,9 @@ private:
                 "` at the end of the line before, or the value in parentheses");
   }
 
-  /// YAML, JSON or TOML where a declaration is due.
+  /// YAML, JSON or TOML in place of a declaration.
   bool dataFile() {
-    // `model` begins a declaration, whose name is then missed.
+    // `model` begins a declaration, so the error is at the missing name.
     bool isBehindWord =
         error.token == 1 && isName(previous()) && found() == TokenType::COLON;
     if (!isBehindWord && (!isOfFile() || error.token > 0))

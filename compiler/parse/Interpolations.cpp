@@ -1,10 +1,10 @@
-// How deep strings are nested in interpolations of strings.
+// Checks how deeply strings are nested in interpolations of strings.
 //
-// ANTLR's lexer is recursive in them, so that a text of a thousand levels would
-// take its stack. One pass with a stack of what is open finds the first level
-// too many: strings and holes of one line, as grammar/Recipe.g4 has them. The
-// texts between `"""` are flat to the lexer; a hole in one is checked when it
-// is lexed by itself.
+// ANTLR's lexer recurses into interpolations, so a thousand levels would
+// overflow its stack. One pass with an explicit stack finds the first level
+// that is too deep. It follows single-line strings and interpolations as
+// grammar/Recipe.g4 defines them. Texts between `"""` are flat to the lexer; an
+// interpolation in one is checked when it is lexed separately.
 
 #include "compiler/parse/Tokens.h"
 
@@ -64,13 +64,13 @@ private:
     --holes;
   }
 
-  /// A string ends on its line, whether it is closed or not.
+  /// A string ends on its line, even if it is not closed.
   void closeAll() {
     open.clear();
     holes = 0;
   }
 
-  /// To the last of the closing marks.
+  /// Advances to the last of the closing quotation marks.
   void skipText() {
     for (at += marks.size(); at < text.size(); ++at) {
       if (text[at] == '\\')
@@ -81,7 +81,7 @@ private:
     at += marks.size() - 1;
   }
 
-  /// The innermost hole, to where it is closed.
+  /// Reports the innermost interpolation, up to where it closes.
   void report() {
     size_t begin = at;
     size_t outside = open.size() - 1;
@@ -102,7 +102,7 @@ private:
   std::string_view text;
   SourceRange range;
   diag::Engine& engine;
-  std::string open; // `"` for a string, `{` for a hole of one
+  std::string open; // `"` for a string, `{` for an interpolation in one
   int holes = 0;
   size_t at = 0;
 };

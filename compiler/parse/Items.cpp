@@ -44,7 +44,8 @@ ast::BodyId Transformer::makeBody(ast::Body body, int depth) {
 
 // ---- items
 
-/// What the bodies of `for` and `if` hold, by what these stand in.
+/// The kind of the bodies of `for` and `if`, given the kind of the enclosing
+/// body.
 static BodyKind innerKind(BodyKind kind) {
   return kind == BodyKind::settings ? BodyKind::entries : kind;
 }
@@ -156,7 +157,7 @@ ast::FunDecl Transformer::function(Grammar::FunctionContext* context) {
   return node;
 }
 
-/// A function with a body ends in its one `return`.
+/// Checks that a function with a body ends in its only `return`.
 void Transformer::checkReturn(const ast::FunDecl& node) {
   const ast::Body& body = file[node.body];
   size_t count = body.items.size();
@@ -213,7 +214,7 @@ ast::If Transformer::ifStatement(Grammar::IfStatementContext* context,
   if (auto* otherwise = context->body()) {
     node.elseBody = body(otherwise, kind);
   } else if (auto* nested = context->ifStatement()) {
-    // `else if` is an `else` whose body is one statement.
+    // `else if` is an `else` with a body of one statement.
     ast::Item inner;
     inner.range = range(nested);
     inner.node = ifStatement(nested, kind);
@@ -262,14 +263,14 @@ std::string_view bodyName(BodyKind kind) {
   return {};
 }
 
-/// Why an item cannot stand in a body of this kind; empty where it can.
+/// Why an item cannot appear in a body of this kind; empty if it can.
 struct Placement {
   const SourceMap& sources;
   const ast::File& file;
   BodyKind kind;
   std::string message = {};
   std::string help = {};
-  SourceRange fix = {}; // what `replacement` is to stand for
+  SourceRange fix = {}; // the range that `replacement` replaces
   std::string replacement = {};
 
   bool isDeclaring() const {
@@ -279,7 +280,7 @@ struct Placement {
     message = std::move(why);
     help = std::move(instead);
   }
-  /// `for` and `if` are statements of blocks, and stand around entries of maps.
+  /// `for` and `if` are statements of blocks, and may surround entries of maps.
   void onlyAroundStatements(std::string_view word) {
     bool isAround = kind == BodyKind::block || kind == BodyKind::settings ||
                     kind == BodyKind::entries;
@@ -312,7 +313,7 @@ struct Placement {
       refuse("a block binds plain names to values",
              "write `" + name + " = value`");
   }
-  /// What was meant to be set: in `tp : 4` the 4 was taken for a type.
+  /// The intended value: in `tp : 4` the parser read the 4 as a type.
   std::string value(const ast::FieldDecl& node) const {
     const ast::Type& type = file[node.type];
     bool isLiteral = std::holds_alternative<ast::IntType>(type.node) ||
@@ -376,10 +377,10 @@ bool Transformer::checkPlacement(const ast::Item& item, BodyKind kind) {
   std::visit(placement, item.node);
   if (placement.message.empty())
     return true;
-  // With brackets out of place an item may only seem to be where it is.
+  // Misplaced brackets may move an item into the wrong body.
   if (!tokens->doubtful.empty())
     return false;
-  // The first line says which item it is; a body below would only be noise.
+  // The head of the item identifies it, so the range leaves out its body.
   SourceRange place = item.range;
   std::string_view text = sources.text(place);
   if (size_t brace = text.find('{'); brace != std::string_view::npos)

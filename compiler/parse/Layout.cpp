@@ -1,22 +1,23 @@
-// Newlines, commas, brackets: from raw tokens to those of grammar/Recipe.g4.
+// Newlines, commas, brackets: from raw tokens to the tokens of
+// grammar/Recipe.g4.
 //
 // One pass with a stack of open brackets:
 //
 //   1. In round and square brackets newlines mean nothing. Elsewhere a newline
-//      or a comma ends an item and becomes a SEPARATOR, unless the item goes
-//      on: behind an operator, `=`, `:` or an opening brace, before a closing
-//      one, before `then` and `else`.
+//      or a comma ends an item and becomes a SEPARATOR, unless the item
+//      continues: after an operator, `=`, `:` or an opening brace, before a
+//      closing one, before `then` and `else`.
 //   2. The brace that opens the body of `for`, `if`, `recipe .. amends ..` or
 //      `recipe .. with ..` becomes BLOCK_OPEN, so that it does not amend the
-//      expression before it. Commas before it stay what they are, and a line
-//      may end there behind a comma and before `amends` and `with`.
+//      expression before it. Commas before it stay commas. A line may end there
+//      after a comma and before `amends` and `with`.
 //   3. A trailing comma before `)` and `]` is dropped.
-//   4. Brackets are balanced. One that was left open is reported, blamed by
+//   4. Brackets are balanced. An unclosed bracket is reported, located by
 //      indentation, and closed where its surroundings end, so that the parser
-//      sees balanced text; what lies between is marked as doubtful.
+//      sees balanced text. The text in between is marked as doubtful.
 //   5. Nesting is counted before any recursive code sees the tokens: brackets,
-//      `if`s of one item and the `fun`s of its types. Operators before an
-//      operand are counted by the Transformer, the first to be recursive in
+//      `if`s of one item and the `fun`s of its types. The Transformer counts
+//      the prefix operators, because it is the first phase that recurses over
 //      them.
 
 #include "compiler/parse/Parse.h"
@@ -30,8 +31,8 @@ namespace {
 struct Open {
   size_t type = TokenType::EOF;
   uint32_t begin = 0;
-  int conditionals = 0;  // `if`s and types `fun` nested in the current item
-  int before = 0;        // those that the last separator ended
+  int conditionals = 0;  // `if`s and `fun` types nested in the current item
+  int before = 0;        // the same count before the last separator
   bool inHeader = false; // between `for` or `if` and its body
   bool isBody = false;   // the body of `for` or `if`
 };
@@ -74,7 +75,7 @@ std::string_view bracketText(size_t type) {
   }
 }
 
-/// Whether an item that has come to this token goes on behind a newline.
+/// Whether an item that ends in this token continues on the next line.
 bool continuesLine(size_t type) {
   switch (type) {
   case TokenType::ASSIGN:
@@ -90,7 +91,7 @@ bool continuesLine(size_t type) {
   }
 }
 
-/// Whether an item may begin with it, but no expression.
+/// Whether an item, but no expression, may begin with this token.
 bool beginsOnlyItems(size_t type) {
   switch (type) {
   case TokenType::BLOCK:
@@ -111,7 +112,7 @@ public:
   Layout(const SourceMap& sources, TokenList& list, diag::Engine& engine)
       : sources(sources), list(list), engine(engine),
         raw(std::move(list.tokens)) {
-    // A broken string may have hidden brackets, so none are missed then.
+    // A broken string may hide brackets, so missing ones are not reported then.
     for (const Token& token : raw)
       hidesBrackets |= token.isBroken;
     list.tokens.clear();
@@ -133,7 +134,7 @@ public:
   }
 
 private:
-  /// False when the text is nested too deeply.
+  /// Returns false when the text is nested too deeply.
   bool step(const Token& token) {
     if (token.type == TokenType::NEWLINE) {
       newline(token);
@@ -182,7 +183,7 @@ private:
 
   bool inHeader() const { return stack.back().inHeader; }
 
-  /// The type of the next token on this line or below.
+  /// The type of the next token other than a newline.
   size_t nextType() const {
     size_t next = at + 1;
     while (raw[next].type == TokenType::NEWLINE)
@@ -198,8 +199,8 @@ private:
     return inRecipeHeader && isClause;
   }
 
-  /// `x =` or `x = a +` before a line that begins an item: a value was
-  /// forgotten.
+  /// Whether a value is missing: `x =` or `x = a +` before a line that begins
+  /// an item.
   bool isValueMissing() const {
     size_t next = at + 1;
     while (raw[next].type == TokenType::NEWLINE)
@@ -208,7 +209,8 @@ private:
       return true;
     if (!isName(raw[next].type))
       return false;
-    // The message of a `require` may follow a name and a colon.
+    // A `require` condition may end in a name and a colon, with its message
+    // after it.
     bool mayDeclare =
         lastType() == TokenType::ASSIGN || lastType() == TokenType::PIPE;
     size_t afterNext = raw[next + 1].type;
@@ -235,7 +237,7 @@ private:
         sources.text(list.range(list.tokens.size() - 1)) != ",";
     if (isBehindNewline)
       dropSeparator();
-    // Two commas, or one without an item: the parser will say so.
+    // Two commas in a row, or a comma without an item: the parser reports it.
     if (atItemStart() || continuesLine(lastType()))
       emit(token);
     else
@@ -255,7 +257,7 @@ private:
       list.tokens.pop_back();
   }
 
-  /// The item goes on behind the line's end.
+  /// Removes the separator because the item continues on the next line.
   void rejoin() {
     if (list.tokens.empty() || lastType() != TokenType::SEPARATOR)
       return;
@@ -285,7 +287,7 @@ private:
       break;
     case TokenType::AMENDS:
     case TokenType::WITH:
-      // `recipe with {` declares a recipe of that name.
+      // `recipe with {` declares a recipe named `with`.
       if (inRecipeHeader && stack.size() == 1 &&
           lastType() != TokenType::RECIPE)
         stack.back().inHeader = true;
@@ -352,7 +354,7 @@ private:
   void close(Token token) {
     if (!hasMatch(token)) {
       reportUnexpectedClosing(token);
-      // `[1, 2)` was meant to be closed here all the same.
+      // In `[1, 2)` the user meant to close the bracket here.
       if (!inBrackets() || token.type == TokenType::CLOSE)
         return;
       token.type = closingOf(stack.back().type);
@@ -360,7 +362,8 @@ private:
     while (closingOf(stack.back().type) != token.type)
       closeForgotten(token.begin);
     const Open& top = stack.back();
-    // A brace that closes one of a deeper line was meant for another.
+    // A brace that closes one opened on a more indented line probably belongs
+    // to an outer brace.
     if (token.type == TokenType::CLOSE && isFirstOnLine && !suspect.isSet &&
         indentOf(token.begin) < indentOf(top.begin))
       suspect = {true, top.begin, token};
@@ -374,9 +377,9 @@ private:
     emit(token);
   }
 
-  /// Whether a bracket that this one closes is open. A brace may close over
-  /// forgotten round and square brackets, but these over a brace only where it
-  /// opened on their line.
+  /// Whether an open bracket matches this closing one. A brace may close over
+  /// unclosed round and square brackets. Round and square brackets may close
+  /// over a brace only if it opened on their line.
   bool hasMatch(const Token& token) const {
     for (size_t i = stack.size() - 1; i > 0; --i) {
       size_t closing = closingOf(stack[i].type);
@@ -424,7 +427,8 @@ private:
   void closeAll(uint32_t offset) {
     if (stack.size() == 1)
       return;
-    // One forgotten brace leaves all around it open: report it alone.
+    // A missing closing brace leaves all enclosing brackets open, so only the
+    // innermost is reported.
     closeForgotten(offset);
     bool wasHidden = std::exchange(hidesBrackets, true);
     while (stack.size() > 1)
@@ -459,8 +463,8 @@ private:
               "` first");
   }
 
-  /// Whether the line begins with `recipe NAME {`, `import NAME`, ... at its
-  /// first column, which can only be a declaration of the file.
+  /// Whether the line begins with `recipe NAME {`, `import NAME`, ... in its
+  /// first column, which only a declaration of the file does.
   bool beginsDeclaration() const {
     const Token& token = raw[at];
     if (indentOf(token.begin) != 0 || at + 2 >= raw.size())
@@ -492,7 +496,7 @@ private:
       separate(Token{TokenType::SEPARATOR, token.begin, token.begin});
   }
 
-  /// Keeps where the line of the next token begins.
+  /// Records where the line of the next token begins.
   void findLineBegin(const Token& token) {
     std::string_view text =
         sources.text(SourceRange{list.source, token.begin, token.end});
@@ -512,7 +516,8 @@ private:
     list.tokens.push_back(token);
   }
 
-  /// A closing brace whose line is indented less than that of its opening.
+  /// A closing brace on a line with less indentation than the line of its
+  /// opening brace.
   struct Suspect {
     bool isSet = false;
     uint32_t begin = 0; // of the opening brace

@@ -1,11 +1,13 @@
 // Text to raw tokens, by ANTLR's lexer.
 //
-//   1. The text must be UTF-8 and not too long; a byte order mark at the top is
+//   1. The text must be UTF-8 and not too long. A byte order mark at the top is
 //      skipped.
-//   2. ANTLR's lexer runs over code points; places are mapped back to bytes. It
-//      ends where the tokens of the file are too many, or its errors.
-//   3. Comments go aside. Broken strings and stray characters are reported and
-//      their lines marked as doubtful, so that nothing else is said of them.
+//   2. ANTLR's lexer runs over code points; offsets are mapped back to bytes.
+//   It
+//      stops when the file has too many tokens or too many errors.
+//   3. Comments go to a separate list. Broken strings and stray characters are
+//      reported. Their lines are marked as doubtful, which suppresses further
+//      errors there.
 
 #include "compiler/base/Utf8.h"
 #include "compiler/parse/LookAlikes.h"
@@ -22,8 +24,8 @@ namespace recipec::parse {
 
 namespace {
 
-/// Byte offset of each code point and of the text's end; empty for ASCII,
-/// where the two are the same.
+/// Byte offset of each code point and of the text's end. Empty for ASCII, where
+/// code point indices are byte offsets.
 struct ByteOffsets {
   std::vector<uint32_t> offsets;
   uint32_t base = 0;
@@ -96,7 +98,7 @@ private:
       report.help("convert the file to UTF-8, for instance with `iconv`");
   }
 
-  /// False at the end of the budget, and where errors are no longer kept.
+  /// Returns false when the budget is used up or the engine is full.
   bool tokenize() {
     antlr4::ANTLRInputStream input{std::string(text)};
     generated::RecipeLexer lexer(&input);
@@ -132,7 +134,7 @@ private:
     return false;
   }
 
-  /// Behind a broken string the rest of the line makes no sense.
+  /// Skips the rest of the line after a broken string, which cannot be lexed.
   static void skipLine(antlr4::ANTLRInputStream& input) {
     while (input.LA(1) != '\n' && input.LA(1) != antlr4::IntStream::EOF)
       input.consume();
@@ -145,7 +147,7 @@ private:
       return;
     case TokenType::STRAY:
       reportStray(token);
-      // So that what stands behind it is still understood.
+      // `&&` also becomes `and`, so that the parser understands the rest.
       if (sources.text(list.source).substr(token.begin, 2) == "&&")
         list.tokens.push_back({TokenType::AND, token.begin, token.begin + 2});
       return;
@@ -181,7 +183,7 @@ private:
       return;
     SourceRange range = rangeOf(token);
     std::string_view string = sources.text(range);
-    // The lexer would have accepted the string but for an open brace.
+    // The lexer would have accepted the string without an open brace.
     size_t brace = std::string_view::npos, escaping = brace;
     for (size_t i = 1; i < string.size(); ++i) {
       if (string[i] == '\\' && brace != std::string_view::npos)
@@ -225,7 +227,7 @@ private:
   }
 
   void reportStray(const Token& token) {
-    // One message a line: others would have the same cause.
+    // One message per line: further stray characters have the same cause.
     if (list.isDoubtful(token.begin))
       return;
     SourceRange range = rangeOf(token);
@@ -259,9 +261,9 @@ private:
     return rest.substr(0, rest.find('\n'));
   }
 
-  /// What stands between a mark of quotation that is none of the language, at
-  /// the front of `text`, and the next one; none where it cannot be put between
-  /// those of the language as it is.
+  /// The text between a foreign quotation mark at the front of `text` and the
+  /// next quotation mark. Returns nullopt if the text cannot go between `"`
+  /// unchanged.
   static std::optional<std::string_view> quotedIn(std::string_view text) {
     size_t begin = codePointLength(text);
     for (size_t at = begin; at < text.size();
@@ -276,8 +278,8 @@ private:
     return std::nullopt;
   }
 
-  /// Edits for all of the line that has a stray character, from it on. Lines
-  /// that nobody has written by hand have none.
+  /// Adds edits for the rest of the line from a stray character on. Very long
+  /// lines, which nobody writes by hand, get none.
   void correctLine(const Token& token, diag::Builder& report) {
     constexpr size_t longestCorrected = 2000; // bytes
     std::string_view line = restOfLine(token.begin);

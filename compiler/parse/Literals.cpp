@@ -23,8 +23,7 @@ static std::string withoutUnderscores(std::string_view text) {
 
 namespace {
 
-/// What stands directly behind a number and multiplies it (SI and IEC
-/// 80000-13).
+/// A multiplier directly after a number (SI and IEC 80000-13).
 struct Multiplier {
   std::string_view name;
   int64_t factor;
@@ -41,7 +40,7 @@ constexpr Multiplier multipliers[] = {
     {"Ti", int64_t(1) << 40},
 };
 
-/// Units that are written out, or in other programs' letters.
+/// Units spelled out, or as other programs write them.
 constexpr std::pair<std::string_view, std::string_view> otherUnits[] = {
     {"minutes", "min"},
     {"minute", "min"},
@@ -108,7 +107,8 @@ ast::ExprId Transformer::percentage(size_t token) {
   SourceRange place = tokens->range(token);
   std::string text = withoutUnderscores(sources.text(place));
   text.pop_back();
-  // As an exponent, so that `0.1%` is the double nearest to 0.001.
+  // The value is read with an exponent, so `0.1%` is the double nearest to
+  // 0.001.
   return makeExpr(ast::FloatLiteral{real(place, text + "e-2")}, place, 0);
 }
 
@@ -174,7 +174,7 @@ bool Transformer::checkUnit(size_t token, size_t number) {
   auto report =
       engine.report(diag::Kind::ExpectedToken, unit.range,
                     "expected the end of the line, found `" + unit.text + "`");
-  // `15B tokens`: billions, as they are spoken of.
+  // `15B tokens`, where `B` is meant as billions.
   if (isKnown && before == "B") {
     std::string count(sources.text(tokens->range(number)));
     report.help("`B` is the unit of bytes, a billion is `G`: write `" + count +
@@ -217,7 +217,7 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
                          : "numbers are decimal");
     return;
   }
-  // `1f1b`: no number at all.
+  // `1f1b` is not a number.
   bool isWord =
       isGlued && std::any_of(unit.text.begin(), unit.text.end(),
                              [](unsigned char c) { return std::isdigit(c); });
@@ -296,10 +296,11 @@ std::string Transformer::plainString(size_t token, std::string_view where) {
   return literal.texts[0];
 }
 
-/// The end of the hole whose `{` is at `text[at]`: behind its `}`; 0 where
-/// there is none, which the lexer has excluded for strings of one line.
+/// The offset after the `}` that closes the interpolation whose `{` is at
+/// `text[at]`; 0 if it is not closed. The lexer guarantees that interpolations
+/// of single-line strings are closed.
 static size_t endOfHole(std::string_view text, size_t at) {
-  std::string nesting; // `{` for a hole, `"` for a string in one
+  std::string nesting; // `{` for an interpolation, `"` for a string in one
   for (; at < text.size(); ++at) {
     bool inString = !nesting.empty() && nesting.back() == '"';
     char c = text[at];
@@ -319,11 +320,11 @@ static size_t endOfHole(std::string_view text, size_t at) {
   return 0;
 }
 
-/// What a token of a string holds between its quotation marks.
+/// The content of a string token between its quotation marks.
 struct Transformer::Quoted {
-  std::string_view text;        // from the opening marks on
-  size_t begin = 0;             // where the content starts in it
-  std::string_view indentation; // of each line behind the first
+  std::string_view text;        // begins with the opening quotation marks
+  size_t begin = 0;             // offset of the content in it
+  std::string_view indentation; // of each line after the first
 };
 
 Transformer::Quoted Transformer::quoted(size_t token) {
@@ -437,7 +438,7 @@ void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
     if (error == std::errc() && end == last && appendCodePoint(value, result))
       return;
   }
-  // The whole of a character that is not ASCII.
+  // Include all bytes of a non-ASCII character.
   while (at < text.size() && !beginsCodePoint(text[at]))
     ++at;
   SourceRange place{tokens->source, offset + uint32_t(begin),
@@ -451,8 +452,8 @@ void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
     report.help("write a backslash of the text as `\\\\`");
 }
 
-/// Parses the text of a hole as an expression of the same file; none when it
-/// has errors.
+/// Parses the text of an interpolation as an expression of the same file.
+/// Returns `ExprId::none` when it has errors.
 ast::ExprId Transformer::interpolation(SourceRange range) {
   if (++interpolationDepth > maxInterpolationDepth) {
     engine.report(diag::Kind::NestingTooDeep, range,

@@ -1,6 +1,6 @@
 // A table by code point; see LookAlikes.h. Names are those of the Unicode
-// character database; the forms for East Asian text (U+FF01 to U+FF5E) are
-// ASCII at another place.
+// character database. The fullwidth forms (U+FF01 to U+FF5E) are ASCII at an
+// offset.
 
 #include "compiler/parse/LookAlikes.h"
 

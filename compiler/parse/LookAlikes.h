@@ -1,5 +1,5 @@
-// Characters that look like one of the language and are another: what word
-// processors, chats and web pages make of it.
+// Characters that look like a character of the language. Word processors, chats
+// and web pages substitute them.
 
 #ifndef RECIPEC_PARSE_LOOKALIKES_H
 #define RECIPEC_PARSE_LOOKALIKES_H
@@ -10,18 +10,18 @@
 
 namespace recipec::parse {
 
-/// A character that was taken for another.
+/// A look-alike and the character of the language that replaces it.
 struct LookAlike {
   std::string name;        // `no-break space (U+00A0)`
-  std::string replacement; // ` `; empty: it is to be left out
+  std::string replacement; // ` `; empty if the character is to be removed
   bool isQuote = false;
 };
 
-/// The character (UTF-8) as one that looks like a character of the language;
-/// none for any other.
+/// Looks up a character (UTF-8) in the table of look-alikes; nullopt if it is
+/// none.
 std::optional<LookAlike> lookAlikeOf(std::string_view character);
 
-/// `U+00A0`, of the first code point of the text.
+/// The first code point of the text as `U+00A0`.
 std::string codePointName(std::string_view text);
 
 } // namespace recipec::parse

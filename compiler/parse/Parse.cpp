@@ -1,4 +1,4 @@
-// The phases in their order: see Parse.h.
+// The phases in order: see Parse.h.
 
 #include "compiler/parse/Parse.h"
 
@@ -6,7 +6,8 @@
 
 namespace recipec::parse {
 
-/// Lexing and layout of a whole source; false when it cannot be parsed.
+/// Runs lexing and layout of a whole source. Returns false when it cannot be
+/// parsed.
 static bool tokenize(const SourceMap& sources, SourceId source, TokenList& list,
                      TokenBudget& budget, diag::Engine& engine) {
   SourceRange all{source, 0, uint32_t(sources.text(source).size())};
@@ -25,7 +26,7 @@ ast::File parse(const SourceMap& sources, SourceId source,
   ParserRun run(sources, list, engine);
   if (Grammar::FileContext* context = run.file())
     Transformer(sources, list, file, budget, engine).transform(context);
-  // The phases above each went through the whole text.
+  // Each phase above reports over the whole text.
   engine.sortByPlace();
   return file;
 }

@@ -19,21 +19,22 @@
 
 namespace recipec::parse {
 
-/// The longest text of a recipe, in bytes.
+/// The maximum size of a recipe file, in bytes.
 inline constexpr size_t maxText = size_t(4) << 20;
-/// So many tokens are read of one file, those of interpolations included. An
-/// interpolation is lexed and parsed by itself and counts as ten more.
+/// The maximum number of tokens in a file, including interpolations. An
+/// interpolation is lexed and parsed separately and counts as ten more.
 inline constexpr size_t maxTokens = 300'000;
 inline constexpr size_t tokensOfInterpolation = 10;
-/// The deepest nesting of brackets, blocks and conditionals that is accepted.
+/// The maximum nesting of brackets, blocks and conditionals.
 inline constexpr int maxNesting = 100;
-/// The deepest expression: operators, members and calls applied to a result.
+/// The maximum depth of an expression: operators, members and calls on a
+/// result.
 inline constexpr int maxExpressionDepth = 250;
-/// The deepest nesting of strings in interpolations of strings.
+/// The maximum nesting of strings in interpolations of strings.
 inline constexpr int maxInterpolationDepth = 10;
 
-/// Parses a file. Items with errors are left out of the tree, so that it holds
-/// only complete nodes; whether there were errors is in `engine`.
+/// Parses a file. The tree leaves out items with errors and holds only complete
+/// nodes. `engine` says whether there were errors.
 ast::File parse(const SourceMap& sources, SourceId source,
                 diag::Engine& engine);
 
@@ -44,13 +45,13 @@ struct Override {
   ast::File file;
 };
 
-/// Parses `PATH=VALUE`, the whole text of a source of kind `commandLine`;
-/// nothing when it has errors, which are reported.
+/// Parses `PATH=VALUE`, the whole text of a source of kind `commandLine`.
+/// Reports errors and then returns nullopt.
 std::optional<Override> parseOverride(const SourceMap& sources, SourceId source,
                                       diag::Engine& engine);
 
-/// The tokens of a file as the parser sees them, one a line with its place, for
-/// `--emit=tokens`.
+/// Prints the tokens of a file as the parser sees them, one a line with its
+/// place, for `--emit=tokens`.
 std::string printTokens(const SourceMap& sources, SourceId source,
                         diag::Engine& engine);
 

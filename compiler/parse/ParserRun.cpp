@@ -1,5 +1,5 @@
-// Sets up the generated parser: our tokens in, our error strategy, no listener
-// of ANTLR's. Its exceptions end here.
+// Sets up the generated parser with our tokens and error strategy, without
+// ANTLR's listeners. Catches ANTLR's exceptions.
 
 #include "compiler/parse/ParserRun.h"
 
@@ -40,7 +40,8 @@ ParserRun::ParserRun(const SourceMap& sources, const TokenList& list,
 
 ParserRun::~ParserRun() = default;
 
-/// Runs a rule; an error that the rule did not recover from has been reported.
+/// Runs a rule. Returns null when the rule did not recover from an error, which
+/// has been reported.
 template <typename Context>
 Context* ParserRun::runRule(Context* (Grammar::*rule)()) {
   int errorsBefore = engine.errors();

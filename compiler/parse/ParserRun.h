@@ -1,5 +1,5 @@
-// One run of the generated parser over a laid out token list. Owns the parse
-// tree; private to this folder.
+// One run of the generated parser over a token list after layout. Owns the
+// parse tree. Private to this folder.
 
 #ifndef RECIPEC_PARSE_PARSERRUN_H
 #define RECIPEC_PARSE_PARSERRUN_H
@@ -18,8 +18,8 @@ public:
             diag::Engine& engine);
   ~ParserRun();
 
-  /// Each returns null where an error reached the rule itself; it has been
-  /// reported. Rules that recovered inside hold contexts with `exception` set.
+  /// Each returns null if an error reached the rule itself; the error has been
+  /// reported. Inner rules that recovered hold contexts with `exception` set.
   Grammar::FileContext* file();
   Grammar::OverrideArgumentContext* overrideArgument();
   Grammar::InterpolationContext* interpolation();

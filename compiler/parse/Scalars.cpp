@@ -1,4 +1,4 @@
-// Plain scalars of YAML; see Scalars.h.
+// YAML plain scalars; see Scalars.h.
 
 #include "compiler/parse/Scalars.h"
 
@@ -30,7 +30,7 @@ constexpr std::string_view notFinite[] = {
     "-.inf", "-.Inf", "-.INF", ".nan",  ".NaN",  ".NAN",
 };
 
-/// Takes digits off the front; whether there were any.
+/// Removes leading digits. Returns whether there were any.
 bool takeDigits(std::string_view& text) {
   size_t count = 0;
   while (count < text.size() && text[count] >= '0' && text[count] <= '9')

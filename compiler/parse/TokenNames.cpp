@@ -1,4 +1,4 @@
-// What tokens are called, and which groups they form.
+// Names of tokens in messages, and groups of tokens.
 
 #include "compiler/parse/Tokens.h"
 
@@ -15,9 +15,9 @@ static const antlr4::dfa::Vocabulary& vocabulary() {
   return parser.getVocabulary();
 }
 
-/// The text of a token whose type has but one: `=`, `recipe`.
+/// The text of a token type with only one spelling: `=`, `recipe`.
 static std::string fixedText(size_t type) {
-  // The vocabulary has it between apostrophes.
+  // The vocabulary encloses it in apostrophes.
   std::string literal = vocabulary().getLiteralName(type);
   return literal.size() < 3 ? literal : literal.substr(1, literal.size() - 2);
 }
@@ -71,7 +71,7 @@ bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
     return sources.lineColumn(list.source, list.tokens[index].begin);
   };
   LineColumn place = placeOf(token);
-  bool isFirst = true; // separators lie on the line before
+  bool isFirst = true; // a separator belongs to the line before
   if (token > 0 && list.tokens[token - 1].type != TokenType::SEPARATOR)
     isFirst = placeOf(token - 1).line < place.line;
   return isFirst && place.column > 1;

@@ -22,63 +22,66 @@ struct Token {
   size_t type = 0;
   uint32_t begin = 0; // byte offsets in the source
   uint32_t end = 0;
-  int depth = 0; // of open brackets around it; brackets count as outside
+  int depth =
+      0; // number of open brackets around it; a bracket is outside itself
   bool isInserted = false; // a closing bracket that the user forgot
-  bool isBroken = false;   // a string that does not end
+  bool isBroken = false;   // an unclosed string
 };
 
-/// A comment without its line's end; `#` included.
+/// A comment without its line break, with its `#`.
 struct Comment {
   uint32_t begin = 0;
   uint32_t end = 0;
 };
 
-/// The tokens of a text, the last of which is EOF.
+/// The tokens of a text; the last one is EOF.
 struct TokenList {
   SourceId source = SourceId::none;
   std::vector<Token> tokens;
   std::vector<Comment> comments;
-  /// Where an error was reported already and others would only follow from it.
+  /// Ranges with a reported error. Further errors there would be consequences
+  /// of it.
   std::vector<SourceRange> doubtful;
-  /// Closing brackets outside of all others. Where the parser finds an error,
-  /// that may be their cause; reported only where it finds none.
+  /// Closing brackets without an opening one, outside of all other brackets.
+  /// They may cause an error of the parser, so they are reported only if the
+  /// parser finds none.
   std::vector<SourceRange> unopened;
-  /// What the end of the text is called in messages.
+  /// How messages name the end of the text.
   std::string endName = "the end of the file";
 
   SourceRange range(size_t token) const {
     return {source, tokens[token].begin, tokens[token].end};
   }
   bool isDoubtful(uint32_t offset) const;
-  /// Orders `doubtful` by place and joins what overlaps, as isDoubtful asks
-  /// for.
+  /// Sorts `doubtful` by offset and merges overlapping ranges. isDoubtful
+  /// relies on it.
   void arrangeDoubtful();
 };
 
-/// What may still be read of a file, in tokens; see maxTokens.
+/// The remaining number of tokens of a file; see maxTokens.
 struct TokenBudget {
   size_t left = maxTokens;
   bool isReported = false;
 };
 
-/// Splits a text, or the part of one that `range` covers, into tokens. Newlines
-/// are tokens; comments are kept aside. Reports what is not UTF-8, strings that
-/// do not end and characters outside the language; false if the text cannot be
-/// parsed at all, or is more than the budget allows.
+/// Splits the part of a source that `range` covers into tokens. Newlines are
+/// tokens; comments go to a separate list. Reports invalid UTF-8, unclosed
+/// strings and characters outside the language. Returns false if the text
+/// cannot be parsed at all or exceeds the budget.
 bool lex(const SourceMap& sources, SourceRange range, TokenList& list,
          TokenBudget& budget, diag::Engine& engine);
 
-/// Whether the strings of a text are interpolated no deeper than
-/// maxInterpolationDepth; else reported. Checked before the lexer, which is
-/// recursive in them.
+/// Checks that the strings of a text are interpolated no deeper than
+/// maxInterpolationDepth, and reports an error if they are. Runs before the
+/// lexer, which recurses into interpolations.
 bool checkInterpolations(const SourceMap& sources, SourceRange range,
                          diag::Engine& engine);
 
 /// Rewrites newlines, commas and brackets as grammar/Recipe.g4 expects them:
-/// see Layout.cpp. False when the text is nested too deeply to be parsed.
+/// see Layout.cpp. Returns false if the text is nested too deeply to be parsed.
 bool layOut(const SourceMap& sources, TokenList& list, diag::Engine& engine);
 
-/// Reports the brackets that close nothing.
+/// Reports the closing brackets without an opening one.
 void reportUnopened(const SourceMap& sources, const TokenList& list,
                     diag::Engine& engine);
 
@@ -91,14 +94,14 @@ std::string describeToken(const SourceMap& sources, const TokenList& list,
 /// The grammar's name of a token type, for `--emit=tokens`: `IDENTIFIER`.
 std::string typeName(size_t type);
 
-/// Whether it is the first of a line that does not begin at the margin.
+/// Whether the token is the first on its line and the line is indented.
 bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
                         size_t token);
-/// A word of the language that cannot be a name.
+/// Whether the token is a keyword that cannot be a name.
 bool isReservedWord(size_t type);
-/// An identifier, or a word that is a keyword only in declarations.
+/// Whether the token is an identifier, or a keyword only in declarations.
 bool isName(size_t type);
-/// Whether an expression may begin with it.
+/// Whether an expression may begin with this token.
 bool beginsExpression(size_t type);
 bool isBinaryOperator(size_t type);
 

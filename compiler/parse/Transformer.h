@@ -1,9 +1,9 @@
 // Parse tree to Ast. Private to this folder.
 //
-// One Transformer makes one ast::File. Items.cpp and Declarations.cpp hold what
-// stands between braces and in a file, Expressions.cpp operators and types,
-// Literals.cpp numbers and strings. Contexts with an error yield nothing: the
-// strategy has reported it.
+// One Transformer builds one ast::File. Declarations.cpp holds the declarations
+// of a file, Items.cpp the items between braces, Expressions.cpp operators and
+// types, Literals.cpp numbers and strings. Contexts with an error yield no
+// node, because the error strategy has reported them.
 
 #ifndef RECIPEC_PARSE_TRANSFORMER_H
 #define RECIPEC_PARSE_TRANSFORMER_H
@@ -19,7 +19,7 @@
 
 namespace recipec::parse {
 
-/// What a body belongs to, which says which items it may hold.
+/// The owner of a body, which determines the items that the body may hold.
 enum class BodyKind {
   recipe,   // of a recipe or mixin
   settings, // of any record
@@ -32,7 +32,7 @@ enum class BodyKind {
 
 class Transformer {
 public:
-  /// Interpolations take of `budget` what they hold.
+  /// Interpolations take their tokens from `budget`.
   Transformer(const SourceMap& sources, const TokenList& list, ast::File& file,
               TokenBudget& budget, diag::Engine& engine)
       : sources(sources), tokens(&list), file(file), budget(budget),
@@ -45,7 +45,7 @@ public:
   ast::ExprId expression(Grammar::ExpressionContext* context);
 
 private:
-  // ---- places ----
+  // ---- source ranges ----
   size_t firstToken(antlr4::ParserRuleContext* context) const;
   size_t lastToken(antlr4::ParserRuleContext* context) const;
   SourceRange range(antlr4::ParserRuleContext* context) const;
@@ -113,14 +113,16 @@ private:
   // ---- literals ----
   ast::ExprId number(Grammar::PrimaryContext* context);
   ast::ExprId percentage(size_t token);
-  /// The value of an integer; one that is too large is reported.
+  /// The value of an integer. Reports one that is too large.
   int64_t integer(size_t token);
   double real(SourceRange place, std::string text);
-  /// Whether the token behind the number at `number` is a unit; else reported.
+  /// Whether the token after the number at `number` is a unit. Reports one that
+  /// is not.
   bool checkUnit(size_t token, size_t number);
   void reportUnit(const ast::Name& unit, size_t number);
   ast::ExprId string(size_t token);
-  /// A string where an interpolation makes no sense; `where` names the place.
+  /// A string that must not have interpolations; `where` describes it in
+  /// messages.
   std::string plainString(size_t token, std::string_view where);
   ast::StringLiteral stringParts(size_t token, int& depthBelow);
   struct Quoted;
@@ -138,7 +140,7 @@ private:
   std::vector<int> exprDepths; // parallel to file.exprs
   std::vector<int> bodyDepths; // parallel to file.bodies
   int interpolationDepth = 0;
-  int prefixDepth = 0; // prefix operators around what is being transformed
+  int prefixDepth = 0; // number of prefix operators around the current node
   bool reportedDepth = false;
 };
 
