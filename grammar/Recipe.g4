@@ -1,18 +1,19 @@
 // The syntax of recipes.
 //
-// Every decision is made by one token, so that the generated parser is a set
-// of switches and never simulates its automaton. What would need more is left
-// to two neighbours in compiler/parse:
+// One token decides every alternative, so the generated parser is a set of
+// switches and never simulates its automaton. Two neighbours in compiler/parse
+// handle everything that would need more:
 //
 //   Layout        turns newlines and commas between items into SEPARATOR,
-//                 drops those that mean nothing, balances brackets, and calls
-//                 a brace BLOCK_OPEN where it opens the body of a statement
-//                 (`for i in 0..n {`) and may not amend the expression before.
-//                 Commas of such a header stay COMMA.
+//                 drops newlines without meaning, balances brackets, and turns
+//                 a brace that opens the body of a statement
+//                 (`for i in 0..n {`) into BLOCK_OPEN, so that it does not
+//                 amend the expression before it. Commas of a statement's header
+//                 stay COMMA.
 //   Transformer   applies the precedence of operators, splits strings at their
 //                 interpolations and checks which items a body may hold.
 //
-// Words in the rule `name` are keywords only where a declaration begins.
+// Words in the rule `name` are keywords only at the start of a declaration.
 
 grammar Recipe;
 
@@ -88,10 +89,10 @@ item
 // `a.b = value`, `a { ... }`, `a : type = default`
 setting : path (ASSIGN expression | body | COLON type (ASSIGN expression)?) ;
 
-// `[key] = value`, of a map
+// `[key] = value` in a map
 entry : LBRACKET expression RBRACKET ASSIGN expression ;
 
-// Without a value, the compiler itself sets the field (`name` of a recipe).
+// The compiler sets a field without a value (`name` of a recipe).
 fixedField : FIXED name COLON type (ASSIGN expression)? ;
 
 require : REQUIRE expression (COLON expression)? ;
@@ -244,7 +245,7 @@ GREATER : '>' ;
 GREATER_EQUAL : '>=' ;
 
 INTEGER : DIGITS ;
-// The remainder has a space before its `%`.
+// The remainder operator has a space before its `%`.
 PERCENTAGE : DIGITS ('.' DIGITS)? '%' ;
 FLOAT : DIGITS '.' DIGITS EXPONENT? | DIGITS EXPONENT ;
 fragment DIGITS : [0-9] ('_'? [0-9])* ;
@@ -252,24 +253,24 @@ fragment EXPONENT : [eE] [+-]? [0-9]+ ;
 
 IDENTIFIER : [a-zA-Z_] [a-zA-Z0-9_]* ;
 
-// Lines between `"""` and `"""`; Literals finds the interpolations.
+// The text between `"""` lines; Literals.cpp finds the interpolations.
 TEXT : '"""' ('"'? '"'? TEXT_PART)* '"""' ;
 fragment TEXT_PART : ~["\\] | '\\' . ;
 
 STRING : '"' (~["\\{\r\n] | ESCAPE | HOLE)* '"' ;
 fragment ESCAPE : '\\' ~[\r\n] ;
-// Strings in an interpolation may themselves be interpolated.
+// Strings in an interpolation may have interpolations.
 fragment HOLE : '{' (~["{}\r\n] | STRING)* '}' ;
 
-// Quotation marks that are not closed.
+// An unclosed text.
 BROKEN_TEXT : '"""' ('"'? '"'? TEXT_PART)* ;
 
-// A string that does not end, or whose interpolation does not.
+// A string that is not closed, or with an interpolation that is not closed.
 BROKEN_STRING : '"' (~["\\\r\n] | ESCAPE)* '\\'? ;
 
 COMMENT : '#' ~[\r\n]* ;
 NEWLINE : '\r'? '\n' ;
 SPACE : [ \t]+ -> skip ;
 
-// Anything else; the message is ours, not the lexer's.
+// Any other character; Lexing.cpp reports it.
 STRAY : . ;

@@ -217,8 +217,8 @@ void Engine::arrange() {
   sortByPlace();
   std::vector<Diagnostic> kept;
   kept.reserve(diagnostics.size());
-  std::map<Cause, size_t>
-      known; // index in `kept` of the diagnostics at the current place
+  // Index in `kept` of the diagnostics at the current place.
+  std::map<Cause, size_t> known;
   for (Diagnostic& diagnostic : diagnostics) {
     if (!kept.empty() && placeOf(kept.back()) != placeOf(diagnostic))
       known.clear();

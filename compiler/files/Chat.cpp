@@ -12,7 +12,7 @@ namespace {
 
 namespace data = reciperun::data;
 
-/// Control tokens that the tokenizer has, for a help: at most a handful.
+/// A few control tokens of the tokenizer, for a help.
 std::vector<std::string> specialTokens(const data::Tokenizer& tokenizer) {
   constexpr size_t most = 6;
   std::vector<std::string> found;
@@ -22,8 +22,8 @@ std::vector<std::string> specialTokens(const data::Tokenizer& tokenizer) {
   return found;
 }
 
-/// The setting where it is written; of the schema's own text the data that it
-/// is for.
+/// The range of the setting if the user wrote it. If its value is the schema's
+/// default, the range of the data that it applies to.
 SourceRange placeOf(const recipe::Recipe& recipe, const std::string& setting) {
   const recipe::Value& value = recipe.at(setting);
   bool isWritten = value.origin.kind != recipe::Origin::Kind::defaultValue;

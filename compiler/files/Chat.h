@@ -1,4 +1,4 @@
-// Whether a tokenizer has the control tokens that a chat template writes.
+// Checks that a tokenizer has the control tokens that a chat template writes.
 
 #ifndef RECIPEC_FILES_CHAT_H
 #define RECIPEC_FILES_CHAT_H
@@ -10,8 +10,8 @@
 
 namespace recipec::files {
 
-/// Reports control tokens of `data.chat` that the tokenizer takes apart, where
-/// the training reads chat messages.
+/// Reports control tokens of `data.chat` that the tokenizer would split into
+/// several tokens, if the training reads chat messages.
 void checkChat(const recipe::Recipe& recipe,
                const reciperun::plan::Data& settings,
                const reciperun::data::Tokenizer& tokenizer,

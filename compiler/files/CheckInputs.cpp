@@ -1,10 +1,10 @@
-// 1. Paths of data: a file of `jsonl`; files, folders and patterns of `text`
-//    and of tokens.
-// 2. What is there is looked into: see Heads.h.
-// 3. The tokenizer, where the run tokenizes anything; it must be one that the
-//    runtime applies, and have the control tokens of a chat.
-// 4. The weights: a checkpoint, or a Hugging Face directory with all shards;
-//    and the checkpoint that `checkpoint.resume` names.
+// 1. Check the paths of data: a file for `jsonl`; files, folders and patterns
+//    for `text` and token files.
+// 2. Check the beginnings of the files: see Heads.h.
+// 3. Check the tokenizer if the run tokenizes: the runtime must support it, and
+//    it must have the control tokens of a chat.
+// 4. Check the weights: a checkpoint, or a Hugging Face directory with all
+//    shards. Check the checkpoint that `checkpoint.resume` names.
 
 #include "compiler/files/CheckInputs.h"
 
@@ -28,8 +28,8 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-/// Sizes of a vocabulary that hold so many tokens: where ranks share its rows,
-/// it is a multiple.
+/// Proposes vocabulary sizes for `tokens` tokens: the exact size, and multiples
+/// for layouts that shard the rows.
 std::vector<diag::WayOut> vocabWays(int64_t tokens) {
   std::vector<diag::WayOut> ways;
   for (int64_t multiple : {1, 8, 64, 128}) {
@@ -66,7 +66,7 @@ private:
   const std::string& folder;
   Findings& found;
   const SourceMap& sources;
-  std::optional<data::Tokenizer> words; // where there is one to apply
+  std::optional<data::Tokenizer> words; // empty if not needed or not readable
   bool isVocabTold = false;
 };
 
@@ -75,7 +75,7 @@ Place Inputs::place(const std::string& setting, const std::string& path) const {
           rangeOf(recipe, setting, path)};
 }
 
-/// The tokenizer's path follows from `weights` where the recipe names none.
+/// A recipe without `tokenizer` takes the tokenizer from `weights`.
 std::string Inputs::tokenizerSetting() const {
   return recipe.at("tokenizer").isNone() ? "weights" : "tokenizer";
 }
@@ -89,7 +89,7 @@ void Inputs::tokenizer() {
   Place where = place(setting, path);
   if (setting == "weights") {
     where.range = rangeOf(recipe, setting, plan.exchange.weights);
-    // Then it is the weights that are missing.
+    // The weights are missing then, and `weights` reports that.
     if (!data::whyNoFolder(plan::resolvePath(folder, plan.exchange.weights))
              .empty())
       return;
@@ -105,9 +105,9 @@ void Inputs::tokenizer() {
                         "`" + setting + "`: " + read.message());
 }
 
-/// `jsonl` with a pattern: it takes one file.
+/// Reports a pattern given to `jsonl`, which takes one file.
 void Inputs::reportPattern(const Place& where, const plan::DataSource& source) {
-  constexpr size_t most = 4; // files that a help writes out
+  constexpr size_t most = 4; // number of files that the help lists
   auto builder =
       found.faults.report(diag::Kind::InvalidData, where.range,
                           "`" + where.setting + "` names `" + where.written +
@@ -125,7 +125,7 @@ void Inputs::reportPattern(const Place& where, const plan::DataSource& source) {
                            : ", messages = \"" + source.messages + "\")";
   std::vector<std::string> calls;
   for (const std::string& file : *matched) {
-    // As the pattern is written: relative to the recipe, or absolute.
+    // Write the path like the pattern: relative to the recipe, or absolute.
     bool isRelative = !where.written.starts_with("/");
     std::string path =
         isRelative ? std::filesystem::path(file)
@@ -147,7 +147,8 @@ void Inputs::reportPattern(const Place& where, const plan::DataSource& source) {
                list + "])`, or join them into one file");
 }
 
-/// The files of a source; false where one of its paths leads to none.
+/// Collects the files of a source. Returns false if one of its paths leads to
+/// no file.
 bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
                      std::vector<std::string>& files) {
   std::vector<std::string> paths = source.paths;
@@ -168,7 +169,7 @@ bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
       return false;
     }
     if (cause.empty() && isMany) {
-      // Megatron's indices lie beside what is read.
+      // Megatron's index files are next to the token files.
       auto matched = data::filesOf({where.resolved},
                                    source.kind == "token_file" ? ".idx" : "");
       if (matched)
@@ -209,7 +210,8 @@ void Inputs::source(const std::string& setting,
     builder.help("name a field of the objects, or rename one in the file");
 }
 
-/// One error for all sources: the cause lies in the model or the tokenizer.
+/// Reports one error for all sources, because its cause is the model or the
+/// tokenizer.
 void Inputs::reportVocab(const std::string& setting, SourceRange range,
                          const std::string& use) {
   if (std::exchange(isVocabTold, true))
@@ -228,7 +230,7 @@ void Inputs::reportVocab(const std::string& setting, SourceRange range,
   builder.note("in `" + setting + "`, " + use, range);
   std::string most =
       "of at most " + std::to_string(plan.data.vocab) + " tokens";
-  // Weights have the rows that they have.
+  // The size of the vocabulary is fixed by the weights.
   if (isUsers && plan.exchange.weights.empty())
     builder.propose({"change `vocab` to ", vocabWays(words->size()),
                      ", or name a tokenizer " + most, 1});
@@ -258,7 +260,8 @@ void Inputs::check() {
 Findings checkInputs(const recipe::Recipe& recipe, const plan::Plan& plan,
                      const std::string& folder, const SourceMap& sources) {
   Findings found;
-  // A plan that answers prompts reads the folder that its command names.
+  // A plan that generates from prompts reads a folder given on its command
+  // line.
   if (plan.task != "generate")
     Inputs(recipe, plan, folder, sources, found).check();
   return found;

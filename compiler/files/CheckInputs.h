@@ -1,8 +1,8 @@
-// Whether a run would find what its recipe names: data, tokenizer and weights.
+// Checks that a run would find the data, tokenizer and weights of its recipe.
 //
-// Paths are looked up where the run will look, and the beginnings of files are
-// read as the run reads them, by runtime/data. What a look costs is bounded;
-// the run itself reads everything.
+// Paths are looked up where the run looks them up. The beginnings of files are
+// read with the run's readers in runtime/data. The cost of the check is
+// bounded; only the run reads whole files.
 
 #ifndef RECIPEC_FILES_CHECKINPUTS_H
 #define RECIPEC_FILES_CHECKINPUTS_H
@@ -15,16 +15,16 @@
 
 namespace recipec::files {
 
-/// What was found out about the inputs of a run.
+/// The result of checking the inputs of a run.
 struct Findings {
-  diag::Engine faults; // with which the run would end
-  diag::Engine doubts; // with which it would go on
+  diag::Engine faults; // errors that would end the run
+  diag::Engine doubts; // warnings; the run would continue
 };
 
-/// Looks for the inputs of `plan`, whose paths are not resolved: relative ones
-/// start in `folder`, seen from the working folder. `recipe` is what the plan
-/// was made of and says where they stand, in `sources`. Remote paths are not
-/// looked for.
+/// Checks the inputs of `plan`. The paths of `plan` are not resolved: relative
+/// paths start in `folder`, which is relative to the working folder. `recipe`
+/// is the source of the plan and gives the source ranges, in `sources`. Remote
+/// paths are not checked.
 Findings checkInputs(const recipe::Recipe& recipe,
                      const reciperun::plan::Plan& plan,
                      const std::string& folder, const SourceMap& sources);

@@ -1,5 +1,5 @@
-// One function for each kind of source. Readers are the runtime's, so that what
-// is found here is what the run would find.
+// One function per kind of source. The readers are those of the runtime, so the
+// check finds what the run would find.
 
 #include "compiler/files/Heads.h"
 
@@ -18,12 +18,12 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-constexpr size_t mostBytes = 1 << 20;     // that are read, of all files
-constexpr size_t mostFiles = 64;          // that are opened
+constexpr size_t mostBytes = 1 << 20;     // read from all files
+constexpr size_t mostFiles = 64;          // opened
 constexpr size_t mostTokenized = 1 << 16; // bytes of text
 
-/// Tokenizes samples until enough are seen; only where the tokenizer has ids
-/// that the model has not.
+/// Tokenizes samples up to a limit and looks for ids above the model's
+/// vocabulary. Does nothing if the tokenizer has no such ids.
 class IdCheck {
 public:
   IdCheck(const data::Tokenizer* tokenizer, const plan::Data& settings)
@@ -32,7 +32,8 @@ public:
       encoder.emplace(settings, *tokenizer);
   }
 
-  /// What is wrong with the text of `place`, words of the recipe or of a user.
+  /// Checks the text of `place`. `isRecipes` marks text from the recipe, as
+  /// opposed to text from the data.
   Fault check(std::string_view text, const std::string& place,
               bool isRecipes = false) {
     if (!encoder || tokenized >= mostTokenized)
@@ -73,7 +74,8 @@ Fault lookIntoTokens(const plan::DataSource& source, const plan::Data& settings,
   return {};
 }
 
-/// The beginning of a file of text, cut between two characters.
+/// Why the head of a file is not text; empty if it is. The head ends at a
+/// character boundary.
 std::string whyNoText(const std::string& path, std::string_view head) {
   std::string_view other = data::otherFormat(head);
   if (!other.empty())

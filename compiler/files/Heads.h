@@ -1,4 +1,4 @@
-// What the beginnings of data files give away.
+// Checks of data files by their beginnings.
 
 #ifndef RECIPEC_FILES_HEADS_H
 #define RECIPEC_FILES_HEADS_H
@@ -13,18 +13,18 @@ namespace recipec::files {
 
 /// Why a run could not use a file.
 struct Fault {
-  std::string what; // in the runtime's words; empty where nothing is wrong
+  std::string what; // the runtime's message; empty if nothing is wrong
   std::string help; // may be empty
-  /// It is that the tokenizer has ids that the model has not; `what` says where
-  /// the data use one.
+  /// Whether the fault is a token id at or above the model's vocabulary. `what`
+  /// then says where the data have one.
   bool isAboveVocab = false;
-  /// The field of the source that lines lack; may be empty.
+  /// The field of the source that lines of the file lack; may be empty.
   std::string missingField = {};
 };
 
-/// Why a run could not use the beginning of `files`. It looks at no more than
-/// 1 MiB in all: lines that lack a field, text that is none, ids at or above
-/// the vocabulary. `tokenizer` may be null.
+/// Why a run could not use the beginning of `files`, of which it reads at most
+/// 1 MiB in all. Finds lines that lack a field, files that are not text, and
+/// ids at or above the vocabulary. `tokenizer` may be null.
 Fault lookInto(const reciperun::plan::DataSource& source,
                const reciperun::plan::Data& data,
                const std::vector<std::string>& files,

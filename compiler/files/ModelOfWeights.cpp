@@ -1,9 +1,9 @@
-// 1. The keys that differ, by runtime/plan.
-// 2. An entry of the model's `hf_config` that is a field of the model,
-//    `hidden_size = hidden`, names the field to change.
-// 3. Where all of them are such fields, the file's values are proposed: first
-//    for these alone, then for fields, too, that are computed from others, such
-//    as `head_dim`.
+// 1. Compute the keys that differ, with runtime/plan.
+// 2. A key whose entry in the model's `hf_config` is a field of the model, for
+//    example `hidden_size = hidden`, names the field to change.
+// 3. If all keys have a field, propose the file's values: first for these
+//    fields only, then also for fields computed from others, such as
+//    `head_dim`.
 
 #include "compiler/files/ModelOfWeights.h"
 
@@ -56,8 +56,8 @@ private:
   const SourceMap& sources;
 };
 
-/// The field of the model that a key of its `hf_config` is; empty where it is
-/// computed.
+/// The field of the model that the entry of `key` in `hf_config` refers to;
+/// empty if the entry is an expression.
 std::string Comparison::fieldOf(const std::string& key) const {
   const recipe::Value* entry = recipe.find("model.hf_config." + key);
   if (!entry || !entry->origin.range.isValid())
@@ -70,13 +70,14 @@ std::string Comparison::fieldOf(const std::string& key) const {
   return text;
 }
 
-/// A default that follows from other fields: with them it would change.
+/// Whether the field's value is a default computed from other fields. It would
+/// change with them.
 bool Comparison::isDerived(const std::string& field) const {
   return recipe.at("model." + field).origin.kind ==
          recipe::Origin::Kind::derived;
 }
 
-/// Where the recipe says the value.
+/// Adds a note that shows the field's value in the recipe.
 void Comparison::label(diag::Builder& builder,
                        const ConfigDifference& each) const {
   std::string field = fieldOf(each.key);
@@ -110,7 +111,7 @@ bool Comparison::proposes(
     if (!field.empty() && isPlain && (differs || isDerived(field)))
       add(all, field, value.dump());
   }
-  // What the file says in another spelling.
+  // The rest differs in a key that the file lacks or spells differently.
   if (!keys.empty())
     return false;
   builder.propose({"write the model that these weights are of: ",

@@ -1,4 +1,4 @@
-// Whether the config.json beside weights is of the recipe's model.
+// Compares the config.json of weights with the recipe's model.
 
 #ifndef RECIPEC_FILES_MODELOFWEIGHTS_H
 #define RECIPEC_FILES_MODELOFWEIGHTS_H
@@ -8,9 +8,10 @@
 
 namespace recipec::files {
 
-/// Compares the config.json in the folder of `place` as the run does. Reports
-/// all keys that differ as one error, with the fields of the model that they
-/// follow from, and proposes the file's values for these. False with an error.
+/// Compares the config.json in the folder of `place` with the model, as the run
+/// does. Reports all keys that differ as one error, with the model's fields for
+/// them, and proposes the file's values for these fields. Returns false after
+/// an error.
 bool checkConfig(const Place& place, const recipe::Recipe& recipe,
                  const reciperun::plan::Plan& plan, const SourceMap& sources,
                  diag::Engine& engine);

@@ -14,12 +14,13 @@
 namespace recipec::files {
 namespace {
 
-/// The most names of a folder that a help lists.
+/// The maximum number of names that a help lists.
 constexpr size_t mostListed = 6;
 
 namespace fs = std::filesystem;
 
-/// Names of a folder that are compared: more take longer than they help.
+/// The maximum number of a folder's names that are compared with a misspelt
+/// one.
 constexpr size_t mostNames = 4096;
 
 constexpr const char* tokenizerName = "tokenizer.json";
@@ -34,11 +35,11 @@ std::vector<std::string> namesIn(const fs::path& folder) {
   return names;
 }
 
-/// The first part of a path that does not exist, and the folder it would be in.
+/// The first part of a path that does not exist, and its folder.
 struct Gap {
-  fs::path above;   // exists
-  std::string name; // is not in it
-  fs::path below;   // what would follow
+  fs::path above;   // the existing part
+  std::string name; // the missing part
+  fs::path below;   // the rest of the path
 };
 
 Gap gapOf(const fs::path& path) {
@@ -57,7 +58,8 @@ Gap gapOf(const fs::path& path) {
   return gap;
 }
 
-/// The string `text` in a value: of a list, of a source's `path`, of a blend.
+/// Finds the string `text` in a value: in a list, in the fields of a source, or
+/// in the sources of a blend.
 const recipe::Value* find(const recipe::Value& value, const std::string& text) {
   if (const auto* string = std::get_if<std::string>(&value.data))
     return *string == text ? &value : nullptr;
@@ -80,8 +82,8 @@ std::string absolute(const std::string& folder) {
   return code ? folder : found.string();
 }
 
-/// What there is instead of a path that does not exist, or in a folder that
-/// stands where a file is due.
+/// Adds a help that lists the folder where the path was looked for. If the path
+/// is a folder, lists its contents.
 void tellFolder(diag::Builder& builder, const Place& place) {
   Gap gap = gapOf(place.resolved);
   std::error_code code;
@@ -98,7 +100,7 @@ void tellFolder(diag::Builder& builder, const Place& place) {
                  diag::quotedList(names, mostListed));
 }
 
-/// `~` and `~/...`; `~name` is the home of another user.
+/// Whether the path begins with `~`, `~/` or `~name`, the home of another user.
 bool isOfHome(const std::string& path) {
   return path.starts_with("~");
 }
@@ -117,8 +119,8 @@ void tellHome(diag::Builder& builder, const Place& place) {
                (fs::exists(whole, code) ? "" : ", which does not exist yet"));
 }
 
-/// `organisation/model`, as models are called on the Hugging Face Hub, where
-/// no folder `organisation` exists.
+/// Whether the path looks like `organisation/model`, a name on the Hugging Face
+/// Hub, and no folder `organisation` exists.
 bool isHubName(const Place& place) {
   const std::string& name = place.written;
   size_t slash = name.find('/');
@@ -133,7 +135,8 @@ bool isHubName(const Place& place) {
   return !fs::exists(fs::path(place.resolved).parent_path(), code);
 }
 
-/// Downloads to the path that the recipe names, so that it need not change.
+/// Adds a help with a download command to the path in the recipe, so that the
+/// recipe need not change.
 void tellHub(diag::Builder& builder, const Place& place) {
   bool isTokenizer = place.setting == "tokenizer";
   std::string target = absolute(place.resolved);
@@ -150,7 +153,7 @@ void tellHub(diag::Builder& builder, const Place& place) {
                             : ""));
 }
 
-/// A folder where the file in it is due.
+/// Whether the path is a folder that holds `tokenizer.json`.
 bool isTokenizerFolder(const Place& place) {
   std::error_code code;
   return place.setting == "tokenizer" &&
@@ -180,12 +183,12 @@ std::string nearestPath(const Place& place) {
       diag::didYouMean(gap.name, namesIn(gap.above));
   if (!near)
     return {};
-  // Behind a slash nothing is a file.
+  // A file cannot have a path below it.
   fs::path there = gap.above / *near;
   std::error_code code;
   if (!fs::exists(gap.below.empty() ? there : there / gap.below, code))
     return {};
-  // The parts behind the gap are as many in the path that was written.
+  // The written path ends in the same parts after the missing one.
   fs::path written = place.written;
   size_t behind = size_t(std::distance(gap.below.begin(), gap.below.end()));
   size_t parts = size_t(std::distance(written.begin(), written.end()));

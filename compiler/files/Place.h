@@ -1,5 +1,5 @@
-// A path of a recipe: where it is written, where it leads, and what to say of
-// it.
+// A path of a recipe: where it is written, what it resolves to, and the
+// messages about it.
 
 #ifndef RECIPEC_FILES_PLACE_H
 #define RECIPEC_FILES_PLACE_H
@@ -15,27 +15,27 @@ namespace recipec::files {
 struct Place {
   std::string setting;  // `data.train`
   std::string written;  // as the user wrote it
-  std::string resolved; // as seen from the working folder
-  std::string folder;   // in which relative paths start
+  std::string resolved; // relative to the working folder
+  std::string folder;   // the base of relative paths
   SourceRange range;    // of the user's value
 };
 
-/// Whether a path holds characters of a pattern of glob(7).
+/// Whether a path holds wildcards of glob(7).
 bool isPattern(const std::string& path);
 
-/// The value of `setting`, or of its field `path`; of a list the element that
-/// is `written`.
+/// The range of the value of `setting`. In a list or a source, the range of the
+/// string `written`.
 SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
                     const std::string& written);
 
-/// Reports that the path cannot be read, for `cause`: in which folder it was
-/// looked for, which name there is near, and what to write for `~`, a name of
-/// the Hugging Face Hub or the folder of a tokenizer.
+/// Reports that a path cannot be read because of `cause`. The helps give the
+/// folder where it was looked for, a similar name, and what to write instead of
+/// `~`, a name of the Hugging Face Hub or the folder of a tokenizer.
 void reportMissing(diag::Engine& engine, const Place& place,
                    const std::string& cause);
 
-/// The existing path nearest to one that does not exist, as it would be
-/// written: one of its names replaced. Empty where none is near.
+/// The existing path that differs from a missing one in one similar name, spelt
+/// as the user would write it. Empty if no name is similar.
 std::string nearestPath(const Place& place);
 
 } // namespace recipec::files

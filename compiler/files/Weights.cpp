@@ -23,7 +23,7 @@ constexpr const char* configName = "config.json";
 constexpr const char* indexName = "model.safetensors.index.json";
 constexpr const char* manifestName = "manifest.json"; // of a checkpoint
 
-/// The files that an index puts tensors into; empty where it is damaged.
+/// The shard files that an index lists; empty if the index is damaged.
 std::set<std::string> shardsOf(const fs::path& index) {
   std::set<std::string> shards;
   auto text = reciperun::readTextFile(index);
@@ -44,7 +44,8 @@ void reportUnfit(const Place& place, diag::Engine& engine,
     builder.help(help);
 }
 
-/// What a directory without safetensors may be instead.
+/// A help for a directory without safetensors files, from what else it
+/// contains.
 std::string otherContents(const fs::path& folder) {
   std::error_code code;
   if (fs::exists(folder / "pytorch_model.bin", code) ||
@@ -88,7 +89,7 @@ bool checkIndex(const Place& place, const fs::path& folder,
 
 constexpr std::string_view lfsPointer = "version https://git-lfs";
 
-/// Where one of the files is what git leaves in the place of a large file.
+/// A help for a damaged file, for example a Git LFS pointer.
 std::string pointerHelp(const fs::path& folder) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end;

@@ -1,4 +1,4 @@
-// Whether a directory holds weights to start from, or a checkpoint to go on
+// Checks that a directory holds initial weights, or a checkpoint to resume
 // from.
 
 #ifndef RECIPEC_FILES_WEIGHTS_H
@@ -9,16 +9,17 @@
 
 namespace recipec::files {
 
-/// A checkpoint, or a Hugging Face directory: `model.safetensors`, or its index
-/// and every shard that the index names. The directory's config.json and the
-/// headers of its files are compared with the model of `plan`, which was made
-/// of `recipe`; values are read by the run. A directory without config.json is
-/// a doubt.
+/// Checks a checkpoint or a Hugging Face directory: `model.safetensors`, or its
+/// index and every shard that the index names. Compares the directory's
+/// config.json and the headers of its files with the model of `plan`, which was
+/// made from `recipe`. Does not read values. A directory without config.json
+/// gives a warning.
 void checkWeights(const Place& place, const recipe::Recipe& recipe,
                   const reciperun::plan::Plan& plan, const SourceMap& sources,
                   Findings& found);
 
-/// A checkpoint: weights alone have no moments to go on with.
+/// Checks a checkpoint to resume from. Weights without optimizer state are not
+/// enough.
 void checkCheckpoint(const Place& place, diag::Engine& engine);
 
 } // namespace recipec::files

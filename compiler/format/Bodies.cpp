@@ -70,22 +70,22 @@ void Writer::items(const ast::Body& body, int indent, Aligned aligned) {
     closing.leading.pop_back();
   newline(indent);
   leading(closing, indent);
-  // The last comment has begun a new line already.
+  // The last comment ended with a newline.
   out.erase(out.rfind('\n'));
 }
 
-/// Settings of one kind on neighbouring lines have their `=` or `{` in one
-/// column, as long as each is short enough for its line:
+/// Aligns the `=` or `{` of settings of one kind on neighbouring lines, if each
+/// setting fits on its line:
 ///
-///   1. Take the settings whose line has room for them as they are.
+///   1. Take the settings that fit on their line without alignment.
 ///   2. Align each run of neighbours of one kind to its longest name.
-///   3. A setting that has no room with that splits its run; begin anew.
+///   3. A setting that no longer fits splits its run. Begin again there.
 Writer::Alignment Writer::align(const ast::Body& body, int indent) {
   enum class Sort { none, value, body };
   struct Line {
     Sort sort = Sort::none;
     int name = 0;
-    int rest = 0; // of the line, behind the name
+    int rest = 0; // width of the line after the name
   };
   std::vector<Line> lines(body.items.size());
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -234,7 +234,7 @@ void Writer::write(const ast::Require& node, int indent) {
   }
   write(node.condition, indent, 2);
   out += " :";
-  // The message goes to a line of its own rather than breaking.
+  // The message moves to its own line instead of breaking.
   Flat message = flat(node.message);
   bool isWrapped = out.rfind("require ") < out.rfind('\n') &&
                    out.rfind('\n') != std::string::npos;
@@ -266,7 +266,7 @@ void Writer::write(const ast::If& node, int indent) {
     return;
   out += " else ";
   const ast::Body& otherwise = file[node.elseBody];
-  // `else if` is a body without braces of its own.
+  // `else if` is a body without its own braces.
   bool isElseIf = otherwise.items.size() == 1 &&
                   otherwise.items[0].range == otherwise.range;
   if (isElseIf)

@@ -11,7 +11,7 @@ namespace recipec::format {
 
 // ---- one line
 
-/// The spelling of the source, without brackets that were around it.
+/// The spelling in the source, without surrounding brackets.
 std::string Writer::literal(const ast::Expr& expr) const {
   std::string_view text = sources.text(expr.range);
   constexpr std::string_view around = "() \t\r\n";
@@ -21,8 +21,9 @@ std::string Writer::literal(const ast::Expr& expr) const {
   return std::string(text.substr(begin, end - begin + 1));
 }
 
-/// Byte and time units follow their number directly, counts after a space; so
-/// does every unit behind a multiplier, with which it would make another word.
+/// Byte and time units follow their number directly. Counts follow after a
+/// space, and so does every unit after a multiplier, because the two would read
+/// as one word.
 static std::string quantity(std::string_view text,
                             const ast::QuantityLiteral& node) {
   static constexpr std::string_view counts[] = {"step",   "steps", "epoch",
@@ -63,7 +64,7 @@ std::string Writer::flat(ast::TypeId id) {
   return result;
 }
 
-/// A type in brackets where it is a union.
+/// A type, in brackets if it is a union.
 std::string Writer::typeTerm(ast::TypeId id) {
   bool isUnion = std::holds_alternative<ast::UnionType>(file[id].node);
   return isUnion ? "(" + flat(id) + ")" : flat(id);
@@ -111,7 +112,7 @@ Writer::Flat Writer::flat(const ast::Clause& clause) {
   return condition ? Flat(text + " if " + *condition) : std::nullopt;
 }
 
-/// What the operands of an operator must bind, so that no brackets are needed.
+/// The strength that each operand of an operator needs to go without brackets.
 struct Sides {
   int left;
   int right;
@@ -122,7 +123,7 @@ static Sides sides(ast::BinaryOp op) {
   return {ast::chains(op) ? own : own + 1, own + 1};
 }
 
-/// Parts in flat form with text between them, or nothing.
+/// Joins flat parts; nullopt when one of them has no flat form.
 static std::optional<std::string>
 concatenate(std::initializer_list<std::optional<std::string>> parts) {
   std::string result;
@@ -164,7 +165,7 @@ Writer::Flat Writer::flatNode(const ast::Expr& expr) {
     Flat operator()(const ast::IntLiteral&) { return writer.literal(expr); }
     Flat operator()(const ast::FloatLiteral&) { return writer.literal(expr); }
     Flat operator()(const ast::StringLiteral&) {
-      // A string over several lines keeps them.
+      // A multi-line string keeps its lines.
       std::string text = writer.literal(expr);
       return text.find('\n') == std::string::npos ? Flat(text) : std::nullopt;
     }
@@ -226,8 +227,8 @@ Writer::Flat Writer::flatNode(const ast::Expr& expr) {
   return std::visit(Visitor{*this, expr, list}, expr.node);
 }
 
-/// A string of one line, or a text: its lines and closing marks move together,
-/// which does not change what it means.
+/// Writes a string or a multi-line text. The lines of a text and its closing
+/// marks move together, which keeps its value.
 void Writer::text(std::string_view source, int indent) {
   size_t end = source.find('\n');
   out += source.substr(0, end);
@@ -321,7 +322,7 @@ void Writer::writeNode(const ast::Expr& expr, int indent, int reserve) {
     void operator()(const ast::RecordExpr& node) {
       writer.body(node.body, indent, reserve, Aligned::settings);
     }
-    // Atoms cannot break; they are too long for any line.
+    // Literals and names cannot break, even if they are too long.
     void operator()(const ast::KeywordLiteral&) { atom(); }
     void operator()(const ast::IntLiteral&) { atom(); }
     void operator()(const ast::FloatLiteral&) { atom(); }
@@ -341,17 +342,19 @@ void Writer::argument(const ast::Argument& argument, int indent, int reserve) {
   write(argument.value, indent, reserve);
 }
 
-/// Ends in a body, so that it may open on a line and close on a later one.
+/// Whether the expression ends in a body, which can open on one line and close
+/// on a later one.
 bool Writer::endsInBody(ast::ExprId id) const {
   const auto& node = file[id].node;
   return std::holds_alternative<ast::Amend>(node) ||
          std::holds_alternative<ast::RecordExpr>(node);
 }
 
-/// Parts in brackets that do not fit on the line:
-///   1. as many as fit on each line, below the first; else
-///   2. all on the line but the last, when that ends in a body; else
-///   3. one a line.
+/// Writes parts in brackets that do not fit on the line:
+///   1. fill each line with parts, below the first one; else
+///   2. keep all parts but the last on the line if the last ends in a body;
+///   else
+///   3. write one part a line.
 void Writer::bracketed(char open, const std::vector<ast::Argument>& parts,
                        char close, int indent, int reserve) {
   out += open;
@@ -403,8 +406,9 @@ void Writer::fill(const std::vector<ast::Argument>& parts, int reserve) {
   }
 }
 
-/// Breaks behind operators, the next operand below the first; a call or list as
-/// right operand breaks inside instead, if it begins on the line.
+/// Breaks after the operator and aligns the next operand with the first. If the
+/// right operand is a call or a list and begins on the line, breaks inside it
+/// instead.
 void Writer::binary(const ast::Binary& node, int indent, int reserve) {
   int begin = column();
   write(node.left, sides(node.op).left, indent,
@@ -437,7 +441,8 @@ void Writer::conditional(const ast::Conditional& node, int indent,
   write(node.condition, 1, indent, 5);
   out += " then ";
   write(node.thenValue, 1, indent, 0);
-  // Behind a body `else` goes on; otherwise it stands below `if`.
+  // `else` follows a multi-line body on its last line; otherwise it goes below
+  // `if`.
   bool isBehindBody = endsInBody(node.thenValue) && out.ends_with('}') &&
                       out.find('\n', start) != std::string::npos;
   if (isBehindBody)
@@ -472,8 +477,7 @@ void Writer::comprehension(const ast::Comprehension& node, int indent,
   out += "]";
 }
 
-/// Whether a `{` stands in the expression outside of all round and square
-/// brackets.
+/// Whether the expression has a `{` outside of all round and square brackets.
 bool Writer::hasOuterBrace(ast::ExprId id) const {
   const auto& node = file[id].node;
   if (const auto* member = std::get_if<ast::Member>(&node))

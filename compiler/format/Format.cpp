@@ -37,7 +37,7 @@ bool Writer::fits(const Flat& text, int reserve) const {
   return text && column() + width(*text) + reserve <= lineWidth;
 }
 
-/// The comments before an item, each on its line.
+/// Writes the comments before an item, each on its line.
 void Writer::leading(const ast::Comments& comments, int indent) {
   for (const std::string& text : comments.leading) {
     out += text;
@@ -50,7 +50,7 @@ void Writer::trailing(const ast::Comments& comments) {
     out += "  " + comments.trailing;
 }
 
-/// The source as written, its lines moved by as much as the first one.
+/// Copies the source. All lines move by as many columns as the first one.
 void Writer::verbatim(SourceRange range, int indent) {
   std::string_view text = sources.text(range);
   int line = sources.lineColumn(range.source, range.begin).line;
@@ -84,7 +84,7 @@ std::string Writer::run() {
     out.pop_back();
     flush();
   }
-  // Declarations of several lines stand apart from their neighbours.
+  // A blank line separates declarations of several lines from their neighbours.
   bool lastStoodApart = !file.header.leading.empty();
   bool isFirst = result.empty();
   for (const ast::Declaration& node : file.declarations) {
@@ -113,7 +113,7 @@ std::string Writer::run() {
   return result;
 }
 
-/// The declaration and what stands behind it on its line.
+/// Writes the declaration and the comment after it.
 void Writer::declaration(const ast::Declaration& declaration) {
   if (declaration.comments.inner) {
     verbatim(declaration.range, 0);
@@ -132,7 +132,7 @@ void Writer::declaration(const ast::Declaration& declaration) {
 
 void Writer::write(const ast::Import& node) {
   out += "import ";
-  // A quoted path keeps its spelling.
+  // A quoted path keeps its quotes and escapes.
   out += node.path.empty() ? std::string(sources.text(node.targetRange))
                            : dotted(node.path);
   if (node.alias)
@@ -177,7 +177,7 @@ void Writer::write(const ast::RecipeDecl& node) {
   body(node.body, 0, 0, Aligned::settings);
 }
 
-/// Behind `recipe NAME amends PARENT`, or on lines of their own.
+/// Writes the mixins after `recipe NAME amends PARENT`, or on their own lines.
 void Writer::mixins(const std::vector<ast::ExprId>& mixins) {
   Flat whole = "with ";
   for (size_t i = 0; i < mixins.size() && whole; ++i) {

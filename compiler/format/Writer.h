@@ -1,8 +1,8 @@
-// Writes a file in the one style: see Format.h. Private to this folder.
+// Writes a file in the style of Format.h. Private to this folder.
 //
-// An expression has a flat form, on one line, unless it holds a body of several
-// lines. Where the flat form does not fit into what is left of the line, its
-// outermost brackets or operators break and its parts are written in turn.
+// An expression has a flat form on one line unless it holds a multi-line body.
+// If the flat form does not fit into the rest of the line, its outermost
+// brackets or operators break and its parts are written one after the other.
 
 #ifndef RECIPEC_FORMAT_WRITER_H
 #define RECIPEC_FORMAT_WRITER_H
@@ -19,13 +19,13 @@ namespace recipec::format {
 inline constexpr int lineWidth = 80;
 inline constexpr int indentWidth = 2;
 
-/// The text in columns: code points.
+/// The width of the text in columns; one column per code point.
 int width(std::string_view text);
 
-/// The names that a `for` binds: `key, value`.
+/// The variables of a `for`, joined: `key, value`.
 std::string joined(const std::vector<ast::Name>& variables);
 
-/// A path: `train.steps`.
+/// The path with dots: `train.steps`.
 std::string dotted(const std::vector<ast::Name>& path);
 
 class Writer {
@@ -55,8 +55,8 @@ private:
   void verbatim(SourceRange range, int indent);
 
   // ---- Bodies.cpp: bodies and items ----
-  /// Where the `=` or `{` of a setting stands: so many columns behind the
-  /// beginning of its path; 0 where it follows the path.
+  /// The column of the `=` or `{` of each setting, relative to the beginning of
+  /// its path; 0 if it follows the path directly.
   using Alignment = std::vector<int>;
   enum class Aligned { no, settings };
   void body(ast::BodyId id, int indent, int reserve,
@@ -78,23 +78,25 @@ private:
   void write(const ast::FunDecl& node, int indent);
   void parameters(const std::vector<ast::Parameter>& parameters, int indent,
                   int reserve);
-  /// An expression before a body's brace, which must not be taken for its own.
+  /// An expression before the brace of a body. Brackets around it keep that
+  /// brace from amending it.
   void header(ast::ExprId id, int indent);
-  /// A value behind `=`.
+  /// A value after `=`.
   void value(ast::ExprId id, int indent);
 
   // ---- Expressions.cpp ----
-  /// One line, or nothing.
+  /// The form on one line; nullopt if there is none.
   Flat flat(ast::ExprId id);
-  /// The same in brackets where it binds less than `strength`.
+  /// The same, in brackets if the expression binds less strongly than
+  /// `strength`.
   Flat flat(ast::ExprId id, int strength);
   std::string flat(ast::TypeId id);
   std::string typeTerm(ast::TypeId id);
   Flat flat(const ast::Argument& argument);
   Flat flat(const ast::Clause& clause);
   Flat flatNode(const ast::Expr& expr);
-  /// Writes at the current column; lines begun inside are indented by
-  /// `indent`, and `reserve` columns stay free on the last one.
+  /// Writes at the current column. Further lines are indented by `indent`;
+  /// `reserve` columns stay free on the last one.
   void write(ast::ExprId id, int indent, int reserve);
   void write(ast::ExprId id, int strength, int indent, int reserve);
   void writeNode(const ast::Expr& expr, int indent, int reserve);

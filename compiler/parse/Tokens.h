@@ -22,8 +22,7 @@ struct Token {
   size_t type = 0;
   uint32_t begin = 0; // byte offsets in the source
   uint32_t end = 0;
-  int depth =
-      0; // number of open brackets around it; a bracket is outside itself
+  int depth = 0; // of open brackets around it; a bracket is outside itself
   bool isInserted = false; // a closing bracket that the user forgot
   bool isBroken = false;   // an unclosed string
 };

@@ -1,5 +1,5 @@
-// Values as text: numbers shortest, quantities in the unit that was
-// written.
+// Values as text: numbers in their shortest form, quantities in their written
+// unit.
 
 #include "compiler/recipe/Format.h"
 
@@ -21,8 +21,8 @@ std::string formatNumber(double value) {
   return formatReal(value);
 }
 
-/// `80GiB`, `1 step`: units of several letters that name what is counted stand
-/// apart, in their plural.
+/// `80GiB`, `1 step`. Units that count something (steps, epochs, tokens) follow
+/// a space, with a plural.
 std::string inUnit(double amount, const UnitName& unit) {
   double number = amount / unit.scale;
   bool isCount = unit.unit == Unit::steps || unit.unit == Unit::epochs ||
@@ -40,8 +40,8 @@ bool isShort(double number) {
   return isWholeNumber(scaled) && scaled / 1e4 == number;
 }
 
-/// The largest unit with a whole number. Powers of 1000 are left to those who
-/// write them.
+/// The largest unit that gives a whole number. Decimal byte units are not
+/// chosen, only kept if the user wrote them.
 const UnitName& unitFor(Quantity quantity) {
   const UnitName* best = nullptr;
   const UnitName* base = nullptr;
@@ -58,7 +58,7 @@ const UnitName& unitFor(Quantity quantity) {
   return best && quantity.amount != 0 ? *best : *base;
 }
 
-/// The words that are no names; grammar/Recipe.g4 has them.
+/// The words that cannot be names, as in grammar/Recipe.g4.
 constexpr std::string_view reservedWords[] = {
     "and", "auto", "block", "else", "false",   "fixed",
     "for", "fun",  "if",    "in",   "let",     "none",
@@ -77,7 +77,7 @@ bool isName(std::string_view text) {
          std::end(reservedWords);
 }
 
-/// Prints what a Value holds; one overload a kind.
+/// Prints the data of a Value, one overload per alternative.
 class ValuePrinter {
 public:
   explicit ValuePrinter(const std::vector<Dim>& dims) : dims(dims) {}

@@ -1,4 +1,4 @@
-// Values as text, the way that the language writes them.
+// Values as text in the syntax of the language.
 
 #ifndef RECIPEC_RECIPE_FORMAT_H
 #define RECIPEC_RECIPE_FORMAT_H
@@ -15,19 +15,19 @@ namespace recipec::recipe {
 /// exponent: `0.1`, `2e-05`, `1.0`.
 std::string formatReal(double value);
 
-/// In the unit that the user wrote, where that needs at most four digits behind
-/// the point; else in the largest unit that takes a whole number: `1.5TiB`,
-/// `500 steps`, `90s`.
+/// Uses the unit that the user wrote if the number then has at most four
+/// decimals, else the largest unit that gives a whole number: `1.5TiB`, `500
+/// steps`, `90s`.
 std::string formatQuantity(Quantity quantity);
 
-/// In quotes, with the language's escapes.
+/// The string in quotes, with the language's escapes.
 std::string formatString(std::string_view text);
 
-/// The key of a map as it stands in braces: `a`, or `["a b"]` for what is no
+/// The key of a map as an entry writes it: `a`, or `["a b"]` if it is not a
 /// name of the language.
 std::string formatKey(std::string_view key);
 
-/// On one line. `dims` names the dimensions that the value may refer to.
+/// Prints on one line. `dims` gives the names of dimensions.
 std::string formatValue(const Value& value, const std::vector<Dim>& dims);
 
 /// Where a value came from: `sft.recipe:9:22`, `default`,

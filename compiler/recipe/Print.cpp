@@ -1,7 +1,8 @@
 // Prints a Recipe.
 //
-// The settings are nested blocks, one field a line, origins in one column; the
-// dataflow is the dimensions with their sizes, then one call a line.
+// Settings are nested blocks with one field a line and the origins in one
+// column. The dataflow is the dimensions with their sizes, then one call a
+// line.
 
 #include "compiler/recipe/Print.h"
 

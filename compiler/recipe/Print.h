@@ -9,10 +9,10 @@
 
 namespace recipec::recipe {
 
-/// Every setting with its value in readable units and its origin behind it.
+/// Every setting with its value in readable units, followed by its origin.
 std::string printSettings(const Recipe& recipe, const SourceMap& sources);
 
-/// The traced calls of the model, below its dimensions.
+/// The dimensions of the model and its traced calls.
 std::string printDataflow(const Recipe& recipe, const SourceMap& sources);
 
 } // namespace recipec::recipe

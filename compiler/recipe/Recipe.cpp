@@ -1,7 +1,7 @@
-// Look-ups in an evaluated recipe by dotted path.
+// Lookup in an evaluated recipe by dotted path.
 //
-// Sema has checked shape and types against stdlib/schema, so a path that is not
-// there or has another type is our own mistake: an assertion.
+// Sema has checked structure and types against stdlib/schema, so a missing path
+// or a wrong type is a bug of the compiler: an assertion.
 
 #include "compiler/recipe/Recipe.h"
 

@@ -1,8 +1,8 @@
 // The evaluated recipe: values without expressions, each with its origin.
 //
-// Sema produces it, passes read it. The tree of settings has the shape that
-// stdlib/schema declares, so an accessor names a path and may rely on its type.
-// The model has been traced into a Dataflow: the ops that its blocks call, in
+// Sema produces it and the passes read it. The settings have the structure that
+// stdlib/schema declares, so an accessor takes a path and relies on its type.
+// Sema has traced the model into a Dataflow: the ops that its blocks call, in
 // order, over tensors with named dimensions.
 
 #ifndef RECIPEC_RECIPE_RECIPE_H
@@ -22,10 +22,10 @@ namespace recipec::recipe {
 /// Where a value came from.
 struct Origin {
   enum class Kind {
-    written,      // in the recipe or one that it amends
-    defaultValue, // the schema's
+    written,      // in the recipe or in one that it amends
+    defaultValue, // the schema's default
     commandLine,  // `--set`
-    derived,      // computed from others; the range is the expression
+    derived,      // computed from other values; the range is the expression
   };
   Kind kind = Kind::written;
   SourceRange range;
@@ -42,30 +42,31 @@ struct Auto {
 };
 enum class Unit { bytes, seconds, steps, epochs, tokens };
 struct UnitName; // Units.h
-/// A number with a unit, in the unit's base: bytes, seconds, steps, ... Equal
-/// are the same amounts, however they are written.
+/// A number with a unit, stored in the base unit: bytes, seconds, steps, ...
+/// Equality compares amounts, not spelling.
 struct Quantity {
   double amount = 0;
   Unit unit = Unit::bytes;
-  const UnitName* written = nullptr; // the unit that the user chose, if any
+  const UnitName* written = nullptr; // the unit in the source, null if computed
 
   bool operator==(const Quantity& other) const {
     return amount == other.amount && unit == other.unit;
   }
 };
-/// A named dimension of the model where it was used as a value.
+/// A named dimension of the model, used as a value.
 struct DimValue {
   DimId dim = DimId::none;
   bool operator==(const DimValue&) const = default;
 };
-/// `from -> to`, the dimensions that an op contracts and those it makes.
+/// `from -> to`: the dimensions that an op contracts and the ones that it
+/// produces.
 struct DimsMapping {
   std::vector<DimId> from;
   std::vector<DimId> to;
   bool operator==(const DimsMapping&) const = default;
 };
 
-/// A function in a field of type `fun(...)`; passes see its name alone.
+/// A function in a field of type `fun(...)`. Passes see only its name.
 struct FunctionName {
   std::string name;
   bool operator==(const FunctionName&) const = default;
@@ -74,10 +75,10 @@ struct FunctionName {
 struct Value;
 using List = std::vector<Value>;
 
-/// A record of a schema, or an anonymous one (`schema` is empty). Fields keep
-/// the schema's order of declaration.
+/// A record of a schema, or an anonymous one with an empty `schema`. Fields are
+/// in the schema's order of declaration.
 struct Record {
-  std::string schema; // `lora`, `cosine`, `llama`: tells variants apart
+  std::string schema; // `lora`, `cosine`, `llama`: identifies the variant
   std::vector<std::pair<std::string, Value>> fields;
 
   const Value* find(std::string_view name) const;
@@ -95,8 +96,8 @@ struct Value {
 
 struct Dim {
   std::string name; // `hidden`
-  int64_t size = 0; // whole, before any sharding
-  Origin origin;    // of its size
+  int64_t size = 0; // the full size, before sharding
+  Origin origin;    // origin of the size
 };
 
 struct Attribute {
@@ -107,24 +108,24 @@ struct Attribute {
 /// One call of an op, as stdlib/ops.recipe declares it.
 struct Call {
   std::string op; // `linear`
-  /// Tensor operands in the order of declaration; `none` where an optional
-  /// one was not given.
+  /// Tensor operands in the order of declaration; `none` for an omitted
+  /// optional operand.
   std::vector<TensorId> operands;
-  /// All other arguments, defaults included, in the order of declaration.
+  /// All other arguments, including defaults, in the order of declaration.
   std::vector<Attribute> attributes;
-  std::string name;   // scoped: `layers.0.q`; empty where the call has none
+  std::string name;   // scoped: `layers.0.q`; empty if the call has no name
   std::string hfName; // scoped: `model.layers.0.self_attn.q_proj`
-  int layer = -1;     // the turn of the outermost `for` around it
+  int layer = -1;     // iteration of the outermost enclosing `for`
   TensorId result = TensorId::none;
   SourceRange range;
 
   const Value* find(std::string_view attribute) const;
 };
 
-/// The traced model. Tensors are numbered; `tokens` is the input
-/// [batch, sequence] and `output` the logits [batch, sequence, vocab].
+/// The traced model. Tensors are numbered. `tokens` is the input [batch,
+/// sequence] and `output` the logits [batch, sequence, vocab].
 struct Dataflow {
-  std::vector<Dim> dims; // those that the model declares
+  std::vector<Dim> dims; // the dimensions that the model declares
   std::vector<Call> calls;
   int tensorCount = 0;
   TensorId tokens = TensorId::none;
@@ -140,8 +141,9 @@ struct Recipe {
   /// The value at a dotted path (`parallel.tp`); asserts that it exists.
   const Value& at(std::string_view path) const;
   const Value* find(std::string_view path) const;
-  /// Typed access; asserts the type, which sema has checked. `real` takes
-  /// integers, `count` the whole amount of an integer, dim or quantity.
+  /// Typed access; asserts the type, which sema has checked. `real` also takes
+  /// integers. `count` takes an integer, the size of a dim, or a whole
+  /// quantity.
   int64_t integer(std::string_view path) const;
   double real(std::string_view path) const;
   bool boolean(std::string_view path) const;

@@ -1,4 +1,4 @@
-// The units of the language: their names, sorts and sizes.
+// The units of the language: names, kinds and sizes.
 
 #ifndef RECIPEC_RECIPE_UNITS_H
 #define RECIPEC_RECIPE_UNITS_H
@@ -10,25 +10,25 @@
 
 namespace recipec::recipe {
 
-/// A unit as it is written behind a number.
+/// A unit as it is written after a number.
 struct UnitName {
   std::string_view name; // `GiB`, `min`, `steps`
   Unit unit;
-  double scale; // in the base of `unit`: bytes, seconds, steps, ...
+  double scale; // in base units: bytes, seconds, steps, ...
 };
 
-/// All units; those of one sort stand together, smallest first.
+/// All units, grouped by kind, smallest first.
 std::span<const UnitName> unitNames();
 
-/// None for a name that is no unit.
+/// The unit with this name, or nullptr.
 const UnitName* findUnit(std::string_view name);
 
-/// The type that a unit belongs to, as the language names it: `bytes`,
+/// The type of quantities in a unit, as the language names it: `bytes`,
 /// `duration`, `steps`, `epochs`, `tokens`.
 std::string_view unitTypeName(Unit unit);
 
-/// Whether amounts are counts that have no fractions: bytes, steps, tokens.
-/// Half an epoch is a place in the data, and half a second a duration.
+/// Whether amounts must be whole: bytes, steps and tokens. Epochs and durations
+/// may have fractions.
 bool isWhole(Unit unit);
 
 } // namespace recipec::recipe
