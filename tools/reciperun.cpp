@@ -1,4 +1,4 @@
-// reciperun: carries out plans. See runtime/train/Commands.h.
+// reciperun: runs plans. See runtime/train/Commands.h.
 
 #include "runtime/device/cpu/Threads.h"
 #include "runtime/train/Commands.h"

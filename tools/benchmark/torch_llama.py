@@ -99,9 +99,9 @@ class Llama(nn.Module):
 
 
 def reference_blas():
-    """The path of the reference BLAS where PyTorch has loaded no other one.
+    """The path of the reference BLAS if PyTorch loaded no other BLAS, else None.
 
-    Debian has a folder for each of the libraries that `libblas.so.3` may be.
+    On Debian `libblas.so.3` is one of several libraries, each in its own folder.
     """
     mapped = set(re.findall(r"/\S*\.so\S*",
                             pathlib.Path("/proc/self/maps").read_text()))

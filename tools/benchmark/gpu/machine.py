@@ -1,5 +1,5 @@
-"""The GPUs of this machine: who they are, what they do meanwhile, and the
-libraries that programs find beside them."""
+"""The GPUs of this machine: their properties, their clocks and power during
+a run, and the versions of the installed libraries."""
 
 import contextlib
 import ctypes
@@ -13,7 +13,7 @@ QUERY = ["nvidia-smi", "--format=csv,noheader,nounits"]
 
 
 def visible():
-    """The numbers that CUDA_VISIBLE_DEVICES would have."""
+    """The visible GPUs, numbered as in CUDA_VISIBLE_DEVICES."""
     if given := os.environ.get("CUDA_VISIBLE_DEVICES"):
         return given.split(",")
     try:
@@ -25,7 +25,7 @@ def visible():
 
 
 class Pool:
-    """Things of which one takes some, waiting in the order of the asking."""
+    """A pool of items. Callers that must wait are served in order."""
 
     def __init__(self, things):
         self.free = list(things)
@@ -54,7 +54,7 @@ class Pool:
 
 
 def library(names, function):
-    """A version that a library tells in an int, or `none`."""
+    """The version number that a library returns, or `none`."""
     for name in names:
         try:
             tell = getattr(ctypes.CDLL(name), function)
@@ -70,7 +70,7 @@ def library(names, function):
 
 
 def facts(python):
-    """What a figure depends on beside the programs."""
+    """The hardware and library versions that a measurement depends on."""
     def listed(fields):
         return subprocess.run(
             [*QUERY, f"--query-gpu={fields}"], text=True, check=True,
@@ -101,7 +101,7 @@ print(json.dumps({"torch": torch.__version__, "transformers":
 
 
 class Watch:
-    """Clocks and power of all GPUs, some times a second, from now on."""
+    """Samples the clocks and power of all GPUs several times a second."""
 
     def __init__(self):
         self.samples = []  # time, GPU, MHz, W
@@ -117,10 +117,10 @@ class Watch:
                 self.samples.append((time.monotonic(), gpu, float(clock),
                                      float(power)))
             except ValueError:
-                continue  # `[N/A]` of a GPU that does not tell
+                continue  # a GPU without the sensor prints `[N/A]`
 
     def mean(self, gpus, begin, end):
-        """MHz and W between two times; none where nothing was seen."""
+        """Mean MHz and W between two times; empty without samples."""
         seen = [sample[2:] for sample in list(self.samples)
                 if begin <= sample[0] <= end and sample[1] in gpus]
         if not seen:

@@ -1,4 +1,4 @@
-"""Rows that `table` measured as Markdown."""
+"""Prints the rows that `table` measured as Markdown."""
 
 import statistics
 
@@ -9,7 +9,7 @@ BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 def version(number, thousands):
-    """`9.19.0` of 91900 and 1.19.0 of 11900: NVIDIA's ways to count."""
+    """NVIDIA's version numbers as text: `9.19.0` from 91900."""
     if not isinstance(number, int):
         return str(number)
     major, rest = divmod(number, thousands)
@@ -17,7 +17,7 @@ def version(number, thousands):
 
 
 class Measured:
-    """A row, over its rounds."""
+    """The measurements of a row over all rounds."""
 
     def __init__(self, record):
         self.row = rows.BY_NAME[record["row"]]
@@ -46,7 +46,7 @@ class Measured:
         return share
 
     def goal(self, others):
-        """What is to be reached, and how much of it is."""
+        """The goal of a row, and the reached share of it."""
         if self.row.goal:
             return f"{self.row.goal:,}", f"{self.speed / self.row.goal:.1%}"
         if not self.row.base:
@@ -108,7 +108,7 @@ def powers(measured):
 
 
 def raw(measured):
-    """What was run, and what it printed or left."""
+    """The commands of each run, and their output."""
     for each in measured.values():
         for run in each.ours:
             yield f"$ {run['compiled']}"
@@ -162,7 +162,7 @@ def markdown(records, facts):
 
 
 def put_into(path, text):
-    """Replaces what stands between the two lines of a file."""
+    """Replaces the text between the two marker lines of a file."""
     whole = path.read_text()
     if whole.count(BEGIN) != 1 or whole.count(END) != 1:
         raise SystemExit(f"error: {path} has not one line `{BEGIN}` and one "

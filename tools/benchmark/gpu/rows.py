@@ -1,5 +1,5 @@
-"""The rows of the table: what is trained, against whom, and what is to be
-reached. A row's name is that of its recipe."""
+"""The rows of the table: the training, the program it is compared with, and the
+goal. A row has the name of its recipe."""
 
 import dataclasses
 
@@ -10,17 +10,17 @@ class Row:
     work: str
     gpus: int = 1
     goal: float = 0  # tokens/s a GPU
-    # Or the least share of the MFU of another row.
+    # Or a minimum share of the MFU of the row `base`.
     base: str = ""
     share: float = 0
     # Arguments of train_peer.py for the same work.
     peer: tuple = ()
-    # What others have published, or what h200.md measured of them; tokens/s.
+    # Published tokens/s of other programs, or the ones measured in h200.md.
     published: str = ""
-    # The row of more GPUs that this one is measured instead of.
+    # The row that this one replaces when there are fewer GPUs.
     instead: str = ""
     file: str = "llama.recipe"
-    # The script beside the recipes that writes what is trained on.
+    # The script in this folder that writes the training data.
     data: str = ""
 
 
@@ -104,7 +104,7 @@ BY_NAME = {row.recipe: row for row in ROWS}
 
 
 def usual(gpus):
-    """The rows that so many GPUs are for."""
+    """The rows that fit on `gpus` GPUs."""
     fits = {row.recipe for row in ROWS if row.gpus <= gpus}
     return [row for row in ROWS
             if row.recipe in fits and row.instead not in fits]

@@ -35,7 +35,7 @@ def flops_per_token(plan):
 
 
 def share_of(parameter, config):
-    """How much of it a token meets: of experts those that it goes to."""
+    """The share of a parameter that a token uses: active over all experts."""
     if not re.search(r"(^|\.)experts\.", parameter["hf_name"]):
         return 1
     experts = next(config[key] for key in (
@@ -50,7 +50,7 @@ def layer_of(name):
 
 
 class Run:
-    """A run's folder, without its first steps."""
+    """The records of a run's folder, without the warm-up steps."""
 
     def __init__(self, folder, warmup):
         self.plan = json.loads((folder / "plan.json").read_text())
@@ -71,10 +71,10 @@ class Run:
         return [step["step_seconds"] for step in self.steps]
 
     def speed(self):
-        """Tokens a second and rank."""
+        """Tokens per second per rank."""
         return self.tokens / statistics.median(self.seconds()) / self.ranks
 
     def host_share(self):
-        """Of a step the host computes for so much."""
+        """The share of a step's time that the host spends."""
         return statistics.median(step.get("host_seconds", 0) /
                                  step["step_seconds"] for step in self.steps)
