@@ -28,8 +28,8 @@ struct RenderOptions {
   /// Whether messages are wrapped at `columns` too. Off for logs, where a
   /// message is one line that can be searched.
   bool wraps = false;
-  /// Draws errors as warnings, for findings that are errors only on the target
-  /// machine.
+  /// Draws errors as warnings. The driver uses it for findings that do not stop
+  /// the command.
   bool areWarnings = false;
   /// The limit for errors, and separately for warnings.
   size_t most = noLimit;

@@ -1,7 +1,7 @@
-// `recipec check FILE...`: everything short of writing the plan.
+// `recipec check FILE...`: everything except writing the plan.
 //
-// With `--fix`, the fix-its that are safe are applied to the user's files, and
-// the result is checked anew, until nothing changes.
+// `--fix` applies the safe fix-its to the user's files and checks the result
+// again, until nothing changes.
 
 #include "compiler/driver/Commands.h"
 
@@ -30,10 +30,11 @@ struct Launchable {
   cost::Estimate estimate;
 };
 
-/// Compiles the selected one, and looks for its inputs; none with diagnostics.
+/// Compiles the selected recipe and checks its inputs. Returns nullopt with
+/// diagnostics.
 std::optional<Launchable> checkSelected(Session& session,
                                         const Invocation& invocation) {
-  // What one recipe lacks keeps no other from being checked.
+  // An error in one recipe does not keep the others from being checked.
   diag::Engine engine;
   std::optional<Launchable> result;
   auto compilation = compile(session, engine);
@@ -48,8 +49,8 @@ std::optional<Launchable> checkSelected(Session& session,
   return result;
 }
 
-/// All recipes and points that the target names; what is wrong with any is in
-/// the session's engine.
+/// Checks all recipes and points that the target names. Errors go to the
+/// session's engine.
 std::vector<Launchable> check(Session& session, const Invocation& invocation) {
   std::vector<Launchable> found;
   if (!session.open(invocation.sets))
@@ -68,11 +69,11 @@ std::vector<Launchable> check(Session& session, const Invocation& invocation) {
   return found;
 }
 
-/// Corrections can uncover others; so many rounds are enough for any slip.
+/// A fix can uncover further errors. Ten rounds are enough in practice.
 constexpr int mostFixRounds = 10;
 
-/// Corrects the files behind `input`; false, with a message, where one cannot
-/// be written.
+/// Fixes the files of `input`. Returns false, with a message, if one cannot be
+/// written.
 bool fixFiles(const std::string& input, const Invocation& invocation) {
   std::ostream& log = invocation.json ? invocation.err : invocation.out;
   for (int round = 0; round < mostFixRounds; ++round) {

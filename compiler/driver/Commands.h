@@ -1,4 +1,4 @@
-// The subcommands of recipec: each file declares its own, with what it takes.
+// The subcommands of recipec. Each file declares its command with its options.
 
 #ifndef RECIPEC_DRIVER_COMMANDS_H
 #define RECIPEC_DRIVER_COMMANDS_H
@@ -10,7 +10,7 @@ namespace recipec::driver {
 
 namespace cli = reciperun::cli;
 
-/// Each stores what it is given in `invocation`, which outlives the command.
+/// Each command stores its arguments in `invocation`, which must outlive it.
 cli::Command checkCommand(Invocation& invocation);
 cli::Command planCommand(Invocation& invocation);
 cli::Command estimateCommand(Invocation& invocation);
@@ -19,7 +19,7 @@ cli::Command fmtCommand(Invocation& invocation);
 cli::Command explainCommand(Invocation& invocation);
 cli::Command docCommand(Invocation& invocation);
 
-/// Options that several subcommands take.
+/// Options of several subcommands.
 cli::Option setOption(Invocation& invocation);
 cli::Option jsonOption(Invocation& invocation);
 cli::Option folderOption(Invocation& invocation);

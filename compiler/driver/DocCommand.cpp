@@ -1,10 +1,10 @@
 // `recipec doc [FILE | NAME | models]`: Markdown from `##` comments, of one
 // file or, without an argument, of the whole standard library with an index.
 //
-// NAME is as recipes write it: of a file of the library (`std.schema.batch`),
-// of what one declares (`lora`, `llama3_8b`, `attention`), of a recipe's field
-// (`parallel.tp`), or of a function of the language (`sum`). `models` is a
-// table of the models.
+// NAME is a name as recipes write it: a file of the library
+// (`std.schema.batch`), a declaration (`lora`, `llama3_8b`, `attention`), a
+// recipe's field (`parallel.tp`), or a function of the language (`sum`).
+// `models` prints a table of the models.
 
 #include "compiler/driver/Commands.h"
 #include "compiler/driver/Documentation.h"
@@ -22,7 +22,7 @@
 namespace recipec::driver {
 namespace {
 
-/// The anchor that GitHub gives the heading of a file.
+/// GitHub's anchor for the heading of a file.
 std::string anchorOf(const std::string& path) {
   std::string anchor;
   for (char c : path)
@@ -31,7 +31,8 @@ std::string anchorOf(const std::string& path) {
   return anchor;
 }
 
-/// A file is one under any name.
+/// Whether the argument is a path: it has a slash, ends in `.recipe`, or
+/// exists.
 bool isPath(const std::string& argument) {
   std::error_code ignored;
   return argument.find('/') != std::string::npos ||
@@ -63,7 +64,7 @@ std::string subjectMarkdown(const Subject& subject, FileLoader& loader,
   return fieldMarkdown(*file, sources, subject.name, subject.field);
 }
 
-/// A function of the language itself; empty where none has the name.
+/// The documentation of a built-in function; empty if there is none.
 std::string builtinMarkdown(const std::string& name) {
   const sema::BuiltinFunction* function = sema::findBuiltin(name);
   if (!function)
@@ -72,7 +73,8 @@ std::string builtinMarkdown(const std::string& name) {
          std::string(function->summary) + "\n";
 }
 
-/// Of several that have the name, each with its file.
+/// Documents all subjects with this name. If there are several, each names its
+/// file.
 int documentName(const std::string& name, const Invocation& invocation) {
   SourceMap sources;
   diag::Engine engine;

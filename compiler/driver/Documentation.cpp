@@ -1,8 +1,8 @@
-// Writes Markdown (GitHub's, for its tables); see Documentation.h.
+// Writes GitHub Markdown; see Documentation.h.
 //
-// A declaration is a heading with its signature as written, its text, and below
-// that what it holds: fields as a table, conditions and blocks as lists. A
-// default too long for the table is in a list below it.
+// A declaration is a heading with its signature as written, its text, and its
+// contents below: fields as a table, conditions and blocks as lists. A default
+// that is too long for the table goes into a list below it.
 
 #include "compiler/driver/Documentation.h"
 
@@ -15,7 +15,7 @@ constexpr std::string_view docMark = "##";
 /// The longest default in a cell of the table.
 constexpr size_t longestDefault = 72;
 
-/// The text of a comment line without its `marks`, and the space behind them.
+/// The text of a comment line without its `marks` and the space after them.
 std::string stripped(std::string_view line, size_t marks) {
   line.remove_prefix(std::min(marks, line.size()));
   if (line.starts_with(' '))
@@ -23,7 +23,7 @@ std::string stripped(std::string_view line, size_t marks) {
   return std::string(line);
 }
 
-/// Runs of white space, line breaks among them, become one space.
+/// Collapses runs of white space, including line breaks, to one space.
 std::string onOneLine(std::string_view text) {
   std::string result;
   for (unsigned char c : text) {
@@ -37,7 +37,7 @@ std::string onOneLine(std::string_view text) {
   return result;
 }
 
-/// Between as many backticks as the text does not hold; empty stays empty.
+/// Encloses text in enough backticks. Empty text stays empty.
 std::string code(std::string_view text) {
   std::string line = onOneLine(text);
   if (line.empty())
@@ -46,8 +46,8 @@ std::string code(std::string_view text) {
   return hasTick ? "`` " + line + " ``" : "`" + line + "`";
 }
 
-/// What a message says, as written but for the quotation marks around it and
-/// the backslashes that those within it need.
+/// The text of a message literal without its quotation marks and the
+/// backslashes before inner quotation marks.
 std::string messageText(std::string_view literal) {
   for (std::string_view quotes : {"\"\"\"", "\""}) {
     bool isQuoted = literal.size() >= 2 * quotes.size() &&
@@ -64,7 +64,7 @@ std::string messageText(std::string_view literal) {
   return code(literal);
 }
 
-/// A cell of a table may hold no bar, between backticks neither.
+/// Escapes bars, which end a table cell even between backticks.
 std::string cell(std::string_view text) {
   std::string result;
   for (char c : text) {
@@ -85,7 +85,7 @@ std::string joined(const std::vector<std::string>& lines,
   return text;
 }
 
-/// The name that a declaration makes; none for an import.
+/// The name that a declaration declares; nullptr for an import.
 const ast::Name* nameOf(const ast::Declaration& declaration) {
   return std::visit(
       [](const auto& node) -> const ast::Name* {
@@ -110,7 +110,7 @@ public:
     return std::move(out);
   }
 
-  /// Empty where the file declares no such name.
+  /// Empty if the file does not declare the name.
   std::string run(std::string_view name) {
     for (const ast::Declaration& declaration : file.declarations)
       if (const ast::Name* made = nameOf(declaration);
@@ -119,7 +119,7 @@ public:
     return std::move(out);
   }
 
-  /// Empty where no schema of that name has the field.
+  /// Empty if no schema of that name has the field.
   std::string runField(std::string_view schema, std::string_view name) {
     for (const ast::Declaration& declaration : file.declarations) {
       auto* node = std::get_if<ast::SchemaDecl>(&declaration.node);
@@ -178,7 +178,7 @@ private:
     return std::string(sources.text(file[id].range));
   }
 
-  /// From the first character to where `end` begins, without the `=` between.
+  /// The text from the first character to `end`, without the `=` before `end`.
   std::string signature(SourceRange whole, uint32_t end) const {
     SourceRange range{whole.source, whole.begin, end};
     std::string text = onOneLine(sources.text(range));
@@ -194,10 +194,10 @@ private:
                                                       : file[body].range.begin);
   }
 
-  // ---- what bodies hold
+  // ---- bodies
 
-  /// The default; where that is the name of a `let` of the body, what the let
-  /// is. Empty where there is none.
+  /// The default of a field. If it is the name of a `let` in the body, the
+  /// value of the `let`. Empty if there is none.
   std::string defaultText(const ast::Body& body, ast::ExprId value) const {
     if (value == ast::ExprId::none)
       return "";
@@ -257,7 +257,7 @@ private:
     }
   }
 
-  /// The callables of a body: blocks and functions.
+  /// Lists the blocks and functions of a body.
   void callableList(const ast::Body& body) {
     bool hasItems = false;
     for (const ast::Item& item : body.items) {
@@ -357,7 +357,7 @@ std::string fileSummary(const ast::File& file) {
     text += (text.empty() ? "" : " ") +
             stripped(line, line.starts_with(docMark) ? 2 : 1);
   }
-  // A sentence begins with a capital letter: `et al. 2020` goes on.
+  // A sentence begins with a capital letter, so `et al. 2020` does not end one.
   for (size_t i = 0; i + 2 < text.size(); ++i)
     if (text[i] == '.' && text[i + 1] == ' ' &&
         std::isupper(static_cast<unsigned char>(text[i + 2])))

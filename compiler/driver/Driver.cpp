@@ -1,5 +1,5 @@
-// The command line of recipec: its subcommands, and the way out of mistakes
-// that users of other tools make.
+// The command line of recipec: its subcommands, and help for options that users
+// of other tools expect.
 
 #include "compiler/driver/Driver.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* version = "0.1.0";
 
-/// The setting that another tool has as an option, `--tensor-parallel-size`;
-/// empty where none is known.
+/// The setting that another tool has as an option, such as
+/// `--tensor-parallel-size`; empty if none is known.
 std::string settingKnownAs(const std::string& option) {
   std::string name =
       option.substr(std::min(option.find_first_not_of('-'), option.size()));

@@ -1,5 +1,4 @@
-// What a call of recipec asks for, and the way from its arguments to a
-// subcommand.
+// The arguments of a call of recipec, and the dispatch to a subcommand.
 
 #ifndef RECIPEC_DRIVER_DRIVER_H
 #define RECIPEC_DRIVER_DRIVER_H
@@ -13,12 +12,13 @@ namespace recipec::driver {
 
 /// Exit codes of every subcommand.
 inline constexpr int exitSuccess = 0;
-inline constexpr int exitDiagnostics = 1; // the input is wrong, or the run was
-inline constexpr int exitUsage = 2;       // the command line is wrong
+inline constexpr int exitDiagnostics =
+    1;                              // the input is wrong, or the run failed
+inline constexpr int exitUsage = 2; // the command line is wrong
 
-/// What a subcommand was asked to do.
+/// The arguments of a subcommand.
 struct Invocation {
-  std::string_view program; // as it was called; finds its neighbours
+  std::string_view program; // path of the executable; reciperun is next to it
   std::ostream& out;        // for results
   std::ostream& err;        // for messages
 
@@ -26,19 +26,19 @@ struct Invocation {
   std::vector<std::string> sets = {};   // `PATH=VALUE`, in order
   std::string output = {};              // empty: standard output
   std::string emit = "plan";            // what `plan` prints
-  std::string folder = {};       // of relative paths; empty: the recipe's
+  std::string folder = {};       // base of relative paths; empty: the recipe's
   std::string progress = "auto"; // of a run
   std::string hostfile = {};     // of mpirun; empty: this host
-  std::vector<std::string> launcher = {}; // what else mpirun is given
+  std::vector<std::string> launcher = {}; // further arguments of mpirun
   bool json = false;
   bool checkOnly = false;
   bool fix = false;
-  bool noFiles = false;   // do not look for the inputs of a run
-  size_t mostErrors = 50; // that are printed of a file
+  bool noFiles = false;   // do not check the inputs of a run
+  size_t mostErrors = 50; // limit on the printed errors of a file
 };
 
-/// Carries out `arguments` (without the program's name, which is `program`);
-/// gives the exit code. Results go to `out`, messages to `err`.
+/// Runs the command line `arguments`, which excludes the name `program`, and
+/// returns the exit code. Results go to `out`, messages to `err`.
 int run(std::string_view program, const std::vector<std::string>& arguments,
         std::ostream& out, std::ostream& err);
 

@@ -1,5 +1,5 @@
-// `recipec estimate FILE`: memory before anything runs, and bounds on the time
-// and the throughput: a roofline knows no latency and no contention.
+// `recipec estimate FILE`: the memory of a run, and bounds on time and
+// throughput. The bounds are a roofline without latency and contention.
 
 #include "compiler/driver/Commands.h"
 
@@ -19,15 +19,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A point of a sweep, estimated.
+/// A point of a sweep and its estimate.
 struct Point {
   std::string name;
   cost::Estimate estimate;
   Json json;
-  bool isCpu = false; // whose peak is a guess: it has no MFU
+  bool isCpu = false; // a CPU's peak is a guess, so it has no MFU
 };
 
-/// A line a point, the names behind: they are as long as they are.
+/// Prints a line per point. The names come last because their length varies.
 void printPoints(const std::vector<Point>& points, std::ostream& out) {
   out << "    memory of   seconds   tokens/s\n"
          "       a rank    a step  of a rank     MFU\n"
@@ -86,7 +86,7 @@ int estimateOne(Session& session, const Invocation& invocation) {
   return code;
 }
 
-/// A plan that does not fit is an answer here, not an error: `fits` is false.
+/// A plan that does not fit is a result here, not an error: `fits` is false.
 int runEstimate(const Invocation& invocation) {
   Session session(invocation.inputs[0]);
   if (!session.open(invocation.sets))

@@ -28,7 +28,7 @@ std::string line(const std::string& name, const std::string& value) {
          " " + value + "\n";
 }
 
-/// `3.2 days`, in the largest unit of which there are two.
+/// `3.2 days`: the largest unit in which the time is at least two.
 std::string formatSeconds(double seconds) {
   constexpr std::pair<double, const char*> units[] = {
       {86400, " days"}, {3600, " h"}, {60, " min"}};
@@ -42,7 +42,7 @@ std::string percent(double part) {
   return formatted("%.1f %%", 100 * part);
 }
 
-/// The degrees of the layout by name, in the order of the mesh.
+/// The degrees of the layout with their names, in the order of the mesh.
 std::vector<std::pair<const char*, int64_t>>
 degreesOf(const recipe::Recipe& recipe) {
   std::vector<std::pair<const char*, int64_t>> degrees;
@@ -77,8 +77,8 @@ std::string batchText(const recipe::Recipe& recipe) {
          " micro-batches of " + std::to_string(recipe.integer("batch.micro"));
 }
 
-/// `[PPGGGOOOOOOAAAAAWL........] 75 %`: a letter a category; what is behind a
-/// `|` does not fit.
+/// `[PPGGGOOOOOOAAAAAWL........] 75 %`: one letter per category. The part after
+/// a `|` does not fit.
 std::string memoryBar(const cost::MemoryTable& memory) {
   constexpr int64_t columns = 60;
   int64_t whole = std::max(memory.total, memory.capacity);
@@ -90,7 +90,7 @@ std::string memoryBar(const cost::MemoryTable& memory) {
   std::string bar;
   int64_t taken = 0;
   for (const MemoryRow& row : memoryRows(memory)) {
-    if (taken >= memory.total) // the host's, of a device that is none
+    if (taken >= memory.total) // host memory of a GPU follows the total
       break;
     taken += row.bytes;
     bar.resize(columnOf(taken), row.letter);
@@ -115,7 +115,7 @@ std::string memoryText(const cost::MemoryTable& memory,
   return text;
 }
 
-/// Of the stages but the fullest.
+/// The range of memory over all stages except the fullest.
 std::string otherStagesText(const std::vector<cost::MemoryTable>& stages,
                             size_t fullest) {
   int64_t least = 0, most = 0;
@@ -161,8 +161,7 @@ std::string stagesText(const cost::Estimate& estimate,
   return count > 1 ? text + otherStagesText(estimate.stages, fullest) : text;
 }
 
-/// The peak of a CPU is no figure of a machine, so that it gives no share of
-/// one.
+/// CPUs have no MFU, because their peak is not measured on the machine.
 std::string timeText(const cost::Estimate& estimate, bool isCpu) {
   std::string text =
       "\na step at best: bounds, by a roofline over the device's figures\n";

@@ -1,4 +1,4 @@
-// What `estimate` says of a recipe, as text and as JSON.
+// The output of `estimate`, as text and as JSON.
 
 #ifndef RECIPEC_DRIVER_ESTIMATEREPORT_H
 #define RECIPEC_DRIVER_ESTIMATEREPORT_H
@@ -11,14 +11,15 @@
 
 namespace recipec::driver {
 
-/// `8.03 B`, as models are named: thousands, millions, billions, trillions.
+/// `8.03 B`, in the units of model names: thousands, millions, billions,
+/// trillions.
 std::string formatCount(int64_t count);
 
 /// The model, the layout, the memory of the fullest stage with the range of the
-/// others, and bounds on the time.
+/// others, and bounds on the time per step.
 std::string estimateText(const Compilation& compilation);
 
-/// The object that the vocabulary names, and behind it what came later.
+/// The estimate as one JSON object.
 nlohmann::ordered_json estimateJson(const Compilation& compilation);
 
 } // namespace recipec::driver

@@ -1,5 +1,5 @@
 // `recipec explain KIND`: the long text of a diagnostic.
-// `recipec explain FILE[:NAME] PATH`: what a value is, and where it is from.
+// `recipec explain FILE[:NAME] PATH`: a value and its origin.
 
 #include "compiler/driver/Commands.h"
 
@@ -98,8 +98,8 @@ private:
 
 // ---- explaining
 
-/// The recipe to explain where that is an abstract one: it is named, or the
-/// file has no other. It can be explained, though it is never launched.
+/// The recipe to explain, if it is abstract: named, or the only one of the
+/// file. An abstract recipe can be explained but not launched.
 const ast::RecipeDecl* abstractRecipe(const Session& session) {
   std::vector<std::string> names = sema::recipeNames(*session.file);
   std::string name = session.target.recipe;
@@ -109,7 +109,8 @@ const ast::RecipeDecl* abstractRecipe(const Session& session) {
   return recipe && recipe->isAbstract ? recipe : nullptr;
 }
 
-/// Chooses the recipe; of a sweep none of its points, unless one is named.
+/// Chooses the recipe. Chooses the recipe without its sweep, unless a point is
+/// named.
 bool choose(Session& session, const Invocation& invocation) {
   if (const ast::RecipeDecl* recipe = abstractRecipe(session)) {
     session.selected = {recipe->name.text, std::nullopt, recipe->name.text};
@@ -173,7 +174,7 @@ int runExplainKind(const Invocation& invocation) {
   return exitDiagnostics;
 }
 
-/// What a kind is explained without: a file, and its options.
+/// Checks that a KIND is given without a path and without options for files.
 cli::Check checkKind(const Invocation& invocation) {
   if (invocation.inputs.size() != 1)
     return std::nullopt;

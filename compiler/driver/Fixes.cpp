@@ -1,7 +1,7 @@
-// Puts replacements into texts; see Fixes.h.
+// Applies replacements to texts; see Fixes.h.
 //
-// 1. Collect the safe fix-its in recipes of the user, in order of place.
-// 2. Copy each text, with the replacements in the place of their ranges.
+// 1. Collect the safe fix-its in the user's recipes, in source order.
+// 2. Copy each text, with the replacements in place of their ranges.
 
 #include "compiler/driver/Fixes.h"
 

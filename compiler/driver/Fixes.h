@@ -1,4 +1,4 @@
-// Fix-its in texts: those that `check --fix` makes, and those that are tried.
+// Applies fix-its to texts, for `check --fix` and for trial compilations.
 
 #ifndef RECIPEC_DRIVER_FIXES_H
 #define RECIPEC_DRIVER_FIXES_H
@@ -12,19 +12,19 @@
 
 namespace recipec::driver {
 
-/// A text with edits made, and where they stand in it.
+/// A text after edits, and the positions of the edits in it.
 struct EditedText {
   std::string text;
-  /// Each edit that was made, in the order of the text, and the range of its
-  /// replacement. Of two that overlap only the first is made.
+  /// Each applied edit in the order of the text, with the range of its
+  /// replacement. Of two overlapping edits only the first is applied.
   std::vector<std::pair<const diag::FixIt*, SourceRange>> made;
 };
 
-/// Edits that are all of one source, whose text is given.
+/// Applies edits to `text`. All edits must be of one source, the one of `text`.
 EditedText edited(std::string_view text,
                   std::vector<const diag::FixIt*> fixIts);
 
-/// A file of the user with its fix-its applied.
+/// A user's file after its fix-its.
 struct FixedFile {
   std::string path;
   std::string text;
@@ -32,9 +32,9 @@ struct FixedFile {
   std::vector<std::string> changes;
 };
 
-/// The texts that the safe fix-its of the diagnostics make. Of two that overlap
-/// the first is applied. Neither the standard library nor the command line nor
-/// imported data is touched; all other bytes stay as they are.
+/// Applies the safe fix-its of the diagnostics to the user's recipe files. Of
+/// two overlapping ones the first is applied. The standard library, the command
+/// line and imported data are not changed; all other bytes stay as they are.
 std::vector<FixedFile> applySafeFixes(const diag::Engine& engine,
                                       const SourceMap& sources);
 

@@ -1,9 +1,10 @@
-// `recipec fmt [--check] FILE...`: the one style.
+// `recipec fmt [--check] FILE...`: formats recipes.
 //
-//   1. Read and parse each file; one with syntax errors is left alone.
-//   2. Format it. With `--check`, name it where that changes it.
-//   3. Otherwise write the text beside the file and rename it over, so that the
-//      file is whole at any time. `-` reads standard input and prints.
+//   1. Read and parse each file. A file with syntax errors is not changed.
+//   2. Format it. With `--check`, print its name if that would change it.
+//   3. Otherwise write the text to a temporary file and rename it over the
+//      file, which is therefore complete at any time. `-` reads standard input
+//      and prints.
 
 #include "compiler/driver/Commands.h"
 
@@ -23,7 +24,7 @@ namespace recipec::driver {
 
 namespace {
 
-/// The file's bytes; nothing, and a message, where it cannot be read.
+/// The bytes of a file. Returns nullopt, with a message, if it cannot be read.
 std::optional<std::string> textOf(const std::string& path, std::ostream& err) {
   InputText input = readInput(path, parse::maxText, path == "-");
   if (!input.text)
@@ -31,7 +32,7 @@ std::optional<std::string> textOf(const std::string& path, std::ostream& err) {
   return std::move(input.text);
 }
 
-/// Formats one file; gives its exit code.
+/// Formats one file and returns the exit code.
 int formatFile(const std::string& path, const Invocation& invocation) {
   std::optional<std::string> text = textOf(path, invocation.err);
   if (!text)
@@ -39,7 +40,7 @@ int formatFile(const std::string& path, const Invocation& invocation) {
   SourceMap sources;
   diag::Engine engine;
   std::string name = path == "-" ? "<stdin>" : path;
-  // Where a file may declare ops is not a question of style.
+  // As a library file it may declare ops, which the formatter need not forbid.
   SourceId source = sources.add(name, *text, SourceKind::standardLibrary);
   ast::File file = parse::parse(sources, source, engine);
   if (engine.hasErrors()) {

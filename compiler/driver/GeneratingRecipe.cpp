@@ -1,13 +1,12 @@
-// A model of the library says by `hf_config` which config.json it stands for.
-// Here that is read backwards.
+// A model of the library declares its config.json in `hf_config`. This file
+// inverts that mapping.
 //
-// 1. The family is the model whose `model_type` is the file's.
-// 2. An entry of `hf_config` that is a field of the model, as in
+// 1. The family is the model with the `model_type` of the file.
+// 2. An entry of `hf_config` that is a field of the model, for example
 //    `vocab_size = vocab`, gives the field the file's value.
-// 3. What else an entry may be (a scaling of positions, say) cannot be read
-//    backwards: the family and the models that the library makes of it are
-//    tried in order, each with these values, until one's `hf_config` agrees
-//    with the file.
+// 3. Other entries, for example a scaling of positions, cannot be inverted. The
+//    family and the models that the library derives from it are tried in order,
+//    each with these values, until the `hf_config` of one agrees with the file.
 
 #include "compiler/driver/GeneratingRecipe.h"
 
@@ -29,7 +28,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view modelsFolder = "std/models/";
 constexpr std::string_view recipeExtension = ".recipe";
-/// Tokens of the KV cache where the model takes more.
+/// The maximum number of tokens in the KV cache.
 constexpr int64_t mostTokens = 4096;
 
 /// A model of the library, and the file that declares it.
@@ -50,7 +49,7 @@ const ast::FieldDecl* findField(const ast::File& file,
   return nullptr;
 }
 
-/// `name = value` of a record; none for other items.
+/// `name = value` of a record; nullptr for other items.
 const ast::Assignment* entryOf(const ast::Item& item) {
   auto* entry = std::get_if<ast::Assignment>(&item.node);
   bool isEntry =
@@ -58,7 +57,7 @@ const ast::Assignment* entryOf(const ast::Item& item) {
   return isEntry ? entry : nullptr;
 }
 
-/// Whether the record says that the file is of this type of model.
+/// Whether the record `hf_config` has the `model_type` of the file.
 bool isOfType(const ast::File& file, const ast::Body& config,
               const Json& wanted) {
   for (const ast::Item& item : config.items) {
@@ -101,7 +100,8 @@ std::optional<Family> findFamily(FileLoader& loader, const Json& type) {
   return std::nullopt;
 }
 
-/// The names of the family and of what the file makes of it, in order.
+/// The names of the family and of the models that its file derives from it, in
+/// order.
 std::vector<std::string> modelsOf(const Family& family) {
   std::vector<std::string> names = {family.model->name.text};
   for (const ast::Declaration& declaration : family.file->declarations) {
@@ -119,7 +119,7 @@ std::vector<std::string> modelsOf(const Family& family) {
   return names;
 }
 
-/// transformers 5 writes the base of rotary positions into a record.
+/// transformers 5 moves the base of rotary positions into a record.
 const Json* valueOf(const Json& config, const std::string& key) {
   auto found = config.find(key);
   if (found != config.end())
@@ -131,7 +131,7 @@ const Json* valueOf(const Json& config, const std::string& key) {
   return theta == rope->end() ? nullptr : &*theta;
 }
 
-/// `  vocab = 640`, a line for each field that the file has a number for.
+/// `  vocab = 640`: one line for each field with a number in the file.
 std::string settingsOf(const Family& family, const Json& config) {
   std::string text;
   for (const ast::Item& item : family.config->items) {
@@ -161,7 +161,7 @@ int64_t tokensOf(const Json& config) {
              : mostTokens;
 }
 
-/// Weights in f32 are computed with in f32, all others in bf16.
+/// Weights in fp32 compute in fp32, all others in bf16.
 const char* computeOf(const Json& config) {
   for (const char* key : {"dtype", "torch_dtype"})
     if (config.contains(key) && config[key] == "float32")
@@ -187,7 +187,7 @@ std::string recipeText(const Family& family, const std::string& model,
          computeOf(config) + "\" }\n}\n";
 }
 
-/// Why the recipe's model is another than that of the file; "" where it is not.
+/// Why the recipe's model differs from the file's; empty if it does not.
 std::string disagreement(const FileLoader& library, const std::string& path,
                          const std::string& text, std::string_view config) {
   Session session(path);

@@ -1,4 +1,4 @@
-// A recipe that generates from a Hugging Face directory.
+// A recipe that generates from a model in a Hugging Face directory.
 
 #ifndef RECIPEC_DRIVER_GENERATINGRECIPE_H
 #define RECIPEC_DRIVER_GENERATINGRECIPE_H
@@ -13,10 +13,10 @@ namespace recipec::driver {
 /// Whether the path is a folder with a config.json.
 bool isModelFolder(const std::string& path);
 
-/// The text of a recipe of task `generate`, on one CPU rank, whose model is one
-/// of the standard library with the sizes of the folder's config.json: whatever
-/// both say agrees. None, with diagnostics in the session, where the library
-/// has no such model.
+/// The text of a recipe with task `generate` on one CPU rank. Its model is one
+/// of the standard library, with the sizes of the folder's config.json, and
+/// agrees with every key that both have. Returns nullopt, with diagnostics in
+/// the session, if the library has no matching model.
 std::optional<std::string> generatingRecipe(Session& session,
                                             const std::string& folder);
 

@@ -1,4 +1,4 @@
-// Reads whole texts up to a limit.
+// Reads whole files up to a limit.
 
 #include "compiler/driver/InputFile.h"
 

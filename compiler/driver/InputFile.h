@@ -1,4 +1,4 @@
-// Texts that recipec reads.
+// Reads input files.
 
 #ifndef RECIPEC_DRIVER_INPUTFILE_H
 #define RECIPEC_DRIVER_INPUTFILE_H
@@ -9,15 +9,16 @@
 
 namespace recipec::driver {
 
-/// The bytes of a file, or why there are none.
+/// The bytes of a file, or the reason why it cannot be read.
 struct InputText {
   std::optional<std::string> text;
-  bool isMissing = false; // there is no such file
-  std::string reason;     // as "it is a folder"
+  bool isMissing = false; // the file does not exist
+  std::string reason;     // for example "it is a folder"
 };
 
-/// Reads a file of at most so many bytes; more are not taken into memory, since
-/// a device may never end. `-` is the standard input where the caller says so.
+/// Reads a file of at most `mostBytes` bytes. It does not read more than that,
+/// because a device may never end. With `isStandardInput` it reads standard
+/// input.
 InputText readInput(const std::string& path, size_t mostBytes,
                     bool isStandardInput = false);
 

@@ -11,7 +11,7 @@ namespace recipec::driver {
 bool isForThisMachine(const recipe::Recipe& recipe) {
   if (recipe.string("cluster.hardware.kind") == "cpu")
     return true;
-  // Of NVIDIA's driver, which is there in containers with GPUs, too.
+  // NVIDIA's driver provides this device, also in containers with GPUs.
   return access("/dev/nvidiactl", F_OK) == 0;
 }
 

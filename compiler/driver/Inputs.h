@@ -1,5 +1,5 @@
-// What a command does about the inputs of a run: whether a missing file is an
-// error, and where the messages go.
+// How a command checks the inputs of a run: whether a missing file is an error,
+// and where the messages go.
 
 #ifndef RECIPEC_DRIVER_INPUTS_H
 #define RECIPEC_DRIVER_INPUTS_H
@@ -10,13 +10,12 @@
 
 namespace recipec::driver {
 
-/// Whether the recipe's hardware is this machine's, so that the run is likely
-/// to see the files that are seen here: CPUs, or GPUs where there are any.
+/// Whether the recipe's hardware matches this machine: CPUs, or GPUs if there
+/// are any. The run then probably sees the same files as this process.
 bool isForThisMachine(const recipe::Recipe& recipe);
 
-/// Looks for the inputs of a run; see files::checkInputs. What would end the
-/// run goes to `engine` where `isCertain`, and to the session's doubts
-/// elsewhere.
+/// Checks the inputs of a run; see files::checkInputs. Errors that would end
+/// the run go to `engine` if `isCertain`, else to the session's doubts.
 void lookForInputs(Session& session, diag::Engine& engine,
                    const recipe::Recipe& recipe,
                    const reciperun::plan::Plan& plan, bool isCertain);

@@ -1,11 +1,12 @@
-// A job as a child process that is asked, not forced, to stop.
+// Runs a job as a child process that can stop gracefully.
 //
-// 1. The child has a process group of its own, so that a terminal's Ctrl-C
-//    reaches this process alone, and dies with it.
-// 2. A failed exec is told over a pipe that closes when exec succeeds.
-// 3. A thread copies what the child prints; it goes on reading where nothing
-//    can be written, so that the child never finds its output closed or full.
-// 4. The parent waits; signals are taken by sigwaitinfo together with the
+// 1. The child has its own process group, so a terminal's Ctrl-C reaches only
+//    this process. The child dies with this process.
+// 2. A pipe that closes on exec reports a failed exec.
+// 3. A thread copies the child's output. It continues to read if the output
+//    cannot be written, so the child never finds its output closed or full.
+// 4. The parent waits. sigwaitinfo receives signals as well as the child's end,
+//    so there are no handlers and no globals.
 //    child's end, so that no handler and no global is needed.
 
 #include "compiler/driver/Launch.h"
@@ -38,7 +39,8 @@ sigset_t watchedSignals() {
                            const sigset_t& signals) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  // A background group may not read the terminal; mpirun would try.
+  // A background process group must not read the terminal, and mpirun would
+  // try.
   int none = open("/dev/null", O_RDONLY);
   dup2(none, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -50,7 +52,7 @@ sigset_t watchedSignals() {
   _exit(written < 0 ? 126 : 127);
 }
 
-/// Writes all of it to standard output, or gives the reason why not.
+/// Writes all of it to standard output. Returns 0 or the errno.
 int writeAll(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
@@ -61,7 +63,7 @@ int writeAll(std::string_view text) {
   return 0;
 }
 
-/// Copies what comes from the pipe `from` to standard output, up to its end.
+/// Copies the pipe `from` to standard output until its end.
 void passOn(int from, std::ostream& err) {
   bool isOpen = true;
   char piece[4096];
@@ -81,7 +83,7 @@ void passOn(int from, std::ostream& err) {
   close(from);
 }
 
-/// Waits for the child's end, passing signals on; returns the last signal.
+/// Waits for the child's end and forwards signals. Returns the last signal.
 int waitPassingSignals(pid_t child, const sigset_t& watched, int& status) {
   int received = 0;
   while (true) {
@@ -108,7 +110,7 @@ LaunchResult launch(const std::vector<std::string>& command,
   if (pipe2(report, O_CLOEXEC) != 0 || pipe2(output, O_CLOEXEC) != 0)
     return {1, errno};
   signal(SIGCHLD, SIG_DFL); // an inherited SIG_IGN would hide the child's end
-  signal(SIGPIPE, SIG_IGN); // a failed write says the same
+  signal(SIGPIPE, SIG_IGN); // a failed write reports it
   sigset_t watched = watchedSignals(), before;
   sigprocmask(SIG_BLOCK, &watched, &before);
   pid_t child = fork();

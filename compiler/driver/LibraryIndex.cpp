@@ -1,6 +1,6 @@
-// 1. The prelude's names, and every declaration of every file by its name.
-// 2. The fields below the schema `recipe`, by their paths: a field whose type
-//    names a schema leads to that one's fields.
+// 1. Index the prelude's names, and every declaration of every file by name.
+// 2. Index the fields below the schema `recipe` by path. A field whose type
+//    names a schema leads to the fields of that schema.
 
 #include "compiler/driver/LibraryIndex.h"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr const char* preludePath = "std/prelude.recipe";
 const Subject recipeSchema{"std/schema/recipe.recipe", "recipe", ""};
 
-/// The name that a declaration makes; empty for an import.
+/// The name that a declaration declares; empty for an import.
 struct NameOf {
   std::string operator()(const ast::Import&) const { return ""; }
   template <class Node> std::string operator()(const Node& node) const {
@@ -30,7 +30,7 @@ const ast::Body* schemaBody(const ast::File& file, const std::string& name) {
   return nullptr;
 }
 
-/// The names between backticks of the lines from "Also known as" on.
+/// The names in backticks on the lines from "Also known as" on.
 std::vector<std::string> namesElsewhere(const ast::Comments& comments) {
   std::vector<std::string> names;
   bool isList = false;
@@ -66,7 +66,7 @@ const ast::File* LibraryIndex::fileOf(const std::string& path) const {
   return loader.load(path).file;
 }
 
-/// The file that `std.schema.batch` imports; empty for none.
+/// The file that `std.schema.batch` imports; empty if there is none.
 std::string LibraryIndex::importedFile(std::string_view dotted) const {
   std::string path(dotted);
   std::replace(path.begin(), path.end(), '.', '/');
@@ -106,7 +106,7 @@ void LibraryIndex::addDeclarations(const std::string& path) {
 }
 
 void LibraryIndex::addFields(const std::string& prefix, const Subject& schema) {
-  constexpr size_t deepest = 4; // names of a path
+  constexpr size_t deepest = 4; // limit on the names of a path
   const ast::File* file = fileOf(schema.path);
   const ast::Body* body = file ? schemaBody(*file, schema.name) : nullptr;
   bool isTooDeep =
@@ -127,7 +127,7 @@ void LibraryIndex::addFields(const std::string& prefix, const Subject& schema) {
   }
 }
 
-/// The schemas that a type names, of `A | B` both.
+/// The schemas that a type names; both for `A | B`.
 std::vector<Subject> LibraryIndex::schemasOf(const ast::File& file,
                                              ast::TypeId type) const {
   std::vector<Subject> found;
@@ -175,8 +175,8 @@ std::string LibraryIndex::settingOf(const std::string& name) const {
   return {};
 }
 
-/// Those of a path or, where nothing else has the name, of a last name or a
-/// name in other tools.
+/// The fields with this path. If there are none, the fields with this last
+/// name, or with this name in other tools.
 void LibraryIndex::addFieldsCalled(const std::string& name,
                                    std::vector<Subject>& found) const {
   for (const auto& [path, subject] : fields)

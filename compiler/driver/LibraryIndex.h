@@ -1,4 +1,4 @@
-// What the standard library has under a name.
+// An index of the names in the standard library.
 
 #ifndef RECIPEC_DRIVER_LIBRARYINDEX_H
 #define RECIPEC_DRIVER_LIBRARYINDEX_H
@@ -13,28 +13,28 @@
 
 namespace recipec::driver {
 
-/// A file of the library, what one declares, or a field of that.
+/// A file of the library, a declaration in it, or a field of the declaration.
 struct Subject {
   std::string path;
   std::string name;  // empty: the whole file
-  std::string field; // of the schema `name`; empty: all of it
+  std::string field; // of the schema `name`; empty: the whole schema
 
   bool operator==(const Subject&) const = default;
 };
 
-/// Finds what a user may mean: names of the prelude and of every file's
+/// Finds the meanings of a name: names of the prelude and of every file's
 /// declarations, imports (`std.schema.batch`), paths of a recipe's fields
-/// (`parallel.tp`), and what other tools call these.
+/// (`parallel.tp`), and the names of fields in other tools.
 class LibraryIndex {
 public:
   explicit LibraryIndex(FileLoader& loader);
 
-  /// All that have the name, what the prelude means by it first.
+  /// All subjects with this name, the prelude's first.
   std::vector<Subject> find(const std::string& name) const;
-  /// The path of the recipe's field that has the name, here or in another tool;
-  /// empty where none has.
+  /// The path of the recipe field with this name, here or in another tool;
+  /// empty if there is none.
   std::string settingOf(const std::string& name) const;
-  /// The name that was most likely meant.
+  /// The name that the user most likely meant.
   std::optional<std::string> suggest(const std::string& name) const;
 
 private:

@@ -1,4 +1,4 @@
-// One file a path, parsed once.
+// Parses each file once, by path.
 
 #include "compiler/driver/Loader.h"
 
@@ -15,8 +15,8 @@ namespace {
 using State = sema::Loaded::State;
 
 constexpr std::string_view libraryPrefix = "std/";
-/// The text of a file; on failure none, and `state` says whether it is there
-/// and `reason` why it could not be read.
+/// The text of a file. On failure it is empty, `state` says whether the file
+/// exists, and `reason` says why it could not be read.
 std::string readFile(const std::string& path, State& state,
                      std::string& reason) {
   size_t most = parse::isDataFile(path) ? parse::maxDataFile : parse::maxText;
@@ -28,7 +28,7 @@ std::string readFile(const std::string& path, State& state,
   return std::move(input.text).value_or("");
 }
 
-/// A file of the library is one wherever it is opened from: it may declare ops.
+/// A library file is one from any path, so it may declare ops.
 SourceKind kindOf(const std::string& path, const std::string& text) {
   if (parse::isDataFile(path))
     return SourceKind::data;
@@ -38,8 +38,8 @@ SourceKind kindOf(const std::string& path, const std::string& text) {
   return SourceKind::file;
 }
 
-/// The first recipe of a folder, by name; empty where `path` is none or has
-/// none.
+/// The first recipe file in a folder, by name; empty if there is none or `path`
+/// is not a folder.
 std::string recipeIn(const std::string& path) {
   std::string first;
   std::error_code failure;

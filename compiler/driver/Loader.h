@@ -1,4 +1,4 @@
-// Reads and parses the files that a compilation needs.
+// Reads and parses the files of a compilation.
 
 #ifndef RECIPEC_DRIVER_LOADER_H
 #define RECIPEC_DRIVER_LOADER_H
@@ -13,9 +13,9 @@
 
 namespace recipec::driver {
 
-/// Paths under `std/` are the standard library that recipec carries; all others
-/// are files. Syntax errors, and files that are there and cannot be read, are
-/// reported to the engine on the first load.
+/// Paths below `std/` name the standard library, which is part of recipec; all
+/// others are files. The first load of a file reports its syntax errors, or the
+/// reason why an existing file cannot be read.
 class FileLoader : public sema::Loader {
 public:
   FileLoader(SourceMap& sources, diag::Engine& engine)
@@ -23,23 +23,23 @@ public:
 
   sema::Loaded load(const std::string& path) override;
   std::vector<std::string> standardFiles() const override;
-  /// The files of the user that have been opened.
+  /// The user's files that have been opened.
   std::vector<std::string> openedFiles() const;
 
-  /// Adds a file's text to the sources without parsing it; `state` is
-  /// `notFound` or `broken` where there is none.
+  /// Adds a file's text to the sources without parsing it. Without a text, sets
+  /// `state` to `notFound` or `broken`.
   SourceId addSource(const std::string& path, sema::Loaded::State& state);
 
-  /// Begins with what another loader has parsed, so that many sessions of one
-  /// process parse the standard library once. Both sources and loader are new.
+  /// Takes over the files that another loader has parsed, so that a process
+  /// parses the standard library once. The sources and this loader must be
+  /// empty.
   void adopt(const FileLoader& other);
 
-  /// From now on the file at `path` has this text, whatever is on disk and has
-  /// been parsed.
+  /// Replaces the text of the file at `path`, on disk and parsed, from now on.
   void replaceText(const std::string& path, std::string text);
 
-  /// From now on these texts, by path, are all the files there are: nothing is
-  /// read from disk.
+  /// Makes these texts, by path, the only files from now on. Nothing is read
+  /// from disk.
   void useTexts(std::map<std::string, std::string> files);
 
 private:

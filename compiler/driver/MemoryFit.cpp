@@ -1,13 +1,14 @@
 // 1. Compare the predicted total with the device's memory.
-// 2. Name the largest categories and buffers, at the user's value that they
-//    depend on most: when activations lead, `batch.micro` (for generation,
-//    whose caches they are, `data.sequence`), else the hardware.
-// 3. Go through changes from the least harmful on: computing again, fewer rows
-//    of experts, more sharding, smaller micro-batches, wider layouts, more
-//    ranks, and shorter sequences last. Those that the forecast lets fit are
-//    compiled, so that what is proposed is known to fit and to obey every other
-//    rule of the recipe. How many are compiled is bounded in ops, not in time:
-//    the answer is the same on every machine.
+// 2. Report the largest categories and buffers at the user's value that they
+//    depend on most. If activations are largest, that is `batch.micro` (for
+//    generation, whose activations are the caches, `data.sequence`), else the
+//    hardware.
+// 3. Try changes in order of increasing cost: recomputation, fewer expert rows,
+//    more sharding, smaller micro-batches, wider layouts, more ranks, and
+//    shorter sequences last. A change is compiled if the forecast lets it fit,
+//    so a proposed change is known to fit and to satisfy every rule of the
+//    recipe. The budget of compilations counts ops instead of time, so the
+//    result is the same on every machine.
 
 #include "compiler/driver/MemoryFit.h"
 
@@ -23,12 +24,12 @@ namespace {
 
 using Settings = std::vector<std::string>;
 
-/// Settings, and what they are expected to change.
+/// Settings, and the expected change in memory.
 struct Candidate {
   Settings settings;
   MemoryChange change;
 };
-/// The mildest first; one of them is proposed.
+/// The mildest first; at most one is proposed.
 using Candidates = std::vector<Candidate>;
 
 class FitSearch {
@@ -37,15 +38,15 @@ public:
       : session(session), recipe(compilation.recipe), forecast(compilation),
         capacity(compilation.estimate.memory.capacity) {}
 
-  /// Reports what fits; says so when nothing of what it tries does.
+  /// Reports the changes that fit, or says that no tried change does.
   void help(diag::Builder& builder);
 
 private:
   bool mayCompile() const;
-  /// The total of the recipe under the settings, or none where the recipe
-  /// refuses them or it does not fit.
+  /// The total of the recipe with these settings; nullopt if the recipe is then
+  /// invalid or does not fit.
   std::optional<int64_t> fittingTotal(const Settings& settings);
-  /// Proposes the first that fits.
+  /// Proposes the first candidate that fits.
   bool propose(const Candidates& candidates, diag::Builder& builder);
 
   Candidates recomputing() const;
@@ -65,7 +66,7 @@ private:
   const recipe::Recipe& recipe;
   MemoryForecast forecast;
   int64_t capacity;
-  /// Ops of the model that may yet be compiled; the first trial is free.
+  /// The remaining ops that may be compiled. The first trial is free.
   size_t budget = 5'000;
   bool hasCompiled = false;
 };
@@ -81,7 +82,7 @@ bool FitSearch::mayCompile() const {
 std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   budget -= std::min(budget, recipe.model.calls.size());
   hasCompiled = true;
-  diag::Engine silent; // a refusal is no message to the user
+  diag::Engine silent; // errors of a trial are not shown to the user
   sema::Changes changes;
   for (const std::string& text : settings)
     session.addOverride(changes.overrides, text, "a change that was tried");
@@ -124,7 +125,7 @@ bool FitSearch::propose(const Candidates& candidates, diag::Builder& builder) {
 
 Settings FitSearch::fullRecompute() const {
   Settings settings = {"memory.recompute=\"full\""};
-  // Modules that the recipe names go with "selective" alone.
+  // A list of modules is valid only with "selective".
   using Kind = recipe::Origin::Kind;
   const Kind kind = recipe.at("memory.recompute_modules").origin.kind;
   if (kind == Kind::written || kind == Kind::commandLine)
@@ -144,7 +145,8 @@ Candidates FitSearch::recomputing() const {
   return candidates;
 }
 
-/// As many as fit: what is beyond is lost to the tokens, or delays them.
+/// The largest number of rows that fits, because rows beyond it are dropped or
+/// delayed.
 Candidates FitSearch::fewerExpertRows() const {
   double most = forecast.mostExpertRows();
   if (!recipe.at("memory.expert_rows").isNone())
@@ -157,12 +159,12 @@ Candidates FitSearch::fewerExpertRows() const {
   return candidates;
 }
 
-/// Ranks that have the same parameters.
+/// The number of ranks with the same parameters.
 int64_t FitSearch::alike() const {
   return recipe.integer("parallel.dp") * recipe.integer("parallel.cp");
 }
 
-/// Of what the ranks that share the data have alike.
+/// Shards state that the ranks of dp and cp hold in duplicate.
 Candidates FitSearch::smallerParts() const {
   const std::string& shard = recipe.string("parallel.shard");
   if (alike() == 1 || shard == "parameters")
@@ -197,7 +199,7 @@ Candidates FitSearch::smallerMicroBatches() const {
   return candidates;
 }
 
-/// Ranks that held the same hold different parts of the model.
+/// Replicas become shards of the model.
 Candidates FitSearch::widerLayouts() const {
   Candidates candidates;
   int64_t tp = recipe.integer("parallel.tp");
@@ -218,8 +220,7 @@ Candidates FitSearch::widerLayouts() const {
 }
 
 constexpr int64_t mostRanks = 1024;
-/// What experts are given where other changes are made with it: twice their
-/// even share.
+/// The expert rows in combinations of several changes: twice the even share.
 constexpr int fewRows = 2;
 
 Candidates FitSearch::moreRanks() const {
@@ -247,7 +248,7 @@ Candidates FitSearch::shorterSequences() const {
   return candidates;
 }
 
-/// A node's ranks for each shard of `tp`, on as many ranks as it takes.
+/// `tp` over all ranks of a node, on increasing numbers of ranks.
 Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   const int64_t now = recipe.integer("cluster.ranks");
   const int64_t node = recipe.integer("cluster.ranks_per_node");
@@ -269,9 +270,9 @@ Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
-/// Where one change is not enough: computing again in wider layouts; then each
-/// adds one to those before it; then a wide layout, alone and with all of
-/// them.
+/// Combinations for cases where one change is not enough. First recomputation
+/// with wider layouts. Then the changes accumulate one by one. Last the widest
+/// layouts, first without and then with all other changes.
 Candidates FitSearch::severalAtOnce() const {
   MemoryChange change;
   Settings settings;
@@ -332,7 +333,7 @@ void FitSearch::help(diag::Builder& builder) {
   }
   if (found == 0)
     tryAll(shorterSequences());
-  // That of a CPU is the user's word for the machine.
+  // The memory of a CPU device is a setting of the user.
   if (recipe.string("cluster.hardware.kind") == "cpu") {
     constexpr int64_t mib = int64_t(1) << 20;
     const int64_t unit = forecast.total({}) < 4096 * mib ? 64 : 1024;
@@ -349,10 +350,10 @@ void FitSearch::help(diag::Builder& builder) {
                  "a smaller model, an adapter, or a device with more memory");
 }
 
-/// The largest categories first, as `parameters 14.9 GiB`.
+/// The largest categories first: `parameters 14.9 GiB`.
 std::string largestCategories(const cost::MemoryTable& memory) {
   std::vector<MemoryRow> rows = memoryRows(memory);
-  // The host's memory is another one than the device's where it is no CPU.
+  // Host memory counts towards the total only on CPU devices.
   if (memory.total == memory.arena + memory.library)
     std::erase_if(rows, [](const MemoryRow& row) {
       return row.name == "host" || row.name == "offloaded";
@@ -369,7 +370,7 @@ std::string largestCategories(const cost::MemoryTable& memory) {
   return text;
 }
 
-/// The stage that takes most.
+/// The stage with the most memory.
 const ir::Module& fullest(const Compilation& compilation) {
   const std::vector<cost::MemoryTable>& stages = compilation.estimate.stages;
   size_t stage = 0;

@@ -1,4 +1,4 @@
-// Whether a Program fits its device, and what would make it fit.
+// Whether a Program fits its device, and changes that make it fit.
 
 #ifndef RECIPEC_DRIVER_MEMORYFIT_H
 #define RECIPEC_DRIVER_MEMORYFIT_H
@@ -7,8 +7,9 @@
 
 namespace recipec::driver {
 
-/// True when it fits. Otherwise reports the largest categories and buffers, and
-/// changes of one or two settings each of which has been compiled and fits.
+/// Returns true if the program fits. Otherwise reports the largest categories
+/// and buffers, and proposes changes of one or two settings. Each proposed
+/// change has been compiled and fits.
 bool checkFit(Session& session, diag::Engine& engine,
               const Compilation& compilation);
 

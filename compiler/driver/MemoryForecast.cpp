@@ -1,8 +1,8 @@
-// 1. What the backward pass reads is a value of kind `saved`, as many times as
-//    micro-batches are in flight. With whole layers computed again their inputs
-//    are left, and all of one layer while it is computed.
-// 2. Rows of experts beyond the even share are what `memory.expert_rows` cuts
-//    off, behind the exchange of the rows.
+// 1. The backward pass reads values of kind `saved`, one copy per micro-batch
+//    in flight. With full recomputation only the layers' inputs remain, and all
+//    values of one layer while it is recomputed.
+// 2. `memory.expert_rows` removes the rows of experts beyond its limit, after
+//    the exchange of the rows.
 
 #include "compiler/driver/MemoryForecast.h"
 #include "runtime/ops/OpTable.h"
@@ -18,7 +18,7 @@ bool isAttention(const ir::Op& op) {
          op.kind == ir::OpKind::RingAttention;
 }
 
-/// Whether the rows that an op makes are all that ranks can send.
+/// Whether an op's result holds every row that ranks can send.
 bool exchangesRows(const ir::Op& op) {
   return op.kind == ir::OpKind::Dispatch || ops::traitsOf(op.kind).isCollective;
 }
@@ -52,7 +52,8 @@ MemoryForecast::MemoryForecast(const Compilation& compilation) {
 
 void MemoryForecast::measureSaved(const ir::Module& stage) {
   std::map<int, double> ofLayers;
-  // A layer's last result is one's input; rows of experts are none.
+  // The last saved result of a layer is the input of the next, except expert
+  // rows.
   std::map<int, double> inputOfLayers;
   for (const ir::Function& function : stage.functions)
     for (const ir::Op& op : function.ops)

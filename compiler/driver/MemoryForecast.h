@@ -1,5 +1,5 @@
-// How the memory of a recipe would change with its settings, without compiling
-// it again.
+// Estimates how settings change the memory of a recipe, without compiling it
+// again.
 
 #ifndef RECIPEC_DRIVER_MEMORYFORECAST_H
 #define RECIPEC_DRIVER_MEMORYFORECAST_H
@@ -8,7 +8,7 @@
 
 namespace recipec::driver {
 
-/// What a change multiplies the categories of the memory table by.
+/// The factors by which a change scales the categories of the memory table.
 struct MemoryChange {
   double parameters = 1;
   double gradients = 1;
@@ -16,23 +16,24 @@ struct MemoryChange {
   double activations = 1;
 };
 
-/// Knows of the fullest stage what its activations are made of. The forecasts
-/// decide what is worth compiling; they are no promise.
+/// Breaks down the activations of the fullest stage. The forecasts only choose
+/// the candidates to compile; they are not exact.
 class MemoryForecast {
 public:
   explicit MemoryForecast(const Compilation& compilation);
 
-  /// Bytes of a rank.
+  /// The forecast total in bytes per rank.
   int64_t total(const MemoryChange& change) const;
-  /// The part of the activations that is left where whole layers are computed
-  /// again, and where what is quick to compute is.
+  /// The share of the activations that remains with full recomputation of
+  /// layers, and with selective recomputation.
   double fullRecompute() const;
   double selectiveRecompute() const;
-  /// Likewise where a rank has places for `factor` times its even share of the
-  /// experts' rows; 1 where the model has no experts.
+  /// The share of the activations that remains if a rank has space for `factor`
+  /// times its even share of the experts' rows; 1 if the model has no experts.
   double expertRows(double factor) const;
   bool hasExperts() const { return rowsToShare > 0; }
-  /// Ways of its even share that a rank has places for at most.
+  /// The maximum number of expert rows of a rank, in multiples of its even
+  /// share.
   double mostExpertRows() const { return rowsToShare; }
 
 private:
@@ -41,11 +42,11 @@ private:
   double part(double bytesLess) const;
 
   cost::MemoryTable memory;
-  double saved = 0;        // bytes of what layers keep for the backward pass
-  double savedOfLayer = 0; // of the layer that keeps most, one micro-batch's
-  double inputs = 0;       // of the layers' inputs alone
-  double quick = 0;        // of what attention makes
-  double expertBytes = 0;  // of rows of experts that can be packed
+  double saved = 0;        // bytes that layers save for the backward pass
+  double savedOfLayer = 0; // of the layer that saves most, for one micro-batch
+  double inputs = 0;       // bytes of the layers' inputs
+  double quick = 0;        // bytes of attention's results
+  double expertBytes = 0;  // bytes of expert rows that can be packed
   double rowsToShare = 0;
 };
 

@@ -1,4 +1,4 @@
-// Tables of memory.
+// Memory tables as text.
 
 #include "compiler/driver/MemoryReport.h"
 
@@ -38,7 +38,7 @@ std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
 
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
                                           size_t count) {
-  // Members are listed rather than the regions that they make up.
+  // The members of regions are listed instead of the regions.
   std::set<ir::ValueId> regions;
   for (const ir::Region& region : program.regions) {
     if (region.param != ir::ValueId::none)

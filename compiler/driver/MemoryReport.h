@@ -1,4 +1,4 @@
-// Memory as text, for `--emit=memory`, `estimate` and diagnostics.
+// Memory tables as text, for `--emit=memory`, `estimate` and diagnostics.
 
 #ifndef RECIPEC_DRIVER_MEMORYREPORT_H
 #define RECIPEC_DRIVER_MEMORYREPORT_H
@@ -18,10 +18,10 @@ std::string formatBytes(int64_t bytes);
 struct MemoryRow {
   std::string_view name; // `parameters`
   int64_t bytes = 0;
-  char letter = ' '; // that stands for it in a bar
+  char letter = ' '; // represents the category in a bar
 };
-/// The categories in the order of the table; `library` and, where asynchronous
-/// checkpoints take it, `host` are outside the arena.
+/// The categories in the order of the table. `library` and, with asynchronous
+/// checkpoints, `host` are outside the arena.
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory);
 
 struct LargestBuffer {
@@ -30,17 +30,18 @@ struct LargestBuffer {
   std::string category;
   int64_t bytes = 0;
 };
-/// At most `count` buffers, the largest first; of a region and its members,
-/// which share their bytes, the members count.
+/// At most `count` buffers, the largest first. A region and its members share
+/// their bytes; only the members are listed.
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
                                           size_t count);
 
-/// What a user calls a buffer: that of a region of parameters by its use,
-/// `master weights`; any other by its name, `` `layers.0.q.weight` ``.
+/// The name of a buffer for a user. A region of parameters is named by its use,
+/// `master weights`; any other buffer by its own name, `` `layers.0.q.weight`
+/// ``.
 std::string describeBuffer(const ir::Module& program,
                            const LargestBuffer& buffer);
 
-/// The table by category; every line ends.
+/// The table by category; every line ends in a newline.
 std::string memoryTableText(const cost::MemoryTable& memory);
 
 } // namespace recipec::driver

@@ -1,6 +1,6 @@
 // 1. Collect the named models, `let llama3_8b = llama { ... }`, file by file.
-// 2. Count the parameters of each: a recipe of it is evaluated, and its Graph
-//    built for one rank.
+// 2. Count the parameters of each: evaluate a recipe of it and build its Graph
+//    for one rank.
 
 #include "compiler/driver/ModelList.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view modelFolder = "std/models/";
 
 struct NamedModel {
-  std::string file; // `llama`, of `std.models.llama`
+  std::string file; // `llama` in `std.models.llama`
   std::string name;
   std::string summary; // the first line of its comment
 };
@@ -42,7 +42,7 @@ std::vector<NamedModel> namedModels(FileLoader& loader) {
   return models;
 }
 
-/// A file with a recipe of each model, on one rank.
+/// A file with a recipe for each model, on one rank.
 std::string recipesOf(const std::vector<NamedModel>& models) {
   std::string text;
   std::string last;
@@ -59,7 +59,7 @@ std::string recipesOf(const std::vector<NamedModel>& models) {
   return text;
 }
 
-/// By name; what cannot be built has no entry.
+/// Parameter counts by name, without the models that cannot be built.
 std::map<std::string, cost::ParameterCounts>
 countAll(const std::vector<NamedModel>& models) {
   const std::string path = "models.recipe";

@@ -7,9 +7,8 @@
 
 namespace recipec::driver {
 
-/// Markdown: a table of each file under `std/models`, with the names as recipes
-/// write them, how many parameters they have, and what their comments say
-/// first.
+/// Markdown with a table per file of `std/models`. A row has the model's name
+/// as recipes write it, its parameter count, and the first line of its comment.
 std::string modelListMarkdown();
 
 } // namespace recipec::driver

@@ -1,6 +1,8 @@
-// 1. Follow the links of the path to the file, which may not be there yet.
-// 2. Write beside it, readable by nobody else until it has its permissions.
-// 3. Rename.
+// 1. Follow the symbolic links of the path to the file, which may not exist
+//    yet.
+// 2. Write a temporary file in the same folder, with access only for the owner
+//    until it gets its permissions.
+// 3. Rename it.
 
 #include "compiler/driver/OutputFile.h"
 
@@ -19,10 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 namespace file = llvm::sys::fs;
 
-/// The file that a path stands for: links are followed also where the last of
-/// them leads to nothing.
+/// The file that a path names after following symbolic links. The last link may
+/// lead to a missing file.
 fs::path targetOf(fs::path path, std::error_code& error) {
-  constexpr int mostLinks = 40; // as many as Linux follows
+  constexpr int mostLinks = 40; // the limit of Linux
   for (int links = 0; fs::is_symlink(fs::symlink_status(path, error));
        ++links) {
     if (links == mostLinks) {
@@ -34,7 +36,7 @@ fs::path targetOf(fs::path path, std::error_code& error) {
       return path;
     path = next.is_absolute() ? next : path.parent_path() / next;
   }
-  error.clear(); // of a file that is not there
+  error.clear(); // the target does not exist
   return path;
 }
 
@@ -43,7 +45,7 @@ std::error_code writeAll(llvm::raw_fd_ostream& out, const std::string& text) {
   out << text;
   out.close();
   std::error_code error = out.error();
-  out.clear_error(); // else its end would be the program's
+  out.clear_error(); // an unhandled error would abort the program
   return error;
 }
 
@@ -55,12 +57,12 @@ std::error_code writeDirectly(const std::string& path,
   return error ? error : writeAll(out, text);
 }
 
-/// The file keeps the permissions of the one that it replaces; a new one has
-/// what the process gives to files.
+/// The file keeps the permissions of the one that it replaces. A new file gets
+/// the process's default permissions.
 std::error_code replace(const fs::path& target, const std::string& text) {
   const std::string aside =
       target.parent_path() / (".recipec-" + std::to_string(getpid()) + ".part");
-  file::remove(aside); // of a process long gone that had this number
+  file::remove(aside); // left by an earlier process with the same id
   const auto kept = file::getPermissions(target.string());
   const unsigned mode = kept ? file::owner_read | file::owner_write
                              : file::all_read | file::all_write;

@@ -1,4 +1,4 @@
-// Files that recipec writes: whole or not at all.
+// Writes output files atomically.
 
 #ifndef RECIPEC_DRIVER_OUTPUTFILE_H
 #define RECIPEC_DRIVER_OUTPUTFILE_H
@@ -8,18 +8,19 @@
 
 namespace recipec::driver {
 
-/// Writes `text` beside the file that `path` names, through links, and renames
-/// it over: a file that is there keeps its permissions, a link its target.
-/// False, with a message to `err`, where that fails; then nothing of it is
-/// left. What is no regular file (a pipe, `/dev/null`) is written to directly.
+/// Writes `text` to a temporary file in the target's folder and renames it over
+/// the target. An existing file keeps its permissions; a symbolic link keeps
+/// pointing to its target. On failure returns false with a message in `err`,
+/// and removes the temporary file. Pipes, devices and other special files are
+/// written directly.
 bool writeOutput(const std::string& path, const std::string& text,
                  std::ostream& err);
 
-/// Whether the path is the standard output's: `-`, or a name of what descriptor
-/// 1 has open, as `/dev/stdout`.
+/// Whether the path is standard output: `-`, or a name of the file that
+/// descriptor 1 has open, for example `/dev/stdout`.
 bool isStandardOutput(const std::string& path);
 
-/// Whether both paths name one file, through any links.
+/// Whether both paths name one file, after following symbolic links.
 bool isSameFile(const std::string& left, const std::string& right);
 
 } // namespace recipec::driver

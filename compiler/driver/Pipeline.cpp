@@ -51,7 +51,7 @@ namespace {
 
 namespace plan = reciperun::plan;
 
-/// A finding is our own bug: say which pass made it, and stop.
+/// A finding is a bug in the compiler: names the pass and aborts.
 [[noreturn]] void fail(const char* pass, const std::string& finding) {
   std::fprintf(stderr, "recipec: internal error after `%s`: %s\n", pass,
                finding.c_str());
@@ -77,7 +77,8 @@ public:
       (*this)(stage, pass);
   }
 
-  /// Stages that wait for one another would hang the job.
+  /// Checks that the stages do not wait for each other, which would hang the
+  /// job.
   void schedules(const std::vector<ir::Module>& stages) const {
     if (!isOn)
       return;
@@ -108,7 +109,7 @@ passes::Extent extentOf(const recipe::Recipe& recipe) {
   return extent;
 }
 
-/// Generation runs on one rank in this version.
+/// This version generates on one rank only.
 void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
   int64_t ranks = recipe.integer("cluster.ranks");
   if (!generates(recipe) || ranks == 1)
@@ -127,7 +128,7 @@ void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
                 1});
 }
 
-/// Not all of it after an error.
+/// Stops early after an error.
 std::vector<ir::Module> lowerTraining(ir::Module program,
                                       const recipe::Recipe& recipe,
                                       diag::Engine& engine,
@@ -201,7 +202,7 @@ void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
   verify(program, "generate");
 }
 
-/// Turns the recipe of a training into that of generating from its export.
+/// Turns a training recipe into the recipe that generates from its export.
 const sema::LibraryMixin generationMixin = {"std/serving/generation.recipe",
                                             "generation"};
 
@@ -220,7 +221,7 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   findings.generation = std::move(generation);
   plan::Plan result =
       emit::emit(compilation.stages, compilation.recipe, std::move(findings));
-  // What a CPU can do at most is a guess, which does for estimates but no MFU.
+  // The peak of a CPU is a guess: good enough for estimates, not for an MFU.
   if (result.device == "cpu")
     result.prediction.peakFlops = 0;
   reciperun::Status status = plan::validate(result);
@@ -229,8 +230,8 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   return result;
 }
 
-/// The JSON of the plan that answers from the exported model; none with
-/// diagnostics, empty where nothing is exported.
+/// The JSON of the plan that generates from the exported model. Returns nullopt
+/// with diagnostics, and an empty string if nothing is exported.
 std::optional<std::string> generationPlan(Session& session,
                                           diag::Engine& engine,
                                           const Compilation& training) {
@@ -261,7 +262,7 @@ std::optional<recipe::Recipe> evaluateRecipe(Session& session,
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine) {
   bool isModelLowered = passes::checkLowered(recipe, engine);
-  // Settings that are not lowered do not hide what else is wrong.
+  // Settings that are not lowered do not hide other errors.
   int unlowered = engine.errors();
   auto hasFailed = [&] { return engine.errors() > unlowered; };
   passes::checkCounts(recipe, engine);

@@ -1,4 +1,4 @@
-// The whole compiler on one page: who runs when.
+// The whole compiler on one page: the order of the phases.
 //
 //   parse → sema          Recipe     evaluateRecipe
 //   → check lowered → check counts
@@ -12,8 +12,8 @@
 //   → plan memory         Program    makeProgram
 //   → fit → emit          Plan       makePlan
 //
-// The verifier runs after every pass of what is emitted. Each step gives
-// nothing when its input has errors; they are in the session's engine.
+// The verifier runs after every pass if the result is emitted. Each step
+// returns nullopt if its input has errors; the session's engine has the errors.
 
 #ifndef RECIPEC_DRIVER_PIPELINE_H
 #define RECIPEC_DRIVER_PIPELINE_H
@@ -30,27 +30,27 @@
 
 namespace recipec::driver {
 
-/// Whether the verifier runs after each pass: not for what is compiled to learn
-/// whether it compiles and what it takes. It is half of the time.
+/// Whether the verifier runs after each pass. It takes half of the time, so
+/// trial compilations turn it off.
 enum class Verification { eachPass, none };
 
-/// The selected recipe under `changes`, which stand after the session's
+/// Evaluates the selected recipe with `changes`, which come after the session's
 /// overrides.
 std::optional<recipe::Recipe> evaluateRecipe(Session& session,
                                              diag::Engine& engine,
                                              const sema::Changes& changes = {});
 
-/// The model with its adapter, over whole tensors.
+/// The model with its adapter, over full tensors.
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine);
 
-/// What the ranks of each stage run, with addresses; of the recipe's task.
+/// The Program of each stage, with addresses, for the recipe's task.
 std::optional<std::vector<ir::Module>>
 makeProgram(ir::Module graph, const recipe::Recipe& recipe,
             diag::Engine& engine,
             Verification verification = Verification::eachPass);
 
-/// All phases' results up to the Program.
+/// The results of all phases up to the Program.
 struct Compilation {
   recipe::Recipe recipe;
   std::vector<ir::Module> stages;
@@ -58,15 +58,15 @@ struct Compilation {
   cost::ParameterCounts parameters;
 };
 
-/// Everything before `emit`. A Program that does not fit the device's memory is
-/// a result like any other: see checkFit.
+/// Runs all phases before `emit`. Also returns a Program that does not fit the
+/// device's memory: see checkFit.
 std::optional<Compilation>
 compile(Session& session, diag::Engine& engine,
         const sema::Changes& changes = {},
         Verification verification = Verification::eachPass);
 
-/// The plan, and within it the plan that generates from the exported model.
-/// None, with diagnostics, when the memory does not suffice.
+/// The plan. It embeds the plan that generates from the exported model. Returns
+/// nullopt, with diagnostics, if the memory is too small.
 std::optional<reciperun::plan::Plan> makePlan(Session& session,
                                               diag::Engine& engine,
                                               const Compilation& compilation);

@@ -1,8 +1,8 @@
 // `recipec plan FILE [-o OUT] [--emit=KIND]`: the plan, or any stage before it.
 //
-// One function a kind gives its text; a stage runs only the phases before it.
-// Where FILE is a Hugging Face directory, its recipe is made: see
-// GeneratingRecipe. Where OUT is a folder, every point of a recipe's sweep is
+// One function per kind produces its text and runs only the phases before it.
+// If FILE is a Hugging Face directory, a recipe is made for it: see
+// GeneratingRecipe. If OUT is a folder, every point of a recipe's sweep is
 // written there.
 
 #include "compiler/driver/Commands.h"
@@ -31,10 +31,10 @@
 namespace recipec::driver {
 namespace {
 
-/// The text of a phase; none with diagnostics.
+/// The text of a phase; nullopt with diagnostics.
 using Text = std::optional<std::string>;
 
-/// What stands behind the colon of `KIND:PART`; empty where there is none.
+/// The part after the colon of `KIND:PART`; empty without a colon.
 std::string_view partOf(std::string_view emit) {
   const size_t colon = emit.find(':');
   return colon == emit.npos ? std::string_view() : emit.substr(colon + 1);
@@ -44,7 +44,7 @@ Text emitTokens(Session& session, diag::Engine& engine, const Invocation&) {
   sema::Loaded::State state;
   SourceId source = session.loader.addSource(session.target.file, state);
   if (source == SourceId::none) {
-    session.open({}); // says what is wrong
+    session.open({}); // reports the error
     return std::nullopt;
   }
   return parse::printTokens(session.sources, source, engine);
@@ -106,7 +106,7 @@ Text emitSchedule(Session& session, diag::Engine& engine,
   return std::nullopt;
 }
 
-/// The tables are printed also when they are too much; then with the
+/// Prints the tables also if the program does not fit, together with the
 /// diagnostic.
 Text emitMemory(Session& session, diag::Engine& engine, const Invocation&) {
   auto compilation = compile(session, engine);
@@ -145,7 +145,7 @@ Text emitPlan(Session& session, diag::Engine& engine, const Invocation&) {
   return reciperun::plan::toJson(*plan);
 }
 
-/// What a stage is made of.
+/// The input that a stage needs.
 enum class Needs { text, file, recipe };
 
 struct EmitKind {
@@ -153,7 +153,7 @@ struct EmitKind {
   std::string_view help;
   Needs needs;
   Text (*text)(Session&, diag::Engine&, const Invocation&);
-  bool hasParts = false; // `KIND:PART` is one of them
+  bool hasParts = false; // `KIND:PART` is valid
 };
 
 constexpr EmitKind emitKinds[] = {
@@ -184,7 +184,7 @@ const EmitKind* findKind(std::string_view emit) {
   return nullptr;
 }
 
-/// The kinds as `--help` lists them.
+/// The kinds for `--help`.
 std::vector<cli::Choice> emitChoices() {
   std::vector<cli::Choice> choices;
   for (const EmitKind& kind : emitKinds)
@@ -209,8 +209,8 @@ std::string extensionOf(const EmitKind& kind) {
          (kind.name == "plan" ? ".json" : ".txt");
 }
 
-/// Writes a text of the recipe, but not over a file that the recipe is made of;
-/// false with a message.
+/// Writes an output text. Returns false, with a message, if it would replace a
+/// file of the recipe.
 bool writeText(const Session& session, const std::string& path,
                const std::string& text, const EmitKind& kind,
                const Invocation& invocation) {
@@ -229,7 +229,7 @@ bool writeText(const Session& session, const std::string& path,
   return writeOutput(path, text, invocation.err);
 }
 
-/// Prints one text, or writes it to a file.
+/// Prints one text or writes it to a file.
 int writeOne(Session& session, const EmitKind& kind,
              const Invocation& invocation) {
   Text text = kind.text(session, session.engine, invocation);
@@ -243,8 +243,9 @@ int writeOne(Session& session, const EmitKind& kind,
   return code;
 }
 
-/// Writes a file each into the folder, `sft@parallel.tp=2.plan.json` say. What
-/// is wrong with one keeps no other from being written.
+/// Writes a file per point into the folder, for example
+/// `sft@parallel.tp=2.plan.json`. An error in one point does not stop the
+/// others.
 int writeAll(Session& session, const EmitKind& kind,
              std::vector<sema::Selection> selection,
              const Invocation& invocation) {
@@ -271,7 +272,7 @@ int writeAll(Session& session, const EmitKind& kind,
   return isWritten ? code : exitDiagnostics;
 }
 
-/// The stages that are made of a recipe.
+/// Emits the stages that need a recipe.
 int planRecipe(Session& session, const EmitKind& kind,
                const Invocation& invocation) {
   bool hasOutput =
@@ -290,8 +291,8 @@ int planRecipe(Session& session, const EmitKind& kind,
   return writeOne(session, kind, invocation);
 }
 
-/// The folder's recipe takes the place of a file that is named; false with
-/// diagnostics.
+/// Opens the recipe made for a model folder as if it were a file. Returns false
+/// with diagnostics.
 bool openModelFolder(Session& session) {
   auto text = generatingRecipe(session, session.target.file);
   if (!text)

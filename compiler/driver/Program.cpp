@@ -1,6 +1,6 @@
-// 1. Descriptors that are closed are reserved, before any file is opened.
-// 2. The command runs; what it throws ends here.
-// 3. The standard output is written to its end and asked how that went.
+// 1. Reserve closed standard descriptors before any file is opened.
+// 2. Run the command and catch its exceptions.
+// 3. Flush standard output and check for errors.
 
 #include "compiler/driver/Program.h"
 
@@ -19,7 +19,7 @@
 namespace recipec::driver {
 namespace {
 
-/// Allocates nothing.
+/// Reports that memory ran out. Allocates nothing.
 int reportNoMemory() {
   rlimit limit{};
   bool isLimited =
@@ -57,7 +57,7 @@ int runProgram(int argc, char** argv) {
   std::cerr.tie(tied);
   if (error == 0)
     return code;
-  if (error != EPIPE) // its reader has seen enough
+  if (error != EPIPE) // the reader has exited
     std::fprintf(stderr, "error: cannot write the standard output: %s\n",
                  std::strerror(error));
   return std::max(code, exitDiagnostics);

@@ -1,19 +1,19 @@
-// Tries what diagnostics propose; see Proposals.h.
+// Tries the changes that diagnostics propose; see Proposals.h.
 //
-// 1. Make all edits of fix-its at once and compile. An edit has helped where
-//    its diagnostic is gone and nothing new is wrong with the text that it put
-//    there: mistakes behind it, which it uncovers, are other ones.
-// 2. Try alone each edit that has not helped then. What does not help is
-//    dropped, with the help that asks for it.
-// 3. Compile under the settings of each way out of a proposal. A setting has
-//    helped where no error is new; one that compiles to too much memory has
-//    not.
-// 4. The first proposals of a diagnostic that have a way out become its helps.
+// 1. Apply all fix-its at once and compile. A fix-it works if its diagnostic is
+//    gone and the replaced text has no new error. Errors after it that it
+//    uncovers do not count.
+// 2. Try each fix-it that did not work separately. If it still does not work,
+//    drop it and its help.
+// 3. Compile with the settings of each alternative of a proposal. An
+//    alternative works if there is no new error and the program fits into
+//    memory.
+// 4. The first proposals of a diagnostic with a working alternative become its
+//    helps.
 //
-// A trial compiles to the Graph, where most rules are checked, and all the way
-// where the model is small. Trials are bounded by number and by the ops of the
-// models that they compile, so that their time is; beyond it nothing is
-// proposed.
+// A trial compiles to the Graph, where most rules are checked; small models
+// compile to the Program. The number of trials and the ops of their models are
+// limited, which bounds the time. Beyond the limit nothing is proposed.
 
 #include "compiler/driver/Proposals.h"
 
@@ -30,22 +30,22 @@ namespace {
 using diag::Diagnostic;
 using diag::FixIt;
 
-/// Compilations, and the ops of their models, that may be tried in all. A model
-/// of more ops is compiled to its Graph alone.
+/// Limits on the trials and on the ops of all their models. A model with more
+/// than `mostOpsCompiled` ops compiles only to its Graph.
 constexpr int mostTrials = 48;
 constexpr size_t mostOps = 40'000;
 constexpr size_t mostOpsCompiled = 1'000;
-/// Diagnostics whose proposals are tried, the first: no more are printed. And
-/// bytes of recipes that trials may read in all.
+/// The number of diagnostics whose proposals are tried; no more are printed.
+/// `mostBytes` limits the recipe bytes that all trials read.
 constexpr size_t mostDiagnostics = 50;
 constexpr size_t mostBytes = size_t(2) << 20;
-/// Proposals of a condition that become helps: there is more than one value to
-/// change.
+/// The proposals of a condition that become helps, because more than one value
+/// can change.
 constexpr size_t mostHelps = 2;
-/// Recipes of a file that are evaluated where none can be selected.
+/// The number of recipes that are evaluated in a file with syntax errors.
 constexpr size_t mostRecipes = 4;
 
-/// A change of what a session compiles.
+/// A change to the input of a session.
 struct Change {
   std::vector<const FixIt*> edits;
   std::vector<std::string> settings;
@@ -53,7 +53,7 @@ struct Change {
 
 using Messages = std::map<std::pair<diag::Kind, std::string>, int>;
 
-/// What a trial finds wrong, and where its edits stand in its texts.
+/// The errors of a trial, and the positions of its edits in its texts.
 struct Findings {
   std::vector<Diagnostic> diagnostics;
   Messages messages;
@@ -72,8 +72,8 @@ int countOf(const Messages& messages, const Diagnostic& diagnostic) {
   return found == messages.end() ? 0 : found->second;
 }
 
-/// Whether a diagnostic says that a text is no value of its place, and not that
-/// the value goes with no other.
+/// Whether a diagnostic rejects the text at its place, as opposed to a
+/// combination of values.
 bool isAboutText(diag::Kind kind) {
   switch (kind) {
   case diag::Kind::RequireFailed:
@@ -97,7 +97,7 @@ bool isNumber(const std::string& text) {
                      [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// `` `a`, `b` or `c` ``, numbers in their order and without marks.
+/// `` `a`, `b` or `c` ``. Numbers are sorted and have no backticks.
 std::string joined(std::vector<std::string> texts) {
   if (std::all_of(texts.begin(), texts.end(), isNumber))
     std::sort(texts.begin(), texts.end(),
@@ -139,7 +139,8 @@ private:
     return session.file ? session.file->source : SourceId::none;
   }
 
-  /// The recipe or point that a diagnostic is about; none: the files alone.
+  /// The recipe or point that a diagnostic is about; nullptr for the files
+  /// only.
   const sema::Selection* subjectOf(const Diagnostic& diagnostic) const {
     for (const sema::Selection& each : session.selection)
       if (!diagnostic.subjects.empty() &&
@@ -150,7 +151,7 @@ private:
     return session.selection.empty() ? nullptr : &session.selection.front();
   }
 
-  /// What is known to be wrong with the files and the subject.
+  /// The known errors of the files and the subject.
   const Messages& knownOf(const sema::Selection* subject) {
     auto [entry, isNew] = known.try_emplace(subject);
     if (!isNew)
@@ -162,10 +163,10 @@ private:
     return entry->second;
   }
 
-  /// The texts that edits made, by the source of the session that they are of.
+  /// The edited texts, by their source in the session.
   using Texts = std::vector<std::pair<SourceId, std::string>>;
 
-  /// Puts the edits into the files and arguments of a session.
+  /// Applies the edits to the files and arguments of a trial session.
   void edit(const Change& change, Session& trial,
             std::vector<std::string>& sets, Texts& texts,
             Findings& findings) const {
@@ -186,7 +187,8 @@ private:
     }
   }
 
-  /// Calls the edited texts by their sources of the session, as `places` do.
+  /// Maps diagnostics in edited texts to the sources of the session, like
+  /// `places`.
   void rename(const Session& trial, const Texts& texts,
               Findings& findings) const {
     for (Diagnostic& each : findings.diagnostics)
@@ -198,7 +200,7 @@ private:
           each.range.source = source;
   }
 
-  /// None where there have been too many.
+  /// Returns nullopt when the limits are reached.
   std::optional<Findings> compileUnder(const Change& change,
                                        const sema::Selection* subject) {
     if (trials >= mostTrials || ops >= mostOps || bytes >= mostBytes)
@@ -234,7 +236,7 @@ private:
     }
     if (subject)
       return;
-    // What has errors of syntax has no recipes to select.
+    // A file with syntax errors has no recipes to select.
     size_t left = mostRecipes;
     for (const ast::RecipeDecl* each : sema::concreteRecipes(*trial.file)) {
       if (left-- == 0)
@@ -260,7 +262,7 @@ private:
     auto graph = makeGraph(*recipe, engine);
     if (!graph || size > mostOpsCompiled)
       return;
-    ops += 8 * size; // as much slower as it is
+    ops += 8 * size; // about eight times slower
     auto stages =
         makeProgram(std::move(*graph), *recipe, engine, Verification::none);
     if (stages && !cost::estimate(*stages, *recipe).memory.fits())
@@ -269,7 +271,7 @@ private:
 
   // ---- fix-its
 
-  /// What a fix-it has to do with: itself and others of the same help.
+  /// The fix-its with the same help.
   struct Correction {
     size_t diagnostic;
     std::optional<size_t> help;
@@ -297,7 +299,7 @@ private:
       return false;
     for (const FixIt* edit : correction.edits) {
       auto place = findings.places.find(edit);
-      if (place == findings.places.end()) // another edit was made there
+      if (place == findings.places.end()) // an overlapping edit was applied
         return false;
       for (const Diagnostic& each : findings.diagnostics)
         if (isAboutText(each.kind) && touches(each.range, place->second) &&
@@ -307,7 +309,8 @@ private:
     return true;
   }
 
-  /// `True` was `true`, and it is a text that is due: that has its own help.
+  /// `True` became `true`, but a string is required: that error has its own
+  /// help.
   static bool leadsOn(const Diagnostic& diagnostic) {
     return !diagnostic.helps.empty() || !diagnostic.proposals.empty();
   }
@@ -339,7 +342,7 @@ private:
       if (!alone || !hasHelped(each, *alone, known))
         failed.push_back(each);
     }
-    // From the last on, so that places before it stay.
+    // From the last to the first, so that earlier indices stay valid.
     for (size_t i = failed.size(); i > 0; --i)
       drop(failed[i - 1]);
   }

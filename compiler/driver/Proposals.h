@@ -1,4 +1,4 @@
-// A help that proposes a change is printed where the change helps.
+// Tests proposed changes, so that a help is printed only if it works.
 
 #ifndef RECIPEC_DRIVER_PROPOSALS_H
 #define RECIPEC_DRIVER_PROPOSALS_H
@@ -7,10 +7,11 @@
 
 namespace recipec::driver {
 
-/// Compiles the session's recipes anew under what its diagnostics propose. Of
-/// their proposals the first that has a way out becomes a help, with the ways
-/// that leave no error; a fix-it under which the recipe errs there still is
-/// dropped, and the help that asks for it. The diagnostics are arranged.
+/// Compiles the session's recipes with the changes that its diagnostics
+/// propose. The first proposal of a diagnostic with a working alternative
+/// becomes a help, which lists the alternatives that leave no error. A fix-it
+/// is dropped with its help if the recipe still has an error there. The
+/// diagnostics must be arranged.
 void tryProposals(Session& session);
 
 } // namespace recipec::driver

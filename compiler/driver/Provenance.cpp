@@ -1,4 +1,4 @@
-// Explanations as text in two columns, what and where, and as JSON.
+// Explanations as text in two columns, value and place, and as JSON.
 
 #include "compiler/driver/Provenance.h"
 
@@ -20,7 +20,7 @@ using OriginKind = recipe::Origin::Kind;
 constexpr int longestQuote = 56;
 constexpr int widestColumn = 64;
 
-/// Code between backticks on one line, cut where it is long.
+/// Code in backticks on one line, shortened if it is long.
 std::string inBackticks(std::string_view text) {
   std::string line;
   for (char c : text) {
@@ -79,7 +79,7 @@ std::string_view kindWord(Definition::Kind kind) {
   return {};
 }
 
-/// Rows of two columns, and a remark behind them.
+/// Rows of two columns, each with an optional remark.
 class Table {
 public:
   void add(int indent, std::string what, std::string where,
@@ -118,7 +118,7 @@ public:
 
   std::string run(const sema::Explanation& explanation) {
     std::string out = explanation.path;
-    // `parallel = parallel { ... }` says nothing that the type does not.
+    // `parallel = parallel { ... }` only repeats the type.
     bool isPlainRecord = explanation.isRecord &&
                          explanation.value == explanation.type + " { ... }";
     if (explanation.value.empty())
@@ -224,7 +224,7 @@ Json originJson(const recipe::Origin& origin, const SourceMap& sources) {
           {"place", placeJson(origin.range, sources)}};
 }
 
-/// Null stands for a value that has an error.
+/// A value with an error is null.
 Json valueJson(const std::string& value) {
   return value.empty() ? Json(nullptr) : Json(value);
 }

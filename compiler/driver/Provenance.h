@@ -1,4 +1,4 @@
-// What `recipec explain FILE PATH` prints.
+// The output of `recipec explain FILE PATH`.
 
 #ifndef RECIPEC_DRIVER_PROVENANCE_H
 #define RECIPEC_DRIVER_PROVENANCE_H

@@ -1,11 +1,12 @@
 // `recipec run FILE`: compile, write the plan, launch.
 //
-// 1. Compile; a recipe for a device that this build cannot run is refused.
+// 1. Compile. Reject a recipe for a device that this build cannot run.
 // 2. Write `train.dir`/plan.json.
-// 3. Say what memory is expected, then run
-//    `mpirun -np RANKS reciperun train PLAN`, whose exit code is ours.
-// The points of a sweep are all compiled before the first is launched, and run
-// one after another; the first that fails ends it. A table compares them.
+// 3. Print the predicted memory, then run
+//    `mpirun -np RANKS reciperun train PLAN` and return its exit code.
+//
+// All points of a sweep are compiled before the first is launched. They run one
+// after another; the first failure ends the sweep. A table compares them.
 
 #include "compiler/driver/Commands.h"
 
@@ -38,15 +39,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// reciperun stands beside recipec.
+/// reciperun is in the folder of recipec.
 fs::path findRuntime(std::string_view program) {
   fs::path self = llvm::sys::fs::getMainExecutable(
       std::string(program).c_str(), reinterpret_cast<void*>(&findRuntime));
   return self.parent_path() / "reciperun";
 }
 
-/// Ranks write to pseudo-terminals of mpirun's: only here is it known whether a
-/// person is watching.
+/// Ranks write to pseudo-terminals of mpirun, so only this process knows
+/// whether a person is watching.
 std::string progressStyle(const Invocation& invocation) {
   if (invocation.progress != "auto")
     return invocation.progress;
@@ -61,17 +62,17 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
     return std::find(others.begin(), others.end(), option) != others.end();
   };
   std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks)};
-  if (geteuid() == 0) // Open MPI refuses root unless asked
+  if (geteuid() == 0) // Open MPI refuses root without it
     command.push_back("--allow-run-as-root");
   const bool isHere = invocation.hostfile.empty() && others.empty();
   if (isHere && unsigned(ranks) > std::thread::hardware_concurrency())
     command.push_back("--oversubscribe");
   if (!invocation.hostfile.empty())
     command.insert(command.end(), {"--hostfile", invocation.hostfile});
-  // Ranks share cores by themselves: reciperun divides the threads.
+  // reciperun divides the cores between the ranks itself.
   if (!isGiven("--bind-to"))
     command.insert(command.end(), {"--bind-to", "none"});
-  // They say themselves why they end; mpirun would add a page.
+  // Ranks print why they end; mpirun would add a page of text.
   command.push_back("--quiet");
   command.insert(command.end(), others.begin(), others.end());
   for (const std::string& argument :
@@ -81,7 +82,7 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
   return command;
 }
 
-/// A command as a shell reads it.
+/// Formats a command with a shell's quoting.
 std::string shellText(const std::vector<std::string>& command) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz"
                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -104,7 +105,7 @@ int fail(const Invocation& invocation, const std::string& message,
   return exitDiagnostics;
 }
 
-/// A recipe that cannot be launched from here; says why.
+/// Whether the recipe can be launched by this command. Reports why not.
 bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
   if (recipe.string("task") != "generate")
     return true;
@@ -115,14 +116,15 @@ bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
   return false;
 }
 
-/// A plan that is ready to be launched.
+/// A plan to launch.
 struct Job {
   std::string name;
   reciperun::plan::Plan plan;
   cost::MemoryTable memory;
 };
 
-/// Compiles all before the first is launched; none with diagnostics.
+/// Compiles all points before the first is launched. Returns nullopt with
+/// diagnostics.
 std::optional<std::vector<Job>> prepare(Session& session) {
   auto selection = session.select(sema::Extent::recipe);
   if (!selection)
@@ -146,7 +148,7 @@ std::optional<std::vector<Job>> prepare(Session& session) {
   return jobs;
 }
 
-/// What is on the host, for the line of the predicted memory.
+/// The host memory, for the line of the predicted memory.
 std::string hostText(const cost::MemoryTable& memory) {
   std::string text;
   if (memory.host > 0)
@@ -156,7 +158,7 @@ std::string hostText(const cost::MemoryTable& memory) {
   return text;
 }
 
-/// A rank that dies cannot say so.
+/// Reports a rank that a signal ended, because the rank cannot.
 void tellSignal(const Job& job, int signal, const Invocation& invocation) {
   std::string help = "run it again: it goes on from its last checkpoint";
   if (!job.plan.checkpoint.saves())
@@ -170,7 +172,7 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
        help);
 }
 
-/// mpirun has codes of its own, above those of signals, for what it cannot do.
+/// Reports mpirun's own exit codes, which are above those of signals.
 void tellLauncher(const std::vector<std::string>& command, int code,
                   const Invocation& invocation) {
   std::vector<std::string> loud = command;
@@ -181,7 +183,7 @@ void tellLauncher(const std::vector<std::string>& command, int code,
        "see what it says by itself: " + shellText(loud));
 }
 
-/// Says why a job that was not asked to end has ended, where nobody else can.
+/// Reports why a job ended unasked, if neither the ranks nor mpirun did.
 void tellEnd(const Job& job, const std::vector<std::string>& command,
              const LaunchResult& result, const Invocation& invocation) {
   const int signal = result.exitCode - 128;
@@ -193,12 +195,12 @@ void tellEnd(const Job& job, const std::vector<std::string>& command,
     tellLauncher(command, result.exitCode, invocation);
 }
 
-/// Where the job's folder is; `start` is where relative paths start.
+/// The job's folder. `start` is the base of relative paths.
 fs::path folderOf(const Job& job, const std::string& start) {
   return reciperun::plan::resolvePath(start, job.plan.train.directory);
 }
 
-/// Writes the plan and launches it; gives the exit code.
+/// Writes the plan, launches it and returns the exit code.
 int launchJob(Job& job, const std::string& start, const fs::path& runtime,
               const Invocation& invocation) {
   std::error_code error;
@@ -231,8 +233,8 @@ int launchJob(Job& job, const std::string& start, const fs::path& runtime,
   return result.exitCode;
 }
 
-/// Points run one after another in folders of their own; two of one folder
-/// would write over one another.
+/// Checks that the points have different folders, because they would overwrite
+/// each other's files.
 bool haveFolders(const std::vector<Job>& jobs, const Invocation& invocation) {
   std::map<std::string, const Job*> folders;
   for (const Job& job : jobs) {
@@ -248,7 +250,7 @@ bool haveFolders(const std::vector<Job>& jobs, const Invocation& invocation) {
   return true;
 }
 
-/// What is left after a point that failed, as commands.
+/// Prints the commands that run the remaining points after a failed one.
 void printRest(const std::vector<Job>& jobs, size_t failed,
                const Session& session, const Invocation& invocation) {
   invocation.err << "error: `" << jobs[failed].name << "` failed, point "
@@ -271,7 +273,7 @@ void printRest(const std::vector<Job>& jobs, size_t failed,
   }
 }
 
-/// Whether mpirun could read the host file; says why not.
+/// Whether mpirun can read the host file. Reports why not.
 bool canReadHosts(const Invocation& invocation) {
   const std::string& hosts = invocation.hostfile;
   if (hosts.empty() || access(hosts.c_str(), R_OK) == 0)
@@ -281,8 +283,8 @@ bool canReadHosts(const Invocation& invocation) {
   return false;
 }
 
-/// Runs one point after another; gives the exit code of the first that fails,
-/// and lists the others in `finished`.
+/// Runs the points one after another. Returns the exit code of the first that
+/// fails, and adds the others to `finished`.
 int launchAll(std::vector<Job>& jobs, const fs::path& runtime,
               const Session& session, const Invocation& invocation,
               std::vector<FinishedPoint>& finished) {

@@ -1,8 +1,8 @@
-// A cell is a unit of time, two of them a backward pass: `3` is micro-batch 3
-// going forward, `(3 )` the same going backward; with several chunks their
-// letter follows, `3b`. A dot is a stage that waits. The picture is at most
-// some 170 characters wide and has at most 24 stages: what lies between the
-// first and the last ones is left out, and how much that is is said.
+// A cell is a unit of time; a backward pass takes two. `3` is the forward pass
+// of micro-batch 3, `(3 )` its backward pass. With several chunks the chunk's
+// letter follows: `3b`. A dot is a waiting stage. The picture is at most about
+// 170 characters wide and has at most 24 stages. It leaves out the cells and
+// stages in the middle and says how many.
 
 #include "compiler/driver/ScheduleReport.h"
 
@@ -20,9 +20,9 @@ namespace {
 using cost::Interval;
 
 constexpr double forwardTime = 1, backwardTime = 2;
-/// Of a picture: characters of a stage's cells, and stages.
+/// Limits of the picture: characters of a stage's cells, and stages.
 constexpr size_t mostWidth = 160, mostStages = 24;
-/// More steps are not listed of all stages.
+/// The maximum number of steps that are listed over all stages.
 constexpr size_t mostSteps = 400;
 
 bool isPass(const ir::Function& function) {
@@ -36,7 +36,7 @@ double unitTime(const ir::Function& function) {
   return function.name.starts_with("forward") ? forwardTime : backwardTime;
 }
 
-/// What a pass is called in the picture.
+/// The label of a pass in the picture.
 std::string label(const Interval& interval, bool hasChunks) {
   std::string text = std::to_string(interval.microBatch);
   if (hasChunks)
@@ -52,7 +52,7 @@ size_t cellWidth(const cost::Timeline& timeline, bool hasChunks) {
   return width + 1;
 }
 
-/// Stages that are drawn of all: the first and the last ones.
+/// The stages that are drawn: all, or the first and the last ones.
 struct Depth {
   explicit Depth(size_t all)
       : all(all), head(all <= mostStages ? all : mostStages / 2),
@@ -64,9 +64,8 @@ struct Depth {
   size_t all, head, tail;
 };
 
-/// Cells that are drawn, from one to the one behind another: all of them, or
-/// the beginning, the middle, where a long pipeline repeats itself, and the
-/// end.
+/// The half-open ranges of cells that are drawn: all, or the beginning, the
+/// middle, where a long pipeline repeats itself, and the end.
 using Parts = std::vector<std::pair<size_t, size_t>>;
 Parts partsOf(size_t all, size_t most) {
   if (all <= most)
@@ -82,7 +81,7 @@ size_t cellsOf(const Parts& parts) {
   return count;
 }
 
-/// What a pass looks like, as wide as its cells.
+/// The drawing of a pass, as wide as its cells.
 std::string drawn(const Interval& interval, size_t length, bool hasChunks) {
   std::string name = label(interval, hasChunks);
   if (interval.function.starts_with("backward"))
@@ -90,7 +89,7 @@ std::string drawn(const Interval& interval, size_t length, bool hasChunks) {
   return std::string(length - name.size(), ' ') + name;
 }
 
-/// A stage's cells from one to another.
+/// The cells [from, to) of a stage.
 std::string cells(const std::vector<Interval>& stage, size_t from, size_t to,
                   size_t width, bool hasChunks) {
   const std::string dot = std::string(width - 1, ' ') + ".";
@@ -131,7 +130,7 @@ std::string stageName(size_t stage, size_t stages) {
   return "stage " + std::string(digits - number.size(), ' ') + number;
 }
 
-/// One line for each stage that is shown, and one for those that are not.
+/// One line for each shown stage, and one for the hidden stages.
 template <class Line>
 std::string linesOf(const Depth& depth, const Line& line) {
   std::string text;
@@ -175,7 +174,7 @@ size_t stepsOf(const ir::Module& stage) {
   return count;
 }
 
-/// What a stage's passes come to: `14 forward passes, 3 before the first
+/// A summary of a stage's passes: `14 forward passes, 3 before the first
 /// backward, at most 4 micro-batches in flight, waits 12 % of the step`.
 std::string passesText(const std::vector<Interval>& passes, double end) {
   int forward = 0, warmUp = -1, flying = 0, most = 0;
@@ -197,7 +196,7 @@ std::string passesText(const std::vector<Interval>& passes, double end) {
                        end > 0 ? 100 * (1 - busy / end) : 0.0);
 }
 
-/// In place of the steps, where they are too many to be read.
+/// Replaces the steps if there are too many.
 std::string summary(const std::vector<ir::Module>& stages,
                     const cost::Timeline& timeline) {
   std::string text = linesOf(Depth(stages.size()), [&](size_t stage) {

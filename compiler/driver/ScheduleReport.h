@@ -10,11 +10,12 @@
 
 namespace recipec::driver {
 
-/// The schedule `train` of every stage against time, a backward pass twice as
-/// long as a forward pass, with the part of the time that stages wait; then the
-/// steps of all schedules, stage by stage. Of pipelines that are long or deep
-/// the first and the last part of both the time and the stages; and for the
-/// steps, how many there are and how far a stage is ahead.
+/// The schedule `train` of every stage over time, with the share of the time
+/// that stages wait. A backward pass is drawn twice as long as a forward pass.
+/// Below follow the steps of all schedules, stage by stage. Long or deep
+/// pipelines show only the first and last parts of the time and of the stages.
+/// Instead of the steps they show the number of steps and how far a stage is
+/// ahead.
 std::string scheduleText(const std::vector<ir::Module>& stages);
 
 /// The steps of all schedules of one stage.

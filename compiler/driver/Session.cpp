@@ -1,4 +1,4 @@
-// Opens what the command line names.
+// Opens the target of the command line.
 
 #include "compiler/driver/Session.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using State = sema::Loaded::State;
 
-/// A recipe's name, with that of a point behind an `@` perhaps.
+/// Whether the text is a recipe's name, optionally with `@` and a point.
 bool namesRecipe(std::string_view text) {
   text = text.substr(0, text.find('@'));
   auto isPart = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
@@ -27,7 +27,7 @@ bool namesRecipe(std::string_view text) {
          std::all_of(text.begin(), text.end(), isPart);
 }
 
-/// The recipes in the folder of a path, as it names them.
+/// The recipe files in the folder of a path, spelt like the path.
 std::vector<std::string> recipesBeside(const std::string& path) {
   namespace fs = std::filesystem;
   fs::path folder = fs::path(path).parent_path();

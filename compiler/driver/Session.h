@@ -1,4 +1,4 @@
-// One compilation's texts, messages and parsed files.
+// The sources, messages and parsed files of one compilation.
 
 #ifndef RECIPEC_DRIVER_SESSION_H
 #define RECIPEC_DRIVER_SESSION_H
@@ -13,7 +13,7 @@
 
 namespace recipec::driver {
 
-/// What a user names on the command line: `FILE`, `FILE:NAME` or, of a sweep,
+/// The input on the command line: `FILE`, `FILE:NAME` or, for a sweep,
 /// `FILE:NAME@POINT`.
 struct Target {
   std::string file;
@@ -21,14 +21,14 @@ struct Target {
   std::string point;  // empty: not named
 };
 
-/// Splits at the last colon, unless a file has the whole as its name.
+/// Splits at the last colon, unless a file has the whole argument as its name.
 Target parseTarget(const std::string& argument);
 
-/// The folder of the target's file, in which relative paths of its recipes
-/// start; the working folder for the standard library.
+/// The folder of the target's file, which is the base of relative paths in its
+/// recipes. For the standard library it is the working folder.
 std::string folderOf(const Target& target);
 
-/// Holds everything that a recipe's values point into.
+/// Owns everything that a recipe's values refer to.
 class Session {
 public:
   explicit Session(const std::string& argument)
@@ -39,51 +39,51 @@ public:
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Parses the file and the settings; false with diagnostics.
+  /// Parses the file and the settings. Returns false with diagnostics.
   bool open(const std::vector<std::string>& arguments);
 
   /// The recipes and points that the target names, in the order of the file;
-  /// see sema::select. Nothing, with diagnostics, where it names none or too
-  /// many.
+  /// see sema::select. Returns nullopt, with diagnostics, if it names none or
+  /// too many.
   std::optional<std::vector<sema::Selection>> select(sema::Extent extent);
-  /// Takes over what the compilation of the selected one found.
+  /// Appends the diagnostics of compiling the selected recipe.
   void take(const diag::Engine& found);
-  /// Makes the diagnostics ready to be printed: sorted, each once, and of what
-  /// they propose only what helps.
+  /// Prepares the diagnostics for printing: sorts them, merges duplicates, and
+  /// keeps only proposals that work.
   void arrange();
 
-  /// Makes the one that the target names the selected one.
+  /// Selects the one recipe that the target names.
   bool selectOne();
 
-  /// Checks what the file declares apart from the recipes that are launched.
+  /// Checks the declarations of the file other than the launched recipes.
   void checkDeclarations();
 
   /// Parses `PATH=VALUE` as a further setting, for a second plan of the same
-  /// recipe. `origin` is what messages call its source.
+  /// recipe. `origin` names its source in messages.
   bool addOverride(std::vector<sema::Override>& overrides,
                    const std::string& text, const std::string& origin);
 
   Target target;
   SourceMap sources;
   diag::Engine engine;
-  diag::Engine doubts; // drawn as warnings: the command goes on
+  diag::Engine doubts; // printed as warnings; the command continues
   FileLoader loader;
-  std::string folder;              // in which relative paths start
-  std::string place = ".";         // folder of what is written
+  std::string folder;              // base of relative paths
+  std::string place = ".";         // folder of the output
   bool looksForInputs = true;      // when a plan is made
   const ast::File* file = nullptr; // of `open`
-  std::vector<std::string> sets;   // as they were given
+  std::vector<std::string> sets;   // as given
   std::vector<sema::Override> overrides;
   sema::Selection selected;               // what `compile` compiles
   std::vector<sema::Selection> selection; // of the last `select`
   bool hasCheckedDeclarations = false;
 
 private:
-  std::deque<parse::Override> parsed; // stays where it is
+  std::deque<parse::Override> parsed; // a deque, so that references stay valid
 };
 
-/// Prints the session's diagnostics in order of place to `invocation.err`;
-/// gives the exit code.
+/// Prints the session's diagnostics in source order to `invocation.err` and
+/// returns the exit code.
 int finish(Session& session, const Invocation& invocation);
 
 } // namespace recipec::driver

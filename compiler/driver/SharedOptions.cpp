@@ -1,4 +1,4 @@
-// The options that several subcommands take.
+// Options of several subcommands.
 
 #include "compiler/driver/Commands.h"
 
@@ -18,7 +18,7 @@ bool isPath(std::string_view text) {
   });
 }
 
-/// `--set parallel.tp 2`: the value is neither missing nor a recipe.
+/// Detects `--set parallel.tp 2`, where the value follows as its own argument.
 cli::Check checkSet(const cli::Given& given) {
   const bool isSplit = isPath(given.value) && !given.next.empty() &&
                        given.next.find(".recipe") == std::string::npos;

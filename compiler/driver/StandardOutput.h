@@ -1,4 +1,4 @@
-// The standard output, which may fail like any file.
+// Standard output with error checks.
 
 #ifndef RECIPEC_DRIVER_STANDARDOUTPUT_H
 #define RECIPEC_DRIVER_STANDARDOUTPUT_H
@@ -9,18 +9,18 @@
 
 namespace recipec::driver {
 
-/// Gives descriptors 0 to 2 that are closed to `/dev/null`, opened so that
-/// using them fails as before: else a file that is opened later would take the
-/// number, and messages would be written into it.
+/// Opens `/dev/null` on each of the descriptors 0 to 2 that is closed, in a
+/// mode in which using it fails as before. Otherwise a file opened later would
+/// get the number, and messages would go into the file.
 void reserveStandardDescriptors();
 
-/// A stream to descriptor 1 that keeps why it failed, which std::cout does not.
+/// A stream to descriptor 1 that keeps the cause of a failure, unlike
+/// std::cout.
 class StandardOutput : public std::ostream {
 public:
   StandardOutput() : std::ostream(nullptr) { rdbuf(&buffer); }
 
-  /// Writes what is left; gives the `errno` of the first write that failed, or
-  /// 0.
+  /// Flushes the buffer. Returns the `errno` of the first failed write, or 0.
   int finish();
 
 private:

@@ -1,7 +1,7 @@
-// Notes the recipes of a diagnostic; see Subjects.h.
+// Names the recipes of a diagnostic; see Subjects.h.
 //
-// 1. Skip what concerns all of them, or none in particular.
-// 2. Name a recipe alone where all points of its sweep are concerned.
+// 1. Skip diagnostics about all recipes or about none in particular.
+// 2. Name only the recipe if the diagnostic is about all points of its sweep.
 // 3. List the first names and count the rest.
 
 #include "compiler/driver/Subjects.h"
@@ -11,16 +11,16 @@
 namespace recipec::driver {
 namespace {
 
-/// So many names are listed; of more the first, with the number of the others.
+/// The maximum number of listed names; the rest are counted.
 constexpr size_t mostListed = 3;
 
 using Selections = std::vector<sema::Selection>;
 
-/// The names of what is concerned, in the order of the file.
+/// The names of the recipes and points, in the order of the file.
 std::vector<std::string> namesOf(const std::vector<std::string>& subjects,
                                  const Selections& compiled) {
   std::vector<std::string> names;
-  // The points of a recipe follow one another.
+  // The points of a recipe are adjacent.
   for (size_t begin = 0, end = 0; begin < compiled.size(); begin = end) {
     const std::string& recipe = compiled[begin].recipe;
     std::vector<std::string> points;

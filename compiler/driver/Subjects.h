@@ -1,4 +1,4 @@
-// Says which recipes a diagnostic is about, where a command compiles several.
+// Names the recipes that a diagnostic is about when a command compiles several.
 
 #ifndef RECIPEC_DRIVER_SUBJECTS_H
 #define RECIPEC_DRIVER_SUBJECTS_H
@@ -10,8 +10,9 @@
 
 namespace recipec::driver {
 
-/// Adds a note to each diagnostic of `engine`, which is arranged, that only
-/// some of the `compiled` recipes and points have: "of recipe `big_smoke`".
+/// Adds a note, "of recipe `big_smoke`", to each diagnostic of `engine` that
+/// only some of the `compiled` recipes and points have. The diagnostics must be
+/// arranged.
 void noteSubjects(diag::Engine& engine,
                   const std::vector<sema::Selection>& compiled);
 

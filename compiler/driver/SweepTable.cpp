@@ -1,4 +1,4 @@
-// See SweepTable.h. The figures are those of the run's metrics.jsonl.
+// See SweepTable.h. The values are from each run's metrics.jsonl.
 
 #include "compiler/driver/SweepTable.h"
 

@@ -1,4 +1,4 @@
-// What the runs of a sweep have come to, a line a point.
+// The results of a sweep's runs, one line a point.
 
 #ifndef RECIPEC_DRIVER_SWEEPTABLE_H
 #define RECIPEC_DRIVER_SWEEPTABLE_H
@@ -13,12 +13,13 @@ namespace recipec::driver {
 /// A point that has been run.
 struct FinishedPoint {
   std::string name;
-  std::filesystem::path folder; // of the run, with its metrics.jsonl
-  double seconds = 0;           // from the launch to its end
+  std::filesystem::path folder; // of the run; holds metrics.jsonl
+  double seconds = 0;           // from launch to exit
 };
 
-/// Prints the last loss, the last validation loss, the median of the steps'
-/// tokens/s, the time and the folder of each; `-` where the run has told none.
+/// Prints the last loss, the last validation loss, the median tokens/s of the
+/// steps, the time and the folder of each point; `-` for a value that the run
+/// did not report.
 void printSweep(const std::vector<FinishedPoint>& points, std::ostream& out);
 
 } // namespace recipec::driver

@@ -1,4 +1,4 @@
-// Asks the terminal.
+// Queries the terminal.
 
 #include "compiler/driver/Terminal.h"
 
@@ -22,7 +22,7 @@ int columnsOf(int descriptor) {
   return std::max(fewestColumns, int(size.ws_col));
 }
 
-/// See https://no-color.org: the variable counts where it is not empty.
+/// See https://no-color.org: the variable counts if it is not empty.
 bool wantsColour() {
   const char* noColour = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");

@@ -1,4 +1,4 @@
-// Whether messages are drawn for a terminal, and how wide that is.
+// Whether messages go to a terminal, and its width.
 
 #ifndef RECIPEC_DRIVER_TERMINAL_H
 #define RECIPEC_DRIVER_TERMINAL_H
@@ -8,11 +8,11 @@
 
 namespace recipec::driver {
 
-/// How to draw diagnostics on `invocation.err`. Standard error on a terminal
-/// has colours (not with `NO_COLOR`, nor where `TERM` is `dumb`) and breaks
-/// texts at the terminal's width; a file or pipe has neither, so that a message
-/// is one line. No variable of the environment changes what a plan means, only
-/// its looks.
+/// How to draw diagnostics on `invocation.err`. On a terminal, standard error
+/// has colours (unless `NO_COLOR` is set or `TERM` is `dumb`) and texts wrap at
+/// the terminal's width. A file or pipe gets neither, so each message is one
+/// line. Environment variables never change a plan, only the output's
+/// appearance.
 diag::RenderOptions renderOptions(const Invocation& invocation);
 
 } // namespace recipec::driver

@@ -1,8 +1,8 @@
-// From places in the library to the user's; see UserPlaces.h.
+// Moves places in the library to the user's; see UserPlaces.h.
 //
-// 1. Of a value that came from there: the innermost record around it that the
-//    user made.
-// 2. Of the text of a model: the setting `model`.
+// 1. A value from the library moves to the innermost enclosing record that the
+//    user wrote.
+// 2. The text of a model moves to the setting `model`.
 
 #include "compiler/driver/UserPlaces.h"
 
@@ -37,7 +37,7 @@ private:
            sources.kind(range.source) != SourceKind::standardLibrary;
   }
 
-  /// Without line breaks, and not all of what is long.
+  /// The first line of the text, with `...` if there are more.
   std::string textOf(SourceRange place) const {
     std::string_view text = sources.text(place);
     std::string_view line = text.substr(0, text.find('\n'));
@@ -50,8 +50,8 @@ private:
     return isOfUser ? value->origin.range : recipe.range;
   }
 
-  /// Whether the place is one of a value in `around`; then `user` is the last
-  /// place of the user's on the way to it.
+  /// Whether a value in `around` is at `place`. If so, sets `user` to the
+  /// innermost enclosing place of the user's.
   bool findValue(const Value& around, SourceRange place,
                  SourceRange& user) const {
     if (around.origin.range == place)

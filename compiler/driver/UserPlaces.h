@@ -1,4 +1,4 @@
-// Diagnostics of the passes are about lines of the user's.
+// Moves diagnostics of the passes to lines of the user's files.
 
 #ifndef RECIPEC_DRIVER_USERPLACES_H
 #define RECIPEC_DRIVER_USERPLACES_H
@@ -8,9 +8,9 @@
 
 namespace recipec::driver {
 
-/// Moves what is said of a place in the standard library to the setting of the
-/// user's that led there: the record in which a default stands, the `model`
-/// whose text it is, else the recipe. The place in the library becomes a note.
+/// Moves a diagnostic in the standard library to the user's setting that caused
+/// it. For a default that is the enclosing record, for a model's text the
+/// setting `model`, else the recipe. The place in the library becomes a note.
 void moveToUser(diag::Engine& engine, const recipe::Recipe& recipe,
                 const SourceMap& sources);
 
