@@ -7,7 +7,6 @@
 //    cannot be written, so the child never finds its output closed or full.
 // 4. The parent waits. sigwaitinfo receives signals as well as the child's end,
 //    so there are no handlers and no globals.
-//    child's end, so that no handler and no global is needed.
 
 #include "compiler/driver/Launch.h"
 

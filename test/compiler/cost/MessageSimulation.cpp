@@ -1,9 +1,8 @@
-// 1. A stage may take its next step unless that is a wait, or begins a message
-//    in a slot, while the slot holds a message that has not been moved.
-// 2. A line moves its messages in order: the receiver's slot then holds what
-// the
-//    sender's does.
-// 3. Draw one of what may happen, until nothing may.
+// 1. A stage may take its next step. A wait, and a step that begins a message
+//    in a slot, are blocked until the slot's previous message has moved.
+// 2. A line moves its messages in order. The receiver's slot then has the
+//    content of the sender's slot.
+// 3. Draw one of the possible steps at random, until there are none.
 
 #include "test/compiler/cost/MessageSimulation.h"
 
@@ -30,7 +29,7 @@ struct End {
   int slot = 0;
 };
 
-/// What has been begun on a line and not moved.
+/// The messages of a line that have begun and have not moved.
 struct Line {
   std::deque<End> sends;
   std::deque<End> receives;
@@ -127,7 +126,7 @@ private:
     busy[to.stage].erase({to.transfer, to.slot});
   }
 
-  // ---- what slots hold
+  // ---- contents of slots
 
   bool isFollowed(size_t stage, ValueId value) const {
     if (value == ValueId::none)
@@ -172,7 +171,7 @@ private:
         fail(stage, "uses while a message is under way", value, microBatch);
   }
 
-  // ---- what went wrong
+  // ---- errors
 
   void fail(size_t stage, const std::string& what, ValueId value,
             int microBatch) {
@@ -198,8 +197,8 @@ private:
   const std::vector<ir::Module>& stages;
   std::mt19937& chance;
   std::vector<const std::vector<ScheduleStep>*> steps; // by stage
-  std::vector<size_t> next;                            // step of a stage
-  std::vector<std::set<std::pair<const Transfer*, int>>> busy; // slots of each
+  std::vector<size_t> next;                            // next step by stage
+  std::vector<std::set<std::pair<const Transfer*, int>>> busy; // slots by stage
   std::vector<std::map<Slot, int>> contents; // the micro-batch that wrote it
   std::map<int, Line> lines;
   std::string problem;

@@ -1,4 +1,4 @@
-// When stages wait for one another, and when what they send arrives.
+// When stages wait for each other, and when messages arrive.
 
 #include "compiler/cost/Timeline.h"
 #include "test/compiler/cost/MessageSimulation.h"
@@ -15,8 +15,8 @@ namespace {
 using ir::ScheduleStep;
 using ir::Transfer;
 
-/// Stages whose schedule `train` is what a test writes down. A channel's value
-/// has `slots` on both sides, and a line of its own.
+/// Stages with a hand-written schedule `train`. A channel's value has `slots`
+/// on both sides, and each channel has its own line.
 class Stages {
 public:
   explicit Stages(int count) : stages(size_t(count)) {
@@ -67,7 +67,7 @@ Timeline timelineOf(const Stages& stages) {
       [](int, const Transfer&) { return 0.5; });
 }
 
-/// A message moves once both sides have begun it; neither side goes on before.
+/// A message moves once both sides have begun it. Until then both sides wait.
 TEST(Timeline, aMessageStartsWhenBothSidesHaveBegunIt) {
   Stages stages(2);
   stages.channel(0, 0, 1);
@@ -97,8 +97,8 @@ TEST(Timeline, messagesOfALineFollowOneAnother) {
   EXPECT_EQ(timelineOf(stages).end, 1.0);
 }
 
-/// Both wait for what they have sent before they receive: with a buffer between
-/// them each would go on.
+/// Both stages wait for their sends before they receive. With a buffer between
+/// them both would continue.
 TEST(Timeline, stagesThatSendFirstWaitForOneAnother) {
   Stages stages(3);
   stages.channel(0, 0, 1);
@@ -111,8 +111,8 @@ TEST(Timeline, stagesThatSendFirstWaitForOneAnother) {
   stages.step(0, ScheduleStep::Kind::receive, 1);
   stages.step(1, ScheduleStep::Kind::receive, 0);
   stages.step(2, ScheduleStep::Kind::receive, 2);
-  stages.step(2, ScheduleStep::Kind::wait,
-              2); // for one of them, and none for it
+  // Stage 2 waits for stage 1, but no stage waits for stage 2.
+  stages.step(2, ScheduleStep::Kind::wait, 2);
   const Timeline timeline = timelineOf(stages);
   ASSERT_EQ(timeline.deadlock.size(), 2u);
   for (int stage : {0, 1}) {
@@ -125,7 +125,7 @@ TEST(Timeline, stagesThatSendFirstWaitForOneAnother) {
   }
 }
 
-/// A slot is taken again when its message has been moved, waited for or not.
+/// A slot is free again after its message has moved, even without a wait.
 TEST(Timeline, aSlotThatIsTakenAgainIsWaitedFor) {
   for (int slots : {1, 2}) {
     Stages stages(2);
@@ -142,8 +142,8 @@ TEST(Timeline, aSlotThatIsTakenAgainIsWaitedFor) {
   }
 }
 
-/// Steps of each stage in an order that a run of messages would have, with
-/// waits drawn anywhere.
+/// Draws steps of each stage in an order that a run of messages can have, with
+/// waits at random positions.
 Stages drawStages(std::mt19937& chance) {
   const int count = 2 + int(chance() % 3), channels = 2 + int(chance() % 5);
   Stages stages(count);
@@ -174,13 +174,14 @@ Stages drawStages(std::mt19937& chance) {
   return stages;
 }
 
-/// The timeline finds a deadlock exactly where the stages run into one.
+/// The timeline finds a deadlock if and only if the stages run into one.
 TEST(Timeline, findsTheDeadlocksThatStagesRunInto) {
   std::mt19937 chance(1);
   int dead = 0, alive = 0;
   for (int i = 0; i < 2000; ++i) {
     Stages stages = drawStages(chance);
-    // What is sent is there: this is about order alone.
+    // All sent values exist from the start, because this test is only about
+    // order.
     for (ir::Module& stage : stages.stages)
       for (ir::Value& value : stage.values)
         if (value.kind == ir::ValueKind::saved)

@@ -1,4 +1,4 @@
-// Every kind has a name that finds it and a text that fits a terminal.
+// Every kind can be found by name, and its text fits a terminal.
 
 #include "compiler/diag/Diagnostic.h"
 
@@ -10,8 +10,8 @@ using namespace recipec::diag;
 
 namespace {
 
-/// Sentences end in a point, an exclamation mark or a question mark before a
-/// space or a line's end; an example ends one too.
+/// Counts sentences. A sentence ends in `.`, `!` or `?` before a space or a
+/// line break. An example ends one too.
 int sentences(const std::string& text) {
   int count = 0;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -75,7 +75,7 @@ TEST_F(RenderTest, AlignsTabsAndWideCharacters) {
 }
 
 TEST_F(RenderTest, KnowsTheWidthsOfEmojiAndCombiningMarks) {
-  // U+2705 takes two columns, and U+0E31 stands over the letter before it.
+  // U+2705 takes two columns, and U+0E31 combines with the letter before it.
   SourceId id = file("\xE2\x9C\x85 \xE0\xB8\x81\xE0\xB8\xB1 y");
   engine.report(Kind::UnknownName, {id, 11, 12}, "message");
   EXPECT_EQ(text(), "error: message [UnknownName]\n"

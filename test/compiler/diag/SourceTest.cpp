@@ -21,7 +21,7 @@ struct SourceTest : testing::Test {
 TEST_F(SourceTest, FindsLineAndColumn) {
   SourceId id = add("ab\n\ncd");
   EXPECT_EQ(place(id, 0), "a.recipe:1:1");
-  EXPECT_EQ(place(id, 2), "a.recipe:1:3"); // the newline itself
+  EXPECT_EQ(place(id, 2), "a.recipe:1:3"); // the newline
   EXPECT_EQ(place(id, 3), "a.recipe:2:1");
   EXPECT_EQ(place(id, 4), "a.recipe:3:1");
   EXPECT_EQ(place(id, 6), "a.recipe:3:3"); // the end

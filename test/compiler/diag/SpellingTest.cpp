@@ -1,4 +1,4 @@
-// What is proposed for a misspelt name.
+// Proposals for misspelt names.
 
 #include "compiler/diag/Diagnostic.h"
 
@@ -37,7 +37,7 @@ TEST(SpellingTest, ProposesNothingFar) {
 }
 
 TEST(SpellingTest, TakesNoTimeForLongNames) {
-  // A table of all pairs of letters would have 10^12 entries.
+  // A full edit distance table would have 10^12 entries.
   std::string longName(1'000'000, 'a'), other(1'000'000, 'b');
   EXPECT_EQ(didYouMean(longName, {other}), std::nullopt);
   EXPECT_EQ(didYouMean(longName + "x", {longName + "y"}), longName + "y");
@@ -64,7 +64,8 @@ TEST(SpellingTest, IsSureOfASmallChangeWithoutAlternative) {
   // three letters of a long name
   EXPECT_FALSE(isSurelyMeant("valdetevry", "validate_every", {}));
   EXPECT_FALSE(isSurelyMeant("xp", "tp", {"tp", "cp"}));
-  // `std.models.gemma` is near a name so long, but not by two letters
+  // `std.models.gemma` is near for a name of this length, but more than two
+  // letters differ.
   EXPECT_TRUE(isSurelyMeant("std.models.lama", "std.models.llama",
                             {"std.models.llama", "std.models.gemma"}));
 }

@@ -1,4 +1,4 @@
-// Code points of texts, by table 3-7 of Unicode 15.
+// Code points of UTF-8 text, by table 3-7 of Unicode 15.
 
 #include "compiler/base/Utf8.h"
 
@@ -20,8 +20,8 @@ TEST(Utf8Test, MeasuresValidCodePoints) {
 
 TEST(Utf8Test, FindsWhatIsNotUtf8) {
   EXPECT_EQ(codePointLength(""), 0u);
-  EXPECT_EQ(codePointLength("\x80"), 0u);             // a continuation
-  EXPECT_EQ(codePointLength("\xE2\x82"), 0u);         // ends too early
+  EXPECT_EQ(codePointLength("\x80"), 0u);             // a continuation byte
+  EXPECT_EQ(codePointLength("\xE2\x82"), 0u);         // truncated
   EXPECT_EQ(codePointLength("\xC0\xAF"), 0u);         // overlong
   EXPECT_EQ(codePointLength("\xE0\x80\xAF"), 0u);     // overlong
   EXPECT_EQ(codePointLength("\xED\xA0\x80"), 0u);     // a surrogate

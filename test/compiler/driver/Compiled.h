@@ -16,8 +16,9 @@ struct Compiled {
   Compilation result;
 };
 
-/// Fails the test, and gives nothing, when there are diagnostics.
-/// `target` is a file of Inputs/: `tiny.recipe` or `tiny.recipe:adapted`.
+/// Compiles `target`, a file of Inputs/: `tiny.recipe` or
+/// `tiny.recipe:adapted`. Fails the test and returns nullopt if there are
+/// diagnostics.
 std::optional<Compiled> compileInput(const std::string& target,
                                      const std::vector<std::string>& sets = {});
 

@@ -1,4 +1,4 @@
-// Which fix-its are applied, and that nothing else changes.
+// Which fix-its are applied; the rest of the text must not change.
 
 #include "compiler/driver/Fixes.h"
 

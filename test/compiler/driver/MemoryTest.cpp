@@ -1,6 +1,6 @@
-// Checks planned addresses by running the schedules and noting, for every byte
-// of the arena, which value wrote it last. Knows nothing of lifetimes: what an
-// op reads must be what the value's own op wrote.
+// Checks planned addresses. Runs the schedules and records, for every byte of
+// the arena, which value wrote it last. An op must read what the value's own op
+// wrote. The check does not use lifetimes.
 
 #include "test/compiler/driver/Compiled.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Who wrote each byte last, as runs of bytes.
+/// The last writer of each byte, as runs of bytes.
 class Owners {
 public:
   static constexpr int nobody = -1;
@@ -71,7 +71,7 @@ public:
       EXPECT_EQ(placement.offset % reciperun::plan::bufferAlignment, 0);
       EXPECT_LE(placement.offset + placement.bytes, program.arenaBytes);
     }
-    // As if the host's arena lay behind the device's.
+    // Treat the host's arena as an extension of the device's.
     for (ir::Placement placement : program.hostPlacements) {
       EXPECT_LE(placement.offset + placement.bytes, program.hostBytes);
       placement.offset += program.arenaBytes;
@@ -97,14 +97,14 @@ public:
   }
 
 private:
-  /// Values that keep their bytes are one owner: members lie inside regions.
+  /// All persistent values share one owner, because members lie inside regions.
   static constexpr int persistent = -2;
 
   bool isPersistent(ValueId value) const {
     ir::ValueKind kind = program[value].kind;
     return kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved;
   }
-  /// A view is its buffer's.
+  /// A view belongs to the owner of its buffer.
   int ownerOf(ValueId value) const {
     auto view = viewed.find(value);
     return isPersistent(value)    ? persistent
@@ -149,8 +149,8 @@ private:
     owners.write(place.offset, place.offset + place.bytes, ownerOf(value));
   }
 
-  /// A result shares no byte with another result, nor with an operand other
-  /// than the one that its description lets it replace.
+  /// A result does not overlap another result. It may overlap an operand only
+  /// if the op's description allows in-place.
   void expectApart(ValueId result, const ir::Op& op) {
     if (isPersistent(result))
       return;
@@ -179,8 +179,8 @@ private:
   Owners owners;
 };
 
-/// Members of a region lie apart, inside it, where it says; those of one that
-/// is in parts have no place of their own.
+/// The members of a region do not overlap and lie at their offsets in the
+/// region. Members of a sharded region have no placement of their own.
 void checkRegions(const ir::Module& program) {
   std::map<ValueId, int64_t> offsets;
   for (const ir::Placement& placement : program.placements)
@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sets{"memory.offload_layers=3", "memory.recompute=\"full\""},
         Sets{"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"}));
 
-/// The most that is alive at once, which no placement can go below.
+/// The largest number of live bytes, a lower bound of every placement.
 int64_t largestLiveBytes(const ir::Module& program) {
   int64_t largest = 0;
   for (const passes::Timeline& timeline : passes::timelines(program)) {
@@ -284,7 +284,7 @@ TEST(Memory, FewBytesAreLostBetweenBlocks) {
     double least = double(largestLiveBytes(compiled->result.stages[0]));
     double taken = double(compiled->result.estimate.memory.activations);
     RecordProperty(target, std::to_string(taken / least));
-    EXPECT_LT(taken, 1.1 * least) << target; // inputs come on top
+    EXPECT_LT(taken, 1.1 * least) << target; // inputs add to it
   }
 }
 
@@ -293,13 +293,13 @@ TEST(Memory, ShardingTheOptimizerDividesItsState) {
   auto sharded = compileInput("tiny.recipe:tiny");
   ASSERT_TRUE(whole && sharded);
   int64_t part = sharded->result.estimate.memory.optimizer;
-  // Each region is padded to whole cache lines for each of the shards. Norms
-  // are shared by the ranks of tp, too, and so are less than half.
+  // Each region is padded to whole cache lines for each shard. The ranks of tp
+  // share norms as well, so norms take less than half.
   EXPECT_LE(part * 2 - whole->result.estimate.memory.optimizer, 2 * 2 * 2 * 64);
   EXPECT_GE(part * 2, whole->result.estimate.memory.optimizer * 99 / 100);
 }
 
-/// With many layers, of which two are whole at a time.
+/// A model with many layers, of which two are gathered at a time.
 cost::MemoryTable deepMemory(const std::string& shard) {
   auto compiled = compileInput("tiny.recipe:tiny",
                                {"model.layers=24", "parallel.tp=1",
@@ -312,8 +312,8 @@ TEST(Memory, RanksKeepPartsOfGradientsAndParameters) {
   cost::MemoryTable state = deepMemory("\"optimizer\""),
                     gradients = deepMemory("\"gradients\""),
                     parameters = deepMemory("\"parameters\"");
-  // A region's part is padded to a cache line, as are its members, of which a
-  // layer has nine.
+  // A region's shard is padded to a cache line, and so are its members, nine
+  // per layer.
   int64_t padding = 26 * 2 * 10 * 64;
   EXPECT_EQ(gradients.parameters, parameters.parameters * 4);
   EXPECT_EQ(gradients.gradients, parameters.gradients);

@@ -1,4 +1,4 @@
-// What narrow state and activations on the host take and save, byte by byte.
+// The exact memory of narrow optimizer state and of activations on the host.
 
 #include "runtime/ops/OpKind.h"
 #include "test/compiler/driver/Compiled.h"
@@ -15,10 +15,10 @@ namespace {
 using ir::ValueId;
 using Sets = std::vector<std::string>;
 
-/// Of `tiny` in bf16 on four ranks.
+/// The sizes of `tiny` in bf16 on four ranks.
 struct Sizes {
   int64_t elements = 0; // of all regions
-  int64_t parts = 0;    // of a rank's parts of them
+  int64_t parts = 0;    // of a rank's shards of them
   cost::MemoryTable memory;
 };
 
@@ -41,7 +41,7 @@ Sizes sizesOf(Sets sets) {
 TEST(NarrowMemory, StateTakesTheBytesOfItsTypes) {
   struct Case {
     Sets sets;
-    int64_t gradient, state; // bytes an element
+    int64_t gradient, state; // bytes per element
   };
   const std::string grads = "precision.grads=\"bf16\"",
                     moments = "precision.moments=\"bf16\"",
@@ -62,7 +62,7 @@ TEST(NarrowMemory, StateTakesTheBytesOfItsTypes) {
 TEST(NarrowMemory, CastGradientsLieWhereActivationsDo) {
   Sizes plain = sizesOf({}), cast = sizesOf({"comm.reduce=\"bf16\""});
   EXPECT_EQ(cast.memory.gradients, plain.memory.gradients);
-  // All regions in bf16 and the parts of them that come of their sums.
+  // All regions in bf16, and the shards that their reduce-scatter produces.
   EXPECT_LE(cast.memory.activations,
             std::max(plain.memory.activations,
                      2 * (plain.elements + plain.parts) + 4096));
@@ -77,7 +77,8 @@ TEST(NarrowMemory, CheckpointsAreStagedInFullMasters) {
 
 // ---- activations on the host
 
-/// Bytes of what the layers below `layers` save, each placed alone.
+/// Bytes that the layers below `layers` save, with each value placed
+/// separately.
 int64_t savedBytes(const ir::Module& program, int layers) {
   std::set<ValueId> seen;
   int64_t bytes = 0;
@@ -107,17 +108,17 @@ TEST(OffloadedMemory, LeavesTheDeviceForTheHost) {
     EXPECT_EQ(after.offloaded, savedBytes(kept, layers));
     EXPECT_EQ(after.total, after.arena + after.library + after.offloaded)
         << "a CPU's memory is the host's";
-    // One layer's copies are on their way when the backward pass begins.
+    // One layer's copies are in flight when the backward pass begins.
     int64_t saved = before.activations - after.activations;
     EXPECT_LE(saved, after.offloaded);
     EXPECT_GE(saved, after.offloaded - 2 * layer) << layers;
   }
 }
 
-/// While a copy is on its way no op writes what it reads, nor names what it
-/// writes; every copy ends in its function.
+/// While a copy is in flight, no op writes its source or uses its destination.
+/// Every copy ends in its function.
 void checkCopies(const ir::Function& function) {
-  std::map<ValueId, ValueId> underway; // from, by to
+  std::map<ValueId, ValueId> underway; // from source to destination
   for (const ir::Op& op : function.ops) {
     if (op.kind == ir::OpKind::CopyEnd) {
       ASSERT_EQ(underway.count(op.results[0]), 1u) << op.name;
@@ -163,8 +164,8 @@ TEST(OffloadedMemory, CountsMicroBatchesInFlight) {
   auto whole = compileInput("tiny.recipe:tiny", stages);
   auto compiled = compileInput("tiny.recipe:tiny", sets);
   ASSERT_TRUE(whole && compiled);
-  // 1F1B: the first of two stages has two micro-batches in flight, and sends
-  // nothing of its first layer.
+  // 1F1B: the first of two stages has two micro-batches in flight, and sends no
+  // value of its first layer.
   EXPECT_EQ(compiled->result.estimate.stages[0].offloaded,
             2 * savedBytes(whole->result.stages[0], 1));
   EXPECT_LT(compiled->result.estimate.stages[0].activations,

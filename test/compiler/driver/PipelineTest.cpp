@@ -1,5 +1,5 @@
-// The pipeline as a whole: texts that read back, equal output for equal input,
-// speed at the largest sizes.
+// The pipeline as a whole: outputs that read back, deterministic output, speed
+// at the largest sizes.
 
 #include "test/compiler/driver/Compiled.h"
 
@@ -76,12 +76,12 @@ TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
   EXPECT_EQ(generation->buckets[0].tokens, 64);
   EXPECT_EQ(generation->buckets[1].tokens, 1);
   EXPECT_EQ(generation->cacheTokens, 32);
-  // The exported model is merged: no parameter is an adapter's.
+  // The exported model is merged and has no adapter parameters.
   for (const auto& parameter : generation->parameters)
     EXPECT_FALSE(parameter.adapter) << parameter.name;
 }
 
-/// 6 N per token for the matrices (Kaplan et al. 2020, section 2.1) and the
+/// 6 N per token for the matrices (Kaplan et al. 2020, section 2.1), plus the
 /// attention of causal pairs, counted by hand.
 TEST(Pipeline, FlopsAreThoseOfTheFormula) {
   auto compiled = compileInput("tiny.recipe:tiny");
@@ -106,9 +106,9 @@ TEST(Pipeline, FlopsDoNotDependOnTheLayout) {
                    split->result.estimate.flopsPerStep);
 }
 
-/// 405 billion parameters on 1024 ranks: the work grows with layers alone. The
-/// limit is five times the processor's time that it takes on an idle machine:
-/// what runs beside it counts little.
+/// 405 billion parameters on 1024 ranks: the work grows only with the layers.
+/// The limit is five times the CPU time on an idle machine. CPU time depends
+/// little on other processes.
 TEST(Pipeline, CompilesTheLargestModelQuickly) {
   const std::clock_t start = std::clock();
   auto compiled = compileInput("large.recipe:llama_405b");

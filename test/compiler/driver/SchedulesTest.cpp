@@ -1,5 +1,5 @@
-// The schedules of pipelines whose chunks have any numbers of layers, none
-// among them, against a simulation of what the runtime does with messages.
+// The schedules of pipelines whose chunks have any numbers of layers, including
+// zero, against a simulation of the runtime's messages.
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/Pipeline.h"
@@ -16,10 +16,10 @@ namespace {
 
 struct Layout {
   int stages = 1;
-  int chunks = 1; // of a stage
-  int groups = 1; // of as many micro-batches as stages
+  int chunks = 1; // per stage
+  int groups = 1; // groups of as many micro-batches as stages
   std::string schedule;
-  std::vector<int> layers; // of each chunk
+  std::vector<int> layers; // per chunk
   bool skips = false;
 };
 
@@ -67,8 +67,8 @@ Layout draw(std::mt19937& chance) {
   return layout;
 }
 
-/// Whether the layout was compiled; its schedules then run to their end with
-/// any order of the stages' steps.
+/// Whether the layout compiles. If it does, its schedules must run to their end
+/// in any order of the stages' steps.
 bool runs(const Layout& layout, std::mt19937& chance) {
   Session session(RECIPEC_SOURCE_ROOT
                   "/test/compiler/driver/Inputs/chunks.recipe");
@@ -78,7 +78,7 @@ bool runs(const Layout& layout, std::mt19937& chance) {
   }
   const auto compiled = compile(session, session.engine);
   if (!compiled)
-    return false; // for what splitStages reports
+    return false; // splitStages reports an error
   for (const char* schedule : {"train", "evaluate"})
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(cost::runMessages(compiled->stages, schedule, chance), "")
@@ -103,7 +103,7 @@ TEST(Schedules, ofAnyListOfLayersRunToTheirEnd) {
   EXPECT_GT(interleavedWithEmpty, 25);
 }
 
-/// In each a stage with chunks that are empty goes on ahead of its neighbours.
+/// In each layout a stage with empty chunks gets ahead of its neighbours.
 TEST(Schedules, ofSeveralEmptyChunksInARowRunToTheirEnd) {
   std::mt19937 chance(1);
   const std::vector<std::vector<int>> lists = {

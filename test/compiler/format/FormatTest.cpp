@@ -1,4 +1,4 @@
-// Formatting: the same tree, the same comments, and nothing left to change.
+// Formatting keeps the tree and the comments, and is idempotent.
 
 #include "compiler/format/Format.h"
 #include "compiler/ast/Print.h"
@@ -71,7 +71,7 @@ TEST(FormatTest, KeepsEveryRecipeOfTheProject) {
       std::ostringstream text;
       text << std::ifstream(entry.path()).rdbuf();
       if (!parses(text.str()))
-        continue; // it shows a message
+        continue; // the snippet shows a message
       expectKept(text.str());
       ++count;
     }
@@ -95,7 +95,7 @@ TEST(FormatTest, BreaksWhatDoesNotFit) {
 }
 
 TEST(FormatTest, AlignsNoSettingBeyondItsLine) {
-  // `parallel` has room on its line, but not below the name of `precision`.
+  // `parallel` fits on its line, but not when it is aligned with `precision`.
   std::string text =
       "recipe a {\n  cluster { ranks = 16 }\n  parallel { cp = 2, "
       "pp = 2, vp = 2, shard = \"parameters\", shard_instances "

@@ -16,7 +16,7 @@ namespace recipec::ir {
 
 namespace {
 
-/// Fails the test where it is no program.
+/// Parses a module. Fails the test if the text is not a module.
 Module parsedOf(const std::string& text) {
   std::string error;
   std::optional<Module> module = parse(text, error);

@@ -1,5 +1,5 @@
-// A program in which the verifier finds nothing, and what it finds where a part
-// of its text is another one.
+// A program without verifier findings, and the findings after a part of its
+// text is replaced.
 
 #ifndef RECIPEC_TEST_COMPILER_IR_SOUNDPROGRAM_H
 #define RECIPEC_TEST_COMPILER_IR_SOUNDPROGRAM_H
@@ -16,10 +16,11 @@ class SoundProgram {
 public:
   explicit SoundProgram(std::string text) : text(std::move(text)) {}
 
-  /// Expects no finding, and the text from what is parsed of it.
+  /// Expects no findings, and expects that the parsed program prints the same
+  /// text.
   void expectSound() const;
-  /// Expects a finding that contains `finding` where `to` replaces all that
-  /// equals `from`, which is there.
+  /// Replaces every `from`, which must occur, by `to`. Expects a finding that
+  /// contains `finding`.
   void expectFound(const std::string& from, const std::string& to,
                    const std::string& finding) const;
   /// The findings in that program.

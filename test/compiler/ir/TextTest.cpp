@@ -1,5 +1,5 @@
-// Printing and parsing of modules: the text is a fixed point, and what is not a
-// module is refused with its line.
+// Printing and parsing of modules: the text is a fixed point, and invalid text
+// is rejected with its line.
 
 #include "compiler/ir/Parse.h"
 #include "compiler/ir/Print.h"
@@ -10,7 +10,7 @@
 namespace recipec::ir {
 namespace {
 
-// Every construct of the text, in the order in which it is printed.
+// Every construct of the text, in the order of printing.
 constexpr const char* everything = R"(program "two words" bf16
 axis dp = 2
 axis tp = 4

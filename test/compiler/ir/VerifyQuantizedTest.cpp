@@ -1,5 +1,5 @@
-// The verifier of matrices in 8 bits and their products: a sound Program has no
-// findings, and each kind of damage has one that names it.
+// The verifier on fp8 matrices and matmuls: a sound Program has no findings,
+// and each kind of damage has a finding that names it.
 
 #include "SoundProgram.h"
 

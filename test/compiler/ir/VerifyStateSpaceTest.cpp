@@ -1,5 +1,5 @@
-// The verifier of state spaces and of norms with wide weights: a sound Program
-// has no findings, and each kind of damage has one that names it.
+// The verifier on state spaces and norms with wide weights: a sound Program has
+// no findings, and each kind of damage has a finding that names it.
 
 #include "SoundProgram.h"
 

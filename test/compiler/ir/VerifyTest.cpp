@@ -1,5 +1,5 @@
-// The verifier: a sound Program has no findings, and each kind of damage has
-// one that names it.
+// The verifier: a sound Program has no findings, and each kind of damage has a
+// finding that names it.
 
 #include "compiler/ir/Verify.h"
 

@@ -1,4 +1,4 @@
-// Which item a comment goes to.
+// The assignment of comments to items.
 
 #include "compiler/parse/Parse.h"
 

@@ -1,7 +1,7 @@
-// Damaged input: never a crash, never silence, never a library's words.
+// Damaged input must give a message, in our words, and never a crash.
 //
-// Every text of the standard library is cut off, and has a piece removed or put
-// in, at places drawn from a generator with a fixed seed.
+// Every text of the standard library is truncated, and has a piece removed or
+// inserted, at positions from a generator with a fixed seed.
 
 #include "compiler/diag/Render.h"
 #include "compiler/parse/Parse.h"
@@ -53,7 +53,7 @@ void expectOurWords(const Outcome& outcome, const std::string& text) {
       "no viable|mismatched|extraneous|token recognition|<EOF>|antlr",
       std::regex::icase);
   std::string messages;
-  // The excerpts show the text; only the messages are ours.
+  // Excerpts repeat the input, so only the messages are checked.
   std::istringstream lines(outcome.messages);
   for (std::string line; std::getline(lines, line);)
     if (line.find(" | ") == std::string::npos)

@@ -1,4 +1,4 @@
-// LoRA on a Graph: what is trained, what is added, which names there are.
+// LoRA on a Graph: the trained parameters, the added ops, and their names.
 
 #include "compiler/passes/build/Adapt.h"
 #include "compiler/ir/Print.h"

@@ -88,7 +88,7 @@ TEST(Build, ParametersHaveHuggingFaceNamesAndShapes) {
   EXPECT_FALSE(norm.decay);
 }
 
-/// Embedded tokens through a mixer of 6 heads of 2 in 3 groups.
+/// Token embeddings through a mixer of 6 heads of width 2 in 3 groups.
 ir::Module builtMixer() {
   RecipeWriter w;
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 16);
@@ -124,8 +124,8 @@ TEST(Build, AMixerIsSplitByGroups) {
     }
 }
 
-/// Hugging Face's in_proj has z, (x, B, C) and dt, its conv1d (x, B, C): here
-/// of 12, 12, 15, 15 and 6 rows.
+/// Hugging Face's in_proj holds z, (x, B, C) and dt, and its conv1d (x, B, C).
+/// Here they have 12, 12, 15, 15 and 6 rows.
 TEST(Build, AMixersParametersAreRowsOfHuggingFacesTensors) {
   ir::Module module = builtMixer();
   struct Rows {
@@ -232,7 +232,7 @@ TEST(Build, GraphsPrintAndParse) {
 
 // ---- messages
 
-/// The messages about a model of one op on the embedded tokens.
+/// The messages about a model of one op on the token embeddings.
 template <class Body> std::vector<std::string> messagesOf(Body body) {
   RecipeWriter w;
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 16);

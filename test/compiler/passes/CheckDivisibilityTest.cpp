@@ -1,5 +1,5 @@
-// Degrees that do not divide what they split: one message an axis, with the
-// sizes and the degrees that do.
+// Degrees that do not divide the sizes that they shard: one message per axis,
+// with the sizes and the valid degrees.
 
 #include "compiler/passes/shard/CheckDivisibility.h"
 #include "compiler/passes/build/Build.h"
@@ -38,7 +38,7 @@ TEST(CheckDivisibility, OneMessageForAllDimensions) {
   EXPECT_EQ(all[0].labels[2].text, "nor does it divide `vocab` = 32");
   const diag::Proposal& alone = all[0].proposals.at(0);
   EXPECT_EQ(alone.before, "change `tp` to ");
-  ASSERT_EQ(alone.ways.size(), 3u); // the nearest first
+  ASSERT_EQ(alone.ways.size(), 3u); // nearest first
   EXPECT_EQ(alone.ways[0].text, "2");
   EXPECT_EQ(alone.ways[2].settings.at(0), "parallel.tp=1");
   EXPECT_EQ(all[0].proposals.at(1).ways[0].settings.at(1), "cluster.ranks=2");

@@ -1,5 +1,5 @@
-// What the backward holds: where it ends, what it saves, which collectives it
-// pays, and what is left to `update`. That it is right, GradientTest shows.
+// The backward function: where it ends, what it saves, its collectives, and
+// what it leaves to `update`. GradientTest checks the values.
 
 #include "compiler/passes/differentiate/Differentiate.h"
 #include "compiler/ir/Verify.h"
@@ -50,7 +50,7 @@ std::map<std::string, int> counts(const ir::Module& module,
   return result;
 }
 
-/// Parameters whose gradients are sums over tp.
+/// Parameters whose gradients are partial sums over tp.
 std::vector<std::string> summed(const ir::Module& module) {
   std::vector<std::string> names;
   for (const ir::Param& param : module.params)
@@ -75,8 +75,8 @@ TEST(Differentiate, EveryMatrixHasOneMatmulForItsGradient) {
   EXPECT_EQ(found["linear_dgrad"], 2 * 7 + 1);
   EXPECT_EQ(found["rmsnorm_backward"], 2 * 2 + 1);
   EXPECT_EQ(found["embedding_backward"], 1);
-  // q, k, v and gate, up add up inside the products, the residual stream inside
-  // the norms that read it.
+  // The gradients of q, k, v and of gate, up accumulate in the matmuls, those
+  // of the residual stream in the norms that read it.
   EXPECT_EQ(found["add"], 0);
 }
 
@@ -91,8 +91,8 @@ TEST(Differentiate, FrozenParametersHaveNeitherGradientNorMatmul) {
   EXPECT_EQ(found["embedding_backward"], 0);
 }
 
-// Nothing lies upstream of the adapter of the first layer's `v`: q and k of
-// that layer get no cotangent, nor does the first norm.
+// No trained parameter precedes the adapter of the first layer's `v`. So q, k
+// and the first norm get no gradient.
 TEST(Differentiate, TheBackwardEndsAtTheFirstTrainableParameter) {
   RecipeWriter writer;
   writer.lora(2, 0.0, {"v"});
@@ -123,8 +123,8 @@ TEST(Differentiate, NothingIsSavedForMatmulsThatAreNotTaken) {
     EXPECT_FALSE(isSaved(module, name)) << name;
 }
 
-// As much as in the forward; what was gathered is gathered again, so that a
-// rank keeps its shard alone.
+// As many as in the forward. The backward gathers again, so a rank keeps only
+// its shard.
 TEST(Differentiate, CollectivesUnderSequenceParallelism) {
   ir::Module module = differentiated(degrees(1, 2, true));
   auto found = counts(module, "backward");
@@ -142,7 +142,7 @@ TEST(Differentiate, CollectivesWithoutSequenceParallelism) {
   EXPECT_EQ(found["reduce_scatter"], 0);
 }
 
-// Norms read the split residual stream; without sequence parallelism every
+// Norms read the sharded residual stream. Without sequence parallelism every
 // rank has all of it.
 TEST(Differentiate, GradientsThatAreSumsOverTensorParallelRanks) {
   EXPECT_EQ(
@@ -168,7 +168,7 @@ TEST(Differentiate, GradientsAreSumsOverDataParallelRanks) {
     EXPECT_EQ(module[param.gradient].sharding.partial, dp) << param.name;
 }
 
-// y = W x + B A x: the product with B adds to that with W.
+// y = W x + B A x: the matmul with B accumulates onto the one with W.
 TEST(Accumulate, AdaptersNeedNoAdd) {
   RecipeWriter writer = degrees(1, 2, true);
   writer.lora(2, 0.1, {"q", "o", "gate"});
@@ -189,7 +189,8 @@ TEST(Accumulate, TheResidualStreamIsNotOverwritten) {
   EXPECT_EQ(counts(module, "backward")["add"], 0);
 }
 
-// x + W a + B A a: the smaller product adds to x, the other to the sum.
+// x + W a + B A a: the smaller matmul accumulates onto x, the other onto the
+// sum.
 TEST(Accumulate, TheResidualIsAddedToAnAdapter) {
   RecipeWriter writer;
   writer.lora(2, 0.1, {"o"});
@@ -204,7 +205,7 @@ TEST(Accumulate, TheResidualIsAddedToAnAdapter) {
             (std::vector<std::string>{"layers.0.o.lora_b", "layers.0.down"}));
 }
 
-// Adapters of q, k and v read one input, and make one gradient of it.
+// Adapters of q, k and v read one input and produce one gradient of it.
 TEST(Join, AdaptersOfOneInput) {
   RecipeWriter writer;
   writer.lora(2, 0.0, {"q", "k", "v", "o"});
@@ -214,7 +215,7 @@ TEST(Join, AdaptersOfOneInput) {
   EXPECT_EQ(ir::verify(module), std::vector<std::string>());
   EXPECT_EQ(counts(module, "forward")["linear_joint"], 2);
   EXPECT_EQ(counts(module, "backward")["linear_joint_wgrad"], 2);
-  // Nothing is trained before the first layer.
+  // No trained parameter precedes the first layer.
   EXPECT_EQ(counts(module, "backward")["linear_joint_dgrad"], 1);
   EXPECT_EQ(counts(module, "forward")["softmax_stats"], 1);
   EXPECT_EQ(counts(module, "forward")["softmax_sum"], 0);

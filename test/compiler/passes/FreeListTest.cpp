@@ -1,4 +1,4 @@
-// Best fit: the smallest block that is large enough, the lowest among equals.
+// Best fit: the smallest block that is large enough; the lowest of equal ones.
 
 #include "compiler/passes/memory/FreeList.h"
 

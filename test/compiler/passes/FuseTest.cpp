@@ -1,4 +1,4 @@
-// silu * up becomes one op where nothing else reads the silu.
+// silu * up becomes one op if nothing else reads the silu.
 
 #include "compiler/passes/fuse/Fuse.h"
 #include "compiler/ir/Parse.h"

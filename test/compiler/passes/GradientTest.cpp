@@ -1,6 +1,6 @@
-// The backward of a Program gives the derivative of its loss, and every layout
-// gives what one rank gives. Both are computed by an interpreter of the ops on
-// all ranks, in double precision.
+// The backward of a Program computes the derivative of its loss, and every
+// layout computes the same as one rank. An interpreter of the ops computes
+// both, on all ranks and in double precision.
 
 #include "compiler/ir/Print.h"
 #include "compiler/ir/Verify.h"
@@ -28,7 +28,7 @@ using test::Array;
 using test::Interpreter;
 using test::RecipeWriter;
 
-/// Makes the model of a recipe whose settings are given.
+/// Builds a model for the given settings.
 using Model = std::function<recipe::Recipe(RecipeWriter)>;
 
 struct Degrees {
@@ -71,7 +71,7 @@ ir::Module compile(const Model& model, Degrees degrees) {
 
 struct Result {
   double loss = 0;
-  std::vector<Array> gradients; // of trainable parameters, in their order
+  std::vector<Array> gradients; // of trainable parameters, in order
 };
 
 Result evaluate(const ir::Module& module) {
@@ -98,8 +98,8 @@ void expectNear(const Array& found, const Array& expected, double tolerance,
         << what << " at " << i;
 }
 
-/// Every layout has the loss and the gradients of one rank, up to the order of
-/// sums in double precision.
+/// Every layout has the loss and the gradients of one rank, up to the summation
+/// order in double precision.
 void expectLayoutsAgree(const Model& model,
                         std::span<const Degrees> layouts = layouts) {
   Result expected = evaluate(compile(model, oneRank));
@@ -121,8 +121,8 @@ void expectLayoutsAgree(const Model& model,
   }
 }
 
-/// The gradients of one rank are central differences of the loss. The error of
-/// those is of the order of step^2 and of 1e-16 / step.
+/// The gradients of one rank equal central differences of the loss. The error
+/// of the differences is of the order of step^2 and of 1e-16 / step.
 void expectDifferences(const Model& model) {
   ir::Module module = compile(model, oneRank);
   Result found = evaluate(module);
@@ -166,14 +166,14 @@ recipe::Recipe lora(RecipeWriter writer) {
 }
 
 recipe::Recipe loraWithoutDropout(RecipeWriter writer) {
-  // Those of one input are joined.
+  // Adapters of one input are joined.
   writer.lora(2, 0.0, {"q", "k", "v", "o", "up", "lm_head"});
   return test::llama(writer, 1);
 }
 
-/// What Llama has not: norms of heads that share a weight with one another,
-/// dropout of the residual stream, silu and mul alone, a product with itself,
-/// a linear within the residual stream, a scaled residual.
+/// Features that Llama lacks: norms of heads with a shared weight, dropout of
+/// the residual stream, separate silu and mul, a value multiplied by itself, a
+/// linear inside the residual stream, a scaled residual.
 recipe::Recipe odd(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
        heads = w.dim("heads", 4), kvHeads = w.dim("kv_heads", 4),
@@ -197,8 +197,8 @@ recipe::Recipe odd(RecipeWriter w) {
   return w.finish(w.linear("", x, {hidden}, {vocab}, table));
 }
 
-/// One norm weight and one matrix for values of different layouts: a gradient
-/// that is a partial sum for one reader and whole for another.
+/// One norm weight and one matrix for values of different layouts. Their
+/// gradient is a partial sum for one reader and complete for another.
 recipe::Recipe shared(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), heads = w.dim("heads", 4),
        width = w.dim("head_dim", 4);
@@ -219,9 +219,9 @@ recipe::Value text(const char* value) {
   return {std::string(value), {}};
 }
 
-/// What GPT and Nemotron have and Llama has not: learned positions, norms with
-/// means and biases, linears with biases on either side of split dimensions,
-/// their activations, and heads of which a part is rotated.
+/// Features of GPT and Nemotron that Llama lacks: learned positions, norms with
+/// means and biases, linears with biases on both sides of sharded dimensions,
+/// their activations, and heads with partial rope.
 recipe::Recipe gpt(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
        heads = w.dim("heads", 4), width = w.dim("head_dim", 4),
@@ -261,7 +261,7 @@ recipe::Recipe gptAdapted(RecipeWriter writer) {
   return gpt(std::move(writer));
 }
 
-/// Attention that sees a window, a chunk and capped scores.
+/// Attention with a window, with chunks, and with a softcap on scores.
 recipe::Recipe bounded(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
        heads = w.dim("heads", 4), width = w.dim("head_dim", 4);
@@ -280,9 +280,9 @@ recipe::Recipe bounded(RecipeWriter w) {
   return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
 }
 
-/// Queries, keys and values put apart and together as in DeepSeek-V3: a part of
-/// each has a position, the keys' is shared by all heads, and values are
-/// narrower than keys.
+/// Queries, keys and values are split and concatenated as in DeepSeek-V3: a
+/// part of each has a position, all heads share that part of the keys, and
+/// values are narrower than keys.
 recipe::Recipe latent(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
        heads = w.dim("heads", 4), width = w.dim("head_dim", 5),
@@ -302,7 +302,7 @@ recipe::Recipe latent(RecipeWriter w) {
   auto v = w.narrow(kv, both, valueWidth, 3);
   x = w.op("add", {x, w.linear("o", w.attention(q, k, v), {heads, valueWidth},
                                {hidden})});
-  // Parts of a row that are split where they are multiplied.
+  // Slices of a row that are sharded where they are multiplied.
   auto wide = w.linear("gate_up", x, {hidden}, {pair});
   wide = w.op("mul", {w.op("silu", {w.narrow(wide, pair, ffn)}),
                       w.narrow(wide, pair, ffn, 8)});
@@ -311,7 +311,7 @@ recipe::Recipe latent(RecipeWriter w) {
   return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
 }
 
-/// A norm's weight and biases where the residual stream and heads share one.
+/// One norm's weight and biases, shared by the residual stream and the heads.
 recipe::Recipe sharedNorm(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), heads = w.dim("heads", 4),
        width = w.dim("head_dim", 4);
@@ -327,7 +327,7 @@ recipe::Recipe sharedNorm(RecipeWriter w) {
 
 using RouterSettings = RecipeWriter::RouterSettings;
 
-/// A layer of attention and a mixture of experts, as in Mixtral.
+/// Layers of attention and a mixture of experts, as in Mixtral.
 recipe::Recipe mixtral(RecipeWriter w, const RouterSettings& settings,
                        bool isStacked = false, bool weightsTokens = false) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
@@ -352,8 +352,8 @@ recipe::Recipe mixtral(RecipeWriter w, const RouterSettings& settings,
   return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
 }
 
-/// A layer of Mamba-2, one of attention, and another mixer whose sequences are
-/// of several chunks and whose groups have one head each.
+/// A layer of Mamba-2, one of attention, and another mixer with several chunks
+/// per sequence and one head per group.
 recipe::Recipe hybrid(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
        heads = w.dim("heads", 4), width = w.dim("head_dim", 2),
@@ -375,7 +375,7 @@ recipe::Recipe hybridAdapted(RecipeWriter writer) {
   return hybrid(std::move(writer));
 }
 
-/// A norm of heads with a weight for each of them.
+/// A norm of heads with a separate weight for each head.
 recipe::Recipe normOfHeads(RecipeWriter w) {
   auto vocab = w.dim("vocab", 32), heads = w.dim("heads", 4),
        width = w.dim("head_dim", 4);
@@ -475,7 +475,7 @@ TEST(Gradient, ExpertsWithCapacity) {
   expectLayoutsAgree(model, expertLayouts);
 }
 
-/// As in Llama 4: tokens are weighted before the experts see them.
+/// As in Llama 4: tokens are weighted before the experts.
 TEST(Gradient, ExpertsOfOneWeightedChoice) {
   Model model = [](RecipeWriter w) {
     return mixtral(w, {.choices = 1, .isSigmoid = true}, true, true);

@@ -1,5 +1,5 @@
-// Plain loops for every op; see Interpreter.h. Formulas are written down from
-// the definitions, not taken from the runtime's kernels.
+// Plain loops for every op; see Interpreter.h. The formulas follow the
+// definitions, independently of the runtime's kernels.
 
 #include "test/compiler/passes/Interpreter.h"
 #include "runtime/ops/OpTable.h"
@@ -18,7 +18,7 @@ using ir::ValueId;
 
 namespace {
 
-/// A number in [0, 1) from two others.
+/// A pseudo-random number in [0, 1) from two seeds.
 double noise(uint64_t a, uint64_t b) {
   uint64_t x = a * 0x9e3779b97f4a7c15ull ^ (b + 1) * 0xbf58476d1ce4e5b9ull;
   for (int i = 0; i < 3; ++i) {
@@ -83,7 +83,7 @@ Array Interpreter::initial(ValueId id) const {
     double random = noise(seed, i);
     if (value.name == "tokens" || value.name == "labels")
       random = std::floor(random * 32);
-    else if (value.name == "segments") // two documents, the last one padded
+    else if (value.name == "segments") // two documents, the last with padding
       random = int64_t(i) % sequence < 3              ? 0
                : int64_t(i) % sequence < sequence - 1 ? 1
                                                       : -1;
@@ -102,7 +102,7 @@ Array Interpreter::initial(ValueId id) const {
   return all;
 }
 
-/// The rank's number along axes, the outermost counting most.
+/// The rank's coordinate along axes, with the outermost axis most significant.
 int Interpreter::coordinate(int rank, AxisSet axes) const {
   int result = 0, rest = ranks;
   for (size_t i = 0; i < program.axes.size(); ++i) {
@@ -209,8 +209,8 @@ void Interpreter::run(const std::string& name) {
 
 // ---- collectives
 
-/// Sums or maxima are taken over the group; then every rank takes what its
-/// shard of the result holds of what the group's ranks hold together.
+/// Reduces by sum or maximum over the group if the op reduces. Then every rank
+/// takes its shard of the group's result.
 void Interpreter::collective(const Op& op) {
   ValueId from = op.operands[0], to = op.results[0];
   AxisSet group = op.group;
@@ -381,7 +381,7 @@ void Interpreter::linearAdd(const Op& op, int rank) {
   linear(added, rank);
 }
 
-/// Matmul by product.
+/// Executes a joint op matmul by matmul.
 void Interpreter::jointly(const Op& op, int rank) {
   bool isLater = false;
   for (size_t i = 0; i < 3; ++i) {
@@ -438,14 +438,14 @@ void Interpreter::linearWgrad(const Op& op, int rank) {
 
 // ---- elementwise
 
-/// The share of the normal distribution below x, as gelu takes it.
+/// The normal distribution function at x, as gelu uses it.
 double Interpreter::normalBelow(const Op& op, double x) const {
   if (real(op, "exact", 0))
     return (1 + std::erf(x / std::sqrt(2))) / 2;
   return (1 + std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x))) / 2;
 }
 
-/// Its derivative.
+/// The derivative of normalBelow.
 double Interpreter::normalAt(const Op& op, double x) const {
   if (real(op, "exact", 0))
     return std::exp(-x * x / 2) / std::sqrt(2 * pi);

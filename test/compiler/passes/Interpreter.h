@@ -1,5 +1,5 @@
-// Runs a Program on all ranks of its mesh, in double precision and in plain
-// loops: what the ops mean, for tests of sharding and
+// Runs a Program on all ranks of its mesh, in double precision and with plain
+// loops. It defines the meaning of the ops for tests of sharding and
 // differentiation without the runtime.
 
 #ifndef RECIPEC_TEST_COMPILER_PASSES_INTERPRETER_H
@@ -17,19 +17,19 @@ using Array = std::vector<double>;
 
 class Interpreter {
 public:
-  /// Every value of kind input or parameter gets numbers that depend on its
-  /// name alone, cut to each rank's shard; gradients and states are zero.
+  /// Fills every input and parameter with numbers that depend only on its name,
+  /// sliced to each rank's shard. Gradients and states are zero.
   explicit Interpreter(const ir::Module& program);
 
   void run(const std::string& function);
 
-  /// A value put together from all ranks: shards joined, partial sums added.
-  /// With `isReduced` the sums over these axes have been taken already.
+  /// The full value from all ranks: shards concatenated, partial sums added.
+  /// The sums over the axes `isReduced` are already complete.
   Array whole(ir::ValueId value, ir::AxisSet isReduced = {}) const;
-  /// Adds to one element of a whole parameter on every rank that holds it.
+  /// Adds to one element of a full parameter, on every rank that holds it.
   void nudge(ir::ValueId parameter, int64_t element, double by);
   void clear(ir::ValueId value);
-  /// Whether a dispatch had more tokens than places.
+  /// Whether a dispatch had more tokens than rows.
   bool hasOverflown() const { return overflow; }
 
 private:
@@ -37,7 +37,7 @@ private:
 
   int coordinate(int rank, ir::AxisSet axes) const;
   Shape wholeShape(ir::ValueId value) const;
-  /// Where a local element of a rank lies in the whole value.
+  /// The index in the full value of each local element of a rank.
   std::vector<int64_t> places(ir::ValueId value, int rank) const;
   Array initial(ir::ValueId value) const;
 
@@ -60,7 +60,7 @@ private:
   void normBackward(const ir::Op& op, int rank);
   void rope(const ir::Op& op, int rank);
   void positionScale(const ir::Op& op, int rank);
-  /// narrow, pad, concat, broadcast: rows put apart and together.
+  /// narrow, pad, concat, broadcast: slices and concatenations of rows.
   void parts(const ir::Op& op, int rank);
   double normalBelow(const ir::Op& op, double x) const;
   double normalAt(const ir::Op& op, double x) const;
@@ -76,11 +76,11 @@ private:
   // ---- mixtures of experts
   struct Sequence;
   void experts(const ir::Op& op, int rank);
-  /// A collective as the runtime does it, part by part: places have no order
-  /// that a whole value could be put together in.
+  /// Whether the value has expert rows. Their order has no equivalent in a full
+  /// value, so their collectives run part by part as in the runtime.
   bool hasPlaces(ir::ValueId value) const;
   void collectiveOfPlaces(const ir::Op& op);
-  /// One sample of a routing, whose logits are operand number `first`.
+  /// One sample of a routing; operand number `first` is the logits.
   Sequence sequenceOf(const ir::Op& op, int rank, size_t first, size_t sample);
   void countChoices(Sequence& row, const double* choices);
   void route(const ir::Op& op, int rank);
@@ -106,7 +106,7 @@ private:
   struct Head;
   struct Decay;
   void causalConv(const ir::Op& op, int rank);
-  /// Operands are counted from number `first`, that of x.
+  /// Operands are relative to number `first`, which is x.
   Decay decayAt(const ir::Op& op, int rank, size_t first, const Head& head,
                 size_t t);
   void advance(const ir::Op& op, int rank, size_t first, const Head& head,

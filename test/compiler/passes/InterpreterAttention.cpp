@@ -1,4 +1,4 @@
-// Attention, pair by pair of a query and a key; see Interpreter.h.
+// Attention, one pair of query and key at a time; see Interpreter.h.
 
 #include "test/compiler/passes/Interpreter.h"
 
@@ -12,7 +12,7 @@ using ir::Op;
 
 namespace {
 
-/// The places of attention's operands: q [b, s, hq, d], k [b, u, hk, d].
+/// Element offsets in attention's operands: q [b, s, hq, d], k [b, u, hk, d].
 struct AttentionShape {
   size_t b, s, u, hq, hk, d;
   size_t q(size_t i, size_t t, size_t h) const {
@@ -23,13 +23,13 @@ struct AttentionShape {
   }
 };
 
-/// Segments and places of queries and of keys.
+/// Segments and positions of queries and of keys.
 struct Tokens {
   const Array &querySegments, &queryPlaces, &keySegments, &keyPlaces;
 };
 
-/// What of a document a token sees, and how a product becomes a score; 0: no
-/// bound.
+/// Which tokens of a document a token sees, and how a dot product becomes a
+/// score. 0 means no bound.
 struct Bounds {
   double window, chunk, scale, softcap;
 
@@ -52,7 +52,7 @@ double dot(const Array& a, size_t at, const Array& b, size_t bt, size_t d) {
 
 using Pair = std::function<void(size_t i, size_t h, size_t t, size_t u)>;
 
-/// Every query t and key u that attend to one another.
+/// Visits every query t and key u that attend to each other.
 void forPairs(const AttentionShape& a, const Tokens& tokens,
               const Bounds& bounds, const Pair& visit) {
   auto attends = [&](size_t query, size_t key) {

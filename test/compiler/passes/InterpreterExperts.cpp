@@ -1,7 +1,7 @@
 // Mixtures of experts by their definitions; see Interpreter.h.
 //
-// A router's gradient is worked out from the scores' Jacobian, written out as a
-// matrix, rather than in the closed forms of the runtime's kernel.
+// A router's gradient uses the explicit Jacobian of the scores, in contrast to
+// the closed forms of the runtime's kernel.
 
 #include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
@@ -48,7 +48,7 @@ double jacobian(const Op& op, const Array& scores, size_t i, size_t j) {
 
 } // namespace
 
-/// A sequence's operands, and what its losses are made of.
+/// The operands of a sequence and the terms of its losses.
 struct Interpreter::Sequence {
   size_t tokens, experts, choices;
   const double *logits, *segments;
@@ -143,7 +143,7 @@ void Interpreter::choose(const Op& op, const Sequence& row, double* choices,
   }
 }
 
-/// An expert keeps the largest of its gates.
+/// An expert keeps the tokens with the largest gates.
 void Interpreter::drop(const Op& op, const Sequence& row, double* choices,
                        double* gates) {
   size_t limit = size_t(real(op, "limit", double(row.tokens)));
@@ -238,7 +238,7 @@ void Interpreter::dispatch(const Op& op, int rank) {
   scatter(op.operands[0], op.results[1], op.operands[2], op.results[0], rank);
 }
 
-/// to[row] = gate from[token], 0 where no token goes.
+/// to[row] = gate from[token], 0 for rows without a token.
 void Interpreter::scatter(ValueId from, ValueId rows, ValueId gates, ValueId to,
                           int rank) {
   size_t width = size_t(shape(from)[2]), k = size_t(shape(rows)[2]);
@@ -252,7 +252,7 @@ void Interpreter::scatter(ValueId from, ValueId rows, ValueId gates, ValueId to,
           (gates == ValueId::none ? 1 : at(rank, gates)[i]);
 }
 
-/// to[token] = the sum of gate from[row].
+/// to[token] = sum of gate from[row].
 void Interpreter::gather(ValueId from, ValueId rows, ValueId gates, ValueId to,
                          int rank) {
   size_t width = size_t(shape(to)[2]), k = size_t(shape(rows)[2]);
@@ -266,7 +266,7 @@ void Interpreter::gather(ValueId from, ValueId rows, ValueId gates, ValueId to,
           (gates == ValueId::none ? 1 : at(rank, gates)[i]);
 }
 
-/// The rows of a combine's choices, where they are asked for.
+/// The rows of a combine's choices, if that result is used.
 void Interpreter::take(const Op& op, int rank) {
   if (op.results[1] == ValueId::none)
     return;
@@ -286,7 +286,7 @@ void Interpreter::gatesBackward(ValueId tokens, ValueId experts, ValueId rows,
     return;
   size_t width = size_t(shape(tokens)[2]), k = size_t(shape(rows)[2]);
   const Array& number = at(rank, rows);
-  bool isTaken = shape(experts).size() == 4; // one a choice
+  bool isTaken = shape(experts).size() == 4; // one per choice
   for (size_t i = 0; i < number.size(); ++i) {
     double sum = 0;
     for (size_t c = 0; number[i] >= 0 && c < width; ++c)
@@ -302,7 +302,7 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-/// Elements before and behind a dimension.
+/// Numbers of elements before and after a dimension.
 struct Around {
   size_t outer = 1, inner = 1;
   Around(const Shape& shape, size_t dim) {
@@ -323,7 +323,7 @@ Array cut(const Array& all, const Shape& shape, size_t dim, int parts,
   return result;
 }
 
-/// `shape` is that of a part.
+/// Concatenates parts along `dim`. `shape` is the shape of a part.
 Array joined(const std::vector<Array>& parts, const Shape& shape, size_t dim) {
   Around around(shape, dim);
   size_t run = size_t(shape[dim]) * around.inner;
@@ -386,11 +386,10 @@ void Interpreter::collectiveOfPlaces(const Op& op) {
     at(rank, op.results[0]) = std::move(results[size_t(rank)]);
 }
 
-// ---- products
+// ---- matmuls
 
-/// Calls body(index in x, in y, in w) for each product of the rows that tokens
-/// took, of x [g,p,k] and y [g,p,n], and w [e,n,k], or [e,k,n] where it is
-/// stacked.
+/// Calls body(index in x, in y, in w) for each multiplication of the rows that
+/// hold tokens: x [g,p,k], y [g,p,n], and w [e,n,k], or [e,k,n] if stacked.
 template <class Body>
 void Interpreter::groupedMatmul(const Op& op, int rank, ValueId x, ValueId y,
                                 Body body) {

@@ -1,4 +1,4 @@
-// Norms, biases and what depends on a token's position; see Interpreter.h.
+// Norms, biases and position-dependent ops; see Interpreter.h.
 
 #include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"
@@ -25,7 +25,7 @@ void Interpreter::bias(const Op& op, int rank) {
   }
 }
 
-/// The weight of a norm at an element of its operand, 1 where there is none.
+/// The weight of a norm at an element of its operand; 1 without a weight.
 double Interpreter::weightOf(const Op& op, int rank, size_t operand,
                              size_t element) {
   ValueId w = op.operands[operand];
@@ -35,7 +35,7 @@ double Interpreter::weightOf(const Op& op, int rank, size_t operand,
   return weight[element % weight.size()] + real(op, "centered", 0);
 }
 
-/// rmsnorm is layernorm with a mean of 0.
+/// rmsnorm is layernorm with mean 0.
 void Interpreter::norm(const Op& op, int rank) {
   const Array& x = at(rank, op.operands[0]);
   Array &y = at(rank, op.results[0]), &rstd = at(rank, op.results.back());

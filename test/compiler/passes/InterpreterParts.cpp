@@ -1,4 +1,4 @@
-// Rows put apart and together, element by element.
+// Slices and concatenations of rows, element by element.
 
 #include "runtime/ops/OpKind.h"
 #include "test/compiler/passes/Interpreter.h"

@@ -11,7 +11,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// x [b, s, channels] and w [channels, taps], with channels of all groups.
+/// x [b, s, channels] and w [channels, taps], with the channels of all groups.
 void Interpreter::causalConv(const Op& op, int rank) {
   bool isBackward = op.kind == OpKind::CausalConvBackward;
   size_t first = isBackward ? 1 : 0;
@@ -45,7 +45,7 @@ void Interpreter::causalConv(const Op& op, int rank) {
     }
 }
 
-/// One head of one sample: where its numbers are in the operands.
+/// One head of one sample: its offsets in the operands.
 struct Interpreter::Head {
   size_t sample, group, head;
   size_t sequence, groups, heads, lanes, state, chunk;
@@ -66,7 +66,7 @@ struct Interpreter::Head {
   }
 };
 
-/// What happens to the state at a token.
+/// The update of the state at a token.
 struct Interpreter::Decay {
   double raw = 0, step = 0, rate = 0, keep = 0;
 };
@@ -85,7 +85,7 @@ Interpreter::Decay Interpreter::decayAt(const Op& op, int rank, size_t first,
   return decay;
 }
 
-/// Takes a state [lanes, state] past a token.
+/// Advances a state [lanes, state] over a token.
 void Interpreter::advance(const Op& op, int rank, size_t first,
                           const Head& head, size_t t, Array& state) {
   const Array &x = at(rank, op.operands[first]),
@@ -117,8 +117,8 @@ void Interpreter::scan(const Op& op, int rank, Head head) {
   }
 }
 
-/// Of h_t = keep h_{t-1} + step x b and y_t = h_t c + past x, from the last
-/// token to the first.
+/// The gradients of h_t = keep h_{t-1} + step x b and y_t = h_t c + past x,
+/// from the last token to the first.
 void Interpreter::scanBackward(const Op& op, int rank, Head head) {
   auto in = [&](size_t operand) -> const Array& {
     return at(rank, op.operands[operand]);
@@ -132,7 +132,8 @@ void Interpreter::scanBackward(const Op& op, int rank, Head head) {
   size_t size = head.lanes * head.state;
   Array dstate(size);
   for (size_t t = head.sequence; t-- > 0;) {
-    // The state before and behind the token, from that before its chunk.
+    // The states before and after the token, recomputed from the state before
+    // its chunk.
     Array before(size), behind(size);
     for (size_t i = 0; i < size; ++i)
       behind[i] = in(9)[head.kept(t, 0) + i];

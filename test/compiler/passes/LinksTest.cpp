@@ -1,4 +1,4 @@
-// Which messages between stages go one behind the other.
+// Which messages between stages share a line.
 
 #include "compiler/passes/schedule/Links.h"
 
@@ -10,7 +10,7 @@ namespace {
 using ir::ScheduleStep;
 using ir::Transfer;
 
-/// Stages whose schedule `train` is what a test writes down.
+/// Stages with a hand-written schedule `train`.
 class Stages {
 public:
   explicit Stages(int count) : stages(size_t(count)) {
@@ -34,7 +34,7 @@ public:
     step(stage, ScheduleStep::Kind::receive, channel, microBatch);
   }
 
-  /// By the channel, on both sides.
+  /// The line of each channel, which must be equal on both sides.
   std::vector<int> lines(int channels) {
     assignLinks(stages);
     std::vector<int> result(size_t(channels), -1);
@@ -72,9 +72,10 @@ TEST(Lines, aStageHasOneToEachNeighbour) {
   EXPECT_EQ(stages.lines(4), (std::vector<int>{0, 0, 2, 1}));
 }
 
-/// What the first chunk gives to the second and to the fourth, which is on the
-/// same stage, is sent at once and received much later; what the third gives to
-/// the fourth is received behind that.
+/// The first chunk sends to the second and to the fourth chunk, which are on
+/// one stage. Both messages are sent at once, and the one to the fourth is
+/// received much later. The message from the third to the fourth chunk is
+/// received after it.
 TEST(Lines, messagesThatOvertakeOthersHaveTheirOwn) {
   Stages stages(2);
   const int next = 0, skip = 1, last = 2;

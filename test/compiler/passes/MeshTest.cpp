@@ -9,7 +9,7 @@
 namespace recipec::passes {
 namespace {
 
-/// `dp 4, tp 2` of the axes with more than one rank.
+/// `dp 4, tp 2`: the axes with more than one rank.
 std::string axes(const Mesh& mesh) {
   std::string text;
   for (const ir::Axis& axis : mesh.axes)

@@ -1,4 +1,4 @@
-// Orders of passes, and how many micro-batches they keep in flight.
+// The order of passes, and the number of micro-batches in flight.
 
 #include "compiler/passes/schedule/PipelineOrder.h"
 
@@ -10,7 +10,7 @@
 namespace recipec::passes {
 namespace {
 
-/// `F0 F1 B0 ...`, with the chunk's letter where there are several.
+/// `F0 F1 B0 ...`, with the chunk's letter if there are several chunks.
 std::string text(const Pipeline& pipeline, int stage) {
   std::string result;
   for (const Pass& pass : pipelineOrder(pipeline, stage)) {

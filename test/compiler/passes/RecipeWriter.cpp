@@ -1,4 +1,4 @@
-// Makes recipes call by call; see RecipeWriter.h.
+// Builds recipes call by call; see RecipeWriter.h.
 
 #include "test/compiler/passes/RecipeWriter.h"
 

@@ -1,7 +1,7 @@
-// Recipes made by hand, for tests of passes without the front end.
+// Builds recipes for tests of passes without the front end.
 //
-// The model is written call by call, as sema would trace it; settings by their
-// dotted paths.
+// The model is written call by call, as sema would trace it. Settings are
+// written by their dotted paths.
 
 #ifndef RECIPEC_TEST_COMPILER_PASSES_RECIPEWRITER_H
 #define RECIPEC_TEST_COMPILER_PASSES_RECIPEWRITER_H
@@ -27,7 +27,7 @@ public:
     return *this;
   }
   RecipeWriter& degrees(int64_t dp, int64_t tp, bool sequence);
-  /// How experts are laid over the ranks that `degrees` made.
+  /// The layout of experts over the ranks of `degrees`.
   RecipeWriter& experts(int64_t ep, int64_t etp);
   RecipeWriter& lora(int64_t rank, double dropout,
                      const std::vector<std::string>& targets);
@@ -44,7 +44,7 @@ public:
   TensorId layerNorm(const std::string& name, TensorId x, bool hasBias = true,
                      bool isCentered = false, TensorId weight = TensorId::none);
   TensorId rope(TensorId x, double fraction = 1.0, bool isInterleaved = false);
-  /// A bound of 0 stands for none.
+  /// 0 means no bound.
   struct AttentionBounds {
     int64_t window = 0;
     int64_t chunk = 0;
@@ -57,7 +57,7 @@ public:
                      const AttentionBounds& bounds);
   /// `silu`, `add`, `mul`: an op without attributes.
   TensorId op(const std::string& name, const std::vector<TensorId>& operands);
-  /// An op of one activation with its arguments.
+  /// An op with one activation and arguments.
   TensorId
   unary(const std::string& name, TensorId x,
         const std::vector<std::pair<std::string, recipe::Value>>& arguments);
@@ -67,7 +67,7 @@ public:
   TensorId scale(TensorId x, double alpha);
   TensorId dropout(TensorId x, double p);
 
-  /// `capacity` 0 stands for none.
+  /// `capacity` 0 means no limit.
   struct RouterSettings {
     int64_t choices = 2;
     double capacity = 0;
@@ -90,7 +90,7 @@ public:
   TensorId mamba2(const std::string& name, TensorId x, DimId from,
                   const Mamba& mixer);
 
-  /// Calls from here on belong to a layer; -1 for none.
+  /// Assigns the following calls to a layer; -1 means no layer.
   void layer(int number) { currentLayer = number; }
   recipe::Recipe finish(TensorId output);
 

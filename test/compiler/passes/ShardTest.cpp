@@ -1,4 +1,4 @@
-// Graph → Program: which collectives a layer pays, and for what.
+// Graph → Program: the collectives of a layer and their operands.
 
 #include "compiler/passes/shard/Shard.h"
 #include "compiler/ir/Parse.h"
@@ -106,8 +106,8 @@ TEST(Shard, NoRankHoldsWholeLogits) {
   }
 }
 
-// The partial sums of a row-parallel linear and of its adapter are added
-// before the one collective.
+// The partial sums of a row-parallel linear and of its adapter are added before
+// the single collective.
 TEST(Shard, AnAdapterOfARowParallelLinearPaysNothing) {
   RecipeWriter writer = degrees(1, 2, true);
   writer.lora(2, 0.1, {"o", "down"});
@@ -115,14 +115,14 @@ TEST(Shard, AnAdapterOfARowParallelLinearPaysNothing) {
             collectives(sharded(degrees(1, 2, true))));
 }
 
-// That of a column-parallel one gathers the narrow product alone; the wide
-// operand of its dropout stays split.
+// The adapter of a column-parallel linear gathers only its narrow output. The
+// wide operand of its dropout stays sharded.
 TEST(Shard, AnAdapterOfAColumnParallelLinearGathersItsRank) {
   RecipeWriter writer = degrees(1, 2, true);
   writer.lora(2, 0.1, {"q"});
   ir::Module module = sharded(writer);
   List list = collectives(module);
-  EXPECT_EQ(list[2], "slice places"); // those of the dropout's operand
+  EXPECT_EQ(list[2], "slice places"); // of the dropout's operand
   EXPECT_EQ(list[3], "all_gather layers.0.q.lora_a");
   EXPECT_EQ(typeOf(module, "layers.0.q.lora_dropout"),
             "f32[batch, sequence/tp, hidden]");
@@ -139,8 +139,8 @@ TEST(Shard, DropoutKnowsTheAxesOfItsOperand) {
   EXPECT_EQ(axes, (std::vector<List>{{"dp", "tp", ""}, {"dp", "", "tp", ""}}));
 }
 
-// As a layer of attention does: the sequence is gathered once for all linears
-// of the projection, and scattered behind the last one.
+// Like a layer of attention: the sequence is gathered once for all linears of
+// the projection, and scattered after the last one.
 TEST(Shard, AMixerPaysOneGatherAndOneScatter) {
   RecipeWriter w = degrees(2, 2, true);
   auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 16);
@@ -175,7 +175,7 @@ TEST(Shard, ProgramsPrintAndParse) {
   EXPECT_EQ(ir::verify(*again), std::vector<std::string>());
 }
 
-// The time of the compiler must not grow with the square of the layers.
+// The compile time must not grow with the square of the layers.
 TEST(Shard, OpsGrowLinearlyWithLayers) {
   auto ops = [](int layers) {
     return sharded(degrees(2, 2, true), layers).functions[0].ops.size();

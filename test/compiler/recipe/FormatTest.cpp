@@ -1,4 +1,4 @@
-// Values as the language writes them.
+// Values in the syntax of the language.
 
 #include "compiler/recipe/Format.h"
 
@@ -42,7 +42,7 @@ TEST(Format, QuantitiesKeepTheUnitThatWasWritten) {
   EXPECT_EQ(written(36, "h"), "36h");
   EXPECT_EQ(written(1, "steps"), "1 step");
   EXPECT_EQ(written(2, "epoch"), "2 epochs");
-  // What needs many digits is shorter in another unit.
+  // A value with many digits is shorter in another unit.
   EXPECT_EQ(written(1.0 / 3, "h"), "20min");
 }
 

@@ -1,4 +1,4 @@
-// Look-ups by path in an evaluated recipe.
+// Lookup by path in an evaluated recipe.
 
 #include "compiler/recipe/Recipe.h"
 

@@ -1,5 +1,6 @@
-// Analysis through its entry, where a shell test cannot look: programmatic
-// overrides, several recipes of one file, bounds, and damaged input.
+// Analysis through its API, for cases that a shell test cannot reach:
+// programmatic overrides, several recipes of one file, limits, and damaged
+// input.
 
 #include "compiler/recipe/Format.h"
 #include "test/compiler/sema/LibraryLoader.h"
@@ -34,7 +35,7 @@ recipe second amends first {
 }
 )";
 
-/// One analysis with everything it points into.
+/// One analysis and the objects that it refers to.
 class Fixture {
 public:
   SourceMap sources;
@@ -138,14 +139,14 @@ TEST(Analyze, BoundsChainsOfValues) {
   for (int i = 1; i < 5000; ++i)
     text +=
         "let a" + std::to_string(i) + " = a" + std::to_string(i - 1) + " + 1\n";
-  // The last first, so that the whole chain is evaluated at once.
+  // The last one comes first, so that the whole chain is evaluated at once.
   test.open("let last = a4999\n" + text + tinyText);
   EXPECT_FALSE(test.run());
   EXPECT_EQ(test.engine.errors(), 1) << test.messages();
   EXPECT_NE(test.messages().find("in a chain"), std::string::npos);
 }
 
-/// A recipe whose model has `field`, behind `declarations`.
+/// A recipe whose model has `field`, with `declarations` before it.
 std::string recipeWith(const std::string& declarations,
                        const std::string& field) {
   return declarations + R"(
@@ -170,7 +171,7 @@ recipe job {
 }
 
 TEST(Analyze, BoundsSharedLists) {
-  // Each list holds the one before twice: 2^40 elements when written out.
+  // Each list holds the previous one twice: 2^40 elements when expanded.
   Fixture test;
   std::string text = "let l0 = [1]\n";
   for (int i = 1; i <= 40; ++i)
@@ -189,8 +190,8 @@ TEST(Analyze, BoundsRecordsInThemselves) {
   EXPECT_EQ(test.engine.errors(), 1) << test.messages();
 }
 
-/// Replaces, drops or repeats a random token: whatever is left either compiles
-/// or is refused with a message.
+/// Replaces, removes or repeats a random token. The result must either compile
+/// or give a message.
 TEST(Analyze, NeverFallsSilent) {
   const std::string text = tinyText;
   const std::vector<std::string> tokens = {
