@@ -121,7 +121,7 @@ bool FitSearch::propose(const Candidates& candidates, diag::Builder& builder) {
   return false;
 }
 
-// ---- what may be changed
+// ---- candidate changes
 
 Settings FitSearch::fullRecompute() const {
   Settings settings = {"memory.recompute=\"full\""};

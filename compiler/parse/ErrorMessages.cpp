@@ -92,7 +92,7 @@ private:
     return {list.source, end, end};
   }
 
-  // ---- what was expected
+  // ---- expected tokens
 
   std::string describeExpected(diag::Kind& kind) const {
     switch (error.rule) {

@@ -1,4 +1,4 @@
-"""Checks an `estimate --json` of Llama 3 8B on 8 h100 against itself and theory."""
+"""Checks `estimate --json` of Llama 3 8B on 8 h100: consistency and formulas."""
 
 import json
 import sys
@@ -15,8 +15,8 @@ total = stage.pop("total_bytes")
 assert list(stage) == ["parameters", "gradients", "optimizer", "activations",
                        "workspace", "library"], list(stage)
 assert total == sum(stage.values())
-# Padding aside, tp = 4 and dp = 2: bf16 weights and fp32 gradients of a quarter,
-# fp32 master and two moments of an eighth.
+# Without padding, for tp = 4 and dp = 2: a quarter of the bf16 weights and fp32
+# gradients, an eighth of the fp32 master weights and the two moments.
 parameters = 8_030_261_248
 close = lambda a, b: abs(a / b - 1) < 1e-3
 assert close(stage["parameters"], parameters / 4 * 2)

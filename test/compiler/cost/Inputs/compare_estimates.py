@@ -1,4 +1,4 @@
-"""Says which figures of two estimates are less in the first, and which equal.
+"""Compares fields of two estimates: less, equal or more in the first one.
 
 compare_estimates.py FIRST SECOND FIELD...
 """

@@ -5,14 +5,14 @@ published_activations.py RECIPEC RECIPE
 Korthikanti et al. 2022 (arXiv 2205.05198) count, for a decoder layer of a GPT in
 16-bit floats, s tokens by b sequences by h wide, a heads, over t ranks:
 
-    tensor parallelism alone      s*b*h * (10 + 24/t + 5*a*s/(h*t))    equation 2
+    only tensor parallelism       s*b*h * (10 + 24/t + 5*a*s/(h*t))    equation 2
     with sequence parallelism     s*b*h * (34 + 5*a*s/h) / t           equation 4
-    attention computed again      s*b*h * 34 / t                       equation 6
-    all computed again            s*b*h * 2 / t
+    selective recomputation       s*b*h * 34 / t                       equation 6
+    full recomputation            s*b*h * 2 / t
 
 and p - i micro-batches in flight on stage i of 1F1B, on the first stage of the
-interleaved schedule p*v + p - 1 chunks (section 4.2.3). Every term that a plan
-has otherwise is named in DIFFERENCES; with these the bytes are equal.
+interleaved schedule p*v + p - 1 chunks (section 4.2.3). DIFFERENCES lists
+every term that differs in a plan; with them the bytes are equal.
 """
 
 import json
@@ -23,8 +23,8 @@ import sys
 S, B, H, A, LAYERS = 2048, 4, 6144, 64, 8
 SBH = S * B * H
 
-# What is not as published: name, bytes by (ranks that share a sequence's tokens,
-# ranks that share heads).
+# Deviations from the paper: name, and bytes as a function of (ranks that shard a
+# sequence's tokens, ranks that shard heads).
 DIFFERENCES = {
     "masks of dropout: functions of a token's place, drawn again":
         lambda tokens, heads: -2 * SBH // tokens,
@@ -38,7 +38,7 @@ DIFFERENCES = {
         lambda tokens, heads: 2 * 4 * S * B // tokens if tokens > 1 else 0,
 }
 SAVED_BY_RECOMPUTE = {
-    # Attention by tiles keeps its result and its sums; they go, the rest stays.
+    # Flash attention saves its result and its sums; recomputation frees both.
     "selective": lambda tokens, heads: (2 * SBH + 4 * A * S * B) // heads,
 }
 BYTES = {"bf16": 2, "f32": 4, "i32": 4}
@@ -57,11 +57,11 @@ def plan(recipec, recipe, settings):
 
 
 def kept(stage):
-    """Bytes a micro-batch and copies, by layer, of what waits for its backward.
+    """Bytes per micro-batch and copies of the saved activations, by layer.
 
-    What a layer reads from the one before is the reader's; of what another stage
-    sends, a copy more waits to be filled. The places of tokens are told from
-    each other by number alone and are spread over the layers.
+    An activation between two layers belongs to the layer that reads it. A value
+    received from another stage has one more copy, for the next message. Token
+    positions are named only by number and are spread over the layers.
     """
     layers, places = {}, []
     for buffer in stage["buffers"]:
@@ -93,7 +93,7 @@ def compare(name, stages, layer_bytes, in_flight):
     for number, stage in enumerate(stages[:-1]):
         for layer, (size, copies) in sorted(kept(stage).items()):
             if layer * len(stages) // LAYERS != number:
-                continue  # what is sent on, of which two copies are enough
+                continue  # sent values, which need only two copies
             is_first = number > 0 and layer * len(stages) % LAYERS == 0
             flying = set(part - (is_first and what == "input")
                          for what, part in copies.items())
@@ -133,8 +133,8 @@ def main():
         failures += compare(f"{name}, full", stages, 2 * SBH // tokens,
                             lambda i: 4 - i)
 
-    # A chunk's copies are its own, so that the first stage has room for one chunk
-    # more than are in flight at once.
+    # Chunks do not share copies, so the first stage has memory for one chunk more
+    # than are in flight at once.
     stages = plan(recipec, recipe, {"parallel.vp": 2})["stages"]
     copies = sum(min(copies.values())
                  for layer, (_, copies) in kept(stages[0]).items()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Gives recipec texts that ask for too much, and checks how it refuses them.
+"""Runs recipec on texts beyond its limits and checks how it rejects them.
 
   check_limits.py RECIPEC FOLDER KIND...
 
-Each is refused by a diagnostic that names the limit, with exit code 1, within
-the memory and the time that docs/language.md speaks of. The time is the
-processor's; sanitizers are given more of both.
+recipec must reject each with a diagnostic that names the limit and with exit
+code 1, within the memory and the CPU time that docs/language.md states. With
+sanitizers both limits are higher.
 """
 
 import os
@@ -25,9 +25,9 @@ def nested(opening, inner, closing, count=DEEP):
     return opening * count + inner + closing * count
 
 
-# What is written to a recipe, to data beside it, and what the message says.
+# The text of a recipe, the text of its data file, and the expected message.
 KINDS = {
-    # Nesting: 100,000 levels of whatever there is.
+    # Nesting: 100,000 levels of each construct.
     "not": (f"let x = {'not ' * DEEP}true\n", "250 levels"),
     "minus": (f"let x = {'- ' * DEEP}1\n", "250 levels"),
     "mixed_prefixes": (f"let x = {'not - ' * DEEP}1\n", "250 levels"),
@@ -108,7 +108,7 @@ KINDS = {
 
 
 def run(command):
-    """The exit code, the output, and what the process took."""
+    """The exit code, the output, and the memory and time of the process."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE)
     errors = child.stderr.read().decode(errors="replace")

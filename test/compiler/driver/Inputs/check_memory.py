@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs recipec under ever smaller limits of memory.
+"""Runs recipec under decreasing memory limits.
 
   check_memory.py RECIPEC ARGUMENT...
 
-It succeeds, or says that there is no memory and exits with 1: nothing else. The
-limits are those between what the program starts with and what it needs.
+It must either succeed, or report that memory ran out and exit with 1. The limits
+range from the memory at program start to the memory that the command needs.
 """
 
 import resource
@@ -25,7 +25,7 @@ def succeeds(command, limit):
 
 
 def smallest(command, low, high):
-    """To a MiB, the limit from which on the command succeeds."""
+    """The lowest limit at which the command succeeds, to a MiB."""
     while high - low > MEBIBYTE:
         middle = (low + high) // 2
         low, high = ((low, middle) if succeeds(command, middle) else

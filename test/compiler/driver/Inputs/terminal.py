@@ -1,8 +1,8 @@
 """Runs `recipec check FILE` on a pseudo-terminal of 60 columns.
 
-Asserts that no line but those of an excerpt is wider, that colours are there,
-and that NO_COLOR and TERM=dumb leave them away. Into a pipe there are neither
-colours nor line breaks.
+Asserts that only lines of excerpts are wider, that there are colours, and that
+NO_COLOR and TERM=dumb turn them off. Output to a pipe has no colours and no
+line breaks.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ def on_terminal(command, **variables):
     while True:
         try:
             part = os.read(main, 4096)
-        except OSError:  # closed at the other end
+        except OSError:  # the other end closed
             break
         if not part:
             break

@@ -1,4 +1,4 @@
-"""Prints the texts of a plan that travel with its model, a line each."""
+"""Prints the exchange texts of a plan (config, tokenizer, ...), a line each."""
 
 import json
 import sys

@@ -1,10 +1,10 @@
 """Checks that every kind of diagnostic has a golden and an explanation.
 
-covered.py DEF FOLDER RECIPEC. Prints what is missing, and exits 1 then:
+covered.py DEF FOLDER RECIPEC. Prints every violation and exits 1 unless:
 - FOLDER/<Kind>.golden begins a diagnostic with `error: ... [Kind]`, and
-  FOLDER/<Kind>.recipe or .test compares it with what is printed;
-- `recipec explain <Kind>` prints two sentences or more, an example, indented by
-  four, and the remedy behind it.
+  FOLDER/<Kind>.recipe or .test compares it with the output;
+- `recipec explain <Kind>` prints two sentences or more, an example indented
+  by four, and a fix after it.
 """
 
 import pathlib
@@ -33,7 +33,7 @@ def explanation_findings(kind, recipec):
                          text=True)
     if run.returncode != 0:
         return [f"{kind} is not explained"]
-    # Without the heading, which is the kind.
+    # Skip the heading, which is the kind.
     text = run.stdout.split("\n", 2)[2]
     found = []
     if len(re.findall(r"[.!?](?=\s|$)", text)) < 2:

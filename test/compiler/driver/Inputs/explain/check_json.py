@@ -1,4 +1,4 @@
-"""Checks what `recipec explain --json` prints: check_json.py [--set] FILE."""
+"""Checks the output of `recipec explain --json`: check_json.py [--set] FILE."""
 
 import json
 import sys
