@@ -235,10 +235,7 @@ struct Let {
 
 /// `for name in source { ... }`, with one or two names as in a Clause. In a
 /// block it repeats statements, and names that are bound again inside carry
-/// their values into the next iteration. In a map it repeats entries.297-299
-/// `import std.models.llama`, `import "../team/base.recipe" as base`, `import
-/// std.models.llama { llama3_8b, llama3_70b as big }`. With a selection, the
-/// file itself has a name only if `as` gives one.
+/// their values into the next iteration. In a map it repeats entries.
 struct For {
   std::vector<Name> variables;
   ExprId source;
@@ -300,7 +297,7 @@ struct Selected {
 };
 /// `import std.models.llama`, `import "../team/base.recipe" as base`,
 /// `import std.models.llama { llama3_8b, llama3_70b as big }`. With a selection
-/// the file itself has a name only where `as` gives one.
+/// the file itself has a name only if `as` gives one.
 struct Import {
   std::vector<Name> path; // empty for a quoted path
   std::string file;       // empty for a dotted path

@@ -99,9 +99,9 @@ class Llama(nn.Module):
 
 
 def reference_blas():
-    """The path of the reference BLAS if PyTorch loaded no other BLAS, else None.
+    """The path of the reference BLAS if PyTorch loaded no other, else None.
 
-    On Debian `libblas.so.3` is one of several libraries, each in its own folder.
+    On Debian `libblas.so.3` is one of several libraries, each in its folder.
     """
     mapped = set(re.findall(r"/\S*\.so\S*",
                             pathlib.Path("/proc/self/maps").read_text()))

@@ -1,4 +1,4 @@
-"""Checks `estimate --json` of Llama 3 8B on 8 h100: consistency and formulas."""
+"""Checks `estimate --json` of Llama 3 8B on 8 h100 against formulas."""
 
 import json
 import sys

@@ -23,8 +23,8 @@ import sys
 S, B, H, A, LAYERS = 2048, 4, 6144, 64, 8
 SBH = S * B * H
 
-# Deviations from the paper: name, and bytes as a function of (ranks that shard a
-# sequence's tokens, ranks that shard heads).
+# Deviations from the paper: name, and bytes by (ranks that shard a sequence's
+# tokens, ranks that shard heads).
 DIFFERENCES = {
     "masks of dropout: functions of a token's place, drawn again":
         lambda tokens, heads: -2 * SBH // tokens,
@@ -133,8 +133,8 @@ def main():
         failures += compare(f"{name}, full", stages, 2 * SBH // tokens,
                             lambda i: 4 - i)
 
-    # Chunks do not share copies, so the first stage has memory for one chunk more
-    # than are in flight at once.
+    # Chunks do not share copies, so the first stage has memory for one chunk
+    # more than are in flight at once.
     stages = plan(recipec, recipe, {"parallel.vp": 2})["stages"]
     copies = sum(min(copies.values())
                  for layer, (_, copies) in kept(stages[0]).items()

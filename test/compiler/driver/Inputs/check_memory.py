@@ -3,8 +3,8 @@
 
   check_memory.py RECIPEC ARGUMENT...
 
-It must either succeed, or report that memory ran out and exit with 1. The limits
-range from the memory at program start to the memory that the command needs.
+It must either succeed, or report that memory ran out and exit with 1. The
+limits range from the memory at program start to the memory that it needs.
 """
 
 import resource
