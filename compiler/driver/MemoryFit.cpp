@@ -1,8 +1,7 @@
 // 1. Compare the predicted total with the device's memory.
 // 2. Report the largest categories and buffers at the user's value that they
-//    depend on most. If activations are largest, that is `batch.micro` (for
-//    generation, whose activations are the caches, `data.sequence`), else the
-//    hardware.
+//    depend on most. If activations are largest, that is `batch.micro`, or
+//    `data.sequence` if `batch.micro` is 1; otherwise it is the hardware.
 // 3. Try changes in order of increasing cost: recomputation, fewer expert rows,
 //    more sharding, smaller micro-batches, wider layouts, more ranks, and
 //    shorter sequences last. A change is compiled if the forecast lets it fit,
@@ -145,8 +144,8 @@ Candidates FitSearch::recomputing() const {
   return candidates;
 }
 
-/// The largest number of rows that fits, because rows beyond it are dropped or
-/// delayed.
+/// From the most rows to the fewest, because rows beyond the limit are dropped
+/// or delayed.
 Candidates FitSearch::fewerExpertRows() const {
   double most = forecast.mostExpertRows();
   if (!recipe.at("memory.expert_rows").isNone())
