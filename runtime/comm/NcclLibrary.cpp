@@ -4,7 +4,6 @@
 
 #include "runtime/device/cuda/SharedLibrary.h"
 
-#include <cstdlib>
 #include <string>
 
 namespace reciperun::comm {
@@ -15,10 +14,13 @@ constexpr int oldest = NCCL_VERSION(2, 18, 0); // the first with ncclCommSplit
 
 } // namespace
 
-Expected<NcclLibrary> NcclLibrary::open() {
+std::vector<device::Variable> NcclLibrary::environment() {
   // NVLink's multicast is a resource of the whole host that a program which
   // ends badly may leave in disorder for all others.
-  setenv("NCCL_NVLS_ENABLE", "0", /*overwrite=*/1);
+  return {{"NCCL_NVLS_ENABLE", "0", device::Variable::Wins::program}};
+}
+
+Expected<NcclLibrary> NcclLibrary::open() {
   device::SharedLibrary library;
   RECIPERUN_TRY(library.open(
       file, "NCCL 2.18 or later, which a plan of several GPUs needs"));

@@ -4,9 +4,11 @@
 #ifndef RECIPERUN_COMM_NCCLLIBRARY_H
 #define RECIPERUN_COMM_NCCLLIBRARY_H
 
+#include "runtime/device/Environment.h"
 #include "runtime/plan/Status.h"
 
 #include <memory>
+#include <vector>
 
 #include <nccl.h>
 
@@ -14,6 +16,9 @@ namespace reciperun::comm {
 
 /// The functions of NCCL that are used, by their names without the `nccl`.
 struct NcclLibrary {
+  /// What NCCL reads when it is opened.
+  static std::vector<device::Variable> environment();
+
   /// Opens `libnccl.so.2`. Fails where there is none, or one too old. It stays
   /// open until the process ends.
   static Expected<NcclLibrary> open();

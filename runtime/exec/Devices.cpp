@@ -8,6 +8,7 @@
 
 #ifdef RECIPERUN_CUDA
 #include "runtime/comm/NcclCommunicator.h"
+#include "runtime/comm/NcclLibrary.h"
 #include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
@@ -18,7 +19,6 @@
 #endif
 
 #include <cassert>
-#include <cstdlib>
 #include <utility>
 
 namespace reciperun::exec {
@@ -30,9 +30,11 @@ using Links = std::unique_ptr<comm::Communicator>;
 
 /// A kernel that is loaded when it is first launched may wait for all that the
 /// GPU does. In a pipeline that is a message, too, which waits for another
-/// stage, which may wait for the kernel. Read when the driver is first called.
-void loadKernelsAtStart() {
-  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+/// stage, which may wait for the kernel.
+device::KernelLoading loadingFor(const plan::Plan& plan) {
+  return plan::axisSize(plan.mesh, "pp") > 1
+             ? device::KernelLoading::atStart
+             : device::KernelLoading::atFirstLaunch;
 }
 
 /// One for each stream, as far as the device has them. What stages send one
@@ -45,17 +47,23 @@ int queuesFor(const plan::Plan& plan) {
                    comm::streamsOf(plan.mesh, comm::connectionsOf(plan));
 }
 
+std::vector<device::Variable> environmentOfGpus(const plan::Plan& plan) {
+  auto needed =
+      device::CudaDevice::environment(queuesFor(plan), loadingFor(plan));
+  const auto ofNccl = comm::NcclLibrary::environment();
+  needed.insert(needed.end(), ofNccl.begin(), ofNccl.end());
+  return needed;
+}
+
 Expected<std::unique_ptr<device::Device>>
 openGpu(const plan::Plan& plan, const plan::Stage& stage, int place) {
   if (plan.compute == plan::DType::f64)
     return Status::error("the plan computes in f64, which GPUs are not "
                          "programmed for; compile the recipe with `--set "
                          "cluster.hardware=cpu`");
-  if (plan::axisSize(plan.mesh, "pp") > 1)
-    loadKernelsAtStart();
-  auto opened = device::CudaDevice::open(
-      place, &kernels::findCudaKernel, &kernels::prepareCudaKernel,
-      &kernels::drawFirstValues, queuesFor(plan));
+  auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel,
+                                         &kernels::prepareCudaKernel,
+                                         &kernels::drawFirstValues);
   RECIPERUN_TRY(opened);
   RECIPERUN_TRY((*opened)->checkMemoryBudget(stage.memory));
   return std::unique_ptr<device::Device>(*std::move(opened));
@@ -68,6 +76,10 @@ Expected<Links> connectGpus(const plan::Plan& plan, Links host,
 }
 
 #else
+
+std::vector<device::Variable> environmentOfGpus(const plan::Plan&) {
+  return {};
+}
 
 Expected<std::unique_ptr<device::Device>> openGpu(const plan::Plan&,
                                                   const plan::Stage&, int) {
@@ -91,6 +103,11 @@ std::string gpuNames() {
 #else
   return "";
 #endif
+}
+
+std::vector<device::Variable> environmentOf(const plan::Plan& plan) {
+  return plan.device == "cuda" ? environmentOfGpus(plan)
+                               : std::vector<device::Variable>();
 }
 
 Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,

@@ -5,16 +5,22 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/device/Device.h"
+#include "runtime/device/Environment.h"
 #include "runtime/plan/Plan.h"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace reciperun::exec {
 
 /// The GPUs that this program has kernels for, `9.0 (H100, H200)`; empty where
 /// it was built without CUDA.
 std::string gpuNames();
+
+/// What the libraries of the plan's devices read from the environment. The
+/// command sets it before it starts MPI.
+std::vector<device::Variable> environmentOf(const plan::Plan& plan);
 
 /// The device of a rank, which is number `place` on its host and has `threads`
 /// threads there. Fails where this build or this host has none of the kind.

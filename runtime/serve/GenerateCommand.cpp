@@ -5,6 +5,7 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/device/cpu/Threads.h"
+#include "runtime/exec/Devices.h"
 #include "runtime/serve/GenerateArguments.h"
 
 #include <nlohmann/json.hpp>
@@ -125,7 +126,12 @@ int run(const GenerateArguments& arguments) {
   Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
   if (!threads)
     return fail(threads.status(), 1);
-  auto generator = Generator::open(arguments.directories.front(), *threads);
+  const std::filesystem::path directory = arguments.directories.front();
+  Expected<plan::Plan> plan = Generator::readPlan(directory);
+  if (!plan)
+    return fail(plan.status(), 1);
+  device::setEnvironment(exec::environmentOf(*plan));
+  auto generator = Generator::open(directory, *std::move(plan), *threads);
   if (!generator)
     return fail(generator.status(), 1);
   if (!arguments.logitsPath.empty()) {

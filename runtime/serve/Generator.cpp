@@ -85,12 +85,23 @@ Expected<plan::Plan> planOf(const fs::path& directory) {
 
 } // namespace
 
-Expected<std::unique_ptr<Generator>> Generator::open(const fs::path& directory,
-                                                     int threads) {
+Expected<plan::Plan> Generator::readPlan(const fs::path& directory) {
   Expected<plan::Plan> plan = planOf(directory);
   RECIPERUN_TRY(plan);
   RECIPERUN_TRY(checkPlan(*plan, directory / "generate.plan.json"));
-  std::unique_ptr<Generator> generator(new Generator(*std::move(plan)));
+  return plan;
+}
+
+Expected<std::unique_ptr<Generator>> Generator::open(const fs::path& directory,
+                                                     int threads) {
+  Expected<plan::Plan> plan = readPlan(directory);
+  RECIPERUN_TRY(plan);
+  return open(directory, *std::move(plan), threads);
+}
+
+Expected<std::unique_ptr<Generator>>
+Generator::open(const fs::path& directory, plan::Plan plan, int threads) {
+  std::unique_ptr<Generator> generator(new Generator(std::move(plan)));
   RECIPERUN_TRY(generator->load(directory, threads));
   return generator;
 }

@@ -56,10 +56,17 @@ struct Logits {
 
 class Generator {
 public:
-  /// Loads a folder. Fails where it holds no plan and none can be compiled, a
-  /// plan that is not for one rank, or for a device that is not there, or
-  /// weights or tokenizer that do not fit the plan. A missing tokenizer is no
-  /// failure: `logits` needs none.
+  /// The plan of a folder, or one that is compiled for it. Fails where there is
+  /// none and none can be compiled, and where it is not for one rank.
+  static Expected<plan::Plan> readPlan(const std::filesystem::path& directory);
+
+  /// Loads a folder by its plan. Fails where the plan is for a device that is
+  /// not there, or weights or tokenizer do not fit it. A missing tokenizer is
+  /// no failure: `logits` needs none.
+  static Expected<std::unique_ptr<Generator>>
+  open(const std::filesystem::path& directory, plan::Plan plan, int threads);
+
+  /// The same by the plan that readPlan gives.
   static Expected<std::unique_ptr<Generator>>
   open(const std::filesystem::path& directory, int threads);
 

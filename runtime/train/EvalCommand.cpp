@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 namespace reciperun::train {
 namespace {
@@ -57,9 +58,10 @@ int evaluate(comm::MpiSession& session, const plan::Plan& plan,
   return 0;
 }
 
-int runRank(comm::MpiSession& session, const EvalArguments& line) {
+int runRank(comm::MpiSession& session, const EvalArguments& line,
+            Expected<plan::Plan> read) {
   Expected<plan::Plan> plan =
-      readJobPlan(session, line.plans.front(), line.folder);
+      agreeOnPlan(session, line.plans.front(), std::move(read));
   if (!plan)
     return failTogether(session, plan.status());
   releaseFreeMemory();
@@ -68,12 +70,14 @@ int runRank(comm::MpiSession& session, const EvalArguments& line) {
 }
 
 int runEval(const EvalArguments& line) {
+  Expected<plan::Plan> plan = readJobPlan(line.plans.front(), line.folder);
   Expected<comm::MpiSession> session = comm::MpiSession::start();
   if (!session) {
     std::fprintf(stderr, "error: %s\n", session.message().c_str());
     return 1;
   }
-  return runGuarded(*session, [&] { return runRank(*session, line); });
+  return runGuarded(*session,
+                    [&] { return runRank(*session, line, std::move(plan)); });
 }
 
 } // namespace

@@ -105,11 +105,18 @@ int runGuarded(comm::MpiSession& session, const std::function<int()>& part) {
   }
 }
 
-Expected<plan::Plan> readJobPlan(const comm::MpiSession& session,
-                                 const std::string& path,
+Expected<plan::Plan> readJobPlan(const std::string& path,
                                  const std::string& folder) {
+  Expected<plan::Plan> plan = plan::readPlan(path, folder);
+  if (plan)
+    device::setEnvironment(exec::environmentOf(*plan));
+  return plan;
+}
+
+Expected<plan::Plan> agreeOnPlan(const comm::MpiSession& session,
+                                 const std::string& path,
+                                 Expected<plan::Plan> read) {
   RECIPERUN_TRY(session.agree(session.environment()));
-  Expected<plan::Plan> read = plan::readPlan(path, folder);
   RECIPERUN_TRY(session.agree(read.status()));
   RECIPERUN_TRY(comparePlans(session, *read, path));
   RECIPERUN_TRY(checkJob(*read, session.ranks()));

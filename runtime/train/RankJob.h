@@ -31,11 +31,18 @@ int refuseOnce(const cli::UsageError& error);
 /// An exception ends the job: other ranks may wait for this one.
 int runGuarded(comm::MpiSession& session, const std::function<int()>& part);
 
-/// Reads a plan that trains on as many ranks as the job has; `folder` is as
-/// readPlan takes it. Fails on all ranks with one message.
-Expected<plan::Plan> readJobPlan(const comm::MpiSession& session,
-                                 const std::string& path,
+/// Reads a job's plan, `folder` being as readPlan takes it, and sets the
+/// environment that its devices need. Called before MPI starts, which starts
+/// threads and may call drivers.
+Expected<plan::Plan> readJobPlan(const std::string& path,
                                  const std::string& folder);
+
+/// The plan as readJobPlan has `read` it, where all ranks have the same one and
+/// it trains on as many ranks as the job has. Fails on all ranks with one
+/// message.
+Expected<plan::Plan> agreeOnPlan(const comm::MpiSession& session,
+                                 const std::string& path,
+                                 Expected<plan::Plan> read);
 
 /// What a rank works with.
 struct Rank {

@@ -16,7 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <optional>
+#include <utility>
 
 namespace reciperun::train {
 namespace {
@@ -74,12 +74,12 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
 
 /// Everything up to the point where the ranks part.
 int runRank(comm::MpiSession& session, const TrainArguments& line,
-            std::optional<plan::Plan>& plan) {
-  Expected<plan::Plan> read =
-      readJobPlan(session, line.plans.front(), line.folder);
-  if (!read)
-    return failTogether(session, read.status());
-  plan = std::move(*read);
+            Expected<plan::Plan>& plan) {
+  Expected<plan::Plan> agreed =
+      agreeOnPlan(session, line.plans.front(), std::move(plan));
+  if (!agreed)
+    return failTogether(session, agreed.status());
+  plan = std::move(*agreed);
   releaseFreeMemory();
   raiseFileLimit();
   watchStopSignals();
@@ -88,7 +88,7 @@ int runRank(comm::MpiSession& session, const TrainArguments& line,
 }
 
 int runTrain(const TrainArguments& line) {
-  std::optional<plan::Plan> plan;
+  Expected<plan::Plan> plan = readJobPlan(line.plans.front(), line.folder);
   int code = 0, rank = 0;
   {
     Expected<comm::MpiSession> session = comm::MpiSession::start();

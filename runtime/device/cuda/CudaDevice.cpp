@@ -26,20 +26,6 @@ std::string versionText(int version) {
          std::to_string(version % 1000 / 10);
 }
 
-/// With fewer queues than streams what waits for another rank holds up what is
-/// enqueued behind it on other streams. Each takes time to open, though, some
-/// 60 ms where four ranks of a host open theirs, and slows down those that are
-/// used. A queue four times as long as usual holds the graph of a backward pass
-/// with all its copies to other ranks; of one that does not fit a launch would
-/// spin until it does. Read when the device is opened.
-void openQueues(int queues) {
-  constexpr int fewest = 8; // the driver's own choice
-  const int chosen = std::clamp(queues, fewest, CudaDevice::mostQueues);
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(chosen).c_str(),
-         /*overwrite=*/1);
-  setenv("CUDA_SCALE_LAUNCH_QUEUES", "4x", /*overwrite=*/0);
-}
-
 /// Whether a launch returns when the kernel is done.
 bool waitsForLaunches() {
   const char* given = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -94,11 +80,25 @@ Expected<memory::Arena> allocatePinned(int64_t bytes) {
 
 } // namespace
 
+/// A queue four times as long as usual holds the graph of a backward pass with
+/// all its copies to other ranks; of one that does not fit a launch would spin
+/// until it does.
+std::vector<Variable> CudaDevice::environment(int queues,
+                                              KernelLoading loading) {
+  using Wins = Variable::Wins;
+  constexpr int fewest = 8; // the driver's own choice
+  const int chosen = std::clamp(queues, fewest, mostQueues);
+  std::vector<Variable> needed = {
+      {"CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(chosen), Wins::program},
+      {"CUDA_SCALE_LAUNCH_QUEUES", "4x", Wins::user}};
+  if (loading == KernelLoading::atStart)
+    needed.push_back({"CUDA_MODULE_LOADING", "EAGER", Wins::user});
+  return needed;
+}
+
 Expected<std::unique_ptr<CudaDevice>>
 CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
-                 CudaPreparation prepareKernel, CudaDraw drawValues,
-                 int queues) {
-  openQueues(queues);
+                 CudaPreparation prepareKernel, CudaDraw drawValues) {
   Expected<int> visible = visibleGpus();
   RECIPERUN_TRY(visible);
   auto context = CudaContext::make(place % *visible);

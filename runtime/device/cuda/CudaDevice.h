@@ -5,6 +5,7 @@
 #define RECIPERUN_DEVICE_CUDA_CUDADEVICE_H
 
 #include "runtime/device/Device.h"
+#include "runtime/device/Environment.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaKernelTable.h"
 #include "runtime/device/cuda/CudaProfile.h"
@@ -26,21 +27,32 @@ using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
 /// Enqueues to draw first values. False where it cannot draw such.
 using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
 
+/// When the driver loads kernels. One that it loads at the first launch may
+/// wait for all that the GPU does.
+enum class KernelLoading { atFirstLaunch, atStart };
+
 class CudaDevice final : public Device {
 public:
   /// Of the kernels and of copies each way.
   static constexpr int ownStreams = 3;
   static constexpr int mostQueues = 32;
 
+  /// What the driver reads when it is first called. The process's streams share
+  /// so many `queues`, 8 at least. With fewer queues than streams what waits
+  /// for another rank holds up what is enqueued behind it on other streams;
+  /// each takes time to open, though, some 60 ms where four ranks of a host
+  /// open theirs, and slows down those that are used.
+  static std::vector<Variable>
+  environment(int queues = mostQueues,
+              KernelLoading loading = KernelLoading::atFirstLaunch);
+
   /// The GPU of the rank that is number `place` on its host: the visible ones
   /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
   /// there is none; `prepareKernel` gets ready for one; `drawValues` draws what
-  /// parameters begin with. The process's streams share so many `queues`, 8 at
-  /// least; the first device that a process opens decides.
+  /// parameters begin with.
   static Expected<std::unique_ptr<CudaDevice>>
   open(int place, CudaKernel (*findKernel)(plan::OpKind),
-       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr,
-       int queues = mostQueues);
+       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr);
   ~CudaDevice() override;
 
   CudaContext& context() { return *gpu; }

@@ -28,6 +28,9 @@ Bytes countedBytes(size_t count) {
 
 class CudaParts : public testing::Test {
 protected:
+  static void SetUpTestSuite() {
+    device::setEnvironment(device::CudaDevice::environment());
+  }
   void SetUp() override {
     auto opened = device::CudaDevice::open(
         0, [](plan::OpKind) -> device::CudaKernel { return nullptr; });

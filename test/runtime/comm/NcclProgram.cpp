@@ -8,6 +8,7 @@
 
 #include "runtime/comm/MpiSession.h"
 #include "runtime/comm/NcclCommunicator.h"
+#include "runtime/comm/NcclLibrary.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/ops/OpKind.h"
@@ -544,6 +545,10 @@ TEST_F(Nccl, doesWhatMpiDoes) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  reciperun::device::setEnvironment(
+      reciperun::device::CudaDevice::environment());
+  reciperun::device::setEnvironment(
+      reciperun::comm::NcclLibrary::environment());
   auto session = reciperun::comm::MpiSession::start();
   if (!session)
     return 1;

@@ -23,6 +23,7 @@ CudaKernel noKernel(plan::OpKind) {
 
 class CudaDeviceTest : public testing::Test {
 protected:
+  static void SetUpTestSuite() { setEnvironment(CudaDevice::environment()); }
   void SetUp() override {
     auto opened = CudaDevice::open(0, &noKernel);
     if (!opened)

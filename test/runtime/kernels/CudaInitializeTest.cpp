@@ -33,6 +33,9 @@ int64_t apart(float a, float b) {
 
 class CudaInitializeTest : public testing::Test {
 protected:
+  static void SetUpTestSuite() {
+    device::setEnvironment(device::CudaDevice::environment());
+  }
   void SetUp() override {
     auto opened =
         device::CudaDevice::open(0, &noKernel, nullptr, &drawFirstValues);
