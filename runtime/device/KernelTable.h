@@ -2,8 +2,9 @@
 // knows addresses, and the kernels, which know arithmetic.
 //
 // A device offers one kernel for each op of runtime/ops that is not a
-// collective (runtime/kernels/common/Kernels.h holds the CPU's table). A kernel
-// has no state of its own: all that outlives a call is in the device's context.
+// collective (runtime/kernels/common/Kernels.h holds the CPU's table,
+// CudaKernels.h that of GPUs). A kernel has no state of its own: all that
+// outlives a call is in the device's context.
 
 #ifndef RECIPERUN_DEVICE_KERNELTABLE_H
 #define RECIPERUN_DEVICE_KERNELTABLE_H
@@ -19,17 +20,19 @@
 namespace reciperun::device {
 
 class CpuContext;
+class CudaContext;
 
-/// One call of an op. Inputs and outputs are in the order of the description; a
-/// view without data stands for an optional buffer that is absent.
-struct KernelArgs {
+/// One call of an op on a device, whose `Context` it is. Inputs and outputs are
+/// in the order of the description; a view without data stands for an optional
+/// buffer that is absent.
+template <class Context> struct KernelCall {
   const plan::Op& op;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   Tensor workspace; // absent where the op needs none
   const plan::Mesh& mesh;
   int rank = 0;
-  CpuContext& context;
+  Context& context;
 
   /// The rank's index along a mesh axis; 0 where the mesh has none so named.
   int64_t coordinate(std::string_view axis) const {
@@ -37,10 +40,20 @@ struct KernelArgs {
   }
 };
 
+using KernelArgs = KernelCall<CpuContext>;
+using CudaKernelArgs = KernelCall<CudaContext>; // data on the device
+
 /// Runs an op to its end. Fails only where the device cannot do what the plan
 /// asks (a type without a kernel, the GEMM library); a shape that contradicts
 /// the description is a bug of the plan's maker and asserted.
 using Kernel = Status (*)(const KernelArgs&);
+
+/// Enqueues an op on the context's stream and returns: it does not wait, takes
+/// no memory and reads no buffer on the host, so that a whole step can be
+/// captured as a CUDA graph. Fails where the device cannot do what the plan
+/// asks (a type or size without a kernel) or the launch is refused; what goes
+/// wrong on the device is told by a later call.
+using CudaKernel = Status (*)(const CudaKernelArgs&);
 
 } // namespace reciperun::device
 

@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_KERNELS_CUDAPREPARATION_H
 #define RECIPERUN_KERNELS_CUDAPREPARATION_H
 
-#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/KernelTable.h"
 
 #include <string>
 

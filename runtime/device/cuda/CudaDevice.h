@@ -6,8 +6,8 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/Environment.h"
+#include "runtime/device/KernelTable.h"
 #include "runtime/device/cuda/CudaContext.h"
-#include "runtime/device/cuda/CudaKernelTable.h"
 #include "runtime/device/cuda/CudaProfile.h"
 #include "runtime/device/cuda/GraphPace.h"
 #include "runtime/device/cuda/RecordedMarks.h"

@@ -14,7 +14,7 @@
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H
 
-#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/KernelTable.h"
 
 #include <optional>
 

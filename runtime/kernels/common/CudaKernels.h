@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H
 #define RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H
 
-#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/KernelTable.h"
 
 namespace reciperun::kernels {
 

@@ -4,9 +4,9 @@
 #ifndef RECIPERUN_KERNELS_COMMON_CUDATYPES_CUH
 #define RECIPERUN_KERNELS_COMMON_CUDATYPES_CUH
 
+#include "runtime/device/KernelTable.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/device/cuda/CudaKernelTable.h"
 #include "runtime/kernels/common/Vectors.cuh"
 #include "runtime/ops/OpTable.h"
 

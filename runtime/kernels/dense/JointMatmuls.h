@@ -5,7 +5,7 @@
 #ifndef RECIPERUN_KERNELS_DENSE_JOINTMATMULS_H
 #define RECIPERUN_KERNELS_DENSE_JOINTMATMULS_H
 
-#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/KernelTable.h"
 #include "runtime/kernels/dense/SkinnyMatmuls.h"
 
 namespace reciperun::kernels {

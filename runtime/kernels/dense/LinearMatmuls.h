@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H
 #define RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H
 
-#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/KernelTable.h"
 
 namespace reciperun::kernels {
 

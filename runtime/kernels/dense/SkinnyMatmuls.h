@@ -6,7 +6,7 @@
 #ifndef RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H
 #define RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H
 
-#include "runtime/device/cuda/CudaKernelTable.h"
+#include "runtime/device/KernelTable.h"
 
 #include <vector>
 

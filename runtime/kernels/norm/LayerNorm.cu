@@ -1,29 +1,15 @@
 // y = w (x - m) r and its gradients on a GPU; see LayerNorm.cpp, and RmsNorm.cu
 // for how rows are taken.
 
-#include "runtime/kernels/common/BlockSums.cuh"
-#include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/norm/NormLaunch.cuh"
 #include "runtime/ops/NormOps.h"
 
 namespace reciperun::kernels {
 namespace {
 
-using device::CudaKernelArgs;
-using device::Tensor;
-
-template <class T> struct Forward {
-  RowOperands<T, 1> x;
-  float eps;
-  NormWeight<T> weight;
-  T* y;
-  float* mean;
-  float* rstd;
-};
-
 template <class T, int vectors, int mostThreads, bool whole, class Rows>
 __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
-    forward(const __grid_constant__ Forward<T> a) {
+    forward(const __grid_constant__ NormForward<T> a) {
   using Part = RowPart<T, vectors, whole>;
   __shared__ float room[2][32];
   const int64_t step = int64_t(gridDim.x) * blockDim.y;
@@ -70,19 +56,10 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
   }
 }
 
-template <class T> struct Backward {
-  RowOperands<T, 3> of; // dy, x, and dx where it is added to
-  NormWeight<T> weight;
-  const float* mean;
-  const float* rstd;
-  T* dx;
-  float* partial; // [blocks, perToken, width], or null
-};
-
 template <class T, int vectors, int mostThreads, bool whole, class Rows>
 __global__ void __launch_bounds__(mostThreads,
                                   Rows::isRing&& vectors == 1 ? 2 : 1)
-    backward(const __grid_constant__ Backward<T> a) {
+    backward(const __grid_constant__ NormBackward<T> a) {
   using Part = RowPart<T, vectors, whole>;
   __shared__ float room[2][64];
   const WeightPart<T, vectors, whole> weight(a.weight, a.of.width);
@@ -136,6 +113,10 @@ __global__ void __launch_bounds__(mostThreads,
 }
 
 struct Kernels {
+  using Attributes = ops::LayerNormAttributes;
+  using BackwardAttributes = ops::LayerNormBackwardAttributes;
+  static constexpr bool keepsMean = true;
+
   template <class T, int vectors, int mostThreads, bool whole, class Rows>
   static auto forward() {
     return kernels::forward<T, vectors, mostThreads, whole, Rows>;
@@ -146,50 +127,14 @@ struct Kernels {
   }
 };
 
-template <class T> Status runForward(const CudaKernelArgs& args) {
-  const Tensor &x = args.inputs[0], &w = args.inputs[1];
-  const NormRows rows(x, w);
-  return launchNorm<Kernels, T>(
-      args, rows,
-      Forward<T>{{{x.as<T>()}, rows.tokens, int(rows.width)},
-                 float(ops::LayerNormAttributes(args.op.attributes).eps),
-                 normWeight<T>(args, w),
-                 args.outputs[0].as<T>(),
-                 args.outputs[1].as<float>(),
-                 args.outputs[2].as<float>()});
-}
-
-template <class T> Status runBackward(const CudaKernelArgs& args) {
-  const Tensor &dy = args.inputs[0], &x = args.inputs[1], &w = args.inputs[2],
-               &dx = args.outputs[0], &dw = args.outputs[1];
-  const NormRows rows(x, w);
-  return launchNormBackward<Kernels, T>(
-      args, rows,
-      Backward<T>{
-          {{dy.as<T>(), x.as<T>(), dx.as<T>()},
-           rows.tokens,
-           int(rows.width),
-           ops::LayerNormBackwardAttributes(args.op.attributes).accumulate ? 3
-                                                                           : 2},
-          normWeight<T>(args, w),
-          args.inputs[3].as<float>(),
-          args.inputs[4].as<float>(),
-          dx.as<T>(),
-          dw.present() ? args.context.scratch<float>() : nullptr});
-}
-
 } // namespace
 
-Status layernormCudaKernel(const CudaKernelArgs& args) {
-  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
-    return runForward<T>(args);
-  });
+Status layernormCudaKernel(const device::CudaKernelArgs& args) {
+  return runNormForward<Kernels>(args);
 }
 
-Status layernormBackwardCudaKernel(const CudaKernelArgs& args) {
-  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
-    return runBackward<T>(args);
-  });
+Status layernormBackwardCudaKernel(const device::CudaKernelArgs& args) {
+  return runNormBackward<Kernels>(args);
 }
 
 } // namespace reciperun::kernels

@@ -1,12 +1,16 @@
-// How the kernels of norms are launched; both kinds of norm take and give the
-// same tensors but for what they keep of a row.
+// How the kernels of norms are given their tensors and launched; both kinds of
+// norm take and give the same ones but for the mean, which RMSNorm has none of.
 //
-// `Kernels` has those of a norm, as functions that take the kernel's operands:
-// forward<T, vectors, mostThreads, whole, Rows>() and likewise backward.
+// `Kernels` describes a norm: its kernels as functions that take NormForward
+// and NormBackward, forward<T, vectors, mostThreads, whole, Rows>() and
+// likewise backward; the attributes of its ops, Attributes and
+// BackwardAttributes; and keepsMean, whether forward writes the mean of a row
+// for backward.
 
 #ifndef RECIPERUN_KERNELS_NORM_NORMLAUNCH_CUH
 #define RECIPERUN_KERNELS_NORM_NORMLAUNCH_CUH
 
+#include "runtime/kernels/common/BlockSums.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowFeeds.cuh"
 #include "runtime/kernels/common/RowSums.cuh"
@@ -14,12 +18,64 @@
 
 namespace reciperun::kernels {
 
-/// `operands.x` are the rows.
-template <class Kernels, class T, class Operands>
-Status launchNorm(const device::CudaKernelArgs& args, const NormRows& rows,
-                  Operands operands) {
+template <class T> struct NormForward {
+  RowOperands<T, 1> x;
+  float eps;
+  NormWeight<T> weight;
+  T* y;
+  float* mean; // null where the norm keeps none
+  float* rstd;
+};
+
+template <class T> struct NormBackward {
+  RowOperands<T, 3> of; // dy, x, and dx where it is added to
+  NormWeight<T> weight;
+  const float* mean; // null where the norm keeps none
+  const float* rstd;
+  T* dx;
+  float* partial; // [blocks, perToken, width], or null
+};
+
+/// (x, w) -> (y, mean where it is kept, rstd).
+template <class Kernels, class T>
+NormForward<T> normForward(const device::CudaKernelArgs& args,
+                           const NormRows& rows) {
+  const device::Tensor &x = args.inputs[0], &w = args.inputs[1];
+  const auto kept = args.outputs.subspan(1);
+  return {{{x.as<T>()}, rows.tokens, int(rows.width)},
+          float(typename Kernels::Attributes(args.op.attributes).eps),
+          normWeight<T>(args, w),
+          args.outputs[0].as<T>(),
+          Kernels::keepsMean ? kept.front().as<float>() : nullptr,
+          kept[Kernels::keepsMean].template as<float>()};
+}
+
+/// (dy, x, w, mean where it is kept, rstd) -> (dx, dw).
+template <class Kernels, class T>
+NormBackward<T> normBackward(const device::CudaKernelArgs& args,
+                             const NormRows& rows) {
+  const device::Tensor &dy = args.inputs[0], &x = args.inputs[1],
+                       &w = args.inputs[2], &dx = args.outputs[0],
+                       &dw = args.outputs[1];
+  const auto kept = args.inputs.subspan(3);
+  const typename Kernels::BackwardAttributes attributes(args.op.attributes);
+  return {{{dy.as<T>(), x.as<T>(), dx.as<T>()},
+           rows.tokens,
+           int(rows.width),
+           attributes.accumulate ? 3 : 2},
+          normWeight<T>(args, w),
+          Kernels::keepsMean ? kept.front().as<float>() : nullptr,
+          kept[Kernels::keepsMean].template as<float>(),
+          dx.as<T>(),
+          dw.present() ? args.context.scratch<float>() : nullptr};
+}
+
+template <class Kernels, class T>
+Status launchNormForward(const device::CudaKernelArgs& args) {
   const device::Tensor &x = args.inputs[0], &w = args.inputs[1],
                        &y = args.outputs[0];
+  const NormRows rows(x, w);
+  NormForward<T> operands = normForward<Kernels, T>(args, rows);
   return withRowBlock<T>(
       rows.width, areAligned(16, x.data, w.data, y.data),
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
@@ -44,14 +100,13 @@ Status launchNorm(const device::CudaKernelArgs& args, const NormRows& rows,
       });
 }
 
-/// `operands.of` are the rows, and `operands.partial` has the sums of each
-/// block where there is a gradient of the weight.
-template <class Kernels, class T, class Operands>
-Status launchNormBackward(const device::CudaKernelArgs& args,
-                          const NormRows& rows, Operands operands) {
+template <class Kernels, class T>
+Status launchNormBackward(const device::CudaKernelArgs& args) {
   const device::Tensor &dy = args.inputs[0], &x = args.inputs[1],
                        &w = args.inputs[2], &dx = args.outputs[0],
                        &dw = args.outputs[1];
+  const NormRows rows(x, w);
+  NormBackward<T> operands = normBackward<Kernels, T>(args, rows);
   const int64_t weightSize = rows.perToken * rows.width;
   return withRowBlock<T>(
       rows.width, areAligned(16, dy.data, x.data, w.data, dx.data),
@@ -84,6 +139,22 @@ Status launchNormBackward(const device::CudaKernelArgs& args,
         if (dw.present())
           addPieces(args, blocks, operands.partial, dw);
       });
+}
+
+/// The kernel of the norm's op.
+template <class Kernels>
+Status runNormForward(const device::CudaKernelArgs& args) {
+  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
+    return launchNormForward<Kernels, T>(args);
+  });
+}
+
+/// The kernel of its gradient's op.
+template <class Kernels>
+Status runNormBackward(const device::CudaKernelArgs& args) {
+  return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {
+    return launchNormBackward<Kernels, T>(args);
+  });
 }
 
 } // namespace reciperun::kernels
