@@ -17,7 +17,7 @@
 
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/OpTable.h"
-#include "runtime/plan/ConnectionWidths.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <algorithm>
 #include <functional>
@@ -30,7 +30,7 @@
 namespace recipec::cost {
 namespace {
 
-namespace plan = reciperun::plan;
+namespace sizes = reciperun::sizes;
 using ir::OpKind;
 
 constexpr int64_t mebibyte = int64_t(1) << 20;
@@ -118,7 +118,7 @@ public:
   int64_t bytes(int64_t node) const {
     if (all.empty())
       return 0;
-    int64_t sum = libraryBytes + (packs ? 2 * plan::packingBytes : 0) +
+    int64_t sum = libraryBytes + (packs ? 2 * sizes::packingBytes : 0) +
                   (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
     bool exchanges = !stage.transfers.empty();
     bool copies = false;
@@ -134,7 +134,7 @@ public:
         exchanges |= uses.isExchange || uses.isShift;
       }
     return sum + (exchanges ? firstExchangeBytes : 0) +
-           (copies ? plan::flagBytes : 0);
+           (copies ? sizes::flagBytes : 0);
   }
 
 private:
@@ -175,9 +175,9 @@ private:
                    int64_t node) const {
     const auto axes = ir::AxisSet::fromBits(communicator.axes);
     const int blocks =
-        plan::blocksOfGroup(uses.bytes, countOnHost(communicator.axes, node),
-                            ir::sizeOf(stage, axes), uses.exchangesAnywhere);
-    return blocks == plan::unboundedBlocks ? mostBlocks : blocks;
+        sizes::blocksOfGroup(uses.bytes, countOnHost(communicator.axes, node),
+                             ir::sizeOf(stage, axes), uses.exchangesAnywhere);
+    return blocks == sizes::unboundedBlocks ? mostBlocks : blocks;
   }
 
   int64_t bytesOfLines(int64_t node) const {
@@ -186,7 +186,7 @@ private:
       links[transfer.link] = transfer.kind;
     const ir::AxisId pipeline = ir::findAxis(stage, "pp");
     const bool isNear = countOnHost(ir::AxisSet(pipeline).raw(), node) > 1;
-    const int64_t blocks = plan::blocksOfLine(isNear);
+    const int64_t blocks = sizes::blocksOfLine(isNear);
     int64_t sum = 0;
     for (const auto& [link, kind] : links)
       sum += madeBytes(blocks) + (kind == ir::Transfer::Kind::send

@@ -3,23 +3,24 @@
 #include "compiler/cost/Workspace.h"
 
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/RingWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 namespace recipec::cost {
 
 namespace {
 
 namespace plan = reciperun::plan;
+namespace sizes = reciperun::sizes;
 
 /// Of an attention whose queries are operand `first`, before its keys: by the
 /// attributes, which the plan gets as they are.
-plan::AttentionSizes attentionSizes(const ir::Module& program, const ir::Op& op,
-                                    size_t first) {
-  return plan::attentionSizes(ops::AttentionAttributes(op.attributes),
-                              program[op.operands[first]].type,
-                              ir::localShape(program, op.operands[first]),
-                              ir::localShape(program, op.operands[first + 1]));
+sizes::AttentionSizes attentionSizes(const ir::Module& program,
+                                     const ir::Op& op, size_t first) {
+  return sizes::attentionSizes(ops::AttentionAttributes(op.attributes),
+                               program[op.operands[first]].type,
+                               ir::localShape(program, op.operands[first]),
+                               ir::localShape(program, op.operands[first + 1]));
 }
 
 int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
@@ -38,7 +39,7 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
   if (op.kind == ir::OpKind::RingAttentionBackward)
     return ringElements(program, op, 2, true);
   if (op.kind == ir::OpKind::AttentionBackward)
-    return plan::attentionWorkspace(attentionSizes(program, op, 2));
+    return sizes::attentionWorkspace(attentionSizes(program, op, 2));
   // An expert's gradient is summed in f32 before it is added to a narrower one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&
       program[op.results[0]].type == ir::DType::bf16)

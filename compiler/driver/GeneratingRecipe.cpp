@@ -12,7 +12,7 @@
 
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/ExchangeJson.h"
-#include "runtime/plan/ModelConfig.h"
+#include "runtime/checkpoint/ModelConfig.h"
 
 #include <nlohmann/json.hpp>
 
@@ -202,8 +202,8 @@ std::string disagreement(const FileLoader& library, const std::string& path,
   const recipe::Value* ours = recipe->find("model.hf_config");
   if (!ours)
     return "the model has no `hf_config`";
-  return reciperun::plan::checkModelConfig("config.json", config,
-                                           emit::toJson(*recipe, *ours))
+  return reciperun::checkpoint::checkModelConfig("config.json", config,
+                                                 emit::toJson(*recipe, *ours))
       .message();
 }
 
@@ -231,7 +231,7 @@ std::optional<std::string> generatingRecipe(Session& session,
     return std::nullopt;
   };
   const std::string_view text = session.sources.text(source);
-  auto config = reciperun::plan::parseModelConfig(text);
+  auto config = reciperun::checkpoint::parseModelConfig(text);
   if (!config)
     return refuse(config.message());
   const Json type = config->value("model_type", Json());

@@ -7,8 +7,8 @@
 
 #include "compiler/files/ModelOfWeights.h"
 
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/ModelConfig.h"
+#include "runtime/base/InputFile.h"
+#include "runtime/checkpoint/ModelConfig.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,7 +22,7 @@ namespace recipec::files {
 namespace {
 
 using Json = nlohmann::json;
-using reciperun::plan::ConfigDifference;
+using reciperun::checkpoint::ConfigDifference;
 
 /// Differences that a message names; the rest are counted.
 constexpr size_t mostNamed = 6;
@@ -157,13 +157,13 @@ bool checkConfig(const Place& place, const recipe::Recipe& recipe,
   auto text = reciperun::readTextFile(path);
   if (!text)
     return refuse(text.message());
-  auto differences = reciperun::plan::configDifferences("`" + path + "`", *text,
-                                                        plan.exchange.config);
+  auto differences = reciperun::checkpoint::configDifferences(
+      "`" + path + "`", *text, plan.exchange.config);
   if (!differences)
     return refuse(differences.message());
   if (differences->empty())
     return true;
-  auto config = reciperun::plan::parseModelConfig(*text);
+  auto config = reciperun::checkpoint::parseModelConfig(*text);
   Comparison(place, recipe, sources)
       .report(path, *config, *differences, engine);
   return false;

@@ -3,10 +3,10 @@
 #include "compiler/files/Weights.h"
 
 #include "compiler/files/ModelOfWeights.h"
+#include "runtime/base/InputFile.h"
+#include "runtime/base/ParseJson.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/data/FileHead.h"
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +27,7 @@ constexpr const char* manifestName = "manifest.json"; // of a checkpoint
 std::set<std::string> shardsOf(const fs::path& index) {
   std::set<std::string> shards;
   auto text = reciperun::readTextFile(index);
-  auto json = reciperun::plan::parseJson(text ? *text : "");
+  auto json = reciperun::parseJson(text ? *text : "");
   if (!json || !json->is_object() || !json->contains("weight_map"))
     return shards;
   for (const auto& [tensor, shard] : (*json)["weight_map"].items())

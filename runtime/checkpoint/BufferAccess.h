@@ -6,10 +6,10 @@
 #ifndef RECIPERUN_CHECKPOINT_BUFFERACCESS_H
 #define RECIPERUN_CHECKPOINT_BUFFERACCESS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/Device.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

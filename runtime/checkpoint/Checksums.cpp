@@ -3,7 +3,7 @@
 
 #include "runtime/checkpoint/Checksums.h"
 
-#include "runtime/plan/Hash.h"
+#include "runtime/base/Hash.h"
 
 #include <algorithm>
 #include <cassert>
@@ -15,7 +15,7 @@ void ChecksumStream::add(std::span<const std::byte> bytes) {
   constexpr size_t chunk = chunkBytes;
   while (!bytes.empty()) {
     if (pending.empty() && bytes.size() >= chunk) {
-      sums.push_back(plan::checksumOf(bytes.first(chunk)));
+      sums.push_back(checksumOf(bytes.first(chunk)));
       bytes = bytes.subspan(chunk);
       continue;
     }
@@ -25,14 +25,14 @@ void ChecksumStream::add(std::span<const std::byte> bytes) {
     bytes = bytes.subspan(next.size());
     if (pending.size() < chunk)
       continue;
-    sums.push_back(plan::checksumOf(pending));
+    sums.push_back(checksumOf(pending));
     pending.clear();
   }
 }
 
 std::vector<uint64_t> ChecksumStream::finish() {
   if (!pending.empty())
-    sums.push_back(plan::checksumOf(pending));
+    sums.push_back(checksumOf(pending));
   pending.clear();
   return std::exchange(sums, {});
 }
@@ -43,7 +43,7 @@ std::optional<int64_t> findDamage(std::span<const std::byte> bytes,
   for (int64_t chunk = first; !bytes.empty(); ++chunk) {
     assert(chunk < int64_t(sums.size()) && "a chunk of the tensor");
     const auto next = bytes.first(std::min(bytes.size(), size_t(chunkBytes)));
-    if (plan::checksumOf(next) != sums[size_t(chunk)])
+    if (checksumOf(next) != sums[size_t(chunk)])
       return chunk;
     bytes = bytes.subspan(next.size());
   }
@@ -54,7 +54,7 @@ std::string checksumText(std::span<const uint64_t> sums) {
   std::string text;
   text.reserve(16 * sums.size());
   for (uint64_t sum : sums)
-    text += plan::hexText(sum);
+    text += hexText(sum);
   return text;
 }
 
@@ -65,7 +65,7 @@ std::optional<std::vector<uint64_t>> parseChecksums(std::string_view text,
   std::vector<uint64_t> sums;
   sums.reserve(size_t(count));
   for (; !text.empty(); text.remove_prefix(16)) {
-    const std::optional<uint64_t> sum = plan::parseHex(text.substr(0, 16));
+    const std::optional<uint64_t> sum = parseHex(text.substr(0, 16));
     if (!sum)
       return std::nullopt;
     sums.push_back(*sum);

@@ -8,7 +8,7 @@
 #ifndef RECIPERUN_CHECKPOINT_CONVERT_H
 #define RECIPERUN_CHECKPOINT_CONVERT_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <filesystem>
 #include <functional>

@@ -8,10 +8,10 @@
 #include "runtime/checkpoint/FiniteCheck.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/Manifest.h"
+#include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ModelFiles.h"
 #include "runtime/checkpoint/TokenizerFiles.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/ModelConfig.h"
 #include "runtime/plan/PlanJson.h"
 
 #include <nlohmann/json.hpp>
@@ -40,7 +40,7 @@ Expected<std::string> textIfThere(const fs::path& path) {
 }
 
 Status isConfig(std::string_view text) {
-  return plan::parseModelConfig(text).status();
+  return checkpoint::parseModelConfig(text).status();
 }
 
 Status isPlan(std::string_view text) {

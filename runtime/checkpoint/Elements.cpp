@@ -2,7 +2,7 @@
 
 #include "runtime/checkpoint/Elements.h"
 
-#include "runtime/plan/MasterHalves.h"
+#include "runtime/device/MasterHalves.h"
 
 #include <bit>
 #include <cassert>
@@ -40,7 +40,7 @@ struct Bf16 {
 struct Parameter {
   using Bits = uint16_t;
   static uint16_t store(double value) {
-    return plan::splitMaster(static_cast<float>(value)).parameter;
+    return device::splitMaster(static_cast<float>(value)).parameter;
   }
 };
 

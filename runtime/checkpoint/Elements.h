@@ -32,8 +32,8 @@ void convertElements(ElementType from, const std::byte* in, plan::DType to,
                      std::byte* out, int64_t count);
 
 /// Converts masters to bf16 parameters, rounded as the optimizer does
-/// (plan/MasterHalves.h): where convertElements breaks ties to even, away from
-/// zero.
+/// (device/MasterHalves.h): where convertElements breaks ties to even, away
+/// from zero.
 void convertMasters(ElementType from, const std::byte* in, std::byte* out,
                     int64_t count);
 

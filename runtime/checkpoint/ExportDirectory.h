@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H
 #define RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <filesystem>
 

@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_CHECKPOINT_FILES_H
 #define RECIPERUN_CHECKPOINT_FILES_H
 
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/Status.h"
+#include "runtime/base/InputFile.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,8 +7,8 @@
 #ifndef RECIPERUN_CHECKPOINT_FINITECHECK_H
 #define RECIPERUN_CHECKPOINT_FINITECHECK_H
 
+#include "runtime/base/Status.h"
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

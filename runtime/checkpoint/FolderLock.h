@@ -8,8 +8,8 @@
 #ifndef RECIPERUN_CHECKPOINT_FOLDERLOCK_H
 #define RECIPERUN_CHECKPOINT_FOLDERLOCK_H
 
+#include "runtime/base/Status.h"
 #include "runtime/checkpoint/Files.h"
-#include "runtime/plan/Status.h"
 
 #include <filesystem>
 #include <string>

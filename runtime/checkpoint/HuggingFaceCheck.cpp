@@ -3,10 +3,10 @@
 
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 
+#include "runtime/base/InputFile.h"
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ParameterTensors.h"
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/ModelConfig.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 bool isTied(const std::string& text) {
-  Expected<nlohmann::json> config = plan::parseModelConfig(text);
+  Expected<nlohmann::json> config = checkpoint::parseModelConfig(text);
   return config && config->contains("tie_word_embeddings") &&
          (*config)["tie_word_embeddings"] == true;
 }
@@ -106,8 +106,8 @@ Expected<ModelFiles> openHuggingFace(const plan::Plan& plan,
   const std::filesystem::path path = directory / "config.json";
   Expected<std::string> config = readTextFile(path);
   RECIPERUN_TRY(config);
-  RECIPERUN_TRY(plan::checkModelConfig("`" + path.string() + "`", *config,
-                                       plan.exchange.config));
+  RECIPERUN_TRY(checkpoint::checkModelConfig("`" + path.string() + "`", *config,
+                                             plan.exchange.config));
   RECIPERUN_TRY(checkTensors(plan, *model));
   return model;
 }

@@ -10,12 +10,12 @@
 #ifndef RECIPERUN_CHECKPOINT_MANIFEST_H
 #define RECIPERUN_CHECKPOINT_MANIFEST_H
 
+#include "runtime/base/Status.h"
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/checkpoint/ShardLayout.h"
 #include "runtime/checkpoint/StateShards.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <filesystem>
 #include <optional>

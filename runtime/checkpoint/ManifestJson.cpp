@@ -3,9 +3,9 @@
 
 #include "runtime/checkpoint/Manifest.h"
 
-#include "runtime/plan/Hash.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/ParseJson.h"
 #include "runtime/plan/LoraFactors.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -132,7 +132,7 @@ std::string textOf(const Json& json) {
 }
 
 std::string checksumOf(const Json& json) {
-  return plan::hashOf(textOf(json)).text();
+  return hashOf(textOf(json)).text();
 }
 
 /// Older manifests have none.
@@ -429,7 +429,7 @@ private:
 };
 
 Expected<Json> parse(std::string_view text) {
-  return plan::parseOrderedJson(
+  return parseOrderedJson(
       text, {.noun = "manifest", .maxBytes = size_t(manifestLimit)});
 }
 

@@ -2,7 +2,7 @@
 
 #include "runtime/checkpoint/ModelFiles.h"
 
-#include "runtime/plan/ParseJson.h"
+#include "runtime/base/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -28,7 +28,7 @@ bool isPlainName(const std::string& name) {
 /// Tensor names by file, from the text of an index.
 Expected<std::map<std::string, std::vector<std::string>>>
 parseIndex(const std::string& text) {
-  Expected<Json> json = plan::parseJson(text);
+  Expected<Json> json = parseJson(text);
   RECIPERUN_TRY(json);
   if (!json->is_object() || !json->contains("weight_map") ||
       !(*json)["weight_map"].is_object())

@@ -6,10 +6,10 @@
 #ifndef RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 #define RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/checkpoint/StateShards.h"
 #include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

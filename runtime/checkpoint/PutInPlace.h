@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_CHECKPOINT_PUTINPLACE_H
 #define RECIPERUN_CHECKPOINT_PUTINPLACE_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <filesystem>
 

@@ -3,7 +3,7 @@
 #include "runtime/checkpoint/RankFile.h"
 
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/plan/MasterHalves.h"
+#include "runtime/device/MasterHalves.h"
 
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ Status readHalves(const BufferAccess& buffers, const StateShard& part,
         buffers.read(part.buffer, 2 * (part.element + first),
                      std::as_writable_bytes(std::span(lower).first(count))));
     for (size_t i = 0; i < count; ++i) {
-      float master = plan::joinMaster({upper[i], lower[i]});
+      float master = device::joinMaster({upper[i], lower[i]});
       std::memcpy(out.data(), &master, sizeof master);
       out = out.subspan(sizeof master);
     }

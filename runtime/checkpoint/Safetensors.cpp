@@ -113,7 +113,7 @@ SafetensorsFile::open(const std::filesystem::path& path) {
       parseSafetensorsHeader(text, dataStart, size - dataStart);
   RECIPERUN_TRY(header.status().withContext(place));
   file.header = *std::move(header);
-  plan::Hasher hasher;
+  Hasher hasher;
   hasher.add(std::as_bytes(std::span(&headerBytes, 1)));
   hasher.add(text);
   file.hash = hasher.hash();

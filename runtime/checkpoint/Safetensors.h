@@ -8,10 +8,10 @@
 #ifndef RECIPERUN_CHECKPOINT_SAFETENSORS_H
 #define RECIPERUN_CHECKPOINT_SAFETENSORS_H
 
+#include "runtime/base/Hash.h"
+#include "runtime/base/Status.h"
 #include "runtime/checkpoint/Checksums.h"
 #include "runtime/checkpoint/Files.h"
-#include "runtime/plan/Hash.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <map>
@@ -67,7 +67,7 @@ public:
   const std::vector<StoredTensor>& tensors() const { return header.tensors; }
   const Metadata& metadata() const { return header.metadata; }
   /// Of all bytes before the data.
-  const plan::Hash& headerHash() const { return hash; }
+  const Hash& headerHash() const { return hash; }
   const StoredTensor* find(std::string_view name) const;
   /// Fills `out` from byte `offset` of the tensor's data.
   Status read(const StoredTensor& tensor, int64_t offset,
@@ -86,7 +86,7 @@ private:
 
   InputFile file;
   SafetensorsHeader header;
-  plan::Hash hash;
+  Hash hash;
 };
 
 /// A tensor that is going to be written.

@@ -4,7 +4,7 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 
-#include "runtime/plan/ParseJson.h"
+#include "runtime/base/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +27,7 @@ constexpr DtypeSize dtypeSizes[] = {
 };
 
 Expected<Json> parseObject(std::string_view text) {
-  Expected<Json> json = plan::parseJson(text, {.noun = "header"});
+  Expected<Json> json = parseJson(text, {.noun = "header"});
   if (json && !json->is_object())
     return Status::error("the header is not a JSON object");
   return json;

@@ -7,10 +7,10 @@
 #include "runtime/checkpoint/StateLoader.h"
 
 #include "runtime/checkpoint/HuggingFaceCheck.h"
+#include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ParameterTensors.h"
-#include "runtime/plan/MasterHalves.h"
+#include "runtime/device/MasterHalves.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/ModelConfig.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
@@ -192,7 +192,7 @@ private:
     for (; !masters.empty(); masters = masters.subspan(sizeof(float))) {
       float master = 0;
       std::memcpy(&master, masters.data(), sizeof master);
-      plan::MasterHalves halves = plan::splitMaster(master);
+      device::MasterHalves halves = device::splitMaster(master);
       upper.push_back(halves.parameter);
       lower.push_back(halves.remainder);
     }
@@ -243,8 +243,8 @@ Status checkModel(const plan::Plan& plan, const StateReader& reader,
   RECIPERUN_TRY(checkUnused(plan, manifest, used, place));
   if (manifest.model.config.empty() || plan.exchange.config.empty())
     return Status::ok();
-  return plan::checkModelConfig(place, manifest.model.config,
-                                plan.exchange.config);
+  return checkpoint::checkModelConfig(place, manifest.model.config,
+                                      plan.exchange.config);
 }
 
 Status loadState(const plan::Plan& plan, int rank, StateReader& reader,

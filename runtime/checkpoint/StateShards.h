@@ -27,7 +27,7 @@ struct StateShard {
   int64_t count = 0;
   int buffer = -1;     // of the rank's stage
   int64_t element = 0; // of the buffer's, where the run begins
-  /// Of masters kept in halves (plan/MasterHalves.h), the lower ones of which
+  /// Of masters kept in halves (device/MasterHalves.h), the lower ones of which
   /// are in `buffer`: where the upper ones are, from the same element on. -1
   /// for all else.
   int upper = -1;

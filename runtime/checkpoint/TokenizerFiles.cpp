@@ -2,9 +2,9 @@
 
 #include "runtime/checkpoint/TokenizerFiles.h"
 
+#include "runtime/base/ParseJson.h"
 #include "runtime/checkpoint/ChatTemplate.h"
 #include "runtime/checkpoint/Files.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +39,7 @@ Expected<Json> checkedText(std::string_view text, Claim claim) {
                            "`{%`");
     return Json();
   }
-  Expected<Json> json = plan::parseJson(text);
+  Expected<Json> json = parseJson(text);
   RECIPERUN_TRY(json);
   if (!json->is_object())
     return Status::error("it is no JSON object");
@@ -106,7 +106,7 @@ Status writeChatTemplate(const plan::Data& data, const Json& tokenizer,
   const fs::path config = directory / "tokenizer_config.json";
   Expected<std::string> written = readTextFile(config);
   RECIPERUN_TRY(written);
-  Expected<Json> json = plan::parseJson(*written);
+  Expected<Json> json = parseJson(*written);
   RECIPERUN_TRY(json);
   (*json)["chat_template"] = text;
   return writeTextFile(config, json->dump(2) + "\n");

@@ -3,8 +3,8 @@
 #ifndef RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
 #define RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <filesystem>
 

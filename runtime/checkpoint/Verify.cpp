@@ -3,8 +3,8 @@
 
 #include "runtime/checkpoint/Verify.h"
 
+#include "runtime/base/Hash.h"
 #include "runtime/checkpoint/Files.h"
-#include "runtime/plan/Hash.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
@@ -189,7 +189,7 @@ void checkTokenizer(const fs::path& checkpoint, const Manifest& manifest,
   Expected<std::string> text = readTextFile(path);
   if (!text)
     return found.add(Condition::unreadable, text.message());
-  if (plan::hashOf(*text).text() != hash->value)
+  if (hashOf(*text).text() != hash->value)
     found.add(Condition::damaged, "`" + path.string() +
                                       "` is not the tokenizer that the run had "
                                       "(checksum)");

@@ -15,10 +15,10 @@
 #ifndef RECIPERUN_COMM_COMMUNICATOR_H
 #define RECIPERUN_COMM_COMMUNICATOR_H
 
+#include "runtime/base/Status.h"
 #include "runtime/comm/Blocks.h"
 #include "runtime/comm/Watch.h"
 #include "runtime/device/Tensor.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,10 +7,10 @@
 #ifndef RECIPERUN_COMM_CUDASHARDS_H
 #define RECIPERUN_COMM_CUDASHARDS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/comm/Blocks.h"
 #include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

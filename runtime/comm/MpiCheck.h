@@ -3,8 +3,8 @@
 #ifndef RECIPERUN_COMM_MPICHECK_H
 #define RECIPERUN_COMM_MPICHECK_H
 
+#include "runtime/base/Status.h"
 #include "runtime/comm/Watch.h"
-#include "runtime/plan/Status.h"
 
 #include <mpi.h>
 

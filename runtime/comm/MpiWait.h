@@ -14,7 +14,7 @@
 #ifndef RECIPERUN_COMM_MPIWAIT_H
 #define RECIPERUN_COMM_MPIWAIT_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <mpi.h>
 

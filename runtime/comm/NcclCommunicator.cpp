@@ -14,7 +14,7 @@
 
 #include "runtime/comm/CudaShards.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/plan/ConnectionWidths.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <algorithm>
 #include <cassert>
@@ -88,7 +88,7 @@ Blocks NcclCommunicator::partsOf(const Tensor& part, int dim,
 int64_t NcclCommunicator::pieceElements(const CommGroup& commGroup,
                                         int64_t elementBytes) {
   constexpr int64_t aligned = 64;
-  return plan::packingBytes / elementBytes / commGroup.ranks / aligned *
+  return sizes::packingBytes / elementBytes / commGroup.ranks / aligned *
          aligned;
 }
 

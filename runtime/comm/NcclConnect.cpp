@@ -17,8 +17,8 @@
 #include "runtime/comm/MpiCheck.h"
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/plan/ConnectionWidths.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <mpi.h>
 
@@ -38,7 +38,7 @@ constexpr std::chrono::minutes longestConnection(2);
 
 ncclConfig_t configOf(int blocks) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  if (blocks != plan::unboundedBlocks)
+  if (blocks != sizes::unboundedBlocks)
     config.maxCTAs = blocks;
   return config;
 }
@@ -266,13 +266,13 @@ Status NcclCommunicator::connectLinks(const plan::Mesh& mesh,
   for (const auto& [link, from, to] : wanted.links) {
     std::vector<int> pair;
     std::string name;
-    int blocks = plan::unboundedBlocks;
+    int blocks = sizes::unboundedBlocks;
     if (own == from || own == to) {
       pair = {plan::rankInStage(mesh, rank(), from),
               plan::rankInStage(mesh, rank(), to)};
       name = nameOfLink(pair[0], pair[1], link);
       blocks =
-          plan::blocksOfLine(hosts[size_t(pair[0])] == hosts[size_t(pair[1])]);
+          sizes::blocksOfLine(hosts[size_t(pair[0])] == hosts[size_t(pair[1])]);
     }
     Expected<cudaStream_t> stream = newStream(/*isMine=*/!pair.empty());
     RECIPERUN_TRY(stream);
@@ -314,8 +314,8 @@ Status NcclCommunicator::greet(const CommGroup& link) {
 }
 
 Status NcclCommunicator::takeBuffers() {
-  RECIPERUN_CUDA_TRY(cudaMalloc, &sendBuffer, size_t(plan::packingBytes));
-  RECIPERUN_CUDA_TRY(cudaMalloc, &receiveBuffer, size_t(plan::packingBytes));
+  RECIPERUN_CUDA_TRY(cudaMalloc, &sendBuffer, size_t(sizes::packingBytes));
+  RECIPERUN_CUDA_TRY(cudaMalloc, &receiveBuffer, size_t(sizes::packingBytes));
   return Status::ok();
 }
 

@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_COMM_NCCLLIBRARY_H
 #define RECIPERUN_COMM_NCCLLIBRARY_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/Environment.h"
-#include "runtime/plan/Status.h"
 
 #include <memory>
 #include <vector>

@@ -14,9 +14,9 @@
 #ifndef RECIPERUN_COMM_NCCLWATCH_H
 #define RECIPERUN_COMM_NCCLWATCH_H
 
+#include "runtime/base/Status.h"
 #include "runtime/comm/Watch.h"
 #include "runtime/device/cuda/HostWords.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

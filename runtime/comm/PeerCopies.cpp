@@ -4,7 +4,7 @@
 
 #include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/device/cuda/CudaError.h"
-#include "runtime/plan/ConnectionWidths.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <algorithm>
 #include <cassert>
@@ -66,9 +66,9 @@ Status PeerCopies::takeFlags() {
                      &function, version, cudaEnableDefault, &found);
   batch = reinterpret_cast<decltype(batch)>(function);
   void* taken = nullptr;
-  RECIPERUN_CUDA_TRY(cudaMalloc, &taken, size_t(plan::flagBytes));
+  RECIPERUN_CUDA_TRY(cudaMalloc, &taken, size_t(sizes::flagBytes));
   flags = static_cast<uint32_t*>(taken);
-  RECIPERUN_CUDA_TRY(cudaMemset, flags, 0, size_t(plan::flagBytes));
+  RECIPERUN_CUDA_TRY(cudaMemset, flags, 0, size_t(sizes::flagBytes));
   RECIPERUN_CUDA_TRY(cudaDeviceSynchronize);
   return Status::ok();
 }
@@ -122,7 +122,7 @@ uint32_t* PeerCopies::flag(uint32_t* page, int commGroup, int rank,
                            int kind) const {
   const int64_t number =
       (int64_t(commGroup) * processes.ranks() + rank) * flagKinds + kind;
-  assert(number < plan::flagBytes / int64_t(sizeof *page) &&
+  assert(number < sizes::flagBytes / int64_t(sizeof *page) &&
          "flags for all commGroups");
   return page + number;
 }

@@ -18,9 +18,9 @@
 #ifndef RECIPERUN_COMM_PEERCOPIES_H
 #define RECIPERUN_COMM_PEERCOPIES_H
 
+#include "runtime/base/Status.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/device/cuda/HostWords.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

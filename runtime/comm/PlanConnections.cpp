@@ -5,8 +5,8 @@
 #include "runtime/comm/Blocks.h"
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/OpTable.h"
-#include "runtime/plan/ConnectionWidths.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <algorithm>
 
@@ -148,8 +148,8 @@ int streamsOf(const plan::Mesh& mesh, const PlanConnections& connections) {
 
 int blocksFor(const GroupUse& use, const std::vector<int>& members,
               int ranksOnHost) {
-  return plan::blocksOfGroup(use.bytes, mostOnAHost(members, ranksOnHost),
-                             int64_t(members.size()), use.isExchange);
+  return sizes::blocksOfGroup(use.bytes, mostOnAHost(members, ranksOnHost),
+                              int64_t(members.size()), use.isExchange);
 }
 
 } // namespace reciperun::comm

@@ -59,7 +59,7 @@ std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
 int streamsOf(const plan::Mesh& mesh, const PlanConnections& connections);
 
 /// The multiprocessors that a group's communicator may take
-/// (plan/ConnectionWidths.h); `ranksOnHost` in a row share a host.
+/// (sizes/ConnectionWidths.h); `ranksOnHost` in a row share a host.
 int blocksFor(const GroupUse& use, const std::vector<int>& members,
               int ranksOnHost);
 

@@ -15,7 +15,7 @@
 #ifndef RECIPERUN_COMM_WATCH_H
 #define RECIPERUN_COMM_WATCH_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <chrono>
 #include <condition_variable>

@@ -4,8 +4,8 @@
 
 #include "runtime/data/AddedTokens.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_DATA_ADDEDTOKENS_H
 #define RECIPERUN_DATA_ADDEDTOKENS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Pattern.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <optional>

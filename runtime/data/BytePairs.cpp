@@ -6,8 +6,8 @@
 
 #include "runtime/data/BytePairs.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/data/ByteLevel.h"
-#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #ifndef RECIPERUN_DATA_BYTEPAIRS_H
 #define RECIPERUN_DATA_BYTEPAIRS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <array>
 #include <cstdint>

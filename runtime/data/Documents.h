@@ -12,10 +12,10 @@
 #ifndef RECIPERUN_DATA_DOCUMENTS_H
 #define RECIPERUN_DATA_DOCUMENTS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Jsonl.h"
 #include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <span>

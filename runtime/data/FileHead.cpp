@@ -2,8 +2,8 @@
 
 #include "runtime/data/FileHead.h"
 
+#include "runtime/base/InputFile.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/InputFile.h"
 
 #include <fcntl.h>
 #include <unistd.h>

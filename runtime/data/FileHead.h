@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_DATA_FILEHEAD_H
 #define RECIPERUN_DATA_FILEHEAD_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <string>
 #include <string_view>

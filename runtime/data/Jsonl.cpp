@@ -4,9 +4,9 @@
 
 #include "runtime/data/Jsonl.h"
 
+#include "runtime/base/ParseJson.h"
 #include "runtime/data/ChatNames.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -60,11 +60,11 @@ std::string_view trimmed(std::string_view line) {
 bool hasComma(std::string_view line) {
   line = trimmed(line);
   return line.ends_with(',') &&
-         bool(plan::parseJson(line.substr(0, line.size() - 1)));
+         bool(parseJson(line.substr(0, line.size() - 1)));
 }
 
 Expected<Json> parseObject(std::string_view line) {
-  Expected<Json> value = plan::parseJson(line, {.noun = "line"});
+  Expected<Json> value = parseJson(line, {.noun = "line"});
   if (!value && hasComma(line))
     return Status::error(commaFault);
   if (value && !value->is_object())
@@ -254,7 +254,7 @@ bool JsonlReader::noteForm(std::string_view line) {
   if (!line.starts_with('['))
     return false;
   // A line that is a list of other values is a faulty line.
-  const Expected<Json> value = plan::parseJson(line, {.noun = "line"});
+  const Expected<Json> value = parseJson(line, {.noun = "line"});
   if (value && (value->empty() || !value->front().is_object()))
     return false;
   form = {"the data set `" + source.path +

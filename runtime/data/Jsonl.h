@@ -8,9 +8,9 @@
 #ifndef RECIPERUN_DATA_JSONL_H
 #define RECIPERUN_DATA_JSONL_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/LineReader.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "runtime/data/LineReader.h"
 
-#include "runtime/plan/StopSignal.h"
+#include "runtime/base/StopSignal.h"
 
 #include <algorithm>
 #include <span>

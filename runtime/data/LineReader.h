@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_DATA_LINEREADER_H
 #define RECIPERUN_DATA_LINEREADER_H
 
-#include "runtime/plan/InputFile.h"
+#include "runtime/base/InputFile.h"
 
 #include <cstdint>
 #include <string>

@@ -13,10 +13,10 @@
 #ifndef RECIPERUN_DATA_LOADER_H
 #define RECIPERUN_DATA_LOADER_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Rows.h"
 #include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <memory>

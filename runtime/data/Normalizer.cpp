@@ -3,7 +3,7 @@
 
 #include "runtime/data/Normalizer.h"
 
-#include "runtime/plan/StopSignal.h"
+#include "runtime/base/StopSignal.h"
 
 #ifdef RECIPERUN_WITH_ICU
 #include <unicode/unorm2.h>

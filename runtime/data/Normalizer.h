@@ -6,7 +6,7 @@
 #ifndef RECIPERUN_DATA_NORMALIZER_H
 #define RECIPERUN_DATA_NORMALIZER_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <string>
 #include <string_view>

@@ -2,8 +2,8 @@
 
 #include "runtime/data/Pattern.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/StopSignal.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -13,7 +13,7 @@
 #ifndef RECIPERUN_DATA_PATTERN_H
 #define RECIPERUN_DATA_PATTERN_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <memory>

@@ -5,8 +5,8 @@
 #ifndef RECIPERUN_DATA_PRETOKENIZER_H
 #define RECIPERUN_DATA_PRETOKENIZER_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Pattern.h"
-#include "runtime/plan/Status.h"
 
 #include <functional>
 #include <string_view>

@@ -8,8 +8,8 @@
 #ifndef RECIPERUN_DATA_ROWS_H
 #define RECIPERUN_DATA_ROWS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Row.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <limits>

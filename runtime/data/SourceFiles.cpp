@@ -2,7 +2,7 @@
 
 #include "runtime/data/SourceFiles.h"
 
-#include "runtime/plan/StopSignal.h"
+#include "runtime/base/StopSignal.h"
 
 #include <glob.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_DATA_SOURCEFILES_H
 #define RECIPERUN_DATA_SOURCEFILES_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <string>
 #include <vector>

@@ -6,9 +6,9 @@
 #ifndef RECIPERUN_DATA_TEXTENCODER_H
 #define RECIPERUN_DATA_TEXTENCODER_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <string_view>

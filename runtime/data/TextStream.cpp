@@ -3,12 +3,12 @@
 
 #include "runtime/data/TokenStream.h"
 
+#include "runtime/base/InputFile.h"
+#include "runtime/base/StopSignal.h"
 #include "runtime/data/SourceFiles.h"
 #include "runtime/data/TextEncoder.h"
 #include "runtime/data/TokenStore.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 #include <span>

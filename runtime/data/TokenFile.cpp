@@ -6,8 +6,8 @@
 
 #include "runtime/data/TokenFile.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/data/FileHead.h"
-#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 #include <array>

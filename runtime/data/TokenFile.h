@@ -14,7 +14,7 @@
 #ifndef RECIPERUN_DATA_TOKENFILE_H
 #define RECIPERUN_DATA_TOKENFILE_H
 
-#include "runtime/plan/InputFile.h"
+#include "runtime/base/InputFile.h"
 
 namespace reciperun::data {
 

@@ -4,9 +4,9 @@
 #ifndef RECIPERUN_DATA_TOKENSTREAM_H
 #define RECIPERUN_DATA_TOKENSTREAM_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <memory>

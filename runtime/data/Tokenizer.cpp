@@ -5,11 +5,11 @@
 
 #include "runtime/data/Tokenizer.h"
 
+#include "runtime/base/InputFile.h"
+#include "runtime/base/StopSignal.h"
 #include "runtime/data/ByteLevel.h"
 #include "runtime/data/TokenizerJson.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/StopSignal.h"
 
 #include <algorithm>
 

@@ -8,11 +8,11 @@
 #ifndef RECIPERUN_DATA_TOKENIZER_H
 #define RECIPERUN_DATA_TOKENIZER_H
 
+#include "runtime/base/Status.h"
 #include "runtime/data/AddedTokens.h"
 #include "runtime/data/BytePairs.h"
 #include "runtime/data/Normalizer.h"
 #include "runtime/data/PreTokenizer.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <functional>

@@ -6,8 +6,8 @@
 
 #include "runtime/data/TokenizerJson.h"
 
+#include "runtime/base/ParseJson.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -367,7 +367,7 @@ Expected<TokenizerParts> readTokenizerJson(std::string_view text) {
   if (firstIllFormed(text) != std::string_view::npos)
     return Status::error("the file is not UTF-8 at byte " +
                          std::to_string(firstIllFormed(text) + 1));
-  const Expected<Json> root = plan::parseJson(text);
+  const Expected<Json> root = parseJson(text);
   RECIPERUN_TRY(root);
   if (!root->is_object())
     return Status::error("the file is not a JSON object");

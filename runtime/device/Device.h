@@ -7,10 +7,10 @@
 #ifndef RECIPERUN_DEVICE_DEVICE_H
 #define RECIPERUN_DEVICE_DEVICE_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/Tensor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,10 +9,10 @@
 #ifndef RECIPERUN_DEVICE_KERNELTABLE_H
 #define RECIPERUN_DEVICE_KERNELTABLE_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/Tensor.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <span>
 #include <string_view>

@@ -15,12 +15,12 @@
 #ifndef RECIPERUN_EXEC_EXECUTOR_H
 #define RECIPERUN_EXEC_EXECUTOR_H
 
+#include "runtime/base/Status.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <functional>
 #include <map>

@@ -103,8 +103,8 @@ public:
         v(call.inputs[first + 2]), segments(call.inputs[tokens]),
         places(call.inputs[tokens + 1]),
         layout(plan::ringWorkspace(
-            {plan::attentionSizes(ops::AttentionAttributes(call.op.attributes),
-                                  q.type, q.shape, k.shape),
+            {sizes::attentionSizes(ops::AttentionAttributes(call.op.attributes),
+                                   q.type, q.shape, k.shape),
              ranks},
             isBackward)),
         kernelShape{layout.kernelBytes / 4} {

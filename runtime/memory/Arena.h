@@ -8,9 +8,9 @@
 #ifndef RECIPERUN_MEMORY_ARENA_H
 #define RECIPERUN_MEMORY_ARENA_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace reciperun::ops {
 
-/// `u16` are the lower halves of f32 masters (plan/MasterHalves.h). `f8e4m3`
+/// `u16` are the lower halves of f32 masters (device/MasterHalves.h). `f8e4m3`
 /// and `f8e5m2` are the fp8 formats of Micikevicius et al. 2022 (arXiv
 /// 2209.05433), table 1; `f8e8m0` are powers of two, the scales of OCP's
 /// microscaling formats.

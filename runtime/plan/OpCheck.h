@@ -4,10 +4,10 @@
 #ifndef RECIPERUN_PLAN_OPCHECK_H
 #define RECIPERUN_PLAN_OPCHECK_H
 
+#include "runtime/base/Status.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <algorithm>
 #include <initializer_list>

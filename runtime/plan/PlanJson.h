@@ -3,8 +3,8 @@
 #ifndef RECIPERUN_PLAN_PLANJSON_H
 #define RECIPERUN_PLAN_PLANJSON_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <string>
 #include <string_view>

@@ -6,10 +6,10 @@
 // 3. The lists of PlanFields.h are walked; the first field that is missing, of
 //    another type, or unknown is reported with its path in the document.
 
+#include "runtime/base/Hash.h"
+#include "runtime/base/InputFile.h"
+#include "runtime/base/ParseJson.h"
 #include "runtime/ops/OpTable.h"
-#include "runtime/plan/Hash.h"
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/ParseJson.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanJson.h"

@@ -6,8 +6,8 @@
 // the shortest form that reads back as the same double. The last field is a
 // hash of all bytes before it.
 
+#include "runtime/base/Hash.h"
 #include "runtime/ops/OpTable.h"
-#include "runtime/plan/Hash.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanJson.h"
 

@@ -2,6 +2,8 @@
 
 #include "runtime/plan/RingWorkspace.h"
 
+#include "runtime/plan/Plan.h"
+
 #include <algorithm>
 
 namespace reciperun::plan {
@@ -28,7 +30,7 @@ private:
 RingWorkspace ringWorkspace(const RingSizes& sizes, bool isBackward) {
   Regions regions;
   RingWorkspace made;
-  const AttentionSizes& part = sizes.part;
+  const sizes::AttentionSizes& part = sizes.part;
   const int64_t tokens = part.batch * part.keys;
   const int64_t keys = tokens * part.keyHeads * part.width;
   const int64_t queries = part.batch * part.queries * part.heads * part.width;
@@ -51,8 +53,8 @@ RingWorkspace ringWorkspace(const RingSizes& sizes, bool isBackward) {
       gradients->dv = regions.take(keys, math);
     }
   if (isBackward) {
-    made.kernelBytes = std::max(part.window ? 0 : libraryWorkspace(part),
-                                deltaElements(part) * byteSize(math));
+    made.kernelBytes = std::max(part.window ? 0 : sizes::libraryWorkspace(part),
+                                sizes::deltaElements(part) * byteSize(math));
     made.kernels = regions.takeBytes(made.kernelBytes, 256);
   }
   made.bytes = regions.size();

@@ -6,13 +6,13 @@
 #ifndef RECIPERUN_PLAN_RINGWORKSPACE_H
 #define RECIPERUN_PLAN_RINGWORKSPACE_H
 
-#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 namespace reciperun::plan {
 
 /// One rank's part.
 struct RingSizes {
-  AttentionSizes part;
+  sizes::AttentionSizes part;
   int64_t ranks = 1;
 };
 

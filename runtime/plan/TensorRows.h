@@ -9,8 +9,8 @@
 #ifndef RECIPERUN_PLAN_TENSORROWS_H
 #define RECIPERUN_PLAN_TENSORROWS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <vector>
 

@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_PLAN_VALIDATE_H
 #define RECIPERUN_PLAN_VALIDATE_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <limits>

@@ -2,9 +2,9 @@
 // See ValidateOps.cpp.
 
 #include "runtime/ops/AttentionOps.h"
-#include "runtime/plan/AttentionWorkspace.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/plan/RingWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 #include <algorithm>
 #include <limits>
@@ -55,9 +55,10 @@ bool checkAttention(OpCheck& c) {
          checkLse(c, c.out(1), q);
 }
 
-AttentionSizes sizesOf(const OpCheck& c, const Buffer& q, const Buffer& k) {
-  return attentionSizes(ops::AttentionAttributes(c.op.attributes), q.dtype,
-                        q.shape, k.shape);
+sizes::AttentionSizes sizesOf(const OpCheck& c, const Buffer& q,
+                              const Buffer& k) {
+  return sizes::attentionSizes(ops::AttentionAttributes(c.op.attributes),
+                               q.dtype, q.shape, k.shape);
 }
 
 /// Above it sizes of workspaces might pass 2^63.
@@ -80,7 +81,7 @@ bool checkAttentionBackward(OpCheck& c) {
   return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
          checkTokens(c, q, k, 6) && c.same(q, c.out(0)) &&
          c.same(k, c.out(1)) && c.same(k, c.out(2)) && isMeasurable(c, q) &&
-         hasRoom(c, attentionWorkspace(sizesOf(c, q, k)));
+         hasRoom(c, sizes::attentionWorkspace(sizesOf(c, q, k)));
 }
 
 /// The rank's own queries and keys, and room for the keys of others.

@@ -5,7 +5,7 @@
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/OpCheck.h"
-#include "runtime/plan/ScaleBlocks.h"
+#include "runtime/sizes/ScaleBlocks.h"
 
 #include <algorithm>
 #include <optional>
@@ -17,9 +17,9 @@ namespace {
 
 const Types narrow = {DType::f8e4m3, DType::f8e5m2};
 
-std::optional<ScaleBlocks> blocksOf(OpCheck& c, const char* attribute,
-                                    const std::string& word) {
-  const auto found = findScaleBlocks(word);
+std::optional<sizes::ScaleBlocks> blocksOf(OpCheck& c, const char* attribute,
+                                           const std::string& word) {
+  const auto found = sizes::findScaleBlocks(word);
   if (!found)
     c.fail("has `" + std::string(attribute) + "` = `" + word +
            "`, which is not known");
@@ -28,17 +28,18 @@ std::optional<ScaleBlocks> blocksOf(OpCheck& c, const char* attribute,
 
 /// A matrix and the scales of its blocks.
 bool checkMatrix(OpCheck& c, const Buffer& q, const Buffer& scale,
-                 ScaleBlocks blocks) {
+                 sizes::ScaleBlocks blocks) {
   if (!c.is(q, narrow) || !c.rank(q, 2))
     return false;
-  const Scales wanted = scalesOf(blocks, q.shape[0], q.shape[1]);
+  const sizes::Scales wanted = sizes::scalesOf(blocks, q.shape[0], q.shape[1]);
   return c.is(scale, {wanted.type}) &&
-         (blocks == ScaleBlocks::tensor ? c.counts(scale, 1)
-                                        : c.shaped(scale, wanted.shape));
+         (blocks == sizes::ScaleBlocks::tensor ? c.counts(scale, 1)
+                                               : c.shaped(scale, wanted.shape));
 }
 
 /// A result of the size of x, and its scales.
-bool checkMade(OpCheck& c, size_t matrix, size_t scale, ScaleBlocks blocks) {
+bool checkMade(OpCheck& c, size_t matrix, size_t scale,
+               sizes::ScaleBlocks blocks) {
   if (!c.hasOut(scale))
     return c.fail("makes a matrix without a scale");
   return checkMatrix(c, c.out(matrix), c.out(scale), blocks) &&
@@ -55,7 +56,7 @@ bool checkQuantized(OpCheck& c, const QuantizedTensor& tensor) {
   const size_t q = first, qt = first + 2;
   if (!c.hasOut(q) && !c.hasOut(qt))
     return c.fail("makes nothing");
-  const bool hasOneScale = *blocks == ScaleBlocks::tensor;
+  const bool hasOneScale = *blocks == sizes::ScaleBlocks::tensor;
   for (size_t i : {q, qt})
     if (c.hasOut(i) &&
         !checkMade(c, i, hasOneScale ? first + 1 : i + 1, *blocks))
@@ -98,9 +99,11 @@ bool checkMatmul(OpCheck& c) {
   if (!aBlocks || !bBlocks)
     return false;
   const Buffer &a = c.in(0), &b = c.in(1);
-  if (*aBlocks == ScaleBlocks::squares && *bBlocks == ScaleBlocks::squares)
+  if (*aBlocks == sizes::ScaleBlocks::squares &&
+      *bBlocks == sizes::ScaleBlocks::squares)
     return c.fail("has squares on both sides");
-  if ((*aBlocks == ScaleBlocks::mx) != (*bBlocks == ScaleBlocks::mx))
+  if ((*aBlocks == sizes::ScaleBlocks::mx) !=
+      (*bBlocks == sizes::ScaleBlocks::mx))
     return c.fail("has blocks of `mx` on one side alone");
   return checkMatrix(c, a, c.in(2), *aBlocks) &&
          checkMatrix(c, b, c.in(3), *bBlocks) &&

@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_SERVE_COMPILEPLAN_H
 #define RECIPERUN_SERVE_COMPILEPLAN_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <filesystem>
 

@@ -2,8 +2,8 @@
 
 #include "runtime/serve/EndTokens.h"
 
-#include "runtime/plan/InputFile.h"
-#include "runtime/plan/ModelConfig.h"
+#include "runtime/base/InputFile.h"
+#include "runtime/checkpoint/ModelConfig.h"
 
 #include <nlohmann/json.hpp>
 
@@ -35,7 +35,7 @@ Expected<std::set<int32_t>> readEndTokens(const std::filesystem::path& path) {
   Expected<std::string> text = readTextFile(path);
   RECIPERUN_TRY(text);
   const std::string place = "`" + path.string() + "`";
-  Expected<Json> json = plan::parseModelConfig(*text);
+  Expected<Json> json = checkpoint::parseModelConfig(*text);
   RECIPERUN_TRY(json.status().withContext(place));
   Expected<std::set<int32_t>> ids = idsOf(json->value("eos_token_id", Json()));
   RECIPERUN_TRY(ids.status().withContext(place));

@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_SERVE_ENDTOKENS_H
 #define RECIPERUN_SERVE_ENDTOKENS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -2,8 +2,8 @@
 
 #include "runtime/serve/Prompts.h"
 
+#include "runtime/base/ParseJson.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -54,7 +54,7 @@ Status checkUtf8(std::string_view text) {
 }
 
 Expected<std::string> promptOfJson(std::string_view line) {
-  Expected<nlohmann::json> json = plan::parseJson(line, {.noun = "line"});
+  Expected<nlohmann::json> json = parseJson(line, {.noun = "line"});
   RECIPERUN_TRY(json);
   const nlohmann::json* prompt = &*json;
   if (json->is_object()) {

@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_SERVE_PROMPTS_H
 #define RECIPERUN_SERVE_PROMPTS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_TRAIN_CHECKPOINTDIFF_H
 #define RECIPERUN_TRAIN_CHECKPOINTDIFF_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <filesystem>
 

@@ -2,9 +2,9 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/Convert.h"
 #include "runtime/cli/Options.h"
-#include "runtime/plan/StopSignal.h"
 
 #include <cstdio>
 #include <filesystem>

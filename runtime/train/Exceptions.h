@@ -7,7 +7,7 @@
 #ifndef RECIPERUN_TRAIN_EXCEPTIONS_H
 #define RECIPERUN_TRAIN_EXCEPTIONS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 namespace reciperun::train {
 

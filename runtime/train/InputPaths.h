@@ -3,8 +3,8 @@
 #ifndef RECIPERUN_TRAIN_INPUTPATHS_H
 #define RECIPERUN_TRAIN_INPUTPATHS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 namespace reciperun::train {
 

@@ -5,7 +5,7 @@
 #ifndef RECIPERUN_TRAIN_LINEWRITER_H
 #define RECIPERUN_TRAIN_LINEWRITER_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <condition_variable>
 #include <filesystem>

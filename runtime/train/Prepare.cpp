@@ -5,6 +5,8 @@
 
 #include "runtime/train/Training.h"
 
+#include "runtime/base/Hash.h"
+#include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
@@ -14,11 +16,9 @@
 #include "runtime/data/FileHead.h"
 #include "runtime/exec/Weights.h"
 #include "runtime/ops/OpTable.h"
-#include "runtime/plan/Hash.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
-#include "runtime/plan/StopSignal.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/InputPaths.h"
 #include "runtime/train/Schedule.h"
@@ -150,7 +150,7 @@ Status Training::drawRun() {
   Expected<int64_t> shared =
       communicator.maximum(isRoot() ? int64_t(drawn >> 1) : -1);
   RECIPERUN_TRY(shared);
-  runId = plan::hexText(uint64_t(*shared));
+  runId = hexText(uint64_t(*shared));
   return Status::ok();
 }
 

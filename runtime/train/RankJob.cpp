@@ -2,9 +2,9 @@
 
 #include "runtime/train/RankJob.h"
 
+#include "runtime/base/Hash.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/exec/Devices.h"
-#include "runtime/plan/Hash.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Exceptions.h"
@@ -40,7 +40,7 @@ Status comparePlans(const comm::MpiSession& session, const plan::Plan& plan,
                     const std::string& path) {
   if (session.ranks() == 1)
     return Status::ok();
-  const plan::Hash mine = plan::hashOf(plan::toJson(plan));
+  const Hash mine = hashOf(plan::toJson(plan));
   const uint64_t words[] = {mine.high, mine.low};
   auto unlike = session.ranksUnlikeFirst(std::as_bytes(std::span(words)));
   RECIPERUN_TRY(session.agree(unlike.status()));

@@ -2,8 +2,8 @@
 
 #include "runtime/train/Report.h"
 
+#include "runtime/base/ParseJson.h"
 #include "runtime/checkpoint/Files.h"
-#include "runtime/plan/ParseJson.h"
 
 #include <stdio_ext.h>
 #include <sys/ioctl.h>
@@ -63,7 +63,7 @@ struct Row {
 
 /// Nothing for a line that is no row.
 std::optional<Row> rowOf(const std::string& text) {
-  Expected<nlohmann::json> json = plan::parseJson(text, {.noun = "line"});
+  Expected<nlohmann::json> json = parseJson(text, {.noun = "line"});
   if (!json || !json->is_object())
     return std::nullopt;
   auto samples = json->find("samples"), loss = json->find("loss");

@@ -5,8 +5,8 @@
 #ifndef RECIPERUN_TRAIN_REPORT_H
 #define RECIPERUN_TRAIN_REPORT_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/LineWriter.h"
 #include "runtime/train/Phases.h"

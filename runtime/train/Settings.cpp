@@ -5,12 +5,12 @@
 
 #include "runtime/train/Settings.h"
 
+#include "runtime/base/Hash.h"
+#include "runtime/base/InputFile.h"
 #include "runtime/checkpoint/Files.h"
 #include "runtime/data/SourceFiles.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/OptimizerOps.h"
-#include "runtime/plan/Hash.h"
-#include "runtime/plan/InputFile.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -116,7 +116,7 @@ void addOptimizer(const plan::Plan& plan, std::vector<Setting>& settings) {
 
 /// Adds a sample every `stride` bytes, all bytes where that is a sample's size,
 /// and the file's end.
-Status addSamples(const InputFile& file, int64_t stride, plan::Hasher& hasher) {
+Status addSamples(const InputFile& file, int64_t stride, Hasher& hasher) {
   std::vector<std::byte> sample;
   auto add = [&](int64_t offset) {
     sample.resize(size_t(std::min(sampleBytes, file.size() - offset)));
@@ -157,8 +157,7 @@ Status addTokenizer(const plan::Data& data, std::vector<Setting>& settings) {
     return Status::ok();
   Expected<std::string> text = readTextFile(data.tokenizer);
   RECIPERUN_TRY(text);
-  settings.push_back(
-      {checkpoint::tokenizerSetting, plan::hashOf(*text).text()});
+  settings.push_back({checkpoint::tokenizerSetting, hashOf(*text).text()});
   return Status::ok();
 }
 
@@ -186,7 +185,7 @@ Expected<std::string> contentsOf(const std::vector<std::string>& files) {
     sizes.push_back(file->size());
     total += file->size();
   }
-  plan::Hasher hasher;
+  Hasher hasher;
   hasher.add(std::as_bytes(std::span(sizes)));
   const int64_t stride =
       std::max(sampleBytes,

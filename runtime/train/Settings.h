@@ -4,9 +4,9 @@
 #ifndef RECIPERUN_TRAIN_SETTINGS_H
 #define RECIPERUN_TRAIN_SETTINGS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <string>
 #include <vector>

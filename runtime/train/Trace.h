@@ -8,10 +8,10 @@
 #ifndef RECIPERUN_TRAIN_TRACE_H
 #define RECIPERUN_TRAIN_TRACE_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <chrono>
 #include <filesystem>

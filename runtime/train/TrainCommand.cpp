@@ -6,8 +6,8 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/cli/Options.h"
-#include "runtime/plan/StopSignal.h"
 #include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/RankJob.h"

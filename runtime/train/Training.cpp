@@ -13,9 +13,9 @@
 
 #include "runtime/train/Training.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/StopSignal.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/Schedule.h"
 

@@ -4,7 +4,7 @@
 #include "compiler/passes/check/CheckKernels.h"
 
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/KernelLimits.h"
+#include "runtime/sizes/KernelLimits.h"
 
 #include <optional>
 #include <set>
@@ -13,7 +13,7 @@
 namespace recipec::passes {
 namespace {
 
-namespace plan = reciperun::plan;
+namespace sizes = reciperun::sizes;
 using ir::OpKind;
 
 /// How long the last dimension of an operand may be. In words: `what` takes
@@ -27,16 +27,16 @@ struct Limit {
 std::optional<Limit> limitOf(const ir::Module& graph, const ir::Op& op) {
   switch (op.kind) {
   case OpKind::Attention:
-    return Limit{0, plan::widestHead, "attention", "heads of up to",
+    return Limit{0, sizes::widestHead, "attention", "heads of up to",
                  "elements"};
   case OpKind::StateScan:
-    return Limit{2, plan::widestState, "a state space", "states of up to",
+    return Limit{2, sizes::widestState, "a state space", "states of up to",
                  "numbers"};
   case OpKind::Route:
-    return Limit{0, plan::mostExperts, "routing", "up to", "experts"};
+    return Limit{0, sizes::mostExperts, "routing", "up to", "experts"};
   case OpKind::RmsNorm:
   case OpKind::LayerNorm:
-    return Limit{0, plan::widestRow / ir::byteSize(graph[op.operands[0]].type),
+    return Limit{0, sizes::widestRow / ir::byteSize(graph[op.operands[0]].type),
                  "a norm", "rows of up to", "elements"};
   default:
     return std::nullopt;

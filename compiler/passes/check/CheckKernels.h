@@ -10,7 +10,7 @@
 namespace recipec::passes {
 
 /// Of a Graph that is to run on GPUs: heads of attention, states, experts and
-/// rows of norms stay within runtime/plan/KernelLimits.h. Each dimension that
+/// rows of norms stay within runtime/sizes/KernelLimits.h. Each dimension that
 /// does not is reported once, at the value that gives its size.
 void checkKernels(const ir::Module& graph, const recipe::Recipe& recipe,
                   diag::Engine& engine);

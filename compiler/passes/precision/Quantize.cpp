@@ -25,7 +25,7 @@
 #include "compiler/passes/common/Names.h"
 #include "compiler/passes/common/Saved.h"
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/ScaleBlocks.h"
+#include "runtime/sizes/ScaleBlocks.h"
 
 #include <algorithm>
 #include <cassert>
@@ -41,7 +41,7 @@
 namespace recipec::passes {
 namespace {
 
-namespace plan = reciperun::plan;
+namespace sizes = reciperun::sizes;
 
 using ir::Op;
 using ir::OpKind;
@@ -67,8 +67,8 @@ struct Scaling {
 constexpr Scaling scalings[] = {
     {"tensorwise", "", "", false, tensorwiseMultiple},
     {"delayed", "", "", true, tensorwiseMultiple},
-    {"blockwise", "squares", "rows", false, plan::scaleBlockWidth},
-    {"mxfp8", "mx", "mx", false, plan::mxBlockWidth},
+    {"blockwise", "squares", "rows", false, sizes::scaleBlockWidth},
+    {"mxfp8", "mx", "mx", false, sizes::mxBlockWidth},
 };
 
 const Scaling& scalingOf(const recipe::Recipe& recipe) {
@@ -405,13 +405,14 @@ private:
   /// Of a matrix of these local sizes.
   ValueId addScale(const Operand& operand, int64_t rows, int64_t columns,
                    const char* suffix) {
-    plan::Scales scales = plan::scalesOf(
-        *plan::findScaleBlocks(blocksOf(operand)), rows, columns);
+    sizes::Scales scales = sizes::scalesOf(
+        *sizes::findScaleBlocks(blocksOf(operand)), rows, columns);
     if (!scheme.hasBlocks())
       scales.shape = {}; // as programs write a number
     return addNumbers(operand, suffix, ValueKind::temporary,
-                      scales.type == plan::DType::f8e8m0 ? ir::DType::f8e8m0
-                                                         : ir::DType::f32,
+                      scales.type == reciperun::ops::DType::f8e8m0
+                          ? ir::DType::f8e8m0
+                          : ir::DType::f32,
                       scales.shape);
   }
 

@@ -9,8 +9,8 @@
 #ifndef RECIPERUN_DEVICE_CPU_GEMM_H
 #define RECIPERUN_DEVICE_CPU_GEMM_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <compare>
 #include <cstddef>

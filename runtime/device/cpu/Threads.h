@@ -10,7 +10,7 @@
 #ifndef RECIPERUN_DEVICE_CPU_THREADS_H
 #define RECIPERUN_DEVICE_CPU_THREADS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <sched.h>
 

@@ -10,7 +10,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_ATTENTIONPLANS_H
 #define RECIPERUN_DEVICE_CUDA_ATTENTIONPLANS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <compare>
 #include <cstdint>

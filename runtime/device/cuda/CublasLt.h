@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_DEVICE_CUDA_CUBLASLT_H
 #define RECIPERUN_DEVICE_CUDA_CUBLASLT_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/cuda/SharedLibrary.h"
-#include "runtime/plan/Status.h"
 
 #include <string>
 

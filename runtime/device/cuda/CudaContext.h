@@ -8,10 +8,10 @@
 #ifndef RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
 #define RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/device/cuda/CudaCopies.h"
 #include "runtime/device/cuda/Matmuls.h"
-#include "runtime/plan/Status.h"
 
 #include <cstddef>
 #include <cstdint>

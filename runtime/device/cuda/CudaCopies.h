@@ -9,7 +9,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_CUDACOPIES_H
 #define RECIPERUN_DEVICE_CUDA_CUDACOPIES_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <map>

@@ -6,7 +6,7 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
 #include "runtime/device/cuda/MemoryBudget.h"
-#include "runtime/plan/ConnectionWidths.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
@@ -186,7 +186,7 @@ Expected<bool> CudaDevice::isIdle() {
 }
 
 Expected<memory::Arena> CudaDevice::allocate(int64_t bytes, int64_t hostBytes) {
-  constexpr int64_t page = plan::mappedPageBytes; // other ranks may map it
+  constexpr int64_t page = sizes::mappedPageBytes; // other ranks may map it
   const int64_t whole = (bytes + page - 1) / page * page;
   void* data = nullptr;
   Status taken = cudaStatus(cudaMalloc(&data, size_t(whole)), "cudaMalloc");

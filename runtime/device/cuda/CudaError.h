@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_CUDAERROR_H
 #define RECIPERUN_DEVICE_CUDA_CUDAERROR_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cuda_runtime_api.h>
 

@@ -7,8 +7,8 @@
 #ifndef RECIPERUN_DEVICE_CUDA_CUDNNGRAPH_H
 #define RECIPERUN_DEVICE_CUDA_CUDNNGRAPH_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/cuda/SharedLibrary.h"
-#include "runtime/plan/Status.h"
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_GRAPHNODES_H
 #define RECIPERUN_DEVICE_CUDA_GRAPHNODES_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <vector>
 

@@ -13,7 +13,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
 #define RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -10,7 +10,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H
 #define RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <array>
 #include <cstdint>

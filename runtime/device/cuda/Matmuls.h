@@ -11,9 +11,9 @@
 #ifndef RECIPERUN_DEVICE_CUDA_MATMULS_H
 #define RECIPERUN_DEVICE_CUDA_MATMULS_H
 
+#include "runtime/base/Status.h"
 #include "runtime/device/Device.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <compare>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
 #define RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
 
+#include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/Status.h"
 
 #include <cstdint>
 #include <string>

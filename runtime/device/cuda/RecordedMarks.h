@@ -5,7 +5,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_RECORDEDMARKS_H
 #define RECIPERUN_DEVICE_CUDA_RECORDEDMARKS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>

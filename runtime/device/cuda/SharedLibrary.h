@@ -5,7 +5,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H
 #define RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <string>

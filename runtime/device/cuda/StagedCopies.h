@@ -12,7 +12,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_STAGEDCOPIES_H
 #define RECIPERUN_DEVICE_CUDA_STAGEDCOPIES_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <array>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_DEVICE_CUDA_TENSORMAPS_H
 #define RECIPERUN_DEVICE_CUDA_TENSORMAPS_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstdint>
 

@@ -13,7 +13,7 @@
 #include "runtime/kernels/attention/AttentionLaunch.cuh"
 #include "runtime/kernels/attention/AttentionLibrary.h"
 #include "runtime/kernels/common/CudaKernels.h"
-#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 namespace reciperun::kernels {
 namespace {
@@ -62,7 +62,7 @@ Status findDeltas(const AttentionShape& shape, const CudaKernelArgs& args,
 /// blocks of a ring have, or else the rest of the scratch.
 Expected<float*> roomForDeltas(const AttentionShape& shape,
                                const CudaKernelArgs& args) {
-  static_assert(plan::mostDeltasInScratch * int64_t(sizeof(float)) <
+  static_assert(sizes::mostDeltasInScratch * int64_t(sizeof(float)) <
                 device::cudaScratchBytes);
   const int64_t bytes = int64_t(shape.batch) * shape.heads *
                         shape.queries.count * int64_t(sizeof(float));

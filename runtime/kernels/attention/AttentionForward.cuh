@@ -4,9 +4,9 @@
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARD_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARD_CUH
 
+#include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/attention/AttentionShape.cuh"
-#include "runtime/plan/Status.h"
 
 namespace reciperun::kernels::cuda {
 

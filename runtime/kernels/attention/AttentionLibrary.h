@@ -12,7 +12,7 @@
 #include "runtime/device/Tensor.h"
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/ops/AttentionOps.h"
-#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 #include <cmath>
 #include <optional>
@@ -25,9 +25,9 @@ inline std::optional<device::AttentionPlans::Shape>
 libraryAttention(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k) {
   const ops::AttentionAttributes attributes(op.attributes);
-  const plan::AttentionSizes sizes =
-      plan::attentionSizes(attributes, q.type, q.shape, k.shape);
-  if (!plan::isForLibrary(sizes))
+  const sizes::AttentionSizes sizes =
+      sizes::attentionSizes(attributes, q.type, q.shape, k.shape);
+  if (!sizes::isForLibrary(sizes))
     return std::nullopt;
   const double scale = attributes.scale;
   device::AttentionPlans::Shape shape{
@@ -41,7 +41,7 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
       attributes.causal,
       sizes.isDeterministic};
   shape.window = sizes.window < sizes.keys ? sizes.window : 0;
-  if (!plan::isOfDocuments(sizes))
+  if (!sizes::isOfDocuments(sizes))
     return shape;
   shape.tokens = sizes.batch * sizes.queries;
   shape.queryRows = shape.keyRows = sizes.queries;

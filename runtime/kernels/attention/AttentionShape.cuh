@@ -5,13 +5,13 @@
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONSHAPE_CUH
 
 #include "runtime/kernels/attention/AttentionMask.cuh"
-#include "runtime/plan/KernelLimits.h"
+#include "runtime/sizes/KernelLimits.h"
 
 #include <cstdint>
 
 namespace reciperun::kernels::cuda {
 
-using plan::widestHead;
+using sizes::widestHead;
 
 struct AttentionShape {
   int batch, heads, keyHeads, width;

@@ -8,7 +8,7 @@
 #define RECIPERUN_KERNELS_COMMON_ROWSLICES_CUH
 
 #include "runtime/kernels/common/CudaTypes.cuh"
-#include "runtime/plan/KernelLimits.h"
+#include "runtime/sizes/KernelLimits.h"
 
 #include <bit>
 #include <string>
@@ -100,7 +100,7 @@ Status withRowBlock(int64_t width, bool aligned, Body&& body) {
   using namespace rows;
   constexpr int64_t n = vectorLength<T>;
   constexpr int64_t widest = n * mostVectors * mostThreads;
-  static_assert(widest * int64_t(sizeof(T)) == plan::widestRow);
+  static_assert(widest * int64_t(sizeof(T)) == sizes::widestRow);
   if (width > widest)
     return Status::error("its rows have " + std::to_string(width) +
                          " elements, and on GPUs they have at most " +

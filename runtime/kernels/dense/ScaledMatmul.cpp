@@ -136,9 +136,9 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
 Status multiply(const KernelArgs& args) {
   const ops::ScaledMatmulAttributes attributes(args.op.attributes);
   const Narrow a(args.inputs[0], args.inputs[2],
-                 plan::scaleBlocksOf(attributes.aBlocks));
+                 sizes::scaleBlocksOf(attributes.aBlocks));
   const Narrow b(args.inputs[1], args.inputs[3],
-                 plan::scaleBlocksOf(attributes.bBlocks));
+                 sizes::scaleBlocksOf(attributes.bBlocks));
   assert(a.width == b.width && "a product sums over what both have");
   const int64_t tiles = ((a.rows + tileWidth - 1) / tileWidth) *
                         ((b.rows + tileWidth - 1) / tileWidth);

@@ -19,7 +19,7 @@ using device::Tensor;
 using Scales = Matmuls::Scales;
 
 Scales scalesOf(const std::string& blocks) {
-  switch (plan::scaleBlocksOf(blocks)) {
+  switch (sizes::scaleBlocksOf(blocks)) {
   case Blocks::tensor:
     return Scales::tensor;
   case Blocks::rows:

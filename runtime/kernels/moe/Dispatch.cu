@@ -13,7 +13,7 @@
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/moe/ExpertRows.cuh"
-#include "runtime/plan/KernelLimits.h"
+#include "runtime/sizes/KernelLimits.h"
 
 #include <cstdio>
 
@@ -22,7 +22,7 @@ namespace {
 
 using device::CudaKernelArgs;
 using device::Tensor;
-using plan::mostExperts;
+using sizes::mostExperts;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int scanWarps = 32;

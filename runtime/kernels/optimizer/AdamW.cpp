@@ -5,17 +5,17 @@
 //   master -= lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
 //                 + weight_decay master)
 //   param = master, rounded to the compute type: to nearest, ties away from
-//           zero (plan/MasterHalves.h)
+//           zero (device/MasterHalves.h)
 //
 // All of it is computed in Math of the compute type. Gradient and moments may
 // be kept in bf16: moments are rounded to nearest, ties to even, as NVIDIA's
 // precision-aware optimizer does. What changes a moment by less than 2^-9 of it
 // is lost, so that beta2 above 1 - 2^-9 stops a second moment from falling.
 
+#include "runtime/device/MasterHalves.h"
 #include "runtime/kernels/common/Elementwise.h"
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/OptimizerOps.h"
-#include "runtime/plan/MasterHalves.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,7 +67,7 @@ template <class M> Factors<M> factorsOf(const KernelArgs& args) {
 template <class T, class M> T narrowed(M master) {
   if constexpr (std::is_same_v<T, bf16>) {
     bf16 value;
-    value.bits = plan::splitMaster(master).parameter;
+    value.bits = device::splitMaster(master).parameter;
     return value;
   } else {
     return T(master);
@@ -92,10 +92,10 @@ struct SplitMaster {
   bf16* param;
 
   float load(int64_t i) const {
-    return plan::joinMaster({param[i].bits, remainder[i]});
+    return device::joinMaster({param[i].bits, remainder[i]});
   }
   void store(int64_t i, float value) const {
-    const plan::MasterHalves halves = plan::splitMaster(value);
+    const device::MasterHalves halves = device::splitMaster(value);
     param[i].bits = halves.parameter;
     remainder[i] = halves.remainder;
   }

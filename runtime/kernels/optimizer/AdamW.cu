@@ -5,10 +5,10 @@
 // graph of a step can be launched again: a thread of each block computes them,
 // and the blocks are few and go through the parameters in turns.
 
+#include "runtime/device/MasterHalves.h"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/ops/OptimizerOps.h"
-#include "runtime/plan/MasterHalves.h"
 
 #include <algorithm>
 
@@ -70,7 +70,7 @@ struct Factors {
 
 /// A bf16 parameter's value of its master.
 __device__ bfloat16 narrowed(float master) {
-  return __ushort_as_bfloat16(plan::splitMaster(master).parameter);
+  return __ushort_as_bfloat16(device::splitMaster(master).parameter);
 }
 
 /// In a buffer of its own.
@@ -135,14 +135,14 @@ struct SplitMaster {
       remainder = Vector<uint16_t, n>::load(from.remainder + at);
     }
     __device__ float operator[](int i) const {
-      return plan::joinMaster({param.elements[i], remainder.elements[i]});
+      return device::joinMaster({param.elements[i], remainder.elements[i]});
     }
     __device__ static void store(const SplitMaster& to, int64_t at,
                                  const float (&values)[n]) {
       Vector<uint16_t, n> param, remainder;
 #pragma unroll
       for (int e = 0; e < n; ++e) {
-        const plan::MasterHalves halves = plan::splitMaster(values[e]);
+        const device::MasterHalves halves = device::splitMaster(values[e]);
         param.elements[e] = halves.parameter;
         remainder.elements[e] = halves.remainder;
       }

@@ -6,7 +6,7 @@
 #include "runtime/device/Tensor.h"
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/plan/AmaxHistories.h"
-#include "runtime/plan/ScaleBlocks.h"
+#include "runtime/sizes/ScaleBlocks.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace reciperun::kernels {
 
-using plan::mxBlockWidth;
-using Blocks = plan::ScaleBlocks;
-inline constexpr int64_t blockWidth = plan::scaleBlockWidth;
+using sizes::mxBlockWidth;
+using Blocks = sizes::ScaleBlocks;
+inline constexpr int64_t blockWidth = sizes::scaleBlockWidth;
 
 /// The least normal number of f32: a scale below it would divide by less than
 /// its inverse can hold.
@@ -32,10 +32,10 @@ template <class F> float scaleOf(float most) {
 inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
                        int64_t block) {
   const int64_t tile =
-      row / plan::mxTileRows * scales.shape[1] + block / plan::mxTileBlocks;
-  return tile * plan::mxTileBytes +
-         plan::mxPlaceInTile(row % plan::mxTileRows,
-                             block % plan::mxTileBlocks);
+      row / sizes::mxTileRows * scales.shape[1] + block / sizes::mxTileBlocks;
+  return tile * sizes::mxTileBytes +
+         sizes::mxPlaceInTile(row % sizes::mxTileRows,
+                              block % sizes::mxTileBlocks);
 }
 
 /// The operands of a `quantize`, by their names in ops/quantization.ops; of
@@ -62,7 +62,8 @@ struct QuantizeOperands {
         args.outputs[first + 2],
         args.outputs[first + 3],
         args.inputs[history],
-        plan::scaleBlocksOf(ops::QuantizeAttributes(args.op.attributes).blocks),
+        sizes::scaleBlocksOf(
+            ops::QuantizeAttributes(args.op.attributes).blocks),
         0,
         0};
     const bool isTurned = !made.q.present();

@@ -261,7 +261,7 @@ __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
 template <class F, class T>
 __device__ void scalesOfMx(const Matrix& m, const Piece<T>& elements,
                            TilePlace tile, float (*ofWarps)[side],
-                           uint8_t (*tiles)[plan::mxTileBytes],
+                           uint8_t (*tiles)[sizes::mxTileBytes],
                            float (&ofRows)[piece], float (&ofColumns)[piece]) {
   constexpr int across = int(mxBlockWidth) / piece; // threads of a block
   static_assert(across == 4 && groups == 16, "a warp holds half of a block");
@@ -277,7 +277,7 @@ __device__ void scalesOfMx(const Matrix& m, const Piece<T>& elements,
   for (int i = 0; i < piece; ++i) {
     const float most = acrossLanes(elements.mostOfRow(i), across, Larger());
     uint8_t& place =
-        tiles[0][plan::mxPlaceInTile(down * piece + i, right / across)];
+        tiles[0][sizes::mxPlaceInTile(down * piece + i, right / across)];
     ofRows[i] = factorOf(most, place, right % across == 0);
   }
   shareMostOfColumns(elements, ofWarps);
@@ -285,17 +285,17 @@ __device__ void scalesOfMx(const Matrix& m, const Piece<T>& elements,
   for (int j = 0; j < piece; ++j) {
     const int column = right * piece + j;
     const float most = fmaxf(ofWarps[warp][column], ofWarps[warp ^ 1][column]);
-    uint8_t& place = tiles[1][plan::mxPlaceInTile(column, down / across)];
+    uint8_t& place = tiles[1][sizes::mxPlaceInTile(column, down / across)];
     ofColumns[j] = factorOf(most, place, down % across == 0);
   }
   __syncthreads();
   const int64_t place = tile.row * m.tilesAcross() + tile.column,
                 placeTurned = tile.column * m.tilesDown() + tile.row;
-  for (int i = int(threadIdx.x); i < plan::mxTileBytes; i += tileThreads) {
+  for (int i = int(threadIdx.x); i < sizes::mxTileBytes; i += tileThreads) {
     if (m.q)
-      m.mxScale[place * plan::mxTileBytes + i] = tiles[0][i];
+      m.mxScale[place * sizes::mxTileBytes + i] = tiles[0][i];
     if (m.qt)
-      m.mxQtScale[placeTurned * plan::mxTileBytes + i] = tiles[1][i];
+      m.mxQtScale[placeTurned * sizes::mxTileBytes + i] = tiles[1][i];
   }
 }
 
@@ -325,7 +325,7 @@ struct TileRoom {
   uint2 turned[side * groups];
   float maxima[3][32];
   float ofWarps[tileThreads / 32][side];
-  uint8_t scales[2][plan::mxTileBytes];
+  uint8_t scales[2][sizes::mxTileBytes];
 };
 
 /// A tile of one matrix, whose blocks have scales of their own; all threads

@@ -7,7 +7,7 @@
 
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/ops/StateSpaceOps.h"
-#include "runtime/plan/KernelLimits.h"
+#include "runtime/sizes/KernelLimits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace reciperun::kernels::cuda {
 
-using plan::widestState;
+using sizes::widestState;
 
 /// log(1 + e^x), which no x overflows, and its derivative.
 __device__ inline float softplus(float x) {

@@ -2,8 +2,8 @@
 
 #include "runtime/checkpoint/Checksums.h"
 
+#include "runtime/base/Hash.h"
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/plan/Hash.h"
 
 #include "TestFolder.h"
 
@@ -22,9 +22,9 @@ std::vector<std::byte> pattern(int64_t size) {
 TEST(Checksums, AreThoseOfTheChunks) {
   const std::vector<std::byte> bytes = pattern(2 * chunkBytes + 77);
   const std::vector<uint64_t> expected = {
-      plan::checksumOf(std::span(bytes).first(chunkBytes)),
-      plan::checksumOf(std::span(bytes).subspan(chunkBytes, chunkBytes)),
-      plan::checksumOf(std::span(bytes).last(77))};
+      checksumOf(std::span(bytes).first(chunkBytes)),
+      checksumOf(std::span(bytes).subspan(chunkBytes, chunkBytes)),
+      checksumOf(std::span(bytes).last(77))};
   ChecksumStream stream;
   for (size_t piece : {size_t(1), size_t(1000), size_t(chunkBytes - 1),
                        size_t(chunkBytes), bytes.size()}) {

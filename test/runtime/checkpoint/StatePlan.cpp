@@ -5,7 +5,7 @@
 
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/ShardLayout.h"
-#include "runtime/plan/MasterHalves.h"
+#include "runtime/device/MasterHalves.h"
 #include "runtime/plan/Mesh.h"
 
 #include <bit>
@@ -240,7 +240,7 @@ template <class Visit> void StateRanks::visitMasters(const Visit& visit) const {
 
 void StateRanks::fillMasters() {
   visitMasters([](float master, std::byte* parameter, std::byte* rest) {
-    plan::MasterHalves halves = plan::splitMaster(master);
+    device::MasterHalves halves = device::splitMaster(master);
     if (parameter)
       std::memcpy(parameter, &halves.parameter, 2);
     if (rest && parameter)
@@ -253,7 +253,7 @@ void StateRanks::fillMasters() {
 int64_t StateRanks::wrongMasters() const {
   int64_t wrong = 0;
   visitMasters([&](float master, std::byte* parameter, std::byte* rest) {
-    plan::MasterHalves halves = plan::splitMaster(master);
+    device::MasterHalves halves = device::splitMaster(master);
     wrong += parameter && std::memcmp(parameter, &halves.parameter, 2) != 0;
     if (rest && parameter)
       wrong += std::memcmp(rest, &halves.remainder, 2) != 0;

@@ -3,7 +3,7 @@
 #include "runtime/comm/PlanConnections.h"
 
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/ConnectionWidths.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <gtest/gtest.h>
 
@@ -143,15 +143,15 @@ TEST(PlanConnections, areAsWideAsWhatGoesByThem) {
   const GroupUse little{4 * mebibyte, true}, much{4 * mebibyte + 1, false},
       exchange{4 * mebibyte + 1, true};
   EXPECT_EQ(blocksFor(little, {0, 1, 2, 3}, 8), 2);
-  EXPECT_EQ(blocksFor(much, {0, 1, 2, 3}, 8), plan::unboundedBlocks);
-  EXPECT_EQ(blocksFor(exchange, {0, 1, 2, 3}, 8), plan::unboundedBlocks);
+  EXPECT_EQ(blocksFor(much, {0, 1, 2, 3}, 8), sizes::unboundedBlocks);
+  EXPECT_EQ(blocksFor(exchange, {0, 1, 2, 3}, 8), sizes::unboundedBlocks);
   EXPECT_EQ(blocksFor(exchange, {0, 1, 8, 9}, 8), 16);
-  EXPECT_EQ(blocksFor(much, {0, 1, 8, 9}, 8), plan::unboundedBlocks);
+  EXPECT_EQ(blocksFor(much, {0, 1, 8, 9}, 8), sizes::unboundedBlocks);
   // One of each host.
   EXPECT_EQ(blocksFor(much, {0, 8, 16}, 8), 8);
   EXPECT_EQ(blocksFor(exchange, {3, 7}, 4), 8);
-  EXPECT_EQ(plan::blocksOfLine(/*isNear=*/true), 8);
-  EXPECT_EQ(plan::blocksOfLine(/*isNear=*/false), 4);
+  EXPECT_EQ(sizes::blocksOfLine(/*isNear=*/true), 8);
+  EXPECT_EQ(sizes::blocksOfLine(/*isNear=*/false), 4);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // Encoding and decoding with a tokenizer that can be checked by eye.
 
 #include "runtime/data/Tokenizer.h"
-#include "runtime/plan/StopSignal.h"
+#include "runtime/base/StopSignal.h"
 
 #include "test/runtime/data/SmallTokenizer.h"
 

@@ -5,7 +5,7 @@
 #include "runtime/device/HostCopy.h"
 #include "runtime/device/cuda/NearbyCores.h"
 #include "runtime/device/cuda/RecordedMarks.h"
-#include "runtime/plan/ConnectionWidths.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <cuda.h>
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ TEST_F(CudaDeviceTest, othersMapAnArenaInLargePages) {
             cudaSuccess);
   const auto rangeOf =
       reinterpret_cast<decltype(&cuMemGetAddressRange)>(function);
-  for (int64_t bytes : {int64_t(256), 3 * plan::mappedPageBytes,
-                        3 * plan::mappedPageBytes + 256}) {
+  for (int64_t bytes : {int64_t(256), 3 * sizes::mappedPageBytes,
+                        3 * sizes::mappedPageBytes + 256}) {
     auto arena = gpu->allocate(bytes, 0);
     ASSERT_TRUE(arena) << arena.message();
     EXPECT_EQ(arena->bytes(), bytes);
@@ -88,7 +88,7 @@ TEST_F(CudaDeviceTest, othersMapAnArenaInLargePages) {
         rangeOf(&base, &size, reinterpret_cast<CUdeviceptr>(arena->base())),
         CUDA_SUCCESS);
     EXPECT_EQ(base, reinterpret_cast<CUdeviceptr>(arena->base()));
-    EXPECT_EQ(size % plan::mappedPageBytes, 0u) << bytes << " bytes";
+    EXPECT_EQ(size % sizes::mappedPageBytes, 0u) << bytes << " bytes";
   }
 }
 

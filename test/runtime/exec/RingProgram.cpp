@@ -113,8 +113,8 @@ protected:
     plan::Op op;
     op.group = 0;
     const plan::RingWorkspace layout = plan::ringWorkspace(
-        {plan::attentionSizes(ops::AttentionAttributes(op.attributes),
-                              q.dtype(), q.shape(), k.shape()),
+        {sizes::attentionSizes(ops::AttentionAttributes(op.attributes),
+                               q.dtype(), q.shape(), k.shape()),
          mesh.ranks},
         isBackward);
     Array room(DType::f32, {layout.elements()});

@@ -9,7 +9,7 @@
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/ScaleBlocks.h"
+#include "runtime/sizes/ScaleBlocks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -150,12 +150,12 @@ private:
            qt = memory.some(DType::f8e4m3, {ffn, tokens});
     const double elements = double(x.elements());
     for (const char* blocks : {"tensor", "rows", "squares", "mx"}) {
-      const auto of = *plan::findScaleBlocks(blocks);
+      const auto of = *sizes::findScaleBlocks(blocks);
       auto scales = [&](int64_t rows, int64_t columns) {
-        const plan::Scales each = plan::scalesOf(of, rows, columns);
+        const sizes::Scales each = sizes::scalesOf(of, rows, columns);
         return memory.some(each.type, each.shape);
       };
-      const bool hasOne = of == plan::ScaleBlocks::tensor;
+      const bool hasOne = of == sizes::ScaleBlocks::tensor;
       time(std::string("quantize ") + blocks, (hasOne ? 6 : 4) * elements,
            OpKind::Quantize, {x, {}},
            {q,

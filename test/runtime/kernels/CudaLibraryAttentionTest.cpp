@@ -113,7 +113,7 @@ void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
   device::AttentionPlans& plans = testGpu()->attentionPlans();
   ASSERT_GE(plans.forwardBytes(*shape), 0) << plans.notice();
   ASSERT_GE(plans.backwardBytes(*shape), 0) << plans.notice();
-  const int64_t given = plan::libraryWorkspace(plan::attentionSizes(
+  const int64_t given = sizes::libraryWorkspace(sizes::attentionSizes(
       ops::AttentionAttributes(op.attributes), DType::bf16, queries, keys));
   std::printf("  %s: workspace %lld bytes forward, %lld backward of %lld\n",
               name.c_str(), (long long)(plans.forwardBytes(*shape)),

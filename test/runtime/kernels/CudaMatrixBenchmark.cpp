@@ -6,7 +6,7 @@
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpTable.h"
-#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 
 #include <algorithm>
@@ -241,7 +241,7 @@ public:
         op.attributes = attributes;
         if ((s + document - 1) / document <= most)
           both(("cuDNN, up to " + std::to_string(most)).c_str(), attributes,
-               plan::libraryWorkspace(plan::attentionSizes(
+               sizes::libraryWorkspace(sizes::attentionSizes(
                    ops::AttentionAttributes(op.attributes), DType::bf16,
                    std::vector{b, s, h, d}, std::vector{b, s, hk, d})));
       }

@@ -2,8 +2,8 @@
 // and AdamW in all forms in which its state is kept. CudaOperands.h says why
 // tolerances are what they are.
 
+#include "runtime/device/MasterHalves.h"
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/MasterHalves.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 #include <bit>
@@ -71,8 +71,8 @@ struct OptimizerState {
     Array joined(DType::f32, param.shape());
     for (int64_t i = 0; i < param.size(); ++i) {
       const auto upper = std::bit_cast<uint32_t>(float(param.get(i))) >> 16;
-      joined.set(i,
-                 plan::joinMaster({uint16_t(upper), uint16_t(master.get(i))}));
+      joined.set(
+          i, device::joinMaster({uint16_t(upper), uint16_t(master.get(i))}));
     }
     return joined;
   }

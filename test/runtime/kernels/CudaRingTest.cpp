@@ -143,7 +143,7 @@ TEST_F(CudaRing, BlocksFitTheWorkspaceOfThePlan) {
       device::AttentionPlans& plans = testGpu()->attentionPlans();
       const int64_t forward = plans.forwardBytes(block->shape),
                     backward = plans.backwardBytes(block->shape);
-      const int64_t given = plan::libraryWorkspace(plan::attentionSizes(
+      const int64_t given = sizes::libraryWorkspace(sizes::attentionSizes(
           ops::AttentionAttributes(op.attributes), DType::bf16, queries, keys));
       std::printf(
           "  %s%s: workspace %lld bytes forward, %lld backward of %lld\n",

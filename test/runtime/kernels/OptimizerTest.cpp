@@ -1,7 +1,7 @@
 // AdamW and the gradient's norm against plain loops.
 
+#include "runtime/device/MasterHalves.h"
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/MasterHalves.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <bit>
@@ -56,7 +56,7 @@ void step(State& state, Array& grad, double normSquared, double lr, int t,
 /// The bf16 parameter of an f32 master.
 double parameterOf(double master) {
   return std::bit_cast<float>(
-      uint32_t(plan::splitMaster(float(master)).parameter) << 16);
+      uint32_t(device::splitMaster(float(master)).parameter) << 16);
 }
 
 void check(DType compute, double clip, double tolerance) {

@@ -5,10 +5,10 @@
 // count as memory of the process. Regular files only: a FIFO or a device could
 // keep a process waiting for ever.
 
-#ifndef RECIPERUN_PLAN_INPUTFILE_H
-#define RECIPERUN_PLAN_INPUTFILE_H
+#ifndef RECIPERUN_BASE_INPUTFILE_H
+#define RECIPERUN_BASE_INPUTFILE_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,4 +50,4 @@ Expected<std::string> readTextFile(const std::filesystem::path& path,
 
 } // namespace reciperun
 
-#endif // RECIPERUN_PLAN_INPUTFILE_H
+#endif // RECIPERUN_BASE_INPUTFILE_H

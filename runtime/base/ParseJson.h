@@ -6,17 +6,17 @@
 // limits, and what readers disagree about (RFC 8259 section 4: repeated keys;
 // section 9: bytes behind the value) is refused. Nothing here throws.
 
-#ifndef RECIPERUN_PLAN_PARSEJSON_H
-#define RECIPERUN_PLAN_PARSEJSON_H
+#ifndef RECIPERUN_BASE_PARSEJSON_H
+#define RECIPERUN_BASE_PARSEJSON_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <string_view>
 
-namespace reciperun::plan {
+namespace reciperun {
 
 /// What is read of a text, and how messages speak of it.
 struct JsonRules {
@@ -42,6 +42,6 @@ Expected<nlohmann::json> parseJson(std::string_view text,
 Expected<nlohmann::ordered_json> parseOrderedJson(std::string_view text,
                                                   const JsonRules& rules = {});
 
-} // namespace reciperun::plan
+} // namespace reciperun
 
-#endif // RECIPERUN_PLAN_PARSEJSON_H
+#endif // RECIPERUN_BASE_PARSEJSON_H

@@ -1,11 +1,11 @@
 // The reader of JSON: what it takes, where it ends, and its words.
 
-#include "runtime/plan/ParseJson.h"
+#include "runtime/base/ParseJson.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace reciperun::plan {
+namespace reciperun {
 namespace {
 
 std::string refusal(std::string_view text, const JsonRules& rules = {}) {
@@ -140,4 +140,4 @@ TEST(ParseJson, SurvivesEveryFlippedByteAndTruncation) {
 }
 
 } // namespace
-} // namespace reciperun::plan
+} // namespace reciperun

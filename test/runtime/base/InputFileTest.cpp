@@ -3,7 +3,7 @@
 // No disk at hand fails when it is wanted, so this program has a pread of its
 // own in front of the system's.
 
-#include "runtime/plan/InputFile.h"
+#include "runtime/base/InputFile.h"
 
 #include <gtest/gtest.h>
 

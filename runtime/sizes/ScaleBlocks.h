@@ -2,17 +2,17 @@
 // `blocks` of `quantize` (ops/quantization.ops), as compiler, validation and
 // kernels read it.
 
-#ifndef RECIPERUN_PLAN_SCALEBLOCKS_H
-#define RECIPERUN_PLAN_SCALEBLOCKS_H
+#ifndef RECIPERUN_SIZES_SCALEBLOCKS_H
+#define RECIPERUN_SIZES_SCALEBLOCKS_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/ops/DType.h"
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
 
 enum class ScaleBlocks { tensor, rows, squares, mx };
 
@@ -40,11 +40,11 @@ constexpr int64_t mxPlaceInTile(int64_t row, int64_t block) {
 
 /// The scales of a matrix of these sizes.
 struct Scales {
-  DType type;
+  ops::DType type;
   std::vector<int64_t> shape;
 };
 Scales scalesOf(ScaleBlocks blocks, int64_t rows, int64_t columns);
 
-} // namespace reciperun::plan
+} // namespace reciperun::sizes
 
-#endif // RECIPERUN_PLAN_SCALEBLOCKS_H
+#endif // RECIPERUN_SIZES_SCALEBLOCKS_H

@@ -1,12 +1,12 @@
 // config.json against the plan's: what must agree, what may differ, and the
 // two spellings of rope.
 
-#include "runtime/plan/ModelConfig.h"
+#include "runtime/checkpoint/ModelConfig.h"
 #include "test/runtime/Says.h"
 
 #include <gtest/gtest.h>
 
-namespace reciperun::plan {
+namespace reciperun::checkpoint {
 namespace {
 
 std::string check(std::string_view theirs, std::string_view ours) {
@@ -81,4 +81,4 @@ TEST(ModelConfig, RefusesWhatIsNoObject) {
 }
 
 } // namespace
-} // namespace reciperun::plan
+} // namespace reciperun::checkpoint

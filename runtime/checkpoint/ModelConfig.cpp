@@ -2,16 +2,16 @@
 // 2. fill in what a file may leave to transformers' defaults; 3. compare the
 // keys that both have.
 
-#include "runtime/plan/ModelConfig.h"
+#include "runtime/checkpoint/ModelConfig.h"
 
-#include "runtime/plan/ParseJson.h"
+#include "runtime/base/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-namespace reciperun::plan {
+namespace reciperun::checkpoint {
 namespace {
 
 using Json = nlohmann::json;
@@ -129,4 +129,4 @@ Status checkModelConfig(const std::string& place, std::string_view config,
                        "; choose the model that these weights are of");
 }
 
-} // namespace reciperun::plan
+} // namespace reciperun::checkpoint

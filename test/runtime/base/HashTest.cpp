@@ -1,12 +1,12 @@
 // Hashes against values of xxhsum, the program of the hash's author.
 
-#include "runtime/plan/Hash.h"
+#include "runtime/base/Hash.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace reciperun::plan {
+namespace reciperun {
 namespace {
 
 std::span<const std::byte> bytesOf(std::string_view text) {
@@ -52,4 +52,4 @@ TEST(Hash, HexGoesBack) {
 }
 
 } // namespace
-} // namespace reciperun::plan
+} // namespace reciperun

@@ -1,6 +1,6 @@
 // Signals that end a run are noted as long as it wants that.
 
-#include "runtime/plan/StopSignal.h"
+#include "runtime/base/StopSignal.h"
 
 #include <gtest/gtest.h>
 

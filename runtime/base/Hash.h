@@ -5,8 +5,8 @@
 // two texts of one hash. Their values are written to files and stay the same
 // on every machine.
 
-#ifndef RECIPERUN_PLAN_HASH_H
-#define RECIPERUN_PLAN_HASH_H
+#ifndef RECIPERUN_BASE_HASH_H
+#define RECIPERUN_BASE_HASH_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace reciperun::plan {
+namespace reciperun {
 
 /// 128 bits, which tell any two contents apart.
 struct Hash {
@@ -57,6 +57,6 @@ uint64_t checksumOf(std::span<const std::byte> bytes);
 std::string hexText(uint64_t number);
 std::optional<uint64_t> parseHex(std::string_view text);
 
-} // namespace reciperun::plan
+} // namespace reciperun
 
-#endif // RECIPERUN_PLAN_HASH_H
+#endif // RECIPERUN_BASE_HASH_H

@@ -1,12 +1,12 @@
 // What the gradient of attention by cuDNN takes, as an H200 said it (cuDNN
 // 9.19): CudaMatrixParityTest asks the library where there is a GPU.
 
-#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 #include "runtime/plan/RingWorkspace.h"
 
 #include <gtest/gtest.h>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
 namespace {
 
 /// A row of 4096 tokens with the heads of an 8B.
@@ -64,11 +64,11 @@ TEST(AttentionWorkspace, ofAWindowIsThatOfTheRowButNotInARing) {
   AttentionSizes sizes = aRow();
   sizes.hasDocuments = false;
   const int64_t whole = libraryWorkspace(sizes);
-  EXPECT_EQ(ringWorkspace({sizes, 2}, true).kernelBytes, whole);
+  EXPECT_EQ(plan::ringWorkspace({sizes, 2}, true).kernelBytes, whole);
   sizes.window = 1024;
   EXPECT_EQ(libraryWorkspace(sizes), whole);
   // Ours, which keeps a number for each query and head.
-  EXPECT_EQ(ringWorkspace({sizes, 2}, true).kernelBytes, 4096 * 32 * 4);
+  EXPECT_EQ(plan::ringWorkspace({sizes, 2}, true).kernelBytes, 4096 * 32 * 4);
   sizes.isDeterministic = true;
   EXPECT_EQ(libraryWorkspace(sizes), 0);
 }
@@ -87,4 +87,4 @@ TEST(AttentionWorkspace, takesHeadsOfDocumentsInStepsOf16) {
 }
 
 } // namespace
-} // namespace reciperun::plan
+} // namespace reciperun::sizes

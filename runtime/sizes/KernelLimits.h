@@ -1,12 +1,12 @@
 // The largest sizes that the kernels of GPUs are made for: the compiler refuses
 // a recipe that goes beyond them, and a kernel a plan that does.
 
-#ifndef RECIPERUN_PLAN_KERNELLIMITS_H
-#define RECIPERUN_PLAN_KERNELLIMITS_H
+#ifndef RECIPERUN_SIZES_KERNELLIMITS_H
+#define RECIPERUN_SIZES_KERNELLIMITS_H
 
 #include <cstdint>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
 
 /// Elements of a head, of which attention keeps a query in registers.
 inline constexpr int widestHead = 256;
@@ -17,6 +17,6 @@ inline constexpr int widestState = 256;
 /// Bytes of a row that norms keep in a block's registers.
 inline constexpr int64_t widestRow = int64_t(64) << 10;
 
-} // namespace reciperun::plan
+} // namespace reciperun::sizes
 
-#endif // RECIPERUN_PLAN_KERNELLIMITS_H
+#endif // RECIPERUN_SIZES_KERNELLIMITS_H

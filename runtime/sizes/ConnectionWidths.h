@@ -4,12 +4,12 @@
 // A connection's width is the multiprocessors ("blocks") that NCCL may take for
 // it.
 
-#ifndef RECIPERUN_PLAN_CONNECTIONWIDTHS_H
-#define RECIPERUN_PLAN_CONNECTIONWIDTHS_H
+#ifndef RECIPERUN_SIZES_CONNECTIONWIDTHS_H
+#define RECIPERUN_SIZES_CONNECTIONWIDTHS_H
 
 #include <cstdint>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
 
 /// As many as the library likes.
 inline constexpr int unboundedBlocks = 0;
@@ -51,6 +51,6 @@ inline constexpr int64_t mappedPageBytes = int64_t(2) << 20;
 /// Flags of ranks that map each other's memory.
 inline constexpr int64_t flagBytes = mappedPageBytes;
 
-} // namespace reciperun::plan
+} // namespace reciperun::sizes
 
-#endif // RECIPERUN_PLAN_CONNECTIONWIDTHS_H
+#endif // RECIPERUN_SIZES_CONNECTIONWIDTHS_H

@@ -1,14 +1,14 @@
 // Masters kept in halves: the two are the master, and the parameter is the bf16
 // nearest to it.
 
-#include "runtime/plan/MasterHalves.h"
+#include "runtime/device/MasterHalves.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-namespace reciperun::plan {
+namespace reciperun::device {
 namespace {
 
 float asFloat(uint16_t bits) {
@@ -57,4 +57,4 @@ TEST(MasterHalves, KeepWhatIsNoNumber) {
 }
 
 } // namespace
-} // namespace reciperun::plan
+} // namespace reciperun::device

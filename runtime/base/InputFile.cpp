@@ -1,6 +1,6 @@
 // open(2), fstat(2), pread(2), close(2).
 
-#include "runtime/plan/InputFile.h"
+#include "runtime/base/InputFile.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -4,8 +4,8 @@
 // throws. Messages follow the house style (lower case, no period, names in
 // backticks) and gain context on their way up: "`a.json`: line 3: ...".
 
-#ifndef RECIPERUN_PLAN_STATUS_H
-#define RECIPERUN_PLAN_STATUS_H
+#ifndef RECIPERUN_BASE_STATUS_H
+#define RECIPERUN_BASE_STATUS_H
 
 #include <cassert>
 #include <string>
@@ -83,4 +83,4 @@ template <class T> Status statusOf(const Expected<T>& value) {
       return tried;                                                            \
   } while (false)
 
-#endif // RECIPERUN_PLAN_STATUS_H
+#endif // RECIPERUN_BASE_STATUS_H

@@ -7,13 +7,13 @@
 // A NaN loses its payload. The same as `store_param_remainders` of NVIDIA's
 // Transformer Engine.
 
-#ifndef RECIPERUN_PLAN_MASTERHALVES_H
-#define RECIPERUN_PLAN_MASTERHALVES_H
+#ifndef RECIPERUN_DEVICE_MASTERHALVES_H
+#define RECIPERUN_DEVICE_MASTERHALVES_H
 
 #include <bit>
 #include <cstdint>
 
-namespace reciperun::plan {
+namespace reciperun::device {
 
 struct MasterHalves {
   uint16_t parameter = 0; // the bits of a bf16
@@ -34,6 +34,6 @@ constexpr float joinMaster(MasterHalves halves) {
   return std::bit_cast<float>(upper << 16 | halves.remainder);
 }
 
-} // namespace reciperun::plan
+} // namespace reciperun::device
 
-#endif // RECIPERUN_PLAN_MASTERHALVES_H
+#endif // RECIPERUN_DEVICE_MASTERHALVES_H

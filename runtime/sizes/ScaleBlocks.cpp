@@ -1,10 +1,10 @@
 // See ScaleBlocks.h.
 
-#include "runtime/plan/ScaleBlocks.h"
+#include "runtime/sizes/ScaleBlocks.h"
 
 #include <cassert>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
 namespace {
 
 struct Word {
@@ -41,16 +41,16 @@ Scales scalesOf(ScaleBlocks blocks, int64_t rows, int64_t columns) {
                 across = ceilDivide(columns, scaleBlockWidth);
   switch (blocks) {
   case ScaleBlocks::tensor:
-    return {DType::f32, {1}};
+    return {ops::DType::f32, {1}};
   case ScaleBlocks::rows:
-    return {DType::f32, {across, rows}};
+    return {ops::DType::f32, {across, rows}};
   case ScaleBlocks::squares:
-    return {DType::f32, {down, ceilDivide(across, 4) * 4}};
+    return {ops::DType::f32, {down, ceilDivide(across, 4) * 4}};
   case ScaleBlocks::mx: // a tile for each square
-    return {DType::f8e8m0, {down, across, 32, 4, 4}};
+    return {ops::DType::f8e8m0, {down, across, 32, 4, 4}};
   }
   assert(false && "no kind of blocks");
   return {};
 }
 
-} // namespace reciperun::plan
+} // namespace reciperun::sizes

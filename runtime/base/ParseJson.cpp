@@ -4,7 +4,7 @@
 //    failure is described from the bytes at its place: the library's words are
 //    dropped.
 
-#include "runtime/plan/ParseJson.h"
+#include "runtime/base/ParseJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace reciperun::plan {
+namespace reciperun {
 namespace {
 
 constexpr size_t maxOrderedMembers = 256;
@@ -302,4 +302,4 @@ Expected<nlohmann::ordered_json> parseOrderedJson(std::string_view text,
   return parseWithin<nlohmann::ordered_json>(text, rules);
 }
 
-} // namespace reciperun::plan
+} // namespace reciperun

@@ -4,16 +4,18 @@
 // by its size. Bytes are those of cuDNN 9 on Hopper, as measured
 // (CudaMatrixParityTest prints them); its graph is in cuda/AttentionGraphs.cpp.
 
-#ifndef RECIPERUN_PLAN_ATTENTIONWORKSPACE_H
-#define RECIPERUN_PLAN_ATTENTIONWORKSPACE_H
-
-#include "runtime/plan/Plan.h"
+#ifndef RECIPERUN_SIZES_ATTENTIONWORKSPACE_H
+#define RECIPERUN_SIZES_ATTENTIONWORKSPACE_H
 
 #include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/DType.h"
 
+#include <cstdint>
 #include <span>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
+
+using ops::DType;
 
 /// An attention of q [batch,queries,heads,width] over k and v
 /// [batch,keys,keyHeads,width].
@@ -58,6 +60,6 @@ AttentionSizes attentionSizes(const ops::AttentionAttributes& attributes,
                               DType type, std::span<const int64_t> q,
                               std::span<const int64_t> k);
 
-} // namespace reciperun::plan
+} // namespace reciperun::sizes
 
-#endif // RECIPERUN_PLAN_ATTENTIONWORKSPACE_H
+#endif // RECIPERUN_SIZES_ATTENTIONWORKSPACE_H

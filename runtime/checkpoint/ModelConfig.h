@@ -4,10 +4,10 @@
 // weights that were made for another model gives numbers without meaning, so
 // that every key that both hold must agree before a tensor is read.
 
-#ifndef RECIPERUN_PLAN_MODELCONFIG_H
-#define RECIPERUN_PLAN_MODELCONFIG_H
+#ifndef RECIPERUN_CHECKPOINT_MODELCONFIG_H
+#define RECIPERUN_CHECKPOINT_MODELCONFIG_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace reciperun::plan {
+namespace reciperun::checkpoint {
 
 /// Reads the text of a config.json, or of a generation_config.json beside it;
 /// fails where it is no JSON object.
@@ -42,6 +42,6 @@ configDifferences(const std::string& place, std::string_view config,
 Status checkModelConfig(const std::string& place, std::string_view config,
                         std::string_view planConfig);
 
-} // namespace reciperun::plan
+} // namespace reciperun::checkpoint
 
-#endif // RECIPERUN_PLAN_MODELCONFIG_H
+#endif // RECIPERUN_CHECKPOINT_MODELCONFIG_H

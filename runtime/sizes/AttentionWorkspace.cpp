@@ -7,11 +7,11 @@
 //   3. dk and dv of each query head in bf16, where heads share keys;
 //   4. 256 bytes of its own; of documents 1280 and 448 for each there can be.
 
-#include "runtime/plan/AttentionWorkspace.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 #include <algorithm>
 
-namespace reciperun::plan {
+namespace reciperun::sizes {
 namespace {
 
 /// Scores in order take memory with the square of the sequence. What is beyond
@@ -97,4 +97,4 @@ AttentionSizes attentionSizes(const ops::AttentionAttributes& attributes,
   return sizes;
 }
 
-} // namespace reciperun::plan
+} // namespace reciperun::sizes

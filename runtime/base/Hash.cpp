@@ -1,14 +1,14 @@
 // XXH3 by libxxhash's header, compiled into this file: the library's own object
 // code is for any x86-64 and takes three times as long.
 
-#include "runtime/plan/Hash.h"
+#include "runtime/base/Hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <charconv>
 
-namespace reciperun::plan {
+namespace reciperun {
 
 struct Hasher::State {
   XXH3_state_t xxh3; // aligned to 64 bytes
@@ -70,4 +70,4 @@ Hash Hasher::hash() const {
   return {hash.high64, hash.low64};
 }
 
-} // namespace reciperun::plan
+} // namespace reciperun

@@ -1,10 +1,10 @@
 // SIGTERM and SIGINT as a question that is asked between two steps, and now and
 // then by what takes long before the first one.
 
-#ifndef RECIPERUN_PLAN_STOPSIGNAL_H
-#define RECIPERUN_PLAN_STOPSIGNAL_H
+#ifndef RECIPERUN_BASE_STOPSIGNAL_H
+#define RECIPERUN_BASE_STOPSIGNAL_H
 
-#include "runtime/plan/Status.h"
+#include "runtime/base/Status.h"
 
 namespace reciperun {
 
@@ -24,4 +24,4 @@ Status checkStopSignal();
 
 } // namespace reciperun
 
-#endif // RECIPERUN_PLAN_STOPSIGNAL_H
+#endif // RECIPERUN_BASE_STOPSIGNAL_H

@@ -1,6 +1,6 @@
 // See StopSignal.h.
 
-#include "runtime/plan/StopSignal.h"
+#include "runtime/base/StopSignal.h"
 
 #include <csignal>
 #include <initializer_list>
