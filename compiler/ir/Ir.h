@@ -1,13 +1,12 @@
 // Graph and Program: ops over tensors with named dimensions. Data only.
 //
 // One Module type serves both. A Graph is the model as written: whole tensors,
-// one function `forward`, no collectives. A Program is what the passes make of
-// it: every value has a Sharding over the mesh, collectives stand between ops,
-// and the functions `begin`, `forward`, `backward`, `update`, `evaluate` exist
-// with a schedule that orders them. With pipeline parallelism there is a
-// Program for each stage, and a function for each of its chunks of layers.
-// Sizes of dimensions are always whole; the local size follows from the
-// sharding.
+// one function `forward`, no collectives. The passes turn it into a Program:
+// every value has a Sharding over the mesh, collectives connect the ops, and a
+// schedule orders the functions `begin`, `forward`, `backward`, `update` and
+// `evaluate`. With pipeline parallelism each stage has its own Program, with
+// one function per chunk of layers. Dimensions store their global size; the
+// sharding gives the local size.
 
 #ifndef RECIPEC_IR_IR_H
 #define RECIPEC_IR_IR_H
@@ -55,12 +54,12 @@ using Attribute = reciperun::ops::AttributeValue;
 struct Dim {
   std::string name;
   int64_t size = 0;
-  SourceRange range; // of the value that gave the size
+  SourceRange range; // where the size was given
 };
 
-/// An axis of the mesh: a parallel degree, or a factor of one. Axes are kept
-/// from the outermost to the innermost, the order in which ranks are numbered:
-/// pp, dp, cp, tp (tp varies fastest).
+/// An axis of the mesh: a parallel degree, or a factor of one. Axes are ordered
+/// from outermost to innermost, as ranks are numbered: pp, dp, cp, tp (tp
+/// varies fastest).
 struct Axis {
   std::string name;
   int size = 1;
@@ -95,16 +94,16 @@ private:
   uint32_t bits = 0;
 };
 
-/// A degree of parallelism by its name in a recipe (`ep`): the axes that it is
-/// made of. Degrees of the experts share axes with the others.
+/// The mesh axes of a degree of parallelism, which a recipe names (`ep`). The
+/// degrees of the experts share axes with the others.
 struct Degree {
   AxisSet axes;
   SourceRange range; // of the degree in the user's text
 };
 
-/// How a value lies on the mesh. Along an axis it is split (the axis stands at
-/// one dimension), a partial sum (the whole is the sum over the axis), or
-/// replicated (neither).
+/// The layout of a value on the mesh. Along each axis the value is split (the
+/// axis appears in one entry of `dims`), a partial sum (the whole is the sum
+/// over the axis) or replicated (neither).
 struct Sharding {
   std::vector<AxisSet> dims; // one entry a dimension of the value
   AxisSet partial;
@@ -116,8 +115,8 @@ enum class ValueKind {
   parameter, // in the compute type
   gradient,  // of a parameter: accumulates over micro-batches
   state,     // optimizer state, scalars: lives between steps
-  saved,     // outlives its function: the backward or another stage reads it
-  received,  // another stage sends it
+  saved,     // outlives its function: for `backward` or another stage
+  received,  // sent by another stage
   temporary, // lives inside one function
 };
 
@@ -129,8 +128,8 @@ struct Value {
   Sharding sharding; // empty dims in a Graph
   SourceRange range;
   bool onHost = false; // in the host's memory rather than the device's
-  /// Copies of it, one for each micro-batch in flight; 0 where it lives within
-  /// one pass through its functions. The schedule pass says how many.
+  /// The number of copies, one for each micro-batch in flight. 0 when the value
+  /// lives within one pass through its functions. Set by the schedule pass.
   int slots = 0;
 };
 std::string_view valueKindName(ValueKind kind);
@@ -138,10 +137,10 @@ std::string_view valueKindName(ValueKind kind);
 struct Op {
   OpKind kind;
   std::string name;              // as in the user's model: `layers.0.q`
-  std::vector<ValueId> operands; // `none` where an optional one is absent
-  std::vector<ValueId> results;  // may repeat an operand: written in place
+  std::vector<ValueId> operands; // `none` for an absent optional operand
+  std::vector<ValueId> results;  // may repeat an operand: in-place
   Attributes attributes;
-  AxisSet group;  // of a collective
+  AxisSet group;  // the ranks of a collective
   int layer = -1; // the model's layer, for stages and reports
   SourceRange range;
 };
@@ -149,7 +148,7 @@ struct Op {
 struct Function {
   std::string name;
   std::vector<Op> ops;
-  int chunk = 0; // of the stage, whose layers it computes
+  int chunk = 0; // the chunk of the stage's layers that it computes
 };
 
 struct Param {
@@ -160,76 +159,77 @@ struct Param {
   bool trainable = true;
   bool decay = true;    // weight decay applies
   bool adapter = false; // made by an adapter
-  /// Moved by each step, though by no gradient: the bias that balances experts.
-  /// Every rank has all of it.
+  /// Updated by each step without a gradient: the bias that balances the
+  /// experts. Every rank has a full copy.
   bool balances = false;
   std::string hfName;
   std::vector<int64_t> hfShape;
-  /// It is rows [hfFirst, hfFirst + hfShape[0]) of a Hugging Face tensor of
-  /// hfRows rows, whose others are other parameters; 0 rows where the tensor is
-  /// the parameter's alone.
+  /// The parameter is rows [hfFirst, hfFirst + hfShape[0]) of a Hugging Face
+  /// tensor of hfRows rows; other parameters hold the other rows. hfRows is 0
+  /// when the parameter is the whole tensor.
   int64_t hfFirst = 0;
   int64_t hfRows = 0;
-  ParamId loraA = ParamId::none; // of the matrix that is adapted
+  ParamId loraA = ParamId::none; // set on the adapted matrix
   ParamId loraB = ParamId::none;
   double loraScale = 0;
-  /// The stages that have it, where they are several: a tied embedding.
+  /// The stages that share the parameter (a tied embedding); empty when only
+  /// one stage has it.
   std::vector<int> sharers;
 };
 
-/// A flat run of parameters that the optimizer treats alike: same decay, same
-/// replication. Buffers of the members lie one behind the other in it. One of
-/// frozen parameters, which exists to be kept in parts, has no gradient and no
+/// A flat buffer of parameters that the optimizer treats alike: same weight
+/// decay, same replication. The members' buffers are contiguous in it. A region
+/// of frozen parameters exists only to shard them; it has no gradient and no
 /// moments.
 struct Region {
   std::string name;
   std::vector<ParamId> params;
-  std::vector<int64_t> starts; // of each, in elements
+  std::vector<int64_t> starts; // offset of each member, in elements
   int64_t elements = 0;        // local, padded to a multiple of the shards
   AxisSet shard;               // axes that shard master and moments
-  /// None where a rank keeps no more than its part. The members' own values
-  /// then stand in no function: the bucket pass puts others in their place.
+  /// `none` when each rank keeps only its own shard. No function then uses the
+  /// members' own values: the bucket pass replaces them.
   ValueId param = ValueId::none;
   ValueId gradient = ValueId::none;
   ValueId master = ValueId::none; // the same as `param` when types agree
   ValueId momentM = ValueId::none;
   ValueId momentV = ValueId::none;
-  /// This rank's part of `param` and of the reduced `gradient`, in their place
-  /// where they are kept; the whole of them where nothing is sharded.
+  /// This rank's shard of `param` and of the reduced `gradient`. Both are
+  /// slices of the full buffers when those are kept, and the full buffers when
+  /// nothing is sharded.
   ValueId paramPart = ValueId::none;
   ValueId gradientPart = ValueId::none;
-  /// This rank's part of the parameters in 8 bits, where that is what ranks
-  /// send one another: there is no `param`, and products in 8 bits alone read
-  /// the members.
+  /// This rank's shard of the parameters in fp8, when ranks all-gather them in
+  /// fp8. `param` is then `none`, and only fp8 matmuls read the members.
   ValueId narrowPart = ValueId::none;
 
-  /// What of the parameters a rank sends others.
+  /// The shard that a rank sends to the other ranks.
   ValueId sentPart() const {
     return narrowPart == ValueId::none ? paramPart : narrowPart;
   }
 };
 
-/// A value that one stage sends to another, seen from one of the two. What both
-/// call by the same channel is one message a micro-batch. Messages of a line,
-/// which leads from one stage to another, are received in the order in which
-/// they are sent; the schedule pass says which go by which.
+/// A value that one stage sends to another, seen from one of the two stages.
+/// Both stages use the same channel for it: one message per micro-batch. A link
+/// leads from one stage to another and delivers messages in the order in which
+/// they are sent; the schedule pass assigns the links.
 struct Transfer {
   using Kind = reciperun::ops::TransferKind;
   Kind kind = Kind::send;
   ValueId value = ValueId::none;
   int peer = 0; // stage
   int channel = 0;
-  std::string function; // that makes it or reads it
+  std::string function; // the function that computes or reads the value
   int link = 0;
 };
 
-/// One entry of a schedule: load a micro-batch, run a function on it, begin to
-/// send or receive a value of it, wait until that is done.
+/// One entry of a schedule: load a micro-batch, run a function on it, start to
+/// send or receive one of its values, or wait for that transfer.
 struct ScheduleStep {
   using Kind = reciperun::ops::ScheduleStepKind;
   Kind kind = Kind::run;
   std::string function;
-  int transfer = -1; // of the last three kinds
+  int transfer = -1; // for send, receive and wait
   int microBatch = 0;
 };
 struct Schedule {
@@ -237,14 +237,14 @@ struct Schedule {
   std::vector<ScheduleStep> steps;
 };
 
-/// Where a value lies, in bytes; the memory pass fills it.
+/// The address of a value, in bytes; the memory pass fills it.
 struct Placement {
   ValueId value = ValueId::none;
   int64_t offset = 0;
   int64_t bytes = 0; // of one copy
   int slots = 1;     // micro-batch m has copy m % slots
   int64_t slotStride = 0;
-  std::string category; // of the memory table
+  std::string category; // a row of the memory table
 };
 
 struct Module {
@@ -278,26 +278,28 @@ struct Module {
   const Axis& operator[](AxisId id) const { return axes[size_t(id)]; }
 };
 
-/// The axes of a degree that have more than one rank; none where the module has
+/// The axes of a degree that have more than one rank; empty when the module has
 /// no degree of that name.
 AxisSet axesOf(const Module& module, std::string_view degree);
-/// Ranks along a set of axes.
+/// The number of ranks along a set of axes.
 int64_t sizeOf(const Module& module, AxisSet axes);
 /// The name of a set of axes, `dp+cp`: those with more than one rank, in mesh
-/// order. Empty where there is none.
+/// order. Empty when no axis has more than one rank.
 std::string groupName(const Module& module, AxisSet axes);
-/// The axes that groupName named.
+/// The inverse of groupName.
 AxisSet findGroup(const Module& module, std::string_view name);
-/// Local sizes of a value's dimensions, its elements and bytes on one rank.
+/// The local sizes of a value's dimensions, and its elements and bytes on one
+/// rank.
 std::vector<int64_t> localShape(const Module& module, ValueId value);
 int64_t localElements(const Module& module, ValueId value);
 int64_t localBytes(const Module& module, ValueId value);
-/// Named look-ups; `none` where absent.
+/// Look-ups by name; `none` when absent.
 AxisId findAxis(const Module& module, std::string_view name);
 DimId findDim(const Module& module, std::string_view name);
-/// The dimension of that name and size, made when there is none; it is called
-/// `name.2` where one of another size has the name. Counts such as the two
-/// statistics of a softmax are dimensions named by their size: `constantDim`.
+/// Returns the dimension of that name and size, or makes it. The new dimension
+/// is called `name.2` when a dimension of another size has the name.
+/// `constantDim` names a dimension by its size, for counts such as the two
+/// statistics of a softmax.
 DimId addDim(Module& module, std::string_view name, int64_t size,
              SourceRange range = {});
 DimId constantDim(Module& module, int64_t size);

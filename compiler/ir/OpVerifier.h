@@ -1,4 +1,4 @@
-// What the verifiers of single ops share; see Verify.h.
+// Base class of the verifiers of single ops; see Verify.h.
 
 #ifndef RECIPEC_IR_OPVERIFIER_H
 #define RECIPEC_IR_OPVERIFIER_H
@@ -11,8 +11,7 @@
 
 namespace recipec::ir {
 
-/// An op, and what has been found wrong with it. Where an operand or a result
-/// may be left out, nothing is asked of it.
+/// An op and the findings about it. Checks skip an absent operand or result.
 class OpVerifier {
 protected:
   OpVerifier(const Module& module, const Op& op) : module(module), op(op) {}
@@ -35,7 +34,8 @@ protected:
       expect(module[left].type == module[right].type, "element types differ");
   }
 
-  /// In dimensions, type and what they are partial sums over; both are there.
+  /// Both values are present and have the same dimensions, type and partial
+  /// sums.
   void expectAlike(ValueId left, ValueId right) {
     expectSame(left, right);
     expectSameType(left, right);
@@ -50,8 +50,8 @@ protected:
                "a partial sum goes into an op that is not linear");
   }
 
-  /// The first `count` operands are like the result, and the op is linear in
-  /// them together: a partial sum of all of them is one of the result.
+  /// The first `count` operands match the result, and the op is linear in them
+  /// jointly: a partial sum of all of them gives a partial sum of the result.
   void expectLinearIn(size_t count) {
     expectWhole(count);
     for (size_t i = 0; i < count; ++i)
@@ -75,15 +75,17 @@ protected:
         "trailing dimensions differ");
   }
 
-  /// A gradient adds up what the first `lead` dimensions of `x` hold: it is a
-  /// partial sum over what splits those, and over what `x` is one over.
+  /// A gradient sums over the first `lead` dimensions of `x`: it is a partial
+  /// sum over the axes that split them, and over those that `x` is a partial
+  /// sum over.
   void expectSumOver(ValueId gradient, ValueId x, size_t lead) {
     AxisSet needed = splitOf(part(pieces(x), 0, lead)) | partial(x);
     expect((partial(gradient) & needed) == needed,
            "the partial sum is not that of the gradient");
   }
 
-  /// Counts [groups, blocks, members] lie as rows [groups, places, ...].
+  /// Counts [groups, blocks, members] and rows [groups, places, ...] are split
+  /// alike.
   void counted(ValueId rows, ValueId counts) {
     Pieces from = pieces(rows), to = pieces(counts);
     expect(from.size() > 1 && to.size() == 3 && from[0] == to[0] &&

@@ -1,8 +1,7 @@
-// Reads a module's text by recursive descent: at each place the form allows few
-// words.
+// Parses a module's text by recursive descent, with one word of lookahead.
 //
-// Values are made where they are declared (inputs, state, gradients,
-// parameters) or first defined (results of ops). Names of values that stand
+// Values are created at their declaration (inputs, state, gradients,
+// parameters) or first definition (results of ops). Names that may be used
 // before their declaration (`lora`) are resolved at the end.
 
 #include "compiler/ir/Parse.h"
@@ -55,7 +54,7 @@ private:
 
   bool atReference() { return peek() == '%' || peek() == '@'; }
 
-  /// `%name`, `@name` or `_`; the name of the last is empty.
+  /// Reads `%name`, `@name` or `_`; returns an empty name for `_`.
   std::string referenceName() {
     if (takeWord("_"))
       return "";
@@ -340,8 +339,8 @@ private:
   }
 
   void operands(Op& op) {
-    // Behind an op without attributes and types stand the next op's results:
-    // the op's known count keeps them apart.
+    // An op without attributes and types is followed directly by the next op's
+    // results. The op's operand count separates the two.
     bool isPresent = atReference() || peekWord() == "_";
     if (ops::infoOf(op.kind).operands.empty() || !isPresent)
       return;
@@ -465,7 +464,7 @@ private:
     module.schedules.push_back(std::move(schedule));
   }
 
-  /// The bytes of an arena, and what lies in it.
+  /// Reads the placements of an arena and returns its size in bytes.
   int64_t places(std::vector<Placement>& placements) {
     int64_t bytes = integer();
     expect('{');

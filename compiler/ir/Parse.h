@@ -1,4 +1,4 @@
-// Reads the text that Print.h writes; for tests of single passes.
+// Parses the text that Print.h writes; for tests of single passes.
 
 #ifndef RECIPEC_IR_PARSE_H
 #define RECIPEC_IR_PARSE_H
@@ -7,8 +7,8 @@
 
 namespace recipec::ir {
 
-/// The module, without source ranges; on failure none, and `error` says line,
-/// what was expected and what was found.
+/// Returns the module, without source ranges. On failure returns nullopt and
+/// sets `error` to the line, what was expected and what was found.
 std::optional<Module> parse(std::string_view text, std::string& error);
 
 } // namespace recipec::ir

@@ -1,4 +1,4 @@
-// How a value's dimensions lie on a rank, as the verifier compares them.
+// The layout of a value's dimensions on a rank, as the verifier compares it.
 
 #ifndef RECIPEC_IR_PIECES_H
 #define RECIPEC_IR_PIECES_H
@@ -12,7 +12,7 @@
 
 namespace recipec::ir {
 
-/// A dimension as it lies on a rank.
+/// A dimension and the axes that split it.
 struct Piece {
   DimId dim;
   AxisSet split;
@@ -38,15 +38,15 @@ inline AxisSet splitOf(const Pieces& pieces) {
   return axes;
 }
 
-/// Some of the pieces, from number `from` on; none where there are fewer.
+/// `count` pieces from index `from` on; empty when there are fewer.
 inline Pieces part(const Pieces& all, size_t from, size_t count) {
   if (from + count > all.size())
     return {};
   return Pieces(all.begin() + long(from), all.begin() + long(from + count));
 }
 
-/// What is wrong with the attributes, types and layouts of an op; empty where
-/// nothing is. Each family of ops has a file of its rules
+/// Returns what is wrong with the attributes, types and layouts of an op; empty
+/// for a sound op. Each op family has its own file of rules
 /// (VerifyAttention.cpp).
 std::vector<std::string> findInOp(const Module& module, const Op& op);
 std::vector<std::string> findInActivations(const Module& module, const Op& op);

@@ -82,7 +82,8 @@ private:
 
   void number(int64_t value) { out += std::to_string(value); }
 
-  /// The shortest text that reads as the same number, marked as no integer.
+  /// Writes the shortest text that parses to the same number, with a `.0` when
+  /// it would read as an integer.
   void number(double value) {
     char text[64];
     auto [end, error] = std::to_chars(text, text + sizeof text, value);
@@ -161,7 +162,7 @@ private:
     for (const auto& [degree, where] : module.degrees) {
       std::string axes = groupName(module, where.axes);
       if (axes.empty() || axes == degree)
-        continue; // as its name says
+        continue; // the default
       out += "degree ";
       name(degree);
       out += " = ";
@@ -356,7 +357,7 @@ private:
     results(op);
   }
 
-  /// The name that an op has unless another is written: its result's.
+  /// The name of an op that has no name in the text: its first result's.
   std::string_view impliedName(const Op& op) {
     if (op.results.empty() || op.results[0] == ValueId::none)
       return "";
@@ -393,7 +394,7 @@ private:
     out += ']';
   }
 
-  /// Types of the results; none for values that have a declaration.
+  /// Writes the types of the results, except of declared values.
   void results(const Op& op) {
     bool first = true;
     for (ValueId result : op.results) {

@@ -1,4 +1,4 @@
-// Reading characters and words.
+// Reads characters and words; see TextReader.h.
 
 #include "compiler/ir/TextReader.h"
 

@@ -1,5 +1,5 @@
-// Words, names and numbers of a module's text. There is no separate lexer: a
-// name ends where a character follows that names do not hold.
+// Reads words, names and numbers of a module's text. There is no separate
+// lexer: a name ends at the first character that names cannot contain.
 
 #ifndef RECIPEC_IR_TEXTREADER_H
 #define RECIPEC_IR_TEXTREADER_H
@@ -11,21 +11,21 @@
 
 namespace recipec::ir {
 
-/// Goes through a text from front to back, white space left out. The first
-/// failure is kept and moves to the end, so that a reader need not ask behind
-/// every word; a loop asks with ok().
+/// Reads a text from front to back and skips white space. The first failure is
+/// kept and moves the position to the end, so that callers need not check after
+/// every word; loops check ok().
 class TextReader {
 public:
   explicit TextReader(std::string_view text) : text(text) {}
 
   bool ok() const { return failure.empty(); }
-  /// `line 3: expected a name, found ...`; empty where nothing has failed.
+  /// `line 3: expected a name, found ...`; empty when nothing has failed.
   const std::string& problem() const { return failure; }
-  /// At the present place something else was expected.
+  /// Records that something else was expected at the current position.
   void fail(std::string expected);
 
   bool atEnd();
-  /// The next character that is no space; 0 at the end.
+  /// The next character that is not white space; 0 at the end.
   char peek();
   bool take(char c);
   void expect(char c);
@@ -34,11 +34,11 @@ public:
   bool takeWord(std::string_view word);
   void expectWord(std::string_view word);
   std::string word();
-  /// A word, or a text in quotes.
+  /// A word or a quoted text.
   std::string name();
   std::string quoted();
 
-  /// What stands here of characters that numbers have.
+  /// The longest run of number characters at the current position.
   std::string_view numberText();
   template <class Number> Number number();
   int64_t integer() { return number<int64_t>(); }

@@ -2,8 +2,8 @@
 //
 // 1. References and names: every id is in range, names are unique, an op has
 //    the operands and results that its description states.
-// 2. Life: a temporary is defined in its function before it is read, a saved
-//    value in some function before.
+// 2. Lifetimes: a temporary is defined in its function before it is read, a
+//    saved value in the same or an earlier function.
 // 3. Types and layouts of each op: VerifyOps.cpp.
 
 #include "compiler/ir/Verify.h"
@@ -30,7 +30,7 @@ public:
     values();
     references();
     if (!findings.empty())
-      return findings; // what follows relies on sound references
+      return findings; // the following checks rely on sound references
     defined.resize(module.values.size());
     for (const Function& each : module.functions)
       function(each);
@@ -107,7 +107,7 @@ private:
   }
 
   void counts(const Function& function, const Op& op) {
-    // The text of the place is made for findings alone: there are many ops.
+    // Builds the text only for a finding: there are many ops.
     auto findHere = [&](const std::string& text) {
       find("in `" + function.name + "`: `" + std::string(ops::opName(op.kind)) +
            "` " + op.name + text);
@@ -127,7 +127,7 @@ private:
           findHere(" refers to a value that is none");
   }
 
-  // ---- life
+  // ---- lifetimes
 
   void function(const Function& function) {
     functionName = function.name;

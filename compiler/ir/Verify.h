@@ -1,7 +1,7 @@
-// Checks that a module is one that passes may rely on.
+// Checks that passes can rely on a module.
 //
-// A finding is a mistake of the compiler, never of the user, so that it is a
-// text for the driver's assertion and not a diagnostic.
+// A finding is a bug of the compiler, never a mistake of the user. It is
+// therefore a text for the driver's assertion and not a diagnostic.
 
 #ifndef RECIPEC_IR_VERIFY_H
 #define RECIPEC_IR_VERIFY_H
@@ -10,9 +10,9 @@
 
 namespace recipec::ir {
 
-/// What is wrong, each with function and op; empty for a sound module. Looks
-/// at names, references, definition before use, element types, dimensions of
-/// each op, shardings and the groups of collectives.
+/// Returns all findings, each with its function and op; empty for a sound
+/// module. Checks names, references, definition before use, element types,
+/// dimensions of each op, shardings and the groups of collectives.
 std::vector<std::string> verify(const Module& module);
 
 } // namespace recipec::ir

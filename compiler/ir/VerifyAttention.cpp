@@ -76,7 +76,7 @@ private:
     for (size_t i = 0; i < 3; ++i) {
       expect(pieces(op.operands[2 + i]) == pieces(op.results[i]),
              "dimensions differ");
-      // Each rank's queries give their part of what keys and values get.
+      // The ranks' queries contribute partial sums to the gradients of k and v.
       expect(partial(op.results[i]) == (i == 0 ? AxisSet() : parts),
              "the partial sum is not that of the queries");
     }

@@ -1,4 +1,4 @@
-// The verifier's rules for collectives and a rank's slice; see Verify.h.
+// The verifier's rules for collectives and slices; see Verify.h.
 
 #include "compiler/ir/OpVerifier.h"
 #include "runtime/ops/CollectiveOps.h"
@@ -17,7 +17,8 @@ public:
     switch (ops::CollectiveOp(op.kind)) {
     case ops::CollectiveOp::AllGatherDone:
     case ops::CollectiveOp::ReduceScatterStart:
-      // What is on its way lies as it does before or behind.
+      // A value in flight has the layout of the larger value: the gathered
+      // result or the unreduced operand.
       expectAlike(op.operands[0], op.results[0]);
       break;
     case ops::CollectiveOp::AllReduce:
@@ -40,8 +41,8 @@ public:
 private:
   void collective() {
     ValueId from = op.operands[0], to = op.results[0];
-    // Gradients and states are reduced where they lie; their sharding is that
-    // of the time before.
+    // In-place all-reduce of a gradient or state: its sharding describes the
+    // value before the op.
     if (from == to)
       return expect(op.kind == OpKind::AllReduce && !op.group.empty(),
                     "only an all-reduce may be in place");

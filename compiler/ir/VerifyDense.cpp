@@ -62,7 +62,7 @@ private:
            "rows elsewhere make no partial sum");
   }
 
-  /// A sum over all tokens.
+  /// The gradient sums over all tokens.
   void embeddingBackward() {
     if (op.results[0] == ValueId::none)
       return;
@@ -72,8 +72,8 @@ private:
            "the partial sum is not that of the gradient");
   }
 
-  /// x [lead..., k...], w [to..., k...], y [lead..., to...]: the sizes of the
-  /// three follow from their ranks.
+  /// x [lead..., k...], w [to..., k...], y [lead..., to...]: the ranks of the
+  /// three values give the number of dimensions in each part.
   struct Matmul {
     size_t lead, to, k;
   };
@@ -110,8 +110,9 @@ private:
            "the partial sum is not that of the contraction");
   }
 
-  /// A gradient sums over the leading dimensions: it is a partial sum over what
-  /// splits those, and over what its operands are partial sums over.
+  /// A gradient sums over the leading dimensions: it is a partial sum over the
+  /// axes that split them, and over those that its operands are partial sums
+  /// over.
   void wgrad(ValueId x, ValueId dy, ValueId dw) {
     Matmul sizes = product(x, dw, dy);
     AxisSet needed =
@@ -120,7 +121,7 @@ private:
            "the partial sum is not that of the gradient");
   }
 
-  /// Matmuls that one op makes: each is as by itself.
+  /// An op of several matmuls: each follows the rules of its own kind.
   void joint() {
     for (size_t i = 0; i < 3; ++i) {
       const bool isDgrad = op.kind == OpKind::LinearJointDgrad;

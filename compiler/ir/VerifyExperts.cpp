@@ -69,7 +69,7 @@ public:
   }
 
 private:
-  /// Choices are made of whole sequences.
+  /// Routing needs whole sequences.
   void route() {
     expectWhole();
     Pieces logits = pieces(op.operands[0]);
@@ -90,7 +90,7 @@ private:
     expectSame(op.operands[0], op.results[0]);
   }
 
-  /// Rows [groups, places, h] of several blocks, and those of one.
+  /// Rows [groups, places, h] of several blocks and of one block.
   void packed(ValueId blocks, ValueId one) {
     Pieces from = pieces(blocks), to = pieces(one);
     expect(from.size() == 3 && to.size() == 3 && from[0] == to[0] &&
@@ -99,7 +99,7 @@ private:
            "rows and what is packed of them lie on different ranks");
   }
 
-  /// Tokens [b, s, h] lie in rows [groups, places, h] of the same ranks.
+  /// Tokens [b, s, h] lie on the same ranks as their rows [groups, places, h].
   void experts(ValueId tokens, ValueId rows, ValueId numbers) {
     Pieces from = pieces(tokens), to = pieces(rows);
     expect(from.size() == 3 && to.size() == 3 && to[0].split.empty() &&
@@ -114,8 +114,8 @@ private:
            "leading dimensions differ");
   }
 
-  /// What splits the dimensions of an expert's weight that `kept`, x or y, has
-  /// not.
+  /// The axes that split the dimensions of an expert's weight that `kept` (x or
+  /// y) lacks.
   AxisSet contractedOf(ValueId weight, ValueId kept) const {
     Pieces all = pieces(weight), stay = pieces(kept);
     AxisSet split;
@@ -125,8 +125,8 @@ private:
     return split;
   }
 
-  /// x [groups, places, from...] and y [groups, places, to...]; `in` of them is
-  /// the operand and `out` the result.
+  /// x [groups, places, from...] and y [groups, places, to...]; `in` is the
+  /// operand among the two and `out` the result.
   void expertLinear(ValueId x, ValueId y, ValueId in, ValueId out) {
     Pieces xs = pieces(x), ys = pieces(y), ws = pieces(op.operands[1]);
     bool agree = xs.size() > 2 && ys.size() > 2 &&

@@ -34,7 +34,7 @@ private:
     AxisSet summed = op.kind == OpKind::Nll ? splitOf(first) : AxisSet();
     if (op.kind == OpKind::SoftmaxSum)
       summed = first.back().split;
-    // Stages without the loss add nothing to it.
+    // Stages without the loss contribute nothing to the sum.
     AxisSet stages =
         module.stages > 1 ? AxisSet(findAxis(module, "pp")) : AxisSet();
     expect(partial(op.results[0]) - stages == summed,

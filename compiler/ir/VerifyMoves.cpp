@@ -1,6 +1,6 @@
 // The verifier's rules for ops that cut, move and clear elements; see Verify.h.
-// Dimensions whose size an op changes are not sharded. All are linear: a
-// partial sum of the operands is one of the result.
+// Dimensions that an op resizes are not sharded. All these ops are linear: a
+// partial sum of the operands gives a partial sum of the result.
 
 #include "compiler/ir/OpVerifier.h"
 #include "runtime/ops/MoveOps.h"
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// narrow, pad, concat: rows that differ in width alone.
+  /// narrow, pad, concat: rows that differ only in width.
   void rows() {
     ValueId y = op.results[0];
     Pieces expected = leading(y);
@@ -65,7 +65,7 @@ private:
            "the part does not lie in its row");
   }
 
-  /// All but the last piece, which is whole.
+  /// All pieces except the last, which must not be split.
   Pieces leading(ValueId id) {
     Pieces pieces = piecesOf(module, id);
     if (pieces.empty()) {
@@ -82,8 +82,8 @@ private:
     return dims.empty() ? 0 : module[dims.back()].size;
   }
 
-  /// x [..., n], y [..., over, n]. A sum over copies is a partial one where
-  /// ranks have some of them.
+  /// x [..., n], y [..., over, n]. The gradient of x sums over the copies: it
+  /// is a partial sum when `over` is split.
   void broadcast(ValueId x, ValueId y) {
     Pieces pieces = piecesOf(module, y);
     if (pieces.size() < 2)
@@ -97,7 +97,7 @@ private:
            "partial sums differ");
   }
 
-  /// All other ops are the device's.
+  /// Exactly one side is on the host. No other op accesses the host's memory.
   void copy() {
     ValueId from = op.operands[0], to = op.results[0];
     expectAlike(from, to);
@@ -105,7 +105,7 @@ private:
            "neither or both of a copy are on the host");
   }
 
-  /// A run of a flat buffer, which is split and a sum over what it is.
+  /// A range of a flat buffer, with the same partial sums.
   void view() {
     ValueId whole = op.operands[0], run = op.results[0];
     int64_t start = ops::ViewAttributes(op.attributes).start;

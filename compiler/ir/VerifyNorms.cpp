@@ -1,4 +1,4 @@
-// The verifier's rules for norms; see Verify.h. Their parameters have the last
+// The verifier's rules for norms; see Verify.h. Norm weights have the last
 // dimensions of the operand, with the same sharding.
 
 #include "compiler/ir/OpVerifier.h"
@@ -27,7 +27,8 @@ public:
   }
 
 private:
-  /// Statistics are those of rows; a weight may tell some of them apart.
+  /// Statistics are per row; the weight may span several of the last
+  /// dimensions.
   void norm() {
     expectWhole();
     ValueId x = op.operands[0], weight = op.operands[1];

@@ -1,10 +1,9 @@
 // The verifier's rules for types and layouts; see Verify.h.
 //
-// 1. The attributes are those of the op's description, with values of its
-// types.
+// 1. Attributes: the op's description has each of them, with the same type.
 // 2. Operands and results agree in dimensions, sharding and partial sums. Only
-//    ops that are linear in an operand let a partial sum of it through. A file
-//    for each family of ops has its rules.
+//    ops that are linear in an operand accept a partial sum of it. Each op
+//    family has its own file of rules.
 
 #include "compiler/ir/Pieces.h"
 #include "runtime/ops/OpTable.h"

@@ -1,6 +1,6 @@
-// Matrices of 8 bits and their products, as the verifier sees them. A scale
-// belongs to the rank's part of a matrix, so that nothing is asked of how it
-// lies; a partial sum stays one.
+// The verifier's rules for fp8 matrices and their matmuls. A scale belongs to
+// the rank's shard of a matrix, so its layout is not checked. Partial sums pass
+// through.
 
 #include "compiler/ir/OpVerifier.h"
 #include "runtime/ops/OpKind.h"
@@ -53,7 +53,7 @@ public:
   }
 
 private:
-  /// The five results from `first` on, of a value that lies as x does.
+  /// The five results from `first` on, quantized from a value with x's layout.
   void quantize(ValueId x, ValueId history, size_t first) {
     ValueId q = op.results[first], qt = op.results[first + 2];
     Pieces all = pieces(x);
@@ -87,7 +87,7 @@ private:
     expect(partial(qt) == partial(q), "partial sums differ");
   }
 
-  /// A run of what ranks keep in parts has a place among the maxima.
+  /// A range of a sharded buffer, with an index into the maxima.
   void partOf(ValueId maxima) {
     ValueId part = op.operands[0];
     const ops::ShardAmaxAttributes attributes(op.attributes);
@@ -119,7 +119,7 @@ private:
            "the scale is not a number");
   }
 
-  /// One of the two that a quantize makes.
+  /// One of the two matrices that `quantize` makes.
   void matrix(ValueId made, ValueId scale, const Pieces& expected) {
     if (made == ValueId::none)
       return;

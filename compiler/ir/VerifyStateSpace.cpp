@@ -1,6 +1,6 @@
-// The verifier's rules for state spaces; see Verify.h. A sequence is whole on
-// its ranks, as a token depends on those before it; only samples and groups are
-// split, and parameters [groups, ...] as the groups are.
+// The verifier's rules for state spaces; see Verify.h. Sequences are not split,
+// because a token depends on all earlier ones. Only samples and groups are
+// split; parameters [groups, ...] are split like the groups.
 
 #include "compiler/ir/OpVerifier.h"
 #include "runtime/ops/StateSpaceOps.h"
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  /// x [b, s, groups, channels] of whole sequences.
+  /// x [b, s, groups, channels]; sequences and channels are not split.
   bool tokens(ValueId x) {
     Pieces all = pieces(x);
     bool fits = all.size() == 4 && all[1].split.empty() && all[3].split.empty();
@@ -61,7 +61,7 @@ private:
     expectPrefix(x, segments);
   }
 
-  /// x, dt, b, c, a_log, d, dt_bias and segments from operand `first` on; the
+  /// x, dt, b, c, a_log, d, dt_bias and segments from operand `first` on;
   /// states [b, groups, chunks, channels, state].
   void scan(size_t first, ValueId states) {
     for (size_t i = 0; i < 4; ++i)
