@@ -1,17 +1,18 @@
-// Counts communicators as runtime/comm/NcclConnect.cpp makes them: one of all
-// ranks, one for each other group that ops of some stage name, one more for
-// each whose collectives run beside kernels and reach other hosts, and one for
-// each link of messages between stages. Within a host, what runs beside kernels
-// is copied (runtime/comm/PeerCopies.h), for which a rank has a page of flags
-// and maps the arenas of those that it exchanges data with. Kernels of ranks
-// that map them do by themselves what needs no packing, and all such
-// all-to-alls.
+// Counts communicators as runtime/comm/NcclConnect.cpp creates them: one for
+// all ranks, one for each other group that ops of any stage name, one more for
+// each group with overlapped collectives that reach other hosts, and one for
+// each link between stages. Within a host, overlapped collectives are peer
+// copies (runtime/comm/PeerCopies.h): each rank has a page of flags and maps
+// the arenas of the ranks that it exchanges data with. Where ranks map each
+// other's arenas, kernels also run the collectives that need no packing;
+// all-to-alls without packing always run this way.
 //
-// A communicator takes memory when it is made, when its first collective
-// connects neighbours, and for each rank that it exchanges parts with: the more
-// multiprocessors ("blocks") it may take, the more. Bytes are those of NCCL
-// 2.28.9 between two H200 over NVLink, to 4 MiB. Those of ranks on other hosts
-// are assumed to be the same for neighbours, and none for other ranks.
+// A communicator takes memory at its creation, at its first collective, which
+// connects neighbours, and for each rank that it exchanges parts with. The
+// memory grows with the multiprocessors ("blocks") that it may use. The byte
+// counts are those of NCCL 2.28.9 between two H200 over NVLink, to 4 MiB.
+// Neighbours on other hosts are assumed to take the same, other ranks there
+// nothing.
 
 #include "compiler/cost/Connections.h"
 
@@ -35,8 +36,8 @@ using ir::OpKind;
 
 constexpr int64_t mebibyte = int64_t(1) << 20;
 
-/// The library's own blocks, where they are not bounded, and as many of them as
-/// carry collectives.
+/// NCCL's own block counts: its limit when unbounded, and the most that
+/// collectives use.
 constexpr int64_t mostBlocks = 32, mostInCollectives = 24;
 
 constexpr int64_t madeBytes(int64_t blocks) {
@@ -48,7 +49,7 @@ constexpr int64_t neighboursBytes(int64_t blocks) {
 constexpr int64_t peerBytes(int64_t blocks) {
   return 12 * blocks * mebibyte;
 }
-/// Who receives keeps what is under way.
+/// The receiver holds the data in flight.
 constexpr int64_t senderBytes(int64_t blocks) {
   return 2 * blocks * mebibyte;
 }
@@ -56,17 +57,18 @@ constexpr int64_t receiverBytes(int64_t blocks) {
   return 10 * blocks * mebibyte;
 }
 
-/// The library's own code, and what it keeps once.
+/// NCCL's code and its one-time allocations.
 constexpr int64_t libraryBytes = 379 * mebibyte;
-/// What it takes for the first exchange or message.
+/// Taken at the first exchange or message.
 constexpr int64_t firstExchangeBytes = 62 * mebibyte;
-/// What stages take that load all kernels when they start (exec/Devices.cpp).
+/// Taken by stages, which load all kernels at the start (exec/Devices.cpp).
 constexpr int64_t kernelsBytes = 371 * mebibyte;
 
-/// What there are several communicators of a group for.
+/// Why a group has several communicators: for collectives in stream order, for
+/// collectives of contiguous memory, and for those that overlap kernels.
 enum class Purpose { inTurn, ofRuns, besideKernels };
 
-/// The ranks of a group, by its axes, and its stages where it is not of all.
+/// A group of ranks by its axes, and by its stages when it does not span all.
 struct Communicator {
   uint32_t axes = 0;
   std::vector<std::string> stages;
@@ -74,14 +76,14 @@ struct Communicator {
   auto operator<=>(const Communicator&) const = default;
 };
 
-/// What ops use a communicator for: those of the rank's own stage, and those of
-/// any stage where it says so.
+/// How ops use a communicator: the ops of the rank's own stage, or of any stage
+/// where noted.
 struct Uses {
-  bool isCollective = false; // in a ring or tree, which connects neighbours
+  bool isCollective = false; // a ring or tree, which connects neighbours
   bool isShift = false;      // to the next rank
-  bool isExchange = false;   // from each rank to each
+  bool isExchange = false;   // from each rank to each rank
   bool exchangesAnywhere = false;
-  int64_t bytes = 0; // the most of any stage's
+  int64_t bytes = 0; // the largest over all stages
 
   void join(const Uses& other) {
     isCollective |= other.isCollective;
@@ -107,7 +109,7 @@ public:
         for (const ir::Op& op : function.ops)
           if (ops::traitsOf(op.kind).isCollective && !(op.group & all).empty())
             add(each, op);
-      // Gradients that are dumped are gathered among those that share a region.
+      // Dumped gradients are gathered among the ranks that share a region.
       for (const ir::Region& region : each.regions)
         if (!(region.shard & all).empty())
           found[{(region.shard & all).raw(), {}}];
@@ -122,7 +124,7 @@ public:
                   (stage.stages > 1 ? kernelsBytes : 0) + bytesOfLines(node);
     bool exchanges = !stage.transfers.empty();
     bool copies = false;
-    std::map<Communicator, Uses> left; // for the library
+    std::map<Communicator, Uses> left; // communicators that NCCL serves
     for (const auto& [communicator, uses] : found)
       if (goesByCopies(communicator, node))
         copies = true;
@@ -138,7 +140,8 @@ public:
   }
 
 private:
-  /// Leaves runs to kernels where ranks map each other's memory anyway.
+  /// Assigns collectives of contiguous memory to peer kernels if the group has
+  /// exchanges or its ranks map each other's memory anyway, and else to NCCL.
   void keepMeetings() {
     std::map<Communicator, Uses> kept;
     for (const auto& [communicator, uses] : found) {
@@ -150,7 +153,7 @@ private:
     found = std::move(kept);
   }
 
-  /// What runs go by where kernels do not meet.
+  /// The communicator that serves contiguous collectives without peer kernels.
   static Communicator byLibrary(Communicator communicator) {
     if (communicator.purpose == Purpose::ofRuns)
       communicator.purpose = Purpose::inTurn;
@@ -195,7 +198,7 @@ private:
     return sum;
   }
 
-  /// Whether a rank of the stage is one of the group's.
+  /// Whether the group includes ranks of this stage.
   bool hasStage(const Communicator& communicator) const {
     const std::vector<std::string>& stages = communicator.stages;
     return stages.empty() ||
@@ -203,7 +206,8 @@ private:
                      std::to_string(stage.stage)) != stages.end();
   }
 
-  /// Those of other hosts are reached through the host's memory.
+  /// The number of peers with device buffers. Peers on other hosts are reached
+  /// through host memory.
   int64_t peersOf(const Communicator& communicator, const Uses& uses,
                   int64_t node) const {
     const int64_t peers = countOnHost(communicator.axes, node) - 1;
@@ -212,8 +216,8 @@ private:
                            : 0;
   }
 
-  /// How many ranks along the axes share the host of the first: a host has
-  /// `node` ranks in a row, and the last axis counts fastest.
+  /// The number of ranks along the axes on the first rank's host. A host has
+  /// `node` consecutive ranks; the last axis varies fastest.
   int64_t countOnHost(uint32_t axes, int64_t node) const {
     std::vector<int64_t> members = {0};
     int64_t stride = 1;
@@ -260,8 +264,8 @@ private:
                                                     : Purpose::inTurn;
   }
 
-  /// Whether parts are one run of memory: no dimension before those that are
-  /// cut and put together is longer than 1.
+  /// Whether each part is contiguous: all dimensions before the split and the
+  /// concatenated dimension have size 1.
   static bool movesRuns(const ir::Module& module, const ir::Op& op) {
     const auto isRun = [&](ir::ValueId value, int64_t dim) {
       return rowsBefore(module, value, size_t(dim)) == 1;
@@ -280,14 +284,15 @@ private:
     }
   }
 
-  /// Along another dimension than the first.
+  /// Whether the op packs, because it works along a dimension other than the
+  /// first.
   static bool doesPack(const ir::Module& module, const ir::Op& op) {
     if (op.kind == OpKind::AllToAll)
       return !movesRuns(module, op);
     return ops::AllGatherAttributes(op.attributes).dim > 0;
   }
 
-  /// The product of the dimensions before one.
+  /// The product of the dimensions before `dim`.
   static int64_t rowsBefore(const ir::Module& module, ir::ValueId value,
                             size_t dim) {
     const std::vector<int64_t> shape = ir::localShape(module, value);

@@ -1,5 +1,5 @@
-// What a rank's connections to other ranks take of its device's memory: NCCL's
-// communicators, which no plan places, and the ways to memory of other GPUs.
+// Device memory that a rank's connections to other ranks take outside the
+// plan's arena: NCCL communicators and mappings of other GPUs' memory.
 
 #ifndef RECIPEC_COST_CONNECTIONS_H
 #define RECIPEC_COST_CONNECTIONS_H
@@ -12,7 +12,7 @@
 
 namespace recipec::cost {
 
-/// Bytes on a GPU of a rank of the stage of that number, whose arena is
+/// Bytes on the GPU of a rank of stage number `stage`. The arenas must be
 /// planned; `node` ranks share a host.
 int64_t connectionBytes(const std::vector<ir::Module>& stages, size_t stage,
                         int64_t node);

@@ -1,12 +1,11 @@
-// Memory by category, and a roofline for the time (Williams et al. 2009).
+// Memory by category, and a roofline model of the time (Williams et al. 2009).
 //
-// Each op of a function takes the longer of its arithmetic at the device's peak
-// and its traffic at the memory's bandwidth; a collective takes what a ring
-// sends over the link. Ops follow one another; what stages send, collectives
-// that the overlap pass has cut in two, and copies to and from the host run
-// beside them. The step is the schedule `train` of all stages side by side.
-// Real kernels stay below the roof, so the time is a bound that a good
-// implementation approaches.
+// An op takes the longer of its FLOPs at the device's peak and its traffic at
+// the memory bandwidth. A collective takes the time of a ring over the link.
+// Ops run one after another; transfers between stages, collectives that the
+// overlap pass split in two, and copies to and from the host overlap them. The
+// step is the simulated schedule `train` of all stages. Real kernels stay below
+// the roof, so the time is a lower bound that a good implementation approaches.
 
 #include "compiler/cost/Estimate.h"
 
@@ -27,10 +26,10 @@ namespace {
 
 struct Device {
   double flops = 0;         // FLOP/s in the compute type
-  double narrowFlops = 0;   // of products in 8 bits; 0: there are none
+  double narrowFlops = 0;   // of fp8 matmuls; 0 without fp8
   double bandwidth = 0;     // bytes/s
   double linkBandwidth = 0; // bytes/s, one way
-  double hostBandwidth = 0; // likewise
+  double hostBandwidth = 0; // bytes/s, one way
 };
 
 Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
@@ -41,7 +40,7 @@ Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
     device.flops = recipe.real("cluster.hardware.flops_bf16");
     break;
   case ir::DType::f64:
-    device.flops = single / 2; // half as many lanes a vector
+    device.flops = single / 2; // half as many lanes per vector
     break;
   default:
     device.flops = single;
@@ -59,8 +58,8 @@ bool isNarrowMatmul(const ir::Op& op) {
          op.kind == ir::OpKind::ScaledMatmulAdd;
 }
 
-/// How many operands of one size an op reads to make matrices of 8 bits; the
-/// history is behind them.
+/// The number of equal-sized operands that an op reads to quantize. The amax
+/// history follows them.
 int valuesToQuantize(ir::OpKind kind) {
   switch (kind) {
   case ir::OpKind::Quantize:
@@ -74,7 +73,7 @@ int valuesToQuantize(ir::OpKind kind) {
   }
 }
 
-/// What the rank has of a run of what ranks keep in parts, on an average.
+/// The rank's average bytes of a range of a sharded buffer.
 double bytesOfPart(const ir::Module& program, const ir::Op& op) {
   const ops::ShardAmaxAttributes attributes(op.attributes);
   const ir::AxisSet ranks = ir::findGroup(program, attributes.axis);
@@ -94,7 +93,8 @@ double trafficOf(const ir::Module& program, const ir::Op& op) {
     for (ir::ValueId value : *list)
       if (value != ir::ValueId::none)
         bytes += double(ir::localBytes(program, value));
-  // The scale of all elements is known behind a first pass over them.
+  // A scale per tensor without an amax history needs a first pass over the
+  // elements.
   const int read = valuesToQuantize(op.kind);
   if (!op.attributes.contains("blocks") && read > 0 &&
       op.operands[size_t(read)] == ir::ValueId::none)
@@ -102,14 +102,14 @@ double trafficOf(const ir::Module& program, const ir::Op& op) {
   return bytes;
 }
 
-/// Seconds of a ring (Thakur et al. 2005) over the group.
+/// Seconds of a ring collective (Thakur et al. 2005) over the group.
 double collectiveSeconds(const ir::Module& program, const ir::Op& op,
                          const Device& device) {
   double ranks = double(ir::sizeOf(program, op.group));
   double whole = double(std::max(ir::localBytes(program, op.operands[0]),
                                  ir::localBytes(program, op.results[0])));
-  // Of rows of experts those that belong to tokens: ranks have places for all
-  // that the group can send, and an even share of them is taken.
+  // The buffers of expert rows have the capacity for everything that the group
+  // can send. On average one share per rank holds tokens.
   if (op.kind == ir::OpKind::AllToAll && op.operands[1] != ir::ValueId::none)
     whole /= ranks;
   double rounds = op.kind == ir::OpKind::AllReduce ? 2 : 1;
@@ -167,11 +167,11 @@ bool runsAgain(const ir::Function& function, const ir::Op& op) {
           op.kind == ir::OpKind::CausalConv ||
           op.kind == ir::OpKind::StateScan ||
           (isNarrowMatmul(op) &&
-           op.attributes.contains("fast"))); // one of `forward`
+           op.attributes.contains("fast"))); // a recomputed forward matmul
 }
 
-/// FLOPs of the whole job in one step: those of every run of a function, which
-/// the ranks of its stage share.
+/// FLOPs of the whole job in one step: the ranks of a stage share the FLOPs of
+/// each run of its functions.
 double stepFlops(const std::vector<ir::Module>& stages) {
   double total = 0;
   for (const ir::Module& stage : stages) {
@@ -189,13 +189,13 @@ double stepFlops(const std::vector<ir::Module>& stages) {
   return total;
 }
 
-/// A run of a function.
+/// The cost of one run of a function.
 struct Run {
   double seconds = 0;
-  double communication = 0; // of them those in which data are exchanged alone
+  double communication = 0; // seconds of it that only communicate
 };
 
-/// What of an op's time its exchange of data takes.
+/// The part of an op's time that communication takes.
 double communicationOf(const ir::Module& program, const ir::Op& op,
                        double seconds, const Device& device) {
   if (isRing(op))
@@ -205,9 +205,9 @@ double communicationOf(const ir::Module& program, const ir::Op& op,
   return ops::traitsOf(op.kind).isCollective ? seconds : 0;
 }
 
-/// Collectives that have started go one behind the other over the link, beside
-/// the other ops, up to where they have to be done, and copies between device
-/// and host over theirs.
+/// Collectives that have started run one after another on the link and overlap
+/// the other ops until their end op. Copies between device and host use their
+/// own link.
 Run runOf(const ir::Module& stage, const ir::Function& function,
           const Device& device, bool isLast) {
   double seconds = 0, communication = 0, link = 0, hostLink = 0;
@@ -239,7 +239,8 @@ Run runOf(const ir::Module& stage, const ir::Function& function,
   return {seconds, communication};
 }
 
-/// The functions of each stage by name: the last run of a step, and others.
+/// The functions of each stage by name: [0] is the last run of a step, [1] any
+/// other.
 using Runs = std::vector<std::map<std::string, std::array<Run, 2>>>;
 
 Runs runsOf(const std::vector<ir::Module>& stages, const Device& device) {
@@ -265,9 +266,8 @@ Timeline trainTimeline(const std::vector<ir::Module>& stages, const Runs& runs,
       });
 }
 
-/// The part of the step that a stage exchanges data in and does nothing else,
-/// on an average of the stages. What a stage waits for another counts as
-/// bubble.
+/// The fraction of the step in which a stage only communicates, averaged over
+/// the stages. Time that a stage waits for another counts as bubble.
 double communicationFraction(const Timeline& timeline, const Runs& runs) {
   double seconds = 0;
   for (size_t stage = 0; stage < timeline.stages.size(); ++stage) {
@@ -282,14 +282,14 @@ double communicationFraction(const Timeline& timeline, const Runs& runs) {
   return seconds / timeline.end / double(timeline.stages.size());
 }
 
-/// Steps of the whole run; 0 where they follow from how many rows there are.
+/// Steps of the whole run; 0 when they follow from the data set's size.
 double trainSteps(const recipe::Recipe& recipe) {
   const recipe::Value* steps = recipe.find("train.total_steps");
   return steps && !steps->isNone() ? recipe.real("train.total_steps") : 0;
 }
 
-/// In the order of the model: chunk by chunk of each stage, and the next
-/// chunks.
+/// Layers per chunk in the order of the model: the first chunk of each stage,
+/// then the second chunks, and so on.
 std::vector<int64_t> layersPerChunk(const std::vector<ir::Module>& stages) {
   std::map<std::pair<int, int>, std::set<int>> layers; // by chunk and stage
   for (const ir::Module& stage : stages)
@@ -314,7 +314,7 @@ int64_t rankCount(const ir::Module& program) {
   return ranks;
 }
 
-/// A master that is kept in halves is written whole.
+/// A master kept as lower halves (u16) is written in full.
 int64_t writtenBytes(const ir::Module& program, ir::ValueId value) {
   if (value == ir::ValueId::none)
     return 0;
@@ -322,7 +322,7 @@ int64_t writtenBytes(const ir::Module& program, ir::ValueId value) {
   return program[value].type == ir::DType::u16 ? 2 * bytes : bytes;
 }
 
-/// The histories of what is brought to 8 bits: the state that such ops take.
+/// The amax histories: the state operands of ops that quantize.
 std::set<ir::ValueId> amaxHistoriesOf(const ir::Module& program) {
   std::set<ir::ValueId> histories;
   for (const ir::Function& function : program.functions)
@@ -335,8 +335,8 @@ std::set<ir::ValueId> amaxHistoriesOf(const ir::Module& program) {
   return histories;
 }
 
-/// What a rank writes at most: weights and moments of its parts, whole those
-/// frozen parameters of which it has no part, and histories.
+/// The most that a rank writes into a checkpoint: its shards of weights and
+/// moments, amax histories, and unsharded frozen parameters in full.
 int64_t stateBytes(const ir::Module& program) {
   int64_t bytes = 0;
   for (ir::ValueId history : amaxHistoriesOf(program))
@@ -359,9 +359,9 @@ bool stagesCheckpoints(const recipe::Recipe& recipe) {
          recipe.boolean("checkpoint.async");
 }
 
-/// What GPUs give their threads for kernels that may print why they fail: a
-/// deeper stack (measured on an H200: 62 MiB more than models without them).
-/// NCCL's kernels have one that is deep enough.
+/// GPUs reserve a deeper stack for kernels that may print an error (measured on
+/// an H200: 62 MiB more than models without them). NCCL's kernels already
+/// reserve a stack of that depth.
 int64_t stackBytes(const ir::Module& program) {
   constexpr int64_t mebibyte = int64_t(1) << 20;
   for (const ir::Function& function : program.functions)
@@ -383,8 +383,8 @@ MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
       {"optimizer", &table.optimizer},   {"activations", &table.activations},
       {"workspace", &table.workspace},
   };
-  // Placements come by address and cover the arena: each byte belongs to the
-  // category of the last placement that begins at or before it.
+  // Placements are sorted by address and cover the arena: each byte belongs to
+  // the category of the last placement that begins at or before it.
   for (size_t i = 0; i < program.placements.size(); ++i) {
     const ir::Placement& placement = program.placements[i];
     int64_t end = i + 1 < program.placements.size()

@@ -1,4 +1,4 @@
-// What a Program takes and how fast it should be.
+// Predicts the memory and the step time of a Program.
 
 #ifndef RECIPEC_COST_ESTIMATE_H
 #define RECIPEC_COST_ESTIMATE_H
@@ -20,12 +20,11 @@ struct MemoryTable {
   int64_t optimizer = 0;
   int64_t activations = 0;
   int64_t workspace = 0;
-  int64_t library = 0; // outside the arena: the hardware's, and connections'
+  int64_t library = 0; // outside the arena: the hardware's and the connections'
   int64_t host = 0; // the copy that an asynchronous checkpoint is written from
-  int64_t offloaded = 0; // activations that wait on the host
+  int64_t offloaded = 0; // activations offloaded to the host
   int64_t arena = 0;     // the sum of the first five
-  int64_t total = 0;     // arena + library, and what is on the host where the
-                         // device is the host
+  int64_t total = 0;     // arena + library, and host bytes of a CPU device
   int64_t capacity = 0;
 
   bool fits() const { return total <= capacity; }
@@ -33,35 +32,35 @@ struct MemoryTable {
 
 struct Estimate {
   MemoryTable memory;              // of the stage that takes most
-  std::vector<MemoryTable> stages; // of each
+  std::vector<MemoryTable> stages; // one per stage
   int ranks = 1;
   std::vector<int64_t> layersPerChunk;
   double flopsPerStep = 0; // of the whole job
   double peakFlops = 0;    // of one rank, in the compute type
   double stepSeconds = 0;
-  double bubble = 0; // part of it in which a stage waits for others
-  /// Part of it in which a rank does nothing but exchange data with others, on
-  /// an average of the stages. What runs beside computing is none of it.
+  double bubble = 0; // fraction of the step in which a stage waits for others
+  /// The fraction of the step in which a rank only communicates, averaged over
+  /// the stages. Communication that overlaps compute does not count.
   double communication = 0;
   double tokensPerSecondPerRank = 0;
   double tflopsPerRank = 0;
   /// flopsPerStep / (stepSeconds * ranks * peakFlops)
   double mfu = 0;
-  double trainSteps = 0; // of the whole run; 0 where the data decide
+  double trainSteps = 0; // of the whole run; 0 when the data set decides
   double trainSeconds() const { return trainSteps * stepSeconds; }
   double tokensPerSecond() const { return tokensPerSecondPerRank * ranks; }
 };
 
-/// Of a rank of the stage of that number.
+/// The memory of a rank of stage number `stage`.
 MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
                         const recipe::Recipe& recipe);
 
-/// Tells the seconds of an op of the program by itself, by the roofline. The
-/// program outlives it.
+/// Returns a function that gives the seconds of a single op by the roofline
+/// model. The function refers to `program`, which must outlive it.
 std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
                                                const recipe::Recipe& recipe);
 
-/// Needs placements. Without a schedule `train` the figures of a step stay 0.
+/// Needs placements. Without a schedule `train`, the step's figures stay 0.
 Estimate estimate(const std::vector<ir::Module>& stages,
                   const recipe::Recipe& recipe);
 

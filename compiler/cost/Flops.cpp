@@ -1,6 +1,6 @@
-// Counts from element counts, so that it does not matter how dimensions are
-// grouped: a product of x [m,k], w [n,k] and y [m,n] has
-// m n k = sqrt(|x| |w| |y|).
+// FLOPs follow from element counts, so the grouping of dimensions does not
+// matter: a matmul of x [m,k], w [n,k] and y [m,n] has m n k = sqrt(|x| |w|
+// |y|).
 
 #include "compiler/cost/Flops.h"
 
@@ -35,13 +35,13 @@ double elements(const Shape& shape) {
   return count;
 }
 
-/// A number of tokens that is no limit where it is 0.
+/// Limits `keys` to `tokens`; 0 means no limit.
 int64_t bound(int64_t tokens, int64_t keys) {
   return tokens == 0 ? keys : std::min(keys, tokens);
 }
 
-/// How many of `keys` keys a query sees on average, wherever it stands: of its
-/// chunk, of the last of a window, half of them where attention is causal.
+/// The average number of keys that a query sees out of `keys`: those of its
+/// chunk, the last ones of its window, half of them when attention is causal.
 double seenKeys(const ops::AttentionAttributes& attributes, int64_t keys) {
   double all = double(bound(attributes.chunk, keys));
   if (!attributes.causal)
@@ -50,13 +50,13 @@ double seenKeys(const ops::AttentionAttributes& attributes, int64_t keys) {
   return window - window * (window - 1) / (2 * all);
 }
 
-/// q: [batch, queries, heads, head_dim], to `keys` keys: those of the whole
-/// sequence, whichever part of them is here.
+/// q: [batch, queries, heads, head_dim]. `keys` counts the whole sequence,
+/// however it is sharded.
 double attention(const ir::Op& op, const Shape& q, int64_t keys) {
   const ops::AttentionAttributes attributes(op.attributes);
   double seen = seenKeys(attributes, keys);
   double pairs = double(q[1]) * seen;
-  // q k^T and p v; zeros behind narrower values are none of the model's.
+  // q k^T and p v. Zeros that pad narrower values are not the model's FLOPs.
   double values =
       double(attributes.valueWidth > 0 ? attributes.valueWidth : q[3]);
   return 2 * pairs * double(q[0]) * double(q[2]) * (double(q[3]) + values);
@@ -67,8 +67,8 @@ double cachedAttention(const Shape& q, const Shape& cache) {
   return 4 * elements(q) * double(cache[0]);
 }
 
-/// x [g,p,k...], w [e,...], y [g,p,n...] in any order: rows times the elements
-/// of an expert's weight, of the rows those that tokens take on average.
+/// x [g,p,k...], w [e,...], y [g,p,n...] in any order: the rows that tokens
+/// take on average times the elements of one expert's weight.
 template <class ShapeOf>
 double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
   bool isWgrad = op.kind == OpKind::ExpertLinearWgrad;
@@ -80,8 +80,8 @@ double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
 }
 
 /// x [b,s,groups,channels], b [b,s,groups,state]: each token decays each
-/// element of its channels' states, adds a product to it and multiplies it into
-/// y.
+/// element of its channels' states, adds a product to it and accumulates the
+/// element times C into y.
 double stateScan(const Shape& x, const Shape& b) {
   return 5 * elements(x) * double(b[3]);
 }
@@ -91,14 +91,14 @@ double causalConv(const Shape& x, const Shape& w) {
   return 2 * elements(x) * double(w[2]);
 }
 
-/// One product: its two factors' and its result's elements.
+/// One matmul, from the elements of its two operands and its result.
 template <class ShapeOf>
 double product(const ShapeOf& shapeOf, ValueId a, ValueId b, ValueId c) {
   return 2 * std::sqrt(elements(shapeOf(a)) * elements(shapeOf(b)) *
                        elements(shapeOf(c)));
 }
 
-/// Two or three products that share an operand or a result.
+/// Two or three matmuls that share an operand or a result.
 template <class ShapeOf>
 double joint(const ir::Op& op, const ShapeOf& shapeOf) {
   double sum = 0;
@@ -212,8 +212,8 @@ double stateSpaceOp(const ir::Op& op, const ShapeOf& shapeOf) {
   return 0;
 }
 
-/// Counted are matmuls, attention and scans; what the other families compute is
-/// limited by memory.
+/// Only matmuls, attention and scans count. The other families are
+/// memory-bound.
 template <class ShapeOf>
 double flops(const ir::Module& program, const ir::Op& op,
              const ShapeOf& shapeOf) {

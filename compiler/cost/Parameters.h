@@ -1,4 +1,4 @@
-// How many numbers a model consists of.
+// Counts a model's parameters.
 
 #ifndef RECIPEC_COST_PARAMETERS_H
 #define RECIPEC_COST_PARAMETERS_H
@@ -9,16 +9,16 @@
 
 namespace recipec::cost {
 
-/// Of the whole model, its adapter included; what layers share counts once.
+/// Counts for the whole model with its adapter; shared parameters count once.
 struct ParameterCounts {
   int64_t total = 0;
   int64_t trained = 0;
-  /// Those that one token is computed with: of a layer's experts as many as the
-  /// router chooses.
+  /// The parameters used for one token: of each layer's experts, only as many
+  /// as the router chooses.
   int64_t active = 0;
 };
 
-/// Of a Graph, whose ops read parameters as they are.
+/// Takes a Graph, in which ops read the parameters directly.
 ParameterCounts countParameters(const ir::Module& graph);
 
 } // namespace recipec::cost

@@ -1,8 +1,8 @@
-// 1. Each stage has a clock and a place in its schedule. In turn, every stage
-//    goes on until it waits for a message that the other side has not begun.
-// 2. When no stage can go on, the step is over, or stages wait for one another:
-//    each that has not ended waits for one other stage, so that the way from
-//    any of them leads into a circle.
+// 1. Each stage has a clock and a position in its schedule. In turn, each stage
+//    advances until it waits for a message that the other side has not begun.
+// 2. When no stage can advance, either the step is over or there is a deadlock:
+//    each stage that has not ended waits for one other stage, so following
+//    these waits from any stage ends in a cycle or at a stage that has ended.
 
 #include "compiler/cost/Timeline.h"
 
@@ -18,12 +18,12 @@ namespace {
 using ir::ScheduleStep;
 using ir::Transfer;
 
-/// What has been begun of a message; infinite what has not.
+/// The times at which both sides begin a message; infinite until they do.
 struct Message {
   static constexpr double never = std::numeric_limits<double>::infinity();
   double sent = never;
   double received = never;
-  double time = 0; // that it takes
+  double time = 0; // duration
   double arrival = never;
 };
 
@@ -62,14 +62,14 @@ public:
   }
 
 private:
-  using Slot = std::pair<int, int>;        // a transfer's, by its number
+  using Slot = std::pair<int, int>;        // transfer index, slot
   using MessageName = std::pair<int, int>; // channel, micro-batch
 
   bool hasEnded(size_t stage) const {
     return !schedules[stage] || places[stage] == schedules[stage]->steps.size();
   }
 
-  /// Whether the stage took a step.
+  /// Returns whether the stage took a step.
   bool advance(size_t stage) {
     if (!schedules[stage])
       return false;
@@ -123,8 +123,8 @@ private:
     return true;
   }
 
-  /// Waits for what is under way in a slot, if anything is; false where it does
-  /// not arrive yet.
+  /// Waits for the message in flight in a slot, if any; false when it has not
+  /// arrived yet.
   bool finish(size_t stage, Slot slot) {
     const auto found = underway[stage].find(slot);
     if (found == underway[stage].end())
@@ -138,8 +138,8 @@ private:
     return true;
   }
 
-  /// Follows the stages from one to that which it waits for, until one comes
-  /// again, or one has ended that has no such message.
+  /// Follows the waits from one stage to the next until a stage repeats or has
+  /// already ended.
   void findDeadlock(size_t stage) {
     std::vector<Blocked> way;
     auto seen = [&] {
@@ -173,7 +173,7 @@ private:
   std::vector<const ir::Schedule*> schedules;
   std::vector<size_t> places;
   std::vector<double> clocks;
-  std::vector<std::map<std::string, int>> runs; // that are still to come
+  std::vector<std::map<std::string, int>> runs; // runs left
   std::map<MessageName, Message> messages;
   std::vector<std::map<Slot, MessageName>> underway; // by stage
   std::map<int, double> links;                       // when each is free

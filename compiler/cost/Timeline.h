@@ -1,4 +1,4 @@
-// When the stages of a pipeline run what, by the steps of their schedules.
+// Simulates when each pipeline stage runs which function, from the schedules.
 
 #ifndef RECIPEC_COST_TIMELINE_H
 #define RECIPEC_COST_TIMELINE_H
@@ -20,43 +20,44 @@ struct Interval {
   double end = 0;
 };
 
-/// A message that a stage waits for.
+/// A message that blocks a stage.
 struct Blocked {
   int stage = 0;
-  int transfer = 0; // of the stage
+  int transfer = 0; // index into the stage's transfers
   int microBatch = 0;
 };
 
 struct Timeline {
   std::vector<std::vector<Interval>> stages;
   double end = 0;
-  /// Stages of which each waits for the next and the last for the first, or for
-  /// one that has ended; empty where every stage came to the end of its
-  /// schedule.
+  /// A cycle of stages that each wait for the next one, or a chain that ends at
+  /// a stage whose schedule has ended. Empty when every stage reached the end
+  /// of its schedule.
   std::vector<Blocked> deadlock;
 };
 
-/// A function's run may be its last one of the schedule.
+/// Returns the seconds of one run; `isLast` marks the function's last run in
+/// the schedule.
 using FunctionTime =
     std::function<double(int stage, const ir::Function&, bool isLast)>;
 using TransferTime = std::function<double(int stage, const ir::Transfer&)>;
 
-/// Runs the schedules `name` of all stages side by side, by the rules that the
-/// runtime keeps to with NCCL and, where messages are large, with MPI:
-/// - a stage takes its steps in order; only a wait for a message blocks it, and
-///   so does a send or a receive whose slot holds a message still under way;
-/// - nothing is buffered: a message is under way until both sides have begun
-///   it, and from then for the transfer's time. A wait for a message that the
-///   stage sends blocks it as one for a message that it receives does;
-/// - messages of a line follow one another.
-/// Collectives of several stages are behind all messages of a schedule (in
-/// `update` and `evaluate_end`), so that no message waits for them.
+/// Simulates the schedules `name` of all stages with the runtime's rules for
+/// NCCL and for large MPI messages:
+/// - A stage executes its steps in order. It blocks at a wait for a message,
+///   and at a send or receive whose slot still holds a message in flight.
+/// - Nothing is buffered: a message starts when both sides have begun it and
+///   takes the transfer's time. Waiting for a send blocks like waiting for a
+///   receive.
+/// - Messages of a link are sequential.
+/// Collectives across stages come after all messages of a schedule (in `update`
+/// and `evaluate_end`), so no message waits for them.
 Timeline simulate(const std::vector<ir::Module>& stages,
                   const std::string& name, const FunctionTime& functionTime,
                   const TransferTime& transferTime);
 
-/// The part of the time between the first and the last pass in which a stage
-/// waits, on average over the stages: (p - 1) / (m + p - 1) for `1f1b` with
+/// The fraction of the time between the first and the last pass in which a
+/// stage waits, averaged over the stages: (p - 1) / (m + p - 1) for `1f1b` with
 /// equal stages.
 double bubbleFraction(const Timeline& timeline);
 

@@ -13,8 +13,8 @@ namespace {
 namespace plan = reciperun::plan;
 namespace sizes = reciperun::sizes;
 
-/// Of an attention whose queries are operand `first`, before its keys: by the
-/// attributes, which the plan gets as they are.
+/// The sizes of an attention op whose queries are operand `first`, followed by
+/// the keys.
 sizes::AttentionSizes attentionSizes(const ir::Module& program,
                                      const ir::Op& op, size_t first) {
   return sizes::attentionSizes(ops::AttentionAttributes(op.attributes),
@@ -40,7 +40,8 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
     return ringElements(program, op, 2, true);
   if (op.kind == ir::OpKind::AttentionBackward)
     return sizes::attentionWorkspace(attentionSizes(program, op, 2));
-  // An expert's gradient is summed in f32 before it is added to a narrower one.
+  // An expert's gradient is accumulated in f32 before it is added to a bf16
+  // one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&
       program[op.results[0]].type == ir::DType::bf16)
     return ir::localElements(program, op.results[0]) /

@@ -1,5 +1,5 @@
-// The scratch memory that kernels take from the plan, as runtime/ops
-// states it op by op.
+// The scratch memory that kernels take from the plan, as runtime/ops states it
+// for each op.
 
 #ifndef RECIPEC_COST_WORKSPACE_H
 #define RECIPEC_COST_WORKSPACE_H
@@ -8,7 +8,7 @@
 
 namespace recipec::cost {
 
-/// f32 elements of the op's workspace on one rank; 0 where it needs none.
+/// f32 elements of the op's workspace on one rank; 0 when it needs none.
 int64_t workspaceElements(const ir::Module& program, const ir::Op& op);
 
 } // namespace recipec::cost
