@@ -1,8 +1,7 @@
-// 1. Find, for the matrix of each product, how many of its dimensions make n:
-//    x [lead..., k...], w [n..., k...] and y [lead..., n...] fix that by their
-//    ranks.
-// 2. Make a buffer of each placement with its local shape.
-// 3. Mark the parts of regions that lie in a whole.
+// 1. Find how many dimensions of each matmul weight form n: x [lead..., k...],
+//    w [n..., k...] and y [lead..., n...] determine it by their ranks.
+// 2. Make a buffer with the local shape for each placement.
+// 3. Mark region shards that are slices of a full buffer.
 
 #include "compiler/emit/Buffers.h"
 #include "runtime/ops/OpKind.h"
@@ -18,7 +17,7 @@ namespace plan = reciperun::plan;
 using ir::OpKind;
 using ir::ValueId;
 
-/// The three values of a product, whichever of them it computes.
+/// The three values of a matmul, whichever of them the op computes.
 struct Matmul {
   ValueId x = ValueId::none;
   ValueId w = ValueId::none;
@@ -52,8 +51,8 @@ std::vector<Matmul> matmulsOf(const ir::Op& op) {
   }
 }
 
-/// Of matrices of 8 bits, and of the parameters that they are made of. An op
-/// has five results for each.
+/// Rows of fp8 matrices and of the parameters that they are quantized from. An
+/// op has five results per matrix.
 void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
                       std::vector<size_t>& rows) {
   size_t lead = size_t(ops::QuantizeAttributes(op.attributes).lead);
@@ -68,7 +67,7 @@ void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
   }
 }
 
-/// Of one that is transposed, and the other.
+/// Rows of a matrix and its transpose.
 void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
                           std::vector<size_t>& rows) {
   size_t lead = size_t(ops::TransposeAttributes(op.attributes).lead);
@@ -76,8 +75,8 @@ void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
   rows[size_t(op.results[0])] = program[op.operands[0]].dims.size() - lead;
 }
 
-/// Of two such matrices, which may be copies, and of the gradient that their
-/// product is added to.
+/// Rows of the operands of an fp8 matmul, which may be copies, and of the
+/// weight gradient that it accumulates into.
 void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
                       std::vector<size_t>& rows) {
   ValueId a = op.operands[0], b = op.operands[1], y = op.results[0];
@@ -89,7 +88,8 @@ void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
     rows[size_t(y)] = rows[size_t(a)];
 }
 
-/// Dimensions that make n, by value; 0 for what is no matrix of a product.
+/// The number of dimensions that form n, by value; 0 for a value that is not a
+/// matmul weight.
 std::vector<size_t> rowDimensions(const ir::Module& program) {
   std::vector<size_t> rows(program.values.size());
   for (const ir::Function& function : program.functions) {
@@ -160,7 +160,8 @@ private:
     made.buffers.push_back(std::move(buffer));
   }
 
-  /// A part that lies in the place of the whole moves with the rank.
+  /// The offset of a shard that is a slice of the full buffer depends on the
+  /// rank.
   void markPart(ValueId whole, ValueId part, ir::AxisSet axes) {
     if (whole == ValueId::none || axes.empty() ||
         program[part].kind == ir::ValueKind::temporary)

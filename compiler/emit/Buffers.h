@@ -10,19 +10,19 @@
 
 namespace recipec::emit {
 
-/// One buffer a placement, in the order of the placements.
+/// One buffer per placement, in the order of the placements.
 struct Buffers {
   std::vector<reciperun::plan::Buffer> buffers;
-  std::vector<int> numberOf; // of each value; -1 where it has no place
+  std::vector<int> numberOf; // by value; -1 without a placement
 
   int number(ir::ValueId value) const {
     return value == ir::ValueId::none ? -1 : numberOf[size_t(value)];
   }
 };
 
-/// Shapes are local. Scalars become [1], matrices of products [n, k], however
-/// many dimensions the model gives them. The rank's part of a region moves with
-/// its coordinate along the region's shard axis.
+/// Shapes are local. Scalars become [1]; matmul weights become [n, k] whatever
+/// the number of their dimensions in the model. A rank's shard of a region gets
+/// an offset that depends on its coordinate along the region's shard axis.
 Buffers makeBuffers(const ir::Module& program);
 
 } // namespace recipec::emit

@@ -1,7 +1,6 @@
-// Writes a plan section by section: mesh and groups, the parameters of all
-// stages; stage by stage memory and buffers, regions, functions, transfers and
-// schedules, what the host fills and reads; then the recipe's settings and the
-// prediction.
+// Writes a plan section by section: mesh and groups; the parameters of all
+// stages; for each stage memory and buffers, regions, functions, transfers,
+// schedules and host buffers; then the recipe's settings and the prediction.
 
 #include "compiler/emit/Emit.h"
 
@@ -57,7 +56,7 @@ private:
   const std::vector<ir::Module>& stages;
   const recipe::Recipe& recipe;
   Findings findings;
-  const ir::Module* current = nullptr; // the stage that is written
+  const ir::Module* current = nullptr; // the stage being written
   Buffers buffers;                     // its buffers
   std::map<std::string, int> numbers;  // of parameters, by name
   plan::Plan result;
@@ -86,8 +85,8 @@ void Emitter::addGroup(const std::string& name, AxisSet axes) {
   result.mesh.groups.push_back(std::move(made));
 }
 
-/// The group over which a collective runs: one is listed for each set of axes,
-/// and for each choice of stages.
+/// The group of a collective. The plan lists one group for each set of axes and
+/// each subset of stages.
 int Emitter::group(const ir::Op& op) {
   std::string name = groupName(op.group);
   const std::vector<std::string> stages =
@@ -105,7 +104,7 @@ int Emitter::group(const ir::Op& op) {
   return groupOf(part.name);
 }
 
-/// The name by which the plan knows a set of axes; empty for none.
+/// The plan's name of a set of axes; empty for an empty set.
 std::string Emitter::groupName(AxisSet axes) {
   std::string name = ir::groupName(stages[0], axes);
   if (!name.empty() && groupOf(name) < 0)
@@ -113,7 +112,7 @@ std::string Emitter::groupName(AxisSet axes) {
   return name;
 }
 
-/// Attributes name sets of axes, too.
+/// Lists the group that an attribute names.
 void Emitter::listGroup(const std::string& name) {
   groupName(ir::findGroup(stages[0], name));
 }
@@ -149,7 +148,7 @@ plan::Parameter Emitter::parameter(const ir::Module& module,
   return made;
 }
 
-/// Those of all stages; what several share is listed once.
+/// Lists the parameters of all stages; a shared parameter is listed once.
 void Emitter::parameters() {
   for (const ir::Module& module : stages)
     for (const ir::Param& param : module.params) {
@@ -297,7 +296,7 @@ void Emitter::buckets() {
     result.cacheTokens = recipe.integer("data.sequence");
 }
 
-/// Token ids are below the last dimension of the logits.
+/// The last dimension of the logits.
 int64_t Emitter::vocabulary() const {
   for (const ir::Module& module : stages)
     for (const ir::Function& function : module.functions)

@@ -12,21 +12,21 @@
 
 namespace recipec::emit {
 
-/// What a plan states and neither Program nor recipe knows.
+/// The contents of a plan that neither the Program nor the recipe has.
 struct Findings {
   std::vector<reciperun::plan::MemoryTable> memory; // by stage
   reciperun::plan::Prediction prediction;
-  /// Of task `generate`: token counts N, the widest first, for which the
-  /// Program has a function `step_N` and the bindings `tokens_N`, `positions_N`
-  /// and `logits_N`.
+  /// For task `generate`: token counts N, largest first. The Program has a
+  /// function `step_N` and the bindings `tokens_N`, `positions_N` and
+  /// `logits_N` for each.
   std::vector<int64_t> buckets;
   /// JSON of the plan that generates from the exported model, or empty.
   std::string generation;
 };
 
-/// Writes the Programs of all stages, whose memory is planned, down as a plan,
-/// with the first stage selected. Everything in it follows from the arguments,
-/// in their order, so that equal input gives an equal plan.
+/// Writes the Programs of all stages, with planned memory, as one plan whose
+/// first stage is selected. The plan depends only on the arguments and their
+/// order, so equal input gives an equal plan.
 reciperun::plan::Plan emit(const std::vector<ir::Module>& stages,
                            const recipe::Recipe& recipe, Findings findings);
 

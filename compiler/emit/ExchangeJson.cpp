@@ -1,4 +1,5 @@
-// Values to JSON by nlohmann's ordered type, which keeps the order of fields.
+// Converts values to JSON with nlohmann's ordered type, which keeps field
+// order.
 
 #include "compiler/emit/ExchangeJson.h"
 
@@ -17,7 +18,7 @@ Json number(double value) {
   return isWhole ? Json(int64_t(value)) : Json(value);
 }
 
-/// One case for each kind of value.
+/// One overload for each kind of value.
 struct Converter {
   const recipe::Recipe& recipe;
 

@@ -1,4 +1,4 @@
-// Texts that travel with a model to and from Hugging Face.
+// Configuration files that accompany a model to and from Hugging Face.
 
 #ifndef RECIPEC_EMIT_EXCHANGEJSON_H
 #define RECIPEC_EMIT_EXCHANGEJSON_H
@@ -10,9 +10,9 @@
 
 namespace recipec::emit {
 
-/// A record as a JSON object, fields in their order, indented as transformers
-/// does; a newline at the end. `none` and `auto` become null, dimensions and
-/// quantities numbers.
+/// A record as a JSON object: fields in their order, indented as transformers
+/// does, with a final newline. `none` and `auto` become null; dimensions and
+/// quantities become numbers.
 std::string toJson(const recipe::Recipe& recipe, const recipe::Value& value);
 
 /// peft's adapter_config.json for the recipe's LoRA adapter; empty without one.

@@ -1,4 +1,4 @@
-// Copies settings field by field; schemas of stdlib/schema give the types.
+// Copies settings field by field. The schemas in stdlib/schema give the types.
 
 #include "compiler/emit/Settings.h"
 
@@ -51,7 +51,7 @@ std::vector<std::string> texts(const recipe::Value& value) {
 
 std::optional<plan::DataSource> source(const recipe::Value& value);
 
-/// The sources of a blend, and a number for each.
+/// Reads the sources of a blend, with a weight and an epoch count for each.
 void readBlend(const recipe::Record& record, plan::DataSource& blend) {
   const auto list = [&](std::string_view name) {
     return std::get<recipe::List>(field(record, name)->data);

@@ -1,4 +1,4 @@
-// The sections of a plan that come from the recipe's settings alone.
+// The sections of a plan that depend only on the recipe.
 
 #ifndef RECIPEC_EMIT_SETTINGS_H
 #define RECIPEC_EMIT_SETTINGS_H
@@ -8,12 +8,12 @@
 
 namespace recipec::emit {
 
-/// All of `data` but the vocabulary's size, which the Program knows.
+/// All of `data` except the vocabulary size, which comes from the Program.
 reciperun::plan::Data dataSection(const recipe::Recipe& recipe);
 reciperun::plan::Train trainSection(const recipe::Recipe& recipe);
 reciperun::plan::Checkpoint checkpointSection(const recipe::Recipe& recipe);
 
-/// A setting that may be `none`: empty, -1.
+/// A string setting; empty when it is `none`.
 std::string stringOr(const recipe::Recipe& recipe, std::string_view path);
 
 } // namespace recipec::emit
