@@ -1,13 +1,14 @@
 // LoRA (Hu et al. 2021) on a Graph.
 //
 // 1. Freeze every parameter.
-// 2. Look the targets up among the linears that made their weight, by the last
-//    part of their names. Linears of which one tensor of Hugging Face holds
-//    several are none of them: an adapter there is one of the whole tensor.
-// 3. For each: the linear's result becomes `<name>.base`; behind it stand
+// 2. Look up the targets by the last part of their name, among the linears that
+//    made their own weight. A linear whose weight is only some rows of a
+//    Hugging Face tensor is no target: the adapter there covers the whole
+//    tensor.
+// 3. For each target, rename the linear's result to `<name>.base`. Then append
 //    dropout, `lora_a` (to the rank), `lora_b` (from the rank, times alpha /
-//    rank) and an add that makes what the linear made, so that readers stay as
-//    they are.
+//    rank) and an add, which takes over the result, so that its readers stay
+//    unchanged.
 
 #include "compiler/passes/build/Adapt.h"
 
@@ -75,7 +76,7 @@ private:
            module[op.operands[1]].name == op.name + ".weight";
   }
 
-  /// Whether its weight is some of the rows of a tensor of Hugging Face.
+  /// Whether the op's weight is only some rows of a Hugging Face tensor.
   bool isPart(const Op& linear) const {
     return module[paramOf.at(linear.operands[1])].hfRows > 0;
   }
@@ -85,8 +86,8 @@ private:
            targets.contains(lastPart(op.name));
   }
 
-  /// Whether dropout before an adapter has tokens to drop elements of; what has
-  /// none is reported.
+  /// Whether the adapter's dropout has tokens to drop elements of; reports an
+  /// error otherwise.
   bool takesTokens(const Op& linear) {
     const std::vector<ir::DimId>& x = module[linear.operands[0]].dims;
     const std::vector<ir::DimId>& tokens =
@@ -111,7 +112,7 @@ private:
         linears.emplace(lastPart(op.name));
     const recipe::Value& given = recipe.at("adapter.targets");
     bool isDefault = given.origin.kind == recipe::Origin::Kind::defaultValue;
-    std::vector<std::string> missing; // of the default
+    std::vector<std::string> missing; // default targets
     for (const recipe::Value& target : std::get<recipe::List>(given.data)) {
       const auto& name = std::get<std::string>(target.data);
       if (linears.contains(name))
@@ -129,7 +130,7 @@ private:
     return !engine.hasErrors();
   }
 
-  /// The library's targets are those of most models, not of this one.
+  /// Reports default targets that this model lacks.
   void reportDefault(SourceRange place, const std::vector<std::string>& missing,
                      const std::vector<std::string>& candidates) {
     std::set<std::string> ofLayers;
@@ -150,8 +151,8 @@ private:
                   "`, or some of these"});
   }
 
-  /// A linear that makes a part of what a tensor `name` makes, or is a part of
-  /// that name.
+  /// A linear with a part of the tensor `name`, or a linear of that name that
+  /// makes a part.
   const Op* findPart(const std::string& name) const {
     for (const Op& op : module.functions[0].ops)
       if (isNamedLinear(op) && isPart(op) &&
@@ -203,8 +204,8 @@ private:
       report.suggest(target.origin.range, name, candidates, "\"");
   }
 
-  /// What the model calls the linear op of a weight of Hugging Face: `q` for
-  /// `q_proj`.
+  /// The model's name of the linear that a Hugging Face weight belongs to: `q`
+  /// for `q_proj`.
   std::optional<std::string> namedByCheckpoint(std::string_view name) const {
     for (const Op& op : module.functions[0].ops) {
       if (!isNamedLinear(op) || isPart(op))
@@ -228,7 +229,8 @@ private:
   void adapt(Op linear) {
     ValueId x = linear.operands[0], weight = linear.operands[1],
             result = linear.results[0];
-    // `to` of the weight [to..., from...] is what the result has beyond x.
+    // `to` of the weight [to..., from...] are the result's dimensions beyond
+    // x's.
     size_t xs = module[x].dims.size(), ws = module[weight].dims.size(),
            ys = module[result].dims.size();
     size_t contracted = (xs + ws - ys) / 2;

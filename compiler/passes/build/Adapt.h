@@ -11,8 +11,9 @@ namespace recipec::passes {
 
 /// Rewrites each linear whose last name is in `adapter.targets` to
 /// y = W x + alpha / rank * B A dropout(x) (equation 3 of the paper) and
-/// freezes every other parameter. Without an adapter the module stays as it is.
-/// A target that names no linear is an error with the names there are.
+/// freezes every other parameter. Without an adapter the module stays
+/// unchanged. A target that matches no linear is an error that lists the
+/// available names.
 void adapt(ir::Module& module, const recipe::Recipe& recipe,
            diag::Engine& engine);
 

@@ -1,15 +1,15 @@
 // Recipe → Graph.
 //
 // 1. Number the dimensions: `batch`, `sequence`, then the model's.
-// 2. Turn each call of the traced model into an op in the order of the trace.
-//    Parameters are made where they are first needed, typed by the recipe's
-//    compute type and named by the call. Inputs that a model does not mention
-//    (positions, segments, places, samples) join where an op reads them.
-// 3. Infer dimensions op by op; a call that depends on one with an error is
-//    left out without another message.
-// 4. For training append the loss: sum of weights * nll * loss_scale, the nll
-//    by maximum and sum over the vocabulary (softmax_max, softmax_sum, nll), so
-//    that it can be sharded without gathering logits.
+// 2. Turn each call of the traced model into an op, in the order of the trace.
+//    Parameters are made at their first use, with the recipe's compute type and
+//    the call's name. Inputs that a model does not mention (positions,
+//    segments, places, samples) are added when an op reads them.
+// 3. Infer dimensions op by op. A call that depends on a failed one is skipped
+//    without another message.
+// 4. For training, append the loss: the sum of weights * nll * loss_scale. The
+//    nll comes from the maximum and the sum over the vocabulary (softmax_max,
+//    softmax_sum, nll), so that it can be sharded without gathering logits.
 
 #include "compiler/passes/build/Build.h"
 
@@ -35,7 +35,7 @@ ir::Module GraphBuilder::run() {
   dims();
   tensors.assign(size_t(recipe.model.tensorCount), ValueId::none);
   for (std::string_view role : inputRoles())
-    names.make(std::string(role)); // no op of the model takes it
+    names.make(std::string(role)); // reserved: no op of the model takes it
   tensorOf(recipe.model.tokens) = input("tokens");
   for (const recipe::Call& call : recipe.model.calls)
     build(call);
@@ -144,7 +144,7 @@ std::vector<int64_t> GraphBuilder::groupedShape(const std::vector<DimId>& dims,
 
 namespace {
 
-/// The op that a call of the library's is: most have one of their own name.
+/// The op of a library call. Most calls are named after their op.
 std::optional<OpKind> kindOf(std::string_view call) {
   if (call == "position_embedding")
     return OpKind::Embedding;
@@ -343,7 +343,7 @@ void GraphBuilder::norm(const recipe::Call& call, ir::Op& op) {
 bool GraphBuilder::positions(const recipe::Call& call, ir::Op& op) {
   op.operands[0] = input("positions");
   DimId rows = module[op.operands[1]].dims.front();
-  int64_t tokens = recipe.count("data.sequence"); // of a cache, too
+  int64_t tokens = recipe.count("data.sequence"); // also the tokens of a cache
   if (module[rows].size >= tokens)
     return true;
   std::string size = std::to_string(module[rows].size);
@@ -361,8 +361,8 @@ bool GraphBuilder::positions(const recipe::Call& call, ir::Op& op) {
   return false;
 }
 
-/// Its own op: the product of a split contraction is a partial sum, to which
-/// the bias is added once, behind its completion.
+/// The bias is an op of its own: a matmul with a split contraction gives a
+/// partial sum, and the bias is added once, after the reduction.
 void GraphBuilder::addBias(const recipe::Call& call, const ir::Op& op,
                            size_t width) {
   std::vector<DimId> dims = module[op.results[0]].dims;
@@ -410,10 +410,10 @@ std::string GraphBuilder::listed(const std::vector<DimId>& dims) const {
 bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
   if (!padValues(call, op))
     return false;
-  // Chunks are counted from a document's first token. Within a document places
-  // and positions are in one order.
+  // Chunks are counted from a document's first token. Within a document, places
+  // and positions have the same order.
   const char* places = at(call, "chunk").isNone() ? "places" : "positions";
-  // Those of the queries, then of the keys: sharding tells them apart.
+  // For the queries, then for the keys: sharding may split them differently.
   for (const char* role : {"segments", places, "segments", places})
     op.operands.push_back(input(role));
   for (const char* bound : {"window", "chunk", "softcap"}) {
@@ -422,7 +422,7 @@ bool GraphBuilder::attention(const recipe::Call& call, ir::Op& op) {
       continue;
     if (std::string_view(bound) == "softcap")
       op.attributes[bound] = real(value);
-    else // places are numbers of 32 bits
+    else // places are 32-bit integers
       op.attributes[bound] = std::min<int64_t>(
           std::get<int64_t>(value.data), std::numeric_limits<int32_t>::max());
   }

@@ -10,7 +10,7 @@
 
 namespace recipec::passes {
 
-/// The sizes that the model itself does not know.
+/// The sizes that the model does not define.
 struct Extent {
   Mesh mesh;
   int64_t batch = 1;    // samples of a micro-batch, over all ranks

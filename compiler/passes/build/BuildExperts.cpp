@@ -1,14 +1,13 @@
 // Mixtures of experts in a Graph.
 //
-// 1. A router is a linear to the scores of the experts and a `route`, whose
-//    choices stand for the routing in the model's later calls.
-// 2. A dispatch lays tokens in rows of their experts, an expert's linear has a
-//    weight for each, and a combine brings the rows back to their tokens.
-// 3. Where a rank has places for fewer rows than it may be sent, rows are
-// packed
-//    behind the dispatch and unpacked before the combine. With a second pass,
-//    the rows behind those are packed, too, the ops between dispatch and
-//    combine are repeated for them, and what both passes made is added.
+// 1. A router is a linear to the expert scores and a `route`. Its choices
+//    represent the routing in the model's later calls.
+// 2. A dispatch copies tokens to rows of their experts, an expert linear has
+//    one weight per expert, and a combine brings the rows back to their tokens.
+// 3. When a rank has capacity for fewer rows than it may receive, rows are
+//    packed after the dispatch and unpacked before the combine. With a second
+//    pass, the remaining rows are packed as well, the ops between dispatch and
+//    combine are repeated for them, and the results of both passes are added.
 
 #include "compiler/passes/build/CallAttributes.h"
 #include "compiler/passes/build/GraphBuilder.h"
@@ -80,7 +79,7 @@ bool GraphBuilder::isOfTokens(const recipe::Call& call, ValueId logits) {
   return false;
 }
 
-/// Whether a call's weight is a tensor for each expert at Hugging Face.
+/// Whether a call's weight is one tensor per expert at Hugging Face.
 static bool isByExpert(const recipe::Call& call) {
   return call.hfName.find("{expert}") != std::string::npos;
 }
@@ -108,8 +107,7 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   if (!canChoose(call, routing))
     return;
   int64_t sequence = module[lead[1]].size;
-  // A model that answers drops nothing: which tokens stand beside which is
-  // another matter there.
+  // Inference drops no tokens: a batch holds other sequences than in training.
   routing.hasSecondPass =
       std::get<std::string>(at(call, "overflow").data) == "second_pass";
   routing.passLimit = !extent.loss ? sequence
@@ -132,7 +130,7 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   addResult(op, op.name);
   addResult(op, names.make(call.name + ".gates"));
   op.results.resize(5, ValueId::none);
-  // Every rank has all scores, those of a weight that is given, too.
+  // The scores are replicated, even those of a weight that the call gives.
   DimId scores = module[logits].dims[2];
   if (const ir::Dim experts = module[scores]; scores == routing.experts)
     scores = ir::addDim(module, scoresDim, experts.size, experts.range);
@@ -160,7 +158,7 @@ bool GraphBuilder::canChoose(const recipe::Call& call, const Routing& routing) {
   int64_t experts = module[routing.experts].size;
   int64_t groups = std::get<int64_t>(at(call, "groups").data);
   int64_t kept = std::get<int64_t>(at(call, "top_groups").data);
-  int64_t most = 64; // groups of which a kernel keeps a list
+  int64_t most = 64; // a kernel keeps a list of the groups
   auto fail = [&](const char* argument, const std::string& why) {
     engine
         .report(diag::Kind::InvalidValue, at(call, argument).origin.range,
@@ -195,7 +193,7 @@ ValueId GraphBuilder::correction(const recipe::Call& call, DimId scores) {
   param.balances = true;
   param.hfName = call.hfName + ".e_score_correction_bias";
   param.hfShape = {module[scores].size};
-  // Steps are far smaller than what the compute type may tell apart.
+  // Update steps are too small for the precision of the compute type.
   param.value = ir::addValue(module, {param.name,
                                       ir::ValueKind::parameter,
                                       ir::DType::f32,
@@ -206,8 +204,8 @@ ValueId GraphBuilder::correction(const recipe::Call& call, DimId scores) {
   return module.params.back().value;
 }
 
-/// How many tokens chose each expert is for the bias, which stays what it is
-/// beside an adapter.
+/// The bias needs the number of tokens per expert. An adapter leaves the bias
+/// unchanged.
 void GraphBuilder::countChoices(const recipe::Call& call, DimId scores,
                                 ir::Op& op) {
   if (op.operands[2] != ValueId::none && recipe.at("adapter").isNone()) {
@@ -264,14 +262,14 @@ void GraphBuilder::layRows(const recipe::Call& call, ir::Op& op) {
 }
 
 int64_t GraphBuilder::tokenParts() const {
-  // Every rank of a stage has tokens of its own.
+  // Every rank of a stage has its own tokens.
   return ranks("dp") * ranks("cp") * ranks("tp");
 }
 
 int64_t GraphBuilder::sentRows(const Routing& routing,
                                const std::vector<DimId>& tokens,
                                int64_t limit) const {
-  // Where a rank's parts are not equal an error follows.
+  // An uneven split is reported as an error later.
   return blockRows(module[tokens[0]].size / ranks("dp"),
                    module[tokens[1]].size / (ranks("cp") * ranks("tp")),
                    routing.choicesPerToken, limit,
@@ -536,7 +534,8 @@ bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
 
 int64_t blockRows(int64_t samples, int64_t tokens, int64_t choices,
                   int64_t limit, int64_t members) {
-  // In double, where nothing overflows; what is too large is reported later.
+  // Computes in double, which does not overflow; sizes that are too large are
+  // reported later.
   double ofTokens =
       double(samples) * double(tokens) * double(std::min(choices, members));
   double ofExperts =

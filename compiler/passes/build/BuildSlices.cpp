@@ -1,6 +1,6 @@
-// Ops of a Graph that put rows apart and together: their results have
-// dimensions that the call names. So does attention whose values are narrower
-// than its keys: they are as wide with zeros behind them, of which zeros come.
+// Ops that split and join rows: the call names the dimensions of their results.
+// Also attention whose values are narrower than its keys: the values are padded
+// with zeros, and the result is cut.
 
 #include "compiler/passes/build/CallAttributes.h"
 #include "compiler/passes/build/GraphBuilder.h"
@@ -113,7 +113,7 @@ bool GraphBuilder::padValues(const recipe::Call& call, ir::Op& op) {
   int64_t width = module[v.back()].size;
   if (module[k.back()].size == width ||
       !std::equal(k.begin(), k.end() - 1, v.begin(), v.end() - 1))
-    return true; // or differ in more, which is another mistake
+    return true; // other differences are another error
   if (module[k.back()].size < width) {
     reportWider(call, k.back(), v.back());
     return false;

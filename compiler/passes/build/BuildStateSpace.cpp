@@ -1,12 +1,12 @@
 // The Mamba-2 mixer (Dao and Gu 2024, section 7) in a Graph.
 //
-// 1. Check that its dimensions fit: heads are those of whole groups.
-// 2. Five linears make z, x, B, C and dt, each [groups, ...], of what Hugging
-//    Face has as the rows of one matrix: so all of them are split by groups.
-// 3. x, B and C go through a causal convolution with a bias and a silu, also
-//    rows of one tensor there.
-// 4. A scan over the sequence makes y of them; y is gated by z, normalised by
-//    groups, and a linear takes it back.
+// 1. Check that the dimensions fit: each group has whole heads.
+// 2. Five linears make z, x, B, C and dt, each [groups, ...]. Hugging Face
+//    stores their weights as rows of one matrix; here each is split by groups.
+// 3. x, B and C go through a causal convolution with a bias and a silu. Hugging
+//    Face stores these weights as rows of one tensor, too.
+// 4. A scan over the sequence makes y, which is gated by z and normalised by
+//    groups. A linear projects it back.
 
 #include "compiler/passes/build/CallAttributes.h"
 #include "compiler/passes/build/GraphBuilder.h"
@@ -26,8 +26,8 @@ using ir::ValueId;
 
 namespace {
 
-/// A thread of the backward keeps the states of a chunk, and a convolution the
-/// taps of a channel, beside the plan's buffers.
+/// In the backward pass a thread keeps the states of a chunk, and a convolution
+/// the taps of a channel, outside the plan's buffers.
 constexpr int64_t longestChunk = 1024, longestTaps = 64;
 
 } // namespace
@@ -40,7 +40,7 @@ public:
         mapping(std::get<recipe::DimsMapping>(at(call, "dims").data)),
         hidden(graph.dimsOf(mapping.from)) {}
 
-  /// False after reporting what does not fit.
+  /// False after reporting a mismatch.
   bool check() {
     return checkOperand() && checkHeads() &&
            checkCount("kernel", longestTaps) &&
@@ -50,13 +50,13 @@ public:
   ValueId build();
 
 private:
-  /// A run of rows of a tensor of Hugging Face's.
+  /// A range of rows of a Hugging Face tensor.
   struct Rows {
     const char* tensor; // `in_proj.weight`
     int64_t first;
     int64_t of;
   };
-  /// How a parameter starts, and whether it is decayed by itself.
+  /// The initializer of a parameter, and whether it decays by default.
   struct Start {
     ir::Initializer init;
     bool decays = false;
@@ -88,11 +88,11 @@ private:
   std::string name(const std::string& part) const {
     return call.name + "." + part;
   }
-  /// Makes a parameter [groups, ...] that Hugging Face knows as `part` of the
+  /// Makes a parameter [groups, ...] that Hugging Face calls `part` of the
   /// call, too.
   ValueId param(const std::string& part, std::vector<DimId> dims, Start start,
                 std::vector<int64_t> hfShape);
-  /// Makes one that Hugging Face has as rows.
+  /// Makes a parameter that Hugging Face stores as rows of a tensor.
   ValueId param(const std::string& part, std::vector<DimId> dims, Start start,
                 std::vector<int64_t> hfShape, Rows rows);
 
@@ -118,7 +118,7 @@ private:
   DimId state = DimId::none;
   DimId kernel = DimId::none;
   int64_t inner = 0;  // channels of all groups
-  int64_t shared = 0; // elements of B of all groups, as many as of C
+  int64_t shared = 0; // elements of B of all groups; C has the same number
 };
 
 // ---- checks
@@ -219,7 +219,7 @@ ValueId GraphBuilder::StateSpace::param(const std::string& part,
 
 // ---- ops
 
-/// The first result of a new op.
+/// Appends an op and returns its first result.
 ValueId GraphBuilder::StateSpace::emit(OpKind kind, std::string name,
                                        std::vector<ValueId> operands,
                                        size_t contracted) {
@@ -241,7 +241,8 @@ ValueId GraphBuilder::StateSpace::emit(OpKind kind, std::string name,
   return op.results[0];
 }
 
-/// Rows from `first` on of the projection, [hidden] -> [groups, width].
+/// A linear [hidden] -> [groups, width] with the projection's rows from `first`
+/// on.
 ValueId GraphBuilder::StateSpace::project(const std::string& part, DimId width,
                                           int64_t first) {
   std::vector<DimId> dims = {groups, width};
@@ -255,7 +256,7 @@ ValueId GraphBuilder::StateSpace::project(const std::string& part, DimId width,
               hidden.size());
 }
 
-/// Weights and biases start as those of PyTorch's Conv1d.
+/// Weights and biases use the initialisation of PyTorch's Conv1d.
 ValueId GraphBuilder::StateSpace::convolve(const std::string& part, ValueId in,
                                            DimId width, int64_t first) {
   Start start{{"uniform", 1 / std::sqrt(double(size(kernel)))}};
@@ -271,7 +272,7 @@ ValueId GraphBuilder::StateSpace::convolve(const std::string& part, ValueId in,
   return emit(OpKind::Silu, name(scope + ".silu"), {mixed});
 }
 
-/// Rates, steps and what goes past the state start as in Dao and Gu's code.
+/// A, D and the step biases use the initialisation of Dao and Gu's code.
 ValueId GraphBuilder::StateSpace::scan(ValueId u, ValueId b, ValueId c,
                                        ValueId t) {
   auto ofHeads = [&](const char* part, const char* init) {

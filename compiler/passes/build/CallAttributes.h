@@ -1,4 +1,4 @@
-// What the call of an op says by its arguments, in the terms of ir.
+// Reads the arguments of an op's call as IR attributes and initializers.
 
 #ifndef RECIPEC_PASSES_BUILD_CALLATTRIBUTES_H
 #define RECIPEC_PASSES_BUILD_CALLATTRIBUTES_H
@@ -12,28 +12,28 @@
 
 namespace recipec::passes {
 
-/// An argument, which stdlib/ops.recipe declares.
+/// An argument that stdlib/ops.recipe declares.
 const recipe::Value& at(const recipe::Call& call, std::string_view name);
 
-/// A number, written whole or not.
+/// A number, written as an integer or a decimal.
 double real(const recipe::Value& value);
 double real(const recipe::Call& call, std::string_view name);
 
-/// How the parameter of a call starts.
+/// The initializer of a call's parameter.
 ir::Initializer initializer(const recipe::Call& call);
 
-/// Whether the optimizer decays a call's parameter; `otherwise` where the call
-/// leaves it to the op.
+/// Whether weight decay applies to a call's parameter; `otherwise` when the
+/// call does not say.
 bool decays(const recipe::Call& call, bool otherwise);
 
-/// The attributes of `rope` and of `route` that a call of `rope` or `router`
-/// states: those that are not as if they were left out.
-/// Heads of `rope` are of `width`.
+/// The attributes of `rope` and `route` for a call of `rope` or `router`,
+/// without those that equal their defaults. Heads of `rope` have `width`
+/// elements.
 ir::Attributes ropeAttributes(const recipe::Call& call, int64_t width);
 ir::Attributes routeAttributes(const recipe::Call& call);
 
-/// How many tokens of a sequence an expert takes: `capacity` times its even
-/// share of the choices, rounded up, or all where there is none.
+/// The most tokens of a sequence that an expert takes: `capacity` times its
+/// even share of the choices, rounded up; all tokens when `capacity` is `none`.
 int64_t expertLimit(const recipe::Value& capacity, int64_t sequence,
                     int64_t choices, int64_t experts);
 

@@ -1,8 +1,8 @@
-// Dimensions and types of results, op by op; see InferDims.h.
+// Infers dimensions and types of results, op by op; see InferDims.h.
 //
-// Dimensions are matched by name and size, never by size alone: a model that
-// adds [batch, sequence, hidden] to [batch, sequence, ffn] is wrong even where
-// both are 4096. A mismatch of one name with two sizes is told as such.
+// Dimensions match by name and size, never only by size: a model that adds
+// [batch, sequence, hidden] to [batch, sequence, ffn] is wrong even when both
+// are 4096. The message for one name with two sizes says so.
 
 #include "compiler/passes/build/InferDims.h"
 
@@ -28,7 +28,7 @@ namespace {
 using ir::DimId;
 using ir::ValueId;
 
-/// What the library's models call the dimension of token ids.
+/// The name that the library's models give the dimension of token ids.
 constexpr std::string_view vocabDim = "vocab";
 
 class Inference {
@@ -39,7 +39,7 @@ public:
 
   bool run() {
     if (!ops::traitsOf(op.kind).isForward)
-      return true; // the pass that makes it says its results' types
+      return true; // the pass that makes the op sets its types
     switch (ops::infoOf(op.kind).family) {
     case ops::OpFamily::activations:
       return activation();
@@ -59,7 +59,7 @@ public:
     case ops::OpFamily::moves:
     case ops::OpFamily::optimizer:
     case ops::OpFamily::quantization:
-      return true; // likewise
+      return true; // set by the pass that makes the op
     }
     return true;
   }
@@ -97,7 +97,7 @@ private:
     case ops::ForwardAttentionOp::Attention:
       return attention();
     case ops::ForwardAttentionOp::RingAttention:
-      return true; // made of an attention
+      return true; // copied from the attention
     }
     return true;
   }
@@ -125,7 +125,7 @@ private:
     case ops::ForwardExpertOp::Route:
     case ops::ForwardExpertOp::PackRows:
     case ops::ForwardExpertOp::UnpackRows:
-      return true; // its builder says the types
+      return true; // set by the op's builder
     }
     return true;
   }
@@ -204,7 +204,7 @@ private:
            "` = " + std::to_string(module[dim].size);
   }
 
-  /// The user's name: one of two sizes has a number behind it in the module.
+  /// The user's name: the module adds a number when one name has two sizes.
   std::string_view dimName(DimId dim) const {
     std::string_view name = module[dim].name;
     return name.substr(0, name.find('.'));
@@ -215,7 +215,7 @@ private:
                          std::move(message));
   }
 
-  /// Reports that `expected` was due where `found` is.
+  /// Reports a mismatch between the dimensions `expected` and `found`.
   bool differ(std::span<const DimId> expected, std::span<const DimId> found,
               const std::string& rule, const std::string& help = {}) {
     for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
@@ -244,8 +244,8 @@ private:
     return false;
   }
 
-  /// `` `hidden` `` or `` `[heads, head_dim]` ``, as a map of dimensions has
-  /// it.
+  /// `` `hidden` `` or `` `[heads, head_dim]` ``, as in a mapping of
+  /// dimensions.
   std::string mapped(std::span<const DimId> dims) const {
     std::string text;
     for (DimId dim : dims)
@@ -253,7 +253,7 @@ private:
     return dims.size() == 1 ? "`" + text + "`" : "`[" + text + "]`";
   }
 
-  /// The dimensions of the operands, where each was made.
+  /// Labels each operand with its dimensions, at the place that made it.
   void labelOperands(diag::Builder& builder) {
     for (ir::ValueId operand : op.operands) {
       const ir::Value& value = module[operand];
@@ -262,7 +262,8 @@ private:
     }
   }
 
-  /// Where the first two dimensions that differ are given, if each has one.
+  /// Labels the first pair of dimensions that differ, where their sizes were
+  /// given.
   void labelDifference(diag::Builder& builder, std::span<const DimId> expected,
                        std::span<const DimId> found) {
     for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
@@ -294,8 +295,8 @@ private:
     return true;
   }
 
-  /// What makes the last dimension of one operand that of the other, where
-  /// nothing else differs.
+  /// A hint: the linear between the operands, when only their last dimensions
+  /// differ.
   std::string linearBetween(std::span<const DimId> from,
                             std::span<const DimId> to) const {
     if (from.size() != to.size() || from.empty() ||
@@ -318,7 +319,7 @@ private:
     return true;
   }
 
-  /// A token looks up a row.
+  /// The vocabulary must come first: each token looks up a row.
   bool transposedTable(const Dims& table) {
     std::string order = "[" + std::string(dimName(table[1])) + ", " +
                         std::string(dimName(table[0])) + "]";
@@ -363,8 +364,8 @@ private:
     return size;
   }
 
-  /// The last dimensions of x that have `size` elements together, as heads have
-  /// of a hidden state; the last one where there are none.
+  /// The last dimensions of x with `size` elements together, such as the heads
+  /// of a hidden state; the last `contracted` ones when there are none.
   std::span<const DimId> behindTokens(const Dims& x, int64_t size) const {
     for (size_t count = 2; count + 1 < x.size(); ++count)
       if (sizeOf(std::span(x).last(count)) == size)
@@ -372,14 +373,14 @@ private:
     return std::span(x).last(contracted);
   }
 
-  /// x [lead..., to...], b [to...], which was made for it.
+  /// x [lead..., to...], b [to...]; the bias was made for x, so it fits.
   bool addBias() {
     set(0, dims(0));
     return true;
   }
 
-  /// y like x, and what is known of each row: its mean, its deviation. A weight
-  /// of several dimensions tells rows of one token apart.
+  /// y like x, and the mean and the deviation of each row. A weight with
+  /// several dimensions has different values for the rows of one token.
   bool norm() {
     Dims x = dims(0);
     size_t width = op.operands[1] == ValueId::none
@@ -436,7 +437,7 @@ private:
     return true;
   }
 
-  /// What becomes of an element depends on its token, too.
+  /// The result is like the operand, which has the dimensions of tokens.
   bool byToken() {
     const Dims& x = dims(0);
     if (x.size() < 2 || !same(std::span(x).first(2), tokenDims()))
@@ -466,7 +467,7 @@ private:
     return true;
   }
 
-  /// `made` is what the layer that makes the operand is called in the help.
+  /// `made` is the name in the help of the layer that makes the operand.
   bool noHeads(size_t operand, std::string_view made) {
     const ir::Value& value = module[op.operands[operand]];
     std::string name(ops::infoOf(op.kind).operands[operand].name);
@@ -506,7 +507,7 @@ private:
   }
 
   /// x [groups, places, from...], w [experts, to..., from...], or [experts,
-  /// from..., to...] where it is stacked → [groups, places, to...].
+  /// from..., to...] when stacked → [groups, places, to...].
   bool expertLinear() {
     const Dims& x = dims(0);
     std::span<const DimId> w(dims(1));

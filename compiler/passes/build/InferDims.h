@@ -1,4 +1,4 @@
-// The dimensions and types of an op's results from those of its operands.
+// Infers the dimensions and types of an op's results from its operands.
 
 #ifndef RECIPEC_PASSES_BUILD_INFERDIMS_H
 #define RECIPEC_PASSES_BUILD_INFERDIMS_H
@@ -9,13 +9,13 @@
 namespace recipec::passes {
 
 /// Fills `type` and `dims` of the results of a forward op whose operands are
-/// typed. False after reporting that the operands do not fit, in terms of the
-/// user's dimensions: "`hidden` is 4096 here and 4095 there". `contracted` is
-/// how many of the weight's last dimensions a linear contracts.
+/// typed. False after reporting a mismatch in terms of the user's dimensions:
+/// "`hidden` is 4096 here and 4095 there". A linear contracts the last
+/// `contracted` dimensions of its weight.
 bool inferDims(ir::Module& module, const ir::Op& op, size_t contracted,
                diag::Engine& engine);
 
-/// Whether two dimensions are one: the same, or of one name and size.
+/// Whether two dimensions have the same id, or the same name and size.
 bool sameDim(const ir::Module& module, ir::DimId left, ir::DimId right);
 
 } // namespace recipec::passes

@@ -12,7 +12,7 @@ namespace {
 struct Input {
   std::string_view role;
   ir::DType type;
-  int rank; // how many of [batch, sequence]
+  int rank; // 1: [batch], 2: [batch, sequence]
 };
 constexpr std::array<Input, 8> inputs = {{
     {"tokens", ir::DType::i32, 2},
