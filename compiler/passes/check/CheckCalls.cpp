@@ -1,4 +1,4 @@
-// A table of bounds, and a walk over all calls. See CheckCalls.h.
+// Checks all calls against a table of bounds; see CheckCalls.h.
 
 #include "compiler/passes/check/CheckCalls.h"
 
@@ -12,7 +12,7 @@
 namespace recipec::passes {
 namespace {
 
-/// An argument is at least `least`, or above it.
+/// The argument must be at least `least`, or above it with `isAbove`.
 struct Bound {
   std::string_view op, argument;
   double least;
@@ -23,7 +23,7 @@ constexpr Bound bounds[] = {
     {"rmsnorm", "eps", 0, false},
     {"layernorm", "eps", 0, false},
     {"l2norm", "eps", 0, false},
-    // Frequencies are its powers, and YaRN divides by its logarithm.
+    // Frequencies are powers of theta, and YaRN divides by its logarithm.
     {"rope", "theta", 1, true},
     {"position_scale", "floor", 0, true},
     {"softcap", "cap", 0, true},

@@ -1,4 +1,4 @@
-// Numbers in the calls of a model that no kernel could compute with.
+// Checks for numbers in a model's calls that no kernel can compute with.
 
 #ifndef RECIPEC_PASSES_CHECK_CHECKCALLS_H
 #define RECIPEC_PASSES_CHECK_CHECKCALLS_H
@@ -8,10 +8,10 @@
 
 namespace recipec::passes {
 
-/// Before anything is built: arguments of ops lie where their formulas of
-/// stdlib/ops.recipe are defined, whatever a tensor holds. Bounds that depend
-/// on dimensions are checked where these are known. A value that several calls
-/// read is reported once.
+/// Runs before the Graph is built: checks that the arguments of ops lie where
+/// their formulas in stdlib/ops.recipe are defined, for any contents of a
+/// tensor. Bounds that depend on dimensions are checked once these are known. A
+/// value that several calls read is reported once.
 void checkCalls(const recipe::Recipe& recipe, diag::Engine& engine);
 
 } // namespace recipec::passes

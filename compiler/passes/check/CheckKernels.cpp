@@ -1,5 +1,5 @@
-// No degree splits these dimensions of the ops, so that those of the whole
-// model are those of a rank.
+// No parallel degree splits these dimensions, so the sizes of the whole model
+// are those of each rank.
 
 #include "compiler/passes/check/CheckKernels.h"
 
@@ -16,7 +16,7 @@ namespace {
 namespace sizes = reciperun::sizes;
 using ir::OpKind;
 
-/// How long the last dimension of an operand may be. In words: `what` takes
+/// The most elements of an operand's last dimension. Message: `what` takes
 /// `sizes` `most` `units`.
 struct Limit {
   size_t operand;

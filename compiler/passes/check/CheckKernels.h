@@ -1,4 +1,4 @@
-// Sizes of a model that the kernels of its hardware are not made for.
+// Checks for sizes that the hardware's kernels do not support.
 
 #ifndef RECIPEC_PASSES_CHECK_CHECKKERNELS_H
 #define RECIPEC_PASSES_CHECK_CHECKKERNELS_H
@@ -9,9 +9,9 @@
 
 namespace recipec::passes {
 
-/// Of a Graph that is to run on GPUs: heads of attention, states, experts and
-/// rows of norms stay within runtime/sizes/KernelLimits.h. Each dimension that
-/// does not is reported once, at the value that gives its size.
+/// For a Graph that runs on GPUs: heads of attention, states, experts and norm
+/// rows must stay within runtime/sizes/KernelLimits.h. Each dimension that
+/// exceeds them is reported once, at the value that gives its size.
 void checkKernels(const ir::Module& graph, const recipe::Recipe& recipe,
                   diag::Engine& engine);
 

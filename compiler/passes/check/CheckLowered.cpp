@@ -1,14 +1,13 @@
-// The one list of what the schema and the ops know and the passes do not.
+// The list of everything that the schema and the ops accept and no pass lowers.
 //
-// 1. Settings: each line of a table names a path, which of its values are
-//    lowered, and what to write instead.
-// 2. The model: what a call of an op asks for and the passes do not know is
-//    reported once. The place is the setting that asks for it, the call where
-//    it stands beside the recipe, else the recipe's `model`.
+// 1. Settings: each row of a table has a path, the check of its value and what
+//    to write instead.
+// 2. The model: each unsupported request of an op's call is reported once, at
+//    the setting that asks for it.
 //
-// A degree, an op or a feature that a pass learns to lower leaves this file.
-// Attention whose values are wider than its keys is told by its dimensions, and
-// reported where they are known (BuildSlices.cpp).
+// An entry is deleted when a pass learns to lower it. Attention with values
+// wider than its keys is reported once its dimensions are known
+// (BuildSlices.cpp).
 
 #include "compiler/passes/check/CheckLowered.h"
 
@@ -67,7 +66,7 @@ public:
   }
 
 private:
-  /// A record by its schema alone, which is what tells it from those lowered.
+  /// Describes a record only by its schema, which is what is not supported.
   std::string describe(const Value& value) const {
     if (const auto* record = std::get_if<recipe::Record>(&value.data))
       return "`" + record->schema + "`";
@@ -90,7 +89,7 @@ private:
       checkStates(call);
   }
 
-  /// A state goes through a sequence from its first token to its last.
+  /// A state passes through a sequence from its first token to its last.
   void checkStates(const recipe::Call& call) {
     std::string op = "`" + call.op + "`";
     const Value& ranks = recipe.at("parallel.cp");
@@ -101,7 +100,7 @@ private:
                  {"set `cp` to ", {{"1", {"parallel.cp=1"}}}, ""});
   }
 
-  /// At a setting that asks for it.
+  /// Reports at the setting that asks for it.
   void reportOnce(const recipe::Call& call, SourceRange range,
                   const std::string& what, std::string help,
                   diag::Proposal proposal = {}) {
@@ -120,7 +119,7 @@ private:
 
   const Recipe& recipe;
   diag::Engine& engine;
-  std::set<std::string> reported; // what was, of the model
+  std::set<std::string> reported; // findings about the model
 };
 
 } // namespace

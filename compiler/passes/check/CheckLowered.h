@@ -1,4 +1,5 @@
-// What a recipe may say and this version does not support.
+// Checks for settings that are valid in a recipe but not supported by this
+// version.
 
 #ifndef RECIPEC_PASSES_CHECK_CHECKLOWERED_H
 #define RECIPEC_PASSES_CHECK_CHECKLOWERED_H
@@ -8,13 +9,13 @@
 
 namespace recipec::passes {
 
-/// Reports each setting, and each op or argument of an op, that no pass lowers;
-/// all of them at once. Whether the model is lowered, so that its graph can be
-/// built and the rest of the recipe checked on it.
+/// Reports every setting, op and argument of an op that no pass lowers. Returns
+/// whether the model is lowered, so that the caller can build its Graph and
+/// check the rest of the recipe on it.
 bool checkLowered(const recipe::Recipe& recipe, diag::Engine& engine);
 
-/// Whether the model's tokens leave states behind, which take a sequence from
-/// its first token to its last.
+/// Whether the model has state-space layers, which need each sequence from its
+/// first token to its last.
 bool hasStates(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

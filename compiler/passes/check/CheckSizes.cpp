@@ -1,4 +1,4 @@
-// Adds up in double, where nothing overflows.
+// Computes in double, which does not overflow.
 
 #include "compiler/passes/check/CheckSizes.h"
 
@@ -24,8 +24,7 @@ std::string approximately(double number, int digits) {
   return text;
 }
 
-/// A number that counts steps, checkpoints or epochs of a run; 0 where there is
-/// none.
+/// A number of steps, checkpoints or epochs of a run; 0 when not given.
 double countOf(const recipe::Value* value) {
   if (!value)
     return 0;
@@ -40,7 +39,7 @@ double countOf(const recipe::Value* value) {
   return real ? *real : 0;
 }
 
-/// The number of a step is an i32 on the device, and so is what counts steps.
+/// The step number is an i32 on the device, so every count of steps must fit.
 bool checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
   constexpr double most = std::numeric_limits<int32_t>::max();
   constexpr const char* paths[] = {
@@ -77,7 +76,7 @@ bool checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
   return fits;
 }
 
-/// Sequences of a run are counted in 64 bits.
+/// The sequences of a run are counted in 64 bits.
 void checkSequences(const recipe::Recipe& recipe, diag::Engine& engine) {
   double steps = countOf(recipe.find("train.total_steps"));
   double sequences = steps * double(recipe.integer("batch.global"));

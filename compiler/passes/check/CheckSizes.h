@@ -1,5 +1,4 @@
-// Sizes that 64-bit addresses or a list of steps cannot hold, and models that
-// no time would suffice for.
+// Checks for sizes that exceed 64-bit addresses or the limits of a plan.
 
 #ifndef RECIPEC_PASSES_CHECK_CHECKSIZES_H
 #define RECIPEC_PASSES_CHECK_CHECKSIZES_H
@@ -10,15 +9,15 @@
 
 namespace recipec::passes {
 
-/// Before anything is built: `cluster.ranks` and `batch.accumulation` are below
-/// a million, far above any cluster and step, the model has at most 25,000 ops,
-/// a thousand layers and more, which still compile in seconds, and a run counts
-/// its steps in 32 bits.
+/// Runs before the Graph is built. Limits: a million for `cluster.ranks` and
+/// 100,000 for `batch.accumulation`, far above any cluster and step; 25,000 ops
+/// for the model, which is more than a thousand layers and still compiles in
+/// seconds; 32 bits for the step count of a run.
 void checkCounts(const recipe::Recipe& recipe, diag::Engine& engine);
 
-/// All values of a Graph together stay below 2^56 bytes (64 PiB), so that no
-/// later pass can overflow. Reported at the largest dimension of the largest
-/// value.
+/// Checks that all values of a Graph together stay below 2^56 bytes (64 PiB),
+/// so that no later pass overflows. Reports the largest dimension of the
+/// largest value.
 void checkSizes(const ir::Module& graph, diag::Engine& engine);
 
 } // namespace recipec::passes

@@ -1,4 +1,4 @@
-// Each function looks for one doubt; nothing here keeps a recipe from running.
+// One function per warning. None of them keeps a recipe from running.
 
 #include "compiler/passes/check/Doubts.h"
 
@@ -14,13 +14,13 @@ const recipe::Record* recordIn(const recipe::Value& value) {
   return std::get_if<recipe::Record>(&value.data);
 }
 
-/// Whether a source is read as one stream, in which nothing is an answer.
+/// Whether a source is one stream of tokens, without prompts and answers.
 bool isStream(const recipe::Value& source) {
   const recipe::Record* record = recordIn(source);
   return record && (record->schema == "text" || record->schema == "token_file");
 }
 
-/// The loss is on all tokens of a stream, whatever the task.
+/// The loss covers all tokens of a stream, whatever the task.
 void doubtAnswers(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (recipe.string("task") != "sft")
     return;
@@ -29,7 +29,7 @@ void doubtAnswers(const recipe::Recipe& recipe, diag::Engine& engine) {
   const recipe::Value* sources = record ? record->find("sources") : nullptr;
   const auto* blended =
       sources ? std::get_if<recipe::List>(&sources->data) : nullptr;
-  // Streams are blended with samples on purpose.
+  // A blend of streams and samples is deliberate.
   const bool hasNoAnswers =
       blended ? std::all_of(blended->begin(), blended->end(), isStream)
               : isStream(train);
@@ -59,7 +59,7 @@ void doubtValidation(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("give `data.valid`, or leave `validate_every` out");
 }
 
-/// A length of a schedule in steps of the run.
+/// A length of a schedule, in steps of the run.
 double stepsOf(const recipe::Value& length, double total) {
   if (const auto* quantity = std::get_if<recipe::Quantity>(&length.data))
     return quantity->amount;
@@ -67,7 +67,7 @@ double stepsOf(const recipe::Value& length, double total) {
   return fraction ? *fraction * total : 0;
 }
 
-/// The steps of the run; none where the data say them.
+/// The steps of the run; nullopt when they depend on the data.
 std::optional<double> totalSteps(const recipe::Recipe& recipe) {
   const recipe::Value& total = recipe.at("train.total_steps");
   if (const auto* whole = std::get_if<int64_t>(&total.data))
@@ -76,7 +76,7 @@ std::optional<double> totalSteps(const recipe::Recipe& recipe) {
   return quantity ? std::optional<double>(quantity->amount) : std::nullopt;
 }
 
-/// What says how long the run is.
+/// The setting that determines the length of the run.
 const recipe::Value& lengthOfRun(const recipe::Recipe& recipe) {
   const recipe::Value& tokens = recipe.at("train.tokens");
   return tokens.isNone() ? recipe.at("train.steps") : tokens;

@@ -1,4 +1,4 @@
-// Settings that compile and are hardly meant.
+// Warns about settings that compile but are unlikely to be intended.
 
 #ifndef RECIPEC_PASSES_CHECK_DOUBTS_H
 #define RECIPEC_PASSES_CHECK_DOUBTS_H
@@ -8,10 +8,10 @@
 
 namespace recipec::passes {
 
-/// Reports warnings about a recipe that is trained: `task = "sft"` on data
-/// without answers, and a schedule whose warm-up or decay does not fit into the
-/// steps of the run. A run of epochs knows its steps when it has read its data,
-/// and warns then.
+/// Reports warnings about a recipe that trains: `task = "sft"` on data without
+/// answers, and a schedule whose warm-up or decay is longer than the run. The
+/// step count of a run of epochs depends on its data; the runtime warns in that
+/// case.
 void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine);
 
 } // namespace recipec::passes
