@@ -1,10 +1,11 @@
-// 1. Every degree covers a span of the ranks of a stage, which are numbered
-//    from the innermost: `tp` those from 1 to tp, `cp` from tp to tp * cp, and
-//    so on; the degrees of the experts cover the same ranks in their own way.
+// 1. Each degree covers a span of the ranks of a stage, counted from the
+//    innermost: `tp` from 1 to tp, `cp` from tp to tp * cp, and so on. The
+//    degrees of the experts cover the same ranks with spans of their own.
 // 2. The ends of all spans cut the ranks into axes. An axis is named after the
 //    outer degree (`tp`, `cp`, `dp`) that it is a factor of.
-// 3. A degree is the axes that lie within its span.
-// The schema has seen to it that each cut divides the next one.
+// 3. A degree consists of the axes within its span.
+//
+// The schema ensures that each cut divides the next one.
 
 #include "compiler/passes/common/Mesh.h"
 
@@ -14,7 +15,7 @@
 namespace recipec::passes {
 namespace {
 
-/// The ranks of a stage from stride `begin` up to stride `end`.
+/// The ranks of a stage from stride `begin` to stride `end`.
 struct Span {
   std::string name;
   int64_t begin = 1;
@@ -51,7 +52,7 @@ private:
     return recipe.at("parallel." + name).origin.range;
   }
 
-  /// Degrees one outside the other, the first one innermost.
+  /// Adds degrees from the innermost to the outermost.
   void lay(const std::vector<std::string>& names) {
     int64_t begin = 1;
     for (const std::string& name : names) {
@@ -64,7 +65,7 @@ private:
     spans.push_back({name, begin, end, {}});
   }
 
-  /// The axes of an outer degree, from the outermost.
+  /// Adds the axes of an outer degree, outermost first.
   void cut(const Span& span) {
     std::vector<int64_t> cuts = {span.begin, span.end};
     for (const Span& other : spans)
@@ -101,7 +102,7 @@ private:
 
   const recipe::Recipe& recipe;
   std::vector<Span> spans;
-  std::vector<int64_t> strides; // of the axes behind the first
+  std::vector<int64_t> strides; // of the axes after the first
   Mesh mesh;
 };
 

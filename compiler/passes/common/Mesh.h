@@ -1,4 +1,4 @@
-// The mesh of ranks that the degrees of a recipe make.
+// Builds the mesh of ranks from the degrees of a recipe.
 
 #ifndef RECIPEC_PASSES_COMMON_MESH_H
 #define RECIPEC_PASSES_COMMON_MESH_H
@@ -13,16 +13,18 @@
 namespace recipec::passes {
 
 struct Mesh {
-  std::vector<ir::Axis> axes; // from the outermost
+  std::vector<ir::Axis> axes; // outermost first
   std::map<std::string, ir::Degree> degrees;
 };
 
-/// Axes from the outermost: `pp`, `dp`, `cp`, `tp`, the ranks of a stage side
-/// by side. A degree is one axis of its name, or several (`dp.0`, `dp.1`) where
-/// another degree covers a part of it: `ep` and `etp`, which lay experts over
-/// the ranks of a stage from the innermost on (`edp` is what they leave);
-/// `cp_a2a`, the ranks of `cp` that exchange heads, of which `cp_ring` passes
-/// keys and values round; `instances`, the replicas of a sharded optimizer.
+/// Axes from the outermost: `pp`, `dp`, `cp`, `tp`; the ranks of a stage are
+/// consecutive. A degree is one axis with its name, or several (`dp.0`, `dp.1`)
+/// when another degree covers a part of it:
+/// - `ep` and `etp` distribute experts over the ranks of a stage from the
+///   innermost on; `edp` covers the remaining ranks.
+/// - `cp_a2a` has the ranks of `cp` that exchange heads; `cp_ring` has the
+///   ranks that shift keys and values around.
+/// - `instances` has the replicas of a sharded optimizer.
 Mesh meshOf(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

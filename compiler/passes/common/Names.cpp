@@ -1,5 +1,5 @@
-// Unique names; see Names.h. A counter a name keeps the search constant where
-// a name is wanted once a layer.
+// Unique names; see Names.h. One counter per name keeps the search constant for
+// a name that each layer wants.
 
 #include "compiler/passes/common/Names.h"
 

@@ -11,19 +11,19 @@
 
 namespace recipec::passes {
 
-/// Hands out names that no value of a module has yet. Values must be named
-/// through it for as long as it lives.
+/// Returns names that no value of a module has. As long as the object lives,
+/// all new values must get their names from it.
 class Names {
 public:
   explicit Names(const ir::Module& module);
-  /// `wanted`, or `wanted.2`, `wanted.3`, ... where it is taken.
+  /// `wanted`, or `wanted.2`, `wanted.3`, ... when it is taken.
   std::string make(const std::string& wanted);
 
 private:
   std::unordered_map<std::string, int> counts; // how often a name was wanted
 };
 
-/// `layers.0` of `layers.0.q`; empty where there is no dot.
+/// `layers.0` of `layers.0.q`; empty without a dot.
 std::string_view scopeOf(std::string_view name);
 /// `q` of `layers.0.q`.
 std::string_view lastPart(std::string_view name);

@@ -1,4 +1,4 @@
-// One look at what is read, then one at the values.
+// One pass over the reads, then one over the values.
 
 #include "compiler/passes/common/Saved.h"
 

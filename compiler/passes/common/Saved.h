@@ -1,4 +1,4 @@
-// What `forward` keeps for `backward`.
+// Values that `forward` saves for `backward`.
 
 #ifndef RECIPEC_PASSES_COMMON_SAVED_H
 #define RECIPEC_PASSES_COMMON_SAVED_H
@@ -7,8 +7,8 @@
 
 namespace recipec::passes {
 
-/// Makes temporaries of the saved values that no backward function names and no
-/// other stage gets.
+/// Turns saved values into temporaries when no backward function uses them and
+/// no stage receives them.
 void dropUnreadSaved(ir::Module& module);
 
 } // namespace recipec::passes

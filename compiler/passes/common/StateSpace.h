@@ -1,4 +1,4 @@
-// State spaces in a Graph: what several passes know of them.
+// State spaces in a Graph: definitions shared by several passes.
 
 #ifndef RECIPEC_PASSES_COMMON_STATESPACE_H
 #define RECIPEC_PASSES_COMMON_STATESPACE_H
@@ -7,10 +7,10 @@
 
 namespace recipec::passes {
 
-/// The dimensions of a `mamba2`: groups of heads that share B and C, by which
-/// everything in it is split; heads of a group, its channels (those of its
-/// heads, one head behind the other) and the width of the state; the taps of
-/// its convolution, and the chunks of a sequence whose first states are kept.
+/// The dimensions of a `mamba2`: the groups of heads that share B and C, the
+/// only dimension that is split; the heads of a group; its channels (those of
+/// its heads, head after head); the width of the state; the taps of the
+/// convolution; the chunks of a sequence, whose first states are kept.
 inline constexpr std::string_view mambaGroupsDim = "mamba_groups";
 inline constexpr std::string_view mambaHeadsDim = "mamba_group_heads";
 inline constexpr std::string_view mambaChannelsDim = "mamba_channels";
