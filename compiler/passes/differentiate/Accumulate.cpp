@@ -1,15 +1,16 @@
-// Adds of a linear's result become part of the linear, in 8 bits or not.
+// Fuses adds of a linear's result into the linear, in fp8 or not.
 //
-// 1. Count for each value the ops that read and that write it, in all
-//    functions, and note those that have written it so far in this function.
-//    An add owns an operand that it alone reads and whose writers are all here.
-// 2. At an add that owns a linear's result, the linear takes the add's place;
-//    of two linears the one with the larger weight, so that the smaller product
-//    is what is read again. Where the add owns the other operand, too, whoever
-//    writes that writes the sum, and the linear adds to it in place. Else it
-//    becomes a linear_add, or a scaled_matmul_add.
-// 3. At an add that owns a sum made so, the first of those who write it becomes
-//    a linear_add of the other operand, and they all write the sum of the add.
+// 1. Count the ops that read and that write each value, in all functions, and
+//    record the writers so far in this function. An add owns an operand when it
+//    is the only reader and all writers are in this function.
+// 2. At an add that owns a linear's result, the linear moves to the add's
+//    place. Of two linears the one with the larger weight moves, so that the
+//    result of the smaller one is read again. If the add also owns the other
+//    operand, the writers of that operand write the sum and the linear
+//    accumulates into it in place. Otherwise the linear becomes a linear_add or
+//    scaled_matmul_add.
+// 3. At an add that owns a sum from step 2, the sum's first writer becomes a
+//    linear_add of the other operand, and all writers write the add's result.
 
 #include "compiler/passes/differentiate/Accumulate.h"
 #include "runtime/ops/OpKind.h"
@@ -71,7 +72,7 @@ private:
     std::erase_if(*ops, [&](const Op&) { return dropped[next++]; });
   }
 
-  /// ScheduleStep 2; whether something was done.
+  /// Step 2. Returns whether it changed something.
   bool moveMatmul(size_t place) {
     const Op add = (*ops)[place];
     const ValueId product = matmulOf(add);
@@ -94,7 +95,7 @@ private:
     return true;
   }
 
-  /// ScheduleStep 3; likewise.
+  /// Step 3. Returns whether it changed something.
   bool addToSum(size_t place) {
     const Op& add = (*ops)[place];
     for (size_t i = 0; i < 2; ++i) {
@@ -112,7 +113,7 @@ private:
     return false;
   }
 
-  /// Those who write `value` write `sum` instead, as the add did.
+  /// Lets the writers of `value` write `sum`, in place of the add.
   void replace(ValueId value, ValueId sum) {
     makers[size_t(sum)] = makers[size_t(value)];
     writers[size_t(sum)] = writers[size_t(value)];
@@ -120,7 +121,7 @@ private:
       std::ranges::replace((*ops)[maker].results, value, sum);
   }
 
-  /// The operand of an add that a linear makes, which can move there.
+  /// The operand of an add that a linear computes and that can move to the add.
   ValueId matmulOf(const Op& add) const {
     ValueId best = ValueId::none;
     int64_t most = -1;
@@ -132,7 +133,7 @@ private:
           !std::ranges::all_of(
               maker.operands, [&](ValueId value) { return isConstant(value); }))
         continue;
-      // Of two of one size the second, which is made last.
+      // Of two equal sizes, takes the second, which is computed last.
       if (const int64_t size = ir::localElements(program, maker.operands[1]);
           size >= most) {
         most = size;
@@ -147,15 +148,15 @@ private:
            !op.attributes.contains("accumulate");
   }
 
-  /// The product becomes one that is added to something.
+  /// Turns a matmul into one that adds `other`.
   static void addTo(Op& product, ValueId other) {
     product.kind = product.kind == OpKind::Linear ? OpKind::LinearAdd
                                                   : OpKind::ScaledMatmulAdd;
     product.operands.push_back(other);
   }
 
-  /// Whether a value may be read later: it is written once, or is there before
-  /// the function.
+  /// Whether a value may be read later: it has one writer, or is written before
+  /// this function.
   bool isConstant(ValueId value) const {
     return writers[size_t(value)] <= 1 || !isWritten[size_t(value)];
   }
@@ -167,8 +168,7 @@ private:
            made == size_t(writers[size_t(value)]);
   }
 
-  /// Whether all that writes a value in this function comes before an op, and
-  /// nothing behind it.
+  /// Whether all writers of a value are in this function before `place`.
   bool isReadyAt(ValueId value, size_t place) const {
     const std::vector<size_t>& made = makers[size_t(value)];
     if (made.empty())
@@ -178,9 +178,9 @@ private:
 
   ir::Module& program;
   std::vector<int> readers, writers; // by value
-  std::vector<bool> isWritten;       // likewise, in this function
+  std::vector<bool> isWritten;       // by value, in this function
   std::vector<Op>* ops = nullptr;
-  std::vector<std::vector<size_t>> makers; // likewise, in order
+  std::vector<std::vector<size_t>> makers; // by value, in order
   std::vector<bool> dropped;               // by op
 };
 

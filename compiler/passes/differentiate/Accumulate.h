@@ -1,4 +1,4 @@
-// Lets a matrix product add to what is there instead of an op of its own.
+// Fuses adds into matmuls that accumulate.
 
 #ifndef RECIPEC_PASSES_DIFFERENTIATE_ACCUMULATE_H
 #define RECIPEC_PASSES_DIFFERENTIATE_ACCUMULATE_H
@@ -7,10 +7,10 @@
 
 namespace recipec::passes {
 
-/// a + linear(x, w) → linear(x, w) on top of a where nothing else reads a, and
-/// linear_add(x, w, a) where something does: saves an op, a buffer and three
-/// passes over memory, or two. After differentiation, which wants every value
-/// written once.
+/// a + linear(x, w) becomes a linear(x, w) that accumulates into a when nothing
+/// else reads a, and linear_add(x, w, a) otherwise. This saves an op, a buffer
+/// and two or three passes over memory. Runs after differentiation, which
+/// requires that every value is written once.
 void accumulate(ir::Module& program);
 
 } // namespace recipec::passes

@@ -1,5 +1,5 @@
-// What the rules of differentiation are given, so that those of a feature can
-// stand in a file of their own. Differentiate.cpp has the algorithm.
+// The interface that rules of differentiation use, so that each op family has
+// its own file. Differentiate.cpp has the algorithm.
 
 #ifndef RECIPEC_PASSES_DIFFERENTIATE_COTANGENTS_H
 #define RECIPEC_PASSES_DIFFERENTIATE_COTANGENTS_H
@@ -15,14 +15,14 @@ public:
   explicit Cotangents(ir::Module& module) : module(module) {}
   virtual ~Cotangents() = default;
 
-  /// Whether a trainable parameter reaches the value.
+  /// Whether the value depends on a trainable parameter.
   virtual bool isActive(ir::ValueId value) const = 0;
   virtual bool isTrained(ir::ValueId weight) const = 0;
-  /// A value of `forward` as the backward may read it.
+  /// A value of `forward` in a form that the backward pass may read.
   virtual ir::ValueId read(ir::ValueId value) = 0;
-  /// The cotangent of a result, `none` where nothing depends on it.
+  /// The cotangent of a result; `none` when nothing depends on it.
   virtual ir::ValueId take(ir::ValueId value) = 0;
-  /// Completes a cotangent that is a partial sum.
+  /// Reduces a cotangent that is a partial sum.
   virtual ir::ValueId complete(ir::ValueId cotangent, const ir::Op& source) = 0;
   /// A new cotangent of `value`, a partial sum over `partial`.
   virtual ir::ValueId makeCotangent(ir::ValueId value,
@@ -30,20 +30,20 @@ public:
   /// Adds a contribution to the cotangent of an active operand.
   virtual void push(ir::ValueId value, ir::ValueId contribution,
                     const ir::Op& source) = 0;
-  /// Where an op that adds to its result puts its part of the cotangent of
-  /// `value`; `none` where a value of its own is needed.
+  /// The value into which an accumulating op adds its contribution to the
+  /// cotangent of `value`; `none` when it needs a value of its own.
   virtual ir::ValueId sumOf(ir::ValueId value, ir::ValueId dy,
                             ir::AxisSet partial) const = 0;
   /// Keeps a cotangent from being overwritten while two operands share it.
   virtual void retain(ir::ValueId cotangent) = 0;
   virtual void release(ir::ValueId cotangent) = 0;
   virtual ir::ValueId gradientOf(ir::ValueId weight) const = 0;
-  /// Notes that the last op adds to the gradient of `weight` what is a partial
-  /// sum over `partial`.
+  /// Records that the last op adds a partial sum over `partial` to the gradient
+  /// of `weight`.
   virtual void contribute(ir::ValueId weight, ir::AxisSet partial) = 0;
   virtual ir::Op& emit(ir::Op op) = 0;
 
-  /// For what its values have beside their sharding, and for its groups.
+  /// For the properties of values other than their sharding, and for groups.
   const ir::Module& program() const { return module; }
   const ir::Sharding& shardingOf(ir::ValueId value) const {
     return module[value].sharding;
@@ -57,7 +57,7 @@ protected:
   ir::Module& module;
 };
 
-/// An op of the backward that stands for one of `forward`.
+/// An op of the backward pass for an op of `forward`.
 inline ir::Op opFor(const ir::Op& source, ir::OpKind kind,
                     std::vector<ir::ValueId> operands,
                     std::vector<ir::ValueId> results) {
@@ -71,7 +71,7 @@ inline ir::Op opFor(const ir::Op& source, ir::OpKind kind,
   return op;
 }
 
-/// The axes that split dimensions, from `from` to before `end`.
+/// The axes that split the dimensions [from, end).
 inline ir::AxisSet splitOf(const ir::Sharding& sharding, size_t from,
                            size_t end) {
   ir::AxisSet axes;
@@ -79,7 +79,7 @@ inline ir::AxisSet splitOf(const ir::Sharding& sharding, size_t from,
     axes = axes | sharding.dims[i];
   return axes;
 }
-/// Those that split any dimension from `from` on.
+/// The axes that split the dimensions from `from` on.
 inline ir::AxisSet splitFrom(const ir::Sharding& sharding, size_t from) {
   return splitOf(sharding, from, sharding.dims.size());
 }
@@ -89,7 +89,7 @@ inline ir::AxisSet splitOfTokens(const ir::Sharding& sharding, size_t width) {
   return splitOf(sharding, 0, sharding.dims.size() - width);
 }
 
-/// The rules of each family of ops, in the file named after it
+/// The rules of each op family, in the file named after it
 /// (DifferentiateAttention.cpp). `dy` is the cotangent of the first result and
 /// not `none`.
 void differentiateActivation(Cotangents& rules, const ir::Op& op,
@@ -105,12 +105,12 @@ void differentiateNorm(Cotangents& rules, const ir::Op& op, ir::ValueId dy);
 void differentiateStateSpace(Cotangents& rules, const ir::Op& op,
                              ir::ValueId dy);
 
-/// A router reaches the loss even where nothing reads its gates.
+/// A router affects the loss even when nothing reads its gates.
 void differentiateRoute(Cotangents& rules, const ir::Op& op);
-/// The linear of experts has the rules of a linear (DifferentiateDense.cpp).
+/// An expert linear has the rules of a linear (DifferentiateDense.cpp).
 void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
-/// An op that is its own transpose: a multiple, a mask.
+/// An op that equals its transpose: a scale, a mask.
 void differentiateOwnTranspose(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
 

@@ -1,25 +1,26 @@
 // Reverse-mode differentiation of a sharded Program.
 //
-// 1. A value is active when a trainable parameter reaches it; nothing else has
-//    a cotangent, so that the backward ends at the first trainable parameter.
+// 1. A value is active when it depends on a trainable parameter. Only active
+//    values have a cotangent, so the backward pass ends at the first trainable
+//    parameter.
 // 2. The loss ops give the cotangent of the logits in one step
 //    (cross_entropy_backward).
-// 3. The ops of `forward` are taken in reverse; each has a rule that turns the
-//    cotangents of its results into those of its active operands. Transposes of
-//    collectives: all_gather ↔ reduce_scatter, all_reduce ↔ identity, slice →
-//    all_gather, all_to_all ↔ all_to_all.
-// 4. Cotangents are summed in place where no other value shares them, or by
-//    the matrix product or norm that makes the second.
-// 5. What the rules read of `forward` becomes `saved`; what costs little to
-//    make again (a gathered, dropped or padded copy) is made again instead,
-//    where its layer reads it: another may be another stage's.
-// 6. Gradients add up in the parameters' own values. What they are partial sums
-//    over is left in their sharding; the optimizer pass completes them.
+// 3. The ops of `forward` are visited in reverse. Each has a rule that turns
+//    the cotangents of its results into those of its active operands.
+//    Transposes of collectives: all_gather ↔ reduce_scatter, all_reduce ↔
+//    identity, slice → all_gather, all_to_all ↔ all_to_all.
+// 4. Cotangents are summed in place when no other value shares them, or by the
+//    matmul or norm that computes the second one.
+// 5. Values of `forward` that the rules read become `saved`. A cheap copy
+//    (gathered, dropped or padded) is recomputed instead, in the layer that
+//    reads it: another layer may be on another stage.
+// 6. Gradients accumulate in one value per parameter. Their sharding keeps the
+//    axes of partial sums; the optimizer pass reduces them.
 //
-// The cotangent of a value is split as the value is. That of a partial sum is
-// the cotangent of the sum, on every rank. A cotangent may itself be a partial
-// sum: rules that are linear in it and cost no more that way let it through,
-// all others complete it first.
+// A cotangent is split like its value. The cotangent of a partial sum is the
+// cotangent of the sum, on every rank. A cotangent may itself be a partial sum:
+// rules that are linear in it and cost no more that way accept it, all others
+// reduce it first.
 
 #include "compiler/passes/differentiate/Differentiate.h"
 
@@ -57,7 +58,7 @@ public:
     addGradients();
     findActive();
     for (size_t i = forward.ops.size(); i-- > 0 && forward.ops[i].layer < 0;)
-      places[i] = std::numeric_limits<int>::max(); // behind all layers
+      places[i] = std::numeric_limits<int>::max(); // after all layers
     for (size_t i = forward.ops.size(); i-- > 0;) {
       place = places[i];
       differentiate(forward.ops[i]);
@@ -111,9 +112,9 @@ private:
     return trained.contains(weight);
   }
 
-  // ---- values and ops of the backward
+  // ---- values and ops of the backward pass
 
-  /// A temporary like a value of `forward`: its cotangent, or a copy.
+  /// A temporary like a value of `forward`: its cotangent or a copy.
   ValueId makeLike(ValueId value, const std::string& name, Sharding sharding) {
     ir::Value made = module[value];
     made.kind = ValueKind::temporary;
@@ -122,7 +123,7 @@ private:
     return ir::addValue(module, std::move(made));
   }
 
-  /// The cotangent of `value` that an op makes, a partial sum over `partial`.
+  /// A new cotangent of `value`, a partial sum over `partial`.
   ValueId makeCotangent(ValueId value, AxisSet partial = {}) override {
     return makeLike(value, "d." + module[value].name,
                     {shardingOf(value).dims, partial});
@@ -130,7 +131,7 @@ private:
 
   Op& emit(Op op) override { return backward.emplace_back(std::move(op)); }
 
-  /// A value of `forward` as the backward may read it: saved, or made again.
+  /// The saved or recomputed value of `forward` for the backward pass.
   ValueId read(ValueId value) override {
     if (module[value].kind != ValueKind::temporary)
       return value;
@@ -157,7 +158,7 @@ private:
 
   // ---- cotangents
 
-  /// The cotangent of a result, which no one else will ask for again.
+  /// The cotangent of a result. Each result's is taken once.
   ValueId take(ValueId value) override {
     ValueId cotangent = cotangents[size_t(value)];
     if (cotangent != ValueId::none)
@@ -165,7 +166,7 @@ private:
     return cotangent;
   }
 
-  /// Completes a cotangent that is a partial sum.
+  /// Reduces a cotangent that is a partial sum.
   ValueId complete(ValueId cotangent, const Op& source) override {
     Sharding sharding = shardingOf(cotangent);
     AxisSet sums = sharding.partial;
@@ -239,7 +240,7 @@ private:
     }
   }
 
-  /// The loss has no cotangent, and the softmax none of its own.
+  /// The rule of nll covers the whole loss; the softmax ops need none.
   void differentiateLoss(const Op& op) {
     switch (ops::ForwardLossOp(op.kind)) {
     case ops::ForwardLossOp::Nll:
@@ -250,9 +251,9 @@ private:
     }
   }
 
-  /// From the loss straight to the logits, over the ops that take the softmax
-  /// apart. The cotangent takes the place of the logits where nothing but the
-  /// loss reads them: they are the largest activation.
+  /// Goes from the loss directly to the logits, past the ops that split up the
+  /// softmax. The cotangent reuses the buffer of the logits, the largest
+  /// activation, when only the loss reads them.
   void loss(const Op& nll) {
     const Op& sum = findSoftmaxSum(nll.operands[1]);
     ValueId logits = sum.operands[0];
@@ -269,7 +270,7 @@ private:
     push(logits, dlogits, nll);
   }
 
-  /// The softmax_sum behind the statistics, which a collective may complete.
+  /// The softmax_sum of the statistics, which a collective may have reduced.
   const Op& findSoftmaxSum(ValueId stats) const {
     const Op* maker = &forward.ops[size_t(makers[size_t(stats)])];
     while (maker->kind != OpKind::SoftmaxSum)
@@ -293,8 +294,8 @@ private:
     return module[trained.at(weight)].gradient;
   }
 
-  /// Notes that the last op adds to the gradient of `weight` what is a partial
-  /// sum over `partial`.
+  /// Records that the last op adds a partial sum over `partial` to the gradient
+  /// of `weight`.
   void contribute(ValueId weight, AxisSet partial) override {
     AxisSet& all = module[gradientOf(weight)].sharding.partial;
     all = all | partial;
@@ -302,7 +303,7 @@ private:
   }
 
   /// A gradient that is a partial sum over an axis may also get contributions
-  /// that are whole on each of its ranks (a weight shared by ops of different
+  /// that are replicated along it (a weight shared by ops of different
   /// layouts). Each rank then adds its fraction of them.
   void balanceContributions() {
     std::vector<Op> balanced;
@@ -325,8 +326,8 @@ private:
     backward = std::move(balanced);
   }
 
-  /// Appends an op whose contribution to a gradient is multiplied by `factor`.
-  /// Parameters of state spaces are those of one op: none comes here.
+  /// Appends an op and multiplies its contribution to a gradient by `factor`.
+  /// Never called for parameters of state spaces, which ops do not share.
   void weigh(Op op, double factor, std::vector<Op>& target) {
     assert(op.kind != OpKind::CausalConvBackward &&
            op.kind != OpKind::StateScanBackward && "a weight is shared");
@@ -345,7 +346,7 @@ private:
     weighted.operands[place] = part;
     if (op.kind == OpKind::RmsNormBackward ||
         op.kind == OpKind::LayerNormBackward) {
-      // The operand's own cotangent is not to be multiplied.
+      // Keeps the operand's own cotangent unscaled.
       weighted.results[0] =
           makeLike(part, module[part].name + ".unused", shardingOf(part));
       weighted.attributes.erase("accumulate");
@@ -356,20 +357,20 @@ private:
   }
 
   struct Contribution {
-    size_t op; // of the backward
+    size_t op; // index in the backward pass
     ValueId weight;
     AxisSet partial;
   };
 
   const ir::Function& forward;
   Names names;
-  std::vector<bool> active; // these four by value of `forward`
+  std::vector<bool> active; // by value of `forward`, like the next three
   std::vector<int> makers;
   std::vector<int> readers;
   std::vector<ValueId> cotangents;
-  std::vector<int> places; // layers that ops of `forward` go with
-  int place = -1;          // that of the op whose turn it is
-  /// By cotangent: of how many values of `forward` it still is one.
+  std::vector<int> places; // layer of each op of `forward`
+  int place = -1;          // layer of the current op
+  /// By cotangent: the number of `forward`'s values that still use it.
   std::unordered_map<ValueId, int> owners;
   std::unordered_map<ValueId, ValueId> copies;
   std::unordered_map<ValueId, ParamId> trained;

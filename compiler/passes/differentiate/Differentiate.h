@@ -8,9 +8,9 @@
 namespace recipec::passes {
 
 /// Differentiates `forward` from its loss. Trainable parameters get a value of
-/// kind `gradient` that `backward` adds to; values of `forward` that `backward`
-/// reads become `saved`. The axes over which a gradient is a partial sum are
-/// those of its sharding's `partial`; the optimizer pass completes it.
+/// kind `gradient` that `backward` accumulates into; values of `forward` that
+/// `backward` reads become `saved`. A gradient's sharding has the axes of its
+/// partial sum in `partial`; the optimizer pass reduces it.
 void differentiate(ir::Module& module);
 
 } // namespace recipec::passes

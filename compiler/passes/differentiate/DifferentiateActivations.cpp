@@ -1,5 +1,5 @@
-// The gradients of elementwise ops. What a slope depends on is the operand,
-// which is kept.
+// The gradients of elementwise ops. The derivative depends on the operand,
+// which is saved.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/ActivationOps.h"
@@ -48,8 +48,8 @@ void differentiateMul(Cotangents& rules, const Op& op, ValueId dy) {
   }
 }
 
-/// Both operands share the cotangent. While the first takes it, it is kept
-/// for the second.
+/// Both operands share the cotangent. It is retained for the second while the
+/// first takes it.
 void differentiateAdd(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId left = op.operands[0], right = op.operands[1];
   if (!rules.isActive(left) || !rules.isActive(right))
@@ -87,7 +87,7 @@ void differentiateActivation(Cotangents& rules, const Op& op, ValueId dy) {
   }
 }
 
-/// Ops that are their own transpose: a multiple, a mask.
+/// Ops that equal their transpose: a scale, a mask.
 void differentiateOwnTranspose(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId dx =
       rules.makeCotangent(op.operands[0], rules.shardingOf(dy).partial);

@@ -13,7 +13,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// A rotation back is the transpose.
+/// The transpose of a rotation is the inverse rotation.
 void differentiateRope(Cotangents& rules, const Op& op, ValueId dy) {
   dy = rules.complete(dy, op);
   ValueId dx = rules.makeCotangent(op.operands[0]);
@@ -28,7 +28,7 @@ void differentiateHeads(Cotangents& rules, const Op& op, ValueId dy) {
   dy = rules.complete(dy, op);
   std::vector<ValueId> operands = {dy, rules.read(op.results[0])};
   std::vector<ValueId> results;
-  // Keys that queries of several ranks see get a part from each.
+  // The queries of each rank contribute a part to the keys that they attend to.
   AxisSet parts = rules.shardingOf(op.operands[0]).dims[1] -
                   rules.shardingOf(op.operands[1]).dims[1];
   for (size_t i = 0; i < 3; ++i) {

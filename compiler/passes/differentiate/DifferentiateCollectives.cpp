@@ -1,9 +1,10 @@
-// The rules of collectives, and of slice, which is one without messages: the
-// transposes of what they do to parts of a value.
+// The transposes of collectives, and of slice, a collective without
+// communication.
 //
-// What every rank of a group reads gets a part of its cotangent from each of
-// them, so that a cotangent that comes here is often a partial sum over the
-// group. One over other axes is let through where moving it costs no more.
+// A value that every rank of a group reads gets a part of its cotangent from
+// each of them, so the cotangent is often a partial sum over the group. A
+// partial sum over other axes passes through when that costs no more
+// communication.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/CollectiveOps.h"
@@ -18,8 +19,8 @@ using ir::ValueId;
 
 namespace {
 
-/// Of an exchange's rows of experts, how many belong to tokens where they come
-/// to: what an exchange of `forward` makes of their counts, or made them of.
+/// The counts of expert rows at the destination of an all-to-all: the
+/// counterpart of its counts in a matching all-to-all of `forward`.
 ValueId countsBehind(Cotangents& rules, const Op& op) {
   if (op.operands[1] == ValueId::none)
     return ValueId::none;
@@ -37,8 +38,8 @@ void differentiateAllReduce(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(op.operands[0], rules.complete(dy, op), op);
 }
 
-/// Every rank read the whole: what they computed from it is summed, each
-/// rank keeps its part. Where the cotangent is complete, the part is cut out.
+/// Every rank read the whole value: their cotangents are summed and scattered.
+/// A complete cotangent is sliced instead.
 void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   bool isSum = (rules.shardingOf(dy).partial & op.group) == op.group;
@@ -56,7 +57,8 @@ void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(x, dx, op);
 }
 
-/// Of reduce_scatter and slice: each rank made a part of the result.
+/// For reduce_scatter and slice, in which each rank computed a shard of the
+/// result.
 void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   dy = rules.complete(dy, op);
@@ -71,7 +73,7 @@ void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(x, dx, op);
 }
 
-/// Back the way the parts came.
+/// Sends the parts back.
 void differentiateAllToAll(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   if (!(rules.shardingOf(dy).partial & op.group).empty())

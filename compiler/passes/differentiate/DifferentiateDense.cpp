@@ -1,10 +1,10 @@
 // The gradients of ops with a weight matrix: embedding, linear and the experts'
 // linear; and of biases.
 //
-// The gradient of the weights (wgrad) is a sum over tokens, so a partial sum
-// over what splits them. That of x (dgrad) is one over what splits the
-// dimensions of y that x does not have. Both are linear in dy and let it be a
-// partial sum where they can.
+// The gradient of the weights (wgrad) sums over tokens, so it is a partial sum
+// over the axes that split them. The gradient of x (dgrad) is a partial sum
+// over the axes that split the dimensions of y that x lacks. Both are linear in
+// dy and accept a partial sum of it when possible.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/DenseOps.h"
@@ -21,9 +21,9 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// dy as products of it with x and with w may take it. A product of two partial
-/// sums is not one, and an axis that splits the weight cannot also be summed
-/// over in what is made from it.
+/// Reduces dy if its matmuls with x and w require it: a matmul of two partial
+/// sums is not a partial sum, and an axis that splits the weight cannot also be
+/// summed over in the result.
 ValueId completeForMatmuls(Cotangents& rules, const Op& op, ValueId dy) {
   AxisSet taken = rules.shardingOf(op.operands[0]).partial |
                   splitFrom(rules.shardingOf(op.operands[1]), 0);
@@ -31,7 +31,7 @@ ValueId completeForMatmuls(Cotangents& rules, const Op& op, ValueId dy) {
   return isTaken ? rules.complete(dy, op) : dy;
 }
 
-/// `operands` begin with x and dy; of `tokens` both have parts.
+/// `operands` start with x and dy; the axes `tokens` split the tokens of both.
 void emitWgrad(Cotangents& rules, const Op& op, OpKind kind,
                std::vector<ValueId> operands, AxisSet tokens) {
   ValueId w = op.operands[1];
@@ -43,7 +43,7 @@ void emitWgrad(Cotangents& rules, const Op& op, OpKind kind,
   rules.contribute(w, partial);
 }
 
-/// `operands` begin with dy, whose dimensions from `from` on x does not have.
+/// `operands` start with dy; x lacks its dimensions from `from` on.
 void emitDgrad(Cotangents& rules, const Op& op, OpKind kind,
                std::vector<ValueId> operands, size_t from) {
   ValueId x = op.operands[0], dy = operands[0];
@@ -60,7 +60,7 @@ void emitDgrad(Cotangents& rules, const Op& op, OpKind kind,
     rules.push(x, dx, op);
 }
 
-/// How many dimensions x and y of a linear share.
+/// The number of leading dimensions that x and y of a linear share.
 size_t leadOf(const Cotangents& rules, const Op& op) {
   auto dims = [&](ValueId value) { return rules.program()[value].dims.size(); };
   return (dims(op.operands[0]) + dims(op.results[0]) - dims(op.operands[1])) /
@@ -89,8 +89,8 @@ void differentiateLinear(Cotangents& rules, const Op& op, ValueId dy) {
     emitDgrad(rules, op, OpKind::LinearDgrad, {dy, w}, lead);
 }
 
-/// What is added has the cotangent of the sum. The bias gets it from every
-/// token, and from partial sums a partial sum.
+/// Both operands have the cotangent of the sum. The bias's gradient sums it
+/// over the tokens; partial sums give a partial sum.
 void differentiateAddBias(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], b = op.operands[1];
   if (rules.isTrained(b)) {

@@ -1,9 +1,9 @@
 // The rules of route, dispatch, combine and the packing of rows.
 //
 // Dispatch and combine are each other's transposes, with gates as a second
-// operand. Choices and rows are whole numbers and have no cotangents. A router
-// also reaches the loss by itself, through what balances it: it has a gradient
-// even where nothing reads its gates.
+// operand. Choices and rows are integers and have no cotangents. A router also
+// affects the loss directly through the balancing losses, so it has a gradient
+// even when nothing reads its gates.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/ExpertOps.h"
@@ -21,8 +21,8 @@ ValueId readOptional(Cotangents& rules, ValueId value) {
   return value == ValueId::none ? value : rules.read(value);
 }
 
-/// What dispatch (`value` is x) and combine (`value` is y) have in common. The
-/// gradient of gates reads `factors`: the value, or what was taken of it.
+/// The common part of dispatch (`value` is x) and combine (`value` is y). The
+/// gradient of the gates reads `factors`: the value, or the rows taken from it.
 void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
                        ValueId rows, ValueId factors, ValueId dy) {
   dy = rules.complete(dy, op);

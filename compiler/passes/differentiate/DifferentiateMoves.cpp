@@ -1,5 +1,5 @@
-// The gradients of ops that cut and concatenate rows. All are linear and read
-// no value of the forward.
+// The gradients of ops that cut and concatenate rows. All are linear and need
+// no value of the forward pass.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/MoveOps.h"
@@ -14,7 +14,7 @@ using ir::ValueId;
 
 namespace {
 
-/// A partial sum is completed first: it grows.
+/// Reduces a partial sum first, because padding makes it larger.
 void differentiateNarrow(Cotangents& rules, const Op& op, ValueId dy) {
   dy = rules.complete(dy, op);
   ValueId dx = rules.makeCotangent(op.operands[0]);
@@ -44,7 +44,7 @@ void differentiateConcat(Cotangents& rules, const Op& op, ValueId dy) {
   }
 }
 
-/// Each rank sums over the copies that it has.
+/// Each rank sums over its own copies.
 void differentiateBroadcast(Cotangents& rules, const Op& op, ValueId dy) {
   const ir::Sharding& sharding = rules.shardingOf(dy);
   AxisSet over = sharding.dims[sharding.dims.size() - 2];

@@ -1,4 +1,4 @@
-// The gradients of norms, which keep the statistics of each row.
+// The gradients of norms, which save the statistics of each row.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/NormOps.h"

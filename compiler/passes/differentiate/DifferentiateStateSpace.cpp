@@ -1,5 +1,6 @@
-// The rules of state spaces. Neither mixes ranks: a sequence is whole on its
-// ranks. The scan backwards takes up the states that it kept before each chunk.
+// The rules of state spaces. No op mixes ranks, because sequences are not
+// split. The backward scan restarts from the states that were saved before each
+// chunk.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/OpKind.h"
@@ -14,7 +15,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// What splits the samples, over which gradients of parameters are sums.
+/// The axes that split the samples, over which gradients of parameters are
+/// sums.
 AxisSet splitOfSamples(const Cotangents& rules, ValueId dy) {
   return rules.shardingOf(dy).dims[0];
 }

@@ -29,17 +29,17 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// Where an op is: function and number.
+/// The position of an op: function and index.
 struct Place {
   size_t function = 0, op = 0;
   auto operator<=>(const Place&) const = default;
 };
 
-/// A part of what is cleared at once.
+/// A part of a buffer that one op clears.
 struct Member {
   ValueId gradient = ValueId::none;
   int64_t start = 0; // in elements
-  /// The product that is to write it; none where it has to be cleared.
+  /// The matmul that can write it; nullopt when it must be cleared.
   std::optional<Place> writer;
 };
 
@@ -149,7 +149,7 @@ private:
 
   void rewrite(size_t function) {
     std::vector<Op> out;
-    std::set<ValueId> views; // to be cleared once they are there
+    std::set<ValueId> views; // to be cleared after their op
     for (size_t i = 0; i < program.functions[function].ops.size(); ++i) {
       const Place place{function, i};
       Op& op = program.functions[function].ops[i];
@@ -163,7 +163,7 @@ private:
             out.push_back(cleared(gradient, op));
         if (!isBucket)
           continue;
-        op.attributes["nothing"] = true; // but to say that the buffer begins
+        op.attributes["nothing"] = true; // only starts its lifetime
       }
       if (turns.contains(place)) {
         out.push_back(op);
@@ -181,7 +181,7 @@ private:
     program.functions[function].ops = std::move(out);
   }
 
-  /// An op that clears a part of what `zero` did.
+  /// An op that clears one member of the buffer of `zero`.
   Op cleared(ValueId gradient, const Op& zero) const {
     Op op = zero;
     op.kind = OpKind::Zero;

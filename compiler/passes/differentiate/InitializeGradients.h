@@ -1,4 +1,4 @@
-// Spares gradients the zeros that they begin with.
+// Avoids clearing gradients at the start of a step.
 
 #ifndef RECIPEC_PASSES_DIFFERENTIATE_INITIALIZEGRADIENTS_H
 #define RECIPEC_PASSES_DIFFERENTIATE_INITIALIZEGRADIENTS_H
@@ -7,9 +7,9 @@
 
 namespace recipec::passes {
 
-/// 0, then + dy^T x → dy^T x: saves a pass over the memory of a gradient that
-/// clears it and one that reads it again. Of a gradient that lasts a step, the
-/// first of `microBatches` writes, the others add. Behind the bucket pass.
+/// A clear and dw += dy^T x become dw = dy^T x, which saves a write and a read
+/// of the gradient's memory. For a gradient that lasts a step, the first of
+/// `microBatches` writes and the others accumulate. Runs after the bucket pass.
 void initializeGradients(ir::Module& program, int64_t microBatches);
 
 } // namespace recipec::passes

@@ -1,12 +1,11 @@
-// 1. Find the ops of `forward` that may run again: all of a layer, or those of
-//    the selected parts, in the layers that the recipe names; and in all layers
-//    those of the second pass of experts, which would not save memory
-//    otherwise.
-// 2. Walk `backward`. Where an op reads a saved value that such an op made,
-//    that op runs again just before, and before it, in the order of `forward`,
-//    those that make what it reads; each once. What they read of ops that do
-//    not run again is saved.
-// 3. A saved value that `backward` no longer reads is a temporary.
+// 1. Find the ops of `forward` that may be recomputed: those of a layer or of
+//    the selected parts, in the layers that the recipe names. In all layers,
+//    those of the second pass of experts, which saves memory only that way.
+// 2. Walk through `backward`. When an op reads a saved value that a selected op
+//    computed, recompute that op just before the reader, preceded by the ops
+//    that it depends on in the order of `forward`, each once. Inputs from ops
+//    that are not recomputed are saved.
+// 3. Turn saved values that `backward` no longer reads into temporaries.
 
 #include "compiler/passes/differentiate/Recompute.h"
 
@@ -28,7 +27,7 @@ using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
 
-/// Which ops of `forward` run again.
+/// The ops of `forward` that are recomputed.
 class Selection {
 public:
   Selection(const ir::Module& program, const recipe::Recipe& recipe)
@@ -55,7 +54,7 @@ public:
     return std::find(selected.begin(), selected.end(), true) == selected.end();
   }
 
-  /// Takes the number of an op.
+  /// Takes the index of an op.
   bool contains(size_t op) const { return selected[op]; }
 
 private:
@@ -70,8 +69,8 @@ private:
     return op.layer >= 0 && isInLayer[size_t(op.layer)];
   }
 
-  /// Routing adds to the loss, which it must do once, and a scale may remember
-  /// what it has been made of. Whole weights in 8 bits are there.
+  /// Routing adds to the loss, which must happen only once, and a scale may
+  /// update an amax history. Whole fp8 weights are kept anyway.
   bool mayRunAgain(const Op& op) const {
     if (op.kind == OpKind::Quantize && hasWholeWeights &&
         program[op.operands[0]].kind == ValueKind::parameter)
@@ -115,8 +114,8 @@ public:
   }
 
 private:
-  /// The value as an op of `backward` reads it. What goes from layer to layer
-  /// is kept, so that a layer can be computed again by itself.
+  /// The value as an op of `backward` reads it. Values that go from layer to
+  /// layer are kept, so that each layer can be recomputed independently.
   ValueId read(ValueId value, const Op& reader) {
     auto maker = makers.find(value);
     if (maker == makers.end() || !isLocal(value))
@@ -158,7 +157,7 @@ private:
   ir::Module& program;
   Names names;
   Selection selection;
-  std::unordered_map<ValueId, size_t> makers; // ops of `forward`
+  std::unordered_map<ValueId, size_t> makers; // indices of ops of `forward`
   std::unordered_map<ValueId, ValueId> copies;
   std::vector<Op> out;
 };

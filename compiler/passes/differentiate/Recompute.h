@@ -1,4 +1,4 @@
-// Computes activations again in the backward pass instead of keeping them.
+// Recomputes activations in the backward pass instead of keeping them.
 
 #ifndef RECIPEC_PASSES_DIFFERENTIATE_RECOMPUTE_H
 #define RECIPEC_PASSES_DIFFERENTIATE_RECOMPUTE_H
@@ -8,10 +8,11 @@
 
 namespace recipec::passes {
 
-/// As `memory.recompute` says, in the first `recompute_layers` layers of each
-/// chunk: `"full"` keeps what enters a layer (Chen et al. 2016), `"selective"`
-/// all but what the parts in `recompute_modules` make (Korthikanti et al.
-/// 2022). Takes a Program with `forward` and `backward`.
+/// Applies `memory.recompute` to the first `recompute_layers` layers of each
+/// chunk. `"full"` keeps only the inputs of a layer (Chen et al. 2016);
+/// `"selective"` keeps everything except the results of the parts in
+/// `recompute_modules` (Korthikanti et al. 2022). Takes a Program with
+/// `forward` and `backward`.
 void recompute(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

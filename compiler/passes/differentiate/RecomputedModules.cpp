@@ -1,11 +1,13 @@
-// Most parts are told by the kind of an op, or by a dimension of what it makes.
+// Most parts are identified by the kind of an op, or by a dimension of its
+// result.
 //
-// Of latent attention:
-// 1. From the operands of `attention` go back, within its layer, as far as the
+// For latent attention:
+// 1. Walk back from the operands of `attention`, within its layer, to the
 //    nearest linears and collectives.
-// 2. A linear whose operand is not as wide as the residual stream reads a
-//    latent. Where there is one, it and all on the way to `attention` are of
-//    the part. A matrix of an adapter tells nothing: it reads a rank.
+// 2. A linear whose operand lacks the width of the residual stream reads a
+//    latent. If there is one, it and all ops between it and `attention` belong
+//    to the part. Adapter weights are ignored, because they read the adapter's
+//    rank.
 
 #include "compiler/passes/differentiate/RecomputedModules.h"
 
@@ -38,7 +40,7 @@ bool isActivation(const Op& op) {
   return ops::traitsOf(op.kind).isActivation;
 }
 
-/// Whether `forward` has nothing before it in the layer.
+/// Whether the walk back through a layer ends at this op.
 bool endsWay(const Op& op) {
   return op.kind == OpKind::Linear || op.kind == OpKind::Embedding ||
          isAttention(op) || ops::traitsOf(op.kind).isCollective;
@@ -152,14 +154,14 @@ const Part& findPart(std::string_view name) {
   return *part;
 }
 
-/// The ops for which `contains` holds, and those that make their results in 8
-/// bits.
+/// The ops for which `contains` holds, and those that quantize their results to
+/// fp8.
 template <class Contains>
 std::vector<bool> opsThat(const std::vector<Op>& ops, Contains contains) {
   std::vector<bool> selected;
   std::unordered_set<ValueId> made; // by ops of the part
   for (const Op& op : ops) {
-    // What is made in 8 bits goes with what it is made of.
+    // A quantized copy belongs to the part of its source.
     bool isCast = op.kind == OpKind::Quantize && made.contains(op.operands[0]);
     selected.push_back(isCast || contains(op));
     if (selected.back())

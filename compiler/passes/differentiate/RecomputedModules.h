@@ -12,16 +12,17 @@
 
 namespace recipec::passes {
 
-/// Which ops of `forward`, of a Graph or a Program, are of a part; one entry an
-/// op. `"mla_up"` is what stands between the latents of multi-head latent
-/// attention (DeepSeek-AI 2024, section 2.1) and its queries, keys and values.
+/// Marks the ops of `forward` (of a Graph or a Program) that belong to a part;
+/// one entry per op. `"mla_up"` has the ops between the latents of multi-head
+/// latent attention (DeepSeek-AI 2024, section 2.1) and its queries, keys and
+/// values.
 std::vector<bool> opsOfModule(const ir::Module& module, std::string_view part);
 
-/// Which ops of `forward`, of a Program, make rows of experts of the second
-/// pass out of those that it packs.
+/// Marks the ops of a Program's `forward` that compute rows of the second pass
+/// of experts, after those that pack them.
 std::vector<bool> opsOfSecondPass(const ir::Module& module);
 
-/// Reports each part that the recipe names and the model has not.
+/// Reports each part that the recipe names and the model lacks.
 void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
                     diag::Engine& engine);
 
