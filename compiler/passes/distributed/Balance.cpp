@@ -1,8 +1,7 @@
-// 1. The sums that routers add to are 0 when a step begins.
-// 2. When it ends, the load of each router's experts is added up over the ranks
-//    that hold other samples, and its bias moves by it. All ranks that have the
-//    bias do the same.
-// 3. What had no place is added up over the ranks that counted it, and over the
+// 1. Clear the sums of the routers when a step begins.
+// 2. When it ends, sum the load of each router's experts over the ranks with
+//    other samples and update its bias. All ranks with the bias do the same.
+// 3. Sum the rows over capacity over the ranks that counted them, and over the
 //    stages.
 
 #include "compiler/passes/distributed/Balance.h"
@@ -48,7 +47,7 @@ private:
     route.attributes.erase("correction_rate");
     ValueId bias = route.operands[2], load = route.results[3];
     if (load == ValueId::none)
-      return; // it is evaluated
+      return; // evaluation
     zero(load);
     Op op = made(OpKind::BalanceExperts, program[bias].name,
                  {complete(program[load].name, load)}, {bias});
@@ -61,8 +60,7 @@ private:
         .ops.push_back(made(OpKind::Zero, program[value].name, {}, {value}));
   }
 
-  // Names are taken by value: those of the program's values move when it gets
-  // one more.
+  // Names are passed by value: adding a value moves the program's names.
 
   /// The sum over all ranks that have a part of it.
   ValueId complete(std::string name, ValueId part) {

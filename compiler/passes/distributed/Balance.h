@@ -1,4 +1,4 @@
-// What a training step does with the numbers that routers have counted.
+// Adds the ops of a training step that use the counts of routers.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_BALANCE_H
 #define RECIPEC_PASSES_DISTRIBUTED_BALANCE_H
@@ -7,11 +7,11 @@
 
 namespace recipec::passes {
 
-/// Adds to `begin` and `update` of a stage's Program, behind the optimizer's
+/// Adds ops to `begin` and `update` of a stage's Program, after the optimizer's
 /// ops: each bias that balances experts moves against their load over the
-/// global batch (Wang et al. 2024, algorithm 1), and what had no place, at an
-/// expert or on a rank, is added up over all ranks for the bindings `dropped`
-/// and `overflow`.
+/// global batch (Wang et al. 2024, algorithm 1). The rows that exceeded the
+/// capacity of an expert or of a rank are summed over all ranks for the
+/// bindings `dropped` and `overflow`.
 void addBalancing(ir::Module& program);
 
 } // namespace recipec::passes

@@ -1,16 +1,17 @@
-// A region's run are ops one behind the other of which each belongs to one of
-// the layers that use it, or to none.
+// A region's run consists of consecutive ops, each of a layer that uses the
+// region or of no layer.
 //
-// 1. Before the first op of a run that reads a parameter of its region, gather
-//    that into a temporary. The ops read views of it. As none behind the run
-//    does, its memory is free there: the next run, and the backward pass of the
-//    same layers, gather anew.
-//    A region that travels in 8 bits (GatherInFp8.h) is gathered from the part
-//    in 8 bits; views of it are what the casts of its members made, transposed
-//    where that is read.
-// 2. Before the first op of a run that adds to a gradient, zero a temporary for
-//    those of the region. Behind the run they are complete: sum them over the
-//    ranks, each of which adds its part to what the micro-batches before left.
+// 1. Before the first op of a run that reads a parameter of its region,
+//    all-gather the parameters into a temporary. The ops read views of it. No
+//    op after the run reads it, so its memory is free there: the next run, and
+//    the backward pass of the same layers, gather again. A region that is
+//    gathered in fp8 (GatherInFp8.h) is gathered from its fp8 shard. Views of
+//    it replace the results of the casts of its members, with a transpose where
+//    the transposed matrix is read.
+// 2. Before the first op of a run that adds to a gradient, clear a temporary
+//    for the gradients of the region. After the run they are complete:
+//    reduce-scatter them. Each rank adds its shard to that of the previous
+//    micro-batches.
 
 #include "compiler/passes/distributed/Bucket.h"
 
@@ -52,7 +53,7 @@ public:
   }
 
 private:
-  /// A parameter or a gradient that has no place of its own.
+  /// A parameter or gradient without a buffer of its own.
   struct Member {
     const ir::Region* region;
     int64_t start;
@@ -115,7 +116,7 @@ private:
     function.ops = std::exchange(out, {});
   }
 
-  /// Whether the op makes 8 bits of what comes in 8 bits.
+  /// Whether the op quantizes a parameter that is gathered in fp8.
   bool isCast(const Op& op) const {
     return op.kind == OpKind::Quantize && scales.contains(op.operands[0]);
   }
@@ -132,7 +133,7 @@ private:
           cast.attributes.at("lead");
   }
 
-  /// What an op names instead of a member, or of what a cast of one made.
+  /// The value that replaces a member or the result of its cast.
   ValueId inPlace(ValueId value, const Op& user) {
     if (auto made = replaced.find(value); made != replaced.end())
       return made->second;
@@ -214,7 +215,7 @@ private:
     emit(OpKind::Add, user, {region.gradientPart, part}, region.gradientPart);
   }
 
-  /// The value in another type; itself where it is of that type.
+  /// Casts the value; returns the value itself when it has the type.
   ValueId cast(ValueId value, ir::DType type, const ir::Region& region,
                const Op& user) {
     if (program[value].type == type)
@@ -234,7 +235,7 @@ private:
     return ir::addValue(program, std::move(made));
   }
 
-  /// An op on behalf of another one.
+  /// Appends an op for the layer and source range of `user`.
   Op& emit(OpKind kind, const Op& user, std::vector<ValueId> operands,
            ValueId result) {
     Op op{};
@@ -247,7 +248,7 @@ private:
     return out.emplace_back(std::move(op));
   }
 
-  /// A region's temporary in its present run.
+  /// A region's temporary in the current run.
   struct Whole {
     const ir::Region* region;
     bool isGradient;
@@ -255,16 +256,16 @@ private:
   };
 
   ir::Module& program;
-  ir::DType reduction; // that gradients are summed in
+  ir::DType reduction; // type of the reduction of gradients
   Names names;
   std::unordered_map<ValueId, Member> members;
-  std::vector<Fp8Member> narrow;                       // what travels in 8 bits
+  std::vector<Fp8Member> narrow;                       // gathered in fp8
   std::unordered_map<ValueId, ValueId> scales;         // of each, by parameter
   std::unordered_map<ValueId, ValueId> replaced;       // results of casts
   std::map<const ir::Region*, std::set<int>> layersOf; // that use a region
-  int layer = -1; // of the ops so far, -1 before the first one of a layer
+  int layer = -1; // of the last op with a layer; -1 before the first
   std::vector<Whole> wholes;
-  std::unordered_map<ValueId, ValueId> views; // by member, in runs that go on
+  std::unordered_map<ValueId, ValueId> views; // by member, in open runs
   std::vector<Op> out;
 };
 

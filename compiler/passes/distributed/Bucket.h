@@ -1,5 +1,5 @@
-// The bucket pass: brings the parameters and takes the gradients of which ranks
-// keep no more than parts, layer by layer.
+// The bucket pass: gathers sharded parameters and reduces sharded gradients
+// layer by layer.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_BUCKET_H
 #define RECIPEC_PASSES_DISTRIBUTED_BUCKET_H
@@ -9,10 +9,10 @@
 
 namespace recipec::passes {
 
-/// Puts temporaries in the place of the parameters and gradients of regions
-/// without a whole buffer (Optimizer.h): gathered before a layer reads them,
-/// reduced and scattered, in the type of `comm.reduce`, behind a layer that has
-/// added to them.
+/// Replaces the parameters and gradients of regions without a full buffer
+/// (Optimizer.h) by temporaries. Parameters are all-gathered before a layer
+/// reads them; gradients are reduce-scattered, in the type of `comm.reduce`,
+/// after a layer has added to them.
 void bucket(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

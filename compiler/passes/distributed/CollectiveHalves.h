@@ -1,4 +1,4 @@
-// A collective in two ops, between which others run.
+// Splits a collective into a start and a done op, with others in between.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_COLLECTIVEHALVES_H
 #define RECIPEC_PASSES_DISTRIBUTED_COLLECTIVEHALVES_H
@@ -10,22 +10,23 @@
 
 namespace recipec::passes {
 
-/// Cuts all_gathers and reduce_scatters in two. Names values of the module for
-/// as long as it lives.
+/// Splits all_gathers and reduce_scatters in two. While the object lives, it
+/// names new values of the module.
 class CollectiveHalves {
 public:
   explicit CollectiveHalves(ir::Module& program)
       : program(program), names(program) {}
 
-  /// Begins it; what is on its way lies as the larger of its two values does.
+  /// Starts the collective. The value in flight has the layout of the
+  /// collective's larger value.
   ir::Op start(const ir::Op& collective);
-  /// Ends what start() began.
+  /// Completes the collective of start().
   ir::Op done(const ir::Op& collective) const;
 
 private:
   ir::Module& program;
   Names names;
-  std::unordered_map<ir::ValueId, ir::ValueId> underway; // by the result
+  std::unordered_map<ir::ValueId, ir::ValueId> underway; // by result
 };
 
 } // namespace recipec::passes

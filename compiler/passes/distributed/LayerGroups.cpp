@@ -1,8 +1,7 @@
-// 1. Find the layer whose ops alone read each value, and the chunk of the stage
-//    whose functions compute each layer.
-// 2. Add the bytes of the layers' parameters up, in their order; where a layer
-//    would exceed what travels together, or is of another chunk, a group
-//    begins.
+// 1. Find the only layer whose ops read each value, and the chunk that computes
+//    each layer.
+// 2. Add up the bytes of the layers' parameters in order. A new group starts at
+//    a layer that would exceed the limit or that belongs to another chunk.
 
 #include "compiler/passes/distributed/LayerGroups.h"
 

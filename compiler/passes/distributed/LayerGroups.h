@@ -1,4 +1,4 @@
-// Which layers' parameters travel together where ranks keep parts of them.
+// Groups the layers whose sharded parameters are gathered together.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_LAYERGROUPS_H
 #define RECIPEC_PASSES_DISTRIBUTED_LAYERGROUPS_H
@@ -14,12 +14,12 @@ class LayerGroups {
 public:
   static constexpr int none = -1;
 
-  /// Each layer by itself, or consecutive ones of a function for as long as
-  /// their parameters have no more than `most` bytes on a rank.
+  /// One layer per group, or consecutive layers of a function as long as their
+  /// parameters have at most `most` bytes on a rank.
   LayerGroups(const ir::Module& program, std::optional<int64_t> most);
 
-  /// The first layer of the group that a parameter belongs to, by its value;
-  /// `none` where several layers read it, or no layer does.
+  /// The first layer of a parameter's group, by the parameter's value; `none`
+  /// when several layers read it or no layer does.
   int of(ir::ValueId value) const;
 
 private:
@@ -28,7 +28,7 @@ private:
 
   std::vector<int> layers; // of the readers of each value
   std::vector<int> chunks; // of each layer
-  std::vector<int> firsts; // of each layer: the first one of its group
+  std::vector<int> firsts; // of each layer: the first layer of its group
 };
 
 } // namespace recipec::passes

@@ -1,25 +1,26 @@
 // Groups parameters into flat regions and writes the optimizer step.
 //
 // 1. Group trainable parameters by weight decay, by the axes that split them
-//    and by those over which their gradients are partial sums, so that one op
-//    treats a whole group alike (Region). Where ranks keep no more than parts
-//    of gradients or parameters, the groups are buckets: layer by layer
-//    (LayerGroups.h), and what lies in no layer by itself; frozen parameters,
-//    too, are then grouped, and those that travel in 8 bits (GatherInFp8.h)
-//    by themselves. Matrices are also where their collectives are to run beside
-//    the last backward pass and the optimizer (OverlapUpdate.h). A group of
-//    more bytes than `comm.bucket` is several regions.
-// 2. Lay the members of a region one behind the other, each at a whole number
-//    of cache lines; pad so that the parts of the ranks that share it are equal
-//    and aligned. The state that the optimizer keeps (master copy, moments)
-//    exists for the rank's part alone: Rajbhandari et al. 2020, "ZeRO", stage
-//    1; without the whole gradient stage 2, without the whole parameters
-//    stage 3. Gradients that are partial sums over more than the data axes
-//    (norms under sequence parallelism) are shared by all of them.
-// 3. `begin`: zero gradients, loss and norm.
-// 4. `update`: complete the gradients, in the type that they are to be summed
-//    in, take the norm of the whole gradient, step, gather the parameters.
-// 5. `evaluate_begin`, `evaluate_end`: zero and reduce the loss alone.
+//    and by the axes of their gradients' partial sums, so that one op can
+//    process a whole group (Region). When ranks keep only shards of gradients
+//    or parameters, the groups are buckets: one per layer group
+//    (LayerGroups.h), and one per parameter outside of layers. Frozen
+//    parameters are then grouped as well, and parameters that are gathered in
+//    fp8 (GatherInFp8.h) get groups of their own. Matrices are also grouped by
+//    layer when their collectives overlap the last backward pass and the
+//    optimizer (OverlapUpdate.h). A group of more bytes than `comm.bucket`
+//    becomes several regions.
+// 2. Lay out the members of a region one after another, each at a multiple of
+//    the alignment. Pad the region so that the ranks' shards are equal and
+//    aligned. A rank keeps optimizer state (master copy, moments) only for its
+//    shard: Rajbhandari et al. 2020, "ZeRO", stage 1; without the full gradient
+//    stage 2, without the full parameters stage 3. Gradients that are partial
+//    sums over more than the data axes (norms under sequence parallelism) are
+//    sharded over all of them.
+// 3. `begin`: clear gradients, loss and norm.
+// 4. `update`: reduce the gradients in the reduction type, compute the norm of
+//    the whole gradient, step, all-gather the parameters.
+// 5. `evaluate_begin`, `evaluate_end`: clear and reduce only the loss.
 
 #include "compiler/passes/distributed/Optimizer.h"
 
@@ -50,9 +51,9 @@ using ir::ValueId;
 using ir::ValueKind;
 using reciperun::plan::bufferAlignment;
 
-/// Of parameters that travel together once a step. With fewer, collectives
-/// between H200s stay below the links' speed; with more, what is on its way
-/// takes memory.
+/// The default size of buckets that are exchanged once a step. Smaller
+/// collectives between H200s do not reach the link's bandwidth; larger ones
+/// take more memory while in flight.
 constexpr int64_t defaultBucketBytes = int64_t(128) << 20;
 
 int64_t roundUp(int64_t number, int64_t multiple) {
@@ -121,16 +122,16 @@ private:
   Names names;
   AxisSet worldAxes;
   ir::AxisId pipeline;
-  /// Axes over which the state of the optimizer is copied rather than shared.
+  /// Axes over which the optimizer state is replicated, not sharded.
   AxisSet instanceAxes;
-  bool hasGradientParts = false; // ranks keep no more than these
+  bool hasGradientParts = false; // no full gradients
   bool hasParamParts = false;
-  std::optional<LayerGroups> layers;  // where there are buckets
-  std::set<ValueId> narrow;           // parameters that travel in 8 bits
-  std::optional<int64_t> bucketBytes; // of what travels together
+  std::optional<LayerGroups> layers;  // set when there are buckets
+  std::set<ValueId> narrow;           // parameters gathered in fp8
+  std::optional<int64_t> bucketBytes; // maximum bytes of a bucket
   std::map<std::string, std::vector<size_t>> regionsOfKind;
   std::vector<const ir::Region*> trained;
-  std::vector<ValueId> reduced; // their gradients when all have been added up
+  std::vector<ValueId> reduced;     // their gradients after all reductions
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
   ValueId rankNorm = ValueId::none;
   ValueId norm = ValueId::none;
@@ -173,7 +174,8 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 
 // ---- regions
 
-/// What is small, or not exchanged, goes together where nothing asks for more.
+/// Small parameters, and those without communication, share regions unless
+/// gradients are sharded.
 bool OptimizerPass::isInBuckets(const ir::Param& param) const {
   return layers && (hasGradientParts ||
                     (param.decay && !param.adapter && !shardOf(param).empty()));
@@ -202,8 +204,7 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
                                             : ".layer" + std::to_string(layer));
 }
 
-/// The last region of the parameter's kind, or a further one where that has no
-/// room for it.
+/// The last region of the parameter's kind, or a new one when that is full.
 ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
   std::string name = regionName(param);
   std::vector<size_t>& all = regionsOfKind[name];
@@ -236,15 +237,15 @@ void OptimizerPass::groupParameters() {
     layOut(region);
 }
 
-/// Frozen parameters are where ranks share them; one that balances experts is
-/// whole on each.
+/// Frozen parameters are grouped when they are sharded. The bias that balances
+/// experts is replicated.
 bool OptimizerPass::isGrouped(const ir::Param& param) const {
   return param.trainable ||
          (hasParamParts && !param.balances && !shardOf(param).empty());
 }
 
-/// The axes along which the parameter's region is shared: those over which its
-/// gradient is summed. A frozen one is alike on the ranks that share the data.
+/// The axes that shard the parameter's region: those over which its gradient is
+/// summed. A frozen parameter is replicated on the ranks that split the data.
 AxisSet OptimizerPass::shardOf(const ir::Param& param) const {
   AxisSet alike =
       param.trainable
@@ -258,8 +259,8 @@ bool OptimizerPass::isNarrow(const ir::Param& param) const {
   return narrow.contains(param.value) && !shardOf(param).empty();
 }
 
-/// Elements in `bufferAlignment` bytes of the narrowest buffer of a region,
-/// which is that in 8 bits, or else the one in the compute type.
+/// Elements in `bufferAlignment` bytes of the region's buffer with the smallest
+/// type: fp8, or else the compute type.
 int64_t OptimizerPass::alignmentElements(const ir::Region& region) const {
   bool hasBytes = isNarrow(program[region.params.front()]);
   return bufferAlignment /
@@ -320,11 +321,11 @@ void OptimizerPass::addOptimizerState(ir::Region& region,
   }
   region.gradientPart = region.gradient;
   if (!sums.empty()) {
-    // Scattered first, then completed over the replicas where it lies.
+    // Reduce-scattered first, then all-reduced over the replicas in place.
     ir::Sharding scattered = part;
     if (!region.shard.empty())
       scattered.partial = sums - region.shard;
-    // In the place of what it sums, unless that is of another type.
+    // In place of the gradient, unless the types differ.
     bool isApart =
         region.gradient != ValueId::none && types.reduction != types.gradients;
     region.gradientPart = isApart ? add(".gradient_sum", ValueKind::temporary,
@@ -337,7 +338,7 @@ void OptimizerPass::addOptimizerState(ir::Region& region,
   region.momentV = add(".v", ValueKind::state, types.moments, part);
 }
 
-/// Where the parameters are not wide enough to be the masters.
+/// Adds a master copy when the parameters are not precise enough.
 void OptimizerPass::addMaster(ir::Region& region, const ir::Sharding& part) {
   ir::DType wide = ir::accumulationType(program.compute);
   const std::string& form = recipe.string("precision.master");
@@ -362,7 +363,7 @@ void OptimizerPass::addScalars() {
   norm = rankNorm;
   if (!worldAxes.empty())
     norm = addScalar("norm_squared_sum", ValueKind::state, ir::DType::f64);
-  program.bindings.erase("logits"); // no one reads them while training
+  program.bindings.erase("logits"); // not read in training
   program.bindings["loss"] = loss;
   program.bindings["norm_squared"] = norm;
   program.bindings["learning_rate"] =
@@ -377,7 +378,7 @@ void OptimizerPass::addScalars() {
   zero(begin, rankNorm);
 }
 
-/// The gradients that add up over the micro-batches.
+/// The gradients that accumulate over the micro-batches.
 ValueId OptimizerPass::accumulated(const ir::Region& region) {
   return region.gradient == ValueId::none ? region.gradientPart
                                           : region.gradient;
@@ -408,7 +409,7 @@ void OptimizerPass::addReduction() {
   }
 }
 
-/// What ranks or stages add up, in the type that they do it in.
+/// The gradient in the type in which ranks or stages reduce it.
 ValueId OptimizerPass::addCast(const ir::Region& region) {
   ValueId gradient = accumulated(region);
   bool isSum = !program[gradient].sharding.partial.empty() ||
@@ -426,7 +427,7 @@ ValueId OptimizerPass::addCast(const ir::Region& region) {
   return cast;
 }
 
-/// Stages that share parameters each have gradients of them.
+/// Sums the gradients of parameters that several stages share.
 void OptimizerPass::addOverStages(const ir::Region& region, ValueId gradient) {
   const std::vector<int>& sharers = program[region.params.front()].sharers;
   if (sharers.empty())
@@ -452,8 +453,8 @@ void OptimizerPass::addNorm() {
   ir::Function& update = ir::obtainFunction(program, "update");
   for (size_t i = 0; i < trained.size(); ++i) {
     const ir::Region* region = trained[i];
-    // Ranks that hold the same part each add its squares to the sum.
-    // Other stages hold other parameters, or are among the sharers.
+    // Every rank with the same shard adds its squares, so they are scaled.
+    // Other stages hold other parameters or are among the sharers.
     AxisSet copies =
         worldAxes - AxisSet(pipeline) - splitAxes(program[reduced[i]]);
     size_t sharers =

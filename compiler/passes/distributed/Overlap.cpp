@@ -1,10 +1,12 @@
-// 1. List the gathers of parameters of each function, those that a layer has
-//    first need of together.
-// 2. The first ones start with the function, the next ones behind the first
-//    that is done of those before. Each is done where it stood: the parameters
-//    of two layers, or buckets, have memory at a time.
-// 3. A sum of gradients starts where it stood. It is done, and added to what a
-//    rank keeps, before those of the next layer start, or with the function.
+// 1. List the parameter all-gathers of each function, grouped by the layer that
+//    first needs them.
+// 2. Start the first group with the function, and each next group after the
+//    first all-gather of the previous group is done. Each is done at its
+//    original position, so the parameters of two layers (or buckets) are in
+//    memory at a time.
+// 3. Start a gradient reduction at its original position. Finish it, and add it
+//    to the rank's shard, before those of the next layer start or at the end of
+//    the function.
 
 #include "compiler/passes/distributed/Overlap.h"
 
@@ -77,7 +79,7 @@ private:
     }
   }
 
-  /// Of the next layer that has not started.
+  /// Starts the all-gathers of the next layer.
   void startLayer() {
     for (const Op& gather : layers[nextLayer])
       out.push_back(halves.start(gather));
@@ -93,8 +95,8 @@ private:
 
   // ---- gradients
 
-  /// How many ops behind one that scatters gradients cast its result and add it
-  /// to what the rank keeps; 0 where the op is another one.
+  /// The number of ops after a gradient's reduce-scatter that cast its result
+  /// and add it to the rank's shard; 0 for any other op.
   size_t restOfSum(const std::vector<Op>& ops, size_t scatter) const {
     if (ops[scatter].kind != OpKind::ReduceScatter)
       return 0;
@@ -125,11 +127,11 @@ private:
 
   ir::Module& program;
   CollectiveHalves halves;
-  std::set<ValueId> params; // kept in parts alone
+  std::set<ValueId> params; // kept only as shards
   std::set<ValueId> gradients;
   std::vector<std::vector<Op>> layers; // the gathers of a function
-  size_t nextLayer = 0;                // that starts
-  std::vector<Op> pending;             // the rest of sums
+  size_t nextLayer = 0;                // the next to start
+  std::vector<Op> pending;             // ops that finish the reductions
   std::vector<Op> out;
 };
 

@@ -1,4 +1,4 @@
-// The overlap pass: collectives of buckets run beside the ops of other layers.
+// The overlap pass: collectives of buckets overlap the ops of other layers.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_OVERLAP_H
 #define RECIPEC_PASSES_DISTRIBUTED_OVERLAP_H
@@ -8,12 +8,12 @@
 
 namespace recipec::passes {
 
-/// Cuts what the bucket pass has made in two, a start and a done: parameters
-/// are on their way while the layer before computes, gradients while the layer
-/// behind does.
+/// Splits the collectives of the bucket pass into a start and a done.
+/// Parameters are gathered while the previous layer computes, gradients are
+/// reduced while the next layer does.
 void overlap(ir::Module& program);
 
-/// Whether `comm.overlap` asks for it, as it does by default.
+/// Whether `comm.overlap` enables the pass, which is the default.
 bool overlaps(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

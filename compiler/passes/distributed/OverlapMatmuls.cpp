@@ -1,16 +1,17 @@
-// Of each function that has collectives between the ops of its layers:
+// For each function with collectives between the ops of its layers:
 //
-// 1. Matmuls of weights' gradients wait in a queue. None waits for longer than
-//    a layer, as it holds its operands, nor behind an op that reads or writes
-//    what it writes, or writes what it reads.
+// 1. Weight-gradient matmuls wait in a queue. None waits longer than a layer,
+//    because it holds its operands, or past an op with which it has a data
+//    dependency.
 // 2. A collective starts as early as its operand allows, but no earlier than
-//    needed for the ops in between to take as long as it does, and not before
-//    another one: the link takes them one by one. Where they do not take as
-//    long, products of the queue go behind it.
-// 3. It is done before the first op that reads what it makes. Where too little
-//    came in between, it stays in one: the terms of a sum that are exchanged
-//    have to be added by another pass over memory.
-// How long ops take is what the roofline of the hardware says.
+//    needed to hide its time, and not before another collective, because the
+//    link processes them one by one. If the ops in between take too little
+//    time, matmuls from the queue follow its start.
+// 3. It is done before the first op that reads its result. If too little time
+//    is hidden, it stays in one piece: reducing the exchanged parts in a split
+//    collective takes another pass over memory.
+//
+// The hardware's roofline gives the time of ops.
 
 #include "compiler/passes/distributed/OverlapMatmuls.h"
 
@@ -35,8 +36,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// Which elements of which buffer a value is: members of a region and views of
-/// a run are parts of another value.
+/// The buffer and range of elements of a value: members of a region and views
+/// are parts of another value.
 struct Extent {
   ValueId whole = ValueId::none;
   int64_t begin = 0;
@@ -87,7 +88,7 @@ private:
     function.ops = std::exchange(out, {});
   }
 
-  // ---- what meets what
+  // ---- dependencies
 
   void findMembers(const ir::Region& region) {
     auto add = [&](ValueId member, ValueId whole, int64_t begin, int64_t end) {
@@ -133,10 +134,11 @@ private:
            meet(left.operands, right.results);
   }
 
-  // ---- products that wait
+  // ---- queued matmuls
 
-  /// One that adds to a parameter's gradient. Not those of experts: what they
-  /// would hold meanwhile has places for all tokens that may come.
+  /// A matmul that adds to a parameter's gradient. Excludes those of experts:
+  /// their operands have the capacity for all possible tokens and would occupy
+  /// memory.
   bool isGradientMatmul(const Op& op) const {
     switch (op.kind) {
     case OpKind::LinearWgrad:
@@ -150,8 +152,8 @@ private:
     }
   }
 
-  /// Emits the products that an op has to come behind, and those of layers
-  /// before unless it is a collective that they can run beside.
+  /// Emits the matmuls that must precede an op. Emits those of earlier layers
+  /// as well, unless the op is a collective that they can overlap.
   void makeWay(const Op& op) {
     size_t count = 0;
     for (size_t i = 0; i < queue.size(); ++i)
@@ -170,8 +172,8 @@ private:
 
   // ---- collectives
 
-  /// Whether a collective can be cut in two: parts of the ranks lie one behind
-  /// the other, in buffers of their own.
+  /// Whether a collective can be split in two: the ranks' parts are contiguous,
+  /// in buffers of their own.
   bool hasHalves(const Op& op) const {
     if ((op.kind != OpKind::AllGather && op.kind != OpKind::ReduceScatter) ||
         op.attributes.contains("when"))
@@ -187,7 +189,7 @@ private:
                        [](int64_t size) { return size == 1; });
   }
 
-  /// One that has begun; `start` is its number in `out`.
+  /// A collective that has started; `start` is its index in `out`.
   struct Begun {
     Op collective;
     size_t start = 0;
@@ -217,7 +219,7 @@ private:
     out.push_back(std::move(op));
   }
 
-  /// Ends what has begun and has to be done before the op.
+  /// Finishes the started collectives that must be done before the op.
   void finishBefore(const Op& op) {
     for (size_t i = 0; i < underway.size();)
       if (depend(underway[i].collective, op))
@@ -245,14 +247,14 @@ private:
     return isInAll && !ops::traitsOf(op.kind).isCollective ? secondsOf(op) : 0;
   }
 
-  /// So much of a collective has to run beside others for it to be cut.
+  /// The least fraction of a collective's time to hide for a split.
   static constexpr double leastHidden = 0.5;
 
   ir::Module& program;
   CollectiveHalves halves;
   std::function<double(const Op&)> secondsOf;
   std::unordered_map<ValueId, Extent> extents; // of parts of other values
-  std::deque<Op> queue;                        // products that wait
+  std::deque<Op> queue;                        // matmuls that wait
   std::vector<Begun> underway;
   std::vector<Op> out;
 };

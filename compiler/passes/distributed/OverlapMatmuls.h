@@ -1,4 +1,4 @@
-// The pass that runs collectives of a layer beside its products.
+// The pass that overlaps collectives of a layer with its matmuls.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_OVERLAPMATMULS_H
 #define RECIPEC_PASSES_DISTRIBUTED_OVERLAPMATMULS_H
@@ -8,10 +8,10 @@
 
 namespace recipec::passes {
 
-/// Cuts collectives between the ops of layers (those of tensor parallelism, of
-/// keys and values that ranks of `cp` gather) in two where there is work to do
-/// meanwhile, and moves products of weights' gradients, which nobody waits for,
-/// in between. What is computed stays the same, to the bit.
+/// Splits collectives between the ops of layers in two when there is work to
+/// overlap: those of tensor parallelism, and the all-gather of keys and values
+/// over `cp`. Moves weight-gradient matmuls, which no other op waits for, in
+/// between. Results are bit-identical.
 void overlapMatmuls(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

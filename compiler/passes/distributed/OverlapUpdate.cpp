@@ -35,7 +35,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// The parameters of so many layers are, behind the one that is computed.
+/// The number of layers ahead of the current one whose parameters are gathered.
 constexpr size_t layersAhead = 2;
 
 class UpdateOverlap {
@@ -58,8 +58,8 @@ public:
   }
 
 private:
-  /// Others take no longer than to begin them, and between hosts they would
-  /// need connections of their own where other ranks share them.
+  /// Smaller collectives take no longer than their launch. Between hosts they
+  /// would also need connections of their own when other ranks share them.
   bool isLarge(const ir::Region& region) const {
     const ir::Param& param = program[region.params.front()];
     return param.decay && !param.adapter;
@@ -67,7 +67,7 @@ private:
 
   // ---- gradients
 
-  /// An op of a function.
+  /// The position of an op: function and index.
   struct Place {
     size_t function = 0, op = 0;
   };
@@ -88,7 +88,7 @@ private:
     update.ops.erase(scatter);
   }
 
-  /// None where several functions write.
+  /// nullopt when no function, or more than one, writes.
   std::optional<Place> lastWriter(const ir::Region& region) const {
     std::optional<Place> last;
     for (size_t f = 0; f < program.functions.size(); ++f) {
@@ -144,10 +144,10 @@ private:
 
   // ---- parameters
 
-  /// What the forward pass does before an op that reads a region.
+  /// The ops of the forward pass before an op that reads a region.
   struct Early {
     Op gather;
-    std::vector<Op> made; // of the region
+    std::vector<Op> made; // computed from the region
   };
 
   void takeGather(const ir::Region& region) {
@@ -167,7 +167,7 @@ private:
     early[reader->function].emplace(reader->op, Early{op, takeMakers(values)});
   }
 
-  /// The parameters of a region, and what `begin` makes of them.
+  /// The parameters of a region and the values that `begin` computes from them.
   std::set<ValueId> valuesOf(const ir::Region& region) const {
     std::set<ValueId> values;
     for (ir::ParamId param : region.params)
@@ -179,7 +179,7 @@ private:
     return values;
   }
 
-  /// By an op of `begin` that has to stay there.
+  /// Whether an op that must stay in `begin` reads the values.
   bool isReadAtFirst(const std::set<ValueId>& values) const {
     return std::ranges::any_of(
         ir::findFunction(program, "begin")->ops, [&](const Op& op) {
@@ -192,7 +192,8 @@ private:
         op.operands, [&](ValueId value) { return values.contains(value); });
   }
 
-  /// In the function of that kind that reads them; none where several do.
+  /// The first reader in the functions of that kind; nullopt when more than one
+  /// of them reads the values.
   std::optional<Place> firstReader(std::string_view kind,
                                    const std::set<ValueId>& values) const {
     std::optional<Place> first;
@@ -209,7 +210,8 @@ private:
     return first;
   }
 
-  /// Whether a layer, under which copies go, is computed before.
+  /// Whether a whole layer is computed before the reader, to overlap the
+  /// all-gather.
   bool isBehindLayer(Place reader) const {
     const std::vector<Op>& ops = program.functions[reader.function].ops;
     const auto first =
@@ -218,7 +220,7 @@ private:
            first->layer != ops[reader.op].layer;
   }
 
-  /// Takes the ops that make some of the values out of `begin`.
+  /// Moves the ops that read the values out of `begin`.
   std::vector<Op> takeMakers(const std::set<ValueId>& values) {
     std::vector<Op> makers;
     std::erase_if(ir::findFunction(program, "begin")->ops, [&](Op& op) {
@@ -269,7 +271,7 @@ private:
     }
   }
 
-  /// The halves of a gather of what lies in its place.
+  /// The halves of an in-place all-gather.
   static std::pair<Op, Op> inPlace(const Op& gather) {
     std::pair<Op, Op> halves{gather, gather};
     halves.first.kind = OpKind::AllGatherStart;
@@ -278,7 +280,7 @@ private:
     return halves;
   }
 
-  /// Behind the op that makes the rank's part.
+  /// Starts the all-gather after the op that updates the rank's shard.
   void startGather(const Op& gather) {
     const auto step = std::ranges::find_if(update.ops, [&](const Op& op) {
       return op.kind == OpKind::AdamW && op.results[0] == gather.operands[0];
@@ -292,7 +294,7 @@ private:
   ir::Function& update;
   int64_t microBatches;
   CollectiveHalves halves;
-  /// By function and by the op behind which they start.
+  /// By function and by the op after which they start.
   std::map<size_t, std::multimap<size_t, Op>> moved;
   /// By function and by the op before which they are done.
   std::map<size_t, std::multimap<size_t, Early>> early;

@@ -1,5 +1,5 @@
-// What ranks exchange once a step runs beside the last backward pass, the
-// optimizer and the first forward pass.
+// Overlaps the collectives of a step with the last backward pass, the optimizer
+// and the first forward pass.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_OVERLAPUPDATE_H
 #define RECIPEC_PASSES_DISTRIBUTED_OVERLAPUPDATE_H
@@ -8,12 +8,12 @@
 
 namespace recipec::passes {
 
-/// Cuts the collectives of regions that ranks keep whole in two: gradients are
-/// on their way while the last of `microBatches` goes backward, parameters
-/// while other regions are stepped, and while the next first one goes forward.
-/// Between steps ranks may then have others' parts of parameters as they were
-/// before. Behind the bucket pass, and behind that which moves products, so
-/// that these go where they hide more.
+/// Splits the collectives of regions with full buffers in two. Gradients are
+/// reduced during the backward pass of the last of `microBatches`; parameters
+/// are gathered while other regions are updated and during the next step's
+/// first forward pass. Between steps, a rank may therefore have outdated copies
+/// of other ranks' shards. Runs after the bucket pass and after the pass that
+/// moves matmuls, so that each matmul goes where it hides more communication.
 void overlapUpdate(ir::Module& program, int64_t microBatches);
 
 } // namespace recipec::passes
