@@ -1,24 +1,24 @@
-// Whether a row is one document is a matter of its source (runtime/data):
-//   - `mock`: a row is one document, and full;
-//   - `text`, `token_file`: one stretch of the stream, whose documents see one
-//     another, unless `data.pack` keeps them apart; the last row of an epoch
-//     has padding behind it;
-//   - `jsonl`: one sample and padding behind it, or, with `data.pack`, as many
-//     as `data.pack_documents` lets into a row.
+// The data source determines whether a row is one document (runtime/data):
+//   - `mock`: a row is one full document;
+//   - `text`, `token_file`: a row is a stretch of the stream. Its documents
+//     attend to each other unless `data.pack` separates them. The last row of
+//     an epoch ends with padding;
+//   - `jsonl`: one sample followed by padding; with `data.pack`, up to
+//     `data.pack_documents` samples;
 //   - `blend`: a row of one of its sources.
-// Rows beyond the last of a run are padding alone.
+// Rows after the last one of a run contain only padding.
 //
-// How many documents a stretch of a stream has is known to no one: then
-// segments and places have to tell.
+// The number of documents in a stretch of a stream is not known. Attention then
+// needs segments and places.
 //
-// Padding behind a row is out of the sight of causal attention. What attends
-// from it is finite and reaches no other token; its labels weigh 0, so that the
-// gradient of all that is computed there is 0. Without `causal` every token
-// would see it: then only full rows will do.
+// Causal attention never attends to padding at the end of a row. The output for
+// padding tokens is finite and reaches no other token. Their labels have weight
+// 0, so all gradients computed there are 0. Without `causal` every token would
+// attend to the padding, so rows must be full.
 //
-// Ranks of `cp` hold pieces of rows out of order: there the sharding keeps the
-// mark where it knows which pieces meet, and takes it off where segments and
-// places have to tell.
+// Ranks of `cp` hold pieces of rows out of order. The sharding pass keeps the
+// mark when it knows which pieces attend to each other, and removes it when
+// segments and places are needed.
 
 #include "compiler/passes/fuse/Documents.h"
 #include "runtime/ops/AttentionOps.h"
@@ -31,8 +31,8 @@ namespace {
 
 enum class Rows {
   full,   // one document each
-  padded, // one document, and padding behind it
-  packed, // up to a known number of them, and padding behind the last
+  padded, // one document, then padding
+  packed, // up to a known number of documents, then padding
   mixed,  // any number
 };
 
@@ -52,7 +52,7 @@ Rows rowsOf(const recipe::Value& source, bool isPacked) {
   return isStream && !isPacked ? Rows::padded : Rows::mixed;
 }
 
-/// The worst of its sources'.
+/// The worst of the blend's sources.
 Rows rowsOfBlend(const recipe::Record& blend, bool isPacked) {
   Rows worst = Rows::full;
   const recipe::Value* sources = blend.find("sources");
@@ -61,7 +61,7 @@ Rows rowsOfBlend(const recipe::Record& blend, bool isPacked) {
   return worst;
 }
 
-/// The worse of what is trained and of what is validated on.
+/// The worse of the training and validation data.
 Rows rowsOf(const recipe::Recipe& recipe) {
   bool isPacked = recipe.boolean("data.pack");
   return std::max(rowsOf(recipe.at("data.train"), isPacked),

@@ -1,4 +1,4 @@
-// What attention on GPUs may leave out of account.
+// Marks work that attention on GPUs may skip.
 
 #ifndef RECIPEC_PASSES_FUSE_DOCUMENTS_H
 #define RECIPEC_PASSES_FUSE_DOCUMENTS_H
@@ -8,10 +8,10 @@
 
 namespace recipec::passes {
 
-/// Gives `attention` the attributes `documents` = false where each row is one
-/// document, `most_documents` where it has a known number of them at most, and
-/// `deterministic` = false where the recipe lets results depend on timing. Of
-/// plans for GPUs alone: kernels of CPUs make no use of any.
+/// Sets attributes of `attention`: `documents` = false when each row is one
+/// document, `most_documents` when a row has a known maximum of documents, and
+/// `deterministic` = false when the recipe lets results depend on timing. Only
+/// for GPUs: CPU kernels do not use these attributes.
 void markDocuments(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

@@ -1,8 +1,8 @@
-// Combines ops of a Graph.
+// Fuses ops of a Graph.
 //
-// 1. Count the readers of each value and note which op makes it.
-// 2. At a mul of a silu and another value, where the mul alone reads the silu:
-//    make the mul a swiglu of the silu's operand and the other value.
+// 1. Count the readers of each value and record the op that computes it.
+// 2. At a mul of a silu and another value, when only the mul reads the silu:
+//    turn the mul into a swiglu of the silu's operand and the other value.
 // 3. Drop the silus whose readers are gone.
 
 #include "compiler/passes/fuse/Fuse.h"
@@ -56,8 +56,8 @@ private:
       ++readers[size_t(value)];
   }
 
-  /// The number of a silu that is one factor of a mul and read by it alone; -1
-  /// where there is none.
+  /// The index of a silu that is a factor of a mul and that only the mul reads;
+  /// -1 when there is none.
   int fusedSilu(const Op& mul) const {
     for (ValueId factor : mul.operands) {
       int maker = makers[size_t(factor)];
@@ -72,7 +72,7 @@ private:
     ValueId activated = silu.results[0];
     ValueId up = mul.operands[mul.operands[0] == activated ? 1 : 0];
     ir::Value& result = module[mul.results[0]];
-    // A name made from the op's would now be misleading.
+    // A name derived from the op would be misleading after the fusion.
     if (lastPart(mul.name) == "mul")
       mul.name = result.name = names.make(join(scopeOf(mul.name), "swiglu"));
     mul.kind = OpKind::Swiglu;

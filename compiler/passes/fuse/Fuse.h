@@ -1,4 +1,4 @@
-// Combines ops of a Graph that one kernel does together.
+// Fuses ops of a Graph that one kernel computes.
 
 #ifndef RECIPEC_PASSES_FUSE_FUSE_H
 #define RECIPEC_PASSES_FUSE_FUSE_H
@@ -7,8 +7,8 @@
 
 namespace recipec::passes {
 
-/// silu(gate) * up → swiglu, where nothing else reads the silu. Before
-/// differentiation, so that the backward is that of the whole.
+/// silu(gate) * up becomes swiglu when nothing else reads the silu. Runs before
+/// differentiation, so that the backward pass uses the fused op.
 void fuse(ir::Module& module);
 
 } // namespace recipec::passes

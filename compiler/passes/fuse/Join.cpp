@@ -1,16 +1,15 @@
-// Narrow products cost what their bytes cost, and most of these are the wide
-// operand's: products that share it go together.
+// Narrow matmuls are limited by memory bandwidth, mostly for the wide operand.
+// Matmuls that share it are computed together.
 //
 // In each function:
-// 1. A softmax_sum whose maximum a softmax_max makes for it becomes a
-//    softmax_stats.
-// 2. Of the gradients of weights, the products and those of inputs, in this
-//    order: look behind a narrow one for others of the same layer that share x,
-//    or the sum that they add to. One whose operands are made between the two
-//    follows if their makers can be moved before the first.
-// 3. Up to three of them become one op in the place of the first.
-// An op can be moved where each of its operands is written once, and each of
-// its results.
+// 1. A softmax_sum and the softmax_max of its maximum become a softmax_stats.
+// 2. For weight gradients, then forward matmuls, then input gradients: after a
+//    narrow one, look for others of the same layer that share x, or the sum
+//    that they add to. If the operands of another one are computed in between,
+//    the ops that compute them must be movable before the first.
+// 3. Up to three of them become one op in place of the first.
+//
+// An op can be moved when each of its operands and results is written once.
 
 #include "compiler/passes/fuse/Join.h"
 #include "runtime/ops/DenseOps.h"
@@ -28,8 +27,9 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-constexpr size_t most = 3; // products of an op
-// Weights of so few rows, and so much longer than that, are narrow.
+constexpr size_t most = 3; // matmuls of one op
+// A weight is narrow with at most `mostRows` rows that are at least `longer`
+// times as long.
 constexpr int64_t mostRows = 64, longer = 8;
 
 class Joining {
@@ -47,7 +47,8 @@ public:
     for (ir::Function& function : program.functions) {
       ops = &function.ops;
       joinSoftmax();
-      // A wgrad has what the dgrad of its weight reads made before it.
+      // Wgrads come first: joining them moves the ops whose results the dgrads
+      // of their weights read.
       for (OpKind kind :
            {OpKind::LinearWgrad, OpKind::Linear, OpKind::LinearDgrad})
         for (size_t i = 0; i < ops->size(); ++i)
@@ -77,25 +78,25 @@ private:
       sum.kind = OpKind::SoftmaxStats;
       sum.results = {sum.operands[1], sum.results[0]};
       sum.operands = {sum.operands[0], sum.operands[2]};
-      sum.attributes.clear(); // the axis, of which this rank has all
+      sum.attributes.clear(); // the axis: this rank has the whole vocabulary
       ops->erase(max);
       --i;
     }
   }
 
-  // ---- products
+  // ---- matmuls
 
   /// The weight, or its gradient.
   static ValueId weightOf(const Op& op) {
     return op.kind == OpKind::LinearWgrad ? op.results[0] : op.operands[1];
   }
 
-  /// What products of an op have in common.
+  /// The value that the matmuls of one op share.
   static ValueId sharedBy(const Op& op) {
     return op.kind == OpKind::LinearDgrad ? op.results[0] : op.operands[0];
   }
 
-  /// x [lead..., k...], w [n..., k...], y [lead..., n...]: n from elements.
+  /// x [lead..., k...], w [n..., k...], y [lead..., n...]; computes n.
   bool isNarrow(const Op& op) const {
     const bool isDgrad = op.kind == OpKind::LinearDgrad;
     const ValueId x = isDgrad ? op.results[0] : op.operands[0];
@@ -130,7 +131,7 @@ private:
             (!isAdded(first) && !isAdded(other)));
   }
 
-  /// Joins the op with those that follow, and fit.
+  /// Joins the op with matching ops that follow.
   void joinBehind(size_t& first) {
     std::vector<Op> group = {(*ops)[first]};
     for (size_t i = first + 1; i < ops->size() && group.size() < most; ++i) {
@@ -149,7 +150,7 @@ private:
       (*ops)[first] = joined(group);
   }
 
-  /// The sum that gradients of an input share, which no one reads between them.
+  /// The sum that input gradients share; no op may read it in between.
   static ValueId sharedResult(const Op& op) {
     return op.kind == OpKind::LinearDgrad ? op.results[0] : ValueId::none;
   }
@@ -159,8 +160,9 @@ private:
            std::ranges::find(op.operands, value) != op.operands.end();
   }
 
-  /// Moves what makes the operands of op `i` before op `first`, which then has
-  /// another number; nothing where one of them cannot be moved.
+  /// Moves the ops that compute the operands of op `i` before op `first`, and
+  /// updates `first`. Returns false and moves nothing when one of them cannot
+  /// be moved.
   bool moveMakers(size_t& first, size_t i) {
     std::vector<bool> isMoved(i - first);
     std::vector<ValueId> wanted = (*ops)[i].operands;

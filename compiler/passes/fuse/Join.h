@@ -1,4 +1,4 @@
-// Joins ops that read the same, so that it is read once.
+// Joins ops with a common operand, so that it is read once.
 
 #ifndef RECIPEC_PASSES_FUSE_JOIN_H
 #define RECIPEC_PASSES_FUSE_JOIN_H
@@ -7,9 +7,10 @@
 
 namespace recipec::passes {
 
-/// softmax_max and softmax_sum of logits that are not split → softmax_stats;
-/// narrow products of one x (adapters of q, k and v), or of one gradient →
-/// linear_joint and its gradients. Behind all passes that know the single ops.
+/// softmax_max and softmax_sum of unsplit logits become softmax_stats. Narrow
+/// matmuls of one x (adapters of q, k and v) or one gradient become
+/// linear_joint and its gradients. Runs after all passes that handle the single
+/// ops.
 void join(ir::Module& program);
 
 } // namespace recipec::passes
