@@ -1,10 +1,10 @@
 // Clones `forward` as `evaluate`.
 //
-// 1. Walk the ops of `forward`. A dropout is left out: its readers read what
-//    it read. So are the losses that balance experts, as what is validated is
-//    how well the model predicts, and what routers count of a training step.
-// 2. Every temporary or saved result gets a temporary of its own, named
-//    `eval.<name>`; inputs, parameters and the loss stay the same values.
+// 1. Walk through the ops of `forward`. Leave out dropout: its readers read its
+//    operand. Leave out the balancing losses, because validation measures
+//    prediction, and the counters of routers, which belong to a training step.
+// 2. Give each temporary or saved result a temporary of its own, named
+//    `eval.<name>`. Inputs, parameters and the loss stay the same values.
 
 #include "compiler/passes/inference/Evaluate.h"
 
@@ -52,7 +52,7 @@ private:
       copy.results[3] = copy.results[4] = ValueId::none;
     if (op.kind == ir::OpKind::Combine)
       copy.results[1] = ValueId::none;
-    if (op.kind == ir::OpKind::Quantize) // what it sees is not remembered
+    if (op.kind == ir::OpKind::Quantize) // no update of the amax history
       copy.operands[1] = copy.results[4] = ValueId::none;
     if (op.kind == ir::OpKind::PackRows)
       copy.results[2] = ValueId::none;

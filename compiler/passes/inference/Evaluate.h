@@ -7,8 +7,8 @@
 
 namespace recipec::passes {
 
-/// The function reads the inputs and parameters of `forward` and adds to the
-/// same loss; all else it computes lives in temporaries of its own.
+/// `evaluate` reads the inputs and parameters of `forward` and adds to the same
+/// loss. All other values are temporaries of its own.
 void addEvaluate(ir::Module& module);
 
 } // namespace recipec::passes

@@ -1,13 +1,14 @@
-// Makes `step_N` of `forward` for each bucket of N tokens.
+// Makes `step_N` from `forward` for each bucket of N tokens.
 //
-// 1. Copy the ops; values other than parameters get a copy a bucket, with N
-//    tokens for `sequence`.
-// 2. `attention` becomes `attention_cached`: keys and values are written to the
-//    layer's caches at their positions, and queries see what was written.
-// 3. `dropout` is left out: its result is its operand.
-// 4. `route` tells padding by its positions, as there are no segments.
-// 5. The ops of states read `segments`, of one document, and go through a text
-//    from its first token on: see generationBuckets.
+// 1. Copy the ops. Each bucket has its own copy of all values except
+//    parameters, with N tokens for `sequence`.
+// 2. Turn `attention` into `attention_cached`: it writes keys and values to the
+//    layer's caches at their positions, and queries attend to the cache.
+// 3. Leave out `dropout`: its result is its operand.
+// 4. `route` recognises padding by its positions, because there are no
+//    segments.
+// 5. State-space ops read `segments`, of one document, and process a text from
+//    its first token: see generationBuckets.
 
 #include "compiler/passes/inference/Generate.h"
 
@@ -61,7 +62,7 @@ private:
   Names names;
   int64_t capacity;
   std::vector<int64_t> buckets;
-  bool keepsSegments; // for the ops of states
+  bool keepsSegments; // for state-space ops
   ir::Function forward;
   ValueId forwardTokens = ValueId::none;
   ValueId forwardPositions = ValueId::none;
@@ -69,7 +70,7 @@ private:
   ValueId forwardLogits = ValueId::none;
   std::unordered_map<std::string, Caches> caches; // by the op's name
 
-  // Of the bucket at work.
+  // The current bucket.
   int64_t tokens = 0;
   DimId tokensDim = DimId::none;
   ValueId positions = ValueId::none;
@@ -122,7 +123,8 @@ Caches& GeneratePass::cachesOf(const ir::Op& op) {
   return found->second;
 }
 
-/// `op` has copied operands; its results are still those of `forward`.
+/// The operands of `op` are copies already; its results are still those of
+/// `forward`.
 void GeneratePass::cacheAttention(ir::Op& op) {
   const Caches& cached = cachesOf(op);
   op.kind = OpKind::AttentionCached;
@@ -131,7 +133,7 @@ void GeneratePass::cacheAttention(ir::Op& op) {
   op.attributes.erase("causal");
 }
 
-/// The kept states of a scan of copied results are those of this many tokens.
+/// Sets the number of states that a copied scan keeps for this many tokens.
 void GeneratePass::countChunks(const ir::Op& scan) {
   const int64_t chunk = ops::StateScanAttributes(scan.attributes).chunk;
   program[scan.results[1]].dims[2] =

@@ -1,4 +1,4 @@
-// The generate pass: a Program that takes a text token by token.
+// The generate pass: makes a Program that processes a text token by token.
 
 #ifndef RECIPEC_PASSES_INFERENCE_GENERATE_H
 #define RECIPEC_PASSES_INFERENCE_GENERATE_H
@@ -13,28 +13,29 @@
 
 namespace recipec::passes {
 
-/// Tokens of the forward function that the buckets are copied from.
+/// The number of tokens of the forward function that the buckets are copied
+/// from.
 inline constexpr int64_t generationTokens = 64;
 
-/// Tokens that one call of a generating function takes, the widest first.
+/// The token counts of the generating functions, largest first.
 ///
-/// Where keys and values are all that an earlier token leaves, they are cached:
-/// a prompt goes through in pieces, an answer token by token. The states of
-/// `mamba2` are not kept: each call takes the text from its first token on, and
-/// the widths, of which each is at most four times the next, bound what is
-/// computed in vain.
+/// When attention's keys and values are the only state, they are cached: a
+/// prompt goes through in pieces, an answer token by token. The states of
+/// `mamba2` are not kept: each call processes the text from its first token.
+/// Each width is then at most four times the next, which bounds the wasted
+/// computation.
 std::vector<int64_t> generationBuckets(const recipe::Recipe& recipe);
 
 /// `step_64`.
 std::string bucketFunction(int64_t tokens);
-/// The name under which a bucket's value is bound: `tokens_64`.
+/// The binding of a bucket's value: `tokens_64`.
 std::string bucketBinding(const std::string& role, int64_t tokens);
 
-/// Replaces `forward`, which is of one sample on one rank and without a loss,
-/// by a function a bucket. The functions share parameters and the KV caches of
-/// `data.sequence` tokens; the inputs `tokens` and `positions`, with states
-/// also `segments`, and the output `logits` of each are bound. Attention that
-/// is not causal cannot be cached: reported at the model's op.
+/// Replaces `forward` (one sample, one rank, no loss) by one function per
+/// bucket. The functions share the parameters and the KV caches of
+/// `data.sequence` tokens. Binds the inputs `tokens` and `positions` (with
+/// states also `segments`) and the output `logits` of each. Reports attention
+/// that is not causal, which cannot be cached, at the model's op.
 void addGeneration(ir::Module& program, const recipe::Recipe& recipe,
                    diag::Engine& engine);
 
