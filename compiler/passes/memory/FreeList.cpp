@@ -1,5 +1,5 @@
-// Best fit by a second index, by size; blocks of one size are taken from the
-// lowest offset on.
+// Best fit with a second index by size. Among blocks of one size, the lowest
+// offset comes first.
 
 #include "compiler/passes/memory/FreeList.h"
 
@@ -23,7 +23,7 @@ void FreeList::remove(std::map<int64_t, int64_t>::iterator block) {
 int64_t FreeList::allocate(int64_t bytes) {
   auto best = bySize.lower_bound({bytes, 0});
   if (best == bySize.end()) {
-    // A free block at the top grows by what it lacks.
+    // Extends a free block at the top.
     bool atTop = !blocks.empty() &&
                  blocks.rbegin()->first + blocks.rbegin()->second == top;
     int64_t offset = atTop ? blocks.rbegin()->first : top;

@@ -10,13 +10,13 @@
 
 namespace recipec::passes {
 
-/// Hands out the smallest free block that is large enough (best fit), or grows
+/// Best fit: allocates the smallest free block that is large enough, or grows
 /// the space. Sizes are multiples of the alignment, so offsets are too.
 class FreeList {
 public:
   int64_t allocate(int64_t bytes);
   void release(int64_t offset, int64_t bytes);
-  /// Bytes that the space ever had.
+  /// The largest size of the space in bytes.
   int64_t peak() const { return top; }
 
 private:

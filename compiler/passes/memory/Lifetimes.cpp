@@ -1,9 +1,9 @@
 // 1. Join functions to timelines.
-// 2. A value lives from the op that defines it to the last op that names it;
-//    what is bound (logits, ...) lives to the end of the timeline.
-// 3. A result takes the buffer of an operand that dies at its op, where
-//    the description says that the kernel allows it and the sizes agree. A view
-//    lies in its operand's buffer, which lives as long as either.
+// 2. A value lives from the op that defines it to the last op that uses it;
+//    bound values (logits, ...) live to the end of the timeline.
+// 3. A result reuses the buffer of an operand that dies at its op, when the
+//    op's description allows it and the sizes are equal. A view is part of its
+//    operand's buffer, which lives as long as either.
 
 #include "compiler/passes/memory/Lifetimes.h"
 #include "runtime/ops/MoveOps.h"
@@ -36,7 +36,7 @@ public:
 private:
   void findEnds();
   void define(const ir::Op& op, int position);
-  /// The operand's life that the op's first result continues, or none.
+  /// The life of an operand that the op's first result reuses, or nullptr.
   Life* reused(const ir::Op& op, int position);
   bool multiplies(const ir::Op& op, size_t life, size_t sum) const;
   int64_t offsetOf(const ir::Op& op) const;
@@ -61,8 +61,9 @@ void LifeBuilder::findEnds() {
       lastUse[value] = int(timeline.ops.size()) - 1;
 }
 
-/// Whether a product that is added to operand `sum`, which is of this life, has
-/// factors of it, too: it reads all of them for each part of the result.
+/// Whether a matmul that adds operand `sum` of this life also multiplies values
+/// of the same life. It reads its factors for each part of the result, so it
+/// cannot reuse their buffer.
 bool LifeBuilder::multiplies(const ir::Op& op, size_t life, size_t sum) const {
   if (op.kind != ir::OpKind::LinearAdd &&
       op.kind != ir::OpKind::ScaledMatmulAdd)
@@ -93,7 +94,7 @@ Life* LifeBuilder::reused(const ir::Op& op, int position) {
   return op.kind == ir::OpKind::View || (dies && fits) ? &life : nullptr;
 }
 
-/// Of the op's first result, in the life that it continues.
+/// The byte offset of the op's first result in the life that it reuses.
 int64_t LifeBuilder::offsetOf(const ir::Op& op) const {
   if (op.kind != ir::OpKind::View)
     return 0;
@@ -119,8 +120,8 @@ void LifeBuilder::define(const ir::Op& op, int position) {
   }
 }
 
-/// Whether each micro-batch goes backward right after it went forward, so that
-/// what is saved in between dies before the next one begins.
+/// Whether each micro-batch runs its backward pass right after its forward
+/// pass, so that saved values die before the next micro-batch.
 bool backwardFollowsForward(const ir::Module& program) {
   for (const ir::Schedule& schedule : program.schedules) {
     const ir::ScheduleStep* before = nullptr;

@@ -1,9 +1,9 @@
-// When the values of a Program are alive.
+// The lifetimes of a Program's values.
 //
-// Functions that follow one another on the same activations make a timeline:
-// `forward` and `backward` one where the schedule runs them one behind the
-// other, every other function one of its own. Timelines never overlap, so that
-// all of them use the same bytes.
+// Functions that run one after another on the same activations form a timeline:
+// `forward` and `backward` share one when the schedule runs them one after the
+// other; every other function has its own. Timelines never overlap, so they all
+// use the same bytes.
 
 #ifndef RECIPEC_PASSES_MEMORY_LIFETIMES_H
 #define RECIPEC_PASSES_MEMORY_LIFETIMES_H
@@ -15,13 +15,12 @@
 
 namespace recipec::passes {
 
-/// Whether a value keeps its bytes between functions: what lives from step to
-/// step, and what has slots.
+/// Whether a value keeps its bytes between functions: values that live from
+/// step to step, and values with slots.
 bool isPersistent(const ir::Module& program, ir::ValueId value);
 
-/// Values that are one buffer: a result written over its operand, a view of a
-/// run. The buffer is alive from `begin` to `end`, both positions in the
-/// timeline.
+/// Values that share one buffer: a result written over its operand, or a view.
+/// The buffer is alive from position `begin` to `end` of the timeline.
 struct Life {
   struct Member {
     ir::ValueId value;
@@ -35,7 +34,7 @@ struct Life {
 
 struct Timeline {
   std::vector<const ir::Op*> ops;
-  std::vector<Life> lives; // by begin, then as the op lists its results
+  std::vector<Life> lives; // by begin, then in the order of the op's results
 };
 
 std::vector<Timeline> timelines(const ir::Module& program);

@@ -1,12 +1,11 @@
 // For each chunk:
-// 1. Choose: the values that `forward` saves in one of the chunk's first
-//    layers, and that `backward` reads and does not write.
-// 2. In `forward`, begin to copy a value to the host behind the op that writes
-//    it last. The copy ends where the next layer but one begins, so that it has
-//    a layer's time; until then the device's bytes stay its own.
-// 3. In `backward`, begin to copy it back where the layer before the one that
-//    reads it first begins, and end before that op. All ops read what has come
-//    back.
+// 1. Choose the values that `forward` saves in one of the chunk's first layers
+//    and that `backward` reads and does not write.
+// 2. In `forward`, start to copy a value to the host after the last op that
+//    writes it. The copy ends where the layer after the next begins, so it has
+//    a layer's time; until then the value keeps its device memory.
+// 3. In `backward`, start to copy it back where the layer before its first
+//    reader begins, and end before that reader. All ops read the copy.
 
 #include "compiler/passes/memory/Offload.h"
 
@@ -28,9 +27,9 @@ using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
 
-/// A function's ops by the layers that follow one another in it: the number of
-/// each op's run. What has no layer is a run before the first layer and one
-/// behind the last, and belongs to the layer before it in between.
+/// The run of each op: a run is a sequence of ops of one layer. Ops without a
+/// layer form a run before the first layer and one after the last; in between
+/// they belong to the layer before them.
 std::vector<int> runsOf(const Function& function) {
   size_t end = function.ops.size(); // of the layers
   while (end > 0 && function.ops[end - 1].layer < 0)
@@ -70,7 +69,7 @@ public:
   }
 
 private:
-  /// A value on its way to the host and back.
+  /// A value that is offloaded and copied back.
   struct Moved {
     ValueId value, host, back;
     size_t written; // the op of `forward` that writes it last
@@ -84,7 +83,7 @@ private:
     moved.clear();
   }
 
-  // ---- 1: which values
+  // ---- 1: the choice of values
 
   std::set<int> firstLayers(const Function& forward) const {
     std::set<int> layers;
@@ -138,7 +137,7 @@ private:
   void writeForward(Function& function) {
     std::vector<int> runs = runsOf(function);
     std::vector<Op> ops = std::exchange(function.ops, {});
-    size_t begun = 0, ended = 0; // of `moved`, which is in the order of writing
+    size_t begun = 0, ended = 0; // of `moved`, in the order of writing
     for (size_t i = 0; i < ops.size(); ++i) {
       for (; ended < begun && runs[moved[ended].written] + 1 < runs[i]; ++ended)
         end(function, moved[ended].value, moved[ended].host);
@@ -191,10 +190,10 @@ private:
   }
 
   ir::Module& program;
-  int64_t most; // layers of a chunk
+  int64_t most; // layers per chunk
   Names names;
   std::set<ValueId> isSent;
-  std::vector<Moved> moved; // of the present chunk
+  std::vector<Moved> moved; // of the current chunk
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// Lets activations wait in the host's memory for the backward pass.
+// Offloads activations to host memory until the backward pass.
 
 #ifndef RECIPEC_PASSES_MEMORY_OFFLOAD_H
 #define RECIPEC_PASSES_MEMORY_OFFLOAD_H
@@ -8,11 +8,11 @@
 
 namespace recipec::passes {
 
-/// Moves what the first `memory.offload_layers` layers of each chunk save to
-/// the host behind their forward pass, and back before their backward pass: the
-/// copy of a layer runs beside the layer that is computed next. What another
-/// stage is sent stays where it is, and what is computed again is not saved to
-/// begin with. Takes the Program of a stage before its schedule.
+/// Copies the values that the first `memory.offload_layers` layers of each
+/// chunk save to the host after their forward pass, and back before their
+/// backward pass. The copies of a layer overlap the compute of the next layer.
+/// Values that are sent to another stage stay on the device; recomputed values
+/// are not saved. Takes a stage's Program before its schedule.
 void offload(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

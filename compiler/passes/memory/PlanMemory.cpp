@@ -1,17 +1,18 @@
-// Lays the arena out.
+// Lays out the arena.
 //
-// 1. Parameters: each region flat, members inside it where they start, or the
-//    rank's part of it alone; frozen parameters behind. Then gradients, then
-//    what the optimizer keeps.
-// 2. Activations: inputs and scalars, which live through the step; what has
-//    slots, for each micro-batch in flight a copy; then the timelines
-//    (Lifetimes.h), each planned alone in the same space by best fit: at an op
-//    its results take a free block, behind it the values that nothing names
-//    again give theirs back.
-// 3. One workspace that ops use in turn.
-// Values on the host are placed likewise, in an arena of their own.
-// Every placement starts at a multiple of bufferAlignment and owns the bytes up
-// to the next, so that categories add up to the arena exactly.
+// 1. Parameters: each region is a flat buffer with its members at their
+//    offsets, or only the rank's shard of it. Other parameters follow. Then
+//    gradients, then optimizer state.
+// 2. Activations: inputs and scalars, which live through the step; values with
+//    slots, one copy per micro-batch in flight; then the timelines
+//    (Lifetimes.h). Each timeline is planned independently in the same space by
+//    best fit: an op's results take a free block, and after the op the values
+//    that are not used again release theirs.
+// 3. One workspace, which all ops share.
+//
+// Host values are placed in the same way, in an arena of their own. Every
+// placement starts at a multiple of bufferAlignment and owns the bytes up to
+// the next one, so the categories add up to the arena exactly.
 
 #include "compiler/passes/memory/PlanMemory.h"
 
@@ -55,11 +56,11 @@ private:
   void placeWorkspace();
   std::vector<bool> namedValues() const;
 
-  /// The bytes so far of the arena that a value lies in.
+  /// The current size in bytes of the arena that a value belongs to.
   int64_t& arenaOf(ValueId value) {
     return program[value].onHost ? program.hostBytes : program.arenaBytes;
   }
-  /// At the end of the arena.
+  /// Places a value at the end of its arena.
   void append(ValueId value, const char* category);
   void place(ValueId value, int64_t offset, const char* category);
 
@@ -94,7 +95,7 @@ void MemoryPlanner::append(ValueId value, const char* category) {
          std::max(1, program[value].slots);
 }
 
-// ---- what persists
+// ---- persistent values
 
 void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
                                  ValueId ir::Region::*part,
@@ -106,8 +107,9 @@ void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
       continue;
     }
     append(region.*whole, category);
-    // A part moves with the rank's coordinate; the place is that of rank 0.
-    // One of another type than the whole is made anew in each step.
+    // The offset of a shard depends on the rank's coordinate; the placement is
+    // that of rank 0. A shard of another type than the full buffer is
+    // recomputed in each step.
     bool isMade = program[region.*part].kind == ir::ValueKind::temporary;
     if (!isMade && !isPlaced[size_t(region.*part)])
       place(region.*part, offsets[size_t(region.*whole)], category);
@@ -160,7 +162,7 @@ std::vector<bool> MemoryPlanner::namedValues() const {
   return isNamed;
 }
 
-// ---- what a step makes
+// ---- values of a step
 
 void MemoryPlanner::placeTimelines() {
   int64_t end = program.arenaBytes, hostEnd = program.hostBytes;
@@ -174,7 +176,7 @@ void MemoryPlanner::placeTimelines() {
   program.hostBytes = hostEnd;
 }
 
-/// Behind what the arenas hold so far.
+/// Places the lives after the current contents of the arenas.
 void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& device,
                                   FreeList& host) {
   auto spaceOf = [&](const Life& life) -> FreeList& {

@@ -1,4 +1,4 @@
-// The memory pass: an address for every value of a Program.
+// The memory pass: assigns an address to each value of a Program.
 
 #ifndef RECIPEC_PASSES_MEMORY_PLANMEMORY_H
 #define RECIPEC_PASSES_MEMORY_PLANMEMORY_H
@@ -8,12 +8,13 @@
 namespace recipec::passes {
 
 /// Fills `program.placements` (ordered by address) and `program.arenaBytes`,
-/// and their counterparts on the host. Values that no function, region,
-/// parameter or binding names get no place. Placements of the categories never
-/// overlap one another; within `activations`, two values share bytes only when
-/// their lives do not meet or one is the other written in place. An op that
-/// needs a workspace gets the attribute `workspace`, its f32 elements; the
-/// value bound as `workspace` is as large as the largest need.
+/// and their counterparts for the host. Values that no function, region,
+/// parameter or binding uses get no placement. Placements of different
+/// categories never overlap. Within `activations`, two values share bytes only
+/// when their lifetimes do not overlap or one is an in-place result of the
+/// other. An op that needs a workspace gets the attribute `workspace`, its
+/// number of f32 elements; the value bound as `workspace` has the size of the
+/// largest one.
 void planMemory(ir::Module& program);
 
 } // namespace recipec::passes
