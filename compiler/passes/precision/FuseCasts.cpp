@@ -1,14 +1,14 @@
-// What ops make for casts to 8 bits alone need not lie in memory: it is made
-// where it is cast, twice where a pass over all of it finds the scale. That
-// reads the op's operands once more, and saves that its results are written and
-// read.
+// A value that is only quantized to fp8 need not be stored: the op that
+// computes it quantizes it too. When the scale needs a pass over all elements,
+// they are computed twice. This reads the op's operands once more, and saves
+// the write and the read of its results.
 //
 // 1. Count the readers of each value, in all functions.
-// 2. Find each swiglu and swiglu_backward each of whose results is a temporary
-//    with one reader, which is a quantize of the same function and layer; those
-//    of one op are alike.
-// 3. One op that makes what the quantizes make takes the first one's place, and
-//    they go. What nobody reads of that is left out.
+// 2. Find each swiglu and swiglu_backward whose results are all temporaries
+//    with one reader, a quantize of the same function and layer. The quantizes
+//    of one op must have equal attributes and types.
+// 3. Replace the first op by one with all results of the quantizes, and delete
+//    these. Results that no op reads are left out.
 
 #include "compiler/passes/precision/FuseCasts.h"
 #include "runtime/ops/OpKind.h"
@@ -74,7 +74,7 @@ private:
            readers[size_t(value)] == 1 && cast.layer == maker.layer;
   }
 
-  /// Whether one op can be both.
+  /// Whether one op can do both casts.
   bool areAlike(const Op& cast, const Op& other) const {
     return cast.attributes == other.attributes && typeOf(cast) == typeOf(other);
   }
@@ -97,7 +97,7 @@ private:
     }
   }
 
-  /// Whether a result is read, or there for the next step.
+  /// Whether an op reads the result, in this step or the next.
   bool isNeeded(ValueId result) const {
     return result != ValueId::none && readers[size_t(result)] > 0;
   }

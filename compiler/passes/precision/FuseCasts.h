@@ -1,4 +1,4 @@
-// Makes in 8 bits at once what is read in 8 bits alone.
+// Quantizes values to fp8 in the op that computes them.
 
 #ifndef RECIPEC_PASSES_PRECISION_FUSECASTS_H
 #define RECIPEC_PASSES_PRECISION_FUSECASTS_H
@@ -7,9 +7,9 @@
 
 namespace recipec::passes {
 
-/// A swiglu whose result a quantize alone reads, and a swiglu_backward whose
-/// two results two alike read → swiglu_quantize, swiglu_backward_quantize.
-/// Behind all passes that know the single ops.
+/// A swiglu whose result only a quantize reads, and a swiglu_backward whose two
+/// results only two like quantizes read, become swiglu_quantize and
+/// swiglu_backward_quantize. Runs after all passes that handle the single ops.
 void fuseCasts(ir::Module& program);
 
 } // namespace recipec::passes

@@ -1,13 +1,13 @@
-// A scale is that of all of a parameter, of which a rank has a part. So a
-// function that casts, for each group of ranks that share regions:
+// A parameter has one scale, and a rank has only a shard of it. A function that
+// casts shards does the following for each group of ranks that share regions:
 //
-// 1. finds the largest element of the own part of each parameter,
-// 2. exchanges all of these maxima at once,
-// 3. casts the parts, each of which by then knows its scale.
+// 1. find the amax of the own shard of each parameter,
+// 2. all-reduce all of these maxima at once,
+// 3. cast the shards, now that the scales are known.
 //
-// `begin` casts what the last step has changed, and `prepare` what no step
-// changes. Evaluation follows an update, or comes without any step: it casts
-// all by itself.
+// `begin` casts the parameters that the last step changed, and `prepare` the
+// frozen ones. Evaluation may follow an update or run without a step, so it
+// casts all parameters.
 
 #include "compiler/passes/precision/GatherInFp8.h"
 
@@ -26,7 +26,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// Whether parts can be cast where the op casts the whole.
+/// Whether shards can be cast instead of the whole operand.
 bool isCastOfParts(const ir::Module& program, const Op& op) {
   if (op.kind != OpKind::Quantize || op.attributes.contains("blocks") ||
       op.operands[1] != ValueId::none)

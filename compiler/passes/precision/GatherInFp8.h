@@ -1,5 +1,5 @@
-// Parameters of which ranks keep parts, and which travel in 8 bits: each rank
-// casts its own part once a step, and what is gathered is what products read.
+// Sharded parameters that are all-gathered in fp8: each rank casts its own
+// shard once a step, and matmuls read the gathered values.
 
 #ifndef RECIPEC_PASSES_PRECISION_GATHERINFP8_H
 #define RECIPEC_PASSES_PRECISION_GATHERINFP8_H
@@ -11,11 +11,11 @@
 
 namespace recipec::passes {
 
-/// The parameters, by value, that nothing reads but what makes them a matrix in
-/// 8 bits with one scale, in the function that it is read in.
+/// The parameters, by value, whose only readers quantize them to an fp8 matrix
+/// with one scale that is used in the same function.
 std::set<ir::ValueId> findGatheredInFp8(const ir::Module& program);
 
-/// A member of a region that has a part in 8 bits, and its scale.
+/// A member of a region with an fp8 shard, and its scale.
 struct Fp8Member {
   const ir::Region* region;
   int64_t start; // in the region
@@ -23,7 +23,7 @@ struct Fp8Member {
   ir::ValueId scale;
 };
 
-/// Makes the parts and the scales in each step, or once a run where they are of
+/// Casts the shards and computes the scales in each step, or once a run for
 /// frozen parameters, and before each evaluation.
 void castShards(ir::Module& program, const std::vector<Fp8Member>& members);
 

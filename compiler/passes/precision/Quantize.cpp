@@ -1,23 +1,22 @@
-// Matmuls in 8 bits.
+// fp8 matmuls.
 //
-// 1. Choose the linears: those of layers, but for routers, adapters and linears
-//    so narrow that there is nothing to gain. Their three products are y = x
-//    w^T, dx = dy w and dw = dy^T x; the hardware multiplies rows by rows
-//    alone, so that the second reads w, and the third both operands,
-//    transposed.
-// 2. Walk `forward` and `backward` and note of each operand which of the two
-//    layouts are read. An operand that is written again is another one.
-// 3. Walk them again. Before the first product that reads an operand, make its
-//    layouts, together and once; the product becomes one of matrices in 8 bits.
-//    What `backward` reads of `forward` is saved in 8 bits.
-// 4. What `backward` no longer reads is a temporary.
+// 1. Choose the linears: those of layers, except routers, adapters and linears
+//    that are too small to benefit. Their three matmuls are y = x w^T, dx = dy
+//    w and dw = dy^T x. The hardware only multiplies rows by rows, so the
+//    second needs w transposed, and the third both operands.
+// 2. Walk through `forward` and `backward` and record which of the two layouts
+//    of each operand are read. An operand that is written again counts as
+//    another operand.
+// 3. Walk through them again. Before the first matmul that reads an operand,
+//    quantize it to all its layouts at once. The matmul becomes an fp8 matmul.
+//    Values of `forward` that `backward` reads are saved in fp8.
+// 4. Turn saved values that `backward` no longer reads into temporaries.
 //
-// A scale is that of the rank's part of a matrix where `tp` splits it: ranks do
-// not wait for one another to know the largest element of all parts. Weights
-// that ranks keep in parts are made anew in each function, from what has been
-// gathered, unless it comes in 8 bits (GatherInFp8.h); all others are made once
-// a step: see keepQuantizedWeights, which runs when it is known where
-// parameters lie.
+// When `tp` splits a matrix, each rank's shard has its own scale, so that ranks
+// do not wait for each other's amax. Sharded weights are quantized again in
+// each function, from the gathered values, unless they are gathered in fp8
+// (GatherInFp8.h). All other weights are quantized once a step: see
+// keepQuantizedWeights, which runs when the placement of parameters is known.
 
 #include "compiler/passes/precision/Quantize.h"
 
@@ -48,21 +47,21 @@ using ir::OpKind;
 using ir::ValueId;
 using ir::ValueKind;
 
-/// A linear with fewer inputs or outputs stays as it is.
+/// A linear with fewer inputs or outputs is not quantized.
 constexpr int64_t leastWidth = 16;
-/// What sizes are multiples of where a matrix has one scale.
+/// Sizes must be multiples of this when a matrix has one scale.
 constexpr int64_t tensorwiseMultiple = 16;
-/// How many maxima of the past decide a scale (`delayed`).
+/// The length of an amax history, which determines a scale (`delayed`).
 constexpr int64_t amaxHistoryLength = 16;
 
-/// What has a scale.
+/// The blocks that have a scale.
 struct Scaling {
   std::string_view name; // of `precision.fp8`
-  // The attribute `blocks` of weights and of all else; empty: the whole matrix
-  // has one scale, which both layouts share.
+  // The attribute `blocks` of weights and of other operands. When empty, the
+  // matrix has one scale, which both layouts share.
   std::string_view ofWeights, ofRows;
-  bool isOfPast;    // scales are, but those of weights
-  int64_t multiple; // what each size of a product is one of
+  bool isOfPast;    // uses amax histories, except for weights
+  int64_t multiple; // of each size of a matmul
 };
 constexpr Scaling scalings[] = {
     {"tensorwise", "", "", false, tensorwiseMultiple},
@@ -79,7 +78,7 @@ const Scaling& scalingOf(const recipe::Recipe& recipe) {
   return *found;
 }
 
-/// What the recipe says of products in 8 bits.
+/// The recipe's settings for fp8 matmuls.
 struct Scheme : Scaling {
   explicit Scheme(const recipe::Recipe& recipe)
       : Scaling(scalingOf(recipe)),
@@ -94,11 +93,11 @@ struct Scheme : Scaling {
   bool hasBlocks() const { return !ofRows.empty(); }
 };
 
-/// An operand of a product, as it was before.
+/// An operand of a matmul before quantization.
 struct Operand {
   ValueId value = ValueId::none;
   bool isTurned = false; // read transposed
-  size_t lead = 0;       // of the value, how many dimensions are rows
+  size_t lead = 0;       // number of the value's dimensions that are rows
   ir::DType type = ir::DType::f8e4m3;
   bool isWeight = false;
 };
@@ -107,8 +106,8 @@ struct Matmul {
   Operand a, b;
 };
 
-/// An operand at a time: a value, how often it had been written, and, of a
-/// weight that is made anew, the function.
+/// An operand at a point in time: a value, the number of writes to it so far,
+/// and the function for a weight that each function quantizes again.
 struct Source {
   ValueId value = ValueId::none;
   int writes = 0;
@@ -116,7 +115,7 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-/// What is read of an operand, and where it is once it has been made.
+/// The layouts of an operand that are read, and their values once they exist.
 struct Layouts {
   bool isPlain = false, isTurned = false;
   ValueId q = ValueId::none, scale = ValueId::none;
@@ -168,8 +167,8 @@ private:
     return true;
   }
 
-  /// How many dimensions x and y of a product with w share, and those of w that
-  /// y has.
+  /// The number of dimensions that x and y of a matmul with w share, and of w's
+  /// dimensions that y has.
   struct Ranks {
     size_t lead, to;
   };
@@ -243,7 +242,7 @@ private:
                      ""});
   }
 
-  /// The operands of an op that is a product of a chosen weight.
+  /// Finds the operands of an op that is a matmul with a chosen weight.
   bool findMatmul(const Op& op, Matmul& product) const {
     if (op.layer < 0)
       return false;
@@ -285,8 +284,8 @@ private:
 
   // ---- the walk
 
-  /// Calls body(op, product) for each product of the two functions, which puts
-  /// the op behind those in `out`; all others go there as they are.
+  /// Calls body(op, matmul) for each matmul of the two functions; the body
+  /// appends ops to `out`. All other ops are appended unchanged.
   template <class Body> void walk(Body body) {
     std::unordered_map<ValueId, int> none;
     writes.swap(none);
@@ -312,7 +311,7 @@ private:
     return {operand.value, writes[operand.value], isMadeAnew ? function : 0};
   }
 
-  // ---- the products
+  // ---- the matmuls
 
   void rewrite(const Op& op, const Matmul& product) {
     auto [a, aScale] = read(product.a, op);
@@ -335,7 +334,7 @@ private:
     return std::string(operand.isWeight ? scheme.ofWeights : scheme.ofRows);
   }
 
-  /// The operand in 8 bits, and its scale.
+  /// The operand in fp8, and its scale.
   std::pair<ValueId, ValueId> read(const Operand& operand, const Op& reader) {
     Layouts& layouts = layoutsOf.at(sourceOf(operand));
     if (layouts.function < 0)
@@ -402,7 +401,7 @@ private:
     return ir::addValue(program, std::move(value));
   }
 
-  /// Of a matrix of these local sizes.
+  /// Adds the scale of a matrix of these local sizes.
   ValueId addScale(const Operand& operand, int64_t rows, int64_t columns,
                    const char* suffix) {
     sizes::Scales scales = sizes::scalesOf(
@@ -421,7 +420,7 @@ private:
                       {amaxHistoryLength});
   }
 
-  /// Numbers that belong to the rank's part of an operand.
+  /// Adds numbers that belong to the rank's shard of an operand.
   ValueId addNumbers(const Operand& operand, const char* suffix, ValueKind kind,
                      ir::DType type, const std::vector<int64_t>& shape) {
     ir::Value value;
@@ -440,10 +439,10 @@ private:
   diag::Engine& engine;
   Scheme scheme;
   Names names;
-  std::set<ValueId> weights; // that are no adapter's
-  std::set<ValueId> chosen;  // of them
+  std::set<ValueId> weights; // without those of adapters
+  std::set<ValueId> chosen;  // weights of the chosen linears
   std::unordered_map<ValueId, int> writes;
-  int function = 0; // whose turn it is
+  int function = 0; // the current function
   std::map<Source, Layouts> layoutsOf;
   std::vector<Op> out;
 };

@@ -1,4 +1,4 @@
-// The passes of products in 8 bits (`precision.compute = "fp8"`).
+// The passes for fp8 matmuls (`precision.compute = "fp8"`).
 
 #ifndef RECIPEC_PASSES_PRECISION_QUANTIZE_H
 #define RECIPEC_PASSES_PRECISION_QUANTIZE_H
@@ -9,15 +9,15 @@
 
 namespace recipec::passes {
 
-/// Makes the linears of layers, and their gradients, products of matrices in 8
-/// bits, where the recipe computes in fp8; of a differentiated Program. Reports
-/// the first of them whose sizes on a rank the hardware does not multiply.
+/// When the recipe computes in fp8, turns the linears of layers and their
+/// gradients into fp8 matmuls. Takes a differentiated Program. Reports the
+/// first linear whose sizes on a rank the hardware does not support.
 void quantize(ir::Module& program, const recipe::Recipe& recipe,
               diag::Engine& engine);
 
-/// Of a stage with its optimizer: drops layouts that no one reads, and makes
-/// those of weights that a rank keeps whole once a step, in `begin`, or once a
-/// run, in `prepare`, where they are frozen.
+/// Takes a stage with its optimizer. Drops layouts that no op reads. Weights
+/// that a rank keeps whole are quantized once a step, in `begin`; frozen
+/// weights once a run, in `prepare`.
 void keepQuantizedWeights(ir::Module& stage);
 
 } // namespace recipec::passes

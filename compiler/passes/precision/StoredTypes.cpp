@@ -1,4 +1,4 @@
-// Names of types in a recipe to types of values.
+// Maps type names of a recipe to element types.
 
 #include "compiler/passes/precision/StoredTypes.h"
 

@@ -1,4 +1,4 @@
-// The types that a recipe has gradients and moments kept in.
+// The types in which gradients and moments are stored and reduced.
 
 #ifndef RECIPEC_PASSES_PRECISION_STOREDTYPES_H
 #define RECIPEC_PASSES_PRECISION_STOREDTYPES_H
@@ -12,7 +12,7 @@ struct StoredTypes {
   explicit StoredTypes(const recipe::Recipe& recipe);
 
   ir::DType gradients; // `precision.grads`
-  ir::DType reduction; // `comm.reduce`: of their sums over ranks and stages
+  ir::DType reduction; // `comm.reduce`: for sums over ranks and stages
   ir::DType moments;   // `precision.moments`
 };
 
