@@ -1,6 +1,6 @@
-// 1. Where `parallel.layers` is no list, compare the layers that count with as
-//    many in each chunk.
-// 2. Compare the layers that chunks share out with those that `forward` runs.
+// 1. When `parallel.layers` is not a list, check that an equal number of layers
+//    per chunk adds up.
+// 2. Check that the chunks cover exactly the layers that `forward` runs.
 
 #include "compiler/passes/schedule/CheckChunks.h"
 
@@ -15,7 +15,7 @@
 namespace recipec::passes {
 namespace {
 
-/// What the schema derives chunks from.
+/// The settings from which the schema derives the chunks.
 struct Counts {
   explicit Counts(const recipe::Recipe& recipe)
       : stages(recipe.integer("parallel.pp")),
@@ -30,12 +30,12 @@ struct Counts {
 
   int64_t stages = 1;
   int64_t chunks = 1;  // of the model
-  int64_t first = 0;   // that the embedding counts as
-  int64_t last = 0;    // that the loss counts as
-  int64_t counted = 0; // layers and what counts as one; 0: it has no `layers`
+  int64_t first = 0;   // layers that the embedding counts as
+  int64_t last = 0;    // layers that the loss counts as
+  int64_t counted = 0; // layers, embedding and loss; 0: no `layers`
 };
 
-/// As even as can be, with the first chunks one layer longer.
+/// As even as possible; the first chunks are one layer longer.
 std::vector<int64_t> evenChunks(const Counts& counts) {
   std::vector<int64_t> layers;
   for (int64_t i = 0; i < counts.chunks; ++i)
@@ -53,7 +53,7 @@ std::string listText(const std::vector<int64_t>& numbers) {
   return "[" + text + "]";
 }
 
-/// As many for each, and more or fewer in all.
+/// Checks that equal chunks add up to the layers that count.
 bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const Counts counts(recipe);
   const auto* each = std::get_if<int64_t>(&recipe.at("parallel.layers").data);
@@ -73,8 +73,8 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   return false;
 }
 
-/// Chunks are of as many layers as the model's `layers` says; what its
-/// `forward` runs are the turns of the outermost `for`.
+/// The chunks cover as many layers as the model's `layers` says. `forward` runs
+/// one layer per iteration of its outermost `for`.
 void checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
   const std::vector<int64_t> chunks = layersOfChunks(recipe);
   const int64_t listed =

@@ -1,4 +1,4 @@
-// Whether the chunks of a pipeline share out the layers of the model.
+// Checks that the chunks of a pipeline divide the layers of the model.
 
 #ifndef RECIPEC_PASSES_SCHEDULE_CHECKCHUNKS_H
 #define RECIPEC_PASSES_SCHEDULE_CHECKCHUNKS_H
@@ -8,13 +8,13 @@
 
 namespace recipec::passes {
 
-/// Before anything is built: layers that are to be as many in each chunk divide
-/// so, and several chunks share out the layers that `forward` runs. What a list
-/// of `parallel.layers` has to add up to the schema says.
+/// Runs before the Graph is built: an even split must divide the layers, and
+/// several chunks must cover exactly the layers that `forward` runs. The schema
+/// checks the sum of a `parallel.layers` list.
 void checkChunks(const recipe::Recipe& recipe, diag::Engine& engine);
 
-/// Ways out for layers that do not fit the chunks: a list of `parallel.layers`
-/// that is as even as can be, and other `pp`.
+/// Fixes for layers that do not fit the chunks: a `parallel.layers` list that
+/// is as even as possible, and other values of `pp`.
 diag::Proposal otherChunks(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

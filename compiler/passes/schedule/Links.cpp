@@ -1,11 +1,11 @@
-// 1. Take the channels from one stage to another.
-// 2. A channel joins the first link between them by which, in every schedule,
-//    messages then still leave in the order in which they are awaited. Where
-//    none is, it begins one.
+// 1. List the channels from one stage to another.
+// 2. A channel joins the first link between the stages on which, in every
+//    schedule, messages are still sent in the order in which they are received.
+//    If there is none, it gets a new link.
 //
-// Messages that go one behind the other let no stages wait for one another that
-// do not without: what is awaited first is sent first, and a stage that has
-// come to await a message has come past all that it awaits before.
+// Sequential messages cause no additional deadlock: messages are sent in the
+// order in which they are awaited, and a stage that waits for a message has
+// already received all earlier ones.
 
 #include "compiler/passes/schedule/Links.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using ir::Transfer;
 
-/// A message of a channel, by its micro-batch.
+/// A message of a channel: channel and micro-batch.
 using Message = std::pair<int, int>;
 using Channels = std::set<int>;
 
@@ -31,7 +31,7 @@ Channels channelsOf(const ir::Module& from, int to) {
   return channels;
 }
 
-/// In the order in which one side begins to send or to receive them.
+/// The messages in the order in which one side starts to send or receive them.
 std::vector<Message> messagesOf(const ir::Module& stage,
                                 const std::string& schedule,
                                 const Channels& channels,

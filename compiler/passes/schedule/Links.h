@@ -1,4 +1,4 @@
-// The links of messages between stages: which of them go one behind the other.
+// The links of messages between stages. Messages of a link are sequential.
 
 #ifndef RECIPEC_PASSES_SCHEDULE_LINKS_H
 #define RECIPEC_PASSES_SCHEDULE_LINKS_H
@@ -9,8 +9,8 @@
 
 namespace recipec::passes {
 
-/// Gives every transfer its link, by the schedules of both sides. A link is a
-/// connection between GPUs, which takes memory of theirs.
+/// Assigns a link to every transfer, from the schedules of both sides. A link
+/// is a connection between GPUs and takes memory on both.
 void assignLinks(std::vector<ir::Module>& stages);
 
 } // namespace recipec::passes

@@ -1,7 +1,7 @@
-// 1. List the forward passes and the backward passes of the stage, each in its
-//    order: chunk by chunk for every group of micro-batches.
-// 2. Take as many forward passes as the warm-up has, then one of each in turn,
-//    then the backward passes that are left.
+// 1. List the stage's forward passes and its backward passes in order: chunk by
+//    chunk for every group of micro-batches.
+// 2. Take the forward passes of the warm-up, then alternate forward and
+//    backward passes, then take the remaining backward passes.
 
 #include "compiler/passes/schedule/PipelineOrder.h"
 

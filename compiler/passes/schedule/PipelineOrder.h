@@ -22,15 +22,15 @@ struct Pipeline {
   int microBatches = 1;
 };
 
-/// `gpipe`: all forward, then all backward (Huang et al. 2019). `1f1b`: as many
-/// forward passes as stages follow, then one backward for each forward
-/// (Narayanan et al. 2019, PipeDream-Flush). `interleaved`: 1f1b over chunks,
-/// in groups of as many micro-batches as stages (Narayanan et al. 2021, section
-/// 2.2); `stages` divides `microBatches`.
+/// `gpipe`: all forward passes, then all backward passes (Huang et al. 2019).
+/// `1f1b`: a forward pass for each later stage, then one backward pass per
+/// forward pass (Narayanan et al. 2019, PipeDream-Flush). `interleaved`: 1f1b
+/// over chunks, in groups of as many micro-batches as stages (Narayanan et al.
+/// 2021, section 2.2); `stages` divides `microBatches`.
 std::vector<Pass> pipelineOrder(const Pipeline& pipeline, int stage);
 
-/// Micro-batches that have gone forward and not yet backward through a chunk,
-/// at most.
+/// The largest number of micro-batches between their forward and backward pass
+/// through a chunk.
 int inFlight(const std::vector<Pass>& order, int chunk);
 
 } // namespace recipec::passes

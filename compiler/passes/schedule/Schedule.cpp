@@ -1,24 +1,26 @@
 // 1. Order the passes of the stage's chunks (PipelineOrder.h).
-// 2. Give every value that outlives its function its slots: what the backward
-//    reads one for each micro-batch in flight, and a further one where it is
-//    received, so that the next can arrive meanwhile; what is only passed on
-//    two; what is received, added to and sent from there three.
-// 3. Write the steps. Around a function: begin to receive what it and the next
-//    function read where its slot is free and has been sent, wait for what it
-//    reads from other stages, wait until what it overwrites has been sent, load
-//    the micro-batch, run, begin to send. Receiving begins before any wait, so
-//    that no stage waits for what this one could take.
-// 4. Run the steps of all stages side by side (cost/Timeline.h). Where stages
-//    wait for one another, one of them waits to overwrite what it has sent:
-//    give that value a further slot, write the stage's steps anew, and look
-//    again. The order of the passes alone lets no stages wait for one another,
-//    so that this ends: with a slot for each micro-batch nothing sent is waited
-//    for. Chunks without a layer lead there: a stage next to some goes on by
-//    more micro-batches than its neighbours before it takes what they send
-//    back.
-// 5. Say which messages go one behind the other (Links.h).
-// `generate` has no schedule: a bucket of the plan names the function that the
-// next tokens go through, and how many follow is known only when they do.
+// 2. Give slots to every value that outlives its function. A value that the
+//    backward pass reads has one per micro-batch in flight, plus one if it is
+//    received, so that the next message can arrive meanwhile. A value that is
+//    only sent or received has two. A value that is received, added to and sent
+//    on in place has three.
+// 3. Write the steps. For each function: start to receive the inputs of this
+//    and the next function if their slots are free and no longer being sent,
+//    wait for its inputs from other stages, wait for the sends of values that
+//    it overwrites, load the micro-batch, run, start the sends. Receives start
+//    before any wait, so that no stage waits for a message that this stage
+//    could already receive.
+// 4. Simulate the steps of all stages (cost/Timeline.h). In a deadlock, one
+//    stage waits to overwrite a value that it has sent: add a slot to that
+//    value, rewrite the stage's steps and simulate again. The order of the
+//    passes causes no deadlock, so this ends: with a slot per micro-batch
+//    no send is waited for. Chunks without layers need it: a neighbouring stage
+//    gets ahead by more micro-batches than the others before it receives their
+//    results.
+// 5. Assign the links of messages (Links.h).
+//
+// `generate` has no schedule: a bucket of the plan names the function for the
+// next tokens, and their number is known only at run time.
 
 #include "compiler/passes/schedule/Schedule.h"
 
@@ -67,8 +69,8 @@ private:
     return function.name == chunkFunction(name, function.chunk, chunks);
   }
 
-  /// Where forward and backward of a micro-batch always follow one another, its
-  /// activations are alive in them alone.
+  /// When forward and backward of a micro-batch always run one after the other,
+  /// saved activations need no slots.
   void saved(const ir::Function& function) {
     int flying = inFlight(order, function.chunk);
     if (flying == 1 && chunks == 1)
@@ -97,7 +99,7 @@ private:
     value.slots = std::max(value.slots, needed);
   }
 
-  /// Whether a received value leaves in the place where it came.
+  /// Whether a received value is sent on from the same buffer.
   bool isSentFrom(ValueId value) const {
     return stage[value].kind == ValueKind::received &&
            std::any_of(stage.transfers.begin(), stage.transfers.end(),
@@ -129,17 +131,17 @@ public:
     schedule.name = std::move(name);
   }
 
-  /// A function without a micro-batch; left out where it has no op.
+  /// Runs a function once, without a micro-batch. Skips it when it has no ops.
   void run(const std::string& name) {
     if (hasOps(name))
       step(ScheduleStep::Kind::run, -1, 0, name);
   }
 
-  /// Passes in their order, those without an op left out.
+  /// Runs the passes in order, without those that have no ops.
   void runAll(std::vector<Run> runs) {
     std::erase_if(runs, [&](const Run& run) { return !hasOps(run.function); });
     if (runs.empty())
-      load(0); // a stage without a part in it stays in step with the others
+      load(0); // keeps a stage without passes in step with the others
     findLastReaders(runs);
     for (size_t i = 0; i < runs.size(); ++i) {
       receive(runs[i]);
@@ -159,7 +161,7 @@ public:
       wait(pending.begin()->first, pending.begin()->second);
   }
 
-  /// In place of the schedule of this name, where there is one.
+  /// Replaces the schedule of this name, if there is one.
   void finish() {
     for (ir::Schedule& known : stage.schedules)
       if (known.name == schedule.name) {
@@ -188,7 +190,7 @@ private:
     return stage[stage.transfers[size_t(transfer)].value].slots;
   }
 
-  /// The last function of a micro-batch that names a received value.
+  /// Finds the last function of a micro-batch that uses each received value.
   void findLastReaders(const std::vector<Run>& runs) {
     std::map<std::string, std::set<ValueId>> named;
     for (const Run& run : runs) {
@@ -203,8 +205,8 @@ private:
     }
   }
 
-  /// Begins to receive what a run reads, where that has not begun and the slot
-  /// is free.
+  /// Starts to receive the inputs of a run whose receives have not started and
+  /// whose slots are free.
   void receive(const Run& run) {
     for (int transfer : transfersOf(run, Transfer::Kind::receive)) {
       if (!begun.insert({transfer, run.microBatch}).second)
@@ -219,7 +221,7 @@ private:
     }
   }
 
-  /// What was sent from a slot before it is received into again.
+  /// Waits for sends from a slot before it receives again.
   void waitForSends(ValueId value, int microBatch) {
     for (size_t i = 0; i < stage.transfers.size(); ++i)
       if (stage.transfers[i].kind == Transfer::Kind::send &&
@@ -252,12 +254,12 @@ private:
   ir::Schedule schedule;
   std::map<ValueId, std::string> lastReader;
   std::set<std::pair<std::string, int>> done;
-  std::set<std::pair<int, int>> begun;   // transfers that receive
-  std::set<std::pair<int, int>> pending; // begun and not waited for
+  std::set<std::pair<int, int>> begun;   // receives
+  std::set<std::pair<int, int>> pending; // started and not waited for
   int loaded = -1;
 };
 
-/// What happens once, when the weights are there.
+/// Adds the schedule that runs once, after the weights are loaded.
 void addPrepare(ir::Module& stage) {
   if (!ir::findFunction(stage, "prepare"))
     return;
@@ -290,8 +292,8 @@ void addEvaluate(ir::Module& stage, int chunks) {
   evaluate.finish();
 }
 
-/// The value that a stage waits to overwrite while those that are to receive it
-/// wait for the stage; none where every stage comes to its end.
+/// The value that a stage waits to overwrite while its receivers wait for the
+/// stage; nullopt without a deadlock.
 struct Overwritten {
   int stage = 0;
   ValueId value = ValueId::none;

@@ -11,12 +11,11 @@
 
 namespace recipec::passes {
 
-/// Adds to the Program of each stage the schedule `train` (one optimizer step)
-/// and, where it has the function, `evaluate`: one micro-batch a rank. The
-/// runtime repeats `evaluate` over the validation data and adds up the losses
-/// on the host. Gives the values that outlive their function as many slots as
-/// micro-batches are in flight, and
-/// transfers their lines.
+/// Adds to each stage's Program the schedule `train` (one optimizer step) and,
+/// if the Program has the function, `evaluate`: one micro-batch per rank. The
+/// runtime repeats `evaluate` over the validation data and sums the losses on
+/// the host. Gives values that outlive their function one slot per micro-batch
+/// in flight, and transfers their links.
 void addSchedules(std::vector<ir::Module>& stages,
                   const recipe::Recipe& recipe);
 

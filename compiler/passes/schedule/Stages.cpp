@@ -1,13 +1,14 @@
-// 1. Every op of `forward`, `backward` and `evaluate` gets a chunk of the model
-//    by its layer; what has no layer goes with its neighbours. A chunk that is
-//    on the stage of the one before it, with none but empty ones between them,
-//    runs as part of that one: a stage sends itself nothing.
-// 2. The ops are taken in order and written into their chunk's function. A
-//    value has a copy in each chunk that names it: a parameter, an input or a
-//    state is the stage's own; what only depends on inputs is computed again;
-//    all else is received from the chunk that wrote it last, once a chunk.
-// 3. A value that an op writes in place stays one value in its chunk, whoever
-//    made it before.
+// 1. Assign every op of `forward`, `backward` and `evaluate` to a chunk of the
+//    model by its layer. Ops without a layer join their neighbours. When only
+//    empty chunks lie between two chunks of one stage, the second runs as part
+//    of the first, because a stage sends nothing to itself.
+// 2. Write the ops in order into the functions of their chunks. Each chunk has
+//    its own copy of the values that it uses: a parameter, an input or a state
+//    belongs to the stage; a value that depends only on inputs is recomputed;
+//    any other value is received, once per chunk, from the chunk that wrote it
+//    last.
+// 3. A value that an op writes in place stays one value in its chunk, wherever
+//    it came from.
 
 #include "compiler/passes/schedule/Stages.h"
 
@@ -30,7 +31,7 @@ using ir::Transfer;
 using ir::ValueId;
 using ir::ValueKind;
 
-/// Chunks of the ops of one function, from the layers that they belong to.
+/// Assigns the ops of a function to chunks by their layers.
 class ChunkMap {
 public:
   ChunkMap(const std::vector<int64_t>& layersOfChunks, int stages) {
@@ -47,8 +48,9 @@ public:
     last = before;
   }
 
-  /// In the order of the layers: an op without one belongs to the layer before
-  /// it, the first ones to chunk 0; behind the last layer, to the last chunk.
+  /// Visits ops in the order of layers. An op without a layer belongs to the
+  /// layer before it, or to chunk 0 before the first layer, or to the last
+  /// chunk after the last layer.
   std::vector<int> ofForward(const std::vector<Op>& ops) const {
     std::vector<int> chunks(ops.size());
     size_t end = ops.size(); // of the ops that have a layer
@@ -78,7 +80,7 @@ private:
   }
 
   std::vector<int> chunkOfLayer;
-  int last = 0; // that has a part of the model
+  int last = 0; // the last chunk that is not empty
 };
 
 class Splitter {
@@ -116,7 +118,7 @@ private:
 
   ir::Module& moduleOf(int chunk) { return stages[size_t(stageOf(chunk))]; }
 
-  /// What all stages have in common.
+  /// Fills the parts of a module that all stages share.
   void begin(int stage) {
     ir::Module& module = stages[size_t(stage)];
     module.name = whole.name;
@@ -202,7 +204,7 @@ private:
     return copy;
   }
 
-  /// Whether the ops behind a value read nothing but inputs.
+  /// Whether the ops that compute a value read only inputs.
   bool dependsOnInputs(ValueId value) const {
     const Op* maker = makers[size_t(value)];
     return maker &&
@@ -242,11 +244,11 @@ private:
     return copies[size_t(chunk)][value] = copy;
   }
 
-  /// A stage has slots for what it sends and receives, and none for what one of
-  /// its chunks leaves for another.
+  /// A stage has slots for sent and received values only, not for values that
+  /// one of its chunks leaves for another.
   void reportStay(ValueId value, int from, int chunk) {
     if (engine.hasErrors())
-      return; // others have the same cause
+      return; // later errors have the same cause
     int first = std::min(from, chunk), second = std::max(from, chunk);
     engine
         .report(diag::Kind::NotSupported, recipe.at("parallel.vp").origin.range,
@@ -265,7 +267,7 @@ private:
                   1});
   }
 
-  /// A stage's own copy of what lives between functions.
+  /// The stage's copy of a value that lives between functions.
   ValueId ownedBy(ValueId value, int stage) {
     auto [place, isNew] =
         ofStage[size_t(stage)].values.emplace(value, ValueId::none);
@@ -276,7 +278,7 @@ private:
     return place->second = ir::addValue(stages[size_t(stage)], std::move(copy));
   }
 
-  // ---- what surrounds the functions
+  // ---- bindings and parameters
 
   void finish(int stage) {
     ir::Module& module = stages[size_t(stage)];
@@ -288,7 +290,7 @@ private:
       module.bindings[role] = ownedBy(value, stage);
       if (!isSum)
         continue;
-      // Every stage has a part of it, if only 0.
+      // Every stage contributes to the sum, if only 0.
       ir::AxisSet& sums = module[module.bindings.at(role)].sharding.partial;
       sums = sums | ir::AxisSet(pipeline);
     }
@@ -301,7 +303,7 @@ private:
           *factor = ofStage[size_t(stage)].params.at(*factor);
   }
 
-  /// A parameter that no op names is kept by the first stage.
+  /// The first stage keeps a parameter that no op uses.
   void addParam(ParamId id, int stage) {
     const ir::Param& param = whole[id];
     Stage& own = ofStage[size_t(stage)];
@@ -322,7 +324,7 @@ private:
     stages[size_t(stage)].params.push_back(std::move(copy));
   }
 
-  /// A stage has something to do.
+  /// Reports stages without ops.
   void reportIdle() {
     auto computes = [](const ir::Function& function) {
       return function.name.starts_with("forward") && !function.ops.empty();
@@ -343,7 +345,7 @@ private:
     }
   }
 
-  /// Only layers tell the stages of a backward pass apart.
+  /// The backward pass is split only by layers.
   void reportAside(const ir::Param& param) {
     if (!engine.hasErrors())
       engine
@@ -387,9 +389,9 @@ private:
   std::vector<ir::Module> stages;
   std::vector<Stage> ofStage;
   std::vector<std::unordered_map<ValueId, ValueId>> copies; // by chunk
-  std::unordered_map<ValueId, int> lastChunk; // that wrote a value
-  std::vector<const Op*> makers;              // the first op that makes a value
-  std::string current;                        // the function that is cut
+  std::unordered_map<ValueId, int> lastChunk; // last to write a value
+  std::vector<const Op*> makers;              // first op to write a value
+  std::string current;                        // the function being split
   int channels = 0;
 };
 
