@@ -1,10 +1,10 @@
 // Divisibility; see CheckDivisibility.h.
 //
-// 1. For each degree list the dimensions that it splits and that some value
+// 1. For each degree, list the dimensions that it splits and that some value
 //    has.
-// 2. Where it does not divide one or more of them, report the first at the
-//    degree in the user's text; the others and the origins of the sizes are
-//    notes, the degrees that divide all of them are the help.
+// 2. If it does not divide one of them, report the first at the degree in the
+//    user's text. The other dimensions and the origins of the sizes are notes;
+//    the degrees that divide all of them are the help.
 
 #include "compiler/passes/shard/CheckDivisibility.h"
 
@@ -34,7 +34,7 @@ public:
 
   void run() {
     for (const auto& [name, degree] : graph.degrees) {
-      // One message a degree: the layout of the residual stream only where all
+      // One message per degree: checks the residual stream only when everything
       // else fits.
       if (check(name))
         checkResidual(name);
@@ -68,7 +68,8 @@ private:
     return "`" + degree + "` = " + std::to_string(size(degree));
   }
 
-  /// By the name in the user's text, which may call groups as it likes.
+  /// Uses the name in the user's text, where the groups of `mamba2` may have
+  /// any name.
   std::string sized(DimId dim) const {
     const auto& [name, size, range] = graph[dim];
     if (name.starts_with(mambaGroupsDim))
@@ -120,8 +121,8 @@ private:
     }
   }
 
-  /// Ranks that exchange heads for tokens get as many of each attention's
-  /// heads, whatever their dimension is called.
+  /// Checks that the ranks that exchange heads for tokens get equal shares of
+  /// each attention's heads, whatever the name of that dimension.
   void checkExchange() {
     for (const ir::Op& op : graph.functions[0].ops)
       if (op.kind == ir::OpKind::Attention && !checkExchange(op))
@@ -165,7 +166,7 @@ private:
     return false;
   }
 
-  /// Every rank sends tokens of its own to the experts, those of `tp` too.
+  /// Every rank, those of `tp` included, sends its own tokens to the experts.
   void checkDispatch() {
     const std::vector<ir::Op>& ops = graph.functions[0].ops;
     auto sends = [](const ir::Op& op) {
@@ -187,7 +188,7 @@ private:
         .propose(proposeLengths(graph[sequence].size, parts));
   }
 
-  /// Ranks of `etp` have parts of each expert: of one of its weights at least.
+  /// Ranks of `etp` split at least one weight of each expert.
   void checkExperts() {
     std::vector<DimId> split = splitBy("etp", layout.dims);
     std::map<int, const ir::Op*> whole; // the first of a layer's experts
@@ -214,8 +215,8 @@ private:
     }
   }
 
-  /// Rows of the vocabulary that no token has, so that its parts are alike and
-  /// of whole tiles of a matrix.
+  /// Proposes unused rows of the vocabulary, so that its shards are equal and
+  /// consist of whole tiles.
   static diag::Proposal proposePadding(int64_t vocab, int64_t parts) {
     const int64_t tile = vocab < 1024 ? 1 : 128;
     const int64_t unit = std::lcm(tile, parts);
@@ -226,7 +227,7 @@ private:
   }
 
   /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes,
-  /// those next to the recipe's first. Other ranks may have to change with
+  /// closest to the recipe's first. The number of ranks may have to change with
   /// them.
   void proposeDegrees(diag::Builder& report, const std::string& degree,
                       const std::vector<DimId>& dims) const {
@@ -255,7 +256,7 @@ private:
     report.propose(std::move(alone)).propose(std::move(with));
   }
 
-  /// Lengths of a sequence next to the recipe's that `parts` divides.
+  /// Proposes sequence lengths near the recipe's that `parts` divides.
   static diag::Proposal proposeLengths(int64_t length, int64_t parts) {
     diag::Proposal proposal{"change `data.sequence` to ", {}, ""};
     int64_t above = (length + parts - 1) / parts * parts;
@@ -265,8 +266,8 @@ private:
     return proposal;
   }
 
-  // More ranks than this share no tensor in practice; a longer list helps
-  // nobody.
+  // More ranks than this rarely share a tensor, and a longer list does not
+  // help.
   static constexpr int64_t maxListedDegree = 64;
 
   const ir::Module& graph;

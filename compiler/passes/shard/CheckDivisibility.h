@@ -1,4 +1,4 @@
-// Every sharded dimension must be a multiple of the ranks that share it.
+// Checks that every sharded dimension is a multiple of its number of shards.
 
 #ifndef RECIPEC_PASSES_SHARD_CHECKDIVISIBILITY_H
 #define RECIPEC_PASSES_SHARD_CHECKDIVISIBILITY_H

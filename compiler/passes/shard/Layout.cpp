@@ -1,7 +1,7 @@
-// The layout that a recipe's degrees mean; see Shard.h.
+// The layout of a recipe's degrees; see Shard.h.
 //
-// This table is all that the compiler knows of the meaning of the degrees. A
-// further one is a further line.
+// This table is the only place that defines what the degrees split. A new
+// degree is a new line.
 
 #include "compiler/passes/shard/Shard.h"
 
@@ -9,7 +9,8 @@ namespace recipec::passes {
 
 namespace {
 
-/// The user's name of a dimension: one of two sizes has a number behind it.
+/// The user's name of a dimension: the module adds a number when one name has
+/// two sizes.
 std::string_view baseName(std::string_view name) {
   return name.substr(0, name.find('.'));
 }

@@ -1,15 +1,16 @@
 // Graph → Program by named dimensions.
 //
-// 1. Parameters and inputs are split as the layout says of their dimensions;
-//    the weight of a norm lies as what it is applied to, its last dimension
-//    whole, as a norm reads all of it.
-// 2. Ops are taken in order. Each has a rule that says how its operands must
-//    lie and how its results then do. An op that contracts a split dimension
-//    makes a partial sum, which stays one for as long as readers are linear.
-// 3. An operand that does not lie as it must is brought there by the cheapest
-//    collective from any of the forms in which it exists by then: the new form
-//    is kept for later readers, so that q, k and v share one all-gather.
-// In: a Graph whose sizes its axes divide. Out: a Program with `forward`.
+// 1. Parameters and inputs are split as the layout says of their dimensions.
+//    The weight of a norm is sharded like the norm's operand, except for its
+//    last dimension, which a norm reads in full.
+// 2. Ops are taken in order. Each has a rule for the shardings of its operands
+//    and results. An op that contracts a split dimension makes a partial sum,
+//    which remains one as long as its readers are linear.
+// 3. An operand with another sharding is converted by the cheapest collectives
+//    from any form of the value that exists. The new form is kept for later
+//    readers, so that q, k and v share one all-gather.
+//
+// Input: a Graph whose sizes its axes divide. Output: a Program with `forward`.
 
 #include "compiler/passes/shard/Shard.h"
 

@@ -1,4 +1,4 @@
-// Graph → Program: every value gets a sharding, collectives stand between.
+// Graph → Program: gives every value a sharding and inserts collectives.
 
 #ifndef RECIPEC_PASSES_SHARD_SHARD_H
 #define RECIPEC_PASSES_SHARD_SHARD_H
@@ -21,13 +21,13 @@ struct SequenceExchange {
   bool isRing = false;
 };
 
-/// Which degrees split which dimensions.
+/// The degrees that split the dimensions.
 struct Layout {
-  /// Dimension name → degree, wherever the dimension occurs: `batch` → dp,
+  /// Dimension name → degree, for every value with the dimension: `batch` → dp,
   /// `sequence` → cp, `heads`, `kv_heads`, `mamba_groups`, `ffn`, `vocab` → tp.
   std::vector<std::pair<std::string, std::string>> dims;
-  /// The same for the residual stream alone, that is for activations that no
-  /// entry of `dims` splits along its axes: `sequence` → tp under sequence
+  /// The same for the residual stream only, that is for activations that `dims`
+  /// does not split along these axes: `sequence` → tp under sequence
   /// parallelism.
   std::vector<std::pair<std::string, std::string>> residual;
   /// By layer; or one for all of them.
@@ -43,27 +43,28 @@ struct Layout {
   }
 };
 
-/// The layout that `parallel` asks for.
+/// The layout of the recipe's `parallel` settings.
 Layout layoutOf(const recipe::Recipe& recipe);
-/// The layout of one rank: nothing is split.
+/// The layout of one rank, without any split.
 Layout wholeLayout();
 
-/// The dimensions of a module that entries of a layout split by a degree, in
-/// the order of the entries.
+/// The dimensions of a module that a layout's entries split by a degree, in the
+/// order of the entries.
 std::vector<ir::DimId>
 splitDims(const ir::Module& module,
           const std::vector<std::pair<std::string, std::string>>& entries,
           std::string_view degree);
 
-/// For each dimension of the module, by its number, the axes of the layout
-/// that split it; axes of one rank split nothing.
+/// For each dimension of the module, by its id, the axes that split it. Axes
+/// with one rank split nothing.
 struct DimAxes {
   std::vector<ir::AxisSet> everywhere;
   std::vector<ir::AxisSet> residual;
 };
 DimAxes resolve(const ir::Module& module, const Layout& layout);
 
-/// Makes the Graph a Program. The Graph must have passed checkDivisibility.
+/// Turns the Graph into a Program. The Graph must have passed
+/// checkDivisibility.
 void shard(ir::Module& module, const Layout& layout);
 
 } // namespace recipec::passes

@@ -1,4 +1,4 @@
-// How the operands of elementwise ops are sharded: as their result.
+// Operands of elementwise ops have the sharding of their result.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/ActivationOps.h"

@@ -1,5 +1,4 @@
-// How queries, keys and values are sharded: heads over tp, the sequence over
-// cp.
+// Sharding of queries, keys and values: heads over tp, the sequence over cp.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/AttentionOps.h"

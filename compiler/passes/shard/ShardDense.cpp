@@ -1,4 +1,4 @@
-// How the operands of dense layers, embeddings and biases are sharded.
+// Sharding of the operands of dense layers, embeddings and biases.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/DenseOps.h"
@@ -47,9 +47,9 @@ void Sharder::linear(Op& op) {
   for (ValueId form : forms[size_t(x)]) {
     Sharding wanted = linearOperand(form, weight, lead, to);
     double price = cost(form, wanted);
-    // Of equally cheap forms the first is the one that is split most; but a
-    // whole one is better than a partial sum, as what is computed from it
-    // needs no reduction.
+    // Among equally cheap forms, the first one is split most. A form without a
+    // partial sum is better than one with it, because its results need no
+    // reduction.
     bool isWholeInstead =
         price == bestCost && wanted.partial.empty() && !best.partial.empty();
     if (price < bestCost || isWholeInstead) {

@@ -1,12 +1,11 @@
-// How mixtures of experts lie on the mesh.
+// Sharding of mixtures of experts.
 //
-// 1. A router chooses for whole sequences; a dispatch lays each rank's own
-//    tokens in rows, and a combine brings rows back to the ranks of their
-//    tokens.
-// 2. In between, each rank of `ep` has its group of the experts and each of
-//    `etp` a part of each: rows go there and back by collectives, as for any
-//    operand that does not lie as it must. They are told how many of the rows
-//    belong to tokens.
+// 1. A router chooses for whole sequences. A dispatch copies each rank's tokens
+//    to rows, and a combine returns the rows to the ranks of their tokens.
+// 2. In between, each rank of `ep` has its group of experts and each rank of
+//    `etp` a part of each expert. Collectives move the rows there and back,
+//    like any operand with another sharding. The counts tell them how many rows
+//    hold tokens.
 
 #include "compiler/passes/common/Experts.h"
 #include "compiler/passes/shard/Sharder.h"

@@ -1,4 +1,4 @@
-// How the operands of the loss are sharded: the vocabulary over tp.
+// Sharding of the operands of the loss: the vocabulary over tp.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/LossOps.h"

@@ -1,4 +1,4 @@
-// How the operands of ops that cut and concatenate rows are sharded.
+// Sharding of the operands of ops that cut and concatenate rows.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/MoveOps.h"

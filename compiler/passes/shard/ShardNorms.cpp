@@ -1,4 +1,4 @@
-// How the operands of norms are sharded: the normalised dimension is whole.
+// Sharding of the operands of norms: the normalised dimension is not split.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/NormOps.h"

@@ -1,4 +1,4 @@
-// How state spaces lie: by groups, whose heads share B and C.
+// Sharding of state spaces: by groups, whose heads share B and C.
 
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/StateSpaceOps.h"

@@ -1,6 +1,5 @@
-// What a Program is made with: values get shardings op by op, and collectives
-// between them. Shard.cpp has the algorithm and the dense ops, ShardExperts.cpp
-// those of mixtures of experts, ShardStateSpace.cpp those of state spaces.
+// Assigns shardings op by op and inserts collectives between ops. Shard.cpp has
+// the algorithm, and the file of each op family its rules (ShardExperts.cpp).
 
 #ifndef RECIPEC_PASSES_SHARD_SHARDER_H
 #define RECIPEC_PASSES_SHARD_SHARDER_H
@@ -38,17 +37,17 @@ private:
   using Sharding = ir::Sharding;
   using ValueId = ir::ValueId;
 
-  /// The layers that a value's maker and its reader belong to. What makes a
-  /// value smaller is done where it is made, so that the small form goes from
-  /// layer to layer and stage to stage; everything else where it is read.
+  /// The layers of a value's maker and its reader. Collectives that make a
+  /// value smaller run in the maker's layer, so that the small form passes
+  /// between layers and stages; all others run in the reader's layer.
   struct Ends {
     int maker, reader;
   };
 
   // ---- layouts
 
-  /// How dimensions are split by themselves; for the residual stream also
-  /// along the axes that split none of them. An axis is used once.
+  /// The default split of dimensions. For the residual stream also along the
+  /// axes that split none of them. Each axis is used once.
   std::vector<AxisSet> layoutOf(const std::vector<ir::DimId>& dims,
                                 bool isActivation) const;
   std::vector<AxisSet> layoutOf(ValueId value) const;
@@ -56,27 +55,27 @@ private:
 
   // ---- collectives
 
-  /// What a rank sends to bring a form to a sharding, in units of the whole
-  /// value; slices are free.
+  /// The data that a rank sends to convert a form to a sharding, in units of
+  /// the whole value; slices are free.
   double cost(ValueId form, const Sharding& wanted) const;
-  /// The value in the wanted form, by way of the cheapest collective.
+  /// The value in the wanted form, by the cheapest collectives.
   ValueId bring(ValueId value, const Sharding& wanted, const Op& reader);
   ValueId convert(ValueId form, const Sharding& wanted, Ends ends);
-  /// Gathers what neither stays split nor is exchanged. The places of experts
-  /// have no order, only a way back, on which sums are scattered first and
-  /// exchanged in parts: they are gathered behind the exchange.
+  /// All-gathers the axes that are neither kept nor exchanged. Rows of experts
+  /// have no order; on their way back sums are reduce-scattered first and
+  /// exchanged in parts, so they are gathered after the exchange.
   ValueId gather(ValueId form, const Sharding& wanted, Ends ends,
                  bool isOrdered);
-  /// Completes partial sums: scattered along a dimension that is to be split
-  /// along the same axes, everywhere otherwise.
+  /// Reduces partial sums: reduce-scatter along a dimension that is to be split
+  /// along the same axes, all-reduce otherwise.
   ValueId reduce(ValueId form, const Sharding& wanted, Ends ends);
-  /// Moves the axes of a group from dimension `concat` to dimension `split`. In
-  /// it they are the innermost, whatever their order in the mesh, until another
-  /// exchange takes them back.
+  /// Moves the axes of a group from dimension `concat` to dimension `split`.
+  /// There they are the innermost axes, whatever their order in the mesh, until
+  /// another all-to-all moves them back.
   ValueId exchange(ValueId form, AxisSet group, int split, int concat,
                    Ends ends);
-  /// Of rows of experts, how many belong to tokens, where these lie; none of
-  /// other values.
+  /// The counts of rows of experts with the form's layout; `none` for other
+  /// values.
   ValueId countsOf(ValueId form) const;
   ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
                      Ends ends);
@@ -86,19 +85,20 @@ private:
   // ---- ops
 
   void shard(ir::Function& function);
-  /// What several ranks add to the loss alike, each adds a part of.
+  /// Scales the balancing losses that several ranks add alike.
   void shareLosses(ir::Function& function);
-  /// That of a norm's weight, which has the last dimensions of its operand.
+  /// The sharding of a norm's weight, which has the last dimensions of the
+  /// operand.
   Sharding ofNorm(const Op& op) const;
-  /// Ranks share out the weights of experts by `ep` and `etp` alone, whatever
-  /// else splits their dimensions in other layers.
+  /// The sharding of expert weights: only by `ep` and `etp`, whatever else
+  /// splits their dimensions in other layers.
   Sharding ofExperts(const Op& op) const;
   void set(ValueId result, std::vector<AxisSet> dims, AxisSet partial = {});
   void require(Op& op, size_t operand, std::vector<AxisSet> dims,
                AxisSet partial = {});
-  /// Brings the operands to the sharding that the op needs, says the results'
-  /// and appends the op. Each family of ops has a file of its rules
-  /// (ShardAttention.cpp).
+  /// Converts the operands to the shardings that the op needs, sets the
+  /// shardings of the results and appends the op. Each op family has its own
+  /// file of rules (ShardAttention.cpp).
   void rule(Op& op);
   void shardActivation(Op& op);
   void shardAttention(Op& op);
@@ -111,22 +111,22 @@ private:
   /// tokens [b, s], table [v, h] → [b, s, h], a sum over the table's shards.
   void embedding(Op& op);
   /// x [lead..., from...], w [to..., from...] → y [lead..., to...]. The weight
-  /// stays where it is. x comes as its cheapest form with the weight's split of
-  /// `from` and none of the weight's axes elsewhere.
+  /// is not moved. x gets the cheapest form with the weight's split of `from`
+  /// and none of the weight's axes elsewhere.
   void linear(Op& op);
   Sharding linearOperand(ValueId form, const std::vector<AxisSet>& weight,
                          size_t lead, size_t to) const;
-  /// x [lead..., to...], b [to...]. The weight that made x splits `to` as it
-  /// splits the bias; where it made a partial sum, that is completed first.
+  /// x [lead..., to...], b [to...]. The weight that made x splits `to` like the
+  /// bias. A partial sum is reduced first.
   void addBias(Op& op);
   static bool isNorm(OpKind kind);
-  /// How x [..., h] lies: like the residual stream, h whole.
+  /// The sharding of x [..., h]: like the residual stream, with h not split.
   std::vector<AxisSet> ofRows(ValueId x) const;
   void norm(Op& op);
   void byPosition(Op& op);
-  /// narrow, pad, concat: rows are whole.
+  /// narrow, pad, concat: rows are not split.
   void partsOfRows(Op& op);
-  /// x [..., n] → y [..., over, n]: each rank makes the copies that it needs.
+  /// x [..., n] → y [..., over, n]: each rank makes only its own copies.
   void broadcast(Op& op);
   /// Heads may be split where query and key heads are split alike. Ranks that
   /// share the sequence exchange heads for tokens along the axes that the
@@ -135,45 +135,47 @@ private:
   /// where the queries came from.
   void attention(Op& op);
   void elementwise(Op& op, size_t count);
-  /// The kernel numbers elements by their place in the whole tensor, for which
-  /// it needs the axes that split it.
+  /// The kernel numbers elements by their index in the whole tensor, so it
+  /// needs the axes that split the tensor.
   void dropout(Op& op);
-  /// Two partial sums over the same axes are added as such, so that a linear
-  /// and its adapter pay one collective.
+  /// Two partial sums over the same axes are added without a reduction, so that
+  /// a linear and its adapter share one collective.
   void add(Op& op);
 
   // ---- experts
 
-  /// Of rows of experts, or of the blocks that they are counted in.
+  /// Whether the dimension is that of rows of experts, or of the blocks of
+  /// their counts.
   bool isPlaces(ir::DimId dim) const;
-  /// Choices depend on all tokens of a sequence: each rank that shares one
-  /// makes all of them.
+  /// Choices depend on all tokens of a sequence, so each rank that shares the
+  /// sequence makes all of them.
   void route(Op& op);
-  /// Each rank lays its own tokens side by side. All ranks of a stage have
-  /// tokens of their own, those of `tp` too.
+  /// Each rank copies its own tokens to contiguous rows. All ranks of a stage,
+  /// those of `tp` included, have their own tokens.
   void dispatch(Op& op);
-  /// While experts compute, each rank of `ep` has its group of them, and places
-  /// are split by what splits neither experts nor them.
+  /// Sets the layout in which experts compute: each rank of `ep` has its group
+  /// of experts, and the rows are split by the token axes outside of `ep` and
+  /// `etp`.
   void layPlaces(const Op& op, AxisSet parts);
-  /// Rows are packed where they are computed with.
+  /// Rows are packed on the ranks that compute them.
   void packRows(Op& op);
   void unpackRows(Op& op);
   /// x [groups, places, from...], w [experts, to..., from...].
   void expertLinear(Op& op);
-  /// Rows come back to the ranks that their tokens are on.
+  /// Rows return to the ranks of their tokens.
   void combine(Op& op);
 
   // ---- state spaces
 
-  /// How x [b, s, groups, channels] lies where a token depends on those before
-  /// it: the sequence is whole.
+  /// The sharding of x [b, s, groups, channels] when a token depends on earlier
+  /// ones: the sequence is not split.
   std::vector<AxisSet> ofSequences(ValueId x) const;
   void causalConv(Op& op);
   void stateScan(Op& op);
 
   // ---- loss
 
-  /// The maximum over a split vocabulary is at once made that of all of it.
+  /// The maximum over a split vocabulary is all-reduced immediately.
   void softmaxMax(Op& op);
   void softmaxSum(Op& op);
   void nll(Op& op);
@@ -183,8 +185,8 @@ private:
   DimAxes axes;
   Names names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
-  std::vector<std::optional<int>> layers;  // of ops that make it; likewise
-  /// By the dimension of their places, how the last dispatch counted its rows.
+  std::vector<std::optional<int>> layers;  // likewise, of the op that makes it
+  /// The counts of the last dispatch, by the dimension of its rows.
   std::map<ir::DimId, ValueId> counts;
   std::vector<Op> out;
 };
