@@ -1,4 +1,5 @@
-// The bf16 type: the upper half of a float. Storage alone; arithmetic is float.
+// The bf16 type: the upper half of a float. It only stores values; arithmetic
+// is in float.
 
 #ifndef RECIPERUN_DEVICE_BFLOAT16_H
 #define RECIPERUN_DEVICE_BFLOAT16_H
@@ -12,7 +13,7 @@ struct bf16 {
   uint16_t bits = 0;
 
   bf16() = default;
-  /// Rounds to nearest, ties to even; NaN stays NaN. Written without branches,
+  /// Rounds to nearest, ties to even; NaN stays NaN. The code has no branches,
   /// so that loops over it vectorise.
   explicit bf16(float value) {
     const uint32_t word = std::bit_cast<uint32_t>(value);

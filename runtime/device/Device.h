@@ -1,8 +1,9 @@
-// What carries out the ops of a plan: the cores of a CPU rank, or a GPU.
+// The interface of a device, which runs the ops of a plan: the cores of a CPU
+// rank, or a GPU.
 //
-// A device's work is a queue: ops, copies and marks take effect in the order in
-// which they are given. On a CPU each is over when its call returns. On a GPU a
-// call hands it over and returns, and what fails may be told by a later one.
+// A device executes a queue: ops, copies and marks take effect in the order in
+// which they are enqueued. A CPU completes each call before it returns. A GPU
+// enqueues the work and returns; a later call may report its failure.
 
 #ifndef RECIPERUN_DEVICE_DEVICE_H
 #define RECIPERUN_DEVICE_DEVICE_H
@@ -23,21 +24,21 @@ namespace reciperun::device {
 
 class CpuContext;
 
-/// One call of an op, as an executor has resolved it. Inputs and outputs are in
-/// the order of the description; a view without data stands for an optional
-/// buffer that is absent. The buffers outlive the device's work, the rest the
-/// call alone.
+/// One call of an op with its buffers resolved by the executor. Inputs and
+/// outputs follow the order of the op's description; a view without data is an
+/// absent optional buffer. The buffers must outlive the device's work; the
+/// other fields only need to live until the call returns.
 struct OpCall {
   const plan::Op& op;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
-  Tensor workspace; // absent where the op needs none
+  Tensor workspace; // absent when the op needs none
   const plan::Mesh& mesh;
   int rank = 0;
 };
 
-/// A run of a parameter's first values: element i of `values`, which is flat,
-/// is element `first + i` of the rank's shard (kernels/Initialize.h).
+/// A range of a parameter's initial values: element i of the flat `values` is
+/// element `first + i` of the rank's shard (kernels/Initialize.h).
 struct FirstValues {
   const plan::Parameter& parameter;
   int64_t seed = 0;
@@ -47,24 +48,24 @@ struct FirstValues {
   Tensor values;
 };
 
-/// Work that a device has recorded, to be given to it as one as often as
-/// wanted. The device, and all that the work uses, outlive it.
+/// A sequence of work that a device has recorded and can launch repeatedly. The
+/// device and all buffers that the work uses must outlive it.
 class Recording {
 public:
   virtual ~Recording() = default;
   virtual Status launch() = 0;
 };
 
-/// What a device did in a profile: a kernel, a copy.
+/// One kernel or copy in a device's profile.
 struct Activity {
   std::string name;
-  std::string range; // the innermost one that it was given in; or empty
-  int lane = 0;      // those of a lane follow one another
+  std::string range; // the innermost enclosing range, or empty
+  int lane = 0;      // activities of one lane do not overlap
   double begin = 0;  // seconds since beginProfile
   double end = 0;
 };
 
-/// What one of `count` ranks does of something that they do together.
+/// One rank's share of work that `count` ranks divide among themselves.
 struct Share {
   int number = 0, count = 1;
 
@@ -77,85 +78,89 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// For people: `16 threads`, `NVIDIA H200`.
+  /// A display name: `16 threads`, `NVIDIA H200`.
   virtual std::string name() const = 0;
-  /// What tells it from others of the host, of one length for all devices of a
-  /// kind; empty where ranks may share it.
+  /// An identifier that is unique among the devices of a host and has the same
+  /// length for all devices of a kind. Empty when ranks may share the device.
   virtual std::string identity() const { return {}; }
 
   // ---- ops
 
-  /// Whether it can run ops of that kind.
+  /// Whether the device has a kernel for ops of `kind`.
   virtual bool hasKernel(plan::OpKind kind) const = 0;
-  /// Gets ready for ops that it has kernels for, before the first step: chooses
-  /// among algorithms, of which other ranks may leave it a share, compiles.
-  /// True where what their buffers hold is lost.
+  /// Prepares ops that it has kernels for, before the first step: compiles, and
+  /// chooses algorithms. Other ranks choose those outside its share. Returns
+  /// true when the contents of the ops' buffers were overwritten.
   virtual Expected<bool> prepare(std::span<const OpCall>, Share) {
     return false;
   }
-  /// What a user should know of it, such as a library that is not there.
+  /// Warnings for the user, such as a missing library.
   virtual std::vector<std::string> notes() const { return {}; }
-  /// Runs an op that it has a kernel for.
+  /// Runs an op that the device has a kernel for.
   virtual Status run(const OpCall& call) = 0;
-  /// Draws first values, where it can: false where the host has to.
+  /// Draws initial values; returns false when the device cannot and the host
+  /// has to.
   virtual Expected<bool> draw(const FirstValues&) { return false; }
-  /// Whether all that was given to it is done, or else the first failure of it
-  /// that is not known yet. Does not wait.
+  /// Returns true when all enqueued work is done, false when some is pending,
+  /// and the first failure that was not reported yet. Does not wait.
   virtual Expected<bool> isIdle() = 0;
 
   // ---- memory
 
-  /// An arena of `bytes` zeroed bytes, and `hostBytes` on the host where copies
-  /// to and from it run beside ops. The device outlives it.
+  /// Allocates an arena of `bytes` zeroed bytes, and `hostBytes` of host memory
+  /// on devices that copy to and from the host concurrently with ops. The
+  /// device must outlive the arena.
   virtual Expected<memory::Arena> allocate(int64_t bytes,
                                            int64_t hostBytes) = 0;
-  /// Whether code of the host's can read and write an arena in place.
+  /// Whether host code can read and write an arena in place.
   virtual bool isHost() const = 0;
-  /// Copies into an arena. When the call returns, `from` may change.
+  /// Copies into an arena. The caller may change `from` once the call returns.
   virtual Status upload(void* to, std::span<const std::byte> from) = 0;
-  /// Copies out of an arena. When the call returns, the bytes are there.
+  /// Copies out of an arena. The bytes are complete when the call returns.
   virtual Status download(std::span<std::byte> to, const void* from) = 0;
   /// Zeroes bytes of an arena.
   virtual Status clear(void* data, int64_t bytes) = 0;
-  /// How much of the device's own memory is taken now; 0 where it has none but
-  /// the host's.
+  /// The bytes in use of the device's own memory; 0 for a device that only has
+  /// host memory.
   virtual int64_t takenBytes() const = 0;
 
   // ---- recordings
 
   /// Whether it can record work: ops, copies within an arena, marks.
   virtual bool records() const { return false; }
-  /// From now on takes work down instead of doing it.
+  /// Records work from now on instead of executing it.
   virtual Status beginRecording() {
     return Status::error("the device records nothing");
   }
-  /// Ends that, also where it fails, since something could not be recorded.
+  /// Ends the recording. The recording also ends when the call fails because
+  /// something could not be recorded.
   virtual Expected<std::unique_ptr<Recording>> endRecording() {
     return Status::error("the device records nothing");
   }
 
   // ---- time
 
-  /// Notes when all that was given before is done; the mark's number, from 0.
-  /// One that is recorded has a number of its own for good, and the time of the
-  /// recording's last launch.
+  /// Records the time at which all work enqueued before is done, and returns
+  /// the mark's index, counted from 0. The index of a mark in a recording stays
+  /// valid; its time is that of the recording's last launch.
   virtual int mark() = 0;
-  /// The seconds between two marks of a device that is idle, of which both are
-  /// recorded or none is.
+  /// The seconds between two marks. The device must be idle, and either both
+  /// marks or neither must be in a recording.
   virtual double seconds(int from, int to) const = 0;
-  /// Forgets all marks but recorded ones; numbers begin anew.
+  /// Drops all marks that are not in a recording, and restarts their indices.
   virtual void forgetMarks() = 0;
 
   // ---- profiles
 
-  /// Names what is given to it until the endRange that belongs to it, for
-  /// profilers. Ranges lie in one another.
+  /// Names the work enqueued until the matching endRange, for profilers. Ranges
+  /// nest.
   virtual void beginRange(const std::string&) {}
   virtual void endRange() {}
-  /// Waits until the device is idle, tells profilers that follow the process to
-  /// look from here on, and begins to note activities where it can.
+  /// Waits until the device is idle, tells attached profilers to start here,
+  /// and begins to collect activities if the device can.
   virtual Status beginProfile() { return Status::ok(); }
-  /// Ends that, of a device that is idle; what was noted, in no certain order.
+  /// Ends the profile of an idle device and returns the collected activities in
+  /// unspecified order.
   virtual Expected<std::vector<Activity>> endProfile() {
     return std::vector<Activity>();
   }

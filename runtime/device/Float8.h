@@ -1,9 +1,9 @@
-// Numbers of 8 bits: f8e4m3 and f8e5m2 of Micikevicius et al. 2022
-// (arXiv 2209.05433), table 1, and f8e8m0 of OCP's MX specification 1.0, 5.4.1.
-// Storage alone; arithmetic is float.
+// The 8-bit types: f8e4m3 and f8e5m2 of Micikevicius et al. 2022 (arXiv
+// 2209.05433), table 1, and f8e8m0 of OCP's MX specification 1.0, 5.4.1. They
+// only store values; arithmetic is in float.
 //
-// A float is rounded to nearest, ties to even, and to the largest number where
-// it lies beyond; what is not a number stays so.
+// A float is rounded to nearest, ties to even. It saturates at the largest
+// finite value; NaN stays NaN.
 
 #ifndef RECIPERUN_DEVICE_FLOAT8_H
 #define RECIPERUN_DEVICE_FLOAT8_H
@@ -15,8 +15,8 @@
 
 namespace reciperun::device {
 
-/// `mantissa` bits behind a sign and an exponent; `largestBits` are those of
-/// the largest number.
+/// A sign, an exponent and `mantissa` bits; `largestBits` encodes the largest
+/// finite value.
 template <int mantissa, int bias, uint8_t largestBits> struct Float8 {
   uint8_t bits = 0;
 
@@ -28,7 +28,7 @@ template <int mantissa, int bias, uint8_t largestBits> struct Float8 {
   explicit Float8(float value) : bits(encode(value)) {}
   explicit operator float() const { return decode(bits); }
 
-  /// The float of each of the 256 patterns.
+  /// The float value of each of the 256 bit patterns.
   static constexpr std::array<float, 256> table() {
     std::array<float, 256> values{};
     for (int i = 0; i < 256; ++i)
@@ -46,7 +46,7 @@ private:
 
   static constexpr float decode(uint8_t bits) {
     const uint32_t sign = uint32_t(bits >> 7) << 31, rest = bits & 0x7f;
-    // Of e5m2 infinity, too, is no number that is ever stored.
+    // The infinities of e5m2 decode to NaN, too: encode never writes them.
     if (rest > largestBits)
       return std::bit_cast<float>(sign | nan);
     const float magnitude =
@@ -64,7 +64,7 @@ private:
     if (rest > 0x7f800000)
       return 0x7f;
     const float magnitude = std::bit_cast<float>(rest);
-    if (magnitude < power(1 - bias)) { // multiples of the smallest number
+    if (magnitude < power(1 - bias)) { // subnormal
       const float sum =
           magnitude * power(bias + mantissa - 1) + power(23); // rounds
       return uint8_t(sign | (std::bit_cast<uint32_t>(sum) & 0xff));
@@ -80,27 +80,26 @@ private:
 using f8e4m3 = Float8<3, 7, 0x7e>;
 using f8e5m2 = Float8<2, 15, 0x7b>;
 
-/// 2^(bits - 127), or not a number where the bits are 255: the scale of a
-/// block.
+/// 2^(bits - 127), or NaN when the bits are 255: the scale of a block.
 struct f8e8m0 {
   uint8_t bits = 0;
 
   constexpr explicit operator float() const {
     if (bits == notANumber)
       return std::bit_cast<float>(uint32_t(0x7fc00000));
-    // The least of them is no normal number of f32.
+    // 2^-127 is subnormal in f32.
     return std::bit_cast<float>(bits == 0 ? uint32_t(0x00400000)
                                           : uint32_t(bits) << 23);
   }
 
-  /// What a block is multiplied by; of a scale that `above` has made.
+  /// The factor that a block is multiplied by, for a scale returned by `above`.
   constexpr float inverse() const {
     return std::bit_cast<float>(
         bits == notANumber ? uint32_t(0x7fc00000) : uint32_t(254 - bits) << 23);
   }
 
-  /// The least scale by which nothing of a block, whose largest magnitude is
-  /// `most`, goes beyond 1.75 2^exponent, the largest number of its type.
+  /// The smallest scale that keeps a block, whose largest magnitude is `most`,
+  /// within 1.75 2^exponent, the largest value of its type.
   static constexpr f8e8m0 above(float most, int exponent) {
     const uint32_t word = std::bit_cast<uint32_t>(most);
     const int power = int(word >> 23);

@@ -1,4 +1,5 @@
-// Pieces of a buffer: the buffer itself, or copies in a memory of bounded size.
+// Pieces of a buffer: the buffer itself, or copies in host memory of bounded
+// size.
 
 #include "runtime/device/HostCopy.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr int64_t pieceBytes = int64_t(16) << 20;
 
-/// Calls visit(element, count) for runs of elements that make up a tensor.
+/// Calls visit(element, count) for consecutive ranges that cover a tensor.
 template <class Visit>
 Status forEachRun(const Tensor& tensor, const Visit& visit) {
   const int64_t most = pieceBytes / plan::byteSize(tensor.type);
@@ -23,7 +24,7 @@ std::byte* addressOf(const Tensor& tensor, int64_t element) {
   return tensor.as<std::byte>() + element * plan::byteSize(tensor.type);
 }
 
-/// Where the host can address the tensor: all of it at once.
+/// Visits a tensor that the host can address in one piece.
 Status visitWhole(const Tensor& tensor, const VisitPiece& visit) {
   const int64_t shape[] = {tensor.elements()};
   return visit({tensor.data, tensor.type, shape}, 0);

@@ -1,9 +1,9 @@
-// How code of the host's reads and writes buffers, wherever they are.
+// Host access to buffers of any device.
 //
-// Where the host can address them it is given the buffer itself: nothing is
-// copied. Elsewhere it is given memory of the host's, which is copied from the
-// device before or to it afterwards, in pieces of bounded size where a buffer
-// may be large.
+// A buffer in memory that the host can address is passed without a copy. The
+// data of other buffers passes through host memory and is copied from the
+// device before the access or to the device after it, in pieces of bounded size
+// when a buffer may be large.
 
 #ifndef RECIPERUN_DEVICE_HOSTCOPY_H
 #define RECIPERUN_DEVICE_HOSTCOPY_H
@@ -15,15 +15,15 @@
 
 namespace reciperun::device {
 
-/// MemoryBudget for the host to write a whole buffer into.
+/// Host memory for the host to write a whole buffer into.
 class HostCopy {
 public:
-  /// What is there before the host writes is undefined. `target` may be absent.
+  /// The contents before the host writes are undefined. `target` may be absent.
   HostCopy(Device& device, const Tensor& target);
 
-  /// The buffer itself or the copy; null where it is absent.
+  /// The buffer itself or the copy; null when the buffer is absent.
   template <class T> T* as() const { return view.as<T>(); }
-  /// Puts what the host has written into the buffer.
+  /// Copies to the buffer what the host has written.
   Status store();
 
 private:
@@ -33,18 +33,18 @@ private:
   Tensor view;
 };
 
-/// A part of a flat buffer, in memory that the host can address, from element
-/// number `first` of the buffer on.
+/// Visits a piece of a flat buffer in host memory; the piece starts at element
+/// `first` of the buffer.
 using VisitPiece = std::function<Status(const Tensor& piece, int64_t first)>;
 
-/// Shows the whole of a buffer, piece by piece in order; nothing of one that is
-/// absent. A failure of `visit` ends it.
+/// Visits a whole buffer piece by piece in order; visits nothing when the
+/// buffer is absent. Stops when `visit` fails.
 Status readPieces(Device& device, const Tensor& from, const VisitPiece& visit);
 
-/// Has the whole of a buffer written, piece by piece in order.
+/// Fills a whole buffer piece by piece in order.
 Status writePieces(Device& device, const Tensor& to, const VisitPiece& fill);
 
-/// Element number `index` of a buffer of T.
+/// Reads element `index` of a buffer of T.
 template <class T>
 Expected<T> readElement(Device& device, const Tensor& from, int64_t index = 0) {
   T value{};
@@ -53,7 +53,8 @@ Expected<T> readElement(Device& device, const Tensor& from, int64_t index = 0) {
   return value;
 }
 
-/// Writes the only element of a buffer of T; nothing where it is absent.
+/// Writes the only element of a buffer of T; does nothing when the buffer is
+/// absent.
 template <class T>
 Status writeElement(Device& device, const Tensor& to, T value) {
   if (!to.present())

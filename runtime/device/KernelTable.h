@@ -1,4 +1,4 @@
-// What a kernel is and what it is given: the seam between the executor, which
+// The signature of a CPU kernel: the interface between the executor, which
 // knows addresses, and the kernels, which know arithmetic.
 //
 // A device offers one kernel for each op of runtime/ops that is not a
@@ -29,12 +29,12 @@ template <class Context> struct KernelCall {
   const plan::Op& op;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
-  Tensor workspace; // absent where the op needs none
+  Tensor workspace; // absent when the op needs none
   const plan::Mesh& mesh;
   int rank = 0;
   Context& context;
 
-  /// The rank's index along a mesh axis; 0 where the mesh has none so named.
+  /// The rank's index along a mesh axis; 0 when the mesh has no such axis.
   int64_t coordinate(std::string_view axis) const {
     return plan::coordinate(mesh, rank, axis);
   }

@@ -1,7 +1,7 @@
-// A view of a buffer: where it is, its type and its local shape.
+// A view of a buffer: its address, type and local shape.
 //
-// It owns nothing. The data lies in the arena, the shape in the plan; both live
-// as long as the run.
+// A view owns nothing. The data is in the arena and the shape in the plan; both
+// live as long as the run.
 
 #ifndef RECIPERUN_DEVICE_TENSOR_H
 #define RECIPERUN_DEVICE_TENSOR_H

@@ -1,4 +1,4 @@
-// Bytes aligned to a cache line that grow when asked for more.
+// A growing buffer aligned to a cache line.
 
 #ifndef RECIPERUN_DEVICE_CPU_ALIGNEDBUFFER_H
 #define RECIPERUN_DEVICE_CPU_ALIGNEDBUFFER_H
@@ -17,7 +17,7 @@ public:
   void* reserve(size_t bytes) {
     if (bytes <= capacity)
       return data.get();
-    data.reset(); // before the new one, so that the two never coexist
+    data.reset(); // first, so that both never coexist
     data.reset(static_cast<std::byte*>(::operator new(bytes, alignment)));
     capacity = bytes;
     return data.get();

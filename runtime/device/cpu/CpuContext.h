@@ -1,5 +1,5 @@
-// What a CPU rank keeps between kernels: its thread count, the GEMM library's
-// primitives and a scratch buffer a thread.
+// The state that a CPU rank keeps between kernels: its thread count, the GEMM
+// library's primitives and one scratch buffer per thread.
 //
 // Scratch is outside the arena. Kernels ask for tiles whose size depends on a
 // head's width or on a constant, never on the model, so that the sum stays
@@ -18,16 +18,16 @@ namespace reciperun::device {
 
 class CpuContext {
 public:
-  /// `threads` at least 1: those that each kernel runs on.
+  /// Each kernel runs on `threads` threads, at least 1.
   explicit CpuContext(int threads);
 
   int threads() const { return int(perThread.size()); }
 
   Gemm& gemm() { return matmuls; }
 
-  /// At least `count` elements, aligned to 64 bytes, that belong to thread
-  /// number `thread` until it asks again. Contents are undefined. Threads may
-  /// call at the same time for different numbers.
+  /// Returns at least `count` elements, aligned to 64 bytes, for the thread
+  /// with index `thread`, valid until that thread's next call. Contents are
+  /// undefined. Different threads may call concurrently.
   template <class T> T* scratch(int thread, size_t count) {
     return static_cast<T*>(
         perThread[size_t(thread)].reserve(count * sizeof(T)));

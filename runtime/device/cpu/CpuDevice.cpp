@@ -1,4 +1,4 @@
-// Kernels by the op's number, and memory that needs no copies.
+// The kernel table of the CPU, and host memory, which needs no copies.
 
 #include "runtime/device/cpu/CpuDevice.h"
 

@@ -1,4 +1,4 @@
-// The cores of a CPU rank as a device: every call is over when it returns.
+// The cores of a CPU rank as a device: every call completes before it returns.
 
 #ifndef RECIPERUN_DEVICE_CPU_CPUDEVICE_H
 #define RECIPERUN_DEVICE_CPU_CPUDEVICE_H
@@ -16,8 +16,8 @@ namespace reciperun::device {
 
 class CpuDevice final : public Device {
 public:
-  /// `findKernel` gives the kernel of an op, null where there is none; without
-  /// it the device has memory alone. `threads` at least 1.
+  /// `findKernel` returns the kernel of an op, or null when there is none;
+  /// without it the device only has memory. `threads` is at least 1.
   explicit CpuDevice(int threads, Kernel (*findKernel)(plan::OpKind) = nullptr);
 
   std::string name() const override;

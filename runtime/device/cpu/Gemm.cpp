@@ -1,12 +1,13 @@
-// Matrix products: oneDNN's matmul with its primitives kept by shape, and a
-// blocked loop for f64.
+// Matmuls: oneDNN's matmul with its primitives cached by shape, and a blocked
+// loop for f64.
 //
-// 1. Look the shape up; where it is new, describe A, B and C by strides and
-//    make the primitive, with a scratch buffer that we own.
-// 2. Grow the shared scratch to what the primitive asks for.
+// 1. Look the shape up. For a new shape describe A, B and C by strides and
+//    create the primitive, with a scratch buffer that we own.
+// 2. Grow the shared scratch to the size that the primitive asks for.
 // 3. Run it on the caller's pointers. Processors without AVX-512, for which
-//    oneDNN has no product of bf16, get f32 copies of bf16 operands: products
-//    of two bf16 numbers are exact in f32, in which sums are kept in any case.
+//    oneDNN has no bf16 matmul, get f32 copies of bf16 operands: the product of
+//    two bf16 numbers is exact in f32, and oneDNN accumulates in f32 in any
+//    case.
 
 #include "runtime/device/cpu/Gemm.h"
 
@@ -46,7 +47,7 @@ std::string describe(const Gemm::Shape& shape) {
          std::to_string(shape.n);
 }
 
-/// A matmul and how its operands lie.
+/// A matmul primitive and the layouts of its operands.
 struct Matmul {
   dnnl::memory::desc a, b, c, scratch;
   dnnl::matmul matmul;
@@ -73,8 +74,8 @@ Matmul makeMatmul(const Gemm::Shape& shape, const dnnl::engine& engine) {
   return product;
 }
 
-/// The f64 product, in tiles of C that the threads share out. A thread copies
-/// a panel of B so that its rows lie one behind the other.
+/// The f64 matmul, in tiles of C divided among the threads. A thread copies a
+/// panel of B so that its rows are contiguous.
 void multiplyDouble(const Gemm::Shape& shape, const double* a, const double* b,
                     double* c, int threads) {
   constexpr int64_t rows = 48, columns = 32, depth = 64;
@@ -114,8 +115,8 @@ void multiplyDouble(const Gemm::Shape& shape, const double* a, const double* b,
       });
 }
 
-/// oneDNN multiplies bf16 on processors with AVX-512 alone (developer guide,
-/// "Data Types", CPU).
+/// oneDNN supports bf16 matmuls only on processors with AVX-512 (developer
+/// guide, "Data Types", CPU).
 bool multipliesBf16() {
   static const bool known = [] {
     switch (dnnl::get_effective_cpu_isa()) {
@@ -133,7 +134,7 @@ bool multipliesBf16() {
 
 constexpr int64_t copyGrain = 4096;
 
-/// The bf16 numbers as f32, in `room`.
+/// Converts bf16 numbers to f32, in `room`.
 const float* widen(const void* numbers, int64_t count, AlignedBuffer& room,
                    int threads) {
   const auto* from = static_cast<const bf16*>(numbers);
@@ -152,7 +153,7 @@ struct Gemm::Library {
   dnnl::stream stream{engine};
   std::map<Shape, Matmul> products;
   AlignedBuffer scratch;
-  AlignedBuffer wideA, wideB, wideC; // of bf16 operands
+  AlignedBuffer wideA, wideB, wideC; // f32 copies of bf16 operands
   size_t scratchBytes = 0;
 
   const Matmul& find(const Shape& shape) {
@@ -162,7 +163,7 @@ struct Gemm::Library {
     return known->second;
   }
 
-  /// A product of bf16 by f32 copies.
+  /// A bf16 matmul through f32 copies.
   void runWide(Shape shape, const void* a, const void* b, void* c,
                int threads) {
     const bool isNarrow = shape.output == DType::bf16;
@@ -215,8 +216,8 @@ Status Gemm::run(const Shape& shape, const void* a, const void* b, void* c) {
                    threads);
     return Status::ok();
   }
-  // oneDNN fixes a primitive's threads when it makes it and reads the calling
-  // thread's OpenMP setting then and at each run.
+  // oneDNN fixes a primitive's thread count when it creates the primitive, and
+  // reads the calling thread's OpenMP setting then and at each run.
   useThreads(threads);
   try {
     if (shape.input == DType::bf16 && !multipliesBf16())

@@ -1,10 +1,10 @@
-// Matrix products by oneDNN: C = alpha op(A) op(B), or C += that.
+// Matmuls by oneDNN: C = alpha op(A) op(B), or C += alpha op(A) op(B).
 //
-// Matrices are row-major and contiguous. A primitive is made once for each
-// distinct Shape and kept; all share one scratch buffer, whose size is the
-// largest that any of them asked for (a few MiB: copies of panels, see oneDNN's
-// brgemm matmul). f64, which oneDNN lacks, goes to a simple blocked loop and
-// serves to check gradients.
+// Matrices are row-major and contiguous. A primitive is created once for each
+// distinct Shape and cached. All primitives share one scratch buffer, sized for
+// the largest of them (a few MiB: copies of panels, see oneDNN's brgemm
+// matmul). oneDNN lacks f64; a simple blocked loop replaces it and serves to
+// check gradients.
 
 #ifndef RECIPERUN_DEVICE_CPU_GEMM_H
 #define RECIPERUN_DEVICE_CPU_GEMM_H
@@ -37,12 +37,12 @@ public:
   Gemm(Gemm&&) noexcept;
   Gemm& operator=(Gemm&&) noexcept;
 
-  /// Types: f32 -> f32, bf16 -> bf16 or f32, f64 -> f64. Sums are kept in f32
+  /// Types: f32 -> f32, bf16 -> bf16 or f32, f64 -> f64. Accumulates in f32
   /// (f64 for f64). On a processor without AVX-512 bf16 operands are copied.
-  /// Fails where oneDNN does, with its reason.
+  /// Fails with oneDNN's reason when oneDNN fails.
   Status run(const Shape& shape, const void* a, const void* b, void* c);
 
-  /// Bytes of the scratch that the primitives made so far share.
+  /// The size in bytes of the scratch shared by the primitives made so far.
   size_t scratchBytes() const;
 
 private:

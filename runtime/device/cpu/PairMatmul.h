@@ -1,11 +1,10 @@
-// The product of two small bf16 tiles with sums in float.
+// The matmul of two small bf16 tiles with f32 accumulation.
 //
-// A word holds two bf16 numbers that follow one another along the dimension
-// that is summed over (the even one in the lower half): A is [m, k/2] words,
-// B is [k/2, n] words, C [m, n] floats, C += A B. This is the layout of
-// AVX-512's vdpbf16ps, which does both products of a word at once. Elsewhere
-// the halves are widened and multiplied one after the other. Blocked like
-// TileMatmul.h.
+// A word holds two bf16 numbers that are adjacent along the reduction dimension
+// (the even one in the lower half): A is [m, k/2] words, B is [k/2, n] words, C
+// [m, n] floats, C += A B. This is the layout of AVX-512's vdpbf16ps, which
+// multiplies both halves of a word at once. Without that instruction the halves
+// are widened and multiplied one after the other. Blocked like TileMatmul.h.
 
 #ifndef RECIPERUN_DEVICE_CPU_PAIRMATMUL_H
 #define RECIPERUN_DEVICE_CPU_PAIRMATMUL_H
@@ -25,7 +24,7 @@ namespace tile {
 
 #ifdef __AVX512BF16__
 
-/// A vector of sums, and of words of B.
+/// A vector of sums.
 struct PairSum {
   __m512 sum;
   void load(const float* from) { sum = _mm512_loadu_ps(from); }

@@ -1,8 +1,9 @@
 // Loops over a CPU rank's threads.
 //
-// A range is cut into one contiguous piece a thread, or taken item by item when
-// the items differ in cost. Neither decides any result: a kernel that reduces
-// cuts its range by itself into pieces that do not depend on the threads.
+// A range is cut into one contiguous piece per thread, or taken item by item
+// when the items differ in cost. Neither way affects results: a kernel that
+// reduces cuts its range into pieces that do not depend on the number of
+// threads.
 
 #ifndef RECIPERUN_DEVICE_CPU_PARALLEL_H
 #define RECIPERUN_DEVICE_CPU_PARALLEL_H
@@ -14,7 +15,8 @@
 
 namespace reciperun::device {
 
-/// Makes libraries that follow the calling thread's OpenMP setting use as many.
+/// Sets the thread count of libraries that follow the calling thread's OpenMP
+/// setting.
 inline void useThreads(int threads) {
   omp_set_num_threads(threads);
 }
@@ -38,8 +40,8 @@ void parallelFor(int threads, int64_t count, int64_t grain, Body&& body) {
   }
 }
 
-/// Calls body(item, thread) for each item in [0, count), each on whichever
-/// thread is free; `thread` is in [0, threads).
+/// Calls body(item, thread) for each item in [0, count) on the next free
+/// thread; `thread` is in [0, threads).
 template <class Body>
 void parallelItems(int threads, int64_t count, Body&& body) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)

@@ -20,16 +20,16 @@
 namespace reciperun::device {
 namespace {
 
-/// How often a thread of GCC's library looks before it sleeps: 50 microseconds
-/// where a look takes 140 cycles, about what it takes to wake it up.
+/// The number of spins of a GCC OpenMP thread before it sleeps. At 140 cycles a
+/// spin this is 50 microseconds, about the time to wake a thread up.
 constexpr const char* looks = "1000";
 
-/// OpenMP's own word for it, and that of GCC's library.
+/// The variables of the OpenMP standard and of GCC's library.
 constexpr const char* waitPolicy = "OMP_WAIT_POLICY";
 constexpr const char* spinCount = "GOMP_SPINCOUNT";
 
-/// A program that is given to the dynamic linker as an argument is not what
-/// /proc/self/exe leads to.
+/// When the program is started as an argument of the dynamic linker,
+/// /proc/self/exe is the linker.
 bool isOwnProgram() {
   return getauxval(AT_BASE) != 0;
 }
@@ -45,7 +45,7 @@ Expected<int> parseThreads(std::string_view text) {
                        "`, and a number of threads is 1 or above");
 }
 
-/// Whether the system grants so many threads, the calling one included.
+/// Checks that the system grants `threads` threads, the calling one included.
 Status checkThreads(int threads) {
   std::promise<void> all;
   const std::shared_future<void> areThere = all.get_future().share();
@@ -101,7 +101,7 @@ Status startThreads(int threads) {
   RECIPERUN_TRY(checkThreads(threads));
 #pragma omp parallel num_threads(threads)
   {
-    // The heap that the system's library gives a thread is taken now, too.
+    // Also makes the C library create the thread's heap now.
     void* volatile taken = std::malloc(1);
     std::free(taken);
   }

@@ -1,10 +1,10 @@
-// The product of two small tiles, kept in vector registers.
+// The matmul of two small tiles, kept in vector registers.
 //
-// C[m,n] += A[m,k] B[k,n] for tiles that fit the caches: what attention is made
-// of, and the inner loop of the f64 product. Blocks of 6 rows by 4 vectors of C
-// stay in registers over the whole of k (24 of the 32 registers of AVX-512),
-// each step loads 4 vectors of B and broadcasts 6 elements of A. A may have any
-// strides, so that it needs no transposed copy; rows of B and C are contiguous.
+// C[m,n] += A[m,k] B[k,n] for tiles that fit the caches: the core of attention,
+// and the inner loop of the f64 matmul. Blocks of 6 rows by 4 vectors of C stay
+// in registers over the whole of k (24 of the 32 registers of AVX-512); each
+// step loads 4 vectors of B and broadcasts 6 elements of A. A may have any
+// strides and needs no transposed copy; rows of B and C are contiguous.
 
 #ifndef RECIPERUN_DEVICE_CPU_TILEMATMUL_H
 #define RECIPERUN_DEVICE_CPU_TILEMATMUL_H
@@ -21,7 +21,7 @@ template <class T> struct Strided {
   int64_t column;
 };
 
-/// Elements of a 64-byte vector.
+/// The number of elements of a 64-byte vector.
 template <class T> inline constexpr int64_t lanes = 64 / int64_t(sizeof(T));
 
 namespace tile {

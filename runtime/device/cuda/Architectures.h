@@ -8,7 +8,8 @@
 
 namespace reciperun::device {
 
-/// Code of an architecture runs on GPUs of its compute capability alone.
+/// Code compiled for an architecture only runs on GPUs of that compute
+/// capability.
 bool isBuiltFor(int major, int minor);
 
 /// `9.0 (H100, H200)`.

@@ -1,21 +1,21 @@
-// Attention as a graph of cuDNN's operations, in the form that its fused
-// kernels are recognised by (cuDNN's developer guide, "Fused Flash Attention
-// fprop" and "bprop"): matrices are [batch, heads, rows, columns] over our
-// strides.
+// Attention as a graph of cuDNN operations, in the form that cuDNN matches to
+// its fused kernels (cuDNN's developer guide, "Fused Flash Attention fprop" and
+// "bprop"): matrices are [batch, heads, rows, columns] over our strides.
 //
 // Forward, with S = q k^T:
-//   scores = scale S, -infinity where the column is behind the row, out of the
-//     row's window, or behind the document's end;
+//   scores = scale S, -infinity where the column is greater than the row,
+//     outside the row's window, or past the document's end;
 //   m = max, e = exp(scores - m), l = sum e; lse = m + log l; out = (e / l) v.
 // Backward:
 //   delta = sum(do o); P = exp(scores - lse); dv = P^T do;
 //   dS = scale P (do v^T - delta); dk = dS^T q; dq = dS k.
-// Documents are entries of the batch that begin at offsets in memory, and have
-// as many rows and columns as they have tokens.
+// Documents are entries of the batch. They begin at offsets in memory and have
+// one row and column per token.
 //
-// Of grouped queries dk and dv are made for each query head and then summed
-// over the group. dq is summed in f32 by blocks of keys as they come, or, if
-// the result must not depend on their order, after a matrix of dS is in memory.
+// With grouped queries dk and dv are computed for each query head and then
+// summed over the group. dq is accumulated in f32 in the order in which blocks
+// of keys finish, or, if the result must be deterministic, after a matrix of dS
+// is in memory.
 
 #include "runtime/device/cuda/AttentionGraphs.h"
 
@@ -28,8 +28,8 @@ using Shape = AttentionPlans::Shape;
 using Tensor = CudnnGraph::Tensor;
 using Four = CudnnGraph::Four;
 
-/// Tensors of a shape, as they lie in the plan's buffers. Of documents each
-/// begins where its offset says, and a batch has no stride that counts.
+/// The tensors of a shape with the strides of the plan's buffers. Each document
+/// begins at its offset, and the batch stride is ignored.
 class Layout {
 public:
   Layout(const Shape& shape, CudnnGraph& graph) : shape(shape), graph(graph) {
@@ -49,13 +49,13 @@ public:
     const Shape& s = shape;
     return rows(s.heads, s.queries, s.queryRows, type, documents.queries);
   }
-  /// The same of keys or values.
+  /// The same shape for keys or values.
   Tensor ofKeys() const {
     const Shape& s = shape;
     return rows(s.keyHeads, s.keys, s.keyRows, CUDNN_DATA_BFLOAT16,
                 documents.keys);
   }
-  /// [b, heads, width, keys] of the same.
+  /// [b, heads, width, keys] of a buffer of keys or values.
   Tensor acrossKeys() const {
     const Shape& s = shape;
     const int64_t row = s.keyHeads * s.width;
@@ -64,13 +64,15 @@ public:
         {(s.keyRows ? s.keyRows : s.keys) * row, s.width, 1, row},
         CUDNN_DATA_BFLOAT16, documents.keys);
   }
-  /// f32 [b, heads, queries, 1]: packed, or of whole rows of documents.
+  /// f32 [b, heads, queries, 1]: packed, or with the strides of whole rows for
+  /// documents.
   Tensor perQuery() const {
     const int64_t row = shape.tokens ? shape.queryRows : shape.queries;
     return graph.tensor(queryShape(), {shape.heads * row, row, 1, 1},
                         CUDNN_DATA_FLOAT, documents.states);
   }
-  /// f32 like queries: of documents as these lie, else packed by heads.
+  /// f32 with the shape of queries: strided like q for documents, otherwise
+  /// packed by head.
   Tensor sumsOfQueries() const {
     const Shape& s = shape;
     if (s.tokens)
@@ -79,8 +81,7 @@ public:
     return graph.tensor({s.batch, s.heads, s.queries, s.width},
                         {s.heads * rows, rows, s.width, 1}, CUDNN_DATA_FLOAT);
   }
-  /// Like keys of documents, of as many heads as queries have: they begin where
-  /// queries do.
+  /// Keys of documents with one head per query head, at the offsets of keys.
   Tensor ofHeads() const {
     const Shape& s = shape;
     return rows(s.heads, s.keys, s.keyRows, CUDNN_DATA_BFLOAT16,
@@ -89,18 +90,18 @@ public:
   Four queryShape() const {
     return {shape.batch, shape.heads, shape.queries, 1};
   }
-  /// Bytes of `ofEach` for every query of every head.
+  /// The aligned bytes of `ofEach` bytes for every query of every head.
   int64_t queryBytes(int64_t ofEach) const {
     const int64_t all =
         shape.tokens ? shape.tokens : shape.batch * shape.queries;
     return alignedBytes(all * shape.heads * ofEach);
   }
 
-  /// None but of documents.
+  /// Unset without documents.
   DocumentTensors documents;
 
 private:
-  /// `tokens` of `all` in memory; 0: there are no others.
+  /// `tokens` of `all` rows in memory; `all` is 0 when there are no others.
   Tensor rows(int64_t heads, int64_t tokens, int64_t all, cudnnDataType_t type,
               Tensor offsets) const {
     const int64_t row = heads * shape.width;
@@ -122,8 +123,8 @@ Tensor hiddenUnless(CudnnGraph& graph, Tensor isSeen, Tensor scores) {
   return graph.select(isSeen, scores, hidden);
 }
 
-/// -infinity where the column's index is above the row's, or so far below that
-/// the window does not reach it.
+/// Sets scores to -infinity where the column's index is above the row's, or
+/// below the row's window.
 Tensor masked(CudnnGraph& graph, const Shape& shape, Tensor scores) {
   if (!shape.isCausal)
     return scores;
@@ -144,7 +145,7 @@ Tensor masked(CudnnGraph& graph, const Shape& shape, Tensor scores) {
       scores);
 }
 
-/// -infinity behind the document's end.
+/// Sets scores to -infinity past the document's end.
 Tensor withinLength(CudnnGraph& graph, Tensor scores, Tensor lengths) {
   const auto isWithin = [&](int64_t dimension) {
     return graph.pointwise(CUDNN_POINTWISE_CMP_LT,
@@ -158,8 +159,8 @@ Tensor withinLength(CudnnGraph& graph, Tensor scores, Tensor lengths) {
                       scores);
 }
 
-/// out [b, keyHeads, keys, width] = left right, summed over the group; what the
-/// heads of a group have is virtual where there is no tensor for it.
+/// out [b, keyHeads, keys, width] = left right, summed over the group. The
+/// gradients of the group's heads are virtual unless `ofHeads` is set.
 void gradientOfKeys(CudnnGraph& graph, Tensor left, Tensor right, Tensor out,
                     Tensor lengths, Tensor ofHeads) {
   const CudnnGraph::Extents extents{lengths, {}, lengths};
@@ -241,7 +242,8 @@ BackwardGraph::BackwardGraph(const Shape& shape, CudnnGraph& graph) {
   dq = layout.ofQueries();
   dk = layout.ofKeys();
   dv = layout.ofKeys();
-  // Without memory of ours cuDNN takes it for documents of the greatest length.
+  // Without these tensors cuDNN would allocate for documents of the greatest
+  // length.
   if (shape.tokens && shape.heads != shape.keyHeads) {
     dkOfHeads = layout.ofHeads();
     dvOfHeads = layout.ofHeads();

@@ -1,4 +1,4 @@
-// Attention as graphs of cuDNN's operations, and where their tensors are.
+// Attention as graphs of cuDNN operations, and the addresses of their tensors.
 
 #ifndef RECIPERUN_DEVICE_CUDA_ATTENTIONGRAPHS_H
 #define RECIPERUN_DEVICE_CUDA_ATTENTIONGRAPHS_H
@@ -11,28 +11,28 @@
 
 namespace reciperun::device {
 
-/// Bytes in whole pieces of 256, as workspaces are cut.
+/// Rounds bytes up to a multiple of 256, the alignment of workspaces.
 constexpr int64_t alignedBytes(int64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-/// What a graph of documents knows them by; in other graphs none is there.
+/// The tensors that describe a graph's documents; unset in other graphs.
 struct DocumentTensors {
   CudnnGraph::Tensor lengths, queries, keys, states;
 };
 
-/// The tensors of a graph that are in memory. A plan's workspace has `ownBytes`
-/// of them, and behind these what the library takes for itself.
+/// The tensors of a graph that are in memory. The first `ownBytes` of a plan's
+/// workspace hold tensors of the graph; the rest is the library's workspace.
 struct ForwardGraph {
   using Data = AttentionPlans::Forward;
 
   DocumentTensors documents;
   CudnnGraph::Tensor q, k, v, out, lse;
 
-  /// Makes the graph.
+  /// Builds the graph.
   ForwardGraph(const AttentionPlans::Shape& shape, CudnnGraph& graph);
   int64_t ownBytes() const { return 0; }
-  /// Where the tensors are, by their numbers.
+  /// The tensors' addresses by tensor number.
   std::map<int64_t, void*> addresses(const Data& data, void* workspace) const;
 };
 
@@ -41,7 +41,7 @@ struct BackwardGraph {
 
   DocumentTensors documents;
   CudnnGraph::Tensor dout, out, q, k, v, lse, dq, dk, dv;
-  /// The workspace's: delta f32 like lse, sums f32 like dq, and of documents
+  /// In the workspace: delta f32 like lse, sums f32 like dq, and for documents
   /// with grouped queries dk and dv of each query head.
   CudnnGraph::Tensor delta, sums, dkOfHeads, dvOfHeads;
   int64_t deltaBytes = 0, sumsBytes = 0, ofHeadsBytes = 0;

@@ -1,10 +1,10 @@
-// Plans of attention by shape: its graph (AttentionGraphs.h), compiled for the
+// Attention plans by shape: the graph (AttentionGraphs.h) compiled for the
 // first engine that cuDNN suggests.
 //
-// That one is not measured against the others, as algorithms of matrix products
-// are: on an H200 it was the fastest each time. With 32 heads to 8 the next one
-// took, forward and backward, 1.07 and 1.9 times as long where heads are 64
-// wide, 2.0 and 2.3 times where they are 128 wide; each would have to be
+// The engines are not measured against one another as matmul algorithms are: on
+// an H200 the first was the fastest each time. With 32 heads to 8 the next one
+// took, forward and backward, 1.07 and 1.9 times as long for heads of width 64,
+// and 2.0 and 2.3 times as long for width 128. Each candidate would have to be
 // compiled before the first step.
 
 #include "runtime/device/cuda/AttentionPlans.h"
@@ -20,7 +20,7 @@ namespace {
 
 using Shape = AttentionPlans::Shape;
 
-/// A graph's tensors and its plan, none where cuDNN has none.
+/// A graph's tensors and its plan, which is null when cuDNN has none.
 template <class Graph> struct Compiled {
   std::optional<Graph> tensors;
   std::unique_ptr<CudnnPlan> plan;
@@ -59,8 +59,8 @@ struct AttentionPlans::Library {
     return opening.isOk();
   }
 
-  /// The plan of a shape, compiled the first time; one without a plan where
-  /// cuDNN has none.
+  /// The plan of a shape, compiled on first use; without a plan when cuDNN has
+  /// none.
   template <class Graph>
   Compiled<Graph>& find(std::map<Shape, Compiled<Graph>>& plans,
                         const Shape& shape) {

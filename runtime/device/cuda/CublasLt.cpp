@@ -1,5 +1,5 @@
-// Opens cuBLASLt: finds the file, each function in it, then checks that it is
-// of the major version that this program was compiled by.
+// Opens cuBLASLt: finds the file and each function in it, then checks that its
+// major version is the one that this program was compiled for.
 
 #include "runtime/device/cuda/CublasLt.h"
 

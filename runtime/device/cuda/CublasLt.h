@@ -1,5 +1,5 @@
-// cuBLASLt as a library that is opened at run time: the functions of it that
-// Matmuls calls, its handle, and its failures in our words.
+// cuBLASLt opened at run time: the functions that Matmuls calls, the handle,
+// and conversion of its errors to Status.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUBLASLT_H
 #define RECIPERUN_DEVICE_CUDA_CUBLASLT_H
@@ -20,12 +20,13 @@ public:
   CublasLt& operator=(const CublasLt&) = delete;
   ~CublasLt();
 
-  /// Finds the functions and makes the handle; once.
+  /// Finds the functions and creates the handle; call it once.
   Status open();
-  /// Fails where a call did; `what` is what the library refused.
+  /// Fails when `status` is an error; `what` names the refused call or
+  /// argument.
   Status checked(cublasStatus_t status, const std::string& what) const;
 
-  // All null until it is open.
+  // All null until `open`.
   cublasLtHandle_t handle = nullptr;
   decltype(&cublasLtGetVersion) version = nullptr;
   decltype(&cublasLtMatmulDescCreate) descCreate = nullptr;

@@ -1,5 +1,5 @@
-// Opens a GPU: 1. it is there, 2. kernels are built for it, 3. streams and
-// scratch.
+// Opens a GPU: 1. checks that it exists, 2. checks that kernels are built for
+// it, 3. creates streams and scratch.
 
 #include "runtime/device/cuda/CudaContext.h"
 
@@ -41,7 +41,8 @@ Status CudaContext::open(int device) {
 }
 
 CudaContext::~CudaContext() {
-  // Of a device that has failed nothing is left to free.
+  // A failed device has already released its memory, so the results are
+  // ignored.
   cudaFree(scratchData);
   if (compute)
     cudaStreamDestroy(compute);

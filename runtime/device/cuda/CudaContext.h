@@ -1,9 +1,9 @@
-// What a GPU rank keeps between kernels: its device, the stream that the plan's
-// ops are enqueued on, the streams of copies to and from the host, a scratch
-// buffer, and what the libraries of matrix products and of attention know.
+// The state that a GPU rank keeps between kernels: its device, the stream of
+// the plan's ops, the streams of copies to and from the host, a scratch buffer,
+// and the matmul and attention libraries.
 //
-// Kernels follow one another on one stream, so that one scratch serves all of
-// them. It is outside the arena and counted in the plan's `library` bytes.
+// Kernels run in order on one stream and share one scratch buffer. The scratch
+// is outside the arena and counted in the plan's `library` bytes.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
 #define RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
@@ -21,14 +21,15 @@
 
 namespace reciperun::device {
 
-/// Bytes of the scratch: sums of the pieces that reductions are cut into, and
-/// the workspace of cuBLASLt, which suggests 32 MiB for Hopper.
+/// The size of the scratch in bytes: partial sums of reductions, and the
+/// workspace of cuBLASLt, which suggests 32 MiB for Hopper.
 inline constexpr int64_t cudaScratchBytes = int64_t(32) << 20;
 
 class CudaContext {
 public:
-  /// Makes `device` (a number among those visible) the calling thread's. Fails
-  /// where there is no such device, or one that kernels are not built for.
+  /// Makes `device`, an index among the visible GPUs, the calling thread's
+  /// device. Fails when the device does not exist or when kernels are not built
+  /// for it.
   static Expected<std::unique_ptr<CudaContext>> make(int device);
 
   CudaContext(const CudaContext&) = delete;
@@ -39,13 +40,13 @@ public:
   const cudaDeviceProp& properties() const { return described; }
   int multiprocessors() const { return described.multiProcessorCount; }
 
-  /// Where kernels are enqueued; they run in that order.
+  /// The stream on which kernels are enqueued.
   cudaStream_t stream() const { return compute; }
   CudaCopies& copies() { return hostCopies; }
   Matmuls& products() { return matmuls; }
   AttentionPlans& attentionPlans() { return attentions; }
 
-  /// How many elements of T the scratch holds.
+  /// The number of elements of T that fit the scratch.
   template <class T> static constexpr int64_t scratchCapacity() {
     return cudaScratchBytes / int64_t(sizeof(T));
   }
@@ -53,7 +54,7 @@ public:
   /// the kernels of one op.
   template <class T> T* scratch() const { return static_cast<T*>(scratchData); }
 
-  /// Waits until all that was enqueued is done; tells of what went wrong in it.
+  /// Waits until all enqueued work is done, and returns its failure.
   Status wait();
 
 private:

@@ -1,4 +1,4 @@
-// Copies beside kernels.
+// Copies concurrent with kernels.
 
 #include "runtime/device/cuda/CudaCopies.h"
 

@@ -1,10 +1,9 @@
-// Copies between the host's memory and the device's that run beside kernels.
+// Copies between host and device memory that run concurrently with kernels.
 //
-// Each direction has a stream of its own, since the bus carries both at once.
-//   1. begin: the stream of the direction waits for all kernels enqueued so
-//   far,
-//      which write what is copied or read what it overwrites; then copies.
-//   2. end: kernels enqueued from then on wait for that copy alone.
+// Each direction has its own stream, since the bus is full duplex.
+//   1. begin: the direction's stream waits for all kernels enqueued so far,
+//      which write the source or read the destination; then it copies.
+//   2. end: kernels enqueued afterwards wait for that copy only.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDACOPIES_H
 #define RECIPERUN_DEVICE_CUDA_CUDACOPIES_H
@@ -25,14 +24,14 @@ public:
   CudaCopies& operator=(const CudaCopies&) = delete;
   ~CudaCopies();
 
-  /// Takes the streams, of the calling thread's device.
+  /// Creates the streams on the calling thread's device.
   Status open();
 
-  /// Begins to copy behind what `kernels` has to do. The host's side is pinned
-  /// memory, or the copy holds the caller up.
+  /// Starts a copy after the work enqueued on `kernels`. The host side must be
+  /// pinned memory; otherwise the copy blocks the caller.
   Status begin(cudaStream_t kernels, void* to, const void* from, size_t bytes);
 
-  /// Has `kernels` wait for the copy to `to` that began last.
+  /// Makes `kernels` wait for the last copy to `to`.
   Status end(cudaStream_t kernels, const void* to);
 
 private:

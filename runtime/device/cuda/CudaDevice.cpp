@@ -1,5 +1,5 @@
-// Kernels by the op's number, memory of the device, and events as marks that
-// are not recorded.
+// The kernel table of the GPU, its memory, and events as marks outside
+// recordings.
 
 #include "runtime/device/cuda/CudaDevice.h"
 
@@ -20,7 +20,7 @@
 namespace reciperun::device {
 namespace {
 
-/// `12.4`, of CUDA's number for it.
+/// Formats CUDA's version number as `12.4`.
 std::string versionText(int version) {
   return std::to_string(version / 1000) + "." +
          std::to_string(version % 1000 / 10);
@@ -32,8 +32,8 @@ bool waitsForLaunches() {
   return given && std::string_view(given) == "1";
 }
 
-/// Whether the driver can run programs of this runtime. Its own error says no
-/// versions.
+/// Checks that the driver supports this CUDA runtime. CUDA's own error does not
+/// name the versions.
 Status checkDriver() {
   int driver = 0, runtime = 0;
   RECIPERUN_CUDA_TRY(cudaDriverGetVersion, &driver);
@@ -42,7 +42,7 @@ Status checkDriver() {
     return Status::error("the plan is for GPUs, and this host has no NVIDIA "
                          "driver; install one, or compile the recipe with "
                          "`--set cluster.hardware=cpu`");
-  // Minor versions of CUDA are compatible from 11 on.
+  // CUDA's minor versions are compatible from 11 on.
   if (driver / 1000 < runtime / 1000)
     return Status::error("the NVIDIA driver is for CUDA " +
                          versionText(driver) + ", and this program needs " +
@@ -51,7 +51,7 @@ Status checkDriver() {
   return Status::ok();
 }
 
-/// How many GPUs the process may use, at least 1.
+/// The number of GPUs that the process may use, at least 1.
 Expected<int> visibleGpus() {
   RECIPERUN_TRY(checkDriver());
   int count = 0;
@@ -64,7 +64,8 @@ Expected<int> visibleGpus() {
   return count;
 }
 
-/// The number of the first mark that is recorded; a step has fewer others.
+/// The index of the first mark in a recording; a step has fewer marks outside
+/// recordings.
 constexpr int firstRecorded = 1 << 30;
 
 Expected<memory::Arena> allocatePinned(int64_t bytes) {
@@ -159,12 +160,12 @@ Expected<bool> CudaDevice::prepare(std::span<const OpCall> calls, Share share) {
   }
   note(gpu->products().notice());
   note(gpu->attentionPlans().notice());
-  // What cannot be kept is chosen again by the next run.
+  // Choices that cannot be saved are made again by the next run.
   note(gpu->products().save().message());
   return true;
 }
 
-/// Adds what is not known yet.
+/// Adds a warning unless it was added before.
 void CudaDevice::note(const std::string& text) {
   if (!text.empty() && std::find(told.begin(), told.end(), text) == told.end())
     told.push_back(text);
@@ -178,7 +179,7 @@ Expected<bool> CudaDevice::isIdle() {
   RECIPERUN_TRY(failedMark);
   const cudaError_t code = cudaStreamQuery(gpu->stream());
   if (code == cudaErrorNotReady) {
-    cudaGetLastError(); // it is none, but would be taken for a launch's
+    cudaGetLastError(); // or a launch check reports it
     return false;
   }
   RECIPERUN_TRY(cudaStatus(code, "cudaStreamQuery"));
@@ -243,7 +244,7 @@ int CudaDevice::mark() {
   return isRecording ? firstRecorded + number : number;
 }
 
-/// Enqueues the event of a mark, which is made where there is none yet.
+/// Enqueues a mark's event, creating it if needed.
 Status CudaDevice::record(int number) {
   RECIPERUN_TRY(failedMark);
   if (size_t(number) == events.size()) {

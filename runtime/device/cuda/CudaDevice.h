@@ -1,5 +1,4 @@
-// A GPU as a device: ops are enqueued on one stream, and copies and marks among
-// them.
+// A GPU as a device: ops, copies and marks are enqueued on one stream.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDADEVICE_H
 #define RECIPERUN_DEVICE_CUDA_CUDADEVICE_H
@@ -20,11 +19,12 @@
 
 namespace reciperun::device {
 
-/// Gets ready for an op, on its buffers; what comes back is for the user, empty
-/// where all is well.
+/// Prepares an op on its buffers. Returns a warning for the user, empty when
+/// there is none.
 using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
 
-/// Enqueues to draw first values. False where it cannot draw such.
+/// Enqueues the drawing of initial values. Returns false when it cannot draw
+/// the given values.
 using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
 
 /// When the driver loads kernels. One that it loads at the first launch may
@@ -33,7 +33,7 @@ enum class KernelLoading { atFirstLaunch, atStart };
 
 class CudaDevice final : public Device {
 public:
-  /// Of the kernels and of copies each way.
+  /// The compute stream and a copy stream per direction.
   static constexpr int ownStreams = 3;
   static constexpr int mostQueues = 32;
 
@@ -60,7 +60,7 @@ public:
   std::string name() const override { return gpu->properties().name; }
   std::string identity() const override;
 
-  /// Whether there is room for a plan (MemoryBudget.h).
+  /// Checks that the plan fits in the GPU's free memory (MemoryBudget.h).
   Status checkMemoryBudget(const plan::MemoryTable& memory) const;
 
   bool hasKernel(plan::OpKind kind) const override;
@@ -70,8 +70,8 @@ public:
   Expected<bool> draw(const FirstValues& values) override;
   Expected<bool> isIdle() override;
 
-  /// Fails where others hold so much of the GPU's memory that there is not
-  /// enough left.
+  /// Fails when other processes hold so much of the GPU's memory that too
+  /// little is left.
   Expected<memory::Arena> allocate(int64_t bytes, int64_t hostBytes) override;
   bool isHost() const override { return false; }
   Status upload(void* to, std::span<const std::byte> from) override;
@@ -79,8 +79,8 @@ public:
   Status clear(void* data, int64_t bytes) override;
   int64_t takenBytes() const override;
 
-  /// Not where each launch is waited for (`CUDA_LAUNCH_BLOCKING=1`), so that an
-  /// op that fails is named.
+  /// Disabled when each launch is synchronous (`CUDA_LAUNCH_BLOCKING=1`), so
+  /// that errors name the failing op.
   bool records() const override { return !areLaunchesWaitedFor; }
   Status beginRecording() override;
   Expected<std::unique_ptr<Recording>> endRecording() override;
@@ -89,11 +89,11 @@ public:
   double seconds(int from, int to) const override;
   void forgetMarks() override { marks = 0; }
 
-  /// As ranges of NVTX, too.
+  /// Also opens an NVTX range.
   void beginRange(const std::string& name) override;
   void endRange() override;
-  /// Fails where activities cannot be noted; profilers have been told all the
-  /// same.
+  /// Fails when activities cannot be collected; attached profilers are notified
+  /// in any case.
   Status beginProfile() override;
   Expected<std::vector<Activity>> endProfile() override;
 
@@ -110,14 +110,14 @@ private:
   CudaDraw drawValues = nullptr;
   std::vector<std::string> told; // see notes
   StagedCopies copies;
-  std::vector<cudaEvent_t> events; // of marks, to be used again
+  std::vector<cudaEvent_t> events; // of marks, reused
   int marks = 0;
   bool isRecording = false;
   bool areLaunchesWaitedFor = false;
-  GraphPace pace; // of recordings
+  GraphPace pace; // of recorded graphs
   RecordedMarks recordedMarks;
-  mutable Status failedMark;            // told by isIdle
-  std::unique_ptr<CudaProfile> profile; // while activities are noted
+  mutable Status failedMark;            // reported by isIdle
+  std::unique_ptr<CudaProfile> profile; // while activities are collected
 };
 
 } // namespace reciperun::device

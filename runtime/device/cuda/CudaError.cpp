@@ -1,4 +1,4 @@
-// What the CUDA runtime's errors mean for the user.
+// User-facing explanations of CUDA runtime errors.
 
 #include "runtime/device/cuda/CudaError.h"
 
@@ -9,7 +9,7 @@
 namespace reciperun::device {
 namespace {
 
-/// What to do about an error; empty where its text says all.
+/// The remedy for an error; empty when its text says all.
 std::string wayOut(cudaError_t code) {
   switch (code) {
   case cudaErrorNoDevice:
@@ -61,7 +61,7 @@ std::string wayOut(cudaError_t code) {
 Status cudaStatus(cudaError_t code, const char* call) {
   if (code == cudaSuccess)
     return Status::ok();
-  cudaGetLastError(); // told here, and of no launch
+  cudaGetLastError(); // clears the error, so that no launch check reports it
   std::string text = std::string("`") + call +
                      "` failed: " + cudaGetErrorString(code) + " (" +
                      cudaGetErrorName(code) + ")";

@@ -1,5 +1,5 @@
-// Errors of the CUDA runtime as Status: which call, what it said, and a way out
-// where one is known. The executor adds op, function and rank.
+// Errors of the CUDA runtime as Status: the call, its error text, and a remedy
+// if one is known. The executor adds op, function and rank.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDAERROR_H
 #define RECIPERUN_DEVICE_CUDA_CUDAERROR_H
@@ -10,11 +10,11 @@
 
 namespace reciperun::device {
 
-/// Ok for cudaSuccess; `call` is the function that gave the code.
+/// Ok for cudaSuccess; `call` is the function that returned the code.
 Status cudaStatus(cudaError_t code, const char* call);
 
-/// Whether the kernel launched before it was started. What it does wrong later
-/// is told by a later call.
+/// Whether the last kernel launch succeeded. A later call reports errors of the
+/// kernel's execution.
 inline Status launchStatus() {
   return cudaStatus(cudaGetLastError(), "kernel launch");
 }

@@ -1,8 +1,7 @@
-// 1. CUPTI hands out full buffers of records to functions without an argument
-// of
-//    ours, so that they lie where these find them.
-// 2. A kernel's record has the number of the call that launched it, and another
-//    record ties that number to the range which the call was in.
+// 1. CUPTI passes full buffers of records to callbacks without a user argument,
+//    so the buffers are in a global.
+// 2. A kernel's record has the correlation id of the call that launched it, and
+//    another record ties that id to the range of the call.
 
 #include "runtime/device/cuda/CudaProfile.h"
 
@@ -23,7 +22,7 @@ namespace reciperun::device {
 
 #ifdef RECIPERUN_CUPTI
 
-/// The functions that are used, by their names without the `cupti`.
+/// The CUPTI functions in use, named without the `cupti` prefix.
 struct CuptiLibrary {
   SharedLibrary library;
   decltype(&cuptiGetResultString) GetResultString = nullptr;
@@ -48,7 +47,8 @@ namespace {
 #define CUPTI_TRY(library, name, ...)                                          \
   RECIPERUN_TRY((library).check((library).name(__VA_ARGS__), "cupti" #name))
 
-/// Kernels and copies; the calls that make them; and the ranges of the calls.
+/// Kernels, copies and memsets; the API calls that launch them; and the ranges
+/// of those calls.
 constexpr CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
     CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -92,8 +92,8 @@ void CUPTIAPI bufferCompleted(CUcontext, uint32_t, uint8_t* data, size_t,
   all.full.push_back({data, valid});
 }
 
-/// `reciperun::kernels::add<float, 4>` of a mangled name, without what the
-/// function takes.
+/// The function's name in a mangled name, without parameters:
+/// `reciperun::kernels::add<float, 4>`.
 std::string readable(const char* mangled) {
   if (!mangled)
     return "kernel";
@@ -115,7 +115,7 @@ std::string readable(const char* mangled) {
   return name;
 }
 
-/// Records of one profile, as they come.
+/// The activities of one profile, built record by record.
 class Records {
 public:
   explicit Records(uint64_t begun) : begun(begun) {}
@@ -168,7 +168,7 @@ private:
 
   uint64_t begun;
   std::vector<Activity> activities;
-  std::vector<uint32_t> calls; // that made them
+  std::vector<uint32_t> calls; // correlation id of each activity
   std::map<uint32_t, uint64_t> rangeOfCall;
 };
 

@@ -1,5 +1,5 @@
-// What a GPU does, by CUPTI: each kernel and copy with its time and the range
-// that it was enqueued in. CUPTI is opened when it is first wanted.
+// A GPU profile by CUPTI: each kernel and copy with its time and the range in
+// which it was enqueued. CUPTI is opened on first use.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDAPROFILE_H
 #define RECIPERUN_DEVICE_CUDA_CUDAPROFILE_H
@@ -15,29 +15,29 @@ namespace reciperun::device {
 
 struct CuptiLibrary;
 
-/// One at a time in a process.
+/// A process can have one at a time.
 class CudaProfile {
 public:
-  /// Begins to note what all GPUs of the process do. Fails where there is no
-  /// CUPTI, or another profiler has it.
+  /// Begins to collect the activities of all GPUs of the process. Fails when
+  /// CUPTI is missing or another profiler uses it.
   static Expected<std::unique_ptr<CudaProfile>> begin();
 
   CudaProfile(const CudaProfile&) = delete;
   CudaProfile& operator=(const CudaProfile&) = delete;
   ~CudaProfile();
 
-  /// What is enqueued from now on, by this thread, is in the range, until pop.
+  /// The range of work that this thread enqueues from now on, until pop.
   void push(const std::string& range);
   void pop();
 
-  /// Ends that, of GPUs that are idle.
+  /// Ends the profile. The GPUs must be idle.
   Expected<std::vector<Activity>> end();
 
 private:
   CudaProfile();
 
   std::unique_ptr<CuptiLibrary> library;
-  std::vector<std::string> ranges; // by their number at CUPTI, from 1
+  std::vector<std::string> ranges; // by their CUPTI id, from 1
   uint64_t begun = 0;              // in CUPTI's nanoseconds
   bool isNoting = false;
 };

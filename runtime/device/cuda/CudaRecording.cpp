@@ -1,4 +1,4 @@
-// Capture of a stream, and launches of what came of it.
+// Captures a stream and launches the captured graph.
 
 #include "runtime/device/cuda/CudaRecording.h"
 
@@ -8,8 +8,8 @@
 namespace reciperun::device {
 
 Status CudaRecording::begin(cudaStream_t stream) {
-  // Libraries take memory and make events while they are captured, and other
-  // threads ask for events of their own: neither is part of the graph.
+  // Relaxed mode: libraries allocate memory and create events during capture,
+  // and other threads query events; neither is part of the graph.
   RECIPERUN_CUDA_TRY(cudaStreamBeginCapture, stream,
                      cudaStreamCaptureModeRelaxed);
   return Status::ok();
@@ -31,7 +31,7 @@ Status CudaRecording::open(cudaGraph_t graph) {
   const Expected<GraphPace::Followed> asFollowed = pace.follow(graph);
   RECIPERUN_TRY(asFollowed);
   followed = *asFollowed;
-  // What was enqueued on a stream of higher priority keeps it.
+  // Work captured on a stream of higher priority keeps its priority.
   RECIPERUN_CUDA_TRY(cudaGraphInstantiate, &executable, graph,
                      cudaGraphInstantiateFlagUseNodePriority);
   RECIPERUN_CUDA_TRY(cudaGraphUpload, executable, stream);

@@ -1,8 +1,8 @@
 // A CUDA graph as a recording.
 //
-// What is enqueued on a stream between begin and end, and on streams that wait
-// for it meanwhile and that it waits for in turn, becomes one graph, which is
-// enqueued on the stream as one.
+// The graph captures the work enqueued between begin and end on a stream, and
+// on streams that fork from it and join it again. One launch enqueues the whole
+// graph on the stream.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDARECORDING_H
 #define RECIPERUN_DEVICE_CUDA_CUDARECORDING_H
@@ -18,10 +18,10 @@ namespace reciperun::device {
 
 class CudaRecording final : public Recording {
 public:
-  /// From now on the stream takes down what is enqueued on it.
+  /// Starts capturing the stream.
   static Status begin(cudaStream_t stream);
-  /// Ends that. The graph is on the device when its first launch comes. All
-  /// launches keep the pace, which outlives them.
+  /// Ends the capture and uploads the graph to the device. All launches go
+  /// through the pace, which must outlive the recording.
   static Expected<std::unique_ptr<Recording>> end(cudaStream_t stream,
                                                   GraphPace& pace);
 

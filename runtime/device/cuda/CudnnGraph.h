@@ -2,7 +2,7 @@
 // cuDNN makes of it (the backend API of cudnn_graph.h).
 //
 // The library is opened at run time (SharedLibrary.h). A graph keeps its first
-// failure, so that building one needs no checks; `plan` tells of it.
+// failure, so that building one needs no checks; `plan` returns it.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDNNGRAPH_H
 #define RECIPERUN_DEVICE_CUDA_CUDNNGRAPH_H
@@ -21,19 +21,19 @@
 
 namespace reciperun::device {
 
-/// The functions of cuDNN that we call, and its handle.
+/// The cuDNN functions in use, and the handle.
 class CudnnLibrary {
 public:
   ~CudnnLibrary();
   /// Opens libcudnn.so.9 and a handle on the calling thread's device.
   Status open();
-  /// The same for a device that is not here, described as cuDNN writes it: to
-  /// make plans that cannot be run.
+  /// Opens the library for a device that is not present, given by cuDNN's
+  /// serialised description. The plans cannot be run.
   Status openFor(const std::string& device);
 
   Status checked(cudnnStatus_t status, const char* what) const;
   cudnnHandle_t handle() const { return opened; }
-  /// The descriptor of a device that is not here; null where it is.
+  /// The descriptor of the device passed to openFor; null after `open`.
   cudnnBackendDescriptor_t device() const { return properties; }
 
   decltype(&::cudnnSetStream) setStream = nullptr;
@@ -93,7 +93,8 @@ public:
 
   int64_t workspaceBytes() const { return workspace; }
 
-  /// Enqueues it. `data` are the addresses of all tensors that are not virtual.
+  /// Enqueues the plan. `data` are the addresses of all tensors that are not
+  /// virtual, by tensor number.
   Status run(std::map<int64_t, void*> data, void* workspace,
              cudaStream_t stream);
 
@@ -104,18 +105,18 @@ private:
   int64_t workspace;
 };
 
-/// A tensor of a graph, by its number; with four dimensions, as all tensors of
-/// attention have.
+/// A tensor of a graph, identified by its number. All tensors of attention have
+/// four dimensions.
 struct CudnnTensor {
   int64_t number = -1;
   std::array<int64_t, 4> shape = {}, strides = {};
-  int64_t offsets = -1; // number of the tensor of them
+  int64_t offsets = -1; // number of the tensor with the offsets
 
   bool isThere() const { return number >= 0; }
 };
 
-/// Where matrices of a batch have fewer rows, columns or summands than their
-/// shapes say: i32 [batch, 1, 1, 1].
+/// Limits the rows, columns or reduction depth of each matrix of a batch to
+/// less than its shape: i32 [batch, 1, 1, 1].
 struct CudnnExtents {
   CudnnTensor m, n, k;
 };
@@ -130,14 +131,14 @@ public:
       : library(library), tensors(1, nullptr) {}
 
   /// A tensor in memory, aligned to 16 bytes. With `offsets`, i64 [batch + 1,
-  /// 1, 1, 1] in elements, entry i of the batch begins there.
+  /// 1, 1, 1] in elements, batch entry i begins at offset i.
   Tensor tensor(Four shape, Four strides, cudnnDataType_t type,
                 Tensor offsets = {});
-  /// A number that is in the graph's own keeping.
+  /// A constant that the graph stores.
   Tensor scalar(float value);
 
-  // Results are virtual: they are in no memory. Without strides of their own
-  // they are packed.
+  // Results are virtual tensors, which have no memory. They are packed unless
+  // strides are given.
   Tensor pointwise(cudnnPointwiseMode_t mode, Tensor x,
                    cudnnDataType_t type = CUDNN_DATA_FLOAT);
   Tensor pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor y,
@@ -145,20 +146,21 @@ public:
   void pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor y, Tensor out,
                  cudnnDataType_t math = CUDNN_DATA_FLOAT);
   void identity(Tensor x, Tensor out);
-  /// Where `condition`, x, else y.
+  /// Selects x where `condition` is true, otherwise y.
   Tensor select(Tensor condition, Tensor x, Tensor y);
   /// The index of each element along a dimension, int32.
   Tensor index(Tensor like, int64_t dimension);
-  /// Over the dimensions in which `shape` is 1, or a divisor of x's.
+  /// Reduces the dimensions in which `shape` is 1 or a divisor of x's size.
   Tensor reduce(cudnnReduceTensorOp_t op, Tensor x, Four shape);
   void reduceTo(cudnnReduceTensorOp_t op, Tensor x, Tensor out);
   Tensor matmul(Tensor a, Tensor b, cudnnDataType_t type = CUDNN_DATA_FLOAT,
                 Extents extents = {});
   void matmulTo(Tensor a, Tensor b, Tensor out, Extents extents = {});
-  /// The last two dimensions exchanged.
+  /// Swaps the last two dimensions.
   Tensor transpose(Tensor x, cudnnDataType_t type);
 
-  /// Compiles it by the first of the library's suggestions that serves.
+  /// Compiles the graph with the first engine suggested by the library that
+  /// supports it.
   Expected<std::unique_ptr<CudnnPlan>> plan();
 
 private:

@@ -19,10 +19,10 @@ template <class T> __global__ void fill(T* to, T value, size_t count) {
     to[i] = value;
 }
 
-/// Bytes in a row that hold one value again and again.
+/// Contiguous bytes that repeat one value.
 struct Row {
   void* to;
-  uint32_t pattern; // of 4 bytes, which begin anywhere in units of the value
+  uint32_t pattern; // 4 bytes; any multiple of the value's size may start it
   size_t bytes;
 };
 
@@ -61,7 +61,8 @@ Expected<cudaGraphNode_t> addFill(cudaGraph_t graph,
   return node;
 }
 
-/// By the largest words that the row is made of.
+/// Adds a fill kernel with the largest word type that divides the row's address
+/// and size.
 Expected<cudaGraphNode_t> addFill(cudaGraph_t graph,
                                   const std::vector<cudaGraphNode_t>& before,
                                   const Row& row) {
@@ -76,7 +77,7 @@ Expected<cudaGraphNode_t> addFill(cudaGraph_t graph,
   return addFill(graph, before, row, uint8_t(p));
 }
 
-/// What is no single row stays as it is.
+/// Leaves a memset that is not one contiguous row unchanged.
 Status fillByKernel(cudaGraph_t graph, cudaGraphNode_t node) {
   cudaMemsetParams params = {};
   RECIPERUN_CUDA_TRY(cudaGraphMemsetNodeGetParams, node, &params);
@@ -119,7 +120,7 @@ Expected<std::vector<cudaGraphNode_t>> nodesOf(cudaGraph_t graph) {
 
 NodeKind kindOf(cudaGraphNode_t node) {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  // The driver has kinds that this function fails for.
+  // cudaGraphNodeGetType fails for kinds that only the driver API has.
   if (cudaGraphNodeGetType(node, &type) != cudaSuccess)
     cudaGetLastError();
   return type == cudaGraphNodeTypeKernel   ? NodeKind::kernel

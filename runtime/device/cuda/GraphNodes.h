@@ -1,4 +1,4 @@
-// The nodes of a graph, and those that they wait for.
+// The nodes of a CUDA graph and their dependencies.
 
 #ifndef RECIPERUN_DEVICE_CUDA_GRAPHNODES_H
 #define RECIPERUN_DEVICE_CUDA_GRAPHNODES_H
@@ -11,25 +11,25 @@
 
 namespace reciperun::device {
 
-/// In the order in which they were made.
+/// The nodes in order of creation.
 Expected<std::vector<cudaGraphNode_t>> nodesOf(cudaGraph_t graph);
 
-/// What the host's time for a launch depends on.
+/// The kinds of nodes that differ in launch cost on the host.
 enum class NodeKind { kernel, memset, other };
 NodeKind kindOf(cudaGraphNode_t node);
 
-/// Those that a node waits for, or that wait for it.
+/// The predecessors or successors of a node.
 struct Neighbours {
   std::vector<cudaGraphNode_t> nodes;
-  bool isEarly = false; // one starts before the end of what it waits for
+  bool isEarly = false; // an edge starts before its source has ended
 };
 Expected<Neighbours> nodesBefore(cudaGraphNode_t node);
 Expected<Neighbours> nodesBehind(cudaGraphNode_t node);
 
-/// Puts kernels in the place of nodes that fill memory. Kernels that follow one
-/// another are launched as one, however many they are; anything else between
-/// them takes the host about a microsecond, and the device some. Libraries
-/// clear words of theirs before most of their products.
+/// Replaces memset nodes by kernels. The host launches a sequence of kernels in
+/// one step, of any length; any other node in between takes the host about a
+/// microsecond, and the device some time. Libraries clear a few words before
+/// most of their matmuls.
 Status fillByKernels(cudaGraph_t graph);
 
 } // namespace reciperun::device

@@ -1,5 +1,5 @@
-// A graph says how far it is by a kernel in the row of its others: a branch of
-// its own would take another queue, and a launch longer.
+// The kernel that sets a graph's word is in line with the graph's other nodes:
+// a separate branch would take another queue and a longer launch.
 
 #include "runtime/device/cuda/GraphPace.h"
 
@@ -48,7 +48,7 @@ Expected<GraphPace::Followed> GraphPace::follow(cudaGraph_t graph) {
   return Followed();
 }
 
-/// Between a node and those that wait for it.
+/// Inserts the word's kernel between a node and its successors.
 Status GraphPace::insertWord(cudaGraph_t graph, cudaGraphNode_t node,
                              const std::vector<cudaGraphNode_t>& waiting,
                              uint32_t* word) {
@@ -68,14 +68,14 @@ Status GraphPace::next(const Followed& graph, cudaStream_t stream) {
     return Status::ok();
   while (!mayLaunch(graph))
     RECIPERUN_TRY(waitFor(launched.front().word, stream));
-  // What the graph said in its launch before has been seen.
+  // The word of the previous launch has been seen.
   std::atomic_ref(*graph.word).store(0);
   launched.push_back(graph);
   return Status::ok();
 }
 
-/// A graph has one word, so that it is not launched again before it has said
-/// it.
+/// A graph has one word, so that it is not launched again before it has set the
+/// word.
 bool GraphPace::mayLaunch(const Followed& graph) {
   while (!launched.empty() && std::atomic_ref(*launched.front().word).load())
     launched.pop_front();
@@ -89,17 +89,17 @@ bool GraphPace::mayLaunch(const Followed& graph) {
 }
 
 Status GraphPace::waitFor(uint32_t* word, cudaStream_t stream) const {
-  // A look takes the host some 20 us. At most a quarter more is waited than
-  // needed, or 20 ms, which the tail is for.
+  // A check takes the host some 20 us. The host waits at most a quarter longer
+  // than needed, or 20 ms, which the tail covers.
   constexpr std::chrono::microseconds shortest(1000), longest(20'000);
-  constexpr int looks = 8; // without asking for failures
+  constexpr int looks = 8; // between checks for failures
   const std::atomic_ref said(*word);
   std::chrono::microseconds waited(0);
   for (int look = 0; said.load() == 0; ++look) {
     if (look % looks == 0) {
       const cudaError_t code = cudaStreamQuery(stream);
       if (code != cudaErrorNotReady)
-        return cudaStatus(code, "cudaStreamQuery"); // it has done all, or fails
+        return cudaStatus(code, "cudaStreamQuery"); // all done, or failed
       cudaGetLastError();
     }
     const auto pause = std::clamp(waited / 4, shortest, longest);

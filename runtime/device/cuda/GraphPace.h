@@ -1,14 +1,15 @@
-// Keeps the host from being further ahead of a GPU than its queue holds.
+// Keeps the host from running further ahead of a GPU than its launch queue
+// holds.
 //
-// Kernels that follow one another in a graph take one place of the queue, and
-// so does each other node. Where it is full, with some thousand, a launch spins
-// until there is room, on a core that others want.
-//   1. A graph of many places says, in a word of the host's, that all but its
-//      last nodes are done.
-//   2. The next one is launched once those that have not said so take few
-//      places together; the host sleeps until then.
-// What the GPU has left to do meanwhile are the last nodes of one graph, and
-// small graphs behind it.
+// A sequence of kernels in a graph takes one entry of the queue, and so does
+// each other node. When the queue is full, at some thousand entries, a launch
+// spins until an entry is free, and occupies a core that other threads need.
+//   1. A graph of many entries sets a word in host memory when all but its last
+//      nodes are done.
+//   2. The next graph is launched when the launched graphs that have not set
+//      their words take few entries together; the host sleeps until then.
+//      Meanwhile the GPU works on the last nodes of one graph and on small
+//      graphs after it.
 
 #ifndef RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
 #define RECIPERUN_DEVICE_CUDA_GRAPHPACE_H
@@ -26,11 +27,11 @@ namespace reciperun::device {
 
 class GraphPace {
 public:
-  /// What the pace knows of a graph.
+  /// The queue usage of a graph.
   struct Followed {
-    uint32_t* word = nullptr; // null where nobody waits for the graph
-    /// Nodes that are no kernels; with the kernels between them they take twice
-    /// as many places.
+    uint32_t* word = nullptr; // null for a graph that needs no word
+    /// The number of nodes that are not kernels; with the kernels between them
+    /// they take twice as many entries.
     size_t places = 0;
   };
 
@@ -39,18 +40,20 @@ public:
   GraphPace& operator=(const GraphPace&) = delete;
   ~GraphPace();
 
-  /// Takes the words, for which the driver may wait for the device.
+  /// Allocates the words; the driver may wait for the device.
   Status open();
 
-  /// Has a graph say when it is nearly done, unless it takes next to no place.
+  /// Adds a node that sets a word when the graph is nearly done, unless the
+  /// graph takes next to no entries.
   Expected<Followed> follow(cudaGraph_t graph);
 
-  /// Waits until the graph may be launched, and takes it for launched.
+  /// Waits until the graph may be launched, and counts it as launched.
   Status next(const Followed& graph, cudaStream_t stream);
 
 private:
-  /// Fewer places are next to none; the last nodes of a graph, at most half of
-  /// them, are what the GPU does meanwhile; so many places are few.
+  /// `tiny`: a graph of fewer entries is not tracked. `tail`: the last nodes of
+  /// a graph, at most half of them, which the GPU runs while the host sleeps.
+  /// `few`: the number of entries that may be pending.
   static constexpr size_t tiny = 64, tail = 300, few = 600;
   static constexpr size_t mostWords = 1024;
 
@@ -62,7 +65,7 @@ private:
 
   uint32_t* words = nullptr; // on the host
   size_t taken = 0;
-  std::deque<Followed> launched; // those that may have said nothing yet
+  std::deque<Followed> launched; // graphs that may not have set their word yet
 };
 
 } // namespace reciperun::device

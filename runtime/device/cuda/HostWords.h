@@ -1,6 +1,6 @@
-// Words in pinned memory of the host that kernels set, or other things that are
-// enqueued, for the host to see how far a stream or a graph is, and when. A
-// copy would go through the queue of a copy engine, where it waits for others.
+// Words in pinned host memory that kernels set, to tell the host how far a
+// stream or a graph is, and when. A copy would go through a copy engine's
+// queue, where it waits for other copies.
 
 #ifndef RECIPERUN_DEVICE_CUDA_HOSTWORDS_H
 #define RECIPERUN_DEVICE_CUDA_HOSTWORDS_H
@@ -13,7 +13,7 @@
 
 namespace reciperun::device {
 
-/// A word, and what it is to be set to; no word where nobody looks.
+/// A word and the value to set it to; a null place when nobody reads it.
 struct HostWord {
   uint32_t* place = nullptr;
   uint32_t value = 0;
@@ -23,10 +23,10 @@ struct HostWord {
 Status setWords(uint32_t* words, int count, uint32_t value,
                 cudaStream_t stream);
 
-/// Sets a word to the time, in nanoseconds of a clock of the device.
+/// Sets a word to the device clock's time in nanoseconds.
 Status noteTime(uint64_t* word, cudaStream_t stream);
 
-/// Has a graph set a word to 1 behind a node.
+/// Adds a node to a graph that sets a word to 1 after the node `behind`.
 Expected<cudaGraphNode_t> addWord(cudaGraph_t graph, cudaGraphNode_t behind,
                                   uint32_t* word);
 

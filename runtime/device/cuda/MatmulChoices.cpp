@@ -42,8 +42,8 @@ std::string print(const MatmulChoices::Algorithm& algorithm) {
   return text;
 }
 
-/// Keeps other processes from changing what is in a folder, as far as they take
-/// turns, too. Where it cannot be opened nothing is written, either.
+/// Locks a folder against other processes that also take this lock. When the
+/// folder cannot be opened, writing fails as well.
 class FileLock {
 public:
   explicit FileLock(const std::filesystem::path& folder)
@@ -80,7 +80,7 @@ Status MatmulChoices::load(const std::filesystem::path& from) {
     return Status::ok();
   Status status = read(known);
   if (!status.isOk())
-    file.clear(); // what is not ours is not written over
+    file.clear(); // a foreign file is never overwritten
   return status;
 }
 
@@ -97,7 +97,7 @@ Status MatmulChoices::read(Lines& lines) const {
   while (std::getline(in, line)) {
     const size_t at = line.find(separator);
     if (at == std::string::npos)
-      continue; // torn; its product is measured again
+      continue; // truncated line; the matmul is measured again
     if (auto algorithm = parse(line.substr(at + separator.size())))
       lines[line.substr(0, at)] = *algorithm;
   }

@@ -1,11 +1,10 @@
-// A file of the algorithms that were fastest for matrix products, so that they
-// are measured once, and a run repeats the choices of the runs before, and with
-// them their bits.
+// A file of the fastest matmul algorithms. They are measured once; later runs
+// repeat the choices and so give bit-identical results.
 //
-// Text, a line a product:
+// Text, one line per matmul:
 //   NVIDIA H200 | cublasLt 130100 | 8192 4096 4096 ... = 8 words of 16 digits
-// What stands before the `=` is the key; lines of other GPUs and libraries are
-// kept. A file whose first line is another is not ours, and left alone.
+// The text before the `=` is the key. Lines of other GPUs and library versions
+// are kept. A file with a different first line is not ours and is not changed.
 
 #ifndef RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H
 #define RECIPERUN_DEVICE_CUDA_MATMULCHOICES_H
@@ -23,24 +22,27 @@ namespace reciperun::device {
 
 class MatmulChoices {
 public:
-  /// An algorithm as the library describes it: opaque, and of its version.
+  /// An algorithm as the library describes it: opaque, and specific to its
+  /// version.
   using Algorithm = std::array<uint64_t, 8>;
 
-  /// reciperun/matrix-products in the user's cache directory; empty where the
-  /// environment names none.
+  /// reciperun/matrix-products in the user's cache directory; empty when the
+  /// environment names no such directory.
   static std::filesystem::path defaultFile();
 
-  /// Reads a file, once; an absent one is empty. Fails where it is not ours or
-  /// cannot be read, which is no reason to stop: choices are then made again.
+  /// Reads a file; call it once. An absent file is empty. Fails when the file
+  /// is not ours or cannot be read. The caller can go on: choices are then made
+  /// again.
   Status load(const std::filesystem::path& file);
 
   std::optional<Algorithm> find(const std::string& key) const;
 
-  /// Remembers a choice for save; one that was known did not serve.
+  /// Remembers a choice for save. It replaces a known choice that could not be
+  /// used.
   void keep(const std::string& key, const Algorithm& algorithm);
 
-  /// Adds what was kept to the file, as it is now, where other ranks have not
-  /// written the same before; written aside and renamed.
+  /// Adds the remembered choices to the current contents of the file, unless
+  /// other ranks have written the same. Writes a temporary file and renames it.
   Status save();
 
 private:

@@ -1,8 +1,8 @@
 // Compares algorithms by their times:
-//   1. a single turn of each tells those that are worth a comparison;
-//   2. where a product takes long, the GPU is heated once;
+//   1. a single turn of each selects those that are worth a comparison;
+//   2. for long matmuls the GPU is heated once;
 //   3. the algorithms take turns, round by round;
-//   4. the least median of the parts of the first one's time is chosen.
+//   4. the algorithm with the smallest median relative time is chosen.
 
 #include "runtime/device/cuda/MatmulComparison.h"
 
@@ -19,15 +19,16 @@ using Time = MatmulComparison::Time;
 constexpr float longMatmul = 0.15f; // ms
 constexpr float heatingTime = 300;  // ms
 
-/// What a comparison takes: turns of so many ms, of which some before do not
-/// count.
+/// The effort of a comparison: rounds of turns of `ms` after an untimed warm-up
+/// of `before` ms.
 struct Turns {
   int rounds;
   float before, ms;
 };
 constexpr Turns usual = {5, 0, 1}, hot = {3, 4, 10};
 
-/// Of few numbers; what has none is never the least.
+/// The median of a few numbers; infinity without numbers, so that it is never
+/// the least.
 double median(std::vector<double> values) {
   if (values.empty())
     return std::numeric_limits<double>::infinity();
@@ -35,9 +36,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The algorithms that run, by number: the first of them, and those of the
-/// others that a single turn does not show to be much slower than the fastest,
-/// at most as many as are worth a comparison.
+/// The indices of algorithms that run: the first one, and those that a single
+/// turn does not show to be much slower than the fastest, up to `most`.
 std::vector<size_t> select(size_t count, const Time& time) {
   constexpr float much = 1.12f;
   constexpr size_t most = 6;
@@ -57,8 +57,8 @@ std::vector<size_t> select(size_t count, const Time& time) {
   return selected;
 }
 
-/// Of each algorithm its times as parts of the first one's, which has none.
-/// `once` is the first one's time in ms.
+/// For each algorithm, its times relative to the first one's; empty for the
+/// first. `once` is the first one's time in ms.
 std::vector<std::vector<double>> compare(const std::vector<size_t>& algorithms,
                                          const Time& time, const Turns& turns,
                                          float once) {

@@ -1,11 +1,12 @@
-// Which of several algorithms makes a matrix product in the least time.
+// Chooses the fastest of several algorithms for a matmul.
 //
-// Training runs at the power limit, where a GPU's clocks follow from what its
-// kernels draw: the algorithm that is fastest by itself is not the one that is
-// fastest there. Matmuls that take long are therefore compared while the GPU
-// is hot, in turns that are long enough for its clocks to follow. They swing
-// for longer than that: algorithms take turns, and what counts is an
-// algorithm's time as a part of the first one's, in the median of the rounds.
+// Training runs at the power limit, where a GPU's clocks depend on the power
+// that its kernels draw: the algorithm that is fastest on an idle GPU is not
+// the fastest there. Long matmuls are therefore compared while the GPU is hot,
+// in turns that are long enough for its clocks to settle. The clocks fluctuate
+// over longer periods than a turn. The algorithms therefore take turns, and an
+// algorithm is rated by the median over the rounds of its time relative to the
+// first algorithm's.
 
 #ifndef RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H
 #define RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H
@@ -18,19 +19,18 @@ namespace reciperun::device {
 
 class MatmulComparison {
 public:
-  /// The time in ms of so many repetitions of a product by the algorithm of
-  /// that number, behind some before that do not count; none where it cannot
-  /// run.
+  /// The time in ms of `repetitions` matmuls by the algorithm with that index,
+  /// after `before` untimed ones; nullopt when it cannot run.
   using Time = std::function<std::optional<float>(size_t algorithm,
                                                   int repetitions, int before)>;
 
-  /// The number of the fastest of `count` algorithms; none where none runs.
-  /// Another than the first that runs has to be clearly faster, so that runs
-  /// rarely differ.
+  /// The index of the fastest of `count` algorithms, or nullopt when none runs.
+  /// An algorithm other than the first that runs is chosen only if it is
+  /// clearly faster, so that runs rarely differ.
   std::optional<size_t> fastest(size_t count, const Time& time);
 
 private:
-  bool isHot = false; // the GPU, from products that were compared
+  bool isHot = false; // the GPU, from earlier comparisons
 };
 
 } // namespace reciperun::device

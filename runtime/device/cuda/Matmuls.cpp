@@ -1,11 +1,12 @@
-// cuBLASLt's products, one description a shape.
+// cuBLASLt's matmuls, with one descriptor per shape.
 //
-// The library counts columns first, and a row-major matrix is the transpose of
-// a column-major one: C^T = op(B)^T op(A)^T, so that B goes first, as it lies.
-//   1. describe the product and its three matrices;
-//   2. ask for up to 8 algorithms that keep to the workspace and never add
-//      partial sums in a narrower type than f32;
-//   3. choose: by the file (MatmulChoices.h), by time (MatmulComparison.h),
+// The library is column-major, and a row-major matrix is the transpose of a
+// column-major one: C^T = op(B)^T op(A)^T, so B is passed first, without a
+// copy.
+//   1. describe the matmul and its three matrices;
+//   2. ask for up to 8 algorithms that fit the workspace and never add partial
+//      sums in a narrower type than f32;
+//   3. choose: from the file (MatmulChoices.h), by time (MatmulComparison.h),
 //      or the first;
 //   4. enqueue.
 
@@ -32,7 +33,7 @@ using Shape = Matmuls::Shape;
 using Operands = Matmuls::Operands;
 using Scales = Matmuls::Scales;
 
-constexpr int candidates = 8; // cuBLASLt 13.1 has no more to suggest
+constexpr int candidates = 8; // cuBLASLt 13.1 suggests no more
 
 struct TypeInfo {
   cudaDataType_t type;
@@ -97,7 +98,7 @@ std::string describe(const Shape& shape) {
          std::to_string(shape.n) + " in " + typesText(shape);
 }
 
-/// Two events, between which a stream's work is timed.
+/// Times a stream's work between two events.
 class Stopwatch {
 public:
   ~Stopwatch() {
@@ -113,7 +114,7 @@ public:
   bool start(cudaStream_t stream) const {
     return cudaEventRecord(begin, stream) == cudaSuccess;
   }
-  /// The ms since the start, when the work is done.
+  /// Waits for the work and returns the ms since the start.
   std::optional<float> stop(cudaStream_t stream) const {
     float time = 0;
     if (cudaEventRecord(end, stream) != cudaSuccess ||
@@ -141,7 +142,7 @@ uint32_t alignmentOf(const Operands& operands) {
 struct Matmuls::Library {
   using Key = std::pair<Shape, uint32_t>; // and the operands' alignment
 
-  /// A product as the library knows it. `first`, `second` are B and A.
+  /// The library's objects for a matmul. `first`, `second` are B and A.
   struct Matmul {
     cublasLtMatmulDesc_t desc = nullptr;
     cublasLtMatrixLayout_t first = nullptr, second = nullptr, out = nullptr;
@@ -192,7 +193,7 @@ struct Matmuls::Library {
       load();
   }
 
-  /// Those that differ by being added, or by being written, are of one share.
+  /// A matmul and its accumulating twin are in the same share.
   bool isOurs(Shape shape, uint32_t alignment) const {
     shape.accumulate = false;
     return share.takes(std::hash<std::string>()(keyOf(shape, alignment)));
@@ -223,7 +224,8 @@ struct Matmuls::Library {
                int8_t(shape.isFast ? 1 : 0));
   }
 
-  /// Where the scales are: read when the product is enqueued.
+  /// Sets the addresses of the scales, which the library reads when the matmul
+  /// is enqueued.
   Status setScales(const Matmul& product, const Shape& shape,
                    const Operands& operands) const {
     if (!isScaled(shape))
@@ -234,7 +236,7 @@ struct Matmuls::Library {
   }
 
   Status make(Matmul& product, const Shape& shape) const {
-    // Full precision for f32: the types of fewer bits have names of their own.
+    // Full precision for f32: faster modes have compute types of their own.
     RECIPERUN_TRY(
         lt.checked(lt.descCreate(&product.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                    "a product"));
@@ -259,7 +261,7 @@ struct Matmuls::Library {
     return layout(product.out, shape.output, shape.m, shape.n, false);
   }
 
-  /// The library's suggestions for a product, best first by its own estimate.
+  /// The library's suggestions for a matmul, best first by its own estimate.
   Expected<std::vector<cublasLtMatmulAlgo_t>>
   suggest(const Matmul& product, const Shape& shape, uint32_t alignment) const {
     cublasLtMatmulPreference_t preference = nullptr;
@@ -312,8 +314,8 @@ struct Matmuls::Library {
                       describe(shape));
   }
 
-  /// cuBLASLt has scales of blocks of 32 for Blackwell's tensor cores and those
-  /// after them, and scales of blocks of 128 for Hopper's alone.
+  /// cuBLASLt supports scales of blocks of 32 on Blackwell and later GPUs, and
+  /// scales of blocks of 128 only on Hopper.
   static Status checkScales(const Shape& shape) {
     if (!isScaled(shape) || shape.scalesA == Scales::tensor)
       return Status::ok();
@@ -332,7 +334,8 @@ struct Matmuls::Library {
                          ".x: compile the recipe for the GPU that it runs on");
   }
 
-  /// The product of a shape with the algorithm that is suggested first.
+  /// The matmul of a shape; a new one gets the algorithm that is suggested
+  /// first.
   Expected<Matmul*> find(const Shape& shape, const Operands& operands) {
     const uint32_t alignment = alignmentOf(operands);
     const Key key{shape, alignment};
@@ -376,7 +379,8 @@ struct Matmuls::Library {
            result.workspaceSize <= place.bytes;
   }
 
-  /// An algorithm of the file, if the library still takes it.
+  /// The algorithm in the file, or nullopt when there is none or the library no
+  /// longer accepts it.
   std::optional<cublasLtMatmulAlgo_t> remembered(const Matmul& product,
                                                  const std::string& key) const {
     const auto words = choices.find(key);
@@ -390,8 +394,8 @@ struct Matmuls::Library {
     return algorithm;
   }
 
-  /// The suggestions, and behind them the same with blocks in another order,
-  /// which reads operands from nearer.
+  /// The suggestions, followed by the same algorithms with another thread block
+  /// order (swizzling), which reads operands with more locality.
   Expected<std::vector<cublasLtMatmulAlgo_t>>
   candidatesOf(const Matmul& product, const Shape& shape,
                uint32_t alignment) const {
@@ -409,8 +413,8 @@ struct Matmuls::Library {
     return all;
   }
 
-  /// The time that several products take, in ms, behind some that do not count;
-  /// none where the algorithm cannot run.
+  /// The time of `repetitions` matmuls in ms, after `before` untimed ones;
+  /// nullopt when the algorithm cannot run.
   std::optional<float> measure(const Matmul& product, const Shape& shape,
                                const Operands& operands,
                                const cublasLtMatmulAlgo_t& algorithm,
@@ -443,8 +447,8 @@ struct Matmuls::Library {
     return Status::ok();
   }
 
-  /// That of the product which differs by being added, or by being written:
-  /// what is read of C counts for little.
+  /// The measured algorithm of the accumulating or overwriting twin of a
+  /// matmul, if any: reading C takes little time.
   std::optional<cublasLtMatmulAlgo_t> chosenForTwin(Shape shape,
                                                     uint32_t alignment) const {
     shape.accumulate = !shape.accumulate;
@@ -508,7 +512,7 @@ Status Matmuls::save() {
 Status Matmuls::run(const Shape& shape, float alpha, const Operands& operands) {
   if (shape.m == 0 || shape.n == 0)
     return Status::ok();
-  if (shape.k == 0) { // which the library does not describe
+  if (shape.k == 0) { // the library does not support k = 0
     const size_t bytes =
         size_t(shape.m * shape.n * plan::byteSize(shape.output));
     if (!shape.accumulate)

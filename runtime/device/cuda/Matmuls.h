@@ -1,12 +1,11 @@
-// Matrix products by cuBLASLt: C = alpha op(A) op(B), or C += that.
+// Matmuls by cuBLASLt: C = alpha op(A) op(B), or C += alpha op(A) op(B).
 //
-// The twin of cpu/Gemm.h. Matrices are row-major and contiguous. The library is
-// opened at run time (SharedLibrary.h), when a product is first wanted. For
-// each shape an algorithm is chosen once: `prepare` takes it from a file or
+// The counterpart of cpu/Gemm.h. Matrices are row-major and contiguous. The
+// library is opened at run time (SharedLibrary.h) by the first matmul. An
+// algorithm is chosen once for each shape: `prepare` takes it from a file or
 // measures the library's first suggestions; a shape that was never prepared
-// takes the first of them. No result depends on timing: an algorithm adds in an
-// order of its own that is the same each time, and partial sums are kept in
-// f32.
+// takes the first suggestion. Results do not depend on timing: each algorithm
+// accumulates in a fixed order, and partial sums are in f32.
 
 #ifndef RECIPERUN_DEVICE_CUDA_MATMULS_H
 #define RECIPERUN_DEVICE_CUDA_MATMULS_H
@@ -28,7 +27,7 @@ namespace reciperun::device {
 
 class Matmuls {
 public:
-  /// What of a matrix in 8 bits has a scale: see ops/quantization.ops.
+  /// The granularity of an fp8 matrix's scales: see ops/quantization.ops.
   enum class Scales { none, tensor, rows, squares, mx };
 
   struct Shape {
@@ -38,24 +37,24 @@ public:
     plan::DType input = plan::DType::bf16;  // of A and B
     plan::DType output = plan::DType::bf16; // of C [m,n]
     bool accumulate = false;
-    // In 8 bits A is [m,k] and B [n,k], which the hardware multiplies alone.
-    std::optional<plan::DType> inputB = std::nullopt; // where it is another
+    // In fp8 A is [m,k] and B [n,k], the only layout that the hardware
+    // supports.
+    std::optional<plan::DType> inputB = std::nullopt; // if not the same
     Scales scalesA = Scales::none, scalesB = Scales::none;
-    bool isFast = false; // sums of 8 bits may be kept in fewer bits
+    bool isFast = false; // fp8 may accumulate in fewer bits
     auto operator<=>(const Shape&) const = default;
   };
 
-  /// Addresses of the device. Where a product is added, it may be to what lies
-  /// elsewhere than C: `base`.
+  /// Device addresses. An accumulating matmul may add to `base` instead of C.
   struct Operands {
     const void *a, *b;
     void* c;
-    const void* base = nullptr; // C itself
+    const void* base = nullptr; // null: C itself
     const void *scaleA = nullptr, *scaleB = nullptr;
   };
 
-  /// Where products run: a stream, and a workspace that belongs to what is
-  /// enqueued on it.
+  /// The resources of matmuls: a stream, and a workspace that belongs to the
+  /// work enqueued on it.
   struct Place {
     cudaStream_t stream = nullptr;
     void* workspace = nullptr;
@@ -67,28 +66,28 @@ public:
   ~Matmuls();
 
   void setPlace(const Place& place);
-  /// Where choices are kept; MatmulChoices::defaultFile() unless told, none
-  /// where empty.
+  /// The file of choices. The default is MatmulChoices::defaultFile(); choices
+  /// are not stored when `file` is empty.
   void setFile(const std::filesystem::path& file);
 
-  /// From now on `prepare` chooses for the shapes of a share alone. What other
-  /// ranks have written to the file by now counts.
+  /// Restricts `prepare` to the shapes of a share from now on, and reloads the
+  /// file that other ranks have written to.
   void takeShare(Share share);
-  /// Chooses the algorithm for a shape by measuring, unless a run before has.
-  /// What C holds is lost, and the device is waited for: a thing to do before
-  /// the first step.
+  /// Chooses the algorithm for a shape by measuring, unless an earlier run has.
+  /// Overwrites C and waits for the device, so it must be called before the
+  /// first step.
   Status prepare(const Shape& shape, const Operands& operands);
   /// Writes new choices to the file.
   Status save();
 
-  /// Enqueues a product. Types: f32 -> f32, multiplied in full precision;
-  /// bf16 -> bf16 or f32; f8e4m3 and f8e5m2, but not both f8e5m2 -> bf16 or
-  /// f32. Sums are kept in f32. Fails where cuBLASLt does, and where a GPU does
-  /// not have the scales.
+  /// Enqueues a matmul. Types: f32 -> f32, multiplied in full precision; bf16
+  /// -> bf16 or f32; f8e4m3 and f8e5m2, but not both f8e5m2 -> bf16 or f32.
+  /// Accumulates in f32. Fails when cuBLASLt fails, and when the GPU does not
+  /// support the scales.
   Status run(const Shape& shape, float alpha, const Operands& operands);
 
-  /// What a user should know once, such as that the file is ignored and why;
-  /// empty where all is well.
+  /// A warning for the user, such as why the file is ignored; empty when there
+  /// is none.
   const std::string& notice() const;
 
 private:

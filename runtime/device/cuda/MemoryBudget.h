@@ -1,5 +1,5 @@
-// Whether a GPU has room for a plan, known before anything is put there: what
-// runs out of memory in the midst of a library's call is hard to understand.
+// Checks that a plan fits a GPU before anything is allocated: an out-of-memory
+// error inside a library call is hard to understand.
 
 #ifndef RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
 #define RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
@@ -19,8 +19,8 @@ struct MemoryBudget {
   int64_t free = 0;
 };
 
-/// Fails where what is free is less than what a plan is predicted to take, but
-/// for what this process has taken when it has opened the GPU.
+/// Fails when the free memory, plus the bytes that this process took by opening
+/// the GPU, is less than the plan's predicted memory.
 Status checkMemoryBudget(const MemoryBudget& room,
                          const plan::MemoryTable& memory);
 

@@ -1,4 +1,4 @@
-// local_cpulist of the GPU's folder in sysfs.
+// Reads local_cpulist in the GPU's sysfs folder.
 
 #include "runtime/device/cuda/NearbyCores.h"
 
@@ -48,7 +48,7 @@ void moveNear(const cudaDeviceProp& gpu) {
   const cpu_set_t near = parseCoreList(list);
   cpu_set_t both;
   CPU_AND(&both, &near, &allowed);
-  // A launcher may have bound the rank elsewhere, as its user wants it.
+  // Keeps the affinity when a launcher has bound the rank to other cores.
   if (CPU_COUNT(&both) > 0)
     sched_setaffinity(0, sizeof both, &both);
 }

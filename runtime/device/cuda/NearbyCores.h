@@ -1,5 +1,5 @@
-// The cores that are near a GPU: of the NUMA node that its bus belongs to, by
-// way of which the host's memory and the GPU are reached without a detour.
+// The cores near a GPU: those of the NUMA node that its bus is attached to.
+// They reach the GPU and the host memory next to it without a detour.
 
 #ifndef RECIPERUN_DEVICE_CUDA_NEARBYCORES_H
 #define RECIPERUN_DEVICE_CUDA_NEARBYCORES_H
@@ -12,13 +12,13 @@
 
 namespace reciperun::device {
 
-/// The cores of a list as the kernel writes it: `0-15,32-47`. Empty where it is
-/// none.
+/// Parses a list of cores as the kernel writes it: `0-15,32-47`. Empty when
+/// `list` is not one.
 cpu_set_t parseCoreList(const std::string& list);
 
-/// Has the calling thread, and all that it starts, run on the cores near a GPU,
-/// of those that it may run on. Nothing changes where none is, or where the
-/// system does not tell.
+/// Binds the calling thread, and all threads that it starts, to the allowed
+/// cores near a GPU. Does nothing when there are none, or when the system does
+/// not list them.
 void moveNear(const cudaDeviceProp& gpu);
 
 } // namespace reciperun::device

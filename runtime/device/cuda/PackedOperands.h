@@ -1,5 +1,5 @@
-// The end of the context's scratch, which is no product's workspace: operands
-// of a product may be brought together there.
+// The end of the context's scratch, which is not part of the matmul workspace:
+// operands of a matmul can be packed there.
 
 #ifndef RECIPERUN_DEVICE_CUDA_PACKEDOPERANDS_H
 #define RECIPERUN_DEVICE_CUDA_PACKEDOPERANDS_H
@@ -10,11 +10,11 @@
 
 namespace reciperun::device {
 
-/// Enough for adapters of 96 columns beside 8192 features and 16384 tokens.
+/// Enough for adapters of rank 96 with 8192 features and 16384 tokens.
 inline constexpr int64_t packedBytes = int64_t(4) << 20;
 
-/// Aligned to 256 bytes; contents are undefined. It belongs to the kernels of
-/// one op.
+/// Returns the buffer, aligned to 256 bytes; contents are undefined. It belongs
+/// to the kernels of one op.
 inline std::byte* packedOperands(const CudaContext& context) {
   return context.scratch<std::byte>() + cudaScratchBytes - packedBytes;
 }

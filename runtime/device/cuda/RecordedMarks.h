@@ -1,6 +1,6 @@
-// Marks of recordings: kernels note the time, by the clock of the device, in
-// words of the host's. An event in a graph would take a place of the queue
-// (GraphPace.h) and the device more time than a kernel among kernels.
+// Marks inside recordings: kernels write the device clock's time to words in
+// host memory. An event in a graph would take a queue entry (GraphPace.h), and
+// more device time than a kernel between kernels.
 
 #ifndef RECIPERUN_DEVICE_CUDA_RECORDEDMARKS_H
 #define RECIPERUN_DEVICE_CUDA_RECORDEDMARKS_H
@@ -22,14 +22,14 @@ public:
   RecordedMarks& operator=(const RecordedMarks&) = delete;
   ~RecordedMarks();
 
-  /// Takes words for so many marks, for which the driver may wait for the
-  /// device; for as many again whenever they are used up.
+  /// Allocates `words` words, one per mark, and as many again each time they
+  /// are used up. The driver may wait for the device.
   Status open(int words = 1 << 16);
 
   int count() const { return marks; }
   /// Enqueues a kernel that notes the time of the next mark.
   Status add(cudaStream_t stream);
-  /// The seconds between two that have been noted.
+  /// The seconds between two marks that have been noted.
   double seconds(int from, int to) const;
 
 private:

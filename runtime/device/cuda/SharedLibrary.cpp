@@ -1,4 +1,4 @@
-// Opens libraries by the system's loader.
+// Opens libraries with the system's loader.
 
 #include "runtime/device/cuda/SharedLibrary.h"
 

@@ -1,6 +1,5 @@
-// A library that is opened when it is first needed: a program built for GPUs
-// also runs on machines that have none, and a missing library is told in our
-// words.
+// A shared library opened on first use. A program built for GPUs also runs on
+// machines without GPU libraries, and our own message reports a missing one.
 
 #ifndef RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H
 #define RECIPERUN_DEVICE_CUDA_SHAREDLIBRARY_H
@@ -12,22 +11,22 @@
 
 namespace reciperun::device {
 
-/// As `9.19.0`, of numbers as libraries count their versions: 91900.
+/// Formats a library's version number: 91900 is `9.19.0`.
 std::string versionText(size_t version);
 
-/// Fails where a library that was found is of another major version than its
-/// headers, by which this program was compiled. `name` is for people: `cuDNN`.
+/// Fails when the major version of the opened library differs from that of the
+/// headers it was compiled with. `name` is a display name: `cuDNN`.
 Status checkMajorVersion(const std::string& name, size_t found,
                          size_t compiled);
 
 class SharedLibrary {
 public:
-  /// Opens `file`, searched for as the loader does. It stays open to the end of
-  /// the process. `source` says in an error where to get it.
+  /// Opens `file` with the loader's search rules. It stays open until the
+  /// process ends. `source` is the package that an error message recommends.
   Status open(const std::string& file, const std::string& source);
 
-  /// Sets `function` to the one of that name; fails where the library, of
-  /// another version, has none.
+  /// Sets `function` to the function `name`; fails when the library's version
+  /// does not have it.
   template <class Function>
   Status find(const char* name, Function*& function) const {
     void* symbol = nullptr;

@@ -1,4 +1,4 @@
-// A ring of pinned segments to the device, and two pinned pieces from it.
+// A ring of pinned segments for uploads, and two pinned pieces for downloads.
 
 #include "runtime/device/cuda/StagedCopies.h"
 
@@ -47,7 +47,7 @@ Status StagedCopies::upload(cudaStream_t kernels, void* to,
     std::memcpy(staged, from.data(), bytes);
     RECIPERUN_CUDA_TRY(cudaMemcpyAsync, target, staged, bytes,
                        cudaMemcpyDefault, kernels);
-    // The next bytes begin on a line of their own.
+    // The next bytes begin on a new cache line.
     filled = std::min(segmentBytes, (filled + bytes + 63) / 64 * 64);
     from = from.subspan(bytes);
     target += bytes;
@@ -55,7 +55,7 @@ Status StagedCopies::upload(cudaStream_t kernels, void* to,
   return Status::ok();
 }
 
-/// Goes on to the segment that was filled longest ago.
+/// Advances to the oldest segment.
 Status StagedCopies::nextSegment(cudaStream_t kernels) {
   RECIPERUN_CUDA_TRY(cudaEventRecord, ring[current].done, kernels);
   current = (current + 1) % segments;
@@ -67,7 +67,7 @@ Status StagedCopies::nextSegment(cudaStream_t kernels) {
 Status StagedCopies::download(cudaStream_t kernels, std::span<std::byte> to,
                               const void* from) {
   const auto* source = static_cast<const std::byte*>(from);
-  std::span<std::byte> coming; // what the piece before is to be copied to
+  std::span<std::byte> coming; // destination of the previous piece
   size_t piece = 0;
   for (size_t at = 0; at < to.size() || !coming.empty();) {
     const std::span<std::byte> next =

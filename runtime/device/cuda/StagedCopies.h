@@ -1,13 +1,13 @@
-// Copies between memory of the host that is not pinned and buffers, which are
-// the device's or pinned, ordered with the kernels of a stream.
+// Copies between unpinned host memory and buffers in device or pinned memory,
+// ordered with the kernels of a stream.
 //
-// Both go by way of pinned memory, which the copy engines reach by themselves:
-//   to the device:   bytes are laid into a ring of segments, from where they
-//   are
-//                    copied when the stream comes to it. The caller waits only
-//                    where the ring is full of what has not been copied yet.
-//   from the device: in pieces, of which one is copied while the host takes the
-//                    one before it. The caller waits for the last.
+// Both directions go through pinned memory, which the copy engines access
+// directly:
+//   - To the device: bytes are staged in a ring of segments and copied in
+//     stream order. The caller waits only when the ring is full of pending
+//     copies.
+//   - From the device: one piece is copied while the host takes the previous
+//     one. The caller waits for the last.
 
 #ifndef RECIPERUN_DEVICE_CUDA_STAGEDCOPIES_H
 #define RECIPERUN_DEVICE_CUDA_STAGEDCOPIES_H
@@ -29,14 +29,14 @@ public:
   StagedCopies& operator=(const StagedCopies&) = delete;
   ~StagedCopies();
 
-  /// Takes the pinned memory.
+  /// Allocates the pinned memory.
   Status open();
 
-  /// When it returns, `from` may change; `to` has the bytes for kernels that
-  /// are enqueued afterwards.
+  /// `from` may change after the call returns. Kernels that are enqueued
+  /// afterwards see the bytes in `to`.
   Status upload(cudaStream_t kernels, void* to,
                 std::span<const std::byte> from);
-  /// Of what `to` has when the kernels enqueued so far are done.
+  /// Copies the contents that `from` has after the kernels enqueued so far.
   Status download(cudaStream_t kernels, std::span<std::byte> to,
                   const void* from);
 
@@ -44,7 +44,7 @@ private:
   static constexpr size_t segmentBytes = size_t(4) << 20;
   static constexpr size_t segments = 8;
 
-  /// Pinned bytes, and when the device is done with them.
+  /// Pinned bytes, and an event for when the device is done with them.
   struct Segment {
     std::byte* data = nullptr;
     cudaEvent_t done = nullptr;

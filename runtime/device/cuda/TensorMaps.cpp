@@ -1,4 +1,4 @@
-// Maps are made by the driver's library, which a machine without GPUs lacks.
+// The driver's library makes the maps; a machine without GPUs does not have it.
 
 #include "runtime/device/cuda/TensorMaps.h"
 #include "runtime/device/cuda/SharedLibrary.h"
