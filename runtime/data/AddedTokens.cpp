@@ -1,6 +1,5 @@
-// A trie over the tokens' bytes is walked from every place of the text; the
-// deepest token on the way is the longest match (`find_matches` of
-// `tokenizers`).
+// Walks a trie over the tokens' bytes from each offset of the text; the deepest
+// token on the path is the longest match (`find_matches` of `tokenizers`).
 
 #include "runtime/data/AddedTokens.h"
 

@@ -1,5 +1,5 @@
-// The `added_tokens` of a tokenizer.json: found in a text before anything else
-// is done to it, and never cut.
+// The `added_tokens` of a tokenizer.json: matched in a text before any other
+// step, and never split.
 
 #ifndef RECIPERUN_DATA_ADDEDTOKENS_H
 #define RECIPERUN_DATA_ADDEDTOKENS_H
@@ -18,14 +18,14 @@ namespace reciperun::data {
 struct AddedToken {
   int32_t id = 0;
   std::string content;
-  bool special = false;    // left out by a decoder that skips special tokens
-  bool normalized = false; // looked for in the normalized text
-  bool singleWord = false; // only where no word character touches it
-  bool stripLeft = false;  // takes the white space before it along
+  bool special = false;    // omitted when decoding skips special tokens
+  bool normalized = false; // matched in the normalized text
+  bool singleWord = false; // only matches between non-word characters
+  bool stripLeft = false;  // includes the white space before it
   bool stripRight = false;
 };
 
-/// A stretch of a text: a token, or text between tokens (id -1).
+/// A part of a text: a token, or text between tokens (id -1).
 struct TextPart {
   std::string_view text;
   int32_t id = -1;
@@ -36,14 +36,14 @@ class AddedTokens {
 public:
   static Expected<AddedTokens> build(std::vector<AddedToken> tokens);
 
-  /// Appends the parts of a text from left to right: leftmost matches, of
-  /// those the longest. Tokens whose id is `hidden` are not looked for.
+  /// Appends the parts of a text from left to right. Matches are leftmost, then
+  /// longest. Does not match tokens whose id is `hidden`.
   Status split(std::string_view text, std::vector<TextPart>& parts,
                const std::vector<bool>& hidden = {}) const;
 
 private:
   struct Node {
-    std::vector<std::pair<char, int>> children; // few each: searched in order
+    std::vector<std::pair<char, int>> children; // few each: linear search
     int token = -1;
   };
 

@@ -1,5 +1,6 @@
-// To find what comes at a place: 1. a key of which no more rows lie below it
-// than the place has before it, and few less; 2. from there row by row.
+// Finds the row at an index: 1. search for a key below which there are at most
+// as many rows as before the index, and only a few less; 2. advance row by row
+// from there.
 
 #include "runtime/data/BlendOrder.h"
 
@@ -25,8 +26,8 @@ BlendOrder::BlendOrder(std::vector<double> weights, std::vector<int64_t> limits)
     sum = limit > endless - sum ? endless : sum + limit;
 }
 
-/// Rows of a source whose key is `most` or less. The guess may be off by one,
-/// since both it and the keys are rounded.
+/// The number of rows of a source with a key of at most `most`. The guess may
+/// be off by one, since both it and the keys are rounded.
 int64_t BlendOrder::countUpTo(size_t source, double most) const {
   const double guess = std::floor(most * weights[source] + 0.5);
   const int64_t limit = limits[source];
@@ -56,7 +57,7 @@ double BlendOrder::keyNotBehind(int64_t number) const {
   const auto few = 2 * static_cast<int64_t>(weights.size());
   if (number - countUpTo(least) <= few)
     return least;
-  // Some sources have reached their limits: the key lies further on.
+  // Some sources have reached their limits: the key is larger.
   double below = least, above = 2 * least + 1;
   while (countUpTo(above) <= number)
     below = std::exchange(above, 2 * above);
@@ -105,7 +106,7 @@ int64_t BlendOrder::through(Place place) const {
     if (source == place.source)
       continue;
     int64_t others = countUpTo(source, most);
-    // Of equal keys, that of a later source comes later.
+    // Rows of equal keys are ordered by source.
     if (source > place.source && others > 0 && key(source, others - 1) == most)
       --others;
     count += others;

@@ -1,14 +1,14 @@
-// The order in which several sources give their rows, by weights.
+// The order in which several sources contribute their rows, by weights.
 //
-// Row j of source k has the key (j + 1/2) / weight_k, and rows come in the
-// order of their keys, those of equal keys in that of the sources. So the next
-// row is always of the source that is furthest behind its share, by the rule of
-// Webster and Sainte-Lague for seats of a parliament (Balinski & Young 1982,
-// "Fair Representation", chapter 8): behind any number of rows, each source has
-// given its share of them to within a few rows.
+// Row j of source k has the key (j + 1/2) / weight_k. Rows are ordered by key,
+// and rows of equal keys by source. So the next row always comes from the
+// source that is furthest below its share, by the rule of Webster and
+// Sainte-Lague for seats of a parliament (Balinski & Young 1982, "Fair
+// Representation", chapter 8): after any number of rows, each source has
+// contributed its share of them to within a few rows.
 //
-// Which row comes at a place follows from the place alone: rows below a key are
-// counted, not walked through.
+// The row at an index is computed from the index without iterating: rows below
+// a key are counted.
 
 #ifndef RECIPERUN_DATA_BLENDORDER_H
 #define RECIPERUN_DATA_BLENDORDER_H
@@ -21,21 +21,21 @@ namespace reciperun::data {
 
 class BlendOrder {
 public:
-  /// `weights` are above 0. A source gives as many rows as its `limit`, from
-  /// then on the others share what comes.
+  /// `weights` are above 0. A source contributes at most `limit` rows; the
+  /// other sources share the rows after that.
   BlendOrder(std::vector<double> weights, std::vector<int64_t> limits);
 
   struct Place {
     size_t source = 0;
     int64_t row = 0; // of the source
   };
-  /// What comes at a place below total().
+  /// The row at index `number`, which is below total().
   Place at(int64_t number) const;
-  /// How many rows each source has given before a place.
+  /// The number of rows of each source before index `number`.
   std::vector<int64_t> before(int64_t number) const;
-  /// The number of rows up to a source's row, this one included.
+  /// The number of rows up to and including a source's row.
   int64_t through(Place place) const;
-  /// Of all sources; the largest number where one has no limit.
+  /// The rows of all sources; INT64_MAX when one has no limit.
   int64_t total() const { return sum; }
   int64_t limit(size_t source) const { return limits[source]; }
 

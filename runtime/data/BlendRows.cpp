@@ -43,8 +43,8 @@ BlendRows::BlendRows(const plan::DataSource& blend,
 
 // ---- epochs
 
-/// The number of rows up to the end of an epoch: of the sources that have more
-/// than it, the last one to be gone through so often, or the first.
+/// The number of rows up to the end of an epoch. Among the sources with more
+/// epochs than this one, the last source to complete it counts, or the first.
 int64_t BlendRows::endOf(int64_t epoch) const {
   int64_t end = -1;
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -58,9 +58,9 @@ int64_t BlendRows::endOf(int64_t epoch) const {
   return end < 0 ? order.total() : end;
 }
 
-/// An epoch is empty where the end of the one before is behind its own: a
-/// source of few rows may be gone through several times until a rare one has
-/// been once.
+/// An epoch is empty when the previous one ends after its own end: a small
+/// source may complete several epochs before a rarely drawn one completes its
+/// first.
 int64_t BlendRows::firstOf(int64_t epoch) const {
   while (static_cast<int64_t>(epochStarts.size()) <= epoch) {
     const auto last = static_cast<int64_t>(epochStarts.size()) - 1;
@@ -80,7 +80,7 @@ int64_t BlendRows::ofEpoch(int64_t epoch) const {
   return firstOf(epoch + 1) - firstOf(epoch);
 }
 
-/// What lies behind the last row lies in the last epoch.
+/// Row numbers past the last row belong to the last epoch.
 RowPlace BlendRows::placeOf(int64_t number) const {
   const int64_t inside = std::min(number, order.total() - 1);
   while (epochStarts.back() <= inside)
@@ -114,7 +114,7 @@ std::string BlendRows::origin(const RowPlace& place) const {
   return found.rows.origin(found.place);
 }
 
-// ---- what is told
+// ---- reporting
 
 std::string BlendRows::extent() const {
   return std::to_string(ofEpoch(0)) + " rows an epoch of " +

@@ -1,10 +1,9 @@
-// Rows of several sources, each of which gives its share of them: BlendOrder
-// says which source a row is from, and the source has its own epochs.
+// Rows of a blend of several sources, each of which contributes its share:
+// BlendOrder chooses the source of a row, and each source has its own epochs.
 //
-// An epoch of the blend is over when every source has been gone through once
-// more than when it began, or, with `first_exhausted`, as soon as one has been.
-// A source that has been gone through as often as the recipe allows does not
-// count in this.
+// An epoch of the blend ends when every source has completed one more epoch
+// than at its beginning, or, with `first_exhausted`, as soon as one source has.
+// A source that has reached its limit of epochs in the recipe is ignored here.
 
 #ifndef RECIPERUN_DATA_BLENDROWS_H
 #define RECIPERUN_DATA_BLENDROWS_H
@@ -50,7 +49,7 @@ private:
   std::vector<double> shares;
   bool endsWithFirst;
   BlendOrder order;
-  /// The number of each epoch's first row, as far as it has been worked out.
+  /// The index of each epoch's first row, as far as computed.
   mutable std::vector<int64_t> epochStarts{0};
 };
 

@@ -1,4 +1,4 @@
-// The table in both directions, made once at compile time.
+// The table in both directions, built at compile time.
 
 #include "runtime/data/ByteLevel.h"
 

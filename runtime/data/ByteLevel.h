@@ -1,8 +1,8 @@
 // The byte-level alphabet of GPT-2: each of the 256 bytes has one printable
-// character that stands for it in vocabularies and merges.
+// character that represents it in vocabularies and merges.
 //
-// Printable Latin-1 bytes stand for themselves, the other 68 are U+0100 and up
-// in the order of the bytes (`bytes_to_unicode` of GPT-2's encoder.py).
+// Printable Latin-1 bytes represent themselves. The other 68 are U+0100 and up
+// in byte order (`bytes_to_unicode` of GPT-2's encoder.py).
 
 #ifndef RECIPERUN_DATA_BYTELEVEL_H
 #define RECIPERUN_DATA_BYTELEVEL_H
@@ -14,14 +14,14 @@
 
 namespace reciperun::data {
 
-/// The character that stands for a byte.
+/// The character that represents a byte.
 uint32_t byteLevelCharacter(uint8_t byte);
 
-/// The bytes that a token stands for; none where it holds a character that is
-/// not of the alphabet. The token is well-formed UTF-8.
+/// Decodes a token to bytes; nullopt when it has a character outside the
+/// alphabet. The token must be well-formed UTF-8.
 std::optional<std::string> byteLevelBytes(std::string_view token);
 
-/// The token that stands for these bytes.
+/// Encodes bytes as a token.
 std::string byteLevelToken(std::string_view bytes);
 
 } // namespace reciperun::data

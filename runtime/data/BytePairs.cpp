@@ -1,8 +1,9 @@
 // 1. A word's bytes become a doubly linked list of symbols.
-// 2. A heap holds the neighbours that can merge, by rank, then by place.
-// 3. The best is merged; the pairs with its new neighbours enter the heap;
+// 2. A heap holds the adjacent pairs that can merge, by rank, then by offset.
+// 3. The best pair is merged; the pairs with its new neighbours enter the heap;
 //    entries whose symbols have changed meanwhile are skipped.
-// A word costs O(n log n). Short words are remembered.
+//
+// A word costs O(n log n). Short words are cached.
 
 #include "runtime/data/BytePairs.h"
 
@@ -23,7 +24,7 @@ uint64_t pairKey(int32_t left, int32_t right) {
          static_cast<uint32_t>(right);
 }
 
-/// C0, C1 and F5..FF are in no UTF-8 text.
+/// The bytes C0, C1 and F5..FF never occur in UTF-8.
 bool occursInUtf8(int byte) {
   return byte < 0xC0 || (byte > 0xC1 && byte < 0xF5);
 }
@@ -56,7 +57,7 @@ Expected<BytePairs> BytePairs::build(const BytePairRules& rules) {
     for (const std::string& token : {left, right, left + right})
       if (idOf(token) < 0)
         return absent(token, i);
-    // The last of two equal merges counts, as in a map that is filled in order.
+    // The last of two equal merges wins, as in a map that is filled in order.
     pairs.merges[pairKey(idOf(left), idOf(right))] = {static_cast<int32_t>(i),
                                                       idOf(left + right)};
   }
@@ -67,7 +68,7 @@ Expected<BytePairs> BytePairs::build(const BytePairRules& rules) {
   return pairs;
 }
 
-/// The best candidate on top: the lowest rank, of equals the leftmost.
+/// A heap with the best candidate on top: the lowest rank, then the leftmost.
 class BytePairs::Queue {
 public:
   void push(Candidate candidate) {
@@ -125,7 +126,8 @@ void BytePairs::mergeAll(std::vector<Symbol>& symbols) const {
   for (size_t i = 0; i < symbols.size(); ++i)
     propose(static_cast<int>(i));
 
-  // Of a word as long as a book: what is left unmerged nobody reads then.
+  // A word may be as long as a book. A run that stops does not read the ids, so
+  // unfinished merges do no harm.
   while (!queue.empty() && stopSignal() == 0) {
     const Candidate best = queue.pop();
     Symbol& left = symbols[best.place];
@@ -133,7 +135,7 @@ void BytePairs::mergeAll(std::vector<Symbol>& symbols) const {
       continue;
     Symbol& right = symbols[left.next];
     const Merge* merge = mergeOf(left.token, right.token);
-    // An outdated entry: the pair at its place makes another token by now.
+    // An outdated entry: the pair at this offset now makes another token.
     if (!merge || merge->token != best.token)
       continue;
     left.token = best.token;

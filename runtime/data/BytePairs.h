@@ -17,7 +17,7 @@
 
 namespace reciperun::data {
 
-/// Lookup of strings by views.
+/// Looks strings up by string_view.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const {
@@ -27,20 +27,19 @@ struct TextHash {
 template <class T>
 using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-/// What a tokenizer.json says of its BPE model. Tokens are in the byte-level
-/// alphabet.
+/// The BPE model of a tokenizer.json. Tokens are in the byte-level alphabet.
 struct BytePairRules {
   TextMap<int32_t> vocabulary;
   std::vector<std::pair<std::string, std::string>> merges; // by rank
-  bool ignoreMerges = false; // a word that is a token stays whole
+  bool ignoreMerges = false; // a word that is a token is not split
   bool fuseUnknown = false;
-  int32_t unknown = -1; // stands for bytes without a token; -1: dropped
+  int32_t unknown = -1; // replaces bytes without a token; -1: drop them
 };
 
-/// Not for use by two threads at once: it remembers the words it has encoded.
+/// Caches encoded words, so it is not thread-safe.
 class BytePairs {
 public:
-  /// Fails where a merge names a token that the vocabulary lacks.
+  /// Fails when a merge names a token that the vocabulary lacks.
   static Expected<BytePairs> build(const BytePairRules& rules);
 
   /// Appends the ids of a word given as plain bytes.
@@ -49,7 +48,7 @@ public:
   /// Appends the ids of single bytes.
   void spell(std::string_view bytes, std::vector<int32_t>& ids) const;
 
-  /// Bytes that occur in UTF-8 and have no token of their own.
+  /// The number of bytes that occur in UTF-8 and have no token of their own.
   int missingBytes() const { return missing; }
 
 private:

@@ -18,7 +18,7 @@ constexpr std::string_view roleKeys[] = {"role", "from", "speaker", "author",
 constexpr std::string_view contentKeys[] = {"content", "value", "text",
                                             "message", "body"};
 
-/// A name that `jq` takes without quotation marks.
+/// Whether `jq` accepts a name without quotation marks.
 bool isPlainName(std::string_view name) {
   return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -26,7 +26,7 @@ bool isPlainName(std::string_view name) {
          });
 }
 
-/// The first of `keys` that holds a text in the message.
+/// The first of `keys` that holds a string in the message.
 template <size_t N>
 std::string keyIn(const Json& message, const std::string_view (&keys)[N]) {
   for (const std::string_view key : keys) {

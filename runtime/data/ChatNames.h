@@ -1,5 +1,5 @@
-// What other programs call the messages of a chat, their roles and the keys of
-// a message: ShareGPT's `conversations` with `from` and `value`, say.
+// The names that other programs use for chat messages, roles and message keys:
+// ShareGPT's `conversations` with `from` and `value`, for example.
 
 #ifndef RECIPERUN_DATA_CHATNAMES_H
 #define RECIPERUN_DATA_CHATNAMES_H
@@ -11,17 +11,17 @@
 
 namespace reciperun::data {
 
-/// What a role of another spelling or of another program is called here.
+/// Maps a role in another spelling, or of another program, to our name.
 std::string roleMeant(std::string role);
 
-/// The field of a sample that holds its messages: `field`, or where the sample
-/// lacks it the only one that is a list of objects; empty where there is none.
+/// The field of a sample that holds its messages: `field`, or if the sample
+/// lacks it the only field that is a list of objects; empty when there is none.
 std::string messagesField(const nlohmann::json& sample,
                           const std::string& field);
 
-/// The filter of `jq` that gives the messages of `sample` the keys `role` and
-/// `content` and the roles of a chat, in a list called `field`. Empty where
-/// they have those keys, or where it is not clear which of theirs are meant.
+/// A `jq` filter that converts the messages of `sample` to the keys `role` and
+/// `content` and the roles of a chat, in a list called `field`. Empty when they
+/// have those keys already, or when the matching keys are ambiguous.
 std::string messagesFilter(const nlohmann::json& sample,
                            const std::string& field);
 

@@ -8,8 +8,8 @@ namespace reciperun::data {
 
 namespace {
 
-/// The end of a `<...>` or `[...]` without white space and brackets inside;
-/// npos where there is none.
+/// The index of the end of a `<...>` or `[...]` without white space or brackets
+/// inside; npos when there is none.
 size_t closingOf(std::string_view text, size_t open) {
   const char closing = text[open] == '<' ? '>' : ']';
   for (size_t at = open + 1; at < text.size(); ++at) {
@@ -32,7 +32,7 @@ std::vector<std::string> controlTokens(std::string_view text) {
     if (end == text.npos)
       continue;
     std::string token(text.substr(at, end + 1 - at));
-    // Where the role stands the text differs from message to message.
+    // Text with a `{role}` placeholder differs between messages.
     const bool isFixed = token.find("{role}") == token.npos;
     if (isFixed && std::find(found.begin(), found.end(), token) == found.end())
       found.push_back(std::move(token));

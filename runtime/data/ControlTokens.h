@@ -1,4 +1,4 @@
-// Control tokens that a text writes, and whether a tokenizer has them.
+// Finds control tokens in a text, and those that a tokenizer lacks.
 
 #ifndef RECIPERUN_DATA_CONTROLTOKENS_H
 #define RECIPERUN_DATA_CONTROLTOKENS_H
@@ -11,11 +11,11 @@
 
 namespace reciperun::data {
 
-/// What a text writes in the manner of a control token: `<|im_end|>`,
+/// The substrings that look like a control token: `<|im_end|>`,
 /// `<start_of_turn>`, `[INST]`; each once, in order.
 std::vector<std::string> controlTokens(std::string_view text);
 
-/// Those of them that the tokenizer takes apart.
+/// The control tokens of a text that the tokenizer would split.
 std::vector<std::string> missingTokens(std::string_view text,
                                        const Tokenizer& tokenizer);
 

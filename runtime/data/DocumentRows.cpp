@@ -1,5 +1,5 @@
-// A row is found by the epoch that holds it, the row in that epoch's layout,
-// the documents of that row.
+// Finds a row by its epoch, its index in that epoch's layout, and the documents
+// of that layout row.
 
 #include "runtime/data/DocumentRows.h"
 
@@ -13,7 +13,7 @@ namespace reciperun::data {
 
 namespace {
 
-// Layouts kept: a step and its neighbours span at most a few epochs.
+// Cached layouts: a step and its neighbours span at most a few epochs.
 constexpr size_t keptLayouts = 4;
 
 } // namespace
@@ -55,7 +55,7 @@ int64_t DocumentRows::ofEpoch(int64_t epoch) const {
 int64_t DocumentRows::firstOf(int64_t epoch) const {
   if (!pack)
     return Rows::firstOf(epoch);
-  // How many rows an epoch packs to is known only when it has been packed.
+  // The number of rows of an epoch is only known once it has been packed.
   while (static_cast<int64_t>(epochStarts.size()) <= epoch) {
     const auto last = static_cast<int64_t>(epochStarts.size()) - 1;
     epochStarts.push_back(epochStarts.back() + ofEpoch(last));
@@ -101,8 +101,8 @@ std::vector<std::string> DocumentRows::notes() const {
   return list;
 }
 
-/// The documents, their places, and the layouts of epochs: two lists of numbers
-/// each, and while one is packed its rows and the tree of their room.
+/// The documents, their lengths, and the layouts of epochs: two lists of
+/// numbers each, and while one is packed its rows and the tree of free tokens.
 int64_t DocumentRows::bytes() const {
   constexpr int64_t number = sizeof(int64_t);
   constexpr int64_t packing = 80; // for each document

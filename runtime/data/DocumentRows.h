@@ -1,7 +1,7 @@
-// Rows of samples: one a row, or, with `data.pack`, as many as fit.
+// Rows of samples: one per row, or, with `data.pack`, as many as fit.
 //
-// An epoch has every document once; those of training are shuffled by
-// (data.seed, epoch) and packed in that order.
+// An epoch has every document once. Training shuffles them by (data.seed,
+// epoch) and packs them in that order.
 
 #ifndef RECIPERUN_DATA_DOCUMENTROWS_H
 #define RECIPERUN_DATA_DOCUMENTROWS_H
@@ -26,8 +26,8 @@ public:
   Status fill(const RowPlace& place, Row& row) const override;
   std::string extent() const override;
   std::string origin(const RowPlace& place) const override;
-  /// Those of the documents, and how many rows of the first epoch are full by
-  /// their number alone.
+  /// The notes of the documents, and how many rows of the first epoch are full
+  /// because of the limit on documents per row.
   std::vector<std::string> notes() const override;
   int64_t bytes() const override;
 
@@ -41,8 +41,8 @@ private:
   bool pack;
   RowRoom room;
   uint64_t seed;
-  /// What has been worked out so far: the rows of the epochs in use and the
-  /// number with which each epoch begins.
+  /// Cached layouts of the epochs in use, and the index of each epoch's first
+  /// row as far as computed.
   mutable std::map<int64_t, RowLayout> layouts;
   mutable std::vector<int64_t> epochStarts{0};
 };

@@ -1,4 +1,4 @@
-// Per sample: tokenize the pieces, check the ids, cut or drop, append.
+// Per sample: tokenize the pieces, check the ids, truncate or drop, append.
 
 #include "runtime/data/Documents.h"
 
@@ -23,7 +23,7 @@ int64_t Documents::bytes() const {
   return of(ids) + of(counts) + of(starts) + of(weights) + of(lines);
 }
 
-/// What lists that have grown had room for goes back.
+/// Frees the unused capacity of the vectors.
 void Documents::shrink() {
   ids.shrink_to_fit();
   counts.shrink_to_fit();
@@ -113,13 +113,14 @@ private:
     return {};
   }
 
-  /// Cuts the document to the sequence length; false where it is dropped.
+  /// Truncates the document to the sequence length; returns false when it is
+  /// dropped.
   bool fit() {
     const auto end = static_cast<int64_t>(ids.size());
     const int64_t begin = data.bosToken >= 0 ? 1 : 0;
     const auto first = std::find(counts.begin(), counts.end(), 1);
-    // Something must stand before the first id that counts, or its prediction
-    // could not be asked for.
+    // At least one id must precede the first id that counts, as the input that
+    // predicts it.
     const int64_t cuttable = std::max<int64_t>(
         0, first - counts.begin() - std::max<int64_t>(begin, 1));
     const int64_t excess = end - 1 - data.sequence;

@@ -1,13 +1,14 @@
-// Samples as token ids: what the loader lays into rows.
+// Samples as token ids, which the loader arranges into rows.
 //
-// A document is [bos] + the ids of its pieces + [eos], each piece tokenized on
-// its own, so that a prompt has the same ids in training and when it is
-// answered. The eos counts in the loss where the last piece does.
+// A document is [bos] + the ids of its pieces + [eos]. Each piece is tokenized
+// separately, so that a prompt has the same ids in training and in generation.
+// The eos counts in the loss when the last piece does.
 //
-// Lengths: a document of n ids takes n - 1 places of a row (each place predicts
-// the id behind it). One that exceeds `sequence` is cut: the oldest ids behind
-// the bos that do not count are left out. One whose counting part does not fit
-// even so, or in which nothing counts, is dropped. Both are counted and told.
+// Lengths: a document of n ids takes n - 1 tokens of a row (each token predicts
+// the next id). A document that exceeds `sequence` is truncated: the oldest ids
+// after the bos that do not count are dropped. A document is dropped when its
+// counting part still does not fit, or when nothing in it counts. Both cases
+// are counted and reported.
 
 #ifndef RECIPERUN_DATA_DOCUMENTS_H
 #define RECIPERUN_DATA_DOCUMENTS_H
@@ -24,37 +25,37 @@
 
 namespace reciperun::data {
 
-/// One document: ids and, for each, whether predicting it counts.
+/// One document: ids and, for each, whether its prediction counts in the loss.
 struct Document {
   std::span<const int32_t> ids;
   std::span<const uint8_t> counts;
 
-  /// Places that it takes in a row.
+  /// The number of tokens that it takes in a row.
   int64_t places() const { return static_cast<int64_t>(ids.size()) - 1; }
 };
 
 /// All documents of a data set, in the order of the file.
 class Documents {
 public:
-  /// Reads and tokenizes a JSONL file. Fails where a line cannot be used, where
-  /// there are no samples, where an id exceeds the model's vocabulary, or where
-  /// no sample fits.
+  /// Reads and tokenizes a JSONL file. Fails when a line is invalid, when there
+  /// are no samples, when an id exceeds the model's vocabulary, or when no
+  /// sample fits.
   static Expected<Documents> read(const plan::DataSource& source,
                                   const plan::Data& data,
                                   const Tokenizer& tokenizer);
 
   int64_t size() const { return static_cast<int64_t>(starts.size()) - 1; }
   Document operator[](int64_t index) const;
-  /// Places of the document that count in the loss.
+  /// The number of the document's tokens that count in the loss.
   int64_t weight(int64_t index) const { return weights[index]; }
-  /// Its line, from 1, in the file.
+  /// The document's line in the file, from 1.
   int64_t line(int64_t index) const { return lines[index]; }
   const std::string& path() const { return file; }
 
-  /// Memory that the documents take.
+  /// The memory of the documents in bytes.
   int64_t bytes() const;
 
-  /// What a user should know: samples cut, samples dropped.
+  /// Notes for the user: samples truncated, samples dropped.
   const std::vector<std::string>& notes() const { return messages; }
 
 private:
@@ -70,9 +71,9 @@ private:
   std::vector<std::string> messages;
 };
 
-/// The ids with which an answer to `prompt` begins: [bos] + its own, or for
-/// chat data (`data.train` reads messages) those of a user's message and of
-/// what stands before an assistant's. A generating plan therefore keeps the
+/// The ids before the answer to `prompt`: [bos] + its own, or for chat data
+/// (`data.train` reads messages) those of a user's message and of the
+/// template's text before an assistant's. A generating plan therefore keeps the
 /// `data.train` of the training, though it reads no data.
 Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
                                             const Tokenizer& tokenizer,

@@ -17,7 +17,7 @@ namespace reciperun::data {
 
 namespace {
 
-/// Below so many bytes ids may look like letters by chance.
+/// Shorter sequences of ids may look like letters by chance.
 constexpr size_t leastText = 16;
 
 struct Format {
@@ -25,7 +25,7 @@ struct Format {
   std::string_view name;
 };
 
-// Each from the format's own specification.
+// Magic bytes from the formats' specifications.
 constexpr Format formats[] = {
     {"\x1f\x8b\x08", "gzip"},
     {"\x28\xb5\x2f\xfd", "Zstandard"},
@@ -48,7 +48,7 @@ std::string whyNoFile(const std::string& path) {
   const Expected<InputFile> file = InputFile::open(path);
   if (file)
     return file->size() == 0 ? "it is empty" : "";
-  // The path stands in its own sentence where this is told.
+  // The caller's message names the path itself.
   const std::string before = "cannot read `" + path + "`: ";
   const std::string message = file.message();
   return message.starts_with(before) ? message.substr(before.size()) : message;

@@ -1,5 +1,5 @@
-// What the first bytes of a data file say about it: whether it is text, or a
-// file of another kind that a recipe names by mistake.
+// Detects a data file's format by its first bytes: text, or a file of another
+// kind that a recipe names by mistake.
 
 #ifndef RECIPERUN_DATA_FILEHEAD_H
 #define RECIPERUN_DATA_FILEHEAD_H
@@ -11,21 +11,22 @@
 
 namespace reciperun::data {
 
-/// Why a path leads to no regular file with contents: `No such file or
-/// directory`, `Permission denied`, `it is empty`; nothing where it does.
+/// The reason why a path is not a regular file with contents: `No such file or
+/// directory`, `Permission denied`, `it is empty`. Empty when it is one.
 std::string whyNoFile(const std::string& path);
-/// The same of a folder that can be listed.
+/// The reason why a path is not a folder that can be listed; empty when it is
+/// one.
 std::string whyNoFolder(const std::string& path);
 
-/// The first bytes of a file, at most so many.
+/// Reads the first `bytes` bytes of a file, or all of a shorter one.
 Expected<std::string> readHead(const std::string& path, size_t bytes);
 
-/// The kind of file that begins so and holds neither text nor ids: `gzip`,
-/// `Parquet`; empty for none that is known.
+/// The format of a file that is neither text nor ids: `gzip`, `Parquet`. Empty
+/// when the head matches no known format.
 std::string_view otherFormat(std::string_view head);
 
-/// Whether a head, cut anywhere, is well-formed UTF-8 without control
-/// characters: in so many bytes no accident. False below 16 bytes.
+/// Whether a head, truncated anywhere, is well-formed UTF-8 without control
+/// characters and too long to be so by chance. False below 16 bytes.
 bool isText(std::string_view head);
 
 } // namespace reciperun::data

@@ -1,6 +1,5 @@
 // Per line: check UTF-8, parse, take the fields that the recipe names. A file
-// whose first line begins a list or an object of several lines is refused as a
-// whole.
+// whose first line begins a list or a multi-line object is refused as a whole.
 
 #include "runtime/data/Jsonl.h"
 
@@ -34,7 +33,7 @@ Status atColumn(int64_t column, const std::string& what) {
   return Status::error("column " + std::to_string(column) + ": " + what);
 }
 
-/// `a number`, `a list`: how a value of the wrong type is named.
+/// The name of a value's type in messages: `a number`, `a list`.
 std::string kindOf(const Json& value) {
   if (value.is_null())
     return "null";
@@ -55,8 +54,7 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(space) - first + 1);
 }
 
-/// Whether the line is a value with the comma that separates elements of a
-/// list.
+/// Whether the line is a value followed by a comma, as in a list.
 bool hasComma(std::string_view line) {
   line = trimmed(line);
   return line.ends_with(',') &&
@@ -73,7 +71,7 @@ Expected<Json> parseObject(std::string_view line) {
   return value;
 }
 
-/// A field that is not there, and those that are.
+/// The error for a missing field; lists the fields that are present.
 Status missingField(const Json& object, const std::string& shown) {
   constexpr size_t most = 8;
   std::vector<std::string> names;
@@ -159,7 +157,7 @@ bool isBlank(std::string_view line) {
   return trimmed(line).empty();
 }
 
-/// A path as a word of a shell's command.
+/// Quotes a path for a shell command.
 std::string shellWord(const std::string& path) {
   static constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@";
@@ -171,7 +169,7 @@ std::string shellWord(const std::string& path) {
   return word + "'";
 }
 
-/// The command that writes a file of lines beside the file.
+/// The command that writes a JSONL file next to the original.
 std::string conversion(const std::string& command, const std::string& path) {
   const bool isLines = path.ends_with(".jsonl");
   const size_t dot =
@@ -241,8 +239,9 @@ bool JsonlReader::next(Sample& sample) {
   return false;
 }
 
-/// Whether the first line shows that the file holds JSON, but a list of samples
-/// or objects of several lines: then all lines would err in their own way.
+/// Whether the first line shows that the file is a list of samples or has
+/// multi-line objects. The fault is then reported once instead of for each
+/// line.
 bool JsonlReader::noteForm(std::string_view line) {
   line = trimmed(line);
   if (line == "{") {
@@ -263,7 +262,7 @@ bool JsonlReader::noteForm(std::string_view line) {
   return true;
 }
 
-/// Lines that have one fault are told once.
+/// Reports a fault once, with the number of lines that have it.
 void JsonlReader::note(const std::string& fault) {
   ++faultyLines;
   for (Fault& each : faults)
@@ -307,7 +306,7 @@ void JsonlReader::noteAbsentField(const Json& object) {
       absentField = *field;
 }
 
-/// Chat messages under the names of another program.
+/// Detects chat messages with the field names of another program.
 void JsonlReader::noteOtherNames(const Json& object) {
   if (source.messages.empty() || !otherNames.empty())
     return;

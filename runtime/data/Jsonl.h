@@ -1,9 +1,9 @@
-// Samples from a JSONL file: one JSON object a line, with a prompt and a
+// Samples from a JSONL file: one JSON object per line, with a prompt and a
 // completion, or with chat messages [{"role", "content"}, ...].
 //
-// Lines of white space alone are skipped. A line that cannot be used is noted
-// with file, line and field and the reading goes on, so that one run names the
-// first ten of them; the caller trains on nothing when there are any.
+// White-space lines are skipped. An invalid line is recorded with file, line
+// and field and reading continues, so that one run names the first ten of them.
+// The caller does not train when there are any.
 
 #ifndef RECIPERUN_DATA_JSONL_H
 #define RECIPERUN_DATA_JSONL_H
@@ -22,11 +22,11 @@
 
 namespace reciperun::data {
 
-/// A stretch of a sample that is tokenized on its own.
+/// A part of a sample that is tokenized separately.
 struct Piece {
   std::string text;
   bool counts = false;    // in the loss
-  bool isRecipes = false; // words of the recipe, which may hold control tokens
+  bool isRecipes = false; // text of the recipe, which may have control tokens
 };
 struct Sample {
   int64_t line = 0; // from 1
@@ -34,41 +34,41 @@ struct Sample {
 };
 
 /// The pieces of one chat message: the template's text before it, the content
-/// and the template's text behind it. An assistant's content and what follows
-/// it count in the loss. The role is one of those that checkRole knows.
+/// and the template's text after it. An assistant's content and the text after
+/// it count in the loss. The role must be one that checkRole accepts.
 std::vector<Piece> chatPieces(const plan::ChatTemplate& chat,
                               const std::string& role,
                               const std::string& content);
 
-/// Fails for a role that no chat has, such as `Assistant`, with those there
-/// are.
+/// Fails for an unknown role, such as `Assistant`, and lists the known ones.
 Status checkRole(const std::string& role);
 
 class JsonlReader {
 public:
-  /// Fails where the file cannot be opened.
+  /// Fails when the file cannot be opened.
   static Expected<JsonlReader> open(const plan::DataSource& source,
                                     const plan::ChatTemplate& chat);
 
-  /// The next usable sample; false at the end or after the tenth error.
+  /// Reads the next valid sample; false at the end or after the tenth error.
   bool next(Sample& sample);
 
-  /// What was wrong with the lines read so far, that the file could not be read
-  /// to its end, or that there was no sample; with the way out, where known.
+  /// Fails when lines read so far were invalid, when the file could not be read
+  /// to its end, or when it has no sample. The message includes a remedy if one
+  /// is known.
   Status finish() const;
 
-  /// The same in two parts.
+  /// The failure of finish(), split into cause and help.
   struct Failure {
     std::string what;
     std::string help;              // may be empty
-    std::string missingField = {}; // of `source`, that a line lacks
+    std::string missingField = {}; // of `source`, absent in a line
   };
   std::optional<Failure> failure() const;
 
 private:
   struct Fault {
     int64_t firstLine = 0;
-    int64_t lines = 0; // that have it
+    int64_t lines = 0; // number of lines with this fault
     std::string what;
   };
 
@@ -88,9 +88,9 @@ private:
   int64_t samples = 0;
   std::vector<Fault> faults;
   size_t faultyLines = 0;
-  std::string absentField;     // of `source`, in the first such line
-  std::string otherNames;      // the way out where chats have them
-  std::optional<Failure> form; // the file is JSON, but not one object a line
+  std::string absentField;     // of `source`, in the first line without it
+  std::string otherNames;      // remedy for chats with other names
+  std::optional<Failure> form; // JSON, but not one object per line
 };
 
 } // namespace reciperun::data

@@ -1,5 +1,5 @@
-// A step's rows are found by their number: the epoch that holds it, the row in
-// that epoch. Each is laid out whole, and the rank takes its part of it.
+// Finds a step's rows by number: the epoch, then the row in that epoch. Each
+// row is filled whole, and the rank copies its slice.
 
 #include "runtime/data/Loader.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t listedRows = 8; // in a message
 
-/// The part of a view that belongs to one row, or to a row's tail.
+/// The slice of a view for one row, or the rest of a row.
 BatchView viewFrom(const BatchView& view, int64_t place) {
   const auto at = [&](auto* pointer) {
     return pointer ? pointer + place : pointer;
@@ -72,7 +72,7 @@ Expected<std::unique_ptr<Rows>> openMock(const plan::Data& data,
   return std::unique_ptr<Rows>(std::make_unique<MockRows>(data, set));
 }
 
-/// A source of files; `name` is the setting that names it.
+/// Opens a source of files; `name` is the setting that names it.
 Expected<std::unique_ptr<Rows>> openFiles(const plan::DataSource& source,
                                           const plan::Data& data, DataSet set,
                                           const Tokenizer* tokenizer,
@@ -95,8 +95,8 @@ Expected<std::unique_ptr<Rows>> openFiles(const plan::DataSource& source,
   return rows;
 }
 
-/// Each source with a seed of its own, so that equally long ones are not
-/// shuffled alike.
+/// Opens a blend. Each source gets its own seed, so that sources of equal
+/// length are not shuffled alike.
 Expected<std::unique_ptr<Rows>> openBlend(const plan::DataSource& blend,
                                           const plan::Data& data, DataSet set,
                                           const Tokenizer* tokenizer,
@@ -158,7 +158,7 @@ Expected<Loader> Loader::open(const plan::Data& data, const plan::Train& train,
   }
 }
 
-/// Steps beyond the last row would learn nothing.
+/// Steps beyond the last row would train on empty rows.
 Status Loader::checkTotal() const {
   if (rowLimit <= rows->total())
     return {};
@@ -238,8 +238,9 @@ Status Loader::fillRow(int64_t number, Row& row) const {
   return rows->fill(rows->placeOf(number), row);
 }
 
-/// The whole row; or two pieces of it, an early and a late one: what the tokens
-/// of one see more of causal attention, those of the other see less.
+/// Copies the whole row, or with `cp` an early and a late piece of it. With
+/// causal attention early tokens see few tokens and late ones many, so each
+/// rank gets the same work.
 void Loader::deal(const Row& row, const BatchView& view) const {
   const bool isWhole = shard.parts == 1;
   const int64_t size = isWhole ? sequence : sequence / (2 * shard.parts);

@@ -1,5 +1,5 @@
-// Rows of random tokens, for measuring: without end, each drawn anew from its
-// number.
+// An endless sequence of rows of random tokens for benchmarks; each row is
+// generated from its number.
 
 #ifndef RECIPERUN_DATA_MOCKROWS_H
 #define RECIPERUN_DATA_MOCKROWS_H

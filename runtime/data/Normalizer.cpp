@@ -1,5 +1,6 @@
-// ICU works on UTF-16: the text goes there, through unorm2, and back, in pieces
-// that begin with a line's end, across which nothing composes or is reordered.
+// Converts to UTF-16, on which ICU works, normalizes with unorm2, and converts
+// back. The pieces begin after a line end; normalization never composes or
+// reorders across one.
 
 #include "runtime/data/Normalizer.h"
 
@@ -35,7 +36,7 @@ const UNormalizer2* instanceOf(NormalizationForm form, UErrorCode& error) {
   return nullptr;
 }
 
-/// Text that is normalized in one call, to the end of its line.
+/// The size of the text normalized per call, extended to the end of its line.
 constexpr size_t bytesAtOnce = 1 << 16;
 
 Status failure(const char* what) {
@@ -52,7 +53,7 @@ Status checkNormalization(NormalizationForm form) {
   return U_SUCCESS(error) ? Status::ok() : failure("normalize");
 }
 
-/// A piece of ASCII alone is in every form already.
+/// A piece of pure ASCII is already in every form.
 static Status appendNormalized(const UNormalizer2* normalizer,
                                std::string_view text, std::string& result) {
   const bool ascii = std::all_of(text.begin(), text.end(), [](char c) {

@@ -15,10 +15,10 @@ namespace reciperun::data {
 
 enum class NormalizationForm { none, nfc, nfd, nfkc, nfkd };
 
-/// Fails where this build cannot normalize to the form.
+/// Fails when this build cannot normalize to the form.
 Status checkNormalization(NormalizationForm form);
 
-/// The well-formed UTF-8 `text` in the form.
+/// Normalizes well-formed UTF-8.
 Expected<std::string> normalize(NormalizationForm form, std::string_view text);
 
 } // namespace reciperun::data

@@ -1,5 +1,6 @@
-// The rows' free places are the leaves of a tournament tree of maxima; going
-// down to the left child wherever it has room finds the first row that fits.
+// The free tokens of the rows are the leaves of a tournament tree of maxima.
+// Descending to the left child whenever it has enough finds the first row that
+// fits.
 
 #include "runtime/data/Packing.h"
 
@@ -17,7 +18,7 @@ public:
       : leaves(std::bit_ceil(std::max<size_t>(rows, 1))),
         tree(2 * leaves, sequence) {}
 
-  /// Takes places of the first row that has as many, and returns the row.
+  /// Takes tokens of the first row that has enough, and returns the row.
   int64_t take(int64_t places) {
     size_t node = 1;
     while (node < leaves)
@@ -26,7 +27,7 @@ public:
     return static_cast<int64_t>(node - leaves);
   }
 
-  /// Nothing more goes into a row.
+  /// Closes a row to further documents.
   void close(int64_t row) { set(leaves + static_cast<size_t>(row), 0); }
 
 private:

@@ -14,22 +14,22 @@ namespace reciperun::data {
 
 namespace {
 
-// Long runs that a pattern backtracks over need more than the 32 KiB that the
-// JIT takes from the machine stack.
+// Long runs that a pattern backtracks over need more stack than the 32 KiB of
+// machine stack that the JIT uses.
 constexpr size_t jitStackStart = 64 << 10;
 constexpr size_t jitStackLimit = 64 << 20;
-// What the interpreter may take in its place, in KiB.
+// The interpreter's heap limit in KiB, when it runs instead of the JIT.
 constexpr uint32_t heapLimit = 1 << 18;
 
-/// Steps that a match at one place may take: sound patterns go over a run of
-/// bytes a few times at most. The largest number takes about a second.
+/// The step limit of a match at one offset: reasonable patterns scan a run of
+/// bytes a few times at most. The largest limit takes about a second.
 uint32_t matchLimit(size_t rest) {
   constexpr size_t least = 1'000'000, mostForByte = 16, most = 100'000'000;
   return static_cast<uint32_t>(
       std::min(least + mostForByte * std::min(rest, most), most));
 }
 
-/// The beginning of the last code point of a piece of the text.
+/// The start of the last code point of a piece of the text.
 size_t lastOfPiece(std::string_view text, size_t from) {
   constexpr size_t pieceBytes = 256;
   size_t last = std::min(from + pieceBytes, text.size() - 1);
@@ -110,7 +110,7 @@ Expected<Pattern> Pattern::compile(std::string_view expression) {
 
   std::unique_ptr<Compiled, Free> compiled(new Compiled);
   compiled->code = *code;
-  // Without a JIT (an odd processor) the interpreter gives the same matches.
+  // On a processor without JIT support the interpreter gives the same matches.
   pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE);
   compiled->match = pcre2_match_data_create(1, nullptr);
   compiled->context = pcre2_match_context_create(nullptr);
@@ -128,8 +128,8 @@ Expected<Pattern> Pattern::literal(std::string_view text) {
   return compile(escapeLiteral(text));
 }
 
-/// Searched for piece by piece: within the search of a piece nobody asks
-/// whether the run is to stop.
+/// The search advances piece by piece, because one PCRE2 call cannot check
+/// whether the run is asked to stop.
 Expected<std::optional<Span>> Pattern::search(std::string_view text,
                                               size_t from, size_t last) const {
   pcre2_set_offset_limit(compiled->context, last);
@@ -153,8 +153,8 @@ Expected<std::optional<Span>> Pattern::search(std::string_view text,
   return std::optional(Span{ends[0], ends[1]});
 }
 
-/// An empty match counts unless it touches the match before it; the search goes
-/// on one code point further.
+/// An empty match counts unless it touches the previous match. After an empty
+/// match the search advances by one code point.
 Expected<std::optional<Span>> Pattern::Matches::next() {
   while (from < text.size()) {
     RECIPERUN_TRY(checkStopSignal());

@@ -1,14 +1,14 @@
 // A regular expression of a tokenizer.json, matched by PCRE2.
 //
-// A pattern that backtracks without bound would keep a run from starting: a
-// match has a limit of steps that grows with the text, and passing it is an
-// error that names pattern and text.
+// Unbounded backtracking would keep a run from starting. A match therefore has
+// a step limit that grows with the text; exceeding it is an error that names
+// pattern and text.
 //
-// `tokenizers` matches with Oniguruma (Ruby's syntax). The few spellings that
-// mean something else to PCRE2 are translated: \s is Unicode's White_Space, \w
-// takes in marks, \h is a hexadecimal digit, \uHHHH is a code point, \p{Han} is
-// the script and not its extensions. What neither spelling nor translation
-// covers is refused when the file is read, never matched in another way.
+// `tokenizers` matches with Oniguruma (Ruby's syntax). The few constructs with
+// another meaning in PCRE2 are translated: \s is Unicode's White_Space, \w
+// includes marks, \h is a hexadecimal digit, \uHHHH is a code point, \p{Han} is
+// the script without its extensions. Syntax that cannot be translated is
+// refused when the file is read; it is never matched differently.
 
 #ifndef RECIPERUN_DATA_PATTERN_H
 #define RECIPERUN_DATA_PATTERN_H
@@ -24,7 +24,7 @@
 
 namespace reciperun::data {
 
-/// A stretch of a text in bytes.
+/// A range of bytes in a text.
 struct Span {
   size_t begin = 0;
   size_t end = 0;
@@ -37,16 +37,18 @@ public:
   /// A pattern that matches exactly this text.
   static Expected<Pattern> literal(std::string_view text);
 
-  /// The matches of a text from left to right, none overlapping.
+  /// The non-overlapping matches of a text from left to right.
   class Matches {
   public:
-    /// The text is well-formed UTF-8; both arguments outlive the object.
+    /// The text must be well-formed UTF-8; both arguments must outlive the
+    /// object.
     Matches(const Pattern& pattern, std::string_view text)
         : pattern(pattern), text(text) {}
-    /// The next one, or none. Fails where matching takes more steps or memory
-    /// than a sound pattern does, and once the run is to stop.
+    /// The next match, or nullopt. Fails when matching takes more steps or
+    /// memory than a reasonable pattern does, and when the run is asked to
+    /// stop.
     Expected<std::optional<Span>> next();
-    /// Where the search has come to, in bytes.
+    /// The search position in bytes.
     size_t place() const { return from; }
 
   private:
@@ -71,7 +73,7 @@ private:
   std::unique_ptr<Compiled, Free> compiled;
 };
 
-/// The expression as PCRE2 (UTF, UCP) reads it. Exposed for its tests.
+/// Translates an expression to PCRE2 syntax (UTF, UCP). Exposed for its tests.
 Expected<std::string> translatePattern(std::string_view expression);
 
 } // namespace reciperun::data

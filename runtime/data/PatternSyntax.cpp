@@ -1,9 +1,9 @@
-// From Oniguruma's regular expressions to PCRE2's.
+// Translates Oniguruma's regular expressions to PCRE2's.
 //
-// 1. Walk the expression, keeping track of character classes.
-// 2. Copy what both read alike; rewrite the escapes that differ.
-// 3. Refuse what PCRE2 would read as something else (class intersections and
-//    nested classes, unknown escapes), naming the place.
+// 1. Walk the expression, tracking character classes.
+// 2. Copy syntax that both share; rewrite the escapes that differ.
+// 3. Refuse syntax with another meaning in PCRE2 (class intersections and
+//    nested classes, unknown escapes), naming the offset.
 
 #include "runtime/data/Pattern.h"
 
@@ -46,7 +46,7 @@ private:
     return {};
   }
 
-  /// `m` is PCRE2's `s` to Ruby; `i` and `x` mean the same to both.
+  /// Ruby's `m` is PCRE2's `s`; `i` and `x` are the same in both.
   Status groupOptions() const {
     const std::string_view rest = source.substr(at + 2);
     const size_t end = rest.find_first_not_of("imsx-");

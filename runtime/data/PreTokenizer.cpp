@@ -1,9 +1,9 @@
-// Each step cuts each word of the step before it, so that a pattern never
-// looks across an earlier cut. A word goes through all steps before the next
-// one is looked for: memory does not grow with the text.
+// Each step splits each word of the previous step, so that a pattern never
+// matches across an earlier split. A word goes through all steps before the
+// next one is searched for, so memory does not grow with the text.
 //
-// A cut has two parts: the matches and gaps of the pattern in order, each
-// marked as match or not; then the behavior merges or drops marked parts,
+// A split has two parts: list the matches and gaps of the pattern in order,
+// marked as match or not; then merge or drop marked parts by the behavior,
 // exactly as `NormalizedString::split` of `tokenizers` does.
 
 #include "runtime/data/PreTokenizer.h"
@@ -20,8 +20,8 @@ struct Part {
   bool match = false;
 };
 
-/// Matches and gaps become words: a part joins the word before it, or is one of
-/// its own.
+/// Joins matches and gaps to words: a part extends the previous word or starts
+/// a new one.
 class Joiner {
 public:
   Joiner(SplitBehavior behavior, const std::function<Status(Span)>& sink)
@@ -40,7 +40,7 @@ public:
     return {};
   }
 
-  /// The last word.
+  /// Emits the last word.
   Status finish() {
     if (!pending || pending->span.begin == pending->span.end)
       return {};

@@ -1,6 +1,6 @@
-// Cuts a text into the words that the BPE merges run within, as the
-// `pre_tokenizer` of a tokenizer.json says: any number of Split and Digits
-// steps, then ByteLevel.
+// Splits a text into the words within which BPE merges, as specified by the
+// `pre_tokenizer` of a tokenizer.json: any number of Split and Digits steps,
+// then ByteLevel.
 
 #ifndef RECIPERUN_DATA_PRETOKENIZER_H
 #define RECIPERUN_DATA_PRETOKENIZER_H
@@ -14,34 +14,34 @@
 
 namespace reciperun::data {
 
-/// What becomes of a match (`SplitDelimiterBehavior` of `tokenizers`).
+/// The treatment of a match (`SplitDelimiterBehavior` of `tokenizers`).
 enum class SplitBehavior {
   isolated,           // a word of its own
-  removed,            // left out
-  contiguous,         // one word with the matches beside it
-  mergedWithPrevious, // the end of the word before
-  mergedWithNext      // the beginning of the word behind
+  removed,            // dropped
+  contiguous,         // one word with adjacent matches
+  mergedWithPrevious, // appended to the previous word
+  mergedWithNext      // prepended to the next word
 };
 
-/// Cuts the text at a pattern's matches; with `invert`, what lies between the
-/// matches is taken for the matches.
+/// Splits the text at a pattern's matches; `invert` exchanges the matches and
+/// the text between them.
 struct SplitStep {
   Pattern pattern;
   SplitBehavior behavior = SplitBehavior::isolated;
   bool invert = false;
 };
 
-/// Takes the words of a text one by one; a view lives as long as the call.
+/// Receives the words of a text one by one; the view is valid during the call.
 using WordSink = std::function<Status(std::string_view)>;
 
 class PreTokenizer {
 public:
-  /// `addPrefixSpace`: a space is put before a text that does not begin with
-  /// one, behind the first `prefixAfter` steps.
+  /// `addPrefixSpace` prepends a space to a text that does not begin with one,
+  /// after the first `prefixAfter` steps.
   PreTokenizer(std::vector<SplitStep> steps, bool addPrefixSpace,
                size_t prefixAfter);
 
-  /// Cuts well-formed UTF-8. Fails where a pattern or the sink does.
+  /// Splits well-formed UTF-8. Fails when a pattern or the sink fails.
   Status run(std::string_view text, const WordSink& sink) const;
 
 private:

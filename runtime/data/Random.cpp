@@ -11,17 +11,16 @@ namespace reciperun::data {
 
 namespace {
 
-/// Mixes 64 bits well (Steele et al. 2014, "Fast Splittable Pseudorandom Number
-/// Generators", mix64variant13).
+/// A 64-bit mixing function (Steele et al. 2014, "Fast Splittable Pseudorandom
+/// Number Generators", mix64variant13).
 uint64_t mix(uint64_t bits) {
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
   bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
   return bits ^ (bits >> 31);
 }
 
-/// One pass of the network over two halves of `halfBits` bits each. Four rounds
-/// make it as good as a random order for halves of many bits; small ones take
-/// more.
+/// One pass of the Feistel network over two halves of `halfBits` bits each.
+/// Four rounds suffice for wide halves; narrow ones need more.
 uint64_t permute(uint64_t number, int halfBits, uint64_t key) {
   constexpr uint64_t rounds = 8;
   const uint64_t mask = (uint64_t{1} << halfBits) - 1;
@@ -46,7 +45,8 @@ Random::Random(std::initializer_list<uint64_t> keys) {
 }
 
 uint64_t Random::below(uint64_t bound) {
-  // Draws above the last whole multiple of the bound would favor small numbers.
+  // Rejects draws above the last whole multiple of the bound, which would favor
+  // small numbers.
   constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
   const uint64_t limit = most - most % bound;
   uint64_t draw = generator();

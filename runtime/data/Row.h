@@ -1,4 +1,4 @@
-// One sequence as the model sees it, place by place.
+// One sequence of the model's inputs, token by token.
 
 #ifndef RECIPERUN_DATA_ROW_H
 #define RECIPERUN_DATA_ROW_H
@@ -10,17 +10,17 @@
 
 namespace reciperun::data {
 
-/// What plan::Inputs says of each place. Places behind `used` are padding:
+/// The plan::Inputs of each token. Tokens from index `used` on are padding:
 /// weight 0, segment -1.
 struct Row {
   explicit Row(int64_t sequence);
 
-  /// Makes all places padding.
+  /// Makes all tokens padding.
   void clear();
-  /// Takes the next place.
+  /// Appends a token.
   void add(int32_t token, int32_t label, bool counts, int32_t position,
            int32_t segment);
-  /// Takes the places of a document, a segment of its own.
+  /// Appends a document as its own segment.
   void add(const Document& document, int32_t segment);
 
   int64_t used = 0;

@@ -29,8 +29,8 @@ Status unreadable(const std::string& path, const std::string& cause) {
   return Status::error("cannot read `" + path + "`: " + cause);
 }
 
-/// Whether a path leads to a regular file. A link that leads nowhere is data
-/// that would be missing without a word.
+/// Whether a path is a regular file. Fails for a dangling link, since its data
+/// would silently be missing.
 Expected<bool> isRegular(const std::string& path) {
   std::error_code failure;
   const bool isFile = fs::is_regular_file(path, failure);
@@ -50,7 +50,7 @@ Status addFile(const fs::path& path, const std::string& ignoredSuffix,
   return {};
 }
 
-/// All files below a folder, in no order.
+/// All files below a folder, in unspecified order.
 Expected<std::vector<std::string>>
 filesBelow(const std::string& folder, const std::string& ignoredSuffix) {
   std::vector<std::string> files;
@@ -65,7 +65,7 @@ filesBelow(const std::string& folder, const std::string& ignoredSuffix) {
   return files;
 }
 
-/// The folder that glob(3) could not read, and why.
+/// The folder that glob(3) could not read, and the cause.
 thread_local std::string globFailure;
 
 int noteGlobFailure(const char* path, int cause) {

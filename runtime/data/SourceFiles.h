@@ -10,16 +10,16 @@
 
 namespace reciperun::data {
 
-/// Resolves the paths of a source, in the given order, to files: a path that
-/// exists is that file, or all files of that folder and the folders in it; any
-/// other is a pattern of glob(7). The files of a folder or pattern are ordered
-/// by their names' bytes; those whose name begins with a dot or ends in
-/// `ignoredSuffix` are left out. Fails for a path that leads to no file.
+/// Resolves the paths of a source, in the given order, to files. A path that
+/// exists is that file, or all files of that folder and its subfolders; any
+/// other path is a pattern of glob(7). The files of a folder or pattern are
+/// sorted by their names' bytes; names that begin with a dot or end in
+/// `ignoredSuffix` are skipped. Fails for a path without files.
 Expected<std::vector<std::string>>
 filesOf(const std::vector<std::string>& paths,
         const std::string& ignoredSuffix = {});
 
-/// How messages call them: "`a.txt`", "`a.txt` and 3 more files".
+/// The files as in messages: "`a.txt`", "`a.txt` and 3 more files".
 std::string filesText(const std::vector<std::string>& files);
 
 } // namespace reciperun::data

@@ -1,16 +1,16 @@
-// Rows of a stream of tokens, as language models are pre-trained on: row i of
-// an epoch has the inputs i * S ... i * S + S - 1 of the stream, S being
-// `data.sequence`, and each predicts the token behind it. So every token but
-// the first is predicted once an epoch; the last row may be a short one.
+// Rows of a token stream, as in pre-training: row i of an epoch has the inputs
+// i * S ... i * S + S - 1 of the stream, where S is `data.sequence`, and each
+// input predicts the next token. So every token but the first is predicted once
+// an epoch; the last row may be short.
 //
 // Rows may begin and end within documents. Without `data.pack` a row is one
-// segment, whose tokens see one another across documents (Brown et al. 2020,
-// section 2.4). With it a document's tokens see those of their own document
-// alone, positions begin anew behind each `eos_token`, and what an `eos_token`
-// would predict, the beginning of another document, does not count.
+// segment, whose tokens attend across documents (Brown et al. 2020, section
+// 2.4). With it tokens only attend within their own document, positions restart
+// after each `eos_token`, and the prediction of an `eos_token`, the beginning
+// of another document, does not count in the loss.
 //
-// Training takes the rows of an epoch in an order that (data.seed, epoch)
-// decides; validation takes them as they come.
+// Training shuffles the rows of an epoch by (data.seed, epoch); validation
+// takes them in order.
 
 #ifndef RECIPERUN_DATA_STREAMROWS_H
 #define RECIPERUN_DATA_STREAMROWS_H
@@ -25,8 +25,8 @@ namespace reciperun::data {
 
 class StreamRows : public Rows {
 public:
-  /// Fails where there are fewer than two tokens, and where documents are to be
-  /// kept apart and the model has no `eos_token`.
+  /// Fails when there are fewer than two tokens, and when `data.pack` separates
+  /// documents but the model has no `eos_token`.
   static Expected<std::unique_ptr<Rows>>
   make(std::unique_ptr<TokenStream> stream, const plan::Data& data,
        DataSet set);
@@ -42,7 +42,7 @@ public:
 private:
   StreamRows(std::unique_ptr<TokenStream> stream, const plan::Data& data,
              DataSet set);
-  /// The stretch of the stream whose tokens are a row's inputs.
+  /// The range of the stream that holds a row's inputs.
   struct Stretch {
     int64_t first = 0;
     int64_t count = 0;

@@ -16,8 +16,8 @@ TextEncoder::TextEncoder(const plan::Data& data, const Tokenizer& tokenizer)
   hideAdded({int32_t(data.bosToken), int32_t(data.eosToken)});
 }
 
-/// A token of the vocabulary that is no added one is an ordinary word, whatever
-/// else it stands for; so is an added one of white space.
+/// Hides added tokens. Tokens of the vocabulary that are not added are ordinary
+/// words and stay visible; so do added tokens of white space.
 void TextEncoder::hideAdded(const std::vector<int32_t>& ids) {
   for (int32_t id : ids)
     if (tokenizer.isAdded(id) &&

@@ -1,7 +1,7 @@
-// Turns the texts of a data set into ids, and keeps two kinds of text apart:
-// the recipe's own words (the chat template) may hold control tokens such as
-// `<|im_start|>`; in what users wrote the same characters are plain text,
-// unless `data.special_tokens` says otherwise.
+// Tokenizes the texts of a data set, and distinguishes two kinds of text. The
+// recipe's text (the chat template) may have control tokens such as
+// `<|im_start|>`. In user text the same characters are plain text, unless
+// `data.special_tokens` is set.
 
 #ifndef RECIPERUN_DATA_TEXTENCODER_H
 #define RECIPERUN_DATA_TEXTENCODER_H
@@ -18,16 +18,16 @@ namespace reciperun::data {
 
 class TextEncoder {
 public:
-  /// Control tokens are the tokenizer's special ones, those that the chat
-  /// template is made of, and the model's `bos_token` and `eos_token`. Both
-  /// arguments outlive the object.
+  /// Control tokens are the tokenizer's special tokens, the tokens of the chat
+  /// template, and the model's `bos_token` and `eos_token`. Both arguments must
+  /// outlive the object.
   TextEncoder(const plan::Data& data, const Tokenizer& tokenizer);
 
-  /// The ids of words of the recipe.
+  /// The ids of recipe text.
   Expected<std::vector<int32_t>> recipeText(std::string_view text) const;
-  /// The ids of words of a user: never a control token.
+  /// The ids of user text, without control tokens.
   Expected<std::vector<int32_t>> userText(std::string_view text) const;
-  /// The same, some ids at a time.
+  /// Passes the ids of user text to `sink` in chunks.
   Status userText(std::string_view text, const Tokenizer::IdSink& sink) const;
 
 private:

@@ -1,4 +1,4 @@
-// Text files as a stream of tokens: per file read, check UTF-8, cut into
+// Text files as a stream of tokens. Per file: read, check UTF-8, split into
 // documents, tokenize, check the ids, append.
 
 #include "runtime/data/TokenStream.h"
@@ -22,7 +22,7 @@ constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
 class TextStream : public TokenStream {
 public:
-  /// `tokenizer` outlives the calls of `add`.
+  /// `tokenizer` must be valid during calls of `add`.
   TextStream(const plan::DataSource& source, const plan::Data& data,
              const Tokenizer& tokenizer)
       : source(source), data(data), tokenizer(tokenizer),
@@ -52,10 +52,10 @@ private:
   std::vector<std::string> paths;
   std::vector<int64_t> starts; // of each file in `ids`
   int64_t documents = 0;
-  int lostBytes; // for which the tokenizer has no token
+  int lostBytes; // bytes for which the tokenizer has no token
 };
 
-/// The file in pieces, so that the run can be stopped meanwhile.
+/// Reads the file in pieces, so that the run can be stopped in between.
 Expected<std::string> readText(const std::string& path) {
   constexpr size_t pieceBytes = 16 << 20;
   const Expected<InputFile> file = InputFile::open(path);
@@ -106,7 +106,7 @@ Status TextStream::add(const std::string& path) {
   return {};
 }
 
-/// Nothing but white space is no document.
+/// Skips documents of white space.
 Status TextStream::addDocument(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return {};

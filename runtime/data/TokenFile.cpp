@@ -1,8 +1,7 @@
-// 1. The layout: from an index beside the file, by the file's name, by its
-//    first bytes, or as the recipe says.
-// 2. The type that the recipe names and the size that the layout implies must
-//    be the file's.
-// 3. Reading widens ids piece by piece and checks them.
+// 1. Determine the layout: from an index next to the file, the file's name, its
+//    first bytes, or the recipe.
+// 2. Check the type that the recipe names and the size that the layout implies.
+// 3. Read: widen ids piece by piece and check them.
 
 #include "runtime/data/TokenFile.h"
 
@@ -44,7 +43,7 @@ std::string typeName(int64_t width) {
   return width == 2 ? "uint16" : "uint32";
 }
 
-/// What stands behind `key` and a colon in NumPy's header, a Python dict.
+/// The text after `key` and a colon in NumPy's header, a Python dict.
 std::string_view fieldOf(std::string_view header, std::string_view key) {
   size_t at = header.find(key);
   if (at == header.npos)
@@ -88,7 +87,7 @@ Status TokenFile::readLayout(const std::string& type) {
   return {};
 }
 
-/// Megatron's: the sum of the lengths is what the file holds.
+/// Reads Megatron's index: the sum of the lengths is the number of ids.
 Status TokenFile::readIndex(const std::string& path) {
   format = "Megatron's index `" + path + "`";
   const Expected<InputFile> index = InputFile::open(path);
@@ -151,7 +150,7 @@ Status TokenFile::readNumpy() {
   return {};
 }
 
-/// llm.c's; leaves `format` empty where there is none.
+/// Reads llm.c's header; leaves `format` empty when there is none.
 Status TokenFile::readHeader() {
   std::array<std::byte, 12> head;
   if (file.size() < headerWords * 4)
@@ -169,7 +168,8 @@ Status TokenFile::readHeader() {
   return {};
 }
 
-/// Text and files of other programs would be read as ids without a word.
+/// Refuses text and files of other programs, which would silently be read as
+/// ids.
 Status TokenFile::checkRaw() const {
   std::string head(size_t(std::min<int64_t>(file.size(), 4096)), '\0');
   RECIPERUN_TRY(file.read(0, std::as_writable_bytes(std::span(head))));

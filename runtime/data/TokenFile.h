@@ -1,13 +1,13 @@
-// A file of token ids, as the programs of the field write them:
+// A file of token ids in one of the common formats:
 //
-//   Megatron   `NAME.bin` with a `NAME.idx` beside it: the index starts with
+//   Megatron   `NAME.bin` with a `NAME.idx` next to it: the index starts with
 //              `MMIDIDX\0\0`, u64 version 1, u8 type (4 int32, 8 uint16), u64
 //              sequences, u64 documents, then an i32 length of each sequence.
 //              (megatron/core/datasets/indexed_dataset.py)
 //   NumPy      `NAME.npy`, versions 1 to 3, of one dimension, `<u2 <u4 <i4`.
 //   llm.c      256 i32: 20240520, version 1, tokens; then uint16. Or 20240801,
 //              version 7, tokens; then uint32. (dev/data/data_common.py)
-//   raw        nothing but ids, uint16 or uint32, as nanoGPT writes them.
+//   raw        only ids, uint16 or uint32, as nanoGPT writes them.
 //
 // All numbers are little-endian.
 
@@ -20,19 +20,19 @@ namespace reciperun::data {
 
 class TokenFile {
 public:
-  /// `type` is that of the ids, `uint16` or `uint32`; empty for what the file
-  /// or its index says, and where it says nothing the narrower of the two that
-  /// holds ids below `vocab`. Fails where the file's size is not what its
-  /// contents say, and where it says another type.
+  /// `type` is the type of the ids, `uint16` or `uint32`, or empty to take it
+  /// from the file or its index. A file without a type has the narrower one
+  /// that holds ids below `vocab`. Fails when the file's size contradicts its
+  /// contents, and when its type differs from `type`.
   static Expected<TokenFile> open(const std::string& path,
                                   const std::string& type, int64_t vocab);
 
   const std::string& path() const { return file.path().native(); }
   int64_t tokens() const { return count; }
-  /// Reads ids from number `first` on. Fails for one that is not below `vocab`,
-  /// with its place.
+  /// Reads ids from index `first` on. Fails for an id that is not below
+  /// `vocab`, with its index.
   Status read(int64_t first, std::span<int32_t> ids) const;
-  /// Whether at most `most` ids at the beginning are below `vocab`.
+  /// Checks that the first `most` ids are below `vocab`.
   Status checkHead(int64_t most) const;
 
 private:
@@ -48,9 +48,9 @@ private:
 
   InputFile file;
   int64_t vocab;
-  std::string format; // as messages call it; empty for raw ids
+  std::string format; // as in messages; empty for raw ids
   int64_t width = 0;  // bytes of an id
-  int64_t start = 0;  // of the first one
+  int64_t start = 0;  // offset of the first id
   int64_t count = 0;
 };
 

@@ -1,4 +1,4 @@
-// Token files one behind the other.
+// The concatenation of token files.
 
 #include "runtime/data/TokenStream.h"
 
@@ -12,8 +12,9 @@ namespace reciperun::data {
 
 namespace {
 
-/// Ids that are looked at when a stream is opened, over all its files: a wrong
-/// vocabulary shows before the first step, and the rest where it is read.
+/// The number of ids checked when a stream is opened, over all its files. A
+/// wrong vocabulary shows before the first step; the other ids are checked when
+/// they are read.
 constexpr int64_t sampledIds = 1 << 20;
 
 class TokenFileStream : public TokenStream {
@@ -36,7 +37,7 @@ private:
   }
 
   std::vector<TokenFile> files;
-  std::vector<int64_t> starts{0}; // of each file, and the end
+  std::vector<int64_t> starts{0}; // start of each file, and the end
 };
 
 Status TokenFileStream::read(int64_t first, std::span<int32_t> ids) const {
@@ -71,7 +72,7 @@ std::string TokenFileStream::origin(int64_t first, int64_t count) const {
 
 Expected<std::unique_ptr<TokenStream>>
 openTokenFiles(const plan::DataSource& source, const plan::Data& data) {
-  // Megatron's indices lie beside what is read.
+  // Megatron's index files are next to the data.
   const Expected<std::vector<std::string>> paths =
       filesOf(source.paths, ".idx");
   RECIPERUN_TRY(paths);

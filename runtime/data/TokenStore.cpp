@@ -16,7 +16,7 @@ void TokenStore::append(std::span<const int32_t> ids) {
   while (!ids.empty()) {
     if (count % pieceIds == 0) {
       pieces.emplace_back();
-      pieces.back().reserve(size_t(pieceIds)); // no page of it is touched yet
+      pieces.back().reserve(size_t(pieceIds)); // commits no memory yet
     }
     const size_t room = size_t(pieceIds - count % pieceIds);
     const auto some = ids.first(std::min(room, ids.size()));

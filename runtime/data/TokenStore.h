@@ -1,7 +1,7 @@
-// Token ids one behind the other, in memory.
+// Concatenated token ids in memory.
 //
-// They lie in pieces of one size: a vector would hold them twice while it
-// grows, and keep room for more than there are.
+// They are stored in pieces of one size: a vector would hold them twice while
+// it grows, and keep unused capacity.
 
 #ifndef RECIPERUN_DATA_TOKENSTORE_H
 #define RECIPERUN_DATA_TOKENSTORE_H
@@ -16,9 +16,9 @@ class TokenStore {
 public:
   int64_t size() const { return count; }
   void append(std::span<const int32_t> ids);
-  /// Copies as many ids as `out` has places, from number `first` on.
+  /// Copies ids from index `first` on until `out` is full.
   void read(int64_t first, std::span<int32_t> out) const;
-  /// Memory that the ids take.
+  /// The memory of the ids in bytes.
   int64_t bytes() const { return count * int64_t(sizeof(int32_t)); }
 
 private:

@@ -1,7 +1,7 @@
-// encode: 1. cut the text at the added tokens that are looked for as they are;
-// 2. normalize what lies between and cut it at the other added tokens; 3. cut
-// the rest into words; 4. merge the bytes of each word; 5. put the
-// post-processor's tokens around.
+// encode: 1. split the text at the added tokens that match the original text;
+// 2. normalize the text in between and split it at the other added tokens; 3.
+// split the rest into words; 4. merge the bytes of each word; 5. add the
+// post-processor's tokens around it.
 
 #include "runtime/data/Tokenizer.h"
 
@@ -21,7 +21,7 @@ Expected<Tokenizer> Tokenizer::read(const std::string& path) {
   return parse(*std::move(text), path);
 }
 
-/// Tokens that are looked for in normalized text are spelled so.
+/// Normalizes the spelling of tokens that are matched in normalized text.
 static Status normalizeContents(TokenizerParts& parts) {
   for (AddedToken& token : parts.added) {
     if (!token.normalized)
@@ -75,7 +75,7 @@ Tokenizer::Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
 }
 
 void Tokenizer::collectTokens(const TokenizerParts& parts) {
-  // A token outside the byte-level alphabet stands for its own spelling.
+  // A token outside the byte-level alphabet decodes to its own spelling.
   const auto put = [&](int32_t id, Token token) {
     if (static_cast<size_t>(id) >= tokens.size())
       tokens.resize(id + 1);
@@ -90,8 +90,8 @@ void Tokenizer::collectTokens(const TokenizerParts& parts) {
     put(token.id, {bytes(token.content), true, token.special});
 }
 
-/// A text on its way: what the caller wants, and the ids since the sink had
-/// some.
+/// The state of an encoding: the caller's arguments, and the ids not yet passed
+/// to the sink.
 struct Tokenizer::Encoding {
   const std::vector<bool>& hidden;
   const IdSink& sink;
@@ -172,8 +172,8 @@ Status Tokenizer::encodePlain(std::string_view piece,
   });
 }
 
-/// A word may be spelled as a hidden token that the vocabulary has, too: its
-/// bytes take the token's place.
+/// Words may merge to a hidden token of the vocabulary; replaces it by the
+/// tokens of its bytes.
 void Tokenizer::spellHidden(size_t first, const std::vector<bool>& hidden,
                             std::vector<int32_t>& ids) const {
   const auto isHidden = [&](int32_t id) { return hidden[size_t(id)]; };

@@ -1,8 +1,9 @@
-// Reads the members in the order in which they apply: added_tokens,
-// normalizer, pre_tokenizer, model, post_processor, decoder.
+// Reads the members in the order in which they apply: added_tokens, normalizer,
+// pre_tokenizer, model, post_processor, decoder.
 //
-// Members have a `type`; a type that is not byte-level BPE ends the reading
-// with its name. nlohmann/json is asked for nothing that throws.
+// Members have a `type`; reading stops with an error at a type that is not part
+// of byte-level BPE. Only functions of nlohmann/json that do not throw are
+// used.
 
 #include "runtime/data/TokenizerJson.h"
 
@@ -20,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t largestId = (1 << 24) - 1;
-constexpr size_t mostSteps = 64; // of a pre-tokenizer, one within the other
+constexpr size_t mostSteps = 64; // of a pre-tokenizer, including nested ones
 
 // The pattern of ByteLevel with `use_regex`: GPT-2's encoder.py.
 constexpr std::string_view gpt2Pattern =
@@ -37,7 +38,7 @@ Status illTyped(const std::string& member, const std::string& expected) {
   return Status::error("`" + member + "` is not " + expected);
 }
 
-/// A member, or a null where it is absent.
+/// The value of a member, or null when it is absent.
 const Json& member(const Json& object, const char* name) {
   static const Json null;
   const auto found = object.find(name);
@@ -70,7 +71,7 @@ public:
   explicit Reader(const Json& root) : root(root) {}
 
   Expected<TokenizerParts> run() {
-    // The model first: a tokenizer of another type is best told by its model.
+    // The model first: an unsupported tokenizer is best described by its model.
     RECIPERUN_TRY(readModel(member(root, "model")));
     RECIPERUN_TRY(readAddedTokens(member(root, "added_tokens")));
     RECIPERUN_TRY(readNormalizer(member(root, "normalizer")));
@@ -85,7 +86,7 @@ private:
     if (!model.is_object())
       return Status::error("there is no `model`, so that this is no "
                            "tokenizer.json of Hugging Face");
-    // Old files have no type; BPE is the one with merges.
+    // Old files have no type; a model with merges is BPE.
     const std::string type = typeOf(model);
     if (type != "BPE" && !(type.empty() && model.contains("merges")))
       return unsupported("model", type);
@@ -292,7 +293,7 @@ private:
     if (post.is_null())
       return {};
     const std::string type = typeOf(post);
-    if (type == "ByteLevel") // moves offsets alone
+    if (type == "ByteLevel") // only changes offsets
       return {};
     if (type == "Sequence") {
       for (const Json& step : member(post, "processors"))
@@ -344,7 +345,7 @@ private:
     return {};
   }
 
-  /// Where a file names no decoder, ByteLevel is what undoes byte-level BPE.
+  /// A file without a decoder uses ByteLevel, the inverse of byte-level BPE.
   Status readDecoder(const Json& decoder) {
     if (decoder.is_null() || typeOf(decoder) == "ByteLevel")
       return {};

@@ -1,4 +1,4 @@
-// From the JSON of a tokenizer.json to TokenizerParts.
+// Parses the JSON of a tokenizer.json to TokenizerParts.
 
 #ifndef RECIPERUN_DATA_TOKENIZERJSON_H
 #define RECIPERUN_DATA_TOKENIZERJSON_H
@@ -9,9 +9,8 @@
 
 namespace reciperun::data {
 
-/// Fails where the text is no tokenizer.json (naming the member at fault) or
-/// asks for something other than byte-level BPE (naming the type it asks for
-/// and what is supported).
+/// Fails when the text is not a tokenizer.json (naming the wrong member) or has
+/// a type other than byte-level BPE (naming that type and the supported ones).
 Expected<TokenizerParts> readTokenizerJson(std::string_view text);
 
 } // namespace reciperun::data

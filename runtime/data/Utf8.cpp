@@ -9,7 +9,7 @@ namespace reciperun::data {
 namespace {
 
 struct Lead {
-  size_t bytes = 0; // 0 where no code point begins with this byte
+  size_t bytes = 0; // 0 when no code point begins with this byte
   uint8_t low = 0x80;
   uint8_t high = 0xBF;
 };

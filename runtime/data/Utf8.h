@@ -1,8 +1,8 @@
-// UTF-8 as RFC 3629 defines it: where a text is ill-formed, and how to show it
-// anyway.
+// UTF-8 as RFC 3629 defines it: detects ill-formed text and makes it
+// displayable.
 //
 // Ill-formed bytes become U+FFFD, one for each maximal subpart (The Unicode
-// Standard 15, section 3.9, "U+FFFD substitution"), as Rust and Python do.
+// Standard 15, section 3.9, "U+FFFD substitution"), as in Rust and Python.
 
 #ifndef RECIPERUN_DATA_UTF8_H
 #define RECIPERUN_DATA_UTF8_H
@@ -14,30 +14,31 @@
 
 namespace reciperun::data {
 
-/// What stands at one place of a text.
+/// The unit at one offset of a text.
 struct Utf8Unit {
   enum class Kind {
     scalar,    // a code point of `bytes` bytes
-    illFormed, // a maximal subpart of `bytes` bytes that nothing completes
+    illFormed, // a maximal subpart of `bytes` bytes that cannot be completed
     cutOff     // the text ends before the code point does
   };
   Kind kind = Kind::scalar;
   size_t bytes = 0;
 };
 
-/// The unit at `at`, which lies inside the text.
+/// The unit at offset `at`, which is inside the text.
 Utf8Unit utf8UnitAt(std::string_view text, size_t at);
 
-/// The offset of the first byte that is not well-formed; npos where all is.
+/// The offset of the first byte that is not well-formed; npos when all are.
 size_t firstIllFormed(std::string_view text);
 
 /// The text with every ill-formed part replaced by U+FFFD.
 std::string replaceIllFormed(std::string_view text);
 
-/// The bytes at the end that may become a code point when more text follows.
+/// The number of bytes at the end that may be completed to a code point by more
+/// text.
 size_t cutOffBytes(std::string_view text);
 
-/// The code point of the well-formed unit at `at`; moves `at` behind it.
+/// The code point of the well-formed unit at `at`; advances `at` past it.
 uint32_t takeCodePoint(std::string_view text, size_t& at);
 
 /// Appends the UTF-8 form of a code point.
