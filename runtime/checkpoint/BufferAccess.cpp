@@ -1,4 +1,4 @@
-// Buffers in an arena, by copies of the device's.
+// Accesses buffers in an arena by device copies.
 
 #include "runtime/checkpoint/BufferAccess.h"
 

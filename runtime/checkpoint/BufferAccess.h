@@ -1,7 +1,7 @@
-// How checkpoints reach a rank's buffers.
+// Access of checkpoints to a rank's buffers.
 //
-// They copy through this interface rather than through pointers, so that the
-// memory may be a device's. ArenaBuffers is the access to a device's arena.
+// Checkpoints copy through this interface instead of pointers, so that the
+// buffers may be in device memory. ArenaBuffers accesses a device's arena.
 
 #ifndef RECIPERUN_CHECKPOINT_BUFFERACCESS_H
 #define RECIPERUN_CHECKPOINT_BUFFERACCESS_H
@@ -29,7 +29,7 @@ public:
 
 class ArenaBuffers : public BufferAccess {
 public:
-  /// The arguments outlive the object.
+  /// The arguments must outlive the object.
   ArenaBuffers(const plan::Plan& plan, int rank, const memory::Arena& arena,
                device::Device& device)
       : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank), arena(arena),

@@ -1,5 +1,5 @@
-// Every text becomes a string literal inside `{{ }}`: what stands outside would
-// lose line breaks, since transformers has Jinja trim blocks.
+// Every text becomes a string literal inside `{{ }}`: text outside would lose
+// line breaks, since transformers makes Jinja trim blocks.
 
 #include "runtime/checkpoint/ChatTemplate.h"
 
@@ -9,7 +9,7 @@
 namespace reciperun::checkpoint {
 namespace {
 
-/// A literal of Jinja: escapes are those of Python.
+/// A Jinja string literal, with Python's escapes.
 std::string literal(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -28,12 +28,12 @@ std::string literal(std::string_view text) {
   return quoted + "'";
 }
 
-/// `{{ 'text' }}`; nothing for an empty text.
+/// `{{ 'text' }}`, or an empty string for an empty text.
 std::string output(std::string_view text) {
   return text.empty() ? "" : "{{ " + literal(text) + " }}";
 }
 
-/// A text in which `{role}` stands for the expression `role`.
+/// An output of a text with `{role}` replaced by the expression `role`.
 std::string withRole(std::string_view text, const std::string& role) {
   constexpr std::string_view place = "{role}";
   std::string terms;

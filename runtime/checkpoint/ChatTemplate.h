@@ -1,5 +1,5 @@
-// A recipe's chat template in Jinja, as transformers' `apply_chat_template`
-// renders it.
+// Converts a recipe's chat template to Jinja, for transformers'
+// `apply_chat_template`.
 
 #ifndef RECIPERUN_CHECKPOINT_CHATTEMPLATE_H
 #define RECIPERUN_CHECKPOINT_CHATTEMPLATE_H
@@ -10,10 +10,10 @@
 
 namespace reciperun::checkpoint {
 
-/// Renders messages as the training laid them out: `bos` in front, each message
-/// between the texts of `chat`, `eos` behind the last; with
-/// `add_generation_prompt`, in place of `eos`, what stands before an
-/// assistant's answer. `bos` and `eos` are texts of tokens, empty for none.
+/// The template renders messages as in training: `bos`, each message between
+/// the texts of `chat`, then `eos`. With `add_generation_prompt` the text
+/// before an assistant's answer replaces `eos`. `bos` and `eos` are the tokens'
+/// texts, empty when the model has none.
 std::string jinjaTemplate(const plan::ChatTemplate& chat,
                           const std::string& bos, const std::string& eos);
 

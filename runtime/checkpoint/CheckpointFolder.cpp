@@ -1,6 +1,7 @@
 // Checkpoints are numbered in the order in which they are saved. A run that
-// starts from an earlier one, or from the beginning, saves lower steps later:
-// the last saved, not the one of the highest step, is where the run stands.
+// restarts from an earlier one, or from the beginning, saves lower steps later.
+// The state of the run is therefore the most recently saved checkpoint, not the
+// one of the highest step.
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 
@@ -28,7 +29,7 @@ std::string nameOf(int64_t step) {
   return name;
 }
 
-/// `step-00000500.tmp`, or the `.old-` that a replacement may leave.
+/// `step-00000500.tmp`, or the `.old-` folder that a replacement may leave.
 bool isLeftover(const std::string& name) {
   size_t dot = name.find('.');
   return dot != std::string::npos && stepOfName(name.substr(0, dot)) &&
@@ -50,7 +51,8 @@ std::optional<int64_t> stepOfName(std::string_view name) {
 }
 
 bool isCheckpoint(const fs::path& path) {
-  // What is there and cannot be looked at is for its reader to complain of.
+  // If the status cannot be read, the reader of the checkpoint reports the
+  // error.
   std::error_code code;
   return fs::status(path / manifestName, code).type() !=
          fs::file_type::not_found;
@@ -166,8 +168,8 @@ std::vector<std::string> CheckpointFolder::takeLeftovers() {
   return std::exchange(leftovers, {});
 }
 
-/// What bears the name of a checkpoint and is not known to be whole may be of
-/// use to somebody yet.
+/// Renames a folder with the checkpoint's name that is not known to be
+/// complete, instead of deleting it: its data may still be useful.
 Status CheckpointFolder::setAside(int64_t step) {
   const fs::path from = checkpoint(step);
   std::error_code code;
@@ -196,7 +198,7 @@ std::vector<int64_t> CheckpointFolder::superfluous(const Keep& keep) const {
   auto later = [&](int64_t a, int64_t b) {
     return entries.at(a).serial > entries.at(b).serial;
   };
-  // Of equal losses the earlier checkpoint is the better.
+  // For equal losses the earlier checkpoint is better.
   auto better = [&](int64_t a, int64_t b) {
     const Entry &left = entries.at(a), &right = entries.at(b);
     return *left.validLoss != *right.validLoss
@@ -221,9 +223,9 @@ void CheckpointFolder::prune(const Keep& keep) {
       entries.erase(step);
 }
 
-/// A checkpoint loses its name first, so that none that is half removed bears
-/// one. Somebody else may have moved it away, which is as good. Whether nothing
-/// bears its name any longer.
+/// Renames the checkpoint before deleting it, so that a partly removed one
+/// never has its name. A checkpoint that another process has moved counts as
+/// removed. Returns whether the name is free.
 bool CheckpointFolder::remove(int64_t step) {
   std::error_code code;
   fs::rename(checkpoint(step), staging(step), code);

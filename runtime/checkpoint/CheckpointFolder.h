@@ -1,10 +1,9 @@
-// The folder of a run's checkpoints: which are there, which are whole, which
-// are kept.
+// The folder of a run's checkpoints: lists complete and damaged ones, publishes
+// new ones and removes old ones.
 //
-// `step-00000500/` is a checkpoint that is whole; `step-00000500.tmp/` is one
-// that is being written, or being removed, or what a process that died has left
-// of either. A checkpoint appears by one rename, when all its files and its
-// manifest are on the disk.
+// `step-00000500/` is a complete checkpoint. `step-00000500.tmp/` is being
+// written or removed, or is a leftover of a process that died. A checkpoint
+// appears by one rename, after all its files and its manifest are on the disk.
 
 #ifndef RECIPERUN_CHECKPOINT_CHECKPOINTFOLDER_H
 #define RECIPERUN_CHECKPOINT_CHECKPOINTFOLDER_H
@@ -20,8 +19,9 @@
 
 namespace reciperun::checkpoint {
 
-/// How many are kept: the `last` saved last, and the `top` with the lowest
-/// validation loss. A checkpoint that was not validated is none of the best.
+/// The retention policy: the `last` most recently saved checkpoints, and the
+/// `top` with the lowest validation loss. A checkpoint without a validation
+/// loss is never among the best.
 struct Keep {
   int64_t last = 1;
   int64_t top = 0;
@@ -36,42 +36,46 @@ public:
   std::filesystem::path checkpoint(int64_t step) const;
   std::filesystem::path staging(int64_t step) const;
 
-  /// Reads the manifests of what is there. A checkpoint that is not whole stays
-  /// where it is and counts for none; it is never removed.
+  /// Reads the manifests of all checkpoints. A damaged checkpoint is ignored
+  /// and left in place; it is never removed.
   Status open();
-  /// Makes the folder, and removes what writers that died have left.
+  /// Creates the folder, and removes leftovers of writers that died.
   Status prepare() const;
 
-  /// A checkpoint that is not whole, and why.
+  /// An incomplete or unreadable checkpoint, and why.
   struct Fault {
     int64_t step = 0;
     Condition condition = Condition::damaged;
     std::string reason;
   };
-  /// By step.
+  /// Sorted by step.
   const std::vector<Fault>& faults() const { return faulty; }
-  /// Has a checkpoint that was taken for whole count as damaged.
+  /// Marks a checkpoint that was considered complete as damaged.
   void passOver(int64_t step, const std::string& reason);
-  /// Whether `newest` is where the run stands. Fails where some checkpoint
-  /// cannot be read, which may be the newest, and where there are some and none
-  /// is whole.
+  /// Checks that `newest` is the last checkpoint of the run. Fails when a
+  /// checkpoint cannot be read, since it may be the newest, and when there are
+  /// checkpoints but none is complete.
   Status checkNewest() const;
 
-  /// The step of the checkpoint that was saved last; nothing where none is.
+  /// The step of the most recently saved checkpoint; nullopt when there is
+  /// none.
   std::optional<int64_t> newest() const;
-  /// All that are whole, by step.
+  /// The steps of all complete checkpoints, sorted.
   std::vector<int64_t> steps() const;
 
   /// Completes the checkpoint whose files are in `staging(step)`: gives the
   /// manifest its serial number, compares the files with it, writes it, and
-  /// puts the folder in place. Then removes what `keep` does not keep. What is
-  /// there under its name and not whole is renamed to `NAME.damaged`.
+  /// renames the folder. Then removes the checkpoints that `keep` does not
+  /// retain. A damaged checkpoint of the same name is renamed to
+  /// `NAME.damaged`.
   Status publish(Manifest manifest, const Keep& keep);
-  /// Those that `keep` does not keep, by step.
+  /// The steps that `keep` does not retain, sorted.
   std::vector<int64_t> superfluous(const Keep& keep) const;
-  /// Removes them; what cannot be removed is a leftover.
+  /// Removes these checkpoints; those that cannot be removed are reported as
+  /// leftovers.
   void prune(const Keep& keep);
-  /// What could not be removed, or was moved, since this was asked last.
+  /// The checkpoints that could not be removed, or were renamed, since the last
+  /// call.
   std::vector<std::string> takeLeftovers();
 
 private:
@@ -90,7 +94,7 @@ private:
   std::vector<std::string> leftovers;
 };
 
-/// The step of a checkpoint's folder by its name; nothing for other names.
+/// The step in the name of a checkpoint's folder; nullopt for other names.
 std::optional<int64_t> stepOfName(std::string_view name);
 
 /// Whether a path is a checkpoint rather than a model's folder.

@@ -1,5 +1,5 @@
-// Whole chunks are summed where they lie; only the pieces of one that comes in
-// several are copied together.
+// Whole chunks are hashed in place; only a chunk that arrives in several pieces
+// is copied.
 
 #include "runtime/checkpoint/Checksums.h"
 

@@ -1,9 +1,8 @@
-// Checksums of a tensor's bytes, chunk by chunk: whoever reads a run of a
-// tensor's elements reads the chunks that hold them, and can tell whether they
-// are what was written.
+// Checksums of a tensor's bytes, chunk by chunk: a reader of a range of a
+// tensor reads the chunks that contain it, and can detect damage.
 //
-// A chunk is small beside what is read at once, so that a run costs little more
-// than itself, and large beside its 16 digits in the header.
+// A chunk is small compared to one read, so that a range costs little extra,
+// and large compared to its 16 digits in the header.
 
 #ifndef RECIPERUN_CHECKPOINT_CHECKSUMS_H
 #define RECIPERUN_CHECKPOINT_CHECKSUMS_H
@@ -18,39 +17,40 @@
 
 namespace reciperun::checkpoint {
 
-/// Of a tensor's data; its last chunk may be shorter.
+/// The bytes of a chunk of a tensor's data; the last chunk may be shorter.
 inline constexpr int64_t chunkBytes = int64_t(128) << 10;
 
-/// What a header's `__metadata__` has: the bytes of a chunk, and the checksums
-/// of a tensor's chunks under its name behind the prefix.
+/// The entries of a header's `__metadata__`: the bytes of a chunk, and the
+/// checksums of a tensor's chunks under the prefix and the tensor's name.
 inline constexpr std::string_view checksumBytesName = "checksum_bytes";
 inline constexpr std::string_view checksumPrefix = "checksum/";
 
-/// How many chunks so many bytes are.
+/// The number of chunks of `bytes` bytes.
 constexpr int64_t chunksOf(int64_t bytes) {
   return (bytes + chunkBytes - 1) / chunkBytes;
 }
 
-/// The checksums of bytes that come piece by piece.
+/// Computes the checksums of bytes that arrive in pieces.
 class ChecksumStream {
 public:
   void add(std::span<const std::byte> bytes);
-  /// Of all that has been added; the stream is then as new.
+  /// Returns the checksums of all added bytes and resets the stream.
   std::vector<uint64_t> finish();
 
 private:
-  std::vector<std::byte> pending; // of a chunk that is not whole
+  std::vector<std::byte> pending; // of an incomplete chunk
   std::vector<uint64_t> sums;
 };
 
-/// The number of the first chunk of `bytes` that has another checksum than
-/// `sums` says, from chunk `first` on; nothing where all agree. The bytes begin
-/// with a chunk and end with one.
+/// Compares the checksums of `bytes`, whose first chunk has index `first`, with
+/// `sums`. Returns the index of the first chunk that differs, or nullopt when
+/// all are equal. The bytes begin and end at chunk boundaries.
 std::optional<int64_t> findDamage(std::span<const std::byte> bytes,
                                   std::span<const uint64_t> sums,
                                   int64_t first);
 
-/// 16 hexadecimal digits for each; and back, where there are `count` of them.
+/// Formats 16 hexadecimal digits for each checksum; and parses them if there
+/// are exactly `count`.
 std::string checksumText(std::span<const uint64_t> sums);
 std::optional<std::vector<uint64_t>> parseChecksums(std::string_view text,
                                                     int64_t count);

@@ -1,9 +1,9 @@
-// Models between the forms in which they are stored: checkpoints, Hugging Face
-// directories, peft's adapters.
+// Converts models between storage forms: checkpoints, Hugging Face directories,
+// peft's adapters.
 //
-// One process streams: it holds a piece of a tensor at a time, and of an
-// adapter that is merged its two factors. A weight that is not finite ends a
-// conversion; whatever ends one, nothing is left of it.
+// One process streams: it holds one piece of a tensor at a time, and both
+// factors of an adapter that it merges. A weight that is not finite fails a
+// conversion. A conversion that fails leaves no files.
 
 #ifndef RECIPERUN_CHECKPOINT_CONVERT_H
 #define RECIPERUN_CHECKPOINT_CONVERT_H
@@ -15,17 +15,17 @@
 
 namespace reciperun::checkpoint {
 
-/// Asked before each piece; a failure ends the conversion.
+/// Called before each piece; a failure cancels the conversion.
 using GoesOn = std::function<Status()>;
 
 enum class Form { checkpoint, huggingFace, adapter };
 
-/// What is stored at a path, of the forms that can be converted: a checkpoint
-/// or a Hugging Face directory.
+/// The form of the model at a path that can be converted: a checkpoint or a
+/// Hugging Face directory.
 Expected<Form> formOf(const std::filesystem::path& path);
 
 /// Writes a checkpoint's weights, in the compute type of its run, as a Hugging
-/// Face directory; an adapter is merged, and beside it in `adapter/`.
+/// Face directory. An adapter is merged, and also written to `adapter/`.
 Status checkpointToHuggingFace(const std::filesystem::path& checkpoint,
                                const std::filesystem::path& directory,
                                const GoesOn& goesOn = {});
@@ -35,9 +35,9 @@ Status checkpointToAdapter(const std::filesystem::path& checkpoint,
                            const std::filesystem::path& directory,
                            const GoesOn& goesOn = {});
 
-/// Writes the weights of a Hugging Face directory, as they are stored there, as
-/// a checkpoint that runs can start from (`weights`). It knows the parameters
-/// by the names of the directory, and holds no moments.
+/// Writes the weights of a Hugging Face directory, in their stored types, as a
+/// checkpoint that runs can start from (`weights`). Its parameters have the
+/// names of the directory; it has no moments.
 Status huggingFaceToCheckpoint(const std::filesystem::path& directory,
                                const std::filesystem::path& checkpoint,
                                const GoesOn& goesOn = {});

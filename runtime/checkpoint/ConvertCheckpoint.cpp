@@ -1,5 +1,6 @@
-// A checkpoint as the parameters of one rank: a plan of nothing else is made
-// from the manifest, so that what exports a training exports a checkpoint too.
+// A checkpoint as the parameters of one rank: builds a plan with only
+// parameters from the manifest, so that the export of a trained model also
+// works for checkpoints.
 
 #include "runtime/checkpoint/Convert.h"
 
@@ -67,8 +68,8 @@ plan::Plan planOf(const StateReader& reader) {
   return plan;
 }
 
-/// Every parameter has tensors there that hold as many elements, or rows of one
-/// whose others are parameters, too.
+/// Checks that every parameter has Hugging Face tensors with the same number of
+/// elements, or is rows of a tensor whose other rows are parameters, too.
 Status checkNames(const plan::Plan& plan) {
   RECIPERUN_TRY(checkTensorRows(plan.parameters));
   for (const plan::Parameter& parameter : plan.parameters) {

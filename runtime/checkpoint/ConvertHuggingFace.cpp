@@ -1,6 +1,6 @@
-// A Hugging Face directory as a checkpoint of one file: 1. its tensors are
-// listed, those left out that hold nothing; 2. each becomes a piece, streamed
-// as it is stored; 3. the manifest takes config.json along.
+// A Hugging Face directory as a checkpoint of one file: 1. list its tensors
+// without those that can be ignored; 2. stream each as a piece in its stored
+// type; 3. put config.json into the manifest.
 
 #include "runtime/checkpoint/Convert.h"
 
@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 constexpr int64_t pieceBytes = int64_t(1) << 20;
 constexpr const char* fileName = "rank-00000.safetensors";
 
-/// The text of a file that a directory may lack. A link to nowhere is a file
-/// that cannot be read.
+/// The contents of an optional file, empty when it is absent. A dangling link
+/// is an unreadable file.
 Expected<std::string> textIfThere(const fs::path& path) {
   std::error_code code;
   if (!fs::exists(fs::symlink_status(path, code)))
@@ -47,7 +47,7 @@ Status isPlan(std::string_view text) {
   return plan::fromJson(text).status();
 }
 
-/// The narrowest compute type that loses nothing of a tensor.
+/// The narrowest compute type that represents a tensor exactly.
 plan::DType computeType(ElementType type) {
   return type == ElementType::bf16  ? plan::DType::bf16
          : type == ElementType::f64 ? plan::DType::f64
@@ -55,7 +55,7 @@ plan::DType computeType(ElementType type) {
 }
 
 /// The compute type of a model is that of most of its elements; tensors of
-/// another keep theirs.
+/// another type keep theirs.
 void setTypes(Manifest& manifest) {
   std::map<plan::DType, int64_t> elements;
   auto typeOf = [](const SavedParameter& saved) {
@@ -94,7 +94,7 @@ private:
   std::vector<ModelFiles::Place> places; // of the specs
 };
 
-/// The tensors in the order of their data, which what is written keeps.
+/// The tensors in the order of their data, which the output keeps.
 std::vector<ModelFiles::Place> Conversion::tensors() const {
   std::vector<ModelFiles::Place> found;
   for (const std::string& name : model.names())

@@ -1,4 +1,4 @@
-// Values are compared as f64, which holds those of all types.
+// Compares values as f64, which represents all types exactly.
 
 #include "runtime/checkpoint/Differences.h"
 
@@ -35,7 +35,7 @@ const char* nameOf(ElementType type) {
   return "";
 }
 
-/// The type that the weights are stored in.
+/// The type in which the weights are stored.
 std::string typeOf(const SavedParameter& parameter) {
   for (const Piece& piece : parameter.pieces)
     if (piece.kind == StateKind::weight)
@@ -58,7 +58,7 @@ ParameterDifference apart(const std::string& name, const std::string& why) {
   return difference;
 }
 
-/// Equal values, or two that are no numbers.
+/// Equal values, or two NaNs.
 bool isSame(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }

@@ -1,4 +1,5 @@
-// In what two checkpoints differ, whatever layouts they were written in.
+// Compares two checkpoints, independent of the layouts in which they were
+// written.
 
 #ifndef RECIPERUN_CHECKPOINT_DIFFERENCES_H
 #define RECIPERUN_CHECKPOINT_DIFFERENCES_H
@@ -11,24 +12,24 @@
 
 namespace reciperun::checkpoint {
 
-/// The weights of a parameter in both.
+/// The difference between a parameter's weights in two checkpoints.
 struct ParameterDifference {
   std::string name;
-  /// Why the values were not compared: one lacks it, or the shapes differ;
-  /// else empty.
+  /// Why the values were not compared: one checkpoint lacks the parameter, or
+  /// the shapes differ; empty when they were compared.
   std::string apart;
-  std::string types; // `F32 -> BF16`; empty where they are alike
+  std::string types; // `F32 -> BF16`; empty when they are equal
   int64_t elements = 0;
-  int64_t different = 0; // of the elements
+  int64_t different = 0; // number of elements that differ
   double largest = 0;    // |a - b|
-  double relative = 0;   // `largest` by the largest |a|
+  double relative = 0;   // `largest` / the largest |a|
 
   bool isNone() const {
     return apart.empty() && types.empty() && different == 0;
   }
 };
 
-/// In the order of the first one's parameters, then those that it lacks. Reads
+/// Lists the parameters of `a` in order, then those that only `b` has. Reads
 /// all weights of both, a piece at a time.
 Expected<std::vector<ParameterDifference>> differencesOf(StateReader& a,
                                                          StateReader& b);

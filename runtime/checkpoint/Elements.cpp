@@ -1,4 +1,5 @@
-// Conversion of stored elements to compute types, one loop for each pair.
+// Conversion of stored elements to compute types, one loop for each pair of
+// types.
 
 #include "runtime/checkpoint/Elements.h"
 
@@ -44,7 +45,7 @@ struct Parameter {
   }
 };
 
-/// Bytes may lie at any address in a file's buffer, hence the copies.
+/// Copies bits with memcpy, since elements may be unaligned in a file's buffer.
 template <class From, class To>
 void convertLoop(const std::byte* in, std::byte* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -137,7 +138,7 @@ void convertElements(ElementType from, const std::byte* in, plan::DType to,
   case ElementType::f16:
     return convertFrom<F16>(in, to, out, count);
   case ElementType::bf16:
-    // A copy keeps even the payloads of NaNs, so that bf16 round trips exactly.
+    // A copy preserves NaN payloads, so that bf16 round trips exactly.
     if (to == plan::DType::bf16) {
       std::memcpy(out, in, static_cast<size_t>(count) * 2);
       return;

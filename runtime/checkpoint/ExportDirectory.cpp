@@ -1,4 +1,5 @@
-// Staging beside the target, and what an export may replace.
+// Creates the staging directory next to the target, and checks what an export
+// may replace.
 
 #include "runtime/checkpoint/ExportDirectory.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Everything that an export may write at the top of its directory.
+/// All files that an export may write at the top level of its directory.
 constexpr std::string_view exportedNames[] = {
     "adapter",
     "adapter_config.json",
@@ -46,8 +47,8 @@ bool isOf(Contents contents, const std::string& name) {
              std::end(exportedNames);
 }
 
-/// Absolute, links followed, and without a slash at the end, so that names can
-/// be put behind it.
+/// The absolute path with links resolved and without a trailing slash, so that
+/// a suffix can be appended.
 Expected<fs::path> placeOf(const fs::path& directory) {
   std::error_code code;
   const fs::path absolute = fs::absolute(directory, code);
@@ -61,8 +62,9 @@ Expected<fs::path> placeOf(const fs::path& directory) {
   return place.has_filename() ? place : place.parent_path();
 }
 
-/// What stands between a target's name and the number of the process that
-/// writes it: processes of other hosts may write beside it on a shared disk.
+/// The text between a target's name and the writing process's id in a staging
+/// directory's name. It has the host name, because processes of other hosts may
+/// write to the same shared disk.
 std::string stagingInfix() {
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0)
@@ -76,7 +78,7 @@ bool isRunning(pid_t process) {
   return process != getpid() && (kill(process, 0) == 0 || errno != ESRCH);
 }
 
-/// The process that a name ends in, after `prefix`.
+/// The process id after `prefix` in a name.
 std::optional<pid_t> processOf(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix))
     return std::nullopt;
@@ -88,7 +90,7 @@ std::optional<pid_t> processOf(std::string_view name, std::string_view prefix) {
   return isNumber && process > 0 ? std::optional(process) : std::nullopt;
 }
 
-/// Removes what processes of this host have left that died while they wrote.
+/// Removes staging directories of processes on this host that died.
 void removeLeftovers(const fs::path& place) {
   const std::string prefix = place.filename().string() + stagingInfix();
   std::vector<fs::path> leftovers;
@@ -100,10 +102,10 @@ void removeLeftovers(const fs::path& place) {
       leftovers.push_back(each->path());
   }
   for (const fs::path& leftover : leftovers)
-    fs::remove_all(leftover, code); // one that stays disturbs nobody
+    fs::remove_all(leftover, code); // a leftover does no harm
 }
 
-/// Nothing at the place, an empty folder or an earlier export.
+/// Checks that the path is absent, an empty folder or an earlier export.
 Status checkReplaceable(const fs::path& place, Contents contents) {
   std::error_code code;
   fs::file_status found = fs::status(place, code);
@@ -127,8 +129,8 @@ Status checkReplaceable(const fs::path& place, Contents contents) {
 } // namespace
 
 Status checkWritable(const fs::path& directory) {
-  // Making the staging directory is the only test that knows every reason for
-  // which it may fail: permissions, a full or read-only file system.
+  // Creating the staging directory is the only check that covers every cause of
+  // failure: permissions, a full or read-only file system.
   return ExportDirectory::create(directory).status();
 }
 
@@ -168,7 +170,7 @@ ExportDirectory::~ExportDirectory() {
 }
 
 Status ExportDirectory::commit() {
-  // The place may have changed since the beginning.
+  // The target may have changed since the export began.
   RECIPERUN_TRY(checkReplaceable(target, contents));
   RECIPERUN_TRY(putInPlace(staging, target));
   staging.clear();

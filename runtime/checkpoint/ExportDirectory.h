@@ -1,4 +1,5 @@
-// A model's directory that is written aside and then takes its place whole.
+// Writes a model's directory to a staging directory and renames it when
+// complete.
 
 #ifndef RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H
 #define RECIPERUN_CHECKPOINT_EXPORTDIRECTORY_H
@@ -9,22 +10,21 @@
 
 namespace reciperun::checkpoint {
 
-/// What a directory is written for: a directory of the same kind may be
-/// replaced.
+/// The kind of directory. It may only replace a directory of the same kind.
 enum class Contents {
   model,      // of Hugging Face, or an adapter of peft
   checkpoint, // see Manifest.h
 };
 
-/// Whether an export to `directory` can succeed: its parent can be made and
-/// written to, and nothing stands at the place that an export would destroy.
-/// An earlier export may be replaced; a folder with other files may not. Meant
-/// for before a training, so that hours are not lost.
+/// Checks that an export to `directory` can succeed: its parent can be created
+/// and written to, and the export would not destroy other files. It may replace
+/// an earlier export, but not a folder with other files. Called before
+/// training, so that no training time is lost.
 Status checkWritable(const std::filesystem::path& directory);
 
-/// `DIRECTORY.tmp-HOST-PID` while it grows. Without `commit` it is removed;
-/// what a process that was killed has left of one, the next to be made for the
-/// same directory on the host removes.
+/// A staging directory, `DIRECTORY.tmp-HOST-PID`. It is removed unless
+/// committed. Leftovers of killed processes are removed by the next export to
+/// the same directory on that host.
 class ExportDirectory {
 public:
   static Expected<ExportDirectory>
@@ -34,9 +34,9 @@ public:
   ExportDirectory& operator=(ExportDirectory&&) = delete;
   ~ExportDirectory();
 
-  /// Where the files are written for now.
+  /// The directory to write files to before the commit.
   const std::filesystem::path& path() const { return staging; }
-  /// Puts everything in place by one exchange; an earlier export is removed
+  /// Renames the staging directory atomically; removes an earlier export
   /// afterwards.
   Status commit();
 

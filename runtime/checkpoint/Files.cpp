@@ -12,7 +12,7 @@
 namespace reciperun::checkpoint {
 namespace {
 
-/// Linux moves at most 2 GiB a call; a smaller piece is as fast.
+/// Linux writes at most 2 GiB per call; a smaller piece is as fast.
 constexpr size_t pieceBytes = size_t(64) << 20;
 
 } // namespace
@@ -65,7 +65,7 @@ Expected<OutputFile> OutputFile::create(const std::filesystem::path& path) {
                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.descriptor.isOpen())
     return systemError("write", file.partialPath(), errno);
-  // Not every file system has this; then all bytes go through the cache.
+  // Without support by the file system all bytes go through the cache.
   file.direct = Descriptor(
       ::open(file.partialPath().c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
   return file;
@@ -76,7 +76,7 @@ OutputFile::~OutputFile() {
     unlink(partialPath().c_str());
 }
 
-/// How many of the next bytes can be written around the cache.
+/// The number of the next bytes that can bypass the cache.
 size_t OutputFile::bytesAroundCache(std::span<const std::byte> data) const {
   const bool isAligned =
       size_t(offset) % unitBytes == 0 &&
@@ -92,7 +92,7 @@ Status OutputFile::append(std::span<const std::byte> data) {
     ssize_t put = pwrite(to.get(), data.data(), bytes, offset);
     if (put < 0 && errno == EINTR)
       continue;
-    if (put < 0 && errno == EINVAL && around) { // it wants larger units
+    if (put < 0 && errno == EINVAL && around) { // larger alignment required
       direct.close();
       continue;
     }
@@ -154,8 +154,8 @@ Status syncDirectory(const std::filesystem::path& directory) {
       ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor.isOpen())
     return systemError("open", directory, errno);
-  // Some network file systems cannot sync a folder; the files themselves have
-  // been synced, so that is no failure.
+  // Some network file systems cannot sync a folder. The files themselves have
+  // been synced, so this is not an error.
   if (fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
     return systemError("write", directory, errno);
   return Status::ok();

@@ -1,5 +1,5 @@
-// Files as checkpoints need them: written aside and put in place whole. An
-// OutputFile appears under its name only when everything has reached the disk.
+// Atomic file output for checkpoints. An OutputFile appears under its name only
+// when all its data is on the disk.
 
 #ifndef RECIPERUN_CHECKPOINT_FILES_H
 #define RECIPERUN_CHECKPOINT_FILES_H
@@ -17,7 +17,7 @@
 
 namespace reciperun::checkpoint {
 
-/// An open file descriptor, closed at the end of its life.
+/// An owned file descriptor.
 class Descriptor {
 public:
   Descriptor() = default;
@@ -28,23 +28,23 @@ public:
 
   int get() const { return number; }
   bool isOpen() const { return number >= 0; }
-  /// Closes now; false when the system reports a failed write.
+  /// Closes the descriptor; false when the system reports a failed write.
   bool close();
 
 private:
   int number = -1;
 };
 
-/// A file that is written from front to back. It grows as `PATH.partial` and
-/// gets its name by `commit`; without it, it is removed.
+/// A file that is written sequentially. It is written as `PATH.partial` and
+/// renamed by `commit`; an uncommitted file is removed.
 ///
-/// Whole units of memory at a multiple of `unitBytes` that come to lie at one
-/// in the file go to the disk around the system's cache where the file system
-/// can (O_DIRECT of open(2)): filling the cache with a checkpoint takes time
-/// from the cores that train.
+/// Data that is aligned to `unitBytes` in memory and in the file bypasses the
+/// page cache if the file system supports it (O_DIRECT of open(2)): filling the
+/// cache with a checkpoint takes CPU time from the training.
 class OutputFile {
 public:
-  /// What devices and file systems ask of memory and offsets, or a multiple.
+  /// The alignment that devices and file systems require for memory and
+  /// offsets, or a multiple of it.
   static constexpr size_t unitBytes = 4096;
 
   static Expected<OutputFile> create(const std::filesystem::path& path);
@@ -54,9 +54,9 @@ public:
 
   const std::filesystem::path& path() const { return where; }
   Status append(std::span<const std::byte> data);
-  /// Replaces bytes that have been appended.
+  /// Overwrites bytes that have been appended.
   Status rewrite(int64_t at, std::span<const std::byte> data);
-  /// Brings the data to the disk (fsync), then puts the file in place.
+  /// Flushes the data to the disk (fsync), then renames the file.
   Status commit();
 
 private:
@@ -66,23 +66,23 @@ private:
 
   std::filesystem::path where;
   Descriptor descriptor;
-  Descriptor direct; // not open where the file system always uses the cache
+  Descriptor direct; // not open when the file system always uses the cache
   int64_t offset = 0;
 };
 
 using reciperun::readTextFile;
 
-/// Writes a whole file aside and puts it in place.
+/// Writes a whole file atomically.
 Status writeTextFile(const std::filesystem::path& path, std::string_view text);
 
-/// The paths of what is in a folder, in the order of their names.
+/// The paths of a folder's entries, sorted by name.
 Expected<std::vector<std::filesystem::path>>
 entriesOf(const std::filesystem::path& directory);
 
-/// Brings a folder's entries to the disk.
+/// Flushes a folder's entries to the disk.
 Status syncDirectory(const std::filesystem::path& directory);
 
-/// "cannot VERB `path`: what the system said", for a failed system call.
+/// The error "cannot VERB `path`: system's message" of a failed system call.
 Status systemError(std::string_view verb, const std::filesystem::path& path,
                    int errorNumber);
 

@@ -1,6 +1,6 @@
-// A value is NaN or infinite where all bits of its exponent are set (IEEE 754,
-// 3.4). A piece is first counted, in a loop without branches, at the speed of
-// memory; only one that has such a value is searched for it.
+// A value is NaN or infinite when all bits of its exponent are set (IEEE 754,
+// 3.4). A branch-free loop first counts such values in a piece at memory
+// bandwidth. Only a piece that has one is searched.
 
 #include "runtime/checkpoint/FiniteCheck.h"
 

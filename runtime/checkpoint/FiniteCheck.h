@@ -1,8 +1,8 @@
-// Weights that are no numbers: found while a tensor is copied.
+// Detects NaN and infinite weights while a tensor is copied.
 //
-// A damaged file, or a training that has gone wrong, leaves NaN or infinity in
-// a weight. A model with one answers nothing, so that imports, exports and
-// conversions refuse it.
+// A damaged file or a diverged training run leaves NaN or infinity in a weight.
+// Its model produces no usable output, so imports, exports and conversions
+// refuse it.
 
 #ifndef RECIPERUN_CHECKPOINT_FINITECHECK_H
 #define RECIPERUN_CHECKPOINT_FINITECHECK_H
@@ -18,15 +18,16 @@
 
 namespace reciperun::checkpoint {
 
-/// Looks at one tensor, in pieces of any order.
+/// Checks one tensor, in pieces of any order.
 class FiniteCheck {
 public:
-  /// Elements of a type, as a file has them; the first is number `first` of the
-  /// tensor, row-major.
+  /// Checks stored elements of a type; `first` is the row-major index of the
+  /// first one in the tensor.
   void look(ElementType type, std::span<const std::byte> bytes, int64_t first);
 
-  /// Fails where an element was NaN or infinite: the lowest such, its value and
-  /// how many there are. `tensor` and its shape are for the message.
+  /// Fails when an element was NaN or infinite. The message has the lowest such
+  /// index, its value and the number of such elements. `tensor` and its shape
+  /// are for the message.
   Status outcome(const std::string& tensor,
                  const std::vector<int64_t>& shape) const;
 

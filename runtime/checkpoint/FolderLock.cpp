@@ -1,5 +1,5 @@
-// See FolderLock.h. Where the file system has no locks of fcntl(2), flock(2) is
-// tried, and where it has neither, a note says so.
+// See FolderLock.h. If the file system does not support fcntl(2) locks,
+// flock(2) is tried. If it supports neither, a note says so.
 
 #include "runtime/checkpoint/FolderLock.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A killed process gives its memory back before its locks.
+/// A killed process frees its memory before its locks.
 constexpr std::chrono::milliseconds patience(1000), nap(50);
 constexpr size_t longestText = 400;
 
@@ -48,7 +48,8 @@ Outcome lockSoon(int descriptor) {
   return outcome;
 }
 
-/// `process 1234 on host node-7 since 2026-02-03 14:05:06 UTC`.
+/// The text that identifies this process: `process 1234 on host node-7 since
+/// 2026-02-03 14:05:06 UTC`.
 std::string holderText() {
   char host[256] = "unknown", when[64] = "";
   gethostname(host, sizeof host - 1);
@@ -65,11 +66,11 @@ Status writeHolder(int descriptor, const fs::path& file) {
   const bool isWritten =
       ftruncate(descriptor, 0) == 0 &&
       pwrite(descriptor, text.data(), text.size(), 0) == ssize_t(text.size()) &&
-      fsync(descriptor) == 0; // other hosts are to read it
+      fsync(descriptor) == 0; // other hosts read it
   return isWritten ? Status::ok() : systemError("write", file, errno);
 }
 
-/// What the file says; anybody may have written anything there.
+/// The holder named in the file, whose contents are not trusted.
 std::string readHolder(int descriptor) {
   char text[longestText];
   const ssize_t got = pread(descriptor, text, sizeof text, 0);
@@ -95,7 +96,7 @@ fs::path checkpointsLockFile(const fs::path& folder) {
 Expected<FolderLock> FolderLock::take(const fs::path& file,
                                       const std::string& inUse) {
   FolderLock lock;
-  // Not to wait where a FIFO bears the name.
+  // O_NONBLOCK, so that opening a FIFO does not wait.
   lock.descriptor = Descriptor(
       ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
   const int descriptor = lock.descriptor.get();

@@ -1,9 +1,9 @@
-// One job at a time in a folder.
+// Locks a folder for one job at a time.
 //
-// The lock is one of the system's on a file (fcntl(2), open file description
-// locks, which NFS passes on to its server): it ends with the process that
-// holds it, however that ends, so that what a killed job leaves locks nobody
-// out. The file stays, and says who had the lock last.
+// The lock is an open file description lock of fcntl(2) on a file, which NFS
+// forwards to its server. The system releases it when the process ends in any
+// way, so a killed job leaves no stale lock. The file remains and names the
+// last holder.
 
 #ifndef RECIPERUN_CHECKPOINT_FOLDERLOCK_H
 #define RECIPERUN_CHECKPOINT_FOLDERLOCK_H
@@ -16,22 +16,22 @@
 
 namespace reciperun::checkpoint {
 
-/// The file of the lock of a run's folder.
+/// The lock file of a run's folder.
 std::filesystem::path runLockFile(const std::filesystem::path& run);
-/// That of a folder of checkpoints; it lies beside the folder, which holds
-/// checkpoints alone.
+/// The lock file of a folder of checkpoints. It is next to the folder, which
+/// contains only checkpoints.
 std::filesystem::path checkpointsLockFile(const std::filesystem::path& folder);
 
 class FolderLock {
 public:
-  /// Takes the lock, and writes this process into its file; the folder that
-  /// the file is in exists. A process that is ending may hold it for a moment
-  /// yet, for which it waits. Fails, with the process, host and time that the
-  /// file names, where another has the lock: `inUse` is what then is in use.
+  /// Takes the lock, and writes this process into its file; the file's folder
+  /// must exist. Waits briefly for a process that is exiting. Fails when
+  /// another process holds the lock, with the process, host and time in the
+  /// file. `inUse` names the locked resource for the message.
   static Expected<FolderLock> take(const std::filesystem::path& file,
                                    const std::string& inUse);
 
-  /// What to tell where the file system has no locks; mostly empty.
+  /// A warning when the file system has no locks; usually empty.
   const std::string& note() const { return complaint; }
 
 private:

@@ -1,4 +1,4 @@
-// Gradients, gathered like weights, into one safetensors file.
+// Gathers gradients like weights into one safetensors file.
 
 #include "runtime/checkpoint/GradientDump.h"
 

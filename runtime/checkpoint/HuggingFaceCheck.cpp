@@ -1,5 +1,5 @@
-// 1. config.json agrees; 2. every parameter has its tensor, of its shape and a
-// float dtype, and no tensor is left over.
+// Checks that 1. config.json agrees; 2. every parameter has its tensor with its
+// shape and a float dtype, and there are no other tensors.
 
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 
@@ -17,7 +17,7 @@
 namespace reciperun::checkpoint {
 namespace {
 
-/// A message names so many tensors; the rest are counted.
+/// The number of tensors that a message names; the rest are counted.
 constexpr size_t namedInMessage = 10;
 
 std::string listed(const std::vector<std::string>& names) {
@@ -37,7 +37,7 @@ bool isTied(const std::string& text) {
 
 Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
   std::vector<std::string> missing;
-  std::set<std::string> seen; // a tensor may be several parameters
+  std::set<std::string> seen; // a tensor may hold several parameters
   for (const plan::Parameter& parameter : plan.parameters)
     for (const std::string& name : tensorNames(parameter))
       if (!parameter.adapter && !model.find(name) && seen.insert(name).second)
@@ -60,7 +60,7 @@ Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
       unexpected.push_back(name);
   if (unexpected.empty())
     return Status::ok();
-  // Dropping a weight (a bias, say) would make another model of it.
+  // Dropping a weight, such as a bias, would change the model.
   return Status::error("`" + model.directory().string() + "` holds " +
                        std::to_string(unexpected.size()) +
                        " tensors that the recipe's model has no place for: " +

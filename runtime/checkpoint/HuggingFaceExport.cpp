@@ -1,7 +1,8 @@
-// Export: 1. rank 0 opens the directory aside; 2. tensor by tensor the shards
-// come together and are written, merged with their adapter; 3. the adapter by
-// itself; 4. the small files; 5. the directory takes its place. Ranks agree
-// where rank 0 may fail, so that nobody waits for a rank that has given up.
+// Export: 1. rank 0 opens the staging directory; 2. the shards of each tensor
+// are gathered, merged with their adapter and written; 3. the adapter is
+// written; 4. the small files are written; 5. the directory is renamed. Ranks
+// agree on the status after each step in which rank 0 may fail, so that no rank
+// waits for one that has stopped.
 
 #include "runtime/checkpoint/HuggingFaceExport.h"
 
@@ -43,7 +44,7 @@ private:
   Status stream(int number, const ShardGather::Sink& write);
   Status append(ModelWriter& writer, int number,
                 std::span<const std::byte> piece) const;
-  /// Of the model's or the adapter's parameters, in the order of the file.
+  /// The model's or the adapter's parameters, in file order.
   std::vector<int> numbers(bool adapter) const;
   bool isRoot() const { return communicator.rank() == 0; }
   Status onRoot(Status (Exporter::*step)() const);
@@ -75,8 +76,8 @@ Exporter::specsOf(const std::vector<int>& parameters) const {
   return specs;
 }
 
-/// Has a parameter's pieces written on rank 0, in order, and looked at: `write`
-/// leaves in a piece what it writes.
+/// Passes a parameter's pieces to `write` on rank 0, in order, and checks that
+/// they are finite; `write` leaves the written bytes in the piece.
 Status Exporter::stream(int number, const ShardGather::Sink& write) {
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
   const ElementType type =
@@ -94,7 +95,7 @@ Status Exporter::stream(int number, const ShardGather::Sink& write) {
   return finite.outcome(parameter.hfName, parameter.globalShape);
 }
 
-/// A piece is a number of rows, which may be several tensors.
+/// A piece consists of rows, which may span several tensors.
 Status Exporter::append(ModelWriter& writer, int number,
                         std::span<const std::byte> piece) const {
   const plan::Parameter& parameter = plan.parameters[size_t(number)];
@@ -107,7 +108,7 @@ Status Exporter::append(ModelWriter& writer, int number,
   return Status::ok();
 }
 
-/// What is to be added to a matrix, on rank 0 where it has an adapter.
+/// The adapter's contribution to a matrix, on rank 0; nullopt when it has none.
 Expected<std::optional<LoraMerge>>
 Exporter::mergeOf(const plan::Parameter& parameter) {
   std::optional<LoraMerge> merge;
@@ -153,7 +154,8 @@ Status Exporter::writeModel() {
   return communicator.agree(writer ? writer->finish() : Status::ok());
 }
 
-/// Into a folder below the output's, or, where `below` is empty, into it.
+/// Writes the adapter to the subfolder `below` of the output, or to the output
+/// itself when `below` is empty.
 Status Exporter::writeAdapter(const fs::path& below) {
   std::vector<int> parameters = numbers(/*adapter=*/true);
   if (parameters.empty())

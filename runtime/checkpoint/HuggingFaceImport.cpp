@@ -1,6 +1,5 @@
-// Import: 1. the directory is checked against the plan (HuggingFaceCheck.h);
-// 2. each shard is read run by run through one window of the file, converted
-// and stored.
+// Import: 1. check the directory against the plan (HuggingFaceCheck.h); 2. read
+// each shard run by run through one window of the file, convert and store it.
 
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
@@ -16,8 +15,8 @@ namespace reciperun::checkpoint {
 namespace {
 
 constexpr int64_t windowBytes = int64_t(1) << 20;
-/// Runs of at least this size are read alone; shorter ones share a window with
-/// what lies between them, which costs less than a system call for each.
+/// Runs of at least this size are read separately. Shorter ones share a window
+/// with the bytes between them, which costs less than a system call for each.
 constexpr int64_t directRunBytes = int64_t(64) << 10;
 /// Reads one shard. `source` and `converted` are reused between tensors.
 class ShardReader {
@@ -26,7 +25,7 @@ public:
       : plan(plan), rank(rank), access(access), values(valueParts(plan, rank)),
         source(windowBytes), converted(windowBytes) {}
 
-  /// Reads what the rank keeps of the shard's part of one tensor.
+  /// Reads the rank's slice of one tensor.
   Status load(int number, const TensorShard& part,
               const ModelFiles::Place& place);
 
@@ -43,7 +42,7 @@ private:
   int rank;
   ParameterAccess& access;
   std::vector<StateShard> values;   // by parameter
-  std::vector<std::byte> source;    // of the file, beginning at `windowStart`
+  std::vector<std::byte> source;    // file contents from `windowStart` on
   std::vector<std::byte> converted; // in the parameter's type
   int64_t windowStart = 0;          // elements from the tensor's start
   int64_t windowElements = 0;
@@ -64,7 +63,8 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
     taken += used;
     windowElements = piece.global + used - windowStart;
     if (used < piece.count ||
-        layout.runLength() * 4 >= directRunBytes) // 4: a usual element
+        layout.runLength() * 4 >=
+            directRunBytes) // 4: bytes of a typical element
       break;
     if (local + taken == end)
       break;
@@ -73,7 +73,7 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
   return taken;
 }
 
-/// The piece's first `count` elements in the window.
+/// The window's bytes of the piece's first `count` elements.
 std::span<const std::byte> ShardReader::run(const ShardLayout::Piece& piece,
                                             int64_t count,
                                             ElementType type) const {
@@ -105,7 +105,7 @@ Status ShardReader::load(int number, const TensorShard& part,
   const ShardLayout& layout = part.block;
   finite = {};
   ElementType from = *findElementType(place.tensor->dtype);
-  // Both buffers must hold a window, whichever type is the wider.
+  // Both buffers must hold a window, whichever type is wider.
   plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
   int64_t limit = windowBytes / std::max(byteSize(from), plan::byteSize(to));
   const StateShard& kept = values[size_t(number)];

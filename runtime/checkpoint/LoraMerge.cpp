@@ -1,4 +1,4 @@
-// W + scale B A: each row of the piece gets its combination of A's rows.
+// W + scale B A: adds to each row of the piece its combination of A's rows.
 
 #include "runtime/checkpoint/LoraMerge.h"
 

@@ -12,11 +12,11 @@
 
 namespace reciperun::checkpoint {
 
-/// Merges a matrix piece by piece, in the order of its rows. Sums are taken in
-/// double and rounded once to its type.
+/// Merges a matrix piece by piece, in row order. Accumulates in double and
+/// rounds once to the matrix's type.
 class LoraMerge {
 public:
-  /// A factor's elements, of its own type.
+  /// The elements of a factor in its own type.
   struct Factor {
     plan::DType type;
     std::span<const std::byte> bytes;
@@ -25,7 +25,8 @@ public:
   /// `type` is the matrix's; `a` is [rank, in] and `b` [out, rank].
   LoraMerge(plan::DType type, int64_t rank, double scale, Factor a, Factor b);
 
-  /// Adds the next rows' part to `piece`, which holds whole rows of `in`.
+  /// Adds the product's next rows to `piece`, which has whole rows of `in`
+  /// elements.
   void addTo(std::span<std::byte> piece);
 
 private:

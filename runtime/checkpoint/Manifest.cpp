@@ -1,5 +1,5 @@
-// Names in a manifest, parameters as plans have them, and the comparison with
-// the files beside it.
+// Names in a manifest, conversion of parameters from and to plans, and
+// comparison with the checkpoint's files.
 
 #include "runtime/checkpoint/Manifest.h"
 
@@ -25,7 +25,7 @@ const char* prefixOf(StateKind kind) {
   return "";
 }
 
-/// A step without the zeros before it.
+/// A step without leading zeros.
 std::string stepText(const std::string& digits) {
   const size_t first = digits.find_first_not_of('0');
   return first == std::string::npos ? "0" : digits.substr(first);
@@ -45,7 +45,7 @@ Status checkSize(const std::filesystem::path& path, int64_t expected) {
 constexpr const char* runName = "run";
 constexpr const char* stepName = "step";
 
-/// Whether a rank's file is of the manifest's save.
+/// Checks that a rank's file is of the manifest's save.
 Status checkSave(const Manifest& manifest, const SafetensorsFile& file) {
   const Metadata wanted = manifest.saveId().metadata();
   auto textOf = [&](const char* name) {
@@ -64,7 +64,7 @@ Status checkSave(const Manifest& manifest, const SafetensorsFile& file) {
   return Status::ok();
 }
 
-/// What both have under one name.
+/// Copies the fields that both types have.
 template <class From, class To> void copyDescription(const From& from, To& to) {
   to.name = from.name;
   to.hfName = from.hfName;

@@ -1,5 +1,5 @@
-// Manifests as JSON. Reading trusts nothing: a field that is missing, of
-// another type or out of range is named by its path in the document.
+// Manifests as JSON. The reader validates everything: errors for a field that
+// is missing, of another type or out of range name its path in the document.
 
 #include "runtime/checkpoint/Manifest.h"
 
@@ -123,7 +123,7 @@ Json jsonOf(const SavedModel& model) {
           {"eos_token", model.eosToken}};
 }
 
-// ---- the checksum: of the text of all other fields
+// ---- the checksum of the text of all other fields
 
 constexpr const char* checksumName = "checksum";
 
@@ -135,7 +135,7 @@ std::string checksumOf(const Json& json) {
   return hashOf(textOf(json)).text();
 }
 
-/// Older manifests have none.
+/// Older manifests have no checksum.
 Status checkChecksum(Json& json) {
   if (!json.contains(checksumName))
     return Status::ok();
@@ -149,8 +149,8 @@ Status checkChecksum(Json& json) {
 
 // ---- reading
 
-/// Takes fields out of objects; the first thing wrong stays in `failure`, and
-/// whatever is read after it is a default.
+/// Reads fields from objects. `failure` keeps the first error; fields read
+/// after it get default values.
 class Reader {
 public:
   Status failure;
@@ -345,7 +345,7 @@ private:
     if (json.is_object() && json.contains("lora")) {
       const Json& lora = json["lora"];
       std::string at = pathOf(path, "lora");
-      // Compared with the number of parameters once they are all read.
+      // The range is checked when all parameters have been read.
       made.loraA = int(std::min<int64_t>(number(lora, at, "a", 0), INT32_MAX));
       made.loraB = int(std::min<int64_t>(number(lora, at, "b", 0), INT32_MAX));
       made.loraScale = real(lora, at, "scale");

@@ -1,4 +1,4 @@
-// A model's safetensors as a set: found by the index, split by size.
+// The safetensors of a model as a set: located by the index, split by size.
 
 #include "runtime/checkpoint/ModelFiles.h"
 
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 constexpr const char* singleName = "model.safetensors";
 constexpr const char* indexName = "model.safetensors.index.json";
 
-/// A file's name in an index must stay in the index's folder.
+/// Whether a file name in an index stays in the index's folder.
 bool isPlainName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." &&
          name.find('/') == std::string::npos;
@@ -43,8 +43,8 @@ parseIndex(const std::string& text) {
   return byFile;
 }
 
-/// The index lists all tensors of the file and no others, so that no tensor of
-/// the model lies in two files, or is left out without a word.
+/// Checks that the index lists exactly the tensors of the file, so that no
+/// tensor of the model is in two files or silently omitted.
 Status checkIndexed(const SafetensorsFile& file,
                     const std::vector<std::string>& tensors) {
   const std::string name = "`" + file.path().filename().string() + "`";
@@ -135,8 +135,8 @@ ModelWriter::create(const std::filesystem::path& directory,
   ModelWriter writer;
   writer.folder = directory;
   RECIPERUN_TRY(checkSpecs(specs));
-  // Greedy as transformers splits: a part ends before the tensor that would
-  // exceed the limit; one that exceeds it alone has a part of its own.
+  // Greedy, like transformers: a part ends before the tensor that would exceed
+  // the limit; a larger tensor gets a part of its own.
   int64_t bytes = 0;
   for (TensorSpec& spec : specs) {
     if (writer.parts.empty() ||

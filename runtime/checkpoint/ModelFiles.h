@@ -1,7 +1,7 @@
-// The safetensors files of a model's directory, one or many, as one set.
+// The set of safetensors files of a model's directory, one or many.
 //
-// A directory holds `model.safetensors`, or several files and
-// `model.safetensors.index.json`, whose `weight_map` says where a tensor lies.
+// A directory has `model.safetensors`, or several files and
+// `model.safetensors.index.json`, whose `weight_map` maps tensors to files.
 
 #ifndef RECIPERUN_CHECKPOINT_MODELFILES_H
 #define RECIPERUN_CHECKPOINT_MODELFILES_H
@@ -12,7 +12,7 @@
 
 namespace reciperun::checkpoint {
 
-/// A model's tensors for reading.
+/// The tensors of a model, for reading.
 class ModelFiles {
 public:
   /// A tensor and the file that holds it.
@@ -22,13 +22,13 @@ public:
   };
 
   /// Opens every file and checks every header. Fails when the directory has no
-  /// safetensors, when the index is damaged, names a tensor that its file lacks
-  /// or leaves out one that it holds.
+  /// safetensors, and when the index is damaged, names a tensor that its file
+  /// lacks or omits one that the file has.
   static Expected<ModelFiles> open(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return folder; }
   std::optional<Place> find(std::string_view name) const;
-  /// The names of all tensors, in order.
+  /// The names of all tensors, sorted.
   std::vector<std::string> names() const;
 
 private:
@@ -45,9 +45,9 @@ public:
   static Expected<ModelWriter> create(const std::filesystem::path& directory,
                                       std::vector<TensorSpec> specs,
                                       int64_t maxFileBytes);
-  /// The next bytes of the current tensor; never beyond its end.
+  /// Appends bytes of the current tensor, at most up to its end.
   Status append(std::span<const std::byte> data);
-  /// Completes the last file and writes the index when there is one.
+  /// Completes the last file and writes the index if there is one.
   Status finish();
 
 private:

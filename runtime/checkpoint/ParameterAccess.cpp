@@ -1,4 +1,4 @@
-// Parameters in an arena, addressed as the plan's buffers say.
+// Parameters in an arena, at the addresses of the plan's buffers.
 
 #include "runtime/checkpoint/ParameterAccess.h"
 

@@ -1,7 +1,7 @@
-// How import and export reach a rank's parameters.
+// Access of import and export to a rank's parameters.
 //
-// They copy through this interface rather than through pointers, so that the
-// memory may be a device's. ArenaParameters is the access to a device's arena.
+// They copy through this interface instead of pointers, so that the parameters
+// may be in device memory. ArenaParameters accesses a device's arena.
 
 #ifndef RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
 #define RECIPERUN_CHECKPOINT_PARAMETERACCESS_H
@@ -18,15 +18,15 @@
 
 namespace reciperun::checkpoint {
 
-/// Which of a parameter's buffers is meant.
+/// Selects one of a parameter's buffers.
 enum class Content {
   value,    // in the compute type
-  gradient, // f32, or f64 where the compute type is
+  gradient, // f32, or f64 when the compute type is f64
 };
 
 /// This rank's shards of the parameters, as bytes of the row-major local shard.
-/// Where the rank keeps a run of a value alone (valueParts), it is accessed
-/// within that.
+/// When the rank only stores a run of a value (valueParts), only that run is
+/// accessible.
 class ParameterAccess {
 public:
   virtual ~ParameterAccess() = default;
@@ -40,7 +40,7 @@ public:
 /// Parameters in an arena.
 class ArenaParameters : public ParameterAccess {
 public:
-  /// `arena` is the device's address of the plan's offset 0. All arguments
+  /// `arena` is the device address of the plan's offset 0. All arguments must
   /// outlive the object.
   ArenaParameters(const plan::Plan& plan, int rank, std::byte* arena,
                   device::Device& device)
@@ -53,7 +53,8 @@ public:
               std::span<std::byte> data) const override;
 
 private:
-  /// Of `bytes` bytes of a parameter's shard, from byte `offset` on.
+  /// The address of `bytes` bytes of a parameter's shard, from byte `offset`
+  /// on.
   std::byte* address(int parameter, Content content, int64_t offset,
                      size_t bytes) const;
 

@@ -1,4 +1,4 @@
-// Experts by number, and rows of tensors; see ParameterTensors.h.
+// Tensors per expert, and rows of tensors; see ParameterTensors.h.
 
 #include "runtime/checkpoint/ParameterTensors.h"
 

@@ -1,8 +1,8 @@
-// The tensors of a Hugging Face checkpoint that a parameter is.
+// Maps parameters to the tensors of a Hugging Face checkpoint.
 //
-// Most are one. A parameter of all experts, [experts, ...], is one tensor for
-// each expert there where `{expert}` stands in its name; several parameters are
-// one where each has rows of it (plan/TensorRows.h).
+// Usually a parameter is one tensor. A parameter of all experts, [experts,
+// ...], is one tensor per expert when its name contains `{expert}`. Several
+// parameters are one tensor when each is rows of it (plan/TensorRows.h).
 
 #ifndef RECIPERUN_CHECKPOINT_PARAMETERTENSORS_H
 #define RECIPERUN_CHECKPOINT_PARAMETERTENSORS_H
@@ -18,26 +18,26 @@
 
 namespace reciperun::checkpoint {
 
-/// The names of a parameter's tensors, by expert where it has several. Each is
-/// of the parameter's plan::tensorShape.
+/// The names of a parameter's tensors, by expert when it has several. Each has
+/// the parameter's plan::tensorShape.
 std::vector<std::string> tensorNames(const plan::Parameter& parameter);
 
-/// The part of a rank's shard that lies in one tensor.
+/// The part of a rank's shard that is in one tensor.
 struct TensorShard {
   std::string name;
   ShardLayout block;
-  int64_t begin = 0; // elements of the rank's shard that lie before
+  int64_t begin = 0; // elements of the rank's shard before this part
 };
 std::vector<TensorShard> tensorParts(const plan::Parameter& parameter,
                                      const plan::Mesh& mesh, int rank);
 
-/// Parameters in the order of their data in a file: where several are rows of
-/// one tensor, they come one behind the other where the first of them stood.
+/// Sorts parameters by the order of their data in a file: parameters that are
+/// rows of one tensor follow each other at the position of the first.
 std::vector<int> inFileOrder(const plan::Plan& plan,
                              const std::vector<int>& parameters);
 
-/// The tensors that begin with a parameter's data in such a file; none where
-/// its tensor begins with another's.
+/// The tensors that begin with a parameter's data in a file; empty when its
+/// tensor begins with another parameter's.
 std::vector<TensorSpec> tensorSpecs(const plan::Parameter& parameter,
                                     std::string_view dtype);
 

@@ -1,5 +1,5 @@
-// renameat2(2) exchanges two folders in one step. Where the file system cannot
-// do that, the old one is renamed away first.
+// renameat2(2) exchanges two folders atomically. If the file system does not
+// support it, the old folder is renamed first.
 
 #include "runtime/checkpoint/PutInPlace.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Afterwards what was at `target` is at the place that `old` names.
+/// Exchanges the folders and sets `old` to the new path of the old `target`.
 Status exchange(const fs::path& staging, const fs::path& target,
                 fs::path& old) {
   old = staging;

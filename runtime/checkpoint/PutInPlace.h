@@ -1,4 +1,4 @@
-// A folder that takes another's place in one step.
+// Replaces a folder by another one atomically.
 
 #ifndef RECIPERUN_CHECKPOINT_PUTINPLACE_H
 #define RECIPERUN_CHECKPOINT_PUTINPLACE_H
@@ -9,10 +9,10 @@
 
 namespace reciperun::checkpoint {
 
-/// Brings the entries of the folder `staging` to the disk and gives it the name
-/// `target`, beside it. A folder of that name is removed afterwards: whoever
-/// looks sees the one or the other, whole. After a failure `target` is as it
-/// was.
+/// Flushes the entries of the folder `staging` to the disk and renames it to
+/// `target`, in the same parent folder. An existing `target` is removed
+/// afterwards: readers see either the old or the new folder, complete. A
+/// failure leaves `target` unchanged.
 Status putInPlace(const std::filesystem::path& staging,
                   const std::filesystem::path& target);
 

@@ -1,4 +1,4 @@
-// Parts to tensors, in memory, in a file and in the manifest.
+// Maps shards to tensors in memory, in a file and in the manifest.
 
 #include "runtime/checkpoint/RankFile.h"
 
@@ -15,7 +15,7 @@
 namespace reciperun::checkpoint {
 namespace {
 
-/// What is copied at a time where nothing is staged.
+/// The bytes copied at a time when nothing is staged.
 constexpr int64_t pieceBytes = int64_t(1) << 20;
 
 ElementType elementType(plan::DType type) {
@@ -28,7 +28,7 @@ HeaderNotes notesOf(const SaveId& save) {
   return {save.metadata(), /*hasChecksums=*/true};
 }
 
-/// Masters of their halves.
+/// Joins masters from their halves.
 Status readHalves(const BufferAccess& buffers, const StateShard& part,
                   int64_t first, std::span<std::byte> out) {
   constexpr int64_t most = 4096;
@@ -72,7 +72,7 @@ std::string RankFile::nameOf(const StateShard& part) const {
                          : plan.parameters[size_t(part.parameter)].name);
 }
 
-/// Masters that are kept in halves are whole in the file, as all others are.
+/// Masters that are stored as halves are joined in the file.
 plan::DType RankFile::typeOf(const StateShard& part) const {
   return part.upper >= 0 ? plan::DType::f32
                          : stage.buffers[size_t(part.buffer)].dtype;

@@ -1,6 +1,6 @@
 // The file of a checkpoint that one rank writes.
 //
-// It holds the parts of the state that no lower rank holds, in the order of
+// It has the shards of the state that no lower rank has, in the order of
 // writtenShards, and the rank's histories, each as a flat tensor.
 
 #ifndef RECIPERUN_CHECKPOINT_RANKFILE_H
@@ -23,35 +23,34 @@ std::string rankFileName(int rank);
 
 class RankFile {
 public:
-  /// The plan outlives the object.
+  /// The plan must outlive the object.
   RankFile(const plan::Plan& plan, int rank);
 
-  /// Whether the rank writes no file, since lower ranks hold all that it does.
+  /// Whether the rank writes no file, because lower ranks have all its shards.
   bool isEmpty() const { return parts.empty(); }
   std::string name() const { return rankFileName(rank); }
-  /// Of the tensors, and of the whole file.
+  /// The size of the tensors, and of the whole file.
   int64_t dataBytes() const;
   int64_t fileBytes(const SaveId& save) const;
 
-  /// Copies the data out of the buffers, in the file's order; `out` has
-  /// dataBytes().
+  /// Copies the data out of the buffers, in file order; `out` has dataBytes().
   Status copy(const BufferAccess& buffers, std::span<std::byte> out) const;
-  /// Writes the file, from such a copy or piece by piece from the buffers. It
-  /// has its name when it is on the disk.
+  /// Writes the file from a copy made by `copy`, or piece by piece from the
+  /// buffers. The file gets its name when it is on the disk.
   Status write(const std::filesystem::path& folder, const SaveId& save,
                std::span<const std::byte> data) const;
   Status write(const std::filesystem::path& folder, const SaveId& save,
                const BufferAccess& buffers) const;
 
-  /// Adds the file to the manifest's and its parts to the parameters' pieces,
-  /// which stand in the plan's order.
+  /// Adds the file to the manifest's files and its shards to the parameters'
+  /// pieces. The manifest's parameters must be in the plan's order.
   void describe(Manifest& manifest) const;
 
 private:
-  /// In the file.
+  /// The shard's name in the file.
   std::string nameOf(const StateShard& part) const;
   plan::DType typeOf(const StateShard& part) const;
-  /// The elements of a part from number `first` on, as the file has them.
+  /// Reads elements of a shard from index `first` on, as stored in the file.
   Status read(const BufferAccess& buffers, const StateShard& part,
               int64_t first, std::span<std::byte> out) const;
   int64_t bytesOf(const StateShard& part) const;
@@ -63,8 +62,8 @@ private:
   std::vector<StateShard> parts;
 };
 
-/// What every checkpoint of the plan's run says alike: the model, its
-/// parameters, and the files and pieces of all ranks.
+/// The part of the manifest that all checkpoints of the plan's run share: the
+/// model, its parameters, and the files and pieces of all ranks.
 Manifest describeRun(const plan::Plan& plan, const std::string& run = {});
 
 } // namespace reciperun::checkpoint

@@ -1,4 +1,4 @@
-// Reading and writing one safetensors file on top of its header.
+// Reads and writes the data of one safetensors file.
 
 #include "runtime/checkpoint/Safetensors.h"
 
@@ -13,7 +13,7 @@ namespace reciperun::checkpoint {
 namespace {
 
 constexpr int64_t lengthBytes = 8;
-/// The limit of the format's own reader; no model comes near it.
+/// The limit of the format's reference reader; no model comes close to it.
 constexpr int64_t maxHeaderBytes = 100'000'000;
 
 constexpr const char* metadataName = "__metadata__";
@@ -25,8 +25,8 @@ std::string checksumName(const TensorSpec& spec) {
 std::string headerJson(const std::vector<TensorSpec>& specs,
                        const Metadata& metadata) {
   nlohmann::ordered_json json;
-  // Some readers refuse files that do not say which framework's layout they
-  // have; `pt` is what transformers writes.
+  // Some readers refuse files that do not name their framework; transformers
+  // writes `pt`.
   json[metadataName] = {{"format", "pt"}};
   auto& texts = json[metadataName].get_ref<nlohmann::ordered_json::object_t&>();
   for (const auto& [name, text] : metadata)
@@ -42,9 +42,9 @@ std::string headerJson(const std::vector<TensorSpec>& specs,
   return json.dump();
 }
 
-/// The size of a header with so many bytes of JSON: it is padded with spaces,
-/// as the format allows, so that the data starts where OutputFile can write it
-/// around the system's cache.
+/// The size of a header of `bytes` bytes of JSON. It is padded with spaces, as
+/// the format allows, so that OutputFile can write the data without the page
+/// cache.
 size_t paddedSize(size_t bytes) {
   constexpr size_t unit = OutputFile::unitBytes;
   return (lengthBytes + bytes + unit - 1) / unit * unit - lengthBytes;
@@ -57,13 +57,13 @@ std::string headerText(const std::vector<TensorSpec>& specs,
   return text;
 }
 
-/// The characters of a tensor's checksums.
+/// The number of characters of a tensor's checksums.
 size_t checksumRoom(const TensorSpec& spec) {
   return size_t(16 * chunksOf(spec.bytes()));
 }
 
-/// The metadata with the checksums of all tensors, which are not known yet:
-/// with room for them, or none.
+/// The metadata with placeholders for the checksums of all tensors, which are
+/// not known yet: of full length, or empty.
 Metadata metadataOf(const std::vector<TensorSpec>& specs,
                     const HeaderNotes& notes, bool hasRoom) {
   Metadata metadata = notes.metadata;
@@ -212,7 +212,7 @@ Status SafetensorsWriter::append(std::span<const std::byte> data) {
   remaining -= static_cast<int64_t>(data.size());
   if (remaining < 0)
     return wrongLength("more");
-  // A piece at a time, so that checksums and the disk find it in the cache.
+  // Small pieces stay in the CPU cache between the checksums and the write.
   constexpr size_t piece = size_t(16) << 20;
   while (!data.empty()) {
     const auto next = data.first(std::min(data.size(), piece));
@@ -224,7 +224,7 @@ Status SafetensorsWriter::append(std::span<const std::byte> data) {
   return Status::ok();
 }
 
-/// The data may end one tensor and begin others.
+/// Data may span several tensors.
 void SafetensorsWriter::addChecksums(std::span<const std::byte> data) {
   while (current < specs.size()) {
     const auto own = data.first(std::min(data.size(), size_t(missing)));
@@ -239,7 +239,7 @@ void SafetensorsWriter::addChecksums(std::span<const std::byte> data) {
   }
 }
 
-/// Over the room for them, of the same size.
+/// Overwrites the placeholders, which have the same size.
 Status SafetensorsWriter::writeChecksums() {
   addChecksums({}); // tensors without elements
   const std::string header = headerText(specs, notes.metadata);

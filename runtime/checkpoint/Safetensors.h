@@ -1,4 +1,4 @@
-// One safetensors file, read and written.
+// Reads and writes one safetensors file.
 //
 // The format (huggingface/safetensors, README "Format"): 8 bytes little-endian
 // N, N bytes of JSON {"name": {"dtype", "shape", "data_offsets": [begin, end]},
@@ -30,10 +30,10 @@ struct StoredTensor {
   std::vector<int64_t> shape;
   int64_t begin = 0; // bytes from the start of the file
   int64_t end = 0;
-  std::vector<uint64_t> checksums; // of its chunks; empty where none are kept
+  std::vector<uint64_t> checksums; // of its chunks; may be absent
 };
 
-/// Texts of a header's `__metadata__`, by name.
+/// The texts of a header's `__metadata__`, by name.
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsHeader {
@@ -41,17 +41,16 @@ struct SafetensorsHeader {
   Metadata metadata;                 // without checksums
 };
 
-/// "[2, 3]".
+/// Formats a shape: "[2, 3]".
 std::string shapeText(const std::vector<int64_t>& shape);
 
-/// Bits of an element of a safetensors dtype; 0 for an unknown one.
+/// The bits of an element of a safetensors dtype; 0 for an unknown one.
 int64_t dtypeBits(std::string_view dtype);
 
-/// Reads a header's JSON and checks every size and offset against `dataBytes`,
-/// the bytes behind the header; `dataStart` is added to the offsets. Refuses
-/// unknown dtypes, repeated names, overlaps, holes, sizes that differ from
-/// shape times dtype, offsets beyond the data, and lists of checksums that are
-/// none.
+/// Parses a header's JSON and checks every size and offset against `dataBytes`,
+/// the number of bytes after the header; `dataStart` is added to the offsets.
+/// Refuses unknown dtypes, repeated names, overlaps, holes, sizes that differ
+/// from shape times dtype, offsets beyond the data, and malformed checksums.
 Expected<SafetensorsHeader> parseSafetensorsHeader(std::string_view json,
                                                    int64_t dataStart,
                                                    int64_t dataBytes);
@@ -63,7 +62,7 @@ public:
   static Expected<SafetensorsFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return file.path(); }
-  /// Ordered by name.
+  /// Sorted by name.
   const std::vector<StoredTensor>& tensors() const { return header.tensors; }
   const Metadata& metadata() const { return header.metadata; }
   /// Of all bytes before the data.
@@ -72,8 +71,8 @@ public:
   /// Fills `out` from byte `offset` of the tensor's data.
   Status read(const StoredTensor& tensor, int64_t offset,
               std::span<std::byte> out) const;
-  /// Compares whole chunks of the tensor's data, from byte `offset` of it on,
-  /// with their checksums, where the file has any.
+  /// Compares whole chunks of the tensor's data, from byte `offset` on, with
+  /// their checksums, if the file has any.
   Status check(const StoredTensor& tensor, int64_t offset,
                std::span<const std::byte> chunks) const;
   /// Fills `out` from byte `offset` of the file.
@@ -89,7 +88,7 @@ private:
   Hash hash;
 };
 
-/// A tensor that is going to be written.
+/// The description of a tensor to write.
 struct TensorSpec {
   std::string name;
   std::string dtype;
@@ -98,33 +97,34 @@ struct TensorSpec {
   int64_t bytes() const;
 };
 
-/// Whether a file can hold the tensors: each has a name of its own, other than
+/// Checks that a file can have the tensors: names are unique and differ from
 /// the format's `__metadata__`.
 Status checkSpecs(const std::vector<TensorSpec>& specs);
 
-/// What a header says of its tensors beside what they are.
+/// The contents of a header in addition to its tensors.
 struct HeaderNotes {
   Metadata metadata = {};
   bool hasChecksums = false; // of the tensors' chunks
 };
 
-/// The size of the file that a writer makes of the specs.
+/// The size of the file that a writer produces for the specs.
 int64_t safetensorsBytes(const std::vector<TensorSpec>& specs,
                          const HeaderNotes& notes = {});
 
-/// Writes one file: the header at once, then the tensors' data in the order of
+/// Writes one file: first the header, then the tensors' data in the order of
 /// the specs, streamed. The same specs and data give the same bytes. Checksums
-/// are taken of the data on their way, and written into the header in the end.
+/// are computed while the data is written, and written into the header at the
+/// end.
 class SafetensorsWriter {
 public:
   static Expected<SafetensorsWriter> create(const std::filesystem::path& path,
                                             std::vector<TensorSpec> specs,
                                             HeaderNotes notes = {});
-  /// The next bytes of the data.
+  /// Appends the next bytes of the data.
   Status append(std::span<const std::byte> data);
-  /// Brings the file to the disk and sets its name. Fails, as `append` does,
-  /// where the data are not as long as the specs say: these may come from a
-  /// damaged plan or manifest.
+  /// Flushes the file to the disk and renames it. Like `append` it fails when
+  /// the data's length differs from the specs: these may come from a damaged
+  /// plan or manifest.
   Status finish();
 
 private:
@@ -138,7 +138,7 @@ private:
   std::vector<TensorSpec> specs;
   HeaderNotes notes;
   int64_t remaining = 0;
-  // Of the tensor whose data comes next.
+  // State of the current tensor.
   size_t current = 0;
   int64_t missing = 0;
   ChecksumStream stream;

@@ -1,6 +1,6 @@
-// The header of a safetensors file: 1. parse the JSON; 2. check each tensor by
-// itself; 3. check that together they tile the data. Every number comes from a
-// file that may be damaged or hostile.
+// Parses the header of a safetensors file: 1. parse the JSON; 2. check each
+// tensor separately; 3. check that they tile the data. The file may be damaged
+// or hostile, so no number is trusted.
 
 #include "runtime/checkpoint/Safetensors.h"
 
@@ -53,7 +53,7 @@ std::optional<std::vector<int64_t>> sizesOf(const Json& json) {
   return sizes;
 }
 
-/// Bytes of a shape; nothing where they exceed 2^63 - 1.
+/// The bytes of a shape; nullopt when they exceed 2^63 - 1.
 std::optional<int64_t> bytesOf(const std::vector<int64_t>& shape,
                                int64_t bits) {
   int64_t bytes = bits / 8;
@@ -86,8 +86,8 @@ Expected<StoredTensor> parseTensor(const std::string& name, const Json& json) {
   return tensor;
 }
 
-/// Numbers and lists in `__metadata__` are no concern of ours; other programs
-/// have put them there.
+/// The texts of `__metadata__`. Other programs may also store numbers and lists
+/// there, which are ignored.
 Metadata textsOf(const Json& json) {
   Metadata texts;
   if (json.is_object())
@@ -97,7 +97,7 @@ Metadata textsOf(const Json& json) {
   return texts;
 }
 
-/// Moves the checksums of the tensors from the metadata to them.
+/// Moves the tensors' checksums from the metadata to the tensors.
 Status takeChecksums(SafetensorsHeader& header) {
   const auto bytes = header.metadata.find(std::string(checksumBytesName));
   if (bytes == header.metadata.end())
@@ -123,7 +123,7 @@ Status takeChecksums(SafetensorsHeader& header) {
   return Status::ok();
 }
 
-/// The tensor's extent agrees with its own shape and lies in the data.
+/// Checks that the tensor's extent matches its shape and is inside the data.
 Status checkExtent(const StoredTensor& tensor, int64_t dataBytes) {
   std::string extent =
       std::to_string(tensor.begin) + " to " + std::to_string(tensor.end);
@@ -145,7 +145,8 @@ Status checkExtent(const StoredTensor& tensor, int64_t dataBytes) {
   return Status::ok();
 }
 
-/// Without holes, overlaps or bytes left over.
+/// Checks that the tensors cover the data without holes, overlaps or trailing
+/// bytes.
 Status checkTiling(std::vector<const StoredTensor*> tensors,
                    int64_t dataBytes) {
   std::sort(tensors.begin(), tensors.end(),

@@ -1,5 +1,5 @@
-// A state machine that all ranks walk through in step, and the work of a rank
-// in each of its phases.
+// A state machine through which all ranks advance together, and the work of a
+// rank in each phase.
 
 #include "runtime/checkpoint/Saver.h"
 
@@ -60,7 +60,7 @@ void Saver::begin(const Position& position, std::optional<double> validLoss) {
     start([this] { return write(); });
 }
 
-/// On a thread of its own, or here and now.
+/// Runs a task on a background thread, or synchronously without `async`.
 void Saver::start(std::function<Status()> task) {
   result = Status::ok();
   if (!plan.checkpoint.async) {
@@ -75,7 +75,7 @@ void Saver::start(std::function<Status()> task) {
   }
 }
 
-/// Every rank makes the folder, so that none has to wait for another.
+/// Every rank creates the folder, so that none has to wait for another.
 Status Saver::write() const {
   if (file.isEmpty())
     return Status::ok();

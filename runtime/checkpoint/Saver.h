@@ -1,13 +1,13 @@
-// Saving a checkpoint while the training goes on.
+// Saves a checkpoint while the training continues.
 //
-//   begin     each rank copies what it writes; a thread of its own writes it
-//   writing   ... until all ranks' files are on the disk
-//   publishing  rank 0 writes the manifest, puts the checkpoint in place and
-//             removes those that are not kept; again on a thread
+//   begin      Each rank copies its shards; a background thread writes them.
+//   writing    Lasts until all ranks' files are on the disk.
+//   publishing Rank 0 writes the manifest, renames the checkpoint and
+//              removes old ones, again on a background thread.
 //
-// Threads touch files alone, never a communicator: whether all ranks are done
-// with a phase is for the caller to find out, who then has all of them advance.
-// Without `async` the same happens within the calls.
+// Threads only access files, never a communicator. The caller finds out whether
+// all ranks have finished a phase and then advances all of them. Without
+// `async` the calls do the same work synchronously.
 
 #ifndef RECIPERUN_CHECKPOINT_SAVER_H
 #define RECIPERUN_CHECKPOINT_SAVER_H
@@ -29,38 +29,39 @@ class Saver {
 public:
   enum class Phase { idle, writing, publishing };
 
-  /// The plan and the buffers outlive the object.
+  /// The plan and the buffers must outlive the object.
   Saver(const plan::Plan& plan, int rank, const BufferAccess& buffers);
-  /// Waits for a thread that is at work.
+  /// Waits for a running background thread.
   ~Saver();
 
-  /// Takes the memory of the copy. On rank 0 `folder` has been opened; other
-  /// ranks know its path alone. `run` is the job's (see SaveId), `settings`
-  /// what rank 0 writes of the recipe.
+  /// Allocates the memory of the copy. On rank 0 `folder` must have been
+  /// opened; other ranks only use its path. `run` is the job's id (see SaveId);
+  /// `settings` are the recipe's settings that rank 0 writes.
   Status open(CheckpointFolder folder, const std::string& run,
               std::vector<Setting> settings);
 
-  /// As CheckpointFolder::passOver, behind open.
+  /// Like CheckpointFolder::passOver; call it after open.
   void passOver(int64_t step, const std::string& reason);
 
   Phase phase() const { return current; }
 
-  /// In phase idle: saves the state as it is now. Returns when it is copied;
-  /// whether that went well is part of the phase's outcome.
+  /// In phase idle: saves the current state. Returns when it is copied;
+  /// `outcome` reports a failure of the copy.
   void begin(const Position& position, std::optional<double> validLoss);
 
-  /// Whether this rank is still at work on the phase.
+  /// Whether this rank's work on the phase is still running.
   bool isBusy() const;
-  /// How this rank's work on the phase went; waits for it.
+  /// Waits for this rank's work on the phase and returns its status.
   Status outcome();
-  /// All ranks have done the phase's work without a failure.
+  /// Advances to the next phase; all ranks must have finished this one
+  /// successfully.
   void advance();
-  /// Some rank has failed: what is written is given up.
+  /// Gives up the checkpoint because some rank has failed.
   void abandon() { current = Phase::idle; }
 
-  /// The checkpoint that was published last; empty before.
+  /// The last published checkpoint; empty before the first.
   const std::string& published() const { return lastPublished; }
-  /// In phase idle: what of older ones could not be removed, and why.
+  /// In phase idle: old checkpoints that could not be removed, and why.
   std::vector<std::string> takeLeftovers();
 
 private:
@@ -73,11 +74,11 @@ private:
   const BufferAccess& buffers;
   RankFile file;
   std::optional<CheckpointFolder> folder;
-  memory::Arena staging; // of an asynchronous checkpoint
-  Manifest manifest;     // of the checkpoint in the making; whole on rank 0
+  memory::Arena staging; // for asynchronous checkpoints
+  Manifest manifest;     // of the current checkpoint; complete on rank 0
   Phase current = Phase::idle;
   std::future<Status> work;
-  Status result; // of work that is over
+  Status result; // of finished work
   std::string lastPublished;
 };
 

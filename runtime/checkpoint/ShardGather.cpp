@@ -1,7 +1,6 @@
-// Gathering: for each piece of rows, 1. each owner reads its part of the rows,
-// one contiguous range of its block, or of the run of it that it keeps; 2.
-// sends it to rank 0; 3. which copies the runs to where they belong in the
-// piece.
+// For each piece of rows: 1. each owner reads its part of the rows, a
+// contiguous range of its block or of the run of it that it stores; 2. it sends
+// the range to rank 0; 3. rank 0 copies the runs to their offsets in the piece.
 
 #include "runtime/checkpoint/ShardGather.h"
 

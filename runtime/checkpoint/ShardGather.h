@@ -1,4 +1,4 @@
-// Whole tensors on rank 0, out of the blocks that the ranks hold.
+// Gathers whole tensors on rank 0 from the blocks of the ranks.
 
 #ifndef RECIPERUN_CHECKPOINT_SHARDGATHER_H
 #define RECIPERUN_CHECKPOINT_SHARDGATHER_H
@@ -12,28 +12,28 @@
 
 namespace reciperun::checkpoint {
 
-/// Brings parameters to rank 0 in bounded pieces: rows of dimension 0, each
-/// piece from every rank that holds a part of it, put in their places. All
-/// ranks call the same methods in the same order.
+/// Gathers parameters on rank 0 in pieces of bounded size. A piece is rows of
+/// dimension 0, assembled from every rank that has a part of it. All ranks must
+/// call the same methods in the same order.
 class ShardGather {
 public:
-  /// Bytes that a piece aims at; a single row may exceed it.
+  /// The target size of a piece; a single row may exceed it.
   static constexpr int64_t pieceBytes = int64_t(1) << 20;
 
-  /// The arguments outlive the object.
+  /// The arguments must outlive the object.
   ShardGather(const plan::Plan& plan, const ParameterAccess& access,
               comm::Communicator& communicator)
       : plan(plan), access(access), communicator(communicator) {}
 
-  /// Takes the next bytes of the whole tensor; called on rank 0.
+  /// Receives the next bytes of the whole tensor; called on rank 0.
   using Sink = std::function<Status(std::span<std::byte> piece)>;
 
-  /// Streams a parameter's content into `sink`. The failure of a sink does not
-  /// stop the transfer, since the senders know nothing of it; it is the result
-  /// on rank 0. A failure of the communicator ends it.
+  /// Streams a parameter's content into `sink`. A failure of the sink does not
+  /// stop the transfer, since the senders do not know of it; it is returned on
+  /// rank 0. A failure of the communicator stops the transfer.
   Status stream(int parameter, Content content, const Sink& sink);
 
-  /// The whole content in memory, on rank 0; empty elsewhere.
+  /// The whole content in memory, on rank 0; empty on other ranks.
   Expected<std::vector<std::byte>> whole(int parameter, Content content);
 
 private:
@@ -42,7 +42,7 @@ private:
     int64_t end = 0;
   };
 
-  /// What one rank has of a parameter: a run of its block's elements.
+  /// The shard of one rank: a run of elements of its block.
   struct Share {
     int owner = 0;
     int64_t first = 0;

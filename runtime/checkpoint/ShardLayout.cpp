@@ -56,8 +56,8 @@ ShardLayout::Piece ShardLayout::pieceAt(int64_t local) const {
   assert(local >= 0 && local < count);
   int64_t within = local % run;
   int64_t number = local / run;
-  // The run's number counts through the dimensions outside of the innermost
-  // split one; inside, block and tensor are laid alike.
+  // The run's index enumerates the dimensions outside the innermost split one;
+  // inside, block and tensor have the same layout.
   int64_t stride = 1;
   for (size_t i = dims.size(); i-- > innermost;)
     stride *= i > innermost ? dims[i].local : 1;

@@ -1,8 +1,8 @@
-// Where a rank's block of a tensor lies in the whole tensor.
+// Locates a rank's block in a tensor.
 //
-// A tensor is row-major; along each dimension a rank holds all of it or one of
-// equal parts. The block is then a list of runs, pieces of equal length that
-// are contiguous in the whole tensor and follow one another in the block.
+// A tensor is row-major; along each dimension a rank has all of it or one of
+// several equal parts. The block is then a list of runs: pieces of equal length
+// that are contiguous in the whole tensor and adjacent in the block.
 
 #ifndef RECIPERUN_CHECKPOINT_SHARDLAYOUT_H
 #define RECIPERUN_CHECKPOINT_SHARDLAYOUT_H
@@ -15,46 +15,48 @@
 
 namespace reciperun::checkpoint {
 
-/// One block of a tensor. Positions and counts are in elements.
+/// One block of a tensor. Offsets and counts are in elements.
 class ShardLayout {
 public:
   struct Dim {
     int64_t global = 1; // size in the whole tensor
     int64_t local = 1;  // size in the block
-    int64_t first = 0;  // where the block begins
+    int64_t first = 0;  // offset of the block
     bool operator==(const Dim&) const = default;
   };
 
   /// A rank's block of a parameter.
   ShardLayout(const plan::Parameter& parameter, const plan::Mesh& mesh,
               int rank);
-  /// Any block; each dimension's lies in the whole tensor's and is not empty.
+  /// An arbitrary block; each dimension is inside the whole tensor's and not
+  /// empty.
   explicit ShardLayout(std::vector<Dim> dims);
-  /// The whole tensor as its one block.
+  /// The whole tensor as one block.
   static ShardLayout whole(const std::vector<int64_t>& shape);
-  /// The same block of a tensor that is itself a run of a longer one, behind so
-  /// many elements of it; places in the tensor then count from the start of the
-  /// longer one.
+  /// The same block of a tensor that is a range of a longer one and begins
+  /// after `elements` elements of it. Global offsets then count from the start
+  /// of the longer tensor.
   ShardLayout behind(int64_t elements) const;
 
   const std::vector<Dim>& dimensions() const { return dims; }
-  /// Of the block.
+  /// The number of elements of the block.
   int64_t elements() const { return count; }
-  /// Elements of a whole run.
+  /// The number of elements of a whole run.
   int64_t runLength() const { return run; }
-  /// The block's part of the whole tensor's dimension 0: first row, rows.
+  /// The block's range in dimension 0 of the whole tensor: first row, number of
+  /// rows.
   int64_t firstRow() const { return dims[0].first; }
   int64_t rows() const { return dims[0].local; }
 
   struct Piece {
-    int64_t local = 0;  // where it begins in the block
-    int64_t global = 0; // where it begins in the whole tensor
+    int64_t local = 0;  // offset in the block
+    int64_t global = 0; // offset in the whole tensor
     int64_t count = 0;
   };
-  /// The rest of the run that element `local` of the block lies in.
+  /// The rest of the run that contains element `local` of the block.
   Piece pieceAt(int64_t local) const;
-  /// The rest of the run that element `global` of the whole tensor lies in;
-  /// nothing where the block does not hold it.
+  /// The rest of the run that contains element `global` of the whole tensor;
+  /// nullopt when the block does not contain it.
   std::optional<Piece> find(int64_t global) const;
 
 private:
@@ -64,13 +66,13 @@ private:
   size_t innermost = 0; // the last dimension that is split, or 0
   int64_t run = 1;
   int64_t count = 1;
-  int64_t origin = 0; // where the tensor begins in a longer one
+  int64_t origin = 0; // offset of the tensor in a longer one
 };
 
-/// The ranks that hold the distinct blocks of a parameter, in rising order:
+/// The ranks that have the distinct blocks of a parameter, in ascending order:
 /// those at coordinate 0 of every axis that does not split it, in the first
-/// stage that holds it. Where the ranks along `shardAxis` each hold a part of a
-/// block, all of these.
+/// stage that has it. With `shardAxis`, along which each rank has a part of a
+/// block, all ranks along it.
 std::vector<int> shardOwners(const plan::Parameter& parameter,
                              const plan::Mesh& mesh,
                              const std::string& shardAxis = {});

@@ -1,8 +1,10 @@
-// Loading: 1. each parameter's value in the compute type, the rank's whole
-// block or its run of it; 2. its parts of the master weights, where they are
-// wider; 3. its parts of the moments. Parts are read in pieces of bounded size.
-// 4. Histories, where the layout is the same; elsewhere they begin anew, as in
-// a run that begins.
+// Loading:
+// 1. Each parameter's value in the compute type, the rank's whole block or its
+//    run of it.
+// 2. Its shards of the master weights, if they are wider.
+// 3. Its shards of the moments. Shards are read in pieces of bounded size.
+// 4. Histories, if the layout is the same; otherwise they start empty, as in a
+//    new run.
 
 #include "runtime/checkpoint/StateLoader.h"
 
@@ -24,7 +26,7 @@ namespace {
 
 constexpr int64_t pieceElements = int64_t(1) << 18;
 
-/// The manifest's parameters by both of their names.
+/// Indexes the manifest's parameters by both of their names.
 class Names {
 public:
   explicit Names(const Manifest& manifest) {
@@ -35,22 +37,23 @@ public:
     }
   }
 
-  /// -1 for a name that no plan has given.
+  /// -1 when the checkpoint does not have the plan's name.
   int find(const plan::Parameter& parameter) const {
     return find(byName, parameter.name);
   }
-  /// A checkpoint that was converted knows a parameter by Hugging Face's name.
+  /// Finds a parameter by its Hugging Face name, which a converted checkpoint
+  /// uses.
   int findTensor(const std::string& hfName) const {
     return hfName.empty() ? -1 : find(byTensor, {hfName, 0, 0});
   }
-  /// The same rows of the same tensor under another name, -1 too where the
-  /// parameter is a tensor by itself.
+  /// Finds the same rows of the same tensor under another name; also -1 when
+  /// the parameter is a whole tensor.
   int findRows(const plan::Parameter& parameter) const {
     return parameter.hfRows ? find(byTensor, rowsOf(parameter)) : -1;
   }
 
 private:
-  /// The tensor, the first row and the tensor's rows; 0 for all of a tensor.
+  /// The tensor, the first row and the tensor's rows; 0 for a whole tensor.
   using Rows = std::tuple<std::string, int64_t, int64_t>;
   template <class P> static Rows rowsOf(const P& parameter) {
     plan::HfRows rows = parameter.hfRows.value_or(plan::HfRows());
@@ -74,8 +77,8 @@ Status differs(const SavedParameter& saved, const std::vector<int64_t>& there,
                        shapeText(wanted) + " in the recipe's model");
 }
 
-/// A parameter of a checkpoint under Hugging Face's name holds the elements
-/// that the plan's model has under it, in `shape` there.
+/// Checks that a parameter stored under its Hugging Face name has the elements
+/// of the model's tensor with that name, whose Hugging Face shape is `shape`.
 Status checkTensor(const SavedParameter& saved,
                    const std::vector<int64_t>& shape,
                    const std::string& place) {
@@ -84,8 +87,8 @@ Status checkTensor(const SavedParameter& saved,
   return isSame ? Status::ok() : differs(saved, saved.hfShape, shape, place);
 }
 
-/// Notes in `used` what the parameter is in the manifest; nothing is noted
-/// where it is not there.
+/// Checks a parameter and adds its manifest entries to `used`; adds nothing
+/// when it is missing.
 Status checkParameter(const plan::Parameter& parameter,
                       const Manifest& manifest, const Names& names,
                       const std::string& place, std::set<int>& used) {
@@ -113,7 +116,7 @@ Status checkParameter(const plan::Parameter& parameter,
   return Status::ok();
 }
 
-/// Parameters of the checkpoint that the plan has no place for.
+/// Fails for parameters of the checkpoint that are not in the plan.
 Status checkUnused(const plan::Plan& plan, const Manifest& manifest,
                    const std::set<int>& used, const std::string& place) {
   for (size_t i = 0; i < manifest.parameters.size(); ++i) {
@@ -133,7 +136,7 @@ Status checkUnused(const plan::Plan& plan, const Manifest& manifest,
   return Status::ok();
 }
 
-/// Reads into buffers through a staging piece.
+/// Reads into buffers through a staging buffer.
 class Loader {
 public:
   Loader(const plan::Plan& plan, int rank, StateReader& reader,
@@ -152,7 +155,7 @@ public:
       return loadFrom(whole, ShardLayout(parameter, plan.mesh, rank), 0, part);
     for (const TensorShard& each : tensorParts(parameter, plan.mesh, rank)) {
       int saved = names.findTensor(each.name);
-      if (saved < 0) // an adapter that keeps its first values: see checkModel
+      if (saved < 0) // an adapter that keeps its initial values: see checkModel
         continue;
       RECIPERUN_TRY(loadFrom(saved, each.block, each.begin, part));
     }
@@ -160,8 +163,8 @@ public:
   }
 
 private:
-  /// What of a part lies in a tensor, whose block has `before` elements of the
-  /// parameter's block before it.
+  /// Loads the overlap of a shard with a tensor; `before` elements of the
+  /// parameter's block precede the tensor's block.
   Status loadFrom(int saved, const ShardLayout& block, int64_t before,
                   const StateShard& part) {
     bool isHalved = part.upper >= 0;
@@ -185,7 +188,7 @@ private:
     return Status::ok();
   }
 
-  /// Masters, of which a part keeps one half here and one half there.
+  /// Splits masters and writes both halves to their buffers.
   Status writeHalves(const StateShard& part, int64_t first,
                      std::span<const std::byte> masters) {
     std::vector<uint16_t> upper, lower;
@@ -215,7 +218,7 @@ Status loadAmaxHistories(const plan::Plan& plan, int rank, StateReader& reader,
                          BufferAccess& buffers) {
   const plan::Stage& stage = plan::stageOf(plan, rank);
   for (const StateShard& part : amaxHistoryShards(plan, rank)) {
-    std::vector<float> maxima(size_t(part.count)); // 0: none yet
+    std::vector<float> maxima(size_t(part.count)); // 0: no maximum yet
     const auto bytes = std::as_writable_bytes(std::span(maxima));
     RECIPERUN_TRY(reader.readAmaxHistory(
         rank, stage.buffers[size_t(part.buffer)].name, bytes));
@@ -255,7 +258,7 @@ Status loadState(const plan::Plan& plan, int rank, StateReader& reader,
     RECIPERUN_TRY(loader.load(part));
   for (const StateShard& part : stateParts(plan, rank)) {
     bool isMoment = part.kind != StateKind::weight;
-    // Where the types agree, the masters are the values themselves.
+    // When the types agree, the values are the masters.
     bool isMaster =
         !isMoment && stage.buffers[size_t(part.buffer)].dtype != plan.compute;
     if (isMaster || (isMoment && take == Take::all))

@@ -1,8 +1,9 @@
-// 1. The elements that are wanted are runs in the whole tensor. Each run is cut
-//    where the saved pieces end: extents, contiguous in a file and in memory.
-// 2. Extents are collected up to a window's bytes and sorted by their place.
-// 3. Neighbours with at most a page between them are read at once (data
-//    sieving, Thakur et al. 1999), then converted each to its place.
+// 1. The requested elements are runs in the whole tensor. Each run is split at
+//    the ends of the saved pieces into extents, contiguous in a file and in
+//    memory.
+// 2. Extents are collected up to a window's bytes and sorted by offset.
+// 3. Extents with at most a page between them are read at once (data sieving,
+//    Thakur et al. 1999); then each is converted to its destination.
 
 #include "runtime/checkpoint/StateReader.h"
 
@@ -15,7 +16,7 @@ namespace reciperun::checkpoint {
 namespace {
 
 constexpr int64_t windowBytes = int64_t(1) << 20;
-/// What lies between two extents costs less than another system call.
+/// Reading a gap of this size costs less than another system call.
 constexpr int64_t gapBytes = 4096;
 /// A checkpoint of many ranks has more files than a process may have open.
 constexpr size_t openFiles = 64;
@@ -58,7 +59,7 @@ Status StateReader::read(int number, StateKind wanted, const ShardLayout& block,
     local += extent->count;
     bytes += extent->count * size;
     extents.push_back(*extent);
-    // The widest type has 8 bytes: below that there is no room for an element.
+    // The widest type has 8 bytes: below that no element fits.
     if (windowBytes - bytes < 8 || local == first + count) {
       RECIPERUN_TRY(readExtents(extents, type, out));
       extents.clear();
@@ -93,7 +94,8 @@ void StateReader::select(int number, StateKind wanted) {
         [](const Piece* a, const Piece* b) { return a->first < b->first; });
 }
 
-/// Where an element of the whole tensor lies, and how many follow it there.
+/// The location of an element of the whole tensor, and the number of contiguous
+/// elements from it on.
 Expected<StateReader::Extent> StateReader::find(int64_t global) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     size_t number = (lastBlock + i) % blocks.size();
@@ -212,7 +214,7 @@ Status StateReader::checkRun(const SafetensorsFile& file, int64_t offset,
   return file.check(*file.find(stateTensor(kind, name)), offset, chunks);
 }
 
-/// Reads extents of one file, and so of one tensor, that lie close together.
+/// Reads extents of one file, and so of one tensor, that are close together.
 Status StateReader::readRun(std::span<const Extent> extents, plan::DType type,
                             std::span<std::byte> out) {
   const Extent& front = extents.front();

@@ -1,4 +1,4 @@
-// Elements of a checkpoint's tensors, whatever layout they were saved in.
+// Reads elements of a checkpoint's tensors, independent of the saved layout.
 
 #ifndef RECIPERUN_CHECKPOINT_STATEREADER_H
 #define RECIPERUN_CHECKPOINT_STATEREADER_H
@@ -15,50 +15,50 @@
 
 namespace reciperun::checkpoint {
 
-/// Reads the chunks (Checksums.h) that hold what is asked for, and compares
-/// them with their checksums; of a file that has none, what is asked for and no
-/// more, but for gaps of a page between runs. Files are opened when they are
-/// first needed.
+/// Reads the chunks (Checksums.h) that contain the requested elements, and
+/// verifies their checksums. From a file without checksums it reads only the
+/// requested elements and gaps of up to a page between runs. Files are opened
+/// on first use.
 class StateReader {
 public:
-  /// The number of the file that was read last, in the manifest; -1 before.
+  /// The manifest index of the last file that was read; -1 before.
   int lastFile() const { return last; }
 
-  /// Reads the manifest and compares the sizes of the files.
+  /// Reads the manifest and checks the sizes of the files.
   static Expected<StateReader> open(const std::filesystem::path& checkpoint);
 
   const std::filesystem::path& path() const { return folder; }
   const Manifest& manifest() const { return described; }
 
   /// Fills `out` with the elements first ... first + count - 1 of a block of a
-  /// parameter (by its number in the manifest), converted to `type`; weights to
-  /// bf16 as the optimizer rounds its masters. Fails where no piece holds one
-  /// of them, and where a file is not what the manifest says.
+  /// parameter (by its index in the manifest), converted to `type`. Weights are
+  /// rounded to bf16 as the optimizer rounds its masters. Fails when no piece
+  /// has one of them, and when a file does not match the manifest.
   Status read(int parameter, StateKind kind, const ShardLayout& block,
               int64_t first, int64_t count, plan::DType type,
               std::span<std::byte> out);
 
-  /// Fills `out` with the history of that name that a rank wrote; leaves it as
-  /// it is where the rank has none of that length.
+  /// Fills `out` with the history `name` written by a rank. Leaves `out`
+  /// unchanged when the rank has no such history of that length.
   Status readAmaxHistory(int rank, const std::string& name,
                          std::span<std::byte> out);
 
 private:
-  /// The pieces of one block, by where they begin in it.
+  /// The pieces of one block, sorted by their offset in it.
   struct SavedBlock {
     ShardLayout layout;
     std::vector<const Piece*> pieces;
   };
-  /// Elements that are contiguous in a file and in what is read.
+  /// Elements that are contiguous in a file and in the output.
   struct Extent {
     const Piece* piece = nullptr;
     int64_t offset = 0; // bytes in the file
-    int64_t tensor = 0; // where its tensor begins there
+    int64_t tensor = 0; // offset of its tensor in the file
     bool isChecked = false;
     int64_t count = 0;
-    int64_t target = 0; // elements from the first that is read
+    int64_t target = 0; // index in the elements that are read
 
-    /// The bytes of the file to read for it.
+    /// The range of the file to read for it.
     int64_t begin() const;
     int64_t end() const;
   };
@@ -83,15 +83,15 @@ private:
 
   std::filesystem::path folder;
   Manifest described;
-  std::list<OpenFile> files; // the one used last comes first
+  std::list<OpenFile> files; // most recently used first
   std::vector<std::byte> window;
   int last = -1;
 
-  // What `select` has chosen.
+  // State set by `select`.
   int parameter = -1;
   StateKind kind = StateKind::weight;
   std::vector<SavedBlock> blocks;
-  size_t lastBlock = 0; // where the last element was found
+  size_t lastBlock = 0; // block of the last element found
 };
 
 } // namespace reciperun::checkpoint

@@ -1,10 +1,10 @@
-// 1. A region is one flat run; the ranks along its shard axis hold equal parts
-//    of its master weights and moments. What a rank has of a member is where
-//    its part and the member's run overlap.
+// 1. A region is one flat run; the ranks along its shard axis have equal parts
+//    of its master weights and moments. A rank's shard of a member is the
+//    overlap of its part and the member's run.
 // 2. A frozen parameter outside of regions is whole.
-// 3. Ranks hold the same bytes when they differ along axes alone that split
+// 3. Ranks have the same bytes when they only differ along axes that split
 //    neither the block nor the region; the lowest of them has coordinate 0 on
-//    each of those. Of the stages that hold a parameter the first counts.
+//    each of those axes. The first stage that has a parameter counts.
 
 #include "runtime/checkpoint/StateShards.h"
 
@@ -18,10 +18,10 @@
 namespace reciperun::checkpoint {
 namespace {
 
-/// The axis of the pipeline's stages: which hold a parameter is listed.
+/// The axis of the pipeline stages; a parameter lists the stages that have it.
 constexpr std::string_view stageAxis = "pp";
 
-/// Lists the parts of one rank.
+/// Lists the shards of one rank.
 class Lister {
 public:
   Lister(const plan::Plan& plan, int rank, bool onlyWritten)
@@ -47,8 +47,9 @@ private:
     return stage.buffers[size_t(values[size_t(parameter)])];
   }
 
-  /// Whether the rank differs from those that hold the same bytes by being the
-  /// lowest. `shardAxis` splits the parameter's region.
+  /// Whether to list the parameter on this rank: with `onlyWritten`, only on
+  /// the lowest of the ranks with the same bytes. `shardAxis` splits the
+  /// parameter's region.
   bool isWanted(int number, const std::string& shardAxis = {}) const {
     const plan::Parameter& parameter = plan.parameters[size_t(number)];
     auto splits = [&](const plan::Axis& axis, const std::string& name) {
@@ -97,7 +98,7 @@ private:
   const plan::Stage& stage;
   int rank;
   bool onlyWritten;
-  std::vector<int> values; // by parameter, -1 where the stage has it not
+  std::vector<int> values; // by parameter; -1 when the stage does not have it
   std::vector<StateShard> parts;
 };
 

@@ -1,10 +1,10 @@
-// The state of a training: what must be kept for it to go on.
+// The state of a training run: everything needed to resume it.
 //
-// Of a trained parameter that is its weights in the widest type that the ranks
-// hold and the optimizer's moments; of a frozen one its value. A rank holds
-// them in parts: runs of elements of the parameter's local block. Which parts
-// follows from the plan and the rank's number alone, so that any process can
-// tell what any rank holds.
+// For a trained parameter this is its weights in the widest type that the ranks
+// store and the optimizer's moments; for a frozen one its value. A rank has
+// shards of them: runs of elements of the parameter's local block. The shards
+// follow from the plan and the rank only, so that any process can compute the
+// shards of any rank.
 
 #ifndef RECIPERUN_CHECKPOINT_STATESHARDS_H
 #define RECIPERUN_CHECKPOINT_STATESHARDS_H
@@ -18,12 +18,13 @@ namespace reciperun::checkpoint {
 
 enum class StateKind { weight, momentM, momentV, history };
 
-/// A run of elements of a parameter's block, and where its rank keeps it; or a
-/// whole history of maxima (plan/Histories.h), which belongs to none.
+/// A run of elements of a parameter's block, and its location in the rank's
+/// buffers; or a whole amax history (plan/Histories.h), which belongs to no
+/// parameter.
 struct StateShard {
   int parameter = -1;
   StateKind kind = StateKind::weight;
-  int64_t first = 0; // of the block's elements
+  int64_t first = 0; // index in the block
   int64_t count = 0;
   int buffer = -1;     // of the rank's stage
   int64_t element = 0; // of the buffer's, where the run begins
@@ -33,28 +34,28 @@ struct StateShard {
   int upper = -1;
 };
 
-/// The region of which ranks keep parts alone that has a parameter, and its
-/// number there; no region where its block is kept whole.
+/// The sharded region that contains a parameter, and the parameter's index in
+/// it; a null region when the parameter's block is stored whole.
 struct ParametersRegion {
   const plan::Region* region = nullptr;
   size_t member = 0;
 };
 ParametersRegion regionInParts(const plan::Stage& stage, int parameter);
 
-/// What a rank keeps of the parameters' values in the compute type, by their
-/// numbers: the whole block, or a run of it; nothing (`count` 0) of what
-/// another rank or stage has. The plan is that of the rank's stage.
+/// The run of each parameter's value in the compute type that a rank stores, by
+/// parameter: the whole block, a run of it, or nothing (`count` 0) when another
+/// rank or stage has it. The plan must be that of the rank's stage.
 std::vector<StateShard> valueParts(const plan::Plan& plan, int rank);
 
-/// The parts that a rank holds, several ranks perhaps the same ones: region by
-/// region, member by member, then the frozen parameters.
+/// The shards of a rank, which other ranks may also have: by region and member,
+/// then the frozen parameters.
 std::vector<StateShard> stateParts(const plan::Plan& plan, int rank);
 
-/// Those of them that the rank writes to a checkpoint: of all ranks that hold
-/// a part, one writes it, the lowest of the first stage that has it.
+/// The shards that the rank writes to a checkpoint: each shard is written by
+/// the lowest rank of the first stage that has it.
 std::vector<StateShard> writtenShards(const plan::Plan& plan, int rank);
 
-/// The rank's histories: each has its own, of what it computes.
+/// The rank's amax histories; each rank has histories of its own computations.
 std::vector<StateShard> amaxHistoryShards(const plan::Plan& plan, int rank);
 
 } // namespace reciperun::checkpoint

@@ -1,4 +1,5 @@
-// Copies of the tokenizer's files, and a tokenizer_config.json where none is.
+// Copies the tokenizer's files, and writes a tokenizer_config.json when there
+// is none.
 
 #include "runtime/checkpoint/TokenizerFiles.h"
 
@@ -16,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-/// What a file is by its name, which its bytes must bear out.
+/// The expected contents of a file, which are checked.
 enum class Claim { tokenizer, object, jinja };
 
 struct Beside {
@@ -27,9 +28,9 @@ constexpr Beside besides[] = {{"tokenizer_config.json", Claim::object},
                               {"special_tokens_map.json", Claim::object},
                               {"chat_template.jinja", Claim::jinja}};
 
-/// Fails where a text is not what it claims to be. These files are often links
-/// (a Hugging Face cache is made of them), so that a model from elsewhere could
-/// name any file of this machine, which an export would then hand on.
+/// Fails when a text does not have the expected contents. These files are often
+/// links (a Hugging Face cache consists of them), so a model from elsewhere
+/// could link to any file of this machine, which an export would then publish.
 Expected<Json> checkedText(std::string_view text, Claim claim) {
   if (claim == Claim::jinja) {
     bool isTemplate = text.find("{{") != std::string_view::npos ||
@@ -50,7 +51,7 @@ Expected<Json> checkedText(std::string_view text, Claim claim) {
   return json;
 }
 
-/// Copies a file and returns what it holds.
+/// Copies a file and returns its parsed contents.
 Expected<Json> copyChecked(const fs::path& from, const fs::path& to,
                            Claim claim) {
   Expected<std::string> text = readTextFile(from);
@@ -78,8 +79,8 @@ std::optional<std::string> tokenText(const Json& tokenizer, int64_t id) {
   return std::nullopt;
 }
 
-/// Enough for transformers' AutoTokenizer to choose a class that applies
-/// tokenizer.json as it is.
+/// The minimum with which transformers' AutoTokenizer chooses a class that
+/// applies tokenizer.json unchanged.
 std::string minimalConfig(const plan::Data& data, const Json& tokenizer) {
   nlohmann::ordered_json config = {
       {"tokenizer_class", "PreTrainedTokenizerFast"},
@@ -91,9 +92,9 @@ std::string minimalConfig(const plan::Data& data, const Json& tokenizer) {
   return config.dump(2) + "\n";
 }
 
-/// The template by which the training laid out chat messages, in place of what
-/// the tokenizer came with: in its configuration, and in the file that
-/// transformers prefers to it, where there is one.
+/// Writes the chat template of the training in place of the tokenizer's own: to
+/// its configuration, and to chat_template.jinja, which transformers prefers,
+/// if it exists.
 Status writeChatTemplate(const plan::Data& data, const Json& tokenizer,
                          const fs::path& directory) {
   const std::string text =
@@ -119,7 +120,7 @@ Status writeTokenizerFiles(const plan::Data& data, const fs::path& directory) {
     return Status::ok();
   fs::path source = data.tokenizer;
   std::error_code code;
-  // A model may come without one where token ids are trained on.
+  // A model that is trained on token ids may have no tokenizer.
   if (!plan::readsText(data) && !fs::exists(source, code))
     return Status::ok();
   Expected<Json> tokenizer =

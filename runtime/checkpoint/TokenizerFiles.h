@@ -1,4 +1,4 @@
-// The tokenizer's files beside an exported model.
+// Writes the tokenizer's files next to an exported model.
 
 #ifndef RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
 #define RECIPERUN_CHECKPOINT_TOKENIZERFILES_H
@@ -10,14 +10,14 @@
 
 namespace reciperun::checkpoint {
 
-/// Writes tokenizer.json, the same bytes as `data.tokenizer`, and what stands
-/// beside it (tokenizer_config.json, special_tokens_map.json,
-/// chat_template.jinja). Without a tokenizer_config.json a minimal one is made,
-/// with the tokens of `data.bosToken` and `data.eosToken`. Where chat messages
-/// are trained on, the template by which transformers renders them is that of
-/// the training. Does nothing when the plan has no tokenizer. Links are
-/// followed; a file whose bytes are not what its name says (a tokenizer, a JSON
-/// object, a Jinja template) is refused.
+/// Copies tokenizer.json, byte by byte from `data.tokenizer`, and the files
+/// next to it (tokenizer_config.json, special_tokens_map.json,
+/// chat_template.jinja). Without a tokenizer_config.json it writes a minimal
+/// one, with the tokens of `data.bosToken` and `data.eosToken`. When the run
+/// trains on chat messages, the template for transformers is that of the
+/// training. Does nothing when the plan has no tokenizer. Follows links;
+/// refuses a file whose contents do not match its name (a tokenizer, a JSON
+/// object, a Jinja template).
 Status writeTokenizerFiles(const plan::Data& data,
                            const std::filesystem::path& directory);
 

@@ -1,5 +1,5 @@
-// A file is read first and judged then: where reading has failed nothing is
-// known of what it holds; where it has not, all that is wrong is damage.
+// A file is first read, then judged: after a read error its contents are
+// unknown; after a successful read every mismatch is damage.
 
 #include "runtime/checkpoint/Verify.h"
 
@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is read at a time: whole chunks.
+/// The bytes read at a time: whole chunks.
 constexpr int64_t windowBytes = 8 * chunkBytes;
 
-/// Whether a path is proven to lead nowhere.
+/// Whether a path is proven not to exist.
 bool isAbsent(const fs::path& path) {
   std::error_code code;
   return fs::symlink_status(path, code).type() == fs::file_type::not_found;
@@ -28,7 +28,7 @@ Examined faulty(Condition condition, const Status& why) {
   return {condition, why.message(), std::nullopt};
 }
 
-/// The sizes of the files.
+/// Checks the sizes of the files.
 Examined examineFiles(Manifest manifest, const fs::path& checkpoint) {
   for (const SavedFile& file : manifest.files) {
     const fs::path path = checkpoint / file.name;
@@ -50,11 +50,11 @@ Examined examineFiles(Manifest manifest, const fs::path& checkpoint) {
   return {Condition::whole, "", std::move(manifest)};
 }
 
-/// Reads the header's bytes, whatever they are.
+/// Reads the header's bytes without parsing them.
 Status readHeader(const InputFile& file) {
   uint64_t length = 0;
   if (file.size() < int64_t(sizeof length))
-    return Status::ok(); // for the parser to say
+    return Status::ok(); // the parser reports it
   RECIPERUN_TRY(file.read(0, std::as_writable_bytes(std::span(&length, 1))));
   std::vector<std::byte> header(size_t(
       std::min<uint64_t>(length, uint64_t(file.size()) - sizeof length)));
@@ -98,7 +98,7 @@ public:
   }
 
 private:
-  /// Whether the tensors are those that the manifest lists.
+  /// Checks that the tensors are those in the manifest.
   void checkPieces(const SafetensorsFile& file) {
     for (const SavedParameter& parameter : manifest.parameters)
       for (const Piece& piece : parameter.pieces) {
@@ -116,8 +116,8 @@ private:
       }
   }
 
-  /// Goes on behind damage, so that all of it is told; not behind what cannot
-  /// be read, where many tensors say the same.
+  /// Checks a tensor's data. Continues after damage, so that all of it is
+  /// reported, but stops at a read error, which many tensors would repeat.
   void checkData(const SafetensorsFile& file, const StoredTensor& tensor) {
     const int64_t bytes = tensor.end - tensor.begin;
     for (int64_t at = 0; at < bytes; at += windowBytes) {
@@ -159,7 +159,7 @@ private:
   std::string whyUnread;
 };
 
-/// Whether the pieces of each parameter are as many elements as it has.
+/// Checks that the pieces of each parameter add up to its elements.
 void checkCoverage(const Manifest& manifest, Verified& found) {
   for (const SavedParameter& parameter : manifest.parameters) {
     std::map<StateKind, int64_t> counts;
@@ -176,7 +176,7 @@ void checkCoverage(const Manifest& manifest, Verified& found) {
   }
 }
 
-/// Whether the copy of the tokenizer is the file that the run read.
+/// Checks that the copy of the tokenizer is the file that the run read.
 void checkTokenizer(const fs::path& checkpoint, const Manifest& manifest,
                     Verified& found) {
   const auto hash =
@@ -247,7 +247,8 @@ Verified verify(const fs::path& checkpoint, const VerifyProgress& progress) {
     all.uncheckedBytes += one.uncheckedBytes;
     before += manifest.files[i].bytes;
   }
-  // Sizes that differ are found with the files, unless a header says less.
+  // A difference in size is already reported with the files, unless a header
+  // hides it.
   if (all.findings.empty() && examined.condition != Condition::whole)
     all.add(examined.condition, examined.reason);
   checkCoverage(manifest, all);
