@@ -1,10 +1,10 @@
 // One anonymous mapping that holds every buffer of a plan.
 //
-// The mapping is larger than the arena by one huge page at most, so that the
-// arena can begin on a huge page's border: fewer pages make matrix products
-// faster. What lies outside the arena is never touched and takes no memory; the
-// page behind its last one cannot be, so that a kernel that goes on stops
-// there.
+// The mapping is at most one huge page larger than the arena, so that the arena
+// can begin at a huge page boundary: larger pages make matmuls faster. Bytes
+// outside the arena are never touched and take no memory. The page after the
+// arena's last one is inaccessible, so that a kernel that overruns the arena
+// faults there.
 
 #include "runtime/memory/Arena.h"
 
@@ -33,7 +33,7 @@ int64_t pageBytes() {
   return sysconf(_SC_PAGESIZE);
 }
 
-/// Makes the system back every page now.
+/// Makes the system allocate every page now.
 void touch(std::byte* data, int64_t bytes) {
   const int64_t page = pageBytes();
   for (int64_t at = 0; at < bytes; at += page)
@@ -66,8 +66,8 @@ Expected<Arena> Arena::allocate(int64_t bytes, int64_t hostBytes) {
   if (large) {
     const size_t past = reinterpret_cast<uintptr_t>(mapping) % hugePage;
     arena.data += (hugePage - past) % hugePage;
-    // Only whole huge pages: the rest would back bytes that nobody asked for.
-    // That the system has none is no failure.
+    // Only whole huge pages: a further one would also back bytes outside the
+    // arena. The arena also works without huge pages.
     madvise(arena.data, size_t(bytes) / hugePage * hugePage, MADV_HUGEPAGE);
   }
   if (mprotect(arena.data + whole, page, PROT_NONE) != 0)
