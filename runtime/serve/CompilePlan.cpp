@@ -1,6 +1,6 @@
-// A child whose standard output is a pipe that is read to its end, and whose
-// standard error is memory that is read when it has ended: reading one of them
-// after the other never blocks the child.
+// Runs a child process. Its standard output is a pipe that is read to the end;
+// its standard error is a memfd that is read after it has ended. Reading one
+// after the other therefore never blocks the child.
 
 #include "runtime/serve/CompilePlan.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A descriptor that is closed at the end of its life.
+/// An owned file descriptor.
 struct Handle {
   int number = -1;
   Handle() = default;
@@ -37,7 +37,7 @@ struct Handle {
 };
 
 struct Outcome {
-  int code = 0; // 128 and the signal's number where one has ended it
+  int code = 0; // 128 + the signal's number after a signal
   std::string output;
   std::string errors;
 };
@@ -67,7 +67,7 @@ int codeOf(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Nothing where there is no such program.
+/// Fails when there is no such program.
 Expected<Outcome> run(const std::string& program, const fs::path& directory) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -92,7 +92,7 @@ Expected<Outcome> run(const std::string& program, const fs::path& directory) {
     return failure("start `" + program + "`", error);
   out.close();
   Expected<std::string> output = readToEnd(in.number);
-  in.close(); // a child that still writes ends by that
+  in.close(); // ends a child that still writes
   Outcome outcome;
   outcome.code = codeOf(child);
   RECIPERUN_TRY(output);
@@ -104,7 +104,8 @@ Expected<Outcome> run(const std::string& program, const fs::path& directory) {
   return outcome;
 }
 
-/// The `recipec` beside this program, or the name alone, for PATH.
+/// The path of the `recipec` next to this program, or the bare name, which is
+/// searched in PATH.
 std::string compiler() {
   std::error_code code;
   fs::path beside = fs::read_symlink("/proc/self/exe", code);

@@ -1,5 +1,5 @@
-// The plan of a folder that has none: compiled by `recipec`, where it is at
-// hand.
+// Compiles the plan of a folder that has none with `recipec`, if it is
+// available.
 
 #ifndef RECIPERUN_SERVE_COMPILEPLAN_H
 #define RECIPERUN_SERVE_COMPILEPLAN_H
@@ -11,9 +11,10 @@
 
 namespace reciperun::serve {
 
-/// What `recipec plan DIRECTORY` prints; see its help. It is the one that lies
-/// beside this program, or else in PATH. Nothing is written. Fails where there
-/// is none, and with its own words where it refuses the folder.
+/// Returns the plan that `recipec plan DIRECTORY` prints; see its help. Uses
+/// the `recipec` next to this program, or the one in PATH. Writes no files.
+/// Fails when there is no `recipec`, and with recipec's message when it refuses
+/// the folder.
 Expected<plan::Plan> compilePlan(const std::filesystem::path& directory);
 
 } // namespace reciperun::serve

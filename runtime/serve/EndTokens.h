@@ -11,9 +11,9 @@
 
 namespace reciperun::serve {
 
-/// The ids of `eos_token_id`, which Hugging Face writes as one or a list. None
-/// where there is no such file or key; fails where the file cannot be read or
-/// holds something else there.
+/// The ids of `eos_token_id`, which Hugging Face writes as one id or a list.
+/// Empty when the file or the key is absent; fails when the file cannot be read
+/// or has another type there.
 Expected<std::set<int32_t>> readEndTokens(const std::filesystem::path& path);
 
 } // namespace reciperun::serve

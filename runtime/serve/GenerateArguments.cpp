@@ -1,4 +1,4 @@
-// Options one by one, then what must stand together.
+// Declares the options and checks their combinations.
 
 #include "runtime/serve/GenerateArguments.h"
 
@@ -9,8 +9,8 @@
 namespace reciperun::serve {
 namespace {
 
-/// A prompt, or a file of some; they are answered in the order in which they
-/// are given, whichever option gives them.
+/// The option for a prompt or a file of prompts. Prompts are answered in the
+/// order given, regardless of which of both options gives them.
 cli::Option promptOption(bool isFile, GenerateArguments& arguments) {
   return {.name = isFile ? "--prompt-file" : "--prompt",
           .valueName = isFile ? "FILE" : "TEXT",
@@ -57,7 +57,7 @@ std::vector<cli::Option> optionsOf(GenerateArguments& arguments) {
                       options.seed)};
 }
 
-/// The logits of given ids.
+/// The options that write the logits of given ids.
 std::vector<cli::Option> comparisonOptions(GenerateArguments& arguments) {
   std::vector<cli::Option> options = {
       {.name = "--token-ids",

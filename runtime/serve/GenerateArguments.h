@@ -14,19 +14,20 @@
 namespace reciperun::serve {
 
 struct GenerateArguments {
-  std::vector<std::string> directories; // one
-  std::vector<PromptSource> prompts; // in the order in which they are answered
+  std::vector<std::string> directories; // exactly one
+  std::vector<PromptSource> prompts;    // in the order of answers
   GenerateOptions options;
-  bool json = false; // an object a line instead of the text
-  /// For comparison with other programs: ids instead of a prompt, and the file
-  /// that their logits go to, whatever is there where `force` is set.
+  bool json = false; // one object per line instead of text
+  /// For comparison with other programs: ids instead of a prompt, and the
+  /// output file of their logits, which is overwritten unconditionally when
+  /// `force` is set.
   std::vector<int32_t> tokenIds;
   std::string logitsPath;
   bool force = false;
 };
 
-/// The command without what it does; it stores its values in `arguments`, which
-/// outlives it.
+/// The command without its `run`; it stores its values in `arguments`, which
+/// must outlive it.
 cli::Command describeGenerate(GenerateArguments& arguments);
 
 } // namespace reciperun::serve

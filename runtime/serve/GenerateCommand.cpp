@@ -1,5 +1,5 @@
-// 1. The prompts are read; 2. the model is opened; 3. each is answered, or the
-// logits behind given ids are written.
+// 1. Read the prompts; 2. open the model; 3. answer each prompt, or write the
+//    logits of given ids.
 
 #include "runtime/serve/GenerateCommand.h"
 
@@ -17,7 +17,7 @@
 namespace reciperun::serve {
 namespace {
 
-/// Nothing is at the path, or what an earlier call has written.
+/// Checks that the path is free, or has the logits of an earlier call.
 Status checkLogitsPath(const std::string& path) {
   std::error_code code;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, code)))
@@ -96,7 +96,7 @@ int fail(const Status& status, int code) {
   return code;
 }
 
-/// The number of prompts that could not be answered.
+/// Returns the number of prompts that could not be answered.
 size_t printAnswers(Generator& generator, const std::vector<Prompt>& prompts,
                     const GenerateArguments& arguments) {
   size_t failures = 0;

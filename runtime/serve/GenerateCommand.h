@@ -7,8 +7,8 @@
 
 namespace reciperun::serve {
 
-/// Exit codes: 0 done, 1 failed. Answers go to stdout, why one ended early to
-/// stderr. A prompt that cannot be answered does not keep others from it.
+/// Exit codes: 0 done, 1 failed. Answers go to stdout, the reason why one ended
+/// early to stderr. A prompt that cannot be answered does not stop the others.
 cli::Command generateCommand();
 
 } // namespace reciperun::serve

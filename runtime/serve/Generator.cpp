@@ -1,7 +1,8 @@
-// Generation: 1. load plan, arena, weights, tokenizer; 2. enter the prompt in
-// buckets; 3. choose a token, show what it completes, enter it, until it is an
-// end token, the limit is reached or the cache is full. Where the plan keeps no
-// states of the tokens before, a token is entered with all of these.
+// Generation: 1. load plan, arena, weights, tokenizer; 2. process the prompt in
+// buckets; 3. choose a token, emit the text it completes, process it, until it
+// is an end token, the limit is reached or the cache is full. When the plan
+// does not keep the states of earlier tokens, a token is processed together
+// with all of them.
 
 #include "runtime/serve/Generator.h"
 
@@ -24,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Floats of logits that the host can address, whatever the compute type.
+/// Converts logits in host memory from any compute type to floats.
 void toFloats(const exec::Tensor& logits, float* out) {
   auto type =
       checkpoint::findElementType(checkpoint::safetensorsName(logits.type));
@@ -34,7 +35,7 @@ void toFloats(const exec::Tensor& logits, float* out) {
       reinterpret_cast<std::byte*>(out), logits.elements());
 }
 
-/// What the model predicts is a distribution of tokens.
+/// Fails when logits are not finite, since they are then no distribution.
 Status checkFinite(std::span<const float> logits) {
   auto isFinite = [](float value) { return std::isfinite(value); };
   auto first = std::find_if_not(logits.begin(), logits.end(), isFinite);
@@ -207,7 +208,7 @@ Status Generator::checkIds(std::span<const int32_t> ids) const {
   return Status::ok();
 }
 
-/// The narrowest bucket that holds all of `tokens`, or the widest.
+/// The narrowest bucket that fits all `tokens`, or the widest.
 const plan::Bucket& Generator::bucketFor(int64_t tokens) const {
   const plan::Bucket* best = &program.buckets[0];
   for (const plan::Bucket& bucket : program.buckets)
@@ -216,7 +217,8 @@ const plan::Bucket& Generator::bucketFor(int64_t tokens) const {
   return *best;
 }
 
-/// Takes tokens into the cache; `last` is then what follows the last of them.
+/// Processes tokens into the cache; `last` is then the logits after the last of
+/// them.
 Status Generator::enter(std::span<const int32_t> ids, Logits* all) {
   if (recomputes()) {
     entered.insert(entered.end(), ids.begin(), ids.end());
@@ -276,7 +278,7 @@ Status Generator::takeLast(const plan::Bucket& bucket, int64_t row) {
   return readLogits(bucket, row, last);
 }
 
-/// A row of the bucket's logits, as floats.
+/// Reads a row of the bucket's logits as floats.
 Status Generator::readLogits(const plan::Bucket& bucket, int64_t row,
                              std::span<float> out) const {
   const exec::Tensor logits = executor->tensor(bucket.logits);

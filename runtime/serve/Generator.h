@@ -1,9 +1,9 @@
-// Answers to prompts from an exported model, on one rank.
+// Answers prompts with an exported model, on one rank.
 //
-// The folder holds the weights and the tokenizer, and generate.plan.json, or a
-// config.json of which `recipec` makes it. The prompt enters in the widest
-// bucket of the plan until the rest fits into a narrower one; then each token
-// is a step of its own. Keys and values stay in the plan's cache.
+// The folder has the weights and the tokenizer, and either generate.plan.json
+// or a config.json from which `recipec` compiles it. The prompt is processed in
+// the plan's widest bucket until the rest fits a narrower one (prefill). Then
+// each token is a separate step. Keys and values stay in the plan's KV cache.
 
 #ifndef RECIPERUN_SERVE_GENERATOR_H
 #define RECIPERUN_SERVE_GENERATOR_H
@@ -34,9 +34,9 @@ struct GenerateOptions {
   uint64_t seed = 0;
 };
 
-/// Why an answer ends.
+/// The reason why an answer ends.
 enum class Stop {
-  endToken,   // the model said so
+  endToken,   // the model generated an end token
   tokenLimit, // maxTokens
   cacheFull,  // prompt and answer fill the plan's KV cache
 };
@@ -47,7 +47,7 @@ struct Answer {
   Stop stop = Stop::endToken;
 };
 
-/// What the model predicts behind each of some tokens.
+/// The model's predictions after each of some tokens.
 struct Logits {
   int64_t tokens = 0;
   int64_t vocab = 0;
@@ -73,22 +73,22 @@ public:
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
-  /// Takes the next piece of the text, well-formed UTF-8.
+  /// Receives the next piece of the text, well-formed UTF-8.
   using TextSink = std::function<void(std::string_view piece)>;
 
-  /// Answers one prompt, as the training data would have put it (data.chat).
-  /// Earlier prompts leave no trace. Fails where the prompt has no token or
-  /// does not fit the cache.
+  /// Answers one prompt, formatted as in the training data (data.chat).
+  /// Independent of earlier prompts. Fails when the prompt has no token or does
+  /// not fit the cache.
   Expected<Answer> answer(const std::string& prompt,
                           const GenerateOptions& options,
                           const TextSink& sink = {});
 
-  /// The logits behind each of `ids`, the first of which starts the sequence.
+  /// The logits after each of `ids`, the first of which starts the sequence.
   Expected<Logits> logits(std::span<const int32_t> ids);
 
   const plan::Plan& plan() const { return program; }
-  /// Whether each token is computed with all that stand before it: the model
-  /// has states that the plan does not keep from one call to the next.
+  /// Whether each token is computed together with all tokens before it, because
+  /// the model has states that the plan does not keep between calls.
   bool recomputes() const { return program.buckets[0].inputs.segments >= 0; }
 
 private:
@@ -117,8 +117,8 @@ private:
   std::optional<data::Tokenizer> tokenizer;
   std::set<int32_t> endTokens;
   int64_t position = 0;         // tokens in the cache
-  std::vector<int32_t> entered; // all of them, where they are needed again
-  std::vector<float> last;      // logits behind the last token
+  std::vector<int32_t> entered; // all tokens, if recomputed
+  std::vector<float> last;      // logits after the last token
 };
 
 } // namespace reciperun::serve

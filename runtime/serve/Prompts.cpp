@@ -1,4 +1,4 @@
-// A source's bytes, cut into lines, each checked to be UTF-8.
+// Reads a source, splits it into lines, and checks that each is UTF-8.
 
 #include "runtime/serve/Prompts.h"
 
@@ -16,11 +16,11 @@
 namespace reciperun::serve {
 namespace {
 
-/// Enough for a million prompts; a file that is given by mistake ends here.
+/// Enough for a million prompts; limits the damage of a wrong file.
 constexpr size_t maxBytes = size_t(256) << 20;
 constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
-/// A file is read, not mapped: it may be a pipe.
+/// Reads instead of mapping, since the file may be a pipe.
 Expected<std::string> readAll(const std::string& path) {
   const bool isInput = path == "-";
   const std::string place = isInput ? "standard input" : "`" + path + "`";
@@ -111,7 +111,7 @@ readPrompts(const std::vector<PromptSource>& sources) {
       RECIPERUN_TRY(readFile(source.value, prompts));
       continue;
     }
-    // The only one needs no name.
+    // A single prompt needs no name.
     std::string place = sources.size() == 1
                             ? ""
                             : "prompt " + std::to_string(prompts.size() + 1);

@@ -1,4 +1,5 @@
-// The prompts of `reciperun generate`: arguments, files, standard input.
+// The prompts of `reciperun generate`: from arguments, files and standard
+// input.
 
 #ifndef RECIPERUN_SERVE_PROMPTS_H
 #define RECIPERUN_SERVE_PROMPTS_H
@@ -18,13 +19,13 @@ struct PromptSource {
 
 struct Prompt {
   std::string text;
-  std::string place; // for messages: "`a.txt`: line 3"; "" of the only one
+  std::string place; // for messages: "`a.txt`: line 3"; may be empty
 };
 
-/// All prompts, in order. A file has one a line; one whose name ends in
-/// `.jsonl` a JSON text or an object with a text `prompt`. Lines of white space
-/// alone are passed over. Fails where a file cannot be read or has no prompt, a
-/// line is something else, or a prompt is not UTF-8.
+/// All prompts, in order. A text file has one per line; a file whose name ends
+/// in `.jsonl` has a JSON string or an object with a string `prompt` per line.
+/// White-space lines are skipped. Fails when a file cannot be read or has no
+/// prompt, when a line has another format, or when a prompt is not UTF-8.
 Expected<std::vector<Prompt>>
 readPrompts(const std::vector<PromptSource>& sources);
 

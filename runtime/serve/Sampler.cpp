@@ -25,7 +25,7 @@ int32_t Sampler::next(std::span<const float> logits) {
   for (size_t i = 0; i < logits.size(); ++i)
     if ((left -= weights[i]) < 0)
       return int32_t(i);
-  // Rounding may leave a crumb behind the last one.
+  // Rounding may leave a remainder after the last token.
   return int32_t(likeliest - logits.begin());
 }
 

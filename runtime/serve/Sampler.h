@@ -1,4 +1,4 @@
-// The choice of the next token from its logits.
+// Chooses the next token from its logits.
 
 #ifndef RECIPERUN_SERVE_SAMPLER_H
 #define RECIPERUN_SERVE_SAMPLER_H
@@ -9,9 +9,9 @@
 
 namespace reciperun::serve {
 
-/// Chooses tokens: the likeliest at temperature 0 (the lowest id of equals),
-/// otherwise one drawn from softmax(logits / temperature). The n-th draw is a
-/// function of seed and n, so that an answer can be repeated.
+/// Chooses the likeliest token at temperature 0 (the lowest id of ties),
+/// otherwise samples from softmax(logits / temperature). The n-th sample is a
+/// function of seed and n, so that an answer can be reproduced.
 class Sampler {
 public:
   /// `temperature` is at least 0 and finite.
