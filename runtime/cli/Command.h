@@ -1,8 +1,8 @@
-// The command line of a program as data: its commands, and the options and
-// operands of each.
+// Declarative description of a program's command line: its commands, and the
+// options and operands of each.
 //
-// A command's options store their values where the command's `run` finds them.
-// cli::read takes the arguments of a call apart by this description, and
+// A command's options store their values in variables that the command's `run`
+// reads. cli::read parses a call's arguments by this description, and
 // cli::helpOf prints it.
 
 #ifndef RECIPERUN_CLI_COMMAND_H
@@ -17,25 +17,25 @@
 
 namespace reciperun::cli {
 
-/// What is wrong with a command line, and the way out, which may be empty.
+/// An error in a command line, and the remedy, which may be empty.
 struct UsageError {
   std::string message;
   std::string help = {};
 };
 
-/// The two lines that are printed of it, `error: ...` and `help: ...`.
+/// The printed lines of an error, `error: ...` and `help: ...`.
 std::string toText(const UsageError& error);
 
-/// What a check found wrong; nothing when all is well.
+/// The error found by a check; nullopt when there is none.
 using Check = std::optional<UsageError>;
 
-/// An option as it was given.
+/// An option as given in a call.
 struct Given {
-  std::string value; // empty for an option that takes none
-  std::string next;  // the operand right behind it; empty: none
+  std::string value; // empty for a flag
+  std::string next;  // the operand directly after it, or empty
 };
 
-/// A word that an option takes as its value, and what it means.
+/// A word that an option accepts as its value, and its meaning.
 struct Choice {
   std::string name;
   std::string help;
@@ -44,14 +44,14 @@ struct Choice {
 /// An option of a command: `--name`, `--name VALUE` or `--name=VALUE`.
 struct Option {
   std::string name;                 // `--output`
-  std::string shortName = {};       // `-o`; empty: none
-  std::string valueName = {};       // `OUT`; empty: the option takes no value
-  std::string help = {};            // what it does, in a phrase
+  std::string shortName = {};       // `-o`; empty when there is none
+  std::string valueName = {};       // `OUT`; empty for a flag
+  std::string help = {};            // a phrase that describes it
   std::vector<Choice> choices = {}; // for `--help` and completion
   std::string group = {};           // its heading in `--help`; empty: `options`
-  bool repeats = false;             // it may be given several times
-  bool takesEmpty = false;          // an empty value is one
-  /// Keeps the value, or says why it is none.
+  bool repeats = false;             // may be given several times
+  bool takesEmpty = false;          // accepts an empty value
+  /// Stores the value, or returns why it is invalid.
   std::function<Check(const Given&)> store = {};
 };
 
@@ -61,33 +61,33 @@ struct Operands {
 
   size_t fewest = 0;
   size_t most = 0;
-  std::string needs = {};                     // what is missing: `a file`
-  std::vector<std::string>* values = nullptr; // where they are kept
+  std::string needs = {};                     // missing operand: `a file`
+  std::vector<std::string>* values = nullptr; // destination
 };
 
-/// What a user calls by name: `recipec plan`.
+/// A command that a user calls by name: `recipec plan`.
 struct Command {
   std::string name;
-  std::string synopsis = {}; // what follows the name: `FILE[:NAME] [options]`
+  std::string synopsis = {}; // text after the name: `FILE[:NAME] [options]`
   std::string summary = {};  // one line for the list of commands
-  std::string details = {};  // paragraphs, an empty line between two
-  std::vector<std::string> moreUsage = {}; // other calls, with the program
+  std::string details = {};  // paragraphs, separated by an empty line
+  std::vector<std::string> moreUsage = {}; // more lines, with the program
   std::vector<Option> options = {};
   Operands operands = {};
-  /// Takes all arguments behind `--` as they are; null: they are operands.
+  /// Receives all arguments after `--` unchanged; null: they are operands.
   std::vector<std::string>* passedOn = nullptr;
-  /// A command that has some does nothing by itself.
+  /// A command with subcommands does nothing itself.
   std::vector<Command> subcommands = {};
-  /// What must stand together, once all values are stored; may be empty.
+  /// Checks combinations of options, after all values are stored; may be empty.
   std::function<Check()> check = {};
-  /// Carries the command out and gives the exit code.
+  /// Runs the command and returns the exit code.
   std::function<int()> run = {};
-  /// Prints what is wrong with a call and gives the exit code; empty: the
-  /// program does it.
+  /// Prints an error in a call and returns the exit code; when empty, the
+  /// program does.
   std::function<int(const UsageError&)> refuse = {};
 };
 
-/// A command that a user of other programs may look for, and where it is.
+/// A command of another program that users may look for, and our equivalent.
 struct ForeignCommand {
   std::string name;
   std::string own; // `recipec run`
@@ -95,13 +95,13 @@ struct ForeignCommand {
 
 struct Program {
   std::string name;
-  std::string purpose = {}; // a sentence
-  std::string notes = {}; // what closes the list of commands, as it is printed
+  std::string purpose = {}; // one sentence
+  std::string notes = {};   // printed after the list of commands, verbatim
   std::vector<Command> commands;
   std::vector<ForeignCommand> foreignCommands = {};
-  /// What `--version` prints.
+  /// The text of `--version`.
   std::function<std::string()> version = {};
-  /// A way out for an option that the command lacks; empty: none is known.
+  /// The remedy for an option that the command lacks; empty when none is known.
   std::function<std::string(const Command&, const std::string& option)> advise =
       {};
 };

@@ -1,4 +1,4 @@
-// Two columns under headings, wrapped at 80 characters.
+// Prints two columns under headings, wrapped at 80 characters.
 
 #include "runtime/cli/Help.h"
 
@@ -9,11 +9,11 @@ namespace reciperun::cli {
 namespace {
 
 constexpr size_t width = 80;
-constexpr size_t commandColumn = 14; // where summaries of commands begin
-constexpr size_t optionColumn = 24;  // where texts of options begin
+constexpr size_t commandColumn = 14; // column of commands' summaries
+constexpr size_t optionColumn = 24;  // column of options' texts
 
-/// The words of `text` in lines of at most `width` characters; all but the
-/// first are indented to `column`, where the first begins.
+/// Wraps `text` at `width` characters; the first line begins at `column`, and
+/// the others are indented to it.
 std::string wrapped(const std::string& text, size_t column) {
   std::string lines;
   size_t used = column;
@@ -33,7 +33,7 @@ std::string wrapped(const std::string& text, size_t column) {
   return lines;
 }
 
-/// `left` at `indent`, and `text` from `column` on.
+/// `left` at `indent`, and `text` starting at `column`.
 std::string entry(size_t indent, const std::string& left, size_t column,
                   const std::string& text) {
   std::string line = std::string(indent, ' ') + left;
@@ -73,8 +73,8 @@ std::string optionEntry(const Option& option) {
   return lines;
 }
 
-/// The options under the headings of their groups, in the order in which these
-/// first occur.
+/// The options under the headings of their groups, in the order in which the
+/// groups first occur.
 std::string optionList(const std::vector<Option>& options) {
   std::vector<std::string> groups = {""};
   for (const Option& option : options)

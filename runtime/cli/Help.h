@@ -1,7 +1,7 @@
 // The texts of `--help`.
 //
-// Man pages and completions of shells are made of them: tools/shell-files reads
-// the headings and the columns.
+// tools/shell-files generates man pages and shell completions from them by
+// parsing the headings and columns.
 
 #ifndef RECIPERUN_CLI_HELP_H
 #define RECIPERUN_CLI_HELP_H
@@ -12,14 +12,14 @@
 
 namespace reciperun::cli {
 
-/// What `PROGRAM --help` prints: the list of commands.
+/// The text of `PROGRAM --help`: the list of commands.
 std::string helpOf(const Program& program);
 
-/// What `PROGRAM COMMAND --help` prints; `path` is `PROGRAM COMMAND`.
+/// The text of `PROGRAM COMMAND --help`; `path` is `PROGRAM COMMAND`.
 std::string helpOf(const Command& command, const std::string& path);
 
-/// `usage: recipec plan FILE[:NAME] [options]` without the first word; a line
-/// for each form of a call.
+/// The usage lines without the word `usage:`, one per form of a call: `recipec
+/// plan FILE[:NAME] [options]`.
 std::vector<std::string> usageOf(const Command& command,
                                  const std::string& path);
 

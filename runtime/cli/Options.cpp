@@ -1,4 +1,4 @@
-// How the usual kinds of options check and keep their values.
+// Checks and stores the values of common kinds of options.
 
 #include "runtime/cli/Options.h"
 

@@ -1,5 +1,5 @@
-// Options of the usual kinds, made from a name, a help text and the variable
-// that takes the value.
+// Makes common kinds of options from a name, a help text and the variable that
+// receives the value.
 
 #ifndef RECIPERUN_CLI_OPTIONS_H
 #define RECIPERUN_CLI_OPTIONS_H
@@ -13,25 +13,27 @@
 
 namespace reciperun::cli {
 
-/// An option without a value; it makes `target` true.
+/// An option without a value that sets `target` to true.
 Option flag(std::string name, std::string help, bool& target);
 
-/// An option with any text but an empty one as its value.
+/// An option that takes any non-empty text.
 Option text(std::string name, std::string valueName, std::string help,
             std::string& target);
 
-/// Whether `value` is one of the choices; `name` is the option's.
+/// Checks that `value` is one of the choices; `name` is the option's name for
+/// the message.
 Check checkChoice(const std::string& name, const std::vector<Choice>& choices,
                   const std::string& value);
 
-/// A word that an option takes, the value that it stands for, and what it does.
+/// A word that an option accepts, the value that it maps to, and its
+/// description.
 template <class T> struct Meaning {
   std::string name;
   T value;
   std::string help;
 };
 
-/// An option that takes one of some words.
+/// An option that takes one of several words.
 template <class T>
 Option choice(std::string name, std::string valueName, std::string help,
               const std::vector<Meaning<std::type_identity_t<T>>>& meanings,
@@ -52,7 +54,7 @@ Option choice(std::string name, std::string valueName, std::string help,
           .store = std::move(store)};
 }
 
-/// The number that the whole text is; nothing where it is none.
+/// Parses the whole text as a number; nullopt when it is not one.
 template <class T> std::optional<T> parseNumber(const std::string& text) {
   T value = {};
   const char* end = text.data() + text.size();

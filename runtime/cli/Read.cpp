@@ -1,8 +1,9 @@
 // 1. Split the arguments.
-// 2. Tell what is unknown, or give the text that is asked for.
+// 2. Report an unknown argument, or return the requested text.
 // 3. Store the values in the order in which they were given, then check the
-//    number of operands and what must stand together.
-// The first mistake is told, and ends it.
+//    number of operands and combinations of options.
+//
+// Parsing stops at the first error.
 
 #include "runtime/cli/Read.h"
 
@@ -19,7 +20,7 @@ std::string seeHelp(const std::string& path) {
   return "see `" + path + " --help`";
 }
 
-// ---- what is unknown
+// ---- unknown arguments
 
 std::vector<std::string> namesOf(const std::vector<Command>& commands) {
   std::vector<std::string> names;
@@ -28,7 +29,7 @@ std::vector<std::string> namesOf(const std::vector<Command>& commands) {
   return names;
 }
 
-/// The commands that may stand where the split has ended.
+/// The commands that are valid at the end of the split.
 const std::vector<Command>& commandsAt(const Program& program,
                                        const Split& split) {
   return split.command ? split.command->subcommands : program.commands;
@@ -90,7 +91,7 @@ UsageError unknownArgument(const Program& program, const Split& split) {
                   : unknownCommand(program, split);
 }
 
-/// What is said of a call that names no command to run.
+/// The error for a call without a command to run.
 UsageError missingCommand(const Program& program, const Split& split) {
   return {"`" + split.path + "` needs a command: " +
           quotedList(namesOf(commandsAt(program, split)), "or")};
@@ -150,7 +151,7 @@ Check store(const Split& split) {
 
 // ---- the whole call
 
-/// Stores the values of a call; what is wrong with it comes back.
+/// Stores the values of a call; returns its error, if any.
 Check take(const Program& program, const Split& split) {
   if (split.unknown)
     return unknownArgument(program, split);
@@ -161,7 +162,7 @@ Check take(const Program& program, const Split& split) {
   return store(split);
 }
 
-/// The text that is asked for; empty where none is.
+/// The requested help or version text; empty when none was requested.
 std::string textOf(const Program& program, const Split& split) {
   if (split.wantsHelp && split.command)
     return helpOf(*split.command, split.path);
@@ -172,7 +173,7 @@ std::string textOf(const Program& program, const Split& split) {
   return split.wantsVersion ? program.version() : "";
 }
 
-/// Moves what stands behind `--` to where the command wants it.
+/// Moves the arguments after `--` to the command's `passedOn`.
 void passOn(const Program& program, std::vector<std::string>& arguments) {
   const auto named =
       std::ranges::find(program.commands, arguments.front(), &Command::name);

@@ -1,5 +1,4 @@
-// From the arguments of a call to the command that they name, its values
-// stored.
+// Parses the arguments of a call: finds the command and stores the values.
 
 #ifndef RECIPERUN_CLI_READ_H
 #define RECIPERUN_CLI_READ_H
@@ -8,16 +7,16 @@
 
 namespace reciperun::cli {
 
-/// What a command line asks for: to run `command` where nothing is wrong and
-/// there is no `text` to print.
+/// The result of parsing a command line: `command` is to be run when there is
+/// no `error` and no `text` to print.
 struct Reading {
-  const Command* command = nullptr; // of the program; null: none is named
+  const Command* command = nullptr; // a command of the program, or null
   Check error = {};
   std::string text = {}; // of `--help` and `--version`
 };
 
 /// Reads `arguments`, without the program's name. Options and operands may be
-/// mixed; behind `--` all are operands. `help COMMAND` is `COMMAND --help`.
+/// mixed; after `--` all are operands. `help COMMAND` is `COMMAND --help`.
 Reading read(const Program& program, std::vector<std::string> arguments);
 
 } // namespace reciperun::cli

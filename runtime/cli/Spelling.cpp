@@ -1,4 +1,4 @@
-// The edit distance, three rows of its table at a time.
+// The edit distance, with three rows of its table in memory.
 
 #include "runtime/cli/Spelling.h"
 
@@ -10,7 +10,7 @@ namespace reciperun::cli {
 namespace {
 
 /// The number of insertions, deletions, substitutions and transpositions of
-/// neighbours (optimal string alignment).
+/// adjacent characters (optimal string alignment).
 size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> beforeLast, last(b.size() + 1), current(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t(0));

@@ -1,4 +1,4 @@
-// The name that a misspelt one was most likely meant to be.
+// Suggests the name that a misspelt one was most likely meant to be.
 
 #ifndef RECIPERUN_CLI_SPELLING_H
 #define RECIPERUN_CLI_SPELLING_H
@@ -10,12 +10,12 @@
 
 namespace reciperun::cli {
 
-/// The first of the candidates at the smallest edit distance; nothing
-/// where more than a third of the longer name would be changed.
+/// The first of the candidates with the smallest edit distance; nullopt when it
+/// exceeds a third of the longer name's length.
 std::optional<std::string> nearest(std::string_view name,
                                    const std::vector<std::string>& candidates);
 
-/// "`a`, `b` or `c`" of the names, with `or` as `conjunction`.
+/// Formats the names as "`a`, `b` or `c`", with `conjunction` in place of `or`.
 std::string quotedList(const std::vector<std::string>& names,
                        std::string_view conjunction);
 

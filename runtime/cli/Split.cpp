@@ -1,10 +1,10 @@
-// CLI11 takes the arguments apart.
+// Splits the arguments with CLI11.
 //
-// 1. Declare the program's commands and options to it, all of them as texts,
-//    with any number of operands, and let it pass over what it does not know.
+// 1. Declare the program's commands and options to it, all as texts, with any
+//    number of operands, and allow unknown arguments.
 // 2. Parse.
-// 3. Follow the commands that it has found, and list what the innermost one was
-//    given. The first unknown argument on the way ends it.
+// 3. Follow the commands that it found, and list the arguments of the innermost
+//    one. Stops at the first unknown argument.
 
 #include "runtime/cli/Split.h"
 
@@ -16,8 +16,9 @@
 namespace reciperun::cli {
 namespace {
 
-/// CLI11 takes `--name=` for `--name` and the next argument for its value. This
-/// character, which no argument holds, stands behind the `=` of such a one.
+/// CLI11 parses `--name=` as `--name` and takes the next argument as its value.
+/// This character, which no argument contains, is appended after the `=` in
+/// this case.
 constexpr char endMark = '\0';
 
 std::string markedEmptyValue(std::string argument) {
@@ -63,7 +64,7 @@ public:
   }
 
 private:
-  /// How CLI11 knows a command.
+  /// CLI11's objects for a command.
   struct Declared {
     const Command* command = nullptr;
     const CLI::Option* operands = nullptr;
@@ -145,18 +146,18 @@ void Splitter::list(const CLI::App& app) {
     result.lacksValue = lastOption();
 }
 
-/// The value that CLI11's `text` of the option stands for.
+/// Converts CLI11's `text` of the option to its value.
 std::string Splitter::valueOf(const Option& option, std::string text) const {
   if (!takesValue(option))
-    return text == "true" ? "" : text; // which a flag has without a value
-  // Of `-o=FILE` it is `=FILE`.
+    return text == "true" ? "" : text; // CLI11's value of a flag
+  // For `-o=FILE` CLI11 returns `=FILE`.
   const bool hasEquals =
       !option.shortName.empty() && text.starts_with('=') &&
       std::ranges::find(arguments, option.shortName + text) != arguments.end();
   return hasEquals ? text.substr(1) : text;
 }
 
-/// The option that the last argument ends in.
+/// The option at the end of the last argument.
 const Option* Splitter::lastOption() const {
   const std::string& last = arguments.back();
   for (const Option& option : result.command->options) {

@@ -1,5 +1,5 @@
-// The arguments of a call, sorted by what they are; nothing is said of their
-// values.
+// Splits the arguments of a call into commands, options and operands, without
+// checking values.
 
 #ifndef RECIPERUN_CLI_SPLIT_H
 #define RECIPERUN_CLI_SPLIT_H
@@ -8,24 +8,24 @@
 
 namespace reciperun::cli {
 
-/// An option or an operand as it was given.
+/// An option or an operand as given.
 struct Item {
   const Option* option = nullptr; // null: an operand
   std::string text = {};          // the value; empty for a flag
 };
 
 struct Split {
-  const Command* command = nullptr; // null: none is named
-  std::string path;                 // `recipec plan`, or the program alone
-  std::vector<Item> items = {};     // in the order in which they were given
-  /// The first argument that is no option, operand or command of `command`.
+  const Command* command = nullptr; // null when no command is named
+  std::string path;                 // `recipec plan`, or only the program
+  std::vector<Item> items = {};     // in the order given
+  /// The first argument that is not an option, operand or command of `command`.
   std::optional<std::string> unknown = {};
-  const Option* lacksValue = nullptr; // the last argument, without its value
+  const Option* lacksValue = nullptr; // last option, without its value
   bool wantsHelp = false;
   bool wantsVersion = false;
 };
 
-/// Whether the option needs a value; others are flags.
+/// Whether the option needs a value; other options are flags.
 bool takesValue(const Option& option);
 
 /// Splits `arguments`, without the program's name.
