@@ -27,7 +27,6 @@
 //   Remedies.cpp     what would make it hold
 //   LibraryNames.cpp  what the library declares under another name
 //   Lower.cpp        finished values to recipe::Value
-//   Limits.cpp       steps, depth and size
 // Tensors are the Tracer's (Trace.h).
 
 #ifndef RECIPEC_SEMA_EVALUATOR_H
@@ -35,9 +34,9 @@
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/sema/modules/Loader.h"
-#include "compiler/sema/values/Value.h"
+#include "compiler/sema/values/Limits.h"
+#include "compiler/sema/values/Store.h"
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,8 +130,12 @@ public:
   bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
       : sources(sources), loader(loader), engine(engine) {}
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
   const SourceMap& sources;
+  Store store;
+  Limits limits{*this};
   /// Set while a model is traced.
   Tracer* tracer = nullptr;
   /// The record of the recipe's settings; helps are tried out on copies of it.
@@ -151,6 +154,10 @@ public:
   /// Reports once for a kind and range. A place in the standard library is
   /// moved to the user's value that led there.
   diag::Builder report(diag::Kind kind, SourceRange range, std::string message);
+  /// Whether so much has been reported that nothing more needs evaluation.
+  bool isFull() const { return engine.isFull(); }
+  /// Labels the last values, up to `most`, that are under evaluation.
+  void labelChain(diag::Builder& builder, size_t most) const;
   bool isLibrary(SourceRange range) const;
   bool isData(SourceId source) const {
     return sources.kind(source) == SourceKind::data;
@@ -327,27 +334,9 @@ public:
   /// A dimension becomes its size; the Tracer keeps those of attributes.
   recipe::Value lower(const Value& value);
 
-  // ---- limits (Limits.cpp)
-
-  /// Counts one step of evaluation; false when the recipe asks for too much.
-  bool takeStep(SourceRange range) { return takeSteps(1, range); }
-  bool takeSteps(int64_t count, SourceRange range);
-  /// Counts the memory of a value that is made.
-  bool takeBytes(size_t count, SourceRange range);
-  /// Whether a string or list may be this large; reports where not.
-  bool fitsString(size_t bytes, SourceRange range);
-  bool fitsElements(size_t count, SourceRange range);
-
-  template <class T> T& make(T value = {}) {
-    auto& pool = std::get<std::deque<T>>(store);
-    pool.push_back(std::move(value));
-    return pool.back();
-  }
-
   recipe::Origin writtenAt(SourceRange range) const;
 
 private:
-  friend class DepthGuard;
   /// A default of a schema under evaluation, for messages about its operands.
   struct Derivation {
     Object* object;
@@ -486,9 +475,6 @@ private:
   std::optional<std::string> bareLiteral(const Object& object, const Slot& slot,
                                          SourceRange* place);
 
-  // Limits.cpp
-  void reportDepth(SourceRange range);
-
   // Objects.cpp
   void buildSlots(Object& object);
   void addDefinition(Object& object, const Layer& layer, const Member& member);
@@ -602,13 +588,6 @@ private:
   Loader& loader;
   diag::Engine& engine;
 
-  std::tuple<std::deque<Object>, std::deque<ListValue>, std::deque<Mapping>,
-             std::deque<Function>, std::deque<Block>, std::deque<Mixin>,
-             std::deque<Env>, std::deque<Locals>, std::deque<Layer>,
-             std::deque<Schema>, std::deque<Type>, std::deque<Module>,
-             std::deque<Value>, std::deque<ast::Name>,
-             std::deque<std::vector<ast::Name>>>
-      store;
   std::map<std::string, Module*> modules;
   std::vector<Loading> loading; // for cycles
   std::map<const ast::Import*, Value> importTargets;
@@ -627,10 +606,6 @@ private:
   std::set<std::tuple<SourceId, uint32_t, std::string>> reported;
   diag::Diagnostic discarded; // what muted reports write to
   bool isMuted = false;
-  bool isExhausted = false;
-  int depth = 0;
-  int64_t steps = 0;
-  size_t bytes = 0;
 };
 
 /// The settings that a request asks for, of a point of the recipe's sweep where
@@ -639,20 +614,6 @@ private:
 Object* requestedSettings(Evaluator& evaluator, const Request& request,
                           const ast::RecipeDecl& declaration, Module& module,
                           std::string& name);
-
-/// Counts a level of evaluation while it lives.
-class DepthGuard {
-public:
-  explicit DepthGuard(Evaluator& evaluator) : evaluator(evaluator) {
-    ++evaluator.depth;
-  }
-  ~DepthGuard() { --evaluator.depth; }
-  DepthGuard(const DepthGuard&) = delete;
-  DepthGuard& operator=(const DepthGuard&) = delete;
-
-private:
-  Evaluator& evaluator;
-};
 
 } // namespace recipec::sema
 

@@ -48,7 +48,7 @@ public:
 private:
   bool isNew(const Value& value, const std::vector<Value>& others) {
     for (const Value& other : others)
-      if (!call.evaluator.takeStep(call.range) ||
+      if (!call.evaluator.limits.takeStep(call.range) ||
           call.evaluator.isEqual(value, other))
         return false;
     return true;
@@ -120,7 +120,7 @@ Value runSorted(BuiltinCall& call) {
   if (const Value* other = misfit(elements))
     return call.evaluator.reportOperands("sorted", elements[0], *other,
                                          call.range);
-  if (!call.evaluator.takeSteps(sortingSteps(elements), call.range))
+  if (!call.evaluator.limits.takeSteps(sortingSteps(elements), call.range))
     return {};
   std::stable_sort(elements.begin(), elements.end(),
                    [&](const Value& left, const Value& right) {
@@ -159,9 +159,9 @@ Value runFlatten(BuiltinCall& call) {
     std::optional<std::vector<Value>> inner =
         call.evaluator.elementsOf(lists[i], call.places[0]);
     if (!inner ||
-        !call.evaluator.takeSteps(int64_t(inner->size()), call.range) ||
-        !call.evaluator.fitsElements(elements.size() + inner->size(),
-                                     call.range))
+        !call.evaluator.limits.takeSteps(int64_t(inner->size()), call.range) ||
+        !call.evaluator.limits.fitsElements(elements.size() + inner->size(),
+                                            call.range))
       return {};
     elements.insert(elements.end(), inner->begin(), inner->end());
   }
@@ -215,8 +215,8 @@ Value runRange(BuiltinCall& call) {
   int64_t end = call.integer(1);
   std::vector<Value> elements;
   for (int64_t i = call.integer(0); step > 0 ? i < end : i > end;) {
-    if (!call.evaluator.takeStep(call.range) ||
-        !call.evaluator.fitsElements(elements.size() + 1, call.range))
+    if (!call.evaluator.limits.takeStep(call.range) ||
+        !call.evaluator.limits.fitsElements(elements.size() + 1, call.range))
       return {};
     elements.push_back({i, call.origin()});
     if (__builtin_add_overflow(i, step, &i))

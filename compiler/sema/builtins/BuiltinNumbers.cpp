@@ -40,8 +40,8 @@ std::optional<std::vector<Value>> candidates(BuiltinCall& call) {
   bool isList = first.is<const ListValue*>() || first.is<Range>();
   if (isList) {
     auto elements = call.evaluator.elementsOf(first, call.places[0]);
-    bool fits = elements &&
-                call.evaluator.takeSteps(int64_t(elements->size()), call.range);
+    bool fits = elements && call.evaluator.limits.takeSteps(
+                                int64_t(elements->size()), call.range);
     return fits ? elements : std::nullopt;
   }
   call.evaluator

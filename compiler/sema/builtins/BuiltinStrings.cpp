@@ -68,7 +68,7 @@ Value runSplit(BuiltinCall& call) {
   for (size_t begin = 0, end = 0; end != std::string::npos;
        begin = end + separator.size()) {
     end = text.find(separator, begin);
-    if (!call.evaluator.takeStep(call.range))
+    if (!call.evaluator.limits.takeStep(call.range))
       return {};
     parts.push_back(
         call.evaluator.makeString(text.substr(begin, end - begin), call.range));
@@ -89,7 +89,7 @@ Value runJoin(BuiltinCall& call) {
     if (i > 0)
       text += call.text(1);
     text += display(call, list[i]);
-    if (!call.evaluator.fitsString(text.size(), call.range))
+    if (!call.evaluator.limits.fitsString(text.size(), call.range))
       return {};
   }
   return call.evaluator.makeString(std::move(text), call.range);
@@ -107,8 +107,8 @@ Value runReplace(BuiltinCall& call) {
     if (end == std::string::npos)
       break;
     result += call.text(2);
-    if (!call.evaluator.takeStep(call.range) ||
-        !call.evaluator.fitsString(result.size(), call.range))
+    if (!call.evaluator.limits.takeStep(call.range) ||
+        !call.evaluator.limits.fitsString(result.size(), call.range))
       return {};
     begin = end + old.size();
   }
@@ -138,7 +138,7 @@ Value runPad(BuiltinCall& call) {
   int64_t missing = call.integer(1) - countCodePoints(text);
   if (missing > 0) {
     size_t sign = isNumber && text.starts_with('-') ? 1 : 0;
-    if (!call.evaluator.fitsString(size_t(missing), call.range))
+    if (!call.evaluator.limits.fitsString(size_t(missing), call.range))
       return {};
     text.insert(sign, size_t(missing), isNumber ? '0' : ' ');
   }

@@ -378,7 +378,7 @@ private:
       size = text->size() / bytesOfStep;
     else if (const ListValue* const* list = value.get<const ListValue*>())
       size = (*list)->elements.size();
-    return call.evaluator.takeSteps(int64_t(size), range);
+    return call.evaluator.limits.takeSteps(int64_t(size), range);
   }
 
   const BuiltinParameter& parameterOf(size_t index) const {

@@ -27,7 +27,7 @@ Value Evaluator::callFunction(const Function& function, const ast::Call& node,
     return poison();
   if (function.contract && !keepArguments(function, *arguments))
     return poison();
-  Locals& locals = make<Locals>();
+  Locals& locals = store.make<Locals>();
   for (size_t i = 0; i < arguments->size(); ++i)
     locals.names.emplace_back(declaration.parameters[i].name.text,
                               *(*arguments)[i].value);

@@ -124,7 +124,7 @@ Value Evaluator::sliceOf(const Value& base, Range bounds, SourceRange range,
     return {substring(*text, bounds.begin, bounds.end), writtenAt(range)};
   const std::vector<Value>& elements =
       (*base.get<const ListValue*>())->elements;
-  if (!takeSteps(bounds.count(), range))
+  if (!limits.takeSteps(bounds.count(), range))
     return poison();
   return makeList(
       {elements.begin() + bounds.begin, elements.begin() + bounds.end}, range);

@@ -61,7 +61,7 @@ struct Evaluator::NodeEvaluator {
       const std::string* string = value.get<std::string>();
       text += string ? *string : self.describe(value);
       text += node.texts[i + 1];
-      if (!self.fitsString(text.size(), range))
+      if (!self.limits.fitsString(text.size(), range))
         return self.poison();
     }
     return {std::move(text), origin()};
@@ -132,7 +132,7 @@ struct Evaluator::NodeEvaluator {
     if (index == node.clauses.size()) {
       elements.push_back(self.evaluate(node.element, around));
       return !elements.back().isPoison() &&
-             self.fitsElements(elements.size(), range);
+             self.limits.fitsElements(elements.size(), range);
     }
     const ast::Clause& clause = node.clauses[index];
     std::optional<Turns> turns =
@@ -188,14 +188,14 @@ struct Evaluator::NodeEvaluator {
 
 Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
   const ast::Expr& expr = (*env.file)[id];
-  DepthGuard guard(*this);
-  if (!takeStep(expr.range))
+  Limits::Level level(limits);
+  if (!limits.takeStep(expr.range))
     return poison();
   Value value = std::visit(NodeEvaluator{*this, env, expr.range}, expr.node);
   // Strings are copied with their value.
   if (const std::string* text = value.get<std::string>();
-      text && (!fitsString(text->size(), expr.range) ||
-               !takeBytes(text->size(), expr.range)))
+      text && (!limits.fitsString(text->size(), expr.range) ||
+               !limits.takeBytes(text->size(), expr.range)))
     return poison();
   return value;
 }

@@ -124,8 +124,8 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
   size_t count = 0;
   if (__builtin_mul_overflow(list.elements.size(), size_t(times), &count))
     count = SIZE_MAX;
-  if (!evaluator.fitsElements(count, range) ||
-      !evaluator.takeSteps(int64_t(count), range))
+  if (!evaluator.limits.fitsElements(count, range) ||
+      !evaluator.limits.takeSteps(int64_t(count), range))
     return evaluator.poison();
   std::vector<Value> elements;
   elements.reserve(count);
@@ -233,7 +233,7 @@ std::optional<Value> Evaluator::concatenation(const Value& left,
   const std::string* s = left.get<std::string>();
   const std::string* t = right.get<std::string>();
   if (s && t)
-    return fitsString(s->size() + t->size(), range)
+    return limits.fitsString(s->size() + t->size(), range)
                ? Value{*s + *t, writtenAt(range)}
                : poison();
   const ListValue* const* front = left.get<const ListValue*>();
@@ -241,7 +241,8 @@ std::optional<Value> Evaluator::concatenation(const Value& left,
   if (!front || !back)
     return std::nullopt;
   size_t count = (*front)->elements.size() + (*back)->elements.size();
-  if (!fitsElements(count, range) || !takeSteps(int64_t(count), range))
+  if (!limits.fitsElements(count, range) ||
+      !limits.takeSteps(int64_t(count), range))
     return poison();
   std::vector<Value> elements = (*front)->elements;
   elements.insert(elements.end(), (*back)->elements.begin(),
@@ -291,8 +292,8 @@ Value Evaluator::compare(ast::BinaryOp op, const Value& left,
 }
 
 bool Evaluator::isEqual(const Value& left, const Value& right) {
-  DepthGuard guard(*this);
-  return takeStep(left.origin.range) && areEqual(left, right);
+  Limits::Level level(limits);
+  return limits.takeStep(left.origin.range) && areEqual(left, right);
 }
 
 bool Evaluator::areEqual(const Value& left, const Value& right) {
@@ -306,7 +307,8 @@ bool Evaluator::areEqual(const Value& left, const Value& right) {
   if (const bool* value = left.get<bool>())
     return *value == *right.get<bool>();
   if (const std::string* value = left.get<std::string>())
-    return takeSteps(int64_t(value->size() / bytesOfStep), left.origin.range) &&
+    return limits.takeSteps(int64_t(value->size() / bytesOfStep),
+                            left.origin.range) &&
            *value == *right.get<std::string>();
   if (auto* value = left.get<recipe::Quantity>())
     return *value == *right.get<recipe::Quantity>();
@@ -378,7 +380,25 @@ Value Evaluator::makeMapping(const Value& left, const Value& right,
   if (!appendDims(left, mapping.from, range) ||
       !appendDims(right, mapping.to, range))
     return poison();
-  return {&std::as_const(make<Mapping>(std::move(mapping))), writtenAt(range)};
+  return {&std::as_const(store.make<Mapping>(std::move(mapping))),
+          writtenAt(range)};
+}
+
+// ---- results
+
+Value Evaluator::makeList(std::vector<Value> elements, SourceRange range) {
+  if (!limits.fitsElements(elements.size(), range) ||
+      !limits.takeBytes(elements.size() * sizeof(Value), range))
+    return poison();
+  return {&std::as_const(store.make<ListValue>({std::move(elements)})),
+          writtenAt(range)};
+}
+
+Value Evaluator::makeString(std::string text, SourceRange range) {
+  if (!limits.fitsString(text.size(), range) ||
+      !limits.takeBytes(text.size(), range))
+    return poison();
+  return {std::move(text), writtenAt(range)};
 }
 
 } // namespace recipec::sema

@@ -71,13 +71,13 @@ std::optional<recipe::Dataflow> Tracer::run() {
   }
   collectDims();
   Tracer* outer = std::exchange(evaluator.tracer, this);
-  Env& env = evaluator.make<Env>(*evaluator.schemaScope(model));
+  Env& env = evaluator.store.make<Env>(*evaluator.schemaScope(model));
   env.inBlock = true;
-  Env& body = evaluator.make<Env>(env);
+  Env& body = evaluator.store.make<Env>(env);
   body.outer = &env;
   body.object = nullptr;
   body.layer = nullptr;
-  body.locals = &evaluator.make<Locals>();
+  body.locals = &evaluator.store.make<Locals>();
   dataflow.tokens = recipe::TensorId(dataflow.tensorCount++);
   declareLocal(block.parameters[0].name.text,
                {Tensor{dataflow.tokens},
@@ -110,7 +110,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
 // ---- statements
 
 const Env& Tracer::nested(const Env& env) {
-  return evaluator.localScope(env, evaluator.make<Locals>());
+  return evaluator.localScope(env, evaluator.store.make<Locals>());
 }
 
 void Tracer::assign(const ast::Assignment& node, const Env& env) {
@@ -169,9 +169,9 @@ std::optional<Value> Tracer::executeIf(const ast::If& node, const Env& env) {
 }
 
 std::optional<Value> Tracer::execute(const ast::Body& body, const Env& env) {
-  DepthGuard guard(evaluator);
+  Limits::Level level(evaluator.limits);
   for (const ast::Item& item : body.items) {
-    if (!evaluator.takeStep(item.range))
+    if (!evaluator.limits.takeStep(item.range))
       failed = true;
     if (failed)
       return std::nullopt;
@@ -236,7 +236,7 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
                      node, range, env, name, &names, &tensor);
   if (!arguments)
     return {};
-  Env& around = evaluator.make<Env>(*block.env);
+  Env& around = evaluator.store.make<Env>(*block.env);
   around.inBlock = true;
   const Env& body = nested(around);
   for (size_t i = 0; i < arguments->size(); ++i)

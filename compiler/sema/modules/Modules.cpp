@@ -45,7 +45,7 @@ Module* Evaluator::openFile(const ast::File& file) {
 }
 
 Module* Evaluator::addModule(const ast::File& file, std::string path) {
-  Module& module = make<Module>();
+  Module& module = store.make<Module>();
   module.path = std::move(path);
   module.file = &file;
   module.env.file = &file;
@@ -63,7 +63,7 @@ Module* Evaluator::addModule(const ast::File& file, std::string path) {
 
 void Evaluator::declare(Module& module, const ast::Declaration& declaration,
                         const ast::Name& name, const ast::Selected* selected) {
-  std::string_view key = make<ast::Name>(name).text;
+  std::string_view key = store.make<ast::Name>(name).text;
   if (ModuleEntry* first = module.find(key)) {
     report(diag::Kind::DuplicateName, name.range,
            "`" + name.text + "` is declared twice")
@@ -80,7 +80,7 @@ void Evaluator::declare(Module& module, const ast::Declaration& declaration,
 }
 
 Module* Evaluator::addOverrideModule(const ast::File& file, Module& base) {
-  Module& module = make<Module>();
+  Module& module = store.make<Module>();
   module.path = base.path;
   module.file = &file;
   module.fallback = &base;
@@ -115,11 +115,12 @@ Value Evaluator::evaluateEntry(Module& module, ModuleEntry& entry) {
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&node))
     return recipeValue(module, *recipe);
   if (auto* mixin = std::get_if<ast::MixinDecl>(&node))
-    return {&std::as_const(make<Mixin>({mixin, &module.env})), origin};
+    return {&std::as_const(store.make<Mixin>({mixin, &module.env})), origin};
   if (auto* function = std::get_if<ast::FunDecl>(&node))
-    return {&std::as_const(make<Function>({function, &module.env})), origin};
+    return {&std::as_const(store.make<Function>({function, &module.env})),
+            origin};
   auto& block = std::get<ast::BlockDecl>(node);
-  return {&std::as_const(make<Block>({&block, &module.env})), origin};
+  return {&std::as_const(store.make<Block>({&block, &module.env})), origin};
 }
 
 const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
@@ -139,9 +140,9 @@ const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
   }
   entry.state = ModuleEntry::State::running;
   runningEntries.emplace_back(&module, &entry);
-  DepthGuard guard(*this);
-  Value value =
-      takeStep(entry.nameRange) ? evaluateEntry(module, entry) : poison();
+  Limits::Level level(limits);
+  Value value = limits.takeStep(entry.nameRange) ? evaluateEntry(module, entry)
+                                                 : poison();
   runningEntries.pop_back();
   entry.value = std::move(value);
   entry.state = ModuleEntry::State::done;

@@ -233,9 +233,10 @@ std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
     if (binding.let)
       return letValue(*binding.let, at);
     if (binding.function)
-      return Value{&std::as_const(make<Function>({binding.function, &at})),
-                   writtenAt(binding.function->name.range)};
-    return Value{&std::as_const(make<Block>({binding.block, &at})),
+      return Value{
+          &std::as_const(store.make<Function>({binding.function, &at})),
+          writtenAt(binding.function->name.range)};
+    return Value{&std::as_const(store.make<Block>({binding.block, &at})),
                  writtenAt(binding.block->name.range)};
   }
   for (Module* module = env.module; module; module = module->fallback)

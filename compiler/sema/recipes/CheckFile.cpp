@@ -94,7 +94,7 @@ bool FileCheck::isWhole(Object& object) {
 void FileCheck::checkConstant(const Value& value) {
   if (const ListValue* const* list = value.get<const ListValue*>()) {
     for (const Value& element : (*list)->elements)
-      if (evaluator.takeStep(element.origin.range))
+      if (evaluator.limits.takeStep(element.origin.range))
         checkConstant(element);
     return;
   }

@@ -28,8 +28,8 @@ struct PlainLowering {
 recipe::Value Evaluator::lower(const Value& value) {
   recipe::Value result;
   result.origin = value.origin;
-  DepthGuard guard(*this);
-  if (!takeStep(value.origin.range))
+  Limits::Level level(limits);
+  if (!limits.takeStep(value.origin.range))
     return result;
   if (const ListValue* const* list = value.get<const ListValue*>()) {
     recipe::List elements;
@@ -42,7 +42,7 @@ recipe::Value Evaluator::lower(const Value& value) {
   if (const Range* range = value.get<Range>()) {
     recipe::List elements;
     for (int64_t i = range->begin; i < range->end; ++i) {
-      if (!takeStep(value.origin.range))
+      if (!limits.takeStep(value.origin.range))
         break;
       elements.push_back({i, value.origin});
     }

@@ -98,17 +98,18 @@ Value Evaluator::callMixin(const Mixin& mixin, const ast::Call& node,
                     range, env, declaration.name.text, nullptr, &any);
   if (!bound)
     return poison();
-  Locals& arguments = make<Locals>();
+  Locals& arguments = store.make<Locals>();
   for (size_t i = 0; i < bound->size(); ++i)
     arguments.names.emplace_back(declaration.parameters[i].name.text,
                                  *(*bound)[i].value);
-  return {&std::as_const(make<Mixin>({&declaration, mixin.env, &arguments})),
-          writtenAt(range)};
+  return {
+      &std::as_const(store.make<Mixin>({&declaration, mixin.env, &arguments})),
+      writtenAt(range)};
 }
 
 const Layer* Evaluator::layerOf(const Mixin& mixin, Locals* arguments) {
   Layer& layer =
-      make<Layer>(*bodyLayer(*mixin.env, mixin.declaration->body, true));
+      store.make<Layer>(*bodyLayer(*mixin.env, mixin.declaration->body, true));
   layer.locals = arguments;
   return &layer;
 }
@@ -117,7 +118,7 @@ Object* Evaluator::settingsOf(const Mixin& mixin) {
   const Schema* schema = recipeSchema();
   if (!schema)
     return nullptr;
-  Locals& arguments = make<Locals>();
+  Locals& arguments = store.make<Locals>();
   for (const ast::Parameter& parameter : mixin.declaration->parameters)
     arguments.names.emplace_back(parameter.name.text, poison());
   return makeObject(schema, {layerOf(mixin, &arguments)},
@@ -129,7 +130,7 @@ Object* Evaluator::settingsOf(const Mixin& mixin) {
 const Layer* Evaluator::overrideLayer(const Override& override,
                                       Module& module) {
   Module* names = addOverrideModule(*override.file, module);
-  Layer& layer = make<Layer>();
+  Layer& layer = store.make<Layer>();
   layer.env = &names->env;
   layer.isScope = true;
   Member member;
@@ -158,7 +159,7 @@ const Layer* Evaluator::layerOf(const LibraryMixin& named) {
   assert(entry && "the standard library lacks a mixin");
   const Mixin* const* mixin = entryValue(*module, *entry).get<const Mixin*>();
   assert(mixin && "what is applied is no mixin");
-  return layerOf(**mixin, &make<Locals>());
+  return layerOf(**mixin, &store.make<Locals>());
 }
 
 Object* Evaluator::withChanges(const Object& settings, Module& module,

@@ -563,7 +563,7 @@ std::optional<Sweep> sweepOf(Evaluator& evaluator, const std::string& recipe,
 
 const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
                         size_t point) {
-  Layer& layer = evaluator.make<Layer>();
+  Layer& layer = evaluator.store.make<Layer>();
   layer.env = &evaluator.ops()->env;
   layer.range = sweep.axes.back().range;
   Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
@@ -572,8 +572,8 @@ const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
   for (size_t i = 0; i < sweep.axes.size(); ++i)
     for (const Setting& setting : sweep.at(i, point).settings) {
       Member member;
-      member.path = evaluator.make<std::vector<ast::Name>>(setting.path);
-      member.given = &evaluator.make<Value>(setting.value);
+      member.path = evaluator.store.make<std::vector<ast::Name>>(setting.path);
+      member.given = &evaluator.store.make<Value>(setting.value);
       member.range = setting.value.origin.range;
       layer.members.push_back(member);
     }

@@ -27,7 +27,7 @@ public:
   void fill(const ast::Body& body, const Env& around) {
     const Env& env = scopeOf(body, around);
     for (const ast::Item& item : body.items) {
-      if (layer.isBroken || !evaluator.takeStep(item.range)) {
+      if (layer.isBroken || !evaluator.limits.takeStep(item.range)) {
         layer.isBroken = true;
         return;
       }
@@ -44,14 +44,14 @@ private:
         });
     if (!bindsNames)
       return around;
-    Locals& locals = evaluator.make<Locals>();
+    Locals& locals = evaluator.store.make<Locals>();
     const Env& env = evaluator.localScope(around, locals);
     for (const ast::Item& item : body.items)
       if (auto* function = std::get_if<ast::FunDecl>(&item.node))
         locals.names.emplace_back(
             function->name.text,
-            Value{&std::as_const(
-                      evaluator.make<Function>({function, &env, nullptr})),
+            Value{&std::as_const(evaluator.store.make<Function>(
+                      {function, &env, nullptr})),
                   evaluator.writtenAt(function->name.range)});
     for (const ast::Item& item : body.items)
       if (auto* let = std::get_if<ast::Let>(&item.node)) {
@@ -91,7 +91,7 @@ private:
       layer.isBroken = true;
       return;
     }
-    auto& name = evaluator.make<ast::Name>({*text, place});
+    auto& name = evaluator.store.make<ast::Name>({*text, place});
     if (assigned.add(name.text, place))
       add({std::span(&name, 1), node.value, ast::BodyId::none, nullptr, range,
            &env});
@@ -120,9 +120,9 @@ private:
   }
 
   void add(Member member) {
-    if (evaluator.takeSteps(stepsOfKey, member.range) &&
-        evaluator.fitsElements(layer.members.size() + 1, member.range) &&
-        evaluator.takeBytes(sizeof(Member) + sizeof(Slot), member.range))
+    if (evaluator.limits.takeSteps(stepsOfKey, member.range) &&
+        evaluator.limits.fitsElements(layer.members.size() + 1, member.range) &&
+        evaluator.limits.takeBytes(sizeof(Member) + sizeof(Slot), member.range))
       layer.members.push_back(std::move(member));
     else
       layer.isBroken = true;

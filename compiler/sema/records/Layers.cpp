@@ -47,7 +47,7 @@ void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
 
 const Layer* Evaluator::bodyLayer(const Env& env, ast::BodyId body,
                                   bool isScope) {
-  Layer& layer = make<Layer>();
+  Layer& layer = store.make<Layer>();
   layer.env = &env;
   layer.isScope = isScope;
   layer.range = (*env.file)[body].range;
@@ -61,7 +61,7 @@ const Layer* Evaluator::bodyLayer(const Env& env, ast::BodyId body,
 const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
                                       const ast::Call& call,
                                       SourceRange range) {
-  Layer& layer = make<Layer>();
+  Layer& layer = store.make<Layer>();
   layer.env = &env;
   layer.isArguments = true;
   layer.range = range;
@@ -103,7 +103,7 @@ const Layer* Evaluator::tailLayer(const Env& env,
                                   const Definition& definition) {
   // The rest of a dotted path: its value is still evaluated around the braces
   // that it was written in.
-  Layer& layer = make<Layer>();
+  Layer& layer = store.make<Layer>();
   layer.env = &env;
   layer.range = definition.member->range;
   Member tail = *definition.member;
@@ -113,13 +113,13 @@ const Layer* Evaluator::tailLayer(const Env& env,
 }
 
 const Layer* Evaluator::givenLayer(std::string_view name, const Value& value) {
-  Layer& layer = make<Layer>();
+  Layer& layer = store.make<Layer>();
   layer.env = &opsModule->env;
   layer.range = value.origin.range;
   Member member;
-  member.path =
-      std::span(&make<ast::Name>({std::string(name), value.origin.range}), 1);
-  member.given = &make<Value>(value);
+  member.path = std::span(
+      &store.make<ast::Name>({std::string(name), value.origin.range}), 1);
+  member.given = &store.make<Value>(value);
   member.range = value.origin.range;
   member.setsFixed = true;
   layer.members.push_back(member);
@@ -128,7 +128,7 @@ const Layer* Evaluator::givenLayer(std::string_view name, const Value& value) {
 
 const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
                                     ast::BodyId body, bool isModel) {
-  Schema& schema = make<Schema>();
+  Schema& schema = store.make<Schema>();
   schema.name = name.text;
   schema.isModel = isModel;
   schema.file = module.file;

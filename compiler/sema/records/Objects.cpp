@@ -42,7 +42,7 @@ std::optional<std::string> onlyWith(const std::vector<std::string>& names,
 Object* Evaluator::makeObject(const Schema* schema,
                               std::vector<const Layer*> layers,
                               SourceRange range) {
-  Object& object = make<Object>();
+  Object& object = store.make<Object>();
   object.schema = schema;
   object.layers = std::move(layers);
   object.range = range;
@@ -54,7 +54,7 @@ void Evaluator::buildSlots(Object& object) {
   size_t count = object.schema ? object.schema->fields.size() : 0;
   for (const Layer* layer : object.layers)
     count += layer->members.size();
-  if (!takeBytes(sizeof(Object) + count * sizeof(Slot), object.range))
+  if (!limits.takeBytes(sizeof(Object) + count * sizeof(Slot), object.range))
     return;
   if (object.schema) {
     object.slots.reserve(object.schema->fields.size());
@@ -192,7 +192,7 @@ const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
                               std::string_view defined) {
   if (!layer.isScope)
     return layer.env;
-  Env& env = make<Env>(*layer.env);
+  Env& env = store.make<Env>(*layer.env);
   env.outer = layer.env;
   env.object = &object;
   env.layer = &layer;
@@ -245,8 +245,8 @@ const Value& Evaluator::force(Object& object, Slot& slot) {
     slot.value = poison();
     return slot.value;
   }
-  DepthGuard guard(*this);
-  if (!takeStep(object.range))
+  Limits::Level level(limits);
+  if (!limits.takeStep(object.range))
     return slot.value;
   slot.state = Slot::State::running;
   running.emplace_back(&object, &slot);
@@ -255,6 +255,18 @@ const Value& Evaluator::force(Object& object, Slot& slot) {
   slot.value = std::move(value);
   slot.state = Slot::State::done;
   return slot.value;
+}
+
+void Evaluator::labelChain(diag::Builder& builder, size_t most) const {
+  size_t first = running.size() - std::min(running.size(), most);
+  for (size_t i = first; i < running.size(); ++i)
+    builder.label(running[i].first->range,
+                  "through `" + std::string(running[i].second->name) + "`");
+  first = runningEntries.size() - std::min(runningEntries.size(), most);
+  for (size_t i = first; i < runningEntries.size(); ++i) {
+    SourceRange name = runningEntries[i].second->nameRange;
+    builder.label(name, "through `" + std::string(sources.text(name)) + "`");
+  }
 }
 
 void Evaluator::reportCycle(Object& object, Slot& slot) {
@@ -353,8 +365,8 @@ Value Evaluator::adoptElements(Object& object, const Slot& slot,
     if (!record)
       continue;
     std::string key = std::string(slot.name) + "[" + std::to_string(i) + "]";
-    adopted[i].data =
-        copyInto(**record, object, make<ast::Name>({std::move(key), {}}).text);
+    adopted[i].data = copyInto(
+        **record, object, store.make<ast::Name>({std::move(key), {}}).text);
   }
   Value result = makeList(std::move(adopted), list.origin.range);
   result.origin = list.origin;
@@ -540,14 +552,14 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
 // ---- completeness
 
 void Evaluator::finishValue(const Value& value) {
-  DepthGuard guard(*this);
+  Limits::Level level(limits);
   if (Object* const* object = value.get<Object*>()) {
     finish(**object);
     return;
   }
   if (const ListValue* const* list = value.get<const ListValue*>())
     for (const Value& element : (*list)->elements)
-      if (takeStep(element.origin.range))
+      if (limits.takeStep(element.origin.range))
         finishValue(element);
 }
 
@@ -555,8 +567,8 @@ void Evaluator::finish(Object& object) {
   if (object.isChecked)
     return;
   object.isChecked = true;
-  DepthGuard guard(*this);
-  if (!takeStep(object.range))
+  Limits::Level level(limits);
+  if (!limits.takeStep(object.range))
     return;
   if (!object.schema) {
     for (Slot& slot : object.slots)

@@ -47,16 +47,16 @@ bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
     return keys;
   };
   const bool isAlone = standsAlone(trial, operand);
-  auto& names = make<std::vector<ast::Name>>();
+  auto& names = store.make<std::vector<ast::Name>>();
   if (!isAlone)
     for (std::string_view key : pathTo(operand.object))
       names.push_back({std::string(key), {}});
   names.push_back({std::string(operand.slot->name), {}});
-  Layer& layer = make<Layer>();
+  Layer& layer = store.make<Layer>();
   layer.env = &opsModule->env;
   Member member;
   member.path = names;
-  member.given = &make<Value>(Value{value.data, operand.value.origin});
+  member.given = &store.make<Value>(Value{value.data, operand.value.origin});
   layer.members.push_back(member);
 
   const Object& base = isAlone ? trial.object : *root;
@@ -208,7 +208,7 @@ std::vector<Value> Evaluator::evenLists(const Trial& trial,
     for (int64_t total : sums) {
       if (length < 1 || length > longest || total < length)
         continue;
-      ListValue& even = make<ListValue>();
+      ListValue& even = store.make<ListValue>();
       for (int64_t i = 0; i < length; ++i)
         even.elements.push_back({total / length + (i < total % length), {}});
       if (holdsWith(trial, operand, {&std::as_const(even), {}}))
@@ -271,7 +271,7 @@ std::vector<Value> Evaluator::defaultValue(const Trial& trial,
   const ListValue* const* given = operand.value.get<const ListValue*>();
   if (all && given && (*all)->elements.size() == (*given)->elements.size())
     for (size_t i = 0; i < (*all)->elements.size(); ++i) {
-      ListValue& mended = make<ListValue>(**given);
+      ListValue& mended = store.make<ListValue>(**given);
       mended.elements[i] = (*all)->elements[i];
       if (holdsWith(trial, operand, {&std::as_const(mended), {}}))
         return {{&std::as_const(mended), {}}};

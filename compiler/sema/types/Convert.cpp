@@ -92,11 +92,11 @@ std::optional<Value> Evaluator::convertList(const Value& value,
   }
   if (!list)
     return std::nullopt;
-  DepthGuard guard(*this);
+  Limits::Level level(limits);
   std::vector<Value> elements;
   elements.reserve((*list)->elements.size());
   for (const Value& element : (*list)->elements) {
-    if (!takeStep(value.origin.range))
+    if (!limits.takeStep(value.origin.range))
       return poison();
     std::optional<Value> converted = convert(element, *type.element);
     if (!converted)
@@ -186,7 +186,7 @@ std::optional<Value> Evaluator::convertFunction(const Value& value,
     return std::nullopt;
   Function passed = **function;
   passed.contract = &type;
-  return Value{&std::as_const(make<Function>(passed)), value.origin};
+  return Value{&std::as_const(store.make<Function>(passed)), value.origin};
 }
 
 // ---- unions
@@ -348,8 +348,8 @@ std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
 // ---- `is`
 
 bool Evaluator::fits(const Value& value, const Type& type) {
-  DepthGuard guard(*this);
-  if (!takeStep(value.origin.range))
+  Limits::Level level(limits);
+  if (!limits.takeStep(value.origin.range))
     return false;
   auto fitsOne = [&](const Type* member) { return fits(value, *member); };
   if (type.kind == Type::Kind::unionOf)

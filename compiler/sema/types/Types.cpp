@@ -39,7 +39,7 @@ constexpr BuiltinType builtinTypes[] = {
 
 const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
                                     SourceRange range) {
-  Type& type = make<Type>();
+  Type& type = store.make<Type>();
   const ast::Name& first = node.path.front();
   if (node.path.size() == 1) {
     for (const BuiltinType& builtin : builtinTypes) {
@@ -86,7 +86,7 @@ struct Evaluator::TypeResolver {
   SourceRange range;
 
   Type& make(Type::Kind kind) const {
-    return self.make<Type>(Type::plain(kind));
+    return self.store.make<Type>(Type::plain(kind));
   }
   const Type* operator()(const ast::NamedType& node) const {
     return self.resolveNamed(env, node, range);

@@ -22,7 +22,7 @@ bool isSource(const Value& value) {
 } // namespace
 
 Env& Evaluator::localScope(const Env& outer, Locals& locals) {
-  Env& env = make<Env>(outer);
+  Env& env = store.make<Env>(outer);
   env.outer = &outer;
   env.object = nullptr;
   env.layer = nullptr;
@@ -37,7 +37,7 @@ std::optional<std::vector<Value>> Evaluator::elementsOf(const Value& value,
   if (const ListValue* const* list = value.get<const ListValue*>())
     return (*list)->elements;
   if (const Range* numbers = value.get<Range>()) {
-    if (!takeSteps(numbers->count(), range))
+    if (!limits.takeSteps(numbers->count(), range))
       return std::nullopt;
     std::vector<Value> elements;
     for (int64_t i = numbers->begin; i < numbers->end; ++i)
@@ -86,7 +86,7 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
     return std::nullopt;
   }
   Turns turns(evaluator, variables, std::move(value), range, around);
-  if (!evaluator.takeSteps(turns.count(), range))
+  if (!evaluator.limits.takeSteps(turns.count(), range))
     return std::nullopt;
   return turns;
 }
@@ -116,12 +116,12 @@ Value Turns::elementOf(int64_t turn) const {
 }
 
 const Env* Turns::scope(int64_t turn) {
-  if (!evaluator->takeBytes(bytesOfTurn(variables->size()), range))
+  if (!evaluator->limits.takeBytes(bytesOfTurn(variables->size()), range))
     return nullptr;
   Value element = elementOf(turn);
   if (element.isPoison())
     return nullptr;
-  Locals& locals = evaluator->make<Locals>();
+  Locals& locals = evaluator->store.make<Locals>();
   if (variables->size() > 1)
     locals.names.emplace_back(variables->front().text, keyOf(turn));
   locals.names.emplace_back(variables->back().text, std::move(element));

@@ -2,7 +2,7 @@
 //
 // A recipe::Value is finished; a sema::Value may still be lazy: a record is an
 // Object whose slots are evaluated when they are first read. Objects, lists and
-// functions live in the Evaluator's Store, values refer to them by address.
+// functions live in a Store, values refer to them by address.
 
 #ifndef RECIPEC_SEMA_VALUES_VALUE_H
 #define RECIPEC_SEMA_VALUES_VALUE_H
