@@ -1,5 +1,4 @@
-// Messages and the small parts of evaluation that need no file of
-// their own.
+// The small parts of evaluation that need no file of their own.
 
 #include "compiler/sema/Evaluator.h"
 
@@ -60,82 +59,6 @@ ModuleEntry* Module::find(std::string_view name) {
 bool Evaluator::isLibrary(SourceRange range) const {
   return range.isValid() &&
          sources.kind(range.source) == SourceKind::standardLibrary;
-}
-
-diag::Builder Evaluator::report(diag::Kind kind, SourceRange range,
-                                std::string message) {
-  bool isDerived = !isMuted && isLibrary(range) && !derivations.empty();
-  SourceRange rule = range;
-  std::vector<Operand> operands;
-  const Operand* nearest = nullptr;
-  if (isDerived) {
-    Derivation derivation = derivations.back();
-    // Its operands are evaluated without this detour.
-    std::vector<Derivation> outer = std::exchange(derivations, {});
-    operands = operandsOf(
-        derivation.expr,
-        *schemaScope(*derivation.object, derivation.slot ? derivation.slot->name
-                                                         : std::string_view()));
-    std::vector<const Operand*> candidates =
-        suspects(operands, derivation.object);
-    nearest = candidates.empty() ? nullptr : candidates.front();
-    derivations = std::move(outer);
-    if (isPartial && followsDefaults(operands)) {
-      ++missing;
-      discarded = {};
-      return diag::Builder(discarded);
-    }
-    range = nearest ? nearest->value.origin.range : derivation.object->range;
-  }
-  if (isLibrary(range) && recipeRange.isValid())
-    range = recipeRange;
-  bool isNew =
-      !isMuted &&
-      reported.emplace(range.source, range.begin, diag::causeOf(kind, message))
-          .second;
-  if (!isNew) {
-    discarded = {};
-    return diag::Builder(discarded);
-  }
-  diag::Builder builder = engine.report(kind, range, std::move(message));
-  if (!(rule == range)) {
-    builder.note("found in `" + std::string(sources.text(rule)) + "`", rule);
-    noteOperands(builder, operands, nearest ? nearest->slot : nullptr);
-  }
-  return builder;
-}
-
-diag::Builder Evaluator::reportRecursion(std::vector<CycleLink> links) {
-  // A circle is one mistake, wherever evaluation entered it.
-  std::rotate(links.begin(),
-              std::min_element(links.begin(), links.end(),
-                               [&](const CycleLink& a, const CycleLink& b) {
-                                 auto placeOf = [&](const CycleLink& link) {
-                                   return std::tuple(isLibrary(link.range),
-                                                     link.range.source,
-                                                     link.range.begin);
-                                 };
-                                 return placeOf(a) < placeOf(b);
-                               }),
-              links.end());
-  // A circle of more names is understood from its beginning and its end.
-  constexpr size_t mostShown = 8;
-  auto builder = report(diag::Kind::Recursion, links.front().range,
-                        "`" + links.front().name + "` depends on itself");
-  if (links.size() == 1)
-    return builder;
-  auto need = [&](size_t i) {
-    return "`" + links[i].name + "` needs `" +
-           links[(i + 1) % links.size()].name + "`";
-  };
-  builder.label(need(0));
-  for (size_t i = 1; i < links.size(); ++i)
-    if (i < mostShown || i + 1 == links.size())
-      builder.label(links[i].range, need(i));
-  if (links.size() > mostShown + 1)
-    builder.note("the circle goes through " + std::to_string(links.size()) +
-                 " names");
-  return builder;
 }
 
 std::string Evaluator::pathOf(const Object& object,

@@ -22,9 +22,6 @@
 //   Calls.cpp        functions, schemas called as functions
 //   Bind.cpp         arguments to parameters
 //   Builtins.cpp     the functions that the language has by itself
-//   Conditions.cpp   `require`
-//   Operands.cpp     what decided a condition
-//   Remedies.cpp     what would make it hold
 //   LibraryNames.cpp  what the library declares under another name
 //   Lower.cpp        finished values to recipe::Value
 // Tensors are the Tracer's (Trace.h).
@@ -32,16 +29,14 @@
 #ifndef RECIPEC_SEMA_EVALUATOR_H
 #define RECIPEC_SEMA_EVALUATOR_H
 
-#include "compiler/diag/Diagnostic.h"
+#include "compiler/sema/Messages.h"
 #include "compiler/sema/modules/Loader.h"
 #include "compiler/sema/values/Limits.h"
 #include "compiler/sema/values/Store.h"
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -52,9 +47,6 @@ struct Changes;
 struct LibraryMixin;
 struct Override;
 struct Request;
-
-/// In the place of a layer's index: the conditions of the record's schema.
-inline constexpr size_t checkOwnSchema = size_t(-1);
 
 /// What a recipe holds beside the fields of its schema; see Sweep.h.
 inline constexpr std::string_view sweepName = "sweep";
@@ -81,23 +73,6 @@ struct BoundArgument {
 struct ScopeArguments {
   std::optional<BoundArgument> name;
   std::optional<BoundArgument> hf;
-};
-
-/// A part of a condition whose value explains the result.
-struct Operand {
-  std::string text; // as written
-  Value value;
-  Slot* slot = nullptr; // the field behind it, where there is one
-  Object* object = nullptr;
-  const ast::Let* let = nullptr; // that it names, and where that stands
-  const Env* letEnv = nullptr;
-  bool isHidden = false; // a name of the library's own, behind what is written
-};
-
-/// One name of a circle of names.
-struct CycleLink {
-  std::string name;
-  SourceRange range;
 };
 
 /// A way out, and the text that takes the place of what was written; empty
@@ -129,11 +104,12 @@ public:
   /// Says what is written instead of a word that other languages have.
   bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
-      : sources(sources), loader(loader), engine(engine) {}
+      : sources(sources), messages(*this, engine), loader(loader) {}
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
   const SourceMap& sources;
+  Messages messages;
   Store store;
   Limits limits{*this};
   /// Set while a model is traced.
@@ -149,13 +125,6 @@ public:
   /// An imported file has errors, which whoever parsed it has reported.
   bool hasBrokenImport = false;
 
-  // ---- messages (Evaluator.cpp)
-
-  /// Reports once for a kind and range. A place in the standard library is
-  /// moved to the user's value that led there.
-  diag::Builder report(diag::Kind kind, SourceRange range, std::string message);
-  /// Whether so much has been reported that nothing more needs evaluation.
-  bool isFull() const { return engine.isFull(); }
   /// Labels the last values, up to `most`, that are under evaluation.
   void labelChain(diag::Builder& builder, size_t most) const;
   bool isLibrary(SourceRange range) const;
@@ -163,8 +132,6 @@ public:
     return sources.kind(source) == SourceKind::data;
   }
   std::string pathOf(const Object& object, std::string_view name) const;
-  /// Each of `links` needs the next, and the last one the first.
-  diag::Builder reportRecursion(std::vector<CycleLink> links);
 
   // ---- files (Modules.cpp)
 
@@ -244,6 +211,8 @@ public:
                    std::string_view key);
   Object* amended(const Object& base, const Layer* layer, SourceRange range);
   const Value& force(Object& object, Slot& slot);
+  /// The type of a field, or of the values of a map; null in other records.
+  const Type* typeOf(const Object& object, const Slot& slot);
   /// Evaluates every field and checks every condition, in order.
   void finish(Object& object);
   void finishValue(const Value& value);
@@ -265,8 +234,6 @@ public:
   /// What a name means within braces and parameters; empty where that is for
   /// the file to say.
   Binding findBinding(std::string_view name, const Env& env);
-  /// Slot or let that a name or member expression ends at.
-  void findOperand(ast::ExprId id, const Env& env, Operand& operand);
   std::optional<bool> condition(ast::ExprId id, const Env& env,
                                 std::string_view what);
   /// Elements of a list or range; none (reported) for anything else.
@@ -313,22 +280,6 @@ public:
   static std::vector<ParameterRef>
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
 
-  // ---- conditions (Conditions.cpp, Operands.cpp)
-
-  void check(Object& object, size_t layerIndex, const ast::Require& require,
-             SourceRange range);
-  std::vector<Operand> operandsOf(ast::ExprId id, const Env& env);
-  /// Without those that derived operands depend on.
-  std::vector<Operand> directOperands(ast::ExprId id, const Env& env);
-  /// `` `tp` is 4 ``
-  std::string operandText(const Operand& operand);
-  void noteOperands(diag::Builder& builder,
-                    const std::vector<Operand>& operands, const Slot* except);
-  /// The operands that the user set, those to blame first: fields of
-  /// `preferred`, then the command line, then what is written last.
-  std::vector<const Operand*> suspects(const std::vector<Operand>& operands,
-                                       const Object* preferred);
-
   // ---- results (Lower.cpp)
 
   /// A dimension becomes its size; the Tracer keeps those of attributes.
@@ -337,13 +288,6 @@ public:
   recipe::Origin writtenAt(SourceRange range) const;
 
 private:
-  /// A default of a schema under evaluation, for messages about its operands.
-  struct Derivation {
-    Object* object;
-    const Slot* slot;
-    ast::ExprId expr;
-  };
-
   /// A file whose imports are being loaded, and the one that is at present.
   struct Loading {
     const Module* module;
@@ -492,7 +436,6 @@ private:
   void reportNoFields(Object& object, const Slot& slot, const Value& base,
                       size_t first);
   Value amendSlot(Object& object, Slot& slot, const Value& base, size_t first);
-  const Type* typeOf(const Object& object, const Slot& slot);
   /// Records in a list know where they are, as those in fields do.
   Value adoptElements(Object& object, const Slot& slot, const Value& list);
   Value typedSlot(Object& object, Slot& slot, Value value, SourceRange range);
@@ -543,50 +486,7 @@ private:
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,
                     const Env& env);
 
-  // Operands.cpp
-  ast::ExprId decided(ast::ExprId id, const Env& env);
-  void addOperand(ast::ExprId id, const Env& env,
-                  std::vector<Operand>& operands);
-  void collectOperands(ast::ExprId id, const Env& env,
-                       std::vector<Operand>& operands);
-
-  // Conditions.cpp
-  void reportFailed(Object& object, size_t layerIndex,
-                    const ast::Require& require, SourceRange range,
-                    const Env& env);
-  std::string requireMessage(const ast::Require& require, const Env& env);
-
-  struct Trial;
-  std::string missingOf(const Trial& trial, std::string_view rule);
-
-  // Remedies.cpp
-  bool mayBeMissed(const Trial& trial, const Operand& operand);
-  std::optional<diag::Proposal> remedy(const Trial& trial,
-                                       const Operand& operand);
-  std::optional<diag::Proposal>
-  leaveOut(const Trial& trial, const std::vector<const Operand*>& candidates);
-  std::vector<diag::Proposal>
-  remedies(const Trial& trial, const std::vector<const Operand*>& candidates,
-           const Operand*& primary);
-  std::vector<Value> nearestValues(const Trial& trial, const Operand& operand,
-                                   int64_t current);
-  std::vector<Value> nearestBound(const Trial& trial, const Operand& operand,
-                                  double current);
-  std::vector<Value> otherValues(const Operand& operand);
-  std::vector<Value> evenLists(const Trial& trial, const Operand& operand);
-  bool canBeTried(const Trial& trial, const Operand& operand) const;
-  bool standsAlone(const Trial& trial, const Operand& operand) const;
-  diag::WayOut wayOut(const Trial& trial, const Operand& operand,
-                      const Value& value, std::string text);
-  std::vector<Value> defaultValue(const Trial& trial, const Operand& operand);
-  bool holds(const ast::Require& require, const Env& env);
-  /// Whether an operand is a default, which may yet be another value.
-  static bool followsDefaults(const std::vector<Operand>& operands);
-  bool holdsWith(const Trial& trial, const Operand& operand,
-                 const Value& value);
-
   Loader& loader;
-  diag::Engine& engine;
 
   std::map<std::string, Module*> modules;
   std::vector<Loading> loading; // for cycles
@@ -601,11 +501,6 @@ private:
   std::pair<const Object*, const Slot*> typing = {};
   std::vector<std::pair<Module*, ModuleEntry*>> runningEntries;
   std::vector<const ast::FunDecl*> callStack;
-  std::vector<Derivation> derivations;
-
-  std::set<std::tuple<SourceId, uint32_t, std::string>> reported;
-  diag::Diagnostic discarded; // what muted reports write to
-  bool isMuted = false;
 };
 
 /// The settings that a request asks for, of a point of the recipe's sweep where

@@ -88,7 +88,7 @@ Value runLen(BuiltinCall& call) {
     return {range->count(), call.origin()};
   if (Object* const* object = value.get<Object*>())
     return {int64_t((*object)->slots.size()), call.origin()};
-  call.evaluator.report(
+  call.evaluator.messages.report(
       diag::Kind::WrongType, call.places[0],
       "`len` takes a string, a list, a range or a map, and this is of type `" +
           call.evaluator.fullTypeNameOf(value) + "`");

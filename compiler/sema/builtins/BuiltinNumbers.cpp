@@ -15,8 +15,8 @@ namespace recipec::sema {
 namespace {
 
 Value reportOverflow(const BuiltinCall& call) {
-  call.evaluator.report(diag::Kind::InvalidValue, call.range,
-                        "the result does not fit an `int` of 64 bits");
+  call.evaluator.messages.report(diag::Kind::InvalidValue, call.range,
+                                 "the result does not fit an `int` of 64 bits");
   return {};
 }
 
@@ -44,7 +44,7 @@ std::optional<std::vector<Value>> candidates(BuiltinCall& call) {
                                 int64_t(elements->size()), call.range);
     return fits ? elements : std::nullopt;
   }
-  call.evaluator
+  call.evaluator.messages
       .report(diag::Kind::MissingArgument, call.range,
               call.name() + " takes a list, or two arguments or more")
       .label(call.places[0],
@@ -136,7 +136,7 @@ Value reportUnread(BuiltinCall& call, const char* what) {
 }
 
 Value reportUnconverted(BuiltinCall& call, const char* takes) {
-  call.evaluator.report(
+  call.evaluator.messages.report(
       diag::Kind::WrongType, call.places[0],
       call.name() + " takes " + takes + ", and this is of type `" +
           call.evaluator.fullTypeNameOf(call.arguments[0]) + "`");

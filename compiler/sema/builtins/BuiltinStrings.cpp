@@ -127,7 +127,7 @@ Value runPad(BuiltinCall& call) {
   const Value& value = call.arguments[0];
   bool isNumber = value.is<int64_t>() || value.is<DimRef>();
   if (!isNumber && !value.is<std::string>()) {
-    call.evaluator
+    call.evaluator.messages
         .report(diag::Kind::WrongType, call.places[0],
                 "`pad` takes an `int` or a string, and this is of type `" +
                     call.evaluator.fullTypeNameOf(value) + "`")

@@ -290,7 +290,7 @@ private:
     if (given.size() <= index)
       given.resize(index + 1);
     if (given[index]) {
-      call.evaluator
+      call.evaluator.messages
           .report(diag::Kind::DuplicateName, placeOf(argument),
                   call.name() + " is given `" +
                       std::string(parameterOf(index).name) + "` twice")
@@ -396,7 +396,7 @@ private:
 
   bool reportType(const Value& value, const BuiltinParameter& parameter,
                   SourceRange range) {
-    call.evaluator
+    call.evaluator.messages
         .report(diag::Kind::WrongType, range,
                 "`" + std::string(parameter.name) + "` of " + call.name() +
                     " is of type `" + std::string(typeNameOf(parameter.takes)) +
@@ -409,14 +409,14 @@ private:
     std::vector<std::string> names;
     for (const BuiltinParameter& parameter : function.parameters)
       names.emplace_back(parameter.name);
-    auto builder = call.evaluator.report(
+    auto builder = call.evaluator.messages.report(
         diag::Kind::UnknownArgument, name.range,
         call.name() + " has no argument `" + name.text + "`");
     builder.suggestOrList(name.range, name.text, names, "its arguments are ");
     return false;
   }
   bool reportExtra(SourceRange range) {
-    call.evaluator
+    call.evaluator.messages
         .report(diag::Kind::UnknownArgument, range,
                 call.name() + " takes " + std::to_string(function.most) +
                     (function.most == 1 ? " argument" : " arguments") +
@@ -425,7 +425,7 @@ private:
     return false;
   }
   bool reportMissing(size_t index) {
-    auto builder = call.evaluator.report(
+    auto builder = call.evaluator.messages.report(
         diag::Kind::MissingArgument, call.range,
         call.name() + " needs `" + std::string(parameterOf(index).name) + "`");
     if (function.run != runRange || given.size() != 1 || !given[0]) {
@@ -489,17 +489,17 @@ void BuiltinCall::reportElement(size_t list, size_t index,
   SourceRange whole = places[list];
   bool isInside = place.source == whole.source && place.begin >= whole.begin &&
                   place.end <= whole.end;
-  evaluator.report(diag::Kind::WrongType, isInside ? place : whole,
-                   "element " + std::to_string(index) + " of the list of " +
-                       name() + " is " + std::string(due) +
-                       ", and this is of type `" +
-                       evaluator.fullTypeNameOf(element) + "`");
+  evaluator.messages.report(diag::Kind::WrongType, isInside ? place : whole,
+                            "element " + std::to_string(index) +
+                                " of the list of " + name() + " is " +
+                                std::string(due) + ", and this is of type `" +
+                                evaluator.fullTypeNameOf(element) + "`");
 }
 
 diag::Builder BuiltinCall::reportValue(size_t index,
                                        std::string message) const {
-  return evaluator.report(diag::Kind::InvalidValue, places[index],
-                          std::move(message));
+  return evaluator.messages.report(diag::Kind::InvalidValue, places[index],
+                                   std::move(message));
 }
 
 // ---- the table

@@ -127,7 +127,7 @@ private:
     hasUnknown = true;
     const SourceRange place =
         cover(placeOf(node.arguments[first]), placeOf(node.arguments[end - 1]));
-    evaluator
+    evaluator.messages
         .report(diag::Kind::WrongType, place,
                 "`" + parameters[parameter].declaration->name.text + "` of `" +
                     callee + "` is one argument of type `" +
@@ -174,7 +174,7 @@ private:
     SourceRange place = placeOf(argument);
     if (target.value) {
       isGood = false;
-      evaluator
+      evaluator.messages
           .report(diag::Kind::DuplicateName, place,
                   "`" + callee + "` is given `" + name + "` twice")
           .label(target.range, "it is given here first")
@@ -192,7 +192,7 @@ private:
     hasUnknown = true;
     if (!argument.name) {
       size_t count = parameters.size();
-      auto builder = evaluator.report(
+      auto builder = evaluator.messages.report(
           diag::Kind::UnknownArgument, placeOf(argument),
           "`" + callee + "` takes " + std::to_string(count) +
               (count == 1 ? " argument" : " arguments") + ", not more");
@@ -207,7 +207,7 @@ private:
     std::vector<std::string> names;
     for (const ParameterRef& parameter : parameters)
       names.push_back(parameter.declaration->name.text);
-    auto builder = evaluator.report(
+    auto builder = evaluator.messages.report(
         diag::Kind::UnknownArgument, argument.name->range,
         "`" + callee + "` has no argument `" + argument.name->text + "`");
     if (builder.suggest(argument.name->range, argument.name->text, names) ||
@@ -227,7 +227,7 @@ private:
       isGood = false;
       if (hasUnknown) // which was probably meant to be this one
         return;
-      evaluator
+      evaluator.messages
           .report(diag::Kind::MissingArgument, range,
                   "`" + callee + "` needs `" + parameter.name.text + "`")
           .label(parameter.name.range, "`" + callee + "` is declared with it")

@@ -13,7 +13,7 @@ Value Evaluator::callFunction(const Function& function, const ast::Call& node,
   const std::string& name = declaration.name.text;
   if (std::find(callStack.begin(), callStack.end(), &declaration) !=
       callStack.end()) {
-    report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
+    messages.report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
         .note("functions end for certain because none calls itself",
               declaration.name.range)
         .help("repeat by a list, `[f(i) for i in 0..n]`, and by functions of "
@@ -89,8 +89,8 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
     std::optional<Value> found = lookUp(name->name.text, env);
     if (!found) {
       auto builder =
-          report(diag::Kind::UnknownName, name->name.range,
-                 "there is no op or block `" + name->name.text + "`");
+          messages.report(diag::Kind::UnknownName, name->name.range,
+                          "there is no op or block `" + name->name.text + "`");
       if (!helpWithWord(builder, name->name) &&
           !builder.suggest(name->name.range, name->name.text,
                            visibleNames(env)))
@@ -116,14 +116,16 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
   if (const Block* const* block = callee.get<const Block*>()) {
     if (env.inBlock && tracer)
       return tracer->call(**block, node, range, env);
-    report(diag::Kind::InvalidValue, range,
-           "`" + std::string(sources.text(calleeExpr.range)) +
-               "` is called outside of a block")
+    messages
+        .report(diag::Kind::InvalidValue, range,
+                "`" + std::string(sources.text(calleeExpr.range)) +
+                    "` is called outside of a block")
         .help("ops and blocks are called in the blocks of a model alone");
     return poison();
   }
-  report(diag::Kind::WrongType, calleeExpr.range,
-         "a value of type `" + typeNameOf(callee) + "` cannot be called")
+  messages
+      .report(diag::Kind::WrongType, calleeExpr.range,
+              "a value of type `" + typeNameOf(callee) + "` cannot be called")
       .help("functions, mixins, schemas and models are called; write a value "
             "alone "
             "without `(...)`");

@@ -82,9 +82,10 @@ Value Evaluator::elementAt(const Value& base, int64_t position,
   int64_t count = *countOf(base);
   if (position < 0 || position >= count) {
     std::string kind(kindOf(base));
-    auto builder = report(diag::Kind::InvalidValue, indexRange,
-                          "there is no element " + std::to_string(position) +
-                              " in a " + kind + " of " + std::to_string(count));
+    auto builder =
+        messages.report(diag::Kind::InvalidValue, indexRange,
+                        "there is no element " + std::to_string(position) +
+                            " in a " + kind + " of " + std::to_string(count));
     if (position < 0)
       builder.help("elements count from 0; the last of `x` is "
                    "`x[len(x) - 1]`");
@@ -107,11 +108,11 @@ Value Evaluator::sliceOf(const Value& base, Range bounds, SourceRange range,
   bool isInside =
       bounds.begin >= 0 && bounds.begin <= bounds.end && bounds.end <= count;
   if (!isInside) {
-    auto builder =
-        report(diag::Kind::InvalidValue, indexRange,
-               "there is no slice " + std::to_string(bounds.begin) + ".." +
-                   std::to_string(bounds.end) + " in a " +
-                   std::string(kindOf(base)) + " of " + std::to_string(count));
+    auto builder = messages.report(
+        diag::Kind::InvalidValue, indexRange,
+        "there is no slice " + std::to_string(bounds.begin) + ".." +
+            std::to_string(bounds.end) + " in a " + std::string(kindOf(base)) +
+            " of " + std::to_string(count));
     if (bounds.begin < 0 || bounds.end < 0)
       builder.help("elements count from 0; the last two of `x` are "
                    "`x[len(x) - 2..len(x)]`");

@@ -47,8 +47,9 @@ struct Evaluator::NodeEvaluator {
     std::vector<std::string> names;
     for (const recipe::UnitName& each : recipe::unitNames())
       names.emplace_back(each.name);
-    auto builder = self.report(diag::Kind::UnknownUnit, node.unit.range,
-                               "there is no unit `" + node.unit.text + "`");
+    auto builder =
+        self.messages.report(diag::Kind::UnknownUnit, node.unit.range,
+                             "there is no unit `" + node.unit.text + "`");
     builder.suggest(node.unit.range, node.unit.text, names);
     return self.poison();
   }
@@ -91,9 +92,9 @@ struct Evaluator::NodeEvaluator {
     if (!schema && !object) {
       SourceRange place = (*env.file)[node.base].range;
       auto builder =
-          self.report(diag::Kind::WrongType, place,
-                      "braces amend a record, and this is of type `" +
-                          self.typeNameOf(base) + "`");
+          self.messages.report(diag::Kind::WrongType, place,
+                               "braces amend a record, and this is of type `" +
+                                   self.typeNameOf(base) + "`");
       self.helpWithImport(builder, base, place);
       return self.poison();
     }
@@ -207,9 +208,10 @@ std::optional<bool> Evaluator::condition(ast::ExprId id, const Env& env,
     return std::nullopt;
   if (const bool* result = value.get<bool>())
     return *result;
-  report(diag::Kind::WrongType, (*env.file)[id].range,
-         std::string(what) + " is of type `bool`, and this is of type `" +
-             typeNameOf(value) + "`")
+  messages
+      .report(diag::Kind::WrongType, (*env.file)[id].range,
+              std::string(what) + " is of type `bool`, and this is of type `" +
+                  typeNameOf(value) + "`")
       .help("compare it, `x > 0` say; `and`, `or` and `not` join conditions");
   return std::nullopt;
 }

@@ -115,9 +115,9 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
 Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
                SourceRange range) {
   if (times < 0) {
-    evaluator.report(diag::Kind::InvalidValue, range,
-                     "a list cannot be repeated " + std::to_string(times) +
-                         " times");
+    evaluator.messages.report(diag::Kind::InvalidValue, range,
+                              "a list cannot be repeated " +
+                                  std::to_string(times) + " times");
     return evaluator.poison();
   }
   // Before it is made: the product may leave 64 bits.
@@ -139,7 +139,7 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
 Value Evaluator::reportOperands(std::string_view what, const Value& left,
                                 const Value& right, SourceRange range) {
   bool isMixed = mixesUnits(left, right);
-  auto builder = report(
+  auto builder = messages.report(
       isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
       "`" + std::string(what) + "` does not take `" + fullTypeNameOf(left) +
           "` and `" + fullTypeNameOf(right) + "`");
@@ -198,7 +198,7 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
     divisor = quantity->amount;
   bool divides = op == ast::BinaryOp::divide || op == ast::BinaryOp::remainder;
   if (divides && divisor && *divisor == 0) {
-    report(diag::Kind::InvalidValue, range, "division by zero")
+    messages.report(diag::Kind::InvalidValue, range, "division by zero")
         .help("divide by another number than 0");
     return poison();
   }
@@ -208,8 +208,9 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
   if (a && b && !leavesRest) {
     if (std::optional<int64_t> result = wholeArithmetic(op, *a, *b))
       return {*result, origin};
-    report(diag::Kind::InvalidValue, range,
-           "the result does not fit an `int` of 64 bits")
+    messages
+        .report(diag::Kind::InvalidValue, range,
+                "the result does not fit an `int` of 64 bits")
         .help("write a smaller number, or a `float` such as `1e20`");
     return poison();
   }
@@ -265,8 +266,9 @@ Value Evaluator::negate(const Value& operand, SourceRange range) {
     return {-*whole, writtenAt(range)};
   if (std::optional<double> real = realOf(operand))
     return {-*real, writtenAt(range)};
-  report(diag::Kind::WrongType, range,
-         "`-` does not take `" + typeNameOf(operand) + "`")
+  messages
+      .report(diag::Kind::WrongType, range,
+              "`-` does not take `" + typeNameOf(operand) + "`")
       .help("`-` takes numbers and quantities such as `2GiB`");
   return poison();
 }
@@ -363,13 +365,14 @@ bool Evaluator::appendDims(const Value& value, std::vector<DimRef>& dims,
       if (!appendDims(element, dims, element.origin.range))
         return false;
     if (dims.empty())
-      report(diag::Kind::InvalidValue, range,
-             "`->` maps at least one dimension to at least one");
+      messages.report(diag::Kind::InvalidValue, range,
+                      "`->` maps at least one dimension to at least one");
     return !dims.empty();
   }
-  report(diag::Kind::WrongType, range,
-         "`->` maps named dimensions, and this is of type `" +
-             typeNameOf(value) + "`")
+  messages
+      .report(diag::Kind::WrongType, range,
+              "`->` maps named dimensions, and this is of type `" +
+                  typeNameOf(value) + "`")
       .help("declare a field of type `dim` in the model");
   return false;
 }

@@ -60,7 +60,8 @@ double realArithmetic(ast::BinaryOp op, double left, double right) {
 Value Evaluator::makeReal(double value, SourceRange range) {
   if (std::isfinite(value))
     return {value, writtenAt(range)};
-  report(diag::Kind::InvalidValue, range, "the result does not fit a `float`");
+  messages.report(diag::Kind::InvalidValue, range,
+                  "the result does not fit a `float`");
   return poison();
 }
 
@@ -68,9 +69,10 @@ Value Evaluator::makeQuantity(recipe::Quantity quantity, SourceRange range) {
   quantity.amount = cleaned(quantity.amount, quantity.unit);
   if (std::abs(quantity.amount) < maxAmount)
     return {quantity, writtenAt(range)};
-  report(diag::Kind::InvalidValue, range,
-         "this is more " + std::string(recipe::unitTypeName(quantity.unit)) +
-             " than 64 bits count");
+  messages.report(diag::Kind::InvalidValue, range,
+                  "this is more " +
+                      std::string(recipe::unitTypeName(quantity.unit)) +
+                      " than 64 bits count");
   return poison();
 }
 

@@ -54,7 +54,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
                      return block->name.text == "forward";
                    });
   if (forward == schema.layer.blocks.end()) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::MissingField, schema.range,
                 "the model `" + std::string(schema.name) +
                     "` has no block `forward`")
@@ -63,10 +63,10 @@ std::optional<recipe::Dataflow> Tracer::run() {
   }
   const ast::BlockDecl& block = **forward;
   if (block.parameters.size() != 1) {
-    evaluator.report(diag::Kind::InvalidValue, block.name.range,
-                     "`forward` takes the tokens alone, not " +
-                         std::to_string(block.parameters.size()) +
-                         " arguments");
+    evaluator.messages.report(diag::Kind::InvalidValue, block.name.range,
+                              "`forward` takes the tokens alone, not " +
+                                  std::to_string(block.parameters.size()) +
+                                  " arguments");
     return std::nullopt;
   }
   collectDims();
@@ -88,7 +88,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
   callStack.pop_back();
   evaluator.tracer = outer;
   if (!result && !failed)
-    evaluator
+    evaluator.messages
         .report(diag::Kind::InvalidValue, block.name.range,
                 "`forward` returns nothing")
         .help("end it with `return` and the logits");
@@ -96,7 +96,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
     return std::nullopt;
   const Tensor* output = result->get<Tensor>();
   if (!output) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::WrongType, result->origin.range,
                 "`forward` returns a `tensor`, and this is of type `" +
                     Evaluator::typeNameOf(*result) + "`")
@@ -115,7 +115,7 @@ const Env& Tracer::nested(const Env& env) {
 
 void Tracer::assign(const ast::Assignment& node, const Env& env) {
   if (node.path.size() != 1 || node.value == ast::ExprId::none) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::InvalidItem, node.path.front().range,
                 "a block binds plain names: `name = value`")
         .help("write `name = value`, and `return` at the end");
@@ -188,7 +188,7 @@ std::optional<Value> Tracer::execute(const ast::Body& body, const Env& env) {
       if (std::optional<Value> result = executeIf(*node, env))
         return result;
     } else {
-      evaluator
+      evaluator.messages
           .report(diag::Kind::InvalidItem, item.range,
                   "this cannot stand in a block")
           .help("a block holds `name = value`, `for`, `if` and `return`");
@@ -224,7 +224,7 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   const std::string& name = declaration.name.text;
   if (std::find(callStack.begin(), callStack.end(), &declaration) !=
       callStack.end()) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
         .help("repeat layers by a loop, `for i in 0..layers { ... }`");
     return {};
@@ -249,7 +249,7 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   callStack.pop_back();
   scope = std::move(outer);
   if (!result && !failed)
-    evaluator
+    evaluator.messages
         .report(diag::Kind::InvalidValue, declaration.name.range,
                 "the block `" + name + "` returns nothing")
         .help("end it with `return` and its result");
@@ -285,7 +285,7 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
   Type real = Type::plain(Type::Kind::real);
   std::optional<Value> factor = evaluator.convert(other, real);
   if (!entry || (!isPair && !factor)) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::WrongType, range,
                 "this operator does not take `" + Evaluator::typeNameOf(left) +
                     "` and `" + Evaluator::typeNameOf(right) + "`")
@@ -308,9 +308,9 @@ std::optional<recipe::DimId> Tracer::dimOf(const DimRef& dim,
   if (auto found = dims.find(dim.name);
       dim.model == &model && found != dims.end())
     return found->second;
-  evaluator.report(diag::Kind::InvalidValue, range,
-                   "`" + std::string(dim.name) +
-                       "` is not a dimension of this model");
+  evaluator.messages.report(diag::Kind::InvalidValue, range,
+                            "`" + std::string(dim.name) +
+                                "` is not a dimension of this model");
   failed = true;
   return std::nullopt;
 }
@@ -340,7 +340,7 @@ recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
   if (type.kind == Type::Kind::dim) {
     const DimRef* dim = value.get<DimRef>();
     if (!dim) {
-      evaluator
+      evaluator.messages
           .report(diag::Kind::WrongType, value.origin.range,
                   "a dimension is due here, and this is of type `" +
                       Evaluator::typeNameOf(value) + "`")
@@ -372,7 +372,7 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
   if (!makesParameter)
     return true;
   if (!isNamed) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::MissingArgument, range,
                 "`" + call.op + "` makes a parameter, which needs a `name`")
         .help("add `name = \"...\"`, and `hf = \"...\"` where Hugging Face's "
@@ -382,7 +382,7 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
   auto [first, isNew] = parameterNames.emplace(call.name, range);
   if (isNew)
     return true;
-  evaluator
+  evaluator.messages
       .report(diag::Kind::DuplicateName, range,
               "two parameters are called `" + call.name + "`")
       .note("the first is made here", first->second)

@@ -83,8 +83,9 @@ void Evaluator::declareImport(Module& module,
     ast::Name name = fileNameOf(import);
     declare(module, declaration, name, nullptr);
     if (!isIdentifier(name.text))
-      report(diag::Kind::ExpectedName, import.targetRange,
-             "`" + name.text + "` is no name that an expression could use")
+      messages
+          .report(diag::Kind::ExpectedName, import.targetRange,
+                  "`" + name.text + "` is no name that an expression could use")
           .help("give it one: `import \"" + import.file + "\" as name`");
   }
   if (!import.selection)
@@ -120,8 +121,8 @@ void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
                                      const std::vector<std::string>& tried) {
   bool isDotted = !import.path.empty();
   std::string written = isDotted ? pathText(import.path) : import.file;
-  auto builder = report(diag::Kind::ImportNotFound, import.targetRange,
-                        "there is no `" + written + "` to import");
+  auto builder = messages.report(diag::Kind::ImportNotFound, import.targetRange,
+                                 "there is no `" + written + "` to import");
   if (isDotted && import.path.front().text == "std") {
     std::vector<std::string> names;
     for (std::string& path : loader.standardFiles())
@@ -149,8 +150,8 @@ void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
 
 void Evaluator::reportImportCycle(const ast::Import& import,
                                   const Module& target) {
-  auto builder = report(diag::Kind::ImportCycle, import.targetRange,
-                        "`" + target.path + "` imports itself");
+  auto builder = messages.report(diag::Kind::ImportCycle, import.targetRange,
+                                 "`" + target.path + "` imports itself");
   auto first =
       std::find_if(loading.begin(), loading.end(),
                    [&](const Loading& each) { return each.module == &target; });
@@ -208,8 +209,9 @@ ModuleEntry* Evaluator::selectedEntry(Module& target,
   for (const auto& [other, entry] : target.entries)
     if (!std::holds_alternative<ast::Import>(entry.declaration->node))
       names.emplace_back(other);
-  report(diag::Kind::UnknownName, name.range,
-         "`" + target.path + "` declares no `" + name.text + "`")
+  messages
+      .report(diag::Kind::UnknownName, name.range,
+              "`" + target.path + "` declares no `" + name.text + "`")
       .suggestOrList(name.range, name.text, names, "its names are ");
   return nullptr;
 }

@@ -39,8 +39,8 @@ bool Evaluator::loadLibrary() {
 Module* Evaluator::openFile(const ast::File& file) {
   if (loadLibrary())
     return addModule(file, std::string(sources.name(file.source)));
-  report(diag::Kind::ImportNotFound, {file.source, 0, 0},
-         "the standard library is not there, or broken");
+  messages.report(diag::Kind::ImportNotFound, {file.source, 0, 0},
+                  "the standard library is not there, or broken");
   return nullptr;
 }
 
@@ -65,8 +65,9 @@ void Evaluator::declare(Module& module, const ast::Declaration& declaration,
                         const ast::Name& name, const ast::Selected* selected) {
   std::string_view key = store.make<ast::Name>(name).text;
   if (ModuleEntry* first = module.find(key)) {
-    report(diag::Kind::DuplicateName, name.range,
-           "`" + name.text + "` is declared twice")
+    messages
+        .report(diag::Kind::DuplicateName, name.range,
+                "`" + name.text + "` is declared twice")
         .label(first->nameRange, "it is declared here first")
         .help("give one of the two another name");
     return;
@@ -134,7 +135,7 @@ const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
     for (auto at = first; at < runningEntries.end(); ++at)
       links.push_back({std::string(sources.text(at->second->nameRange)),
                        at->second->nameRange});
-    reportRecursion(links);
+    messages.reportRecursion(links);
     entry.value = poison();
     return entry.value;
   }

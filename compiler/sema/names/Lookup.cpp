@@ -190,8 +190,9 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
     if (entry.let != &let)
       continue;
     if (entry.isRunning)
-      report(diag::Kind::Recursion, let.name.range,
-             "`" + let.name.text + "` depends on itself")
+      messages
+          .report(diag::Kind::Recursion, let.name.range,
+                  "`" + let.name.text + "` depends on itself")
           .help("give it a value that is computed without it");
     return entry.value;
   }
@@ -296,14 +297,15 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       bareLiteral(*running.back().first, *running.back().second, &place) &&
       place.begin <= name.range.begin && name.range.end <= place.end) {
     // `a2a+p2p` is one mistake.
-    auto builder = report(diag::Kind::UnknownName, place,
-                          "there is nothing called `" +
-                              std::string(sources.text(place)) + "` here");
+    auto builder =
+        messages.report(diag::Kind::UnknownName, place,
+                        "there is nothing called `" +
+                            std::string(sources.text(place)) + "` here");
     helpWithLiteral(builder, name);
     return;
   }
   const std::string_view text = textAround(sources, name);
-  auto builder = report(
+  auto builder = messages.report(
       diag::Kind::UnknownName, name.range,
       "there is nothing called `" + name.text + "` here" +
           (text.empty() ? "" : ", which `" + std::string(text) + "` reads"));
@@ -479,8 +481,9 @@ Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
     if (isPartial)
       ++missing; // another may hold it
     else
-      report(diag::Kind::InvalidValue, name.range,
-             "this record is in no other, so that it has no `outer`")
+      messages
+          .report(diag::Kind::InvalidValue, name.range,
+                  "this record is in no other, so that it has no `outer`")
           .help("read `outer` in a record that a recipe holds, `train { ... }` "
                 "say");
     return poison();
@@ -500,9 +503,9 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
     if (ModuleEntry* entry = (*module)->find(member.text))
       return entryValue(**module, *entry);
   } else {
-    auto builder = report(diag::Kind::WrongType, range,
-                          "a value of type `" + typeNameOf(base) +
-                              "` has no `" + member.text + "`");
+    auto builder = messages.report(diag::Kind::WrongType, range,
+                                   "a value of type `" + typeNameOf(base) +
+                                       "` has no `" + member.text + "`");
     // `hardware.cpu`: the schema has the name that the file's import would.
     bool isKnown = base.is<const Schema*>() && preludeModule &&
                    preludeModule->find(member.text);
@@ -539,7 +542,8 @@ void Evaluator::reportUnknownMember(const Value& base,
   std::string message = isMap ? "this map has no key `" + member + "`"
                               : "`" + owner + "` has no " +
                                     (module ? "`" : "field `") + member + "`";
-  auto builder = report(diag::Kind::UnknownName, range, std::move(message));
+  auto builder =
+      messages.report(diag::Kind::UnknownName, range, std::move(message));
   if (object && !isMap && !isIndex) {
     auto known = fieldKnownAs(*this, *(*object)->schema, member);
     if (known) {

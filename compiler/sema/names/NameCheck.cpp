@@ -47,8 +47,8 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
       isInBlock && isCalled
           ? "there is no op or block `" + name.text + "`"
           : "there is nothing called `" + name.text + "` here";
-  auto builder =
-      evaluator.report(diag::Kind::UnknownName, name.range, std::move(message));
+  auto builder = evaluator.messages.report(diag::Kind::UnknownName, name.range,
+                                           std::move(message));
   if (evaluator.helpWithWord(builder, name) ||
       builder.suggest(name.range, name.text, candidates))
     return;

@@ -7,6 +7,7 @@
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/recipes/History.h"
 #include "compiler/sema/recipes/Sweep.h"
+#include "compiler/sema/records/Operands.h"
 
 #include <algorithm>
 #include <cassert>
@@ -201,7 +202,8 @@ std::vector<Explanation::Operand> Explainer::operandsOf(const Source& source) {
   std::vector<Explanation::Operand> operands;
   if (expressionOf(source).empty())
     return operands;
-  for (Operand& each : evaluator.directOperands(source.expr, *source.env)) {
+  for (sema::Operand& each :
+       directOperands(evaluator, source.expr, *source.env)) {
     Explanation::Operand operand;
     bool isField = each.slot && isInRecipe(*each.object);
     operand.name =

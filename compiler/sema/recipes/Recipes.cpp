@@ -29,9 +29,10 @@ const Object* Evaluator::parentOf(Module& module,
   Object* const* object = parent.get<Object*>();
   if (object && (*object)->schema == recipeSchema())
     return *object;
-  report(diag::Kind::WrongType, (*module.file)[declaration.parent].range,
-         "a recipe amends a recipe, and this is of type `" +
-             typeNameOf(parent) + "`")
+  messages
+      .report(diag::Kind::WrongType, (*module.file)[declaration.parent].range,
+              "a recipe amends a recipe, and this is of type `" +
+                  typeNameOf(parent) + "`")
       .help("write the name of a recipe behind `amends`");
   return nullptr;
 }
@@ -71,9 +72,10 @@ const Layer* Evaluator::mixinLayer(Module& module, ast::ExprId id) {
     return nullptr;
   const Mixin* const* mixin = value.get<const Mixin*>();
   if (!mixin) {
-    report(diag::Kind::WrongType, range,
-           "`with` takes mixins, and this is of type `" + typeNameOf(value) +
-               "`")
+    messages
+        .report(diag::Kind::WrongType, range,
+                "`with` takes mixins, and this is of type `" +
+                    typeNameOf(value) + "`")
         .help("write the name of a mixin behind `with`; settings stand in the "
               "braces");
     return nullptr;
@@ -89,8 +91,9 @@ Value Evaluator::callMixin(const Mixin& mixin, const ast::Call& node,
                            SourceRange range, const Env& env) {
   const ast::MixinDecl& declaration = *mixin.declaration;
   if (mixin.arguments) {
-    report(diag::Kind::WrongType, range,
-           "`" + declaration.name.text + "` has its arguments already");
+    messages.report(diag::Kind::WrongType, range,
+                    "`" + declaration.name.text +
+                        "` has its arguments already");
     return poison();
   }
   Type any = Type::plain(Type::Kind::any);

@@ -149,7 +149,7 @@ private:
   void checkNames();
   diag::Builder fail(diag::Kind kind, SourceRange range, std::string message) {
     isGood = false;
-    return evaluator.report(kind, range, std::move(message));
+    return evaluator.messages.report(kind, range, std::move(message));
   }
 
   Evaluator& evaluator;
@@ -217,7 +217,7 @@ void SweepReader::add(Written axis) {
                       known->range.source == axis.range.source;
   if (isInOneLayer && known->env->layer) {
     isGood = false;
-    evaluator
+    evaluator.messages
         .report(diag::Kind::DuplicateName, axis.range,
                 "`" + path + "` is swept over twice")
         .label(known->range, "it is swept over here first")
@@ -459,7 +459,7 @@ void SweepReader::checkOverlaps() {
 void SweepReader::reportOverlap(const Axis& first, const Axis& second,
                                 const std::string& field) {
   isGood = false;
-  evaluator
+  evaluator.messages
       .report(diag::Kind::DuplicateName, second.range,
               "the axes `" + first.path + "` and `" + second.path +
                   "` both set `" + field + "`")
@@ -473,7 +473,7 @@ void SweepReader::checkCount() {
     if (count <= maxPoints)
       continue;
     isGood = false;
-    evaluator
+    evaluator.messages
         .report(diag::Kind::TooLarge, axis.range,
                 "this sweep has more than " + std::to_string(maxPoints) +
                     " points: the product of its axes")
@@ -490,7 +490,7 @@ void SweepReader::checkNames() {
     const AxisValue& last = sweep.at(sweep.axes.size() - 1, i);
     if (name.size() > maxPointName) {
       isGood = false;
-      evaluator
+      evaluator.messages
           .report(diag::Kind::TooLarge, last.range,
                   "the name of this point has " + std::to_string(name.size()) +
                       " bytes, and files are called by it: at most " +
@@ -507,7 +507,7 @@ void SweepReader::checkNames() {
            &sweep.at(axis, i) == &sweep.at(axis, known->second))
       ++axis;
     isGood = false;
-    evaluator
+    evaluator.messages
         .report(diag::Kind::DuplicateName, sweep.at(axis, i).range,
                 "two points of this sweep are called `" + known->first + "`")
         .label(sweep.at(axis, known->second).range, "the first of them")

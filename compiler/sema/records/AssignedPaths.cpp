@@ -47,8 +47,8 @@ bool AssignedPaths::add(const std::string& key, SourceRange range) {
 bool AssignedPaths::check(const Leaf& leaf) {
   const auto& [path, range] = leaf;
   if (auto first = leaves.find(path); first != leaves.end()) {
-    auto builder = evaluator.report(diag::Kind::DuplicateName, range,
-                                    "`" + path + "` is set twice");
+    auto builder = evaluator.messages.report(diag::Kind::DuplicateName, range,
+                                             "`" + path + "` is set twice");
     if (first->second == range)
       builder.help("two turns of `for` make the same key");
     else
@@ -60,7 +60,7 @@ bool AssignedPaths::check(const Leaf& leaf) {
   if (held == holders.end())
     return true;
   const auto& [inner, place] = held->second;
-  evaluator
+  evaluator.messages
       .report(diag::Kind::DuplicateName, range,
               "`" + path + "` is set after `" + inner +
                   "`, which it takes the place of")

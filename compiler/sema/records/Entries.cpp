@@ -73,7 +73,7 @@ private:
       fillIf(*node, env);
     } else if (!std::holds_alternative<ast::Let>(item.node) &&
                !std::holds_alternative<ast::FunDecl>(item.node)) {
-      evaluator
+      evaluator.messages
           .report(diag::Kind::InvalidItem, item.range,
                   "this cannot stand in a map")
           .help("a map holds `name = value`, `[key] = value`, `for`, `if` and "

@@ -37,8 +37,9 @@ void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
       layer.conditions.push_back(require);
     } else if (!isDeclaration ||
                !std::holds_alternative<ast::FieldDecl>(item.node)) {
-      report(diag::Kind::InvalidItem, item.range,
-             "this cannot stand in a record")
+      messages
+          .report(diag::Kind::InvalidItem, item.range,
+                  "this cannot stand in a record")
           .help("a record holds `name = value` and `name { ... }`; fields are "
                 "declared in a `schema`");
     }
@@ -75,9 +76,10 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
              schema.fields[next].declaration->isFixed)
         ++next;
       if (next == schema.fields.size()) {
-        report(diag::Kind::UnknownArgument, valueRange,
-               "`" + std::string(schema.name) + "` takes " +
-                   std::to_string(given.size()) + " arguments at most")
+        messages
+            .report(diag::Kind::UnknownArgument, valueRange,
+                    "`" + std::string(schema.name) + "` takes " +
+                        std::to_string(given.size()) + " arguments at most")
             .help("remove what is too much");
         continue;
       }
@@ -85,8 +87,9 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
     }
     auto [first, isNew] = given.emplace(name->text, valueRange);
     if (!isNew) {
-      report(diag::Kind::DuplicateName, valueRange,
-             "`" + name->text + "` is given twice")
+      messages
+          .report(diag::Kind::DuplicateName, valueRange,
+                  "`" + name->text + "` is given twice")
           .label(first->second, "it is given here first")
           .help("remove one of the two");
       continue;
@@ -139,8 +142,9 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
   schema.layer.range = schema.body->range;
   fillLayer(schema.layer, *schema.body, true);
   for (const Member& member : schema.layer.members)
-    report(diag::Kind::InvalidItem, member.range,
-           "a schema declares fields; it does not set them")
+    messages
+        .report(diag::Kind::InvalidItem, member.range,
+                "a schema declares fields; it does not set them")
         .help("write `" + joined(member.path) + " : type = value`");
   schema.layer.members.clear();
   for (const ast::Item& item : schema.body->items) {
@@ -148,8 +152,9 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
     if (!field)
       continue;
     if (const Field* first = schema.find(field->name.text))
-      report(diag::Kind::DuplicateName, field->name.range,
-             "`" + field->name.text + "` is declared twice")
+      messages
+          .report(diag::Kind::DuplicateName, field->name.range,
+                  "`" + field->name.text + "` is declared twice")
           .label(first->declaration->name.range, "it is declared here first")
           .help("remove one of the two, or give it another name");
     else

@@ -12,6 +12,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
+#include "compiler/sema/records/Conditions.h"
 
 #include <algorithm>
 
@@ -97,13 +98,13 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
 void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
                                  const ast::Name& name) {
   const Schema& schema = *object.schema;
-  auto builder = report(
+  auto builder = messages.report(
       layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
       name.range,
       "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
   // Help looks at every field of every section.
   constexpr int mostHelped = 200;
-  if (engine.errors() > mostHelped)
+  if (messages.errors() > mostHelped)
     return;
   if (helpWithOtherName(builder, schema, name))
     return;
@@ -283,7 +284,7 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
   for (auto at = first; at < running.end(); ++at)
     links.push_back(
         {pathOf(*at->first, at->second->name), placeOf(*at->second)});
-  auto builder = reportRecursion(links);
+  auto builder = messages.reportRecursion(links);
   for (auto at = first; at < running.end(); ++at) {
     SourceRange place;
     auto literal = bareLiteral(*at->first, *at->second, &place);
@@ -308,7 +309,7 @@ bool Evaluator::dropFixed(Object& object, Slot& slot) {
   const ast::FieldDecl& declaration = *slot.field->declaration;
   // Of the values of an axis, the axis is at fault.
   const Member& last = *slot.chain.back().member;
-  auto builder = report(
+  auto builder = messages.report(
       diag::Kind::FixedField, last.given ? last.path.back().range : last.range,
       "`" + pathOf(object, slot.name) + "` is derived and cannot be set");
   builder
@@ -434,7 +435,7 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
   if (declaration.defaultValue != ast::ExprId::none) {
     const Env* env = schemaScope(object, slot.name);
     ast::ExprId expr = declaration.defaultValue;
-    derivations.push_back({&object, &slot, expr});
+    Messages::Derivation derivation(messages, object, &slot, expr);
     Value value = evaluate(expr, *env);
     SourceRange range = (*env->file)[expr].range;
     value.origin = {isConstant(*env->file, expr)
@@ -442,7 +443,6 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
                         : recipe::Origin::Kind::derived,
                     range};
     value = typedSlot(object, slot, std::move(value), range);
-    derivations.pop_back();
     return value;
   }
   const Type* type = resolve(*object.schema->layer.env, declaration.type);
@@ -465,8 +465,9 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
   std::string path = pathOf(object, slot.name);
   const Type* type =
       resolve(*object.schema->layer.env, slot.field->declaration->type);
-  auto builder = report(diag::Kind::MissingField, object.range,
-                        "`" + path + "` is not set, and it has no default");
+  auto builder =
+      messages.report(diag::Kind::MissingField, object.range,
+                      "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
   bool isSection = object.container && object.container->container == nullptr;
   std::string choices;
@@ -502,9 +503,10 @@ void Evaluator::reportNoFields(Object& object, const Slot& slot,
                                const Value& base, size_t first) {
   const SourceRange range = slot.chain.back().member->range;
   const std::string path = pathOf(object, slot.name);
-  auto builder = report(diag::Kind::WrongType, range,
-                        "`" + path + "` is of type `" + typeNameOf(base) +
-                            "`, which has no fields to set");
+  auto builder =
+      messages.report(diag::Kind::WrongType, range,
+                      "`" + path + "` is of type `" + typeNameOf(base) +
+                          "`, which has no fields to set");
   std::vector<const Layer*> layers;
   std::optional<Suggestion> list;
   if (const Type* type = typeOf(object, slot);
@@ -580,7 +582,7 @@ void Evaluator::finish(Object& object) {
       if (Slot* slot = object.find(field->name.text))
         finishValue(force(object, *slot));
     } else if (auto* require = std::get_if<ast::Require>(&item.node)) {
-      check(object, checkOwnSchema, *require, item.range);
+      checkCondition(*this, object, checkOwnSchema, *require, item.range);
     }
   }
   for (size_t i = 0; i < object.layers.size(); ++i) {
@@ -588,7 +590,8 @@ void Evaluator::finish(Object& object) {
     for (const ast::Let* let : layer.lets)
       finishValue(letValue(*let, *scopeOf(object, layer)));
     for (const ast::Require* require : layer.conditions)
-      check(object, i, *require, (*layer.env->file)[require->condition].range);
+      checkCondition(*this, object, i, *require,
+                     (*layer.env->file)[require->condition].range);
   }
 }
 

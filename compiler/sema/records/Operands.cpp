@@ -6,7 +6,9 @@
 //    rule, were derived from.
 // 3. Order those that the user set by how likely each is the mistake.
 
-#include "compiler/sema/records/Trial.h"
+#include "compiler/sema/records/Operands.h"
+
+#include "compiler/sema/Evaluator.h"
 
 #include <algorithm>
 
@@ -31,12 +33,24 @@ std::string onOneLine(std::string_view text) {
   return line;
 }
 
-} // namespace
+/// What a conditional is, without those that were not decided for.
+ast::ExprId decidedPart(Evaluator& evaluator, ast::ExprId id, const Env& env) {
+  while (auto* choice = std::get_if<ast::Conditional>(&(*env.file)[id].node)) {
+    Value condition = evaluator.evaluate(choice->condition, env);
+    const bool* holds = condition.get<bool>();
+    if (!holds)
+      break;
+    id = *holds ? choice->thenValue : choice->elseValue;
+  }
+  return id;
+}
 
-void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
+/// Slot or let that a name or member expression ends at.
+void findOperand(Evaluator& evaluator, ast::ExprId id, const Env& env,
+                 Operand& operand) {
   const auto& node = (*env.file)[id].node;
   if (auto* member = std::get_if<ast::Member>(&node)) {
-    Value base = evaluate(member->base, env);
+    Value base = evaluator.evaluate(member->base, env);
     Object* const* object = base.get<Object*>();
     if (!object)
       return;
@@ -47,7 +61,7 @@ void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
   auto* ref = std::get_if<ast::NameRef>(&node);
   if (!ref)
     return;
-  Binding binding = findBinding(ref->name.text, env);
+  Binding binding = evaluator.findBinding(ref->name.text, env);
   if (binding.slot) {
     operand.object = binding.env->object;
     operand.slot = binding.slot;
@@ -56,33 +70,23 @@ void Evaluator::findOperand(ast::ExprId id, const Env& env, Operand& operand) {
       operand.let = binding.let;
       operand.letEnv = binding.env;
     }
-    findOperand(decided(binding.let->value, *binding.env), *binding.env,
-                operand);
+    findOperand(evaluator,
+                decidedPart(evaluator, binding.let->value, *binding.env),
+                *binding.env, operand);
   }
 }
 
-/// What a conditional is, without those that were not decided for.
-ast::ExprId Evaluator::decided(ast::ExprId id, const Env& env) {
-  while (auto* choice = std::get_if<ast::Conditional>(&(*env.file)[id].node)) {
-    Value condition = evaluate(choice->condition, env);
-    const bool* holds = condition.get<bool>();
-    if (!holds)
-      break;
-    id = *holds ? choice->thenValue : choice->elseValue;
-  }
-  return id;
-}
-
-void Evaluator::addOperand(ast::ExprId id, const Env& env,
-                           std::vector<Operand>& operands) {
+void addOperand(Evaluator& evaluator, ast::ExprId id, const Env& env,
+                std::vector<Operand>& operands) {
   Operand operand;
-  operand.text = std::string(sources.text((*env.file)[id].range));
-  operand.value = evaluate(id, env);
-  findOperand(id, env, operand);
+  operand.text = std::string(evaluator.sources.text((*env.file)[id].range));
+  operand.value = evaluator.evaluate(id, env);
+  findOperand(evaluator, id, env, operand);
   // The library's names for fields of others are its own.
-  const bool isAlias = operand.let && isLibrary(operand.let->name.range);
+  const bool isAlias =
+      operand.let && evaluator.isLibrary(operand.let->name.range);
   if ((operand.text.starts_with(outerPrefix) || isAlias) && operand.slot)
-    operand.text = pathOf(*operand.object, operand.slot->name);
+    operand.text = evaluator.pathOf(*operand.object, operand.slot->name);
   bool isKnown =
       std::any_of(operands.begin(), operands.end(), [&](const Operand& other) {
         return other.text == operand.text ||
@@ -94,16 +98,16 @@ void Evaluator::addOperand(ast::ExprId id, const Env& env,
     operands.push_back(std::move(operand));
 }
 
-void Evaluator::collectOperands(ast::ExprId id, const Env& env,
-                                std::vector<Operand>& operands) {
+void collectOperands(Evaluator& evaluator, ast::ExprId id, const Env& env,
+                     std::vector<Operand>& operands) {
   const ast::Expr& expr = (*env.file)[id];
   auto collect = [&](ast::ExprId part) {
-    collectOperands(part, env, operands);
+    collectOperands(evaluator, part, env, operands);
   };
   bool isLeaf = std::holds_alternative<ast::NameRef>(expr.node) ||
                 std::holds_alternative<ast::Member>(expr.node);
   if (isLeaf) {
-    addOperand(id, env, operands);
+    addOperand(evaluator, id, env, operands);
   } else if (auto* unary = std::get_if<ast::Unary>(&expr.node)) {
     collect(unary->operand);
   } else if (auto* test = std::get_if<ast::TypeTest>(&expr.node)) {
@@ -113,7 +117,7 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
     bool isAnd = binary->op == ast::BinaryOp::logicalAnd;
     if (isAnd || binary->op == ast::BinaryOp::logicalOr) {
       // What was not evaluated did not decide the result.
-      Value left = evaluate(binary->left, env);
+      Value left = evaluator.evaluate(binary->left, env);
       const bool* decided = left.get<bool>();
       if (!decided || *decided != isAnd)
         return;
@@ -121,14 +125,14 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
     collect(binary->right);
   } else if (auto* conditional = std::get_if<ast::Conditional>(&expr.node)) {
     collect(conditional->condition);
-    Value condition = evaluate(conditional->condition, env);
+    Value condition = evaluator.evaluate(conditional->condition, env);
     if (const bool* holds = condition.get<bool>())
       collect(*holds ? conditional->thenValue : conditional->elseValue);
   } else if (auto* call = std::get_if<ast::Call>(&expr.node)) {
     for (const ast::Argument& argument : call->arguments)
       collect(argument.value);
   } else if (auto* index = std::get_if<ast::Index>(&expr.node)) {
-    addOperand(id, env, operands);
+    addOperand(evaluator, id, env, operands);
     collect(index->index);
   } else if (auto* text = std::get_if<ast::StringLiteral>(&expr.node)) {
     for (ast::ExprId hole : text->holes)
@@ -143,18 +147,22 @@ void Evaluator::collectOperands(ast::ExprId id, const Env& env,
   }
 }
 
-std::vector<Operand> Evaluator::directOperands(ast::ExprId id, const Env& env) {
+} // namespace
+
+std::vector<Operand> directOperands(Evaluator& evaluator, ast::ExprId id,
+                                    const Env& env) {
   std::vector<Operand> operands;
-  collectOperands(id, env, operands);
+  collectOperands(evaluator, id, env, operands);
   std::erase_if(operands, [](const Operand& operand) {
     return !operand.value.isScalar();
   });
   return operands;
 }
 
-std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
+std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
+                                const Env& env) {
   std::vector<Operand> operands;
-  collectOperands(id, env, operands);
+  collectOperands(evaluator, id, env, operands);
   const size_t written = operands.size();
   // Behind the operands written in the condition: what derived ones, and names
   // that the library gives to expressions, depend on.
@@ -162,12 +170,13 @@ std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
     Operand operand = operands[i];
     bool isDerived = operand.slot && operand.slot->field &&
                      operand.value.origin.kind == recipe::Origin::Kind::derived;
-    if (operand.let && isLibrary(operand.let->name.range))
-      collectOperands(operand.let->value, *operand.letEnv, operands);
+    if (operand.let && evaluator.isLibrary(operand.let->name.range))
+      collectOperands(evaluator, operand.let->value, *operand.letEnv, operands);
     if (isDerived)
-      collectOperands(operand.slot->field->declaration->defaultValue,
-                      *schemaScope(*operand.object, operand.slot->name),
-                      operands);
+      collectOperands(
+          evaluator, operand.slot->field->declaration->defaultValue,
+          *evaluator.schemaScope(*operand.object, operand.slot->name),
+          operands);
   }
   for (size_t i = 0; i < operands.size(); ++i)
     operands[i].isHidden =
@@ -175,13 +184,13 @@ std::vector<Operand> Evaluator::operandsOf(ast::ExprId id, const Env& env) {
   return operands;
 }
 
-std::vector<const Operand*>
-Evaluator::suspects(const std::vector<Operand>& operands,
-                    const Object* preferred) {
+std::vector<const Operand*> suspects(const Evaluator& evaluator,
+                                     const std::vector<Operand>& operands,
+                                     const Object* preferred) {
   using Kind = recipe::Origin::Kind;
   std::vector<const Operand*> found;
   for (const Operand& operand : operands) {
-    if (!isUserSet(operand) || isLibrary(operand.value.origin.range))
+    if (!isUserSet(operand) || evaluator.isLibrary(operand.value.origin.range))
       continue;
     // A choice made elsewhere (`task`) is the reason, not the mistake.
     if (operand.object == preferred || isNumeric(operand.value))
@@ -189,10 +198,11 @@ Evaluator::suspects(const std::vector<Operand>& operands,
   }
   auto rank = [&](const Operand* operand) {
     const recipe::Origin& origin = operand->value.origin;
-    return std::make_tuple(
-        operand->object == preferred, origin.kind == Kind::commandLine,
-        // Places compare within a file alone.
-        origin.range.source == recipeRange.source, origin.range.begin);
+    return std::make_tuple(operand->object == preferred,
+                           origin.kind == Kind::commandLine,
+                           // Places compare within a file alone.
+                           origin.range.source == evaluator.recipeRange.source,
+                           origin.range.begin);
   };
   std::stable_sort(found.begin(), found.end(),
                    [&](const Operand* left, const Operand* right) {
@@ -201,23 +211,31 @@ Evaluator::suspects(const std::vector<Operand>& operands,
   return found;
 }
 
-std::string Evaluator::operandText(const Operand& operand) {
-  std::string quote = isNumeric(operand.value) ? "" : "`";
-  return "`" + operand.text + "` is " + quote + describe(operand.value) + quote;
+bool followsDefaults(const std::vector<Operand>& operands) {
+  return std::any_of(
+      operands.begin(), operands.end(), [](const Operand& operand) {
+        return operand.value.origin.kind == recipe::Origin::Kind::defaultValue;
+      });
 }
 
-void Evaluator::noteOperands(diag::Builder& builder,
-                             const std::vector<Operand>& operands,
-                             const Slot* except) {
+std::string operandText(Evaluator& evaluator, const Operand& operand) {
+  std::string quote = isNumeric(operand.value) ? "" : "`";
+  return "`" + operand.text + "` is " + quote +
+         evaluator.describe(operand.value) + quote;
+}
+
+void noteOperands(Evaluator& evaluator, diag::Builder& builder,
+                  const std::vector<Operand>& operands, const Slot* except) {
   using Kind = recipe::Origin::Kind;
   for (const Operand& operand : operands) {
     if (operand.isHidden || (operand.slot && operand.slot == except))
       continue;
     const recipe::Origin& origin = operand.value.origin;
     // A boolean that the library derives from fields that have notes.
-    if (operand.let && operand.value.is<bool>() && isLibrary(origin.range))
+    if (operand.let && operand.value.is<bool>() &&
+        evaluator.isLibrary(origin.range))
       continue;
-    std::string text = operandText(operand);
+    std::string text = operandText(evaluator, operand);
     switch (origin.kind) {
     case Kind::written:
       builder.label(origin.range, text);
@@ -226,13 +244,14 @@ void Evaluator::noteOperands(diag::Builder& builder,
       builder.note(text + " by default", origin.range);
       break;
     case Kind::commandLine:
-      builder.note(text + " from `" +
-                   std::string(sources.name(origin.range.source)) + " " +
-                   std::string(sources.text(origin.range.source)) + "`");
+      builder.note(
+          text + " from `" +
+          std::string(evaluator.sources.name(origin.range.source)) + " " +
+          std::string(evaluator.sources.text(origin.range.source)) + "`");
       break;
     case Kind::derived:
       builder.note(text + ", derived as `" +
-                       onOneLine(sources.text(origin.range)) + "`",
+                       onOneLine(evaluator.sources.text(origin.range)) + "`",
                    origin.range);
       break;
     }

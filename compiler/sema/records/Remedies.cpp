@@ -6,8 +6,11 @@
 //    evaluated on copies of the whole recipe.
 // 3. Propose them; the driver tries the other rules.
 
+#include "compiler/sema/records/Remedies.h"
+
 #include "compiler/recipe/Format.h"
-#include "compiler/sema/records/Trial.h"
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/records/Conditions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,33 +41,34 @@ std::vector<int64_t> nearPowers(int64_t number) {
 
 } // namespace
 
-bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
-                          const Value& value) {
+bool Remedies::holdsWith(const Operand& operand, const Value& value) {
   auto pathTo = [](const Object* at) {
     std::vector<std::string_view> keys;
     for (; at && !at->key.empty(); at = at->container)
       keys.insert(keys.begin(), at->key);
     return keys;
   };
-  const bool isAlone = standsAlone(trial, operand);
-  auto& names = store.make<std::vector<ast::Name>>();
+  const bool isAlone = standsAlone(operand);
+  auto& names = evaluator.store.make<std::vector<ast::Name>>();
   if (!isAlone)
     for (std::string_view key : pathTo(operand.object))
       names.push_back({std::string(key), {}});
   names.push_back({std::string(operand.slot->name), {}});
-  Layer& layer = store.make<Layer>();
-  layer.env = &opsModule->env;
+  Layer& layer = evaluator.store.make<Layer>();
+  layer.env = &evaluator.ops()->env;
   Member member;
   member.path = names;
-  member.given = &store.make<Value>(Value{value.data, operand.value.origin});
+  member.given =
+      &evaluator.store.make<Value>(Value{value.data, operand.value.origin});
   layer.members.push_back(member);
 
-  const Object& base = isAlone ? trial.object : *root;
-  Object* at = amended(base, &layer, base.range);
+  const Object& base = isAlone ? trial.object : *evaluator.root;
+  Object* at = evaluator.amended(base, &layer, base.range);
   for (std::string_view key :
        isAlone ? std::vector<std::string_view>() : pathTo(&trial.object)) {
     Slot* slot = at->find(key);
-    Object* const* inner = slot ? force(*at, *slot).get<Object*>() : nullptr;
+    Object* const* inner =
+        slot ? evaluator.force(*at, *slot).get<Object*>() : nullptr;
     if (!inner)
       return false;
     at = *inner;
@@ -72,14 +76,15 @@ bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
   if (trial.layerIndex != checkOwnSchema) {
     if (trial.layerIndex >= at->layers.size())
       return false;
-    return holds(trial.require, *scopeOf(*at, *at->layers[trial.layerIndex]));
+    return holds(trial.require,
+                 *evaluator.scopeOf(*at, *at->layers[trial.layerIndex]));
   }
   // What stands before this condition in the schema has to hold as well.
   for (const ast::Item& item : at->schema->body->items) {
     auto* condition = std::get_if<ast::Require>(&item.node);
     if (!condition)
       continue;
-    if (!holds(*condition, *schemaScope(*at)))
+    if (!holds(*condition, *evaluator.schemaScope(*at)))
       return false;
     if (condition == &trial.require)
       return true;
@@ -87,39 +92,39 @@ bool Evaluator::holdsWith(const Trial& trial, const Operand& operand,
   return false;
 }
 
-bool Evaluator::holds(const ast::Require& require, const Env& env) {
-  Value result = evaluate(require.condition, env);
+bool Remedies::holds(const ast::Require& require, const Env& env) {
+  Value result = evaluator.evaluate(require.condition, env);
   const bool* decided = result.get<bool>();
   return decided && *decided;
 }
 
 /// Whether the condition and the operand are of a model that a `let` declares:
 /// it is tried by itself.
-bool Evaluator::standsAlone(const Trial& trial, const Operand& operand) const {
-  return operand.object == &trial.object && &trial.object != root &&
+bool Remedies::standsAlone(const Operand& operand) const {
+  return operand.object == &trial.object && &trial.object != evaluator.root &&
          !trial.object.container && trial.object.key.empty();
 }
 
-bool Evaluator::canBeTried(const Trial& trial, const Operand& operand) const {
+bool Remedies::canBeTried(const Operand& operand) const {
   auto isInRoot = [&](const Object* at) {
     // An element of a list has no path that a trial could set.
     while (at && at->container && !at->key.ends_with(']'))
       at = at->container;
-    return at == root;
+    return at == evaluator.root;
   };
   bool isDefault = operand.slot && operand.value.origin.kind ==
                                        recipe::Origin::Kind::defaultValue;
-  return (isUserSet(operand) || isDefault) && operand.object && !isMuted &&
-         (standsAlone(trial, operand) ||
-          (root && isInRoot(&trial.object) && isInRoot(operand.object)));
+  return (isUserSet(operand) || isDefault) && operand.object &&
+         !evaluator.messages.isMuted() &&
+         (standsAlone(operand) || (evaluator.root && isInRoot(&trial.object) &&
+                                   isInRoot(operand.object)));
 }
 
 /// Up to two on either side, the nearest first; behind them powers of two,
 /// which divide what the nearest ones do not: counts of ranks and sizes of
 /// batches.
-std::vector<Value> Evaluator::nearestValues(const Trial& trial,
-                                            const Operand& operand,
-                                            int64_t current) {
+std::vector<Value> Remedies::nearestValues(const Operand& operand,
+                                           int64_t current) {
   if (std::abs(current) > int64_t(1) << 40)
     return {};
   std::vector<int64_t> found;
@@ -131,7 +136,7 @@ std::vector<Value> Evaluator::nearestValues(const Trial& trial,
       int64_t value = first + step * i;
       if (value < 0)
         break;
-      if (!holdsWith(trial, operand, {value, {}}))
+      if (!holdsWith(operand, {value, {}}))
         continue;
       if (found.size() == before)
         reach = std::min(remedyReach, i + otherReach);
@@ -144,7 +149,7 @@ std::vector<Value> Evaluator::nearestValues(const Trial& trial,
     for (const Operand& other : trial.operands)
       if (const int64_t* bound = other.value.get<int64_t>();
           bound && *bound != current && other.slot != operand.slot &&
-          holdsWith(trial, operand, {*bound, {}})) {
+          holdsWith(operand, {*bound, {}})) {
         found.push_back(*bound);
         break;
       }
@@ -153,7 +158,7 @@ std::vector<Value> Evaluator::nearestValues(const Trial& trial,
   });
   for (int64_t power : hasNear ? nearPowers(current) : std::vector<int64_t>())
     if (std::find(found.begin(), found.end(), power) == found.end() &&
-        holdsWith(trial, operand, {power, {}}))
+        holdsWith(operand, {power, {}}))
       found.push_back(power);
   std::vector<Value> values;
   for (int64_t value : found)
@@ -163,9 +168,8 @@ std::vector<Value> Evaluator::nearestValues(const Trial& trial,
 
 /// Of the bounds that other operands, 0 and 1 are to a number with a fraction,
 /// the nearest that it may have.
-std::vector<Value> Evaluator::nearestBound(const Trial& trial,
-                                           const Operand& operand,
-                                           double current) {
+std::vector<Value> Remedies::nearestBound(const Operand& operand,
+                                          double current) {
   std::vector<double> bounds = {0, 1};
   for (const Operand& other : trial.operands)
     if (const double* number = other.value.get<double>())
@@ -175,15 +179,14 @@ std::vector<Value> Evaluator::nearestBound(const Trial& trial,
   });
   bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
   for (double bound : bounds)
-    if (bound != current && holdsWith(trial, operand, {bound, {}}))
+    if (bound != current && holdsWith(operand, {bound, {}}))
       return {{bound, {}}};
   return {};
 }
 
 /// Lists of whole numbers that are as even as may be, the larger ones first: as
 /// long, and of such a sum, as other operands or the list itself.
-std::vector<Value> Evaluator::evenLists(const Trial& trial,
-                                        const Operand& operand) {
+std::vector<Value> Remedies::evenLists(const Operand& operand) {
   const ListValue* const* list = operand.value.get<const ListValue*>();
   if (!list || (*list)->elements.empty())
     return {};
@@ -208,18 +211,18 @@ std::vector<Value> Evaluator::evenLists(const Trial& trial,
     for (int64_t total : sums) {
       if (length < 1 || length > longest || total < length)
         continue;
-      ListValue& even = store.make<ListValue>();
+      ListValue& even = evaluator.store.make<ListValue>();
       for (int64_t i = 0; i < length; ++i)
         even.elements.push_back({total / length + (i < total % length), {}});
-      if (holdsWith(trial, operand, {&std::as_const(even), {}}))
+      if (holdsWith(operand, {&std::as_const(even), {}}))
         return {{&std::as_const(even), {}}};
     }
   return {};
 }
 
 /// The other values of a choice.
-std::vector<Value> Evaluator::otherValues(const Operand& operand) {
-  const Type* type = typeOf(*operand.object, *operand.slot);
+std::vector<Value> Remedies::otherValues(const Operand& operand) {
+  const Type* type = evaluator.typeOf(*operand.object, *operand.slot);
   std::vector<Value> values;
   if (const bool* holds = operand.value.get<bool>())
     values.push_back({!*holds, {}});
@@ -231,7 +234,7 @@ std::vector<Value> Evaluator::otherValues(const Operand& operand) {
         values.push_back({recipe::Quantity{*number, member->unit}, {}});
   for (const Type* member : type ? type->members : std::vector<const Type*>())
     if (member->kind == Type::Kind::literal &&
-        !isEqual(operand.value, {member->literal, {}}))
+        !evaluator.isEqual(operand.value, {member->literal, {}}))
       values.push_back({member->literal, {}});
     else if (member->kind == Type::Kind::automatic)
       values.push_back({recipe::Auto{}, {}});
@@ -240,17 +243,18 @@ std::vector<Value> Evaluator::otherValues(const Operand& operand) {
   return values;
 }
 
-diag::WayOut Evaluator::wayOut(const Trial& trial, const Operand& operand,
-                               const Value& value, std::string text) {
-  const std::string written = recipe::formatValue(lower(value), {});
-  if (!standsAlone(trial, operand))
-    return {std::move(text),
-            {pathOf(*operand.object, operand.slot->name) + "=" + written},
-            {}};
+diag::WayOut Remedies::wayOut(const Operand& operand, const Value& value,
+                              std::string text) {
+  const std::string written = recipe::formatValue(evaluator.lower(value), {});
+  if (!standsAlone(operand))
+    return {
+        std::move(text),
+        {evaluator.pathOf(*operand.object, operand.slot->name) + "=" + written},
+        {}};
   // The range is that of the value, or of the item that sets it.
   const SourceRange range = operand.value.origin.range;
   const std::string name(operand.slot->name);
-  const bool isItem = sources.text(range).starts_with(name);
+  const bool isItem = evaluator.sources.text(range).starts_with(name);
   return {std::move(text),
           {},
           {{range, isItem ? name + " = " + written : written}}};
@@ -258,58 +262,65 @@ diag::WayOut Evaluator::wayOut(const Trial& trial, const Operand& operand,
 
 /// The schema's default, where it is another value and the condition holds with
 /// it; of a list, the default's elements in place of those that do not.
-std::vector<Value> Evaluator::defaultValue(const Trial& trial,
-                                           const Operand& operand) {
+std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   const auto* declared = operand.slot && operand.slot->field
                              ? operand.slot->field->declaration
                              : nullptr;
   if (!declared || declared->defaultValue == ast::ExprId::none)
     return {};
-  const Value value =
-      evaluate(declared->defaultValue, *schemaScope(*operand.object));
+  const Value value = evaluator.evaluate(
+      declared->defaultValue, *evaluator.schemaScope(*operand.object));
   const ListValue* const* all = value.get<const ListValue*>();
   const ListValue* const* given = operand.value.get<const ListValue*>();
   if (all && given && (*all)->elements.size() == (*given)->elements.size())
     for (size_t i = 0; i < (*all)->elements.size(); ++i) {
-      ListValue& mended = store.make<ListValue>(**given);
+      ListValue& mended = evaluator.store.make<ListValue>(**given);
       mended.elements[i] = (*all)->elements[i];
-      if (holdsWith(trial, operand, {&std::as_const(mended), {}}))
+      if (holdsWith(operand, {&std::as_const(mended), {}}))
         return {{&std::as_const(mended), {}}};
     }
-  const bool isTold = !value.isPoison() && !isEqual(value, operand.value) &&
-                      holdsWith(trial, operand, value);
+  const bool isTold = !value.isPoison() &&
+                      !evaluator.isEqual(value, operand.value) &&
+                      holdsWith(operand, value);
   return isTold ? std::vector<Value>{value} : std::vector<Value>();
 }
 
-std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
-                                                const Operand& operand) {
-  if (!canBeTried(trial, operand))
-    return std::nullopt;
+/// The values for which the condition holds, the nearest first.
+std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   const int64_t* whole = operand.value.get<int64_t>();
   const DimRef* dim = operand.value.get<DimRef>();
-  isMuted = true;
   std::vector<Value> values;
   if (whole || dim)
-    values = nearestValues(trial, operand, whole ? *whole : dim->size);
+    values = nearestValues(operand, whole ? *whole : dim->size);
   else
-    values = evenLists(trial, operand);
+    values = evenLists(operand);
   for (Value& value : otherValues(operand))
-    if (!isEqual(value, operand.value) && holdsWith(trial, operand, value))
+    if (!evaluator.isEqual(value, operand.value) && holdsWith(operand, value))
       values.push_back(std::move(value));
   const bool hasOthers = !values.empty();
   if (!hasOthers)
-    values = defaultValue(trial, operand);
+    values = defaultValue(operand);
   // A default with a unit says nothing of a number without one.
   const bool isOfOtherType =
       !hasOthers && !values.empty() && values[0].is<recipe::Quantity>();
   if (const double* number = operand.value.get<double>();
       number && (values.empty() || isOfOtherType))
-    if (auto bound = nearestBound(trial, operand, *number); !bound.empty())
+    if (auto bound = nearestBound(operand, *number); !bound.empty())
       values = std::move(bound);
-  isMuted = false;
+  return values;
+}
+
+std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
+  if (!canBeTried(operand))
+    return std::nullopt;
+  std::vector<Value> values;
+  {
+    Messages::Muted muted(evaluator.messages);
+    values = helpfulValues(operand);
+  }
   if (values.empty())
     return std::nullopt;
-  std::string path = pathOf(*operand.object, operand.slot->name);
+  std::string path = evaluator.pathOf(*operand.object, operand.slot->name);
   std::string name = operand.let ? path : operand.text;
   diag::Proposal proposal{isUserSet(operand) ? "change `" + name + "` to "
                                              : "set `" + path + "` to ",
@@ -317,38 +328,35 @@ std::optional<diag::Proposal> Evaluator::remedy(const Trial& trial,
                           "",
                           2};
   for (const Value& value : values) {
-    std::string text = recipe::formatValue(lower(value), {});
+    std::string text = recipe::formatValue(evaluator.lower(value), {});
     bool isNumber = value.is<int64_t>() || value.is<double>();
     proposal.ways.push_back(
-        wayOut(trial, operand, value, isNumber ? text : "`" + text + "`"));
+        wayOut(operand, value, isNumber ? text : "`" + text + "`"));
   }
   return proposal;
 }
 
-/// Whether a field that nobody set may be what the condition misses: of a text
-/// any one is tried.
-bool Evaluator::mayBeMissed(const Trial& trial, const Operand& operand) {
+/// Of a text any one is tried.
+bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
-      operand.slot ? typeOf(*operand.object, *operand.slot) : nullptr;
+      operand.slot ? evaluator.typeOf(*operand.object, *operand.slot) : nullptr;
   const Value text{std::string("text"), {}};
-  if (!type || !canBeTried(trial, operand) || !convert(text, *type))
+  if (!type || !canBeTried(operand) || !evaluator.convert(text, *type))
     return true;
-  isMuted = true;
-  const bool helps = holdsWith(trial, operand, text);
-  isMuted = false;
-  return helps;
+  Messages::Muted muted(evaluator.messages);
+  return holdsWith(operand, text);
 }
 
 /// Of several fields that may be `none`, one has to be where all are given: not
 /// one of the command line, which is the user's last word.
 std::optional<diag::Proposal>
-Evaluator::leaveOut(const Trial& trial,
-                    const std::vector<const Operand*>& candidates) {
+Remedies::leaveOut(const std::vector<const Operand*>& candidates) {
   const Value none{recipe::None{}, {}};
   std::vector<const Operand*> optional;
   for (const Operand* operand : candidates)
-    if (canBeTried(trial, *operand) && !operand->value.is<recipe::None>() &&
-        convert(none, *typeOf(*operand->object, *operand->slot)))
+    if (canBeTried(*operand) && !operand->value.is<recipe::None>() &&
+        evaluator.convert(none,
+                          *evaluator.typeOf(*operand->object, *operand->slot)))
       optional.push_back(operand);
   if (optional.size() < 2)
     return std::nullopt;
@@ -359,28 +367,24 @@ Evaluator::leaveOut(const Trial& trial,
       size_t(std::count_if(optional.begin(), optional.end(), isArgument));
   bool isOverridden = arguments > 0 && arguments < optional.size();
   diag::Proposal proposal{isOverridden ? "add " : "leave out ", {}, "", 2};
-  isMuted = true;
+  Messages::Muted muted(evaluator.messages);
   for (size_t i = optional.size(); i > 0; --i) {
     const Operand& operand = *optional[i - 1];
-    if ((isOverridden && isArgument(&operand)) ||
-        !holdsWith(trial, operand, none))
+    if ((isOverridden && isArgument(&operand)) || !holdsWith(operand, none))
       continue;
-    diag::WayOut way = wayOut(trial, operand, none, "`" + operand.text + "`");
+    diag::WayOut way = wayOut(operand, none, "`" + operand.text + "`");
     if (isOverridden && !way.settings.empty())
       way.text = "`--set " + way.settings.front() + "`";
     proposal.ways.push_back(std::move(way));
   }
-  isMuted = false;
   return proposal;
 }
 
-/// The one to blame is the first whose change would help.
 std::vector<diag::Proposal>
-Evaluator::remedies(const Trial& trial,
-                    const std::vector<const Operand*>& candidates,
+Remedies::proposals(const std::vector<const Operand*>& candidates,
                     const Operand*& primary) {
   std::vector<diag::Proposal> proposals;
-  if (auto proposal = leaveOut(trial, candidates))
+  if (auto proposal = leaveOut(candidates))
     return {std::move(*proposal)};
   // Behind the one to blame those that the condition is nearest to: they stand
   // in the order in which they were found.
@@ -390,7 +394,7 @@ Evaluator::remedies(const Trial& trial,
   const Object* preferred = primary ? primary->object : nullptr;
   bool isBlamed = false;
   for (size_t i = 0; i < std::min(tried.size(), mostTried); ++i) {
-    auto proposal = remedy(trial, *tried[i]);
+    auto proposal = remedy(*tried[i]);
     if (!proposal)
       continue;
     const bool isFirst = !isBlamed && tried[i]->object == preferred;
@@ -410,7 +414,7 @@ Evaluator::remedies(const Trial& trial,
     if (operand.slot && !isUserSet(operand) &&
         (operand.value.is<int64_t>() || isBeside(operand)) &&
         proposals.size() < mostTried)
-      if (auto proposal = remedy(trial, operand))
+      if (auto proposal = remedy(operand))
         proposals.push_back(std::move(*proposal));
   return proposals;
 }

@@ -103,10 +103,10 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
   if (auto* given = value.get<recipe::Quantity>()) {
     if (!quantity && !number)
       return false;
-    auto builder =
-        report(diag::Kind::WrongUnit, range,
-               start + "is of type `" +
-                   std::string(recipe::unitTypeName(given->unit)) + "`");
+    auto builder = messages.report(
+        diag::Kind::WrongUnit, range,
+        start + "is of type `" +
+            std::string(recipe::unitTypeName(given->unit)) + "`");
     bool isCount = given->unit != recipe::Unit::bytes &&
                    given->unit != recipe::Unit::seconds;
     if (!quantity && isCount) {
@@ -131,7 +131,8 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
   }
   if (!quantity || !value.isNumber())
     return false;
-  auto builder = report(diag::Kind::WrongUnit, range, start + "has no unit");
+  auto builder =
+      messages.report(diag::Kind::WrongUnit, range, start + "has no unit");
   bool isCount = quantity->unit != recipe::Unit::bytes &&
                  quantity->unit != recipe::Unit::seconds;
   const double* real = value.get<double>();
@@ -177,9 +178,9 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
     return false;
   std::string given = text ? "\"" + *text + "\"" : describe(value);
   auto correction = correctionOf(value, type, range, what);
-  auto builder = report(diag::Kind::WrongType, range,
-                        what + " is of type `" + nameOf(type) +
-                            "`; it cannot be `" + given + "`");
+  auto builder = messages.report(diag::Kind::WrongType, range,
+                                 what + " is of type `" + nameOf(type) +
+                                     "`; it cannot be `" + given + "`");
   if (correction) {
     offer(builder, *correction, range);
     return true;
@@ -199,9 +200,10 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
                                      const std::string& what) {
   const int64_t* whole = value.get<int64_t>();
   if (type.kind == Type::Kind::dim && whole) {
-    report(diag::Kind::InvalidValue, range,
-           what + " is " + std::to_string(*whole) +
-               "; a dimension is at least 1")
+    messages
+        .report(diag::Kind::InvalidValue, range,
+                what + " is " + std::to_string(*whole) +
+                    "; a dimension is at least 1")
         .help("write 1 or more");
     return true;
   }
@@ -214,8 +216,10 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   if (counts) {
     std::string name = nameOf(*counts);
     std::string number = recipe::formatReal(quantity->amount);
-    report(diag::Kind::InvalidValue, range,
-           what + " is a whole number of " + name + ", and this is " + number)
+    messages
+        .report(diag::Kind::InvalidValue, range,
+                what + " is a whole number of " + name + ", and this is " +
+                    number)
         .help("round it with `floor`, `round` or `ceil`");
     return true;
   }
@@ -226,9 +230,10 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   });
   if (!real || !isWhole)
     return false;
-  auto builder = report(diag::Kind::WrongType, range,
-                        what + " is of type `" + nameOf(type) + "`, and " +
-                            recipe::formatReal(*real) + " is a `float`");
+  auto builder =
+      messages.report(diag::Kind::WrongType, range,
+                      what + " is of type `" + nameOf(type) + "`, and " +
+                          recipe::formatReal(*real) + " is a `float`");
   bool isSmall = std::floor(*real) == *real && std::abs(*real) < 0x1p53;
   std::string_view written = sources.text(range);
   bool isNumber =
@@ -255,9 +260,10 @@ bool Evaluator::reportTextMismatch(const Value& value, const Type& type,
     return false;
   if (auto other = quantityOf(*value.get<std::string>()))
     return reportUnitMismatch({*other, value.origin}, type, range, what);
-  report(diag::Kind::WrongUnit, range,
-         what + " is of type `" + nameOf(type) + "`, and `" + describe(value) +
-             "` is no number with a unit of it")
+  messages
+      .report(diag::Kind::WrongUnit, range,
+              what + " is of type `" + nameOf(type) + "`, and `" +
+                  describe(value) + "` is no number with a unit of it")
       .help("write it as in a recipe, `" + exampleOf(*quantity) + "`");
   return true;
 }
@@ -282,9 +288,10 @@ void Evaluator::reportMismatch(const Value& value, const Type& type,
       type.kind == Type::Kind::schema && what.ends_with(name + "`")
           ? " is a record of the schema `"
           : " is of type `";
-  auto builder = report(diag::Kind::WrongType, range,
-                        what + due + name + "`, and this is of type `" +
-                            fullTypeNameOf(value) + "`");
+  auto builder =
+      messages.report(diag::Kind::WrongType, range,
+                      what + due + name + "`, and this is of type `" +
+                          fullTypeNameOf(value) + "`");
   if (correction)
     offer(builder, *correction, range);
   else if (!value.is<Module*>() &&

@@ -56,8 +56,8 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
     std::vector<std::string> names = visibleNames(env.module->env);
     for (const BuiltinType& builtin : builtinTypes)
       names.emplace_back(builtin.name);
-    auto builder = report(diag::Kind::UnknownName, first.range,
-                          "there is no type `" + first.text + "`");
+    auto builder = messages.report(diag::Kind::UnknownName, first.range,
+                                   "there is no type `" + first.text + "`");
     if (!builder.suggest(first.range, first.text, names))
       builder.help("types are `dim`, `int`, `float`, `bool`, `string`, `[T]`, "
                    "units such as `bytes`, and names of schemas");
@@ -72,9 +72,10 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
     type.schema = *schema;
     return &type;
   }
-  report(diag::Kind::WrongType, range,
-         "`" + std::string(sources.text(range)) + "` is a `" +
-             typeNameOf(*value) + "`, not a type")
+  messages
+      .report(diag::Kind::WrongType, range,
+              "`" + std::string(sources.text(range)) + "` is a `" +
+                  typeNameOf(*value) + "`, not a type")
       .help("types are `int`, `float`, `bool`, `string`, `[T]` and names of "
             "schemas");
   return &type;
@@ -111,7 +112,8 @@ struct Evaluator::TypeResolver {
     bool isString =
         key->kind == Type::Kind::string || key->kind == Type::Kind::unknown;
     if (!isString)
-      self.report(diag::Kind::WrongType, (*env.file)[node.key].range,
+      self.messages
+          .report(diag::Kind::WrongType, (*env.file)[node.key].range,
                   "the keys of a map are of type `string`, not `" +
                       nameOf(*key) + "`")
           .help("write `map[string, ...]`");

@@ -19,7 +19,7 @@ constexpr size_t shownLinks = 3;
 } // namespace
 
 bool Limits::takeSteps(int64_t count, SourceRange range) {
-  if (isExhausted || evaluator.isFull())
+  if (isExhausted || evaluator.messages.isFull())
     return false;
   // What is counted may be as large as an `int`.
   steps += std::min(count, maxSteps + 1);
@@ -29,7 +29,7 @@ bool Limits::takeSteps(int64_t count, SourceRange range) {
   if (depth > maxDepth)
     reportDepth(range);
   else
-    evaluator
+    evaluator.messages
         .report(diag::Kind::TooManySteps, range,
                 "evaluating this recipe takes more than " +
                     std::to_string(maxSteps) + " steps")
@@ -38,10 +38,10 @@ bool Limits::takeSteps(int64_t count, SourceRange range) {
 }
 
 void Limits::reportDepth(SourceRange range) {
-  auto builder =
-      evaluator.report(diag::Kind::TooDeep, range,
-                       "this value depends on more than " +
-                           std::to_string(maxDepth) + " others in a chain");
+  auto builder = evaluator.messages.report(diag::Kind::TooDeep, range,
+                                           "this value depends on more than " +
+                                               std::to_string(maxDepth) +
+                                               " others in a chain");
   evaluator.labelChain(builder, shownLinks);
   builder.help("compute long chains with a list, a range and `sum`");
 }
@@ -53,7 +53,7 @@ bool Limits::takeBytes(size_t count, SourceRange range) {
   if (bytes <= maxBytes)
     return true;
   isExhausted = true;
-  evaluator
+  evaluator.messages
       .report(diag::Kind::TooLarge, range,
               "the values of this recipe take more than " +
                   std::to_string(maxBytes >> 20) + " MiB of memory")
@@ -66,9 +66,9 @@ bool Limits::fitsString(size_t count, SourceRange range) {
     return false;
   if (count <= maxString)
     return true;
-  evaluator.report(diag::Kind::TooLarge, range,
-                   "this string is longer than " + std::to_string(maxString) +
-                       " bytes");
+  evaluator.messages.report(diag::Kind::TooLarge, range,
+                            "this string is longer than " +
+                                std::to_string(maxString) + " bytes");
   return false;
 }
 
@@ -77,9 +77,9 @@ bool Limits::fitsElements(size_t count, SourceRange range) {
     return false;
   if (count <= maxElements)
     return true;
-  evaluator.report(diag::Kind::TooLarge, range,
-                   "this has more than " + std::to_string(maxElements) +
-                       " elements");
+  evaluator.messages.report(diag::Kind::TooLarge, range,
+                            "this has more than " +
+                                std::to_string(maxElements) + " elements");
   return false;
 }
 

@@ -44,9 +44,10 @@ std::optional<std::vector<Value>> Evaluator::elementsOf(const Value& value,
       elements.push_back({i, writtenAt(range)});
     return elements;
   }
-  report(diag::Kind::WrongType, range,
-         "a list or a range is due here, and this is of type `" +
-             fullTypeNameOf(value) + "`")
+  messages
+      .report(diag::Kind::WrongType, range,
+              "a list or a range is due here, and this is of type `" +
+                  fullTypeNameOf(value) + "`")
       .help("write a list, `[1, 2]`, or a range, `0..4`");
   return std::nullopt;
 }
@@ -55,7 +56,7 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
                                const std::vector<ast::Name>& variables,
                                ast::ExprId source, const Env& around) {
   if (variables.size() > 1 && variables[0].text == variables[1].text) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::DuplicateName, variables[1].range,
                 "`" + variables[1].text + "` is bound twice")
         .label(variables[0].range, "it is bound here first")
@@ -67,18 +68,18 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
     return std::nullopt;
   SourceRange range = (*around.file)[source].range;
   if (!isSource(value)) {
-    auto builder =
-        evaluator.report(diag::Kind::WrongType, range,
-                         "`for` goes over a list, a range or a map, and this "
-                         "is of type `" +
-                             evaluator.fullTypeNameOf(value) + "`");
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, range,
+        "`for` goes over a list, a range or a map, and this "
+        "is of type `" +
+            evaluator.fullTypeNameOf(value) + "`");
     if (value.is<int64_t>() || value.is<DimRef>())
       builder.help("write `0.." + std::string(evaluator.sources.text(range)) +
                    "`");
     return std::nullopt;
   }
   if (value.is<Object*>() && variables.size() == 1) {
-    evaluator
+    evaluator.messages
         .report(diag::Kind::WrongType, range,
                 "`for` goes over a map with two names, for key and value")
         .help("write `for key, " + variables[0].text +

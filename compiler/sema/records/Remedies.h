@@ -1,0 +1,60 @@
+// What to change so that a failed condition holds: found by trial, on copies of
+// the recipe's record.
+
+#ifndef RECIPEC_SEMA_RECORDS_REMEDIES_H
+#define RECIPEC_SEMA_RECORDS_REMEDIES_H
+
+#include "compiler/sema/records/Operands.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recipec::sema {
+
+/// A condition that failed, of a record or of one of its layers.
+struct Trial {
+  Object& object;
+  size_t layerIndex; // or checkOwnSchema
+  const ast::Require& require;
+  const std::vector<Operand>& operands;
+};
+
+class Remedies {
+public:
+  Remedies(Evaluator& evaluator, const Trial& trial)
+      : evaluator(evaluator), trial(trial) {}
+
+  /// What may be proposed. `primary`, the likeliest of `candidates` to be the
+  /// mistake, becomes the first whose change would help.
+  std::vector<diag::Proposal>
+  proposals(const std::vector<const Operand*>& candidates,
+            const Operand*& primary);
+  /// Whether a field that nobody set may be what the condition misses.
+  bool mayBeMissed(const Operand& operand);
+
+private:
+  std::optional<diag::Proposal> remedy(const Operand& operand);
+  std::optional<diag::Proposal>
+  leaveOut(const std::vector<const Operand*>& candidates);
+  std::vector<Value> helpfulValues(const Operand& operand);
+  std::vector<Value> nearestValues(const Operand& operand, int64_t current);
+  std::vector<Value> nearestBound(const Operand& operand, double current);
+  std::vector<Value> otherValues(const Operand& operand);
+  std::vector<Value> evenLists(const Operand& operand);
+  std::vector<Value> defaultValue(const Operand& operand);
+  diag::WayOut wayOut(const Operand& operand, const Value& value,
+                      std::string text);
+
+  bool canBeTried(const Operand& operand) const;
+  bool standsAlone(const Operand& operand) const;
+  bool holds(const ast::Require& require, const Env& env);
+  bool holdsWith(const Operand& operand, const Value& value);
+
+  Evaluator& evaluator;
+  const Trial& trial;
+};
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_RECORDS_REMEDIES_H
