@@ -1,8 +1,6 @@
 // Evaluates expressions, records and files; the state of one analysis.
 //
 // Split over files by feature:
-//   Modules.cpp      files, the names they declare
-//   Imports.cpp      the names that imports bind
 //   Recipes.cpp      recipes: parents, mixins, overrides
 //   Types.cpp        types as written, and their names
 //   Convert.cpp      values to the form that a type has
@@ -30,7 +28,7 @@
 #define RECIPEC_SEMA_EVALUATOR_H
 
 #include "compiler/sema/Messages.h"
-#include "compiler/sema/modules/Loader.h"
+#include "compiler/sema/modules/Modules.h"
 #include "compiler/sema/values/Limits.h"
 #include "compiler/sema/values/Store.h"
 
@@ -104,14 +102,17 @@ public:
   /// Says what is written instead of a word that other languages have.
   bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
-      : sources(sources), messages(*this, engine), loader(loader) {}
+      : sources(sources), loader(loader), messages(*this, engine),
+        modules(*this, loader) {}
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
   const SourceMap& sources;
+  Loader& loader;
   Messages messages;
   Store store;
   Limits limits{*this};
+  Modules modules;
   /// Set while a model is traced.
   Tracer* tracer = nullptr;
   /// The record of the recipe's settings; helps are tried out on copies of it.
@@ -122,8 +123,6 @@ public:
   bool isPartial = false;
   /// Values that were missing where that is no mistake.
   int64_t missing = 0;
-  /// An imported file has errors, which whoever parsed it has reported.
-  bool hasBrokenImport = false;
 
   /// Labels the last values, up to `most`, that are under evaluation.
   void labelChain(diag::Builder& builder, size_t most) const;
@@ -133,30 +132,12 @@ public:
   }
   std::string pathOf(const Object& object, std::string_view name) const;
 
-  // ---- files (Modules.cpp)
-
-  /// Loads prelude and ops; false when the library is broken.
-  bool loadLibrary();
-  /// The library and the file that is compiled; none (reported) when the
-  /// library is broken.
-  Module* openFile(const ast::File& file);
-  Module* addModule(const ast::File& file, std::string path);
-  /// Names that an override's expressions see: those of `base`.
-  Module* addOverrideModule(const ast::File& file, Module& base);
-  Module* loadModule(const std::string& path, Loaded::State& state);
-  const Value& entryValue(Module& module, ModuleEntry& entry);
-  /// Evaluates what a file declares beside recipes, so that mistakes in what no
-  /// recipe uses are found too.
-  void checkDeclarations(Module& module);
-  /// The file of a source; none for an argument of the command line.
-  const ast::File* fileOf(SourceId source) const;
-  Module* ops() { return opsModule; }
-  Module* prelude() { return preludeModule; }
-
   // ---- recipes (Recipes.cpp)
 
   /// The schema of recipes; none when the library is broken.
   const Schema* recipeSchema();
+  /// A recipe as it is declared.
+  Value recipeValue(Module& module, const ast::RecipeDecl& declaration);
   /// The settings of a recipe under overrides, the last of which wins; none
   /// (reported) where there are none.
   Object* settingsOf(const ast::RecipeDecl& recipe, Module& module,
@@ -241,7 +222,6 @@ public:
                                                SourceRange range);
   /// All names that an expression could use, for suggestions.
   std::vector<std::string> visibleNames(const Env& env);
-  Value poison() const { return {}; }
   /// Poison (reported) where the value would be too large.
   Value makeList(std::vector<Value> elements, SourceRange range);
   Value makeString(std::string text, SourceRange range);
@@ -288,33 +268,7 @@ public:
   recipe::Origin writtenAt(SourceRange range) const;
 
 private:
-  /// A file whose imports are being loaded, and the one that is at present.
-  struct Loading {
-    const Module* module;
-    const ast::Import* import;
-  };
-
-  // Modules.cpp
-  Value evaluateEntry(Module& module, ModuleEntry& entry);
-  void declare(Module& module, const ast::Declaration& declaration,
-               const ast::Name& name, const ast::Selected* selected);
-
-  // Imports.cpp
-  void declareImport(Module& module, const ast::Declaration& declaration,
-                     const ast::Import& import);
-  void loadImports(Module& module);
-  void reportImportNotFound(Module& module, const ast::Import& import,
-                            const std::vector<std::string>& tried);
-  void reportImportCycle(const ast::Import& import, const Module& target);
-  /// The imported file as a Module, or the value of a data file.
-  const Value& importTarget(Module& module, const ast::Import& import);
-  Value findImport(Module& module, const ast::Import& import);
-  Value selectedValue(Module& module, const ast::Import& import,
-                      const ast::Selected& selected);
-  ModuleEntry* selectedEntry(Module& target, const ast::Selected& selected);
-
   // Recipes.cpp
-  Value recipeValue(Module& module, const ast::RecipeDecl& declaration);
   const Object* parentOf(Module& module, const ast::RecipeDecl& declaration);
   const Layer* mixinLayer(Module& module, ast::ExprId id);
   const Layer* layerOf(const Mixin& mixin, Locals* arguments);
@@ -360,7 +314,6 @@ private:
   std::string aliasOf(const std::string& import, const Module& module) const;
   /// The values of a schema that every recipe knows: devices.
   std::vector<std::string> namesOf(const Schema& schema);
-  const Module* moduleOf(SourceId source) const;
   std::optional<Suggestion> modelNamed(const Value& value, const Type& type,
                                        SourceRange range);
 
@@ -486,20 +439,12 @@ private:
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,
                     const Env& env);
 
-  Loader& loader;
-
-  std::map<std::string, Module*> modules;
-  std::vector<Loading> loading; // for cycles
-  std::map<const ast::Import*, Value> importTargets;
   const Schema* recipeDeclaration = nullptr; // of recipeSchema
-  Module* preludeModule = nullptr;
-  Module* opsModule = nullptr;
   std::map<std::pair<const ast::File*, ast::TypeId>, const Type*> types;
 
   std::vector<std::pair<Object*, Slot*>> running; // slots under evaluation
   /// The slot whose value is brought to its type, for messages.
   std::pair<const Object*, const Slot*> typing = {};
-  std::vector<std::pair<Module*, ModuleEntry*>> runningEntries;
   std::vector<const ast::FunDecl*> callStack;
 };
 

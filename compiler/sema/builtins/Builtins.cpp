@@ -369,7 +369,7 @@ private:
     std::optional<std::vector<Value>> elements =
         evaluator.elementsOf(value, range);
     return elements ? evaluator.makeList(std::move(*elements), range)
-                    : evaluator.poison();
+                    : poison();
   }
 
   bool takeSize(const Value& value, SourceRange range) {

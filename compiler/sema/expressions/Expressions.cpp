@@ -31,7 +31,7 @@ struct Evaluator::NodeEvaluator {
     case Which::falseValue:
       return {false, origin()};
     }
-    return self.poison();
+    return poison();
   }
   Value operator()(const ast::IntLiteral& node) const {
     return {node.value, origin()};
@@ -51,19 +51,19 @@ struct Evaluator::NodeEvaluator {
         self.messages.report(diag::Kind::UnknownUnit, node.unit.range,
                              "there is no unit `" + node.unit.text + "`");
     builder.suggest(node.unit.range, node.unit.text, names);
-    return self.poison();
+    return poison();
   }
   Value operator()(const ast::StringLiteral& node) const {
     std::string text = node.texts.front();
     for (size_t i = 0; i < node.holes.size(); ++i) {
       Value value = evaluate(node.holes[i]);
       if (value.isPoison())
-        return self.poison();
+        return poison();
       const std::string* string = value.get<std::string>();
       text += string ? *string : self.describe(value);
       text += node.texts[i + 1];
       if (!self.limits.fitsString(text.size(), range))
-        return self.poison();
+        return poison();
     }
     return {std::move(text), origin()};
   }
@@ -77,7 +77,7 @@ struct Evaluator::NodeEvaluator {
     Value base = evaluate(node.base);
     Value index = evaluate(node.index);
     if (base.isPoison() || index.isPoison())
-      return self.poison();
+      return poison();
     return self.indexValue(base, index, range, (*env.file)[node.index].range);
   }
   Value operator()(const ast::Call& node) const {
@@ -96,12 +96,12 @@ struct Evaluator::NodeEvaluator {
                                "braces amend a record, and this is of type `" +
                                    self.typeNameOf(base) + "`");
       self.helpWithImport(builder, base, place);
-      return self.poison();
+      return poison();
     }
     bool isScope = schema || (*object)->schema;
     const Layer* layer = self.bodyLayer(env, node.body, isScope);
     if (layer->isBroken)
-      return self.poison();
+      return poison();
     return {schema ? self.makeObject(*schema, {layer}, range)
                    : self.amended(**object, layer, range),
             origin()};
@@ -125,7 +125,7 @@ struct Evaluator::NodeEvaluator {
   Value operator()(const ast::Comprehension& node) const {
     std::vector<Value> elements;
     bool isWhole = collect(node, 0, env, elements);
-    return isWhole ? self.makeList(std::move(elements), range) : self.poison();
+    return isWhole ? self.makeList(std::move(elements), range) : poison();
   }
   /// The turns of the clauses from `index` on; false where something is poison.
   bool collect(const ast::Comprehension& node, size_t index, const Env& around,
@@ -157,7 +157,7 @@ struct Evaluator::NodeEvaluator {
     if (node.op == ast::UnaryOp::logicalNot) {
       std::optional<bool> value =
           self.condition(node.operand, env, "the operand of `not`");
-      return value ? Value{!*value, origin()} : self.poison();
+      return value ? Value{!*value, origin()} : poison();
     }
     return self.negate(evaluate(node.operand), range);
   }
@@ -175,14 +175,14 @@ struct Evaluator::NodeEvaluator {
     std::optional<bool> value =
         self.condition(node.condition, env, "the condition of `if`");
     if (!value)
-      return self.poison();
+      return poison();
     return evaluate(*value ? node.thenValue : node.elseValue);
   }
   Value operator()(const ast::RecordExpr& node) const {
     // Like a map: values do not see the keys.
     const Layer* layer = self.bodyLayer(env, node.body, false);
     if (layer->isBroken)
-      return self.poison();
+      return poison();
     return {self.makeObject(nullptr, {layer}, range), origin()};
   }
 };

@@ -118,7 +118,7 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
     evaluator.messages.report(diag::Kind::InvalidValue, range,
                               "a list cannot be repeated " +
                                   std::to_string(times) + " times");
-    return evaluator.poison();
+    return poison();
   }
   // Before it is made: the product may leave 64 bits.
   size_t count = 0;
@@ -126,7 +126,7 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
     count = SIZE_MAX;
   if (!evaluator.limits.fitsElements(count, range) ||
       !evaluator.limits.takeSteps(int64_t(count), range))
-    return evaluator.poison();
+    return poison();
   std::vector<Value> elements;
   elements.reserve(count);
   while (elements.size() < count)

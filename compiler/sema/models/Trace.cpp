@@ -280,7 +280,8 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
     name = "add";
   else if (op == ast::BinaryOp::multiply)
     name = isPair ? "mul" : "scale";
-  ModuleEntry* entry = name.empty() ? nullptr : evaluator.ops()->find(name);
+  ModuleEntry* entry =
+      name.empty() ? nullptr : evaluator.modules.ops()->find(name);
   Value other = left.is<Tensor>() ? right : left;
   Type real = Type::plain(Type::Kind::real);
   std::optional<Value> factor = evaluator.convert(other, real);
@@ -294,7 +295,8 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
     return {};
   }
   const Block& block =
-      **evaluator.entryValue(*evaluator.ops(), *entry).get<const Block*>();
+      **evaluator.modules.entryValue(*evaluator.modules.ops(), *entry)
+            .get<const Block*>();
   std::vector<BoundArgument> arguments(2);
   arguments[0] = {isPair || left.is<Tensor>() ? left : right, range};
   arguments[1] = {isPair ? right : *factor, range};

@@ -5,6 +5,8 @@
 // always reported; the library's are loaded when their name is used, which
 // keeps small recipes fast. Values are found when they are needed, in either.
 
+#include "compiler/sema/modules/Modules.h"
+
 #include "compiler/sema/Evaluator.h"
 
 #include <algorithm>
@@ -76,14 +78,13 @@ bool isIdentifier(std::string_view text) {
 
 // ---- declaring
 
-void Evaluator::declareImport(Module& module,
-                              const ast::Declaration& declaration,
-                              const ast::Import& import) {
+void Modules::declareImport(Module& module, const ast::Declaration& declaration,
+                            const ast::Import& import) {
   if (import.alias || !import.selection) {
     ast::Name name = fileNameOf(import);
     declare(module, declaration, name, nullptr);
     if (!isIdentifier(name.text))
-      messages
+      evaluator.messages
           .report(diag::Kind::ExpectedName, import.targetRange,
                   "`" + name.text + "` is no name that an expression could use")
           .help("give it one: `import \"" + import.file + "\" as name`");
@@ -95,7 +96,7 @@ void Evaluator::declareImport(Module& module,
             selected.alias ? *selected.alias : selected.name, &selected);
 }
 
-void Evaluator::loadImports(Module& module) {
+void Modules::loadImports(Module& module) {
   if (module.path.starts_with(libraryPrefix))
     return;
   loading.push_back({&module, nullptr});
@@ -117,12 +118,13 @@ void Evaluator::loadImports(Module& module) {
 
 // ---- finding
 
-void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
-                                     const std::vector<std::string>& tried) {
+void Modules::reportImportNotFound(Module& module, const ast::Import& import,
+                                   const std::vector<std::string>& tried) {
   bool isDotted = !import.path.empty();
   std::string written = isDotted ? pathText(import.path) : import.file;
-  auto builder = messages.report(diag::Kind::ImportNotFound, import.targetRange,
-                                 "there is no `" + written + "` to import");
+  auto builder =
+      evaluator.messages.report(diag::Kind::ImportNotFound, import.targetRange,
+                                "there is no `" + written + "` to import");
   if (isDotted && import.path.front().text == "std") {
     std::vector<std::string> names;
     for (std::string& path : loader.standardFiles())
@@ -148,10 +150,11 @@ void Evaluator::reportImportNotFound(Module& module, const ast::Import& import,
                "library begins with `std.`");
 }
 
-void Evaluator::reportImportCycle(const ast::Import& import,
-                                  const Module& target) {
-  auto builder = messages.report(diag::Kind::ImportCycle, import.targetRange,
-                                 "`" + target.path + "` imports itself");
+void Modules::reportImportCycle(const ast::Import& import,
+                                const Module& target) {
+  auto builder =
+      evaluator.messages.report(diag::Kind::ImportCycle, import.targetRange,
+                                "`" + target.path + "` imports itself");
   auto first =
       std::find_if(loading.begin(), loading.end(),
                    [&](const Loading& each) { return each.module == &target; });
@@ -164,20 +167,19 @@ void Evaluator::reportImportCycle(const ast::Import& import,
   builder.help("move what both need into a file of its own");
 }
 
-const Value& Evaluator::importTarget(Module& module,
-                                     const ast::Import& import) {
+const Value& Modules::importTarget(Module& module, const ast::Import& import) {
   auto known = importTargets.find(&import);
   if (known == importTargets.end())
     known = importTargets.emplace(&import, findImport(module, import)).first;
   return known->second;
 }
 
-Value Evaluator::findImport(Module& module, const ast::Import& import) {
+Value Modules::findImport(Module& module, const ast::Import& import) {
   std::vector<std::string> paths = pathsOf(import, module.path);
   for (const std::string& path : paths) {
-    auto known = modules.find(path);
+    auto known = byPath.find(path);
     bool isLoading =
-        known != modules.end() &&
+        known != byPath.end() &&
         std::any_of(loading.begin(), loading.end(), [&](const Loading& each) {
           return each.module == known->second;
         });
@@ -186,13 +188,13 @@ Value Evaluator::findImport(Module& module, const ast::Import& import) {
       return poison();
     }
     Loaded::State state;
-    if (Module* target = loadModule(path, state)) {
-      if (!isData(target->file->source))
-        return {target, writtenAt(import.targetRange)};
+    if (Module* target = load(path, state)) {
+      if (!evaluator.isData(target->file->source))
+        return {target, evaluator.writtenAt(import.targetRange)};
       return entryValue(*target, target->entries.front().second);
     }
     if (state == Loaded::State::broken) {
-      hasBrokenImport = true;
+      isImportBroken = true;
       return poison();
     }
   }
@@ -200,8 +202,8 @@ Value Evaluator::findImport(Module& module, const ast::Import& import) {
   return poison();
 }
 
-ModuleEntry* Evaluator::selectedEntry(Module& target,
-                                      const ast::Selected& selected) {
+ModuleEntry* Modules::selectedEntry(Module& target,
+                                    const ast::Selected& selected) {
   const ast::Name& name = selected.name;
   if (ModuleEntry* entry = target.find(name.text))
     return entry;
@@ -209,21 +211,21 @@ ModuleEntry* Evaluator::selectedEntry(Module& target,
   for (const auto& [other, entry] : target.entries)
     if (!std::holds_alternative<ast::Import>(entry.declaration->node))
       names.emplace_back(other);
-  messages
+  evaluator.messages
       .report(diag::Kind::UnknownName, name.range,
               "`" + target.path + "` declares no `" + name.text + "`")
       .suggestOrList(name.range, name.text, names, "its names are ");
   return nullptr;
 }
 
-Value Evaluator::selectedValue(Module& module, const ast::Import& import,
-                               const ast::Selected& selected) {
+Value Modules::selectedValue(Module& module, const ast::Import& import,
+                             const ast::Selected& selected) {
   const Value& target = importTarget(module, import);
   if (target.isPoison())
     return poison();
   Module* const* file = target.get<Module*>();
   if (!file) // the record of a data file
-    return memberOf(target, selected.name, selected.name.range);
+    return evaluator.memberOf(target, selected.name, selected.name.range);
   ModuleEntry* entry = selectedEntry(**file, selected);
   return entry ? entryValue(**file, *entry) : poison();
 }

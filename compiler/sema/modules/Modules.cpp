@@ -3,6 +3,8 @@
 // A name's value is found when it is first needed. What imports bind is in
 // Imports.cpp.
 
+#include "compiler/sema/modules/Modules.h"
+
 #include "compiler/sema/Evaluator.h"
 
 #include <algorithm>
@@ -29,43 +31,42 @@ const ast::Name& nameOf(const ast::Declaration& declaration) {
 
 } // namespace
 
-bool Evaluator::loadLibrary() {
-  Loaded::State state;
-  opsModule = loadModule("std/ops.recipe", state);
-  preludeModule = loadModule("std/prelude.recipe", state);
+bool Modules::loadLibrary() {
+  opsModule = load("std/ops.recipe");
+  preludeModule = load("std/prelude.recipe");
   return opsModule && preludeModule;
 }
 
-Module* Evaluator::openFile(const ast::File& file) {
+Module* Modules::open(const ast::File& file) {
   if (loadLibrary())
-    return addModule(file, std::string(sources.name(file.source)));
-  messages.report(diag::Kind::ImportNotFound, {file.source, 0, 0},
-                  "the standard library is not there, or broken");
+    return add(file, std::string(evaluator.sources.name(file.source)));
+  evaluator.messages.report(diag::Kind::ImportNotFound, {file.source, 0, 0},
+                            "the standard library is not there, or broken");
   return nullptr;
 }
 
-Module* Evaluator::addModule(const ast::File& file, std::string path) {
-  Module& module = store.make<Module>();
+Module* Modules::add(const ast::File& file, std::string path) {
+  Module& module = evaluator.store.make<Module>();
   module.path = std::move(path);
   module.file = &file;
   module.env.file = &file;
   module.env.module = &module;
-  modules[module.path] = &module;
+  byPath[module.path] = &module;
   for (const ast::Declaration& declaration : file.declarations) {
     if (auto* import = std::get_if<ast::Import>(&declaration.node))
       declareImport(module, declaration, *import);
     else
-      declare(module, declaration, sema::nameOf(declaration), nullptr);
+      declare(module, declaration, nameOf(declaration), nullptr);
   }
   loadImports(module);
   return &module;
 }
 
-void Evaluator::declare(Module& module, const ast::Declaration& declaration,
-                        const ast::Name& name, const ast::Selected* selected) {
-  std::string_view key = store.make<ast::Name>(name).text;
+void Modules::declare(Module& module, const ast::Declaration& declaration,
+                      const ast::Name& name, const ast::Selected* selected) {
+  std::string_view key = evaluator.store.make<ast::Name>(name).text;
   if (ModuleEntry* first = module.find(key)) {
-    messages
+    evaluator.messages
         .report(diag::Kind::DuplicateName, name.range,
                 "`" + name.text + "` is declared twice")
         .label(first->nameRange, "it is declared here first")
@@ -80,8 +81,8 @@ void Evaluator::declare(Module& module, const ast::Declaration& declaration,
   module.entries.emplace_back(key, std::move(entry));
 }
 
-Module* Evaluator::addOverrideModule(const ast::File& file, Module& base) {
-  Module& module = store.make<Module>();
+Module* Modules::addOverride(const ast::File& file, Module& base) {
+  Module& module = evaluator.store.make<Module>();
   module.path = base.path;
   module.file = &file;
   module.fallback = &base;
@@ -90,74 +91,95 @@ Module* Evaluator::addOverrideModule(const ast::File& file, Module& base) {
   return &module;
 }
 
-Module* Evaluator::loadModule(const std::string& path, Loaded::State& state) {
+Module* Modules::load(const std::string& path) {
+  Loaded::State state;
+  return load(path, state);
+}
+
+Module* Modules::load(const std::string& path, Loaded::State& state) {
   state = Loaded::State::parsed;
-  if (auto known = modules.find(path); known != modules.end())
+  if (auto known = byPath.find(path); known != byPath.end())
     return known->second;
   Loaded loaded = loader.load(path);
   state = loaded.state;
   if (state != Loaded::State::parsed)
     return nullptr;
-  return addModule(*loaded.file, path);
+  return add(*loaded.file, path);
 }
 
-Value Evaluator::evaluateEntry(Module& module, ModuleEntry& entry) {
+Value Modules::evaluateEntry(Module& module, ModuleEntry& entry) {
   const auto& node = entry.declaration->node;
-  recipe::Origin origin = writtenAt(entry.nameRange);
+  recipe::Origin origin = evaluator.writtenAt(entry.nameRange);
   if (auto* import = std::get_if<ast::Import>(&node))
     return entry.selected ? selectedValue(module, *import, *entry.selected)
                           : importTarget(module, *import);
   if (auto* let = std::get_if<ast::Let>(&node))
-    return evaluate(let->value, module.env);
+    return evaluator.evaluate(let->value, module.env);
   if (auto* schema = std::get_if<ast::SchemaDecl>(&node))
-    return {makeSchema(module, schema->name, schema->body, false), origin};
-  if (auto* model = std::get_if<ast::ModelDecl>(&node))
-    return {makeSchema(module, model->name, model->body, true), origin};
-  if (auto* recipe = std::get_if<ast::RecipeDecl>(&node))
-    return recipeValue(module, *recipe);
-  if (auto* mixin = std::get_if<ast::MixinDecl>(&node))
-    return {&std::as_const(store.make<Mixin>({mixin, &module.env})), origin};
-  if (auto* function = std::get_if<ast::FunDecl>(&node))
-    return {&std::as_const(store.make<Function>({function, &module.env})),
+    return {evaluator.makeSchema(module, schema->name, schema->body, false),
             origin};
+  if (auto* model = std::get_if<ast::ModelDecl>(&node))
+    return {evaluator.makeSchema(module, model->name, model->body, true),
+            origin};
+  if (auto* recipe = std::get_if<ast::RecipeDecl>(&node))
+    return evaluator.recipeValue(module, *recipe);
+  if (auto* mixin = std::get_if<ast::MixinDecl>(&node))
+    return {&std::as_const(evaluator.store.make<Mixin>({mixin, &module.env})),
+            origin};
+  if (auto* function = std::get_if<ast::FunDecl>(&node))
+    return {
+        &std::as_const(evaluator.store.make<Function>({function, &module.env})),
+        origin};
   auto& block = std::get<ast::BlockDecl>(node);
-  return {&std::as_const(store.make<Block>({&block, &module.env})), origin};
+  return {&std::as_const(evaluator.store.make<Block>({&block, &module.env})),
+          origin};
 }
 
-const Value& Evaluator::entryValue(Module& module, ModuleEntry& entry) {
+const Value& Modules::entryValue(Module& module, ModuleEntry& entry) {
   if (entry.state == ModuleEntry::State::done)
     return entry.value;
   if (entry.state == ModuleEntry::State::running) {
-    auto first = std::find_if(
-        runningEntries.begin(), runningEntries.end(),
-        [&](const auto& running) { return running.second == &entry; });
+    auto first =
+        std::find_if(running.begin(), running.end(),
+                     [&](const auto& each) { return each.second == &entry; });
     std::vector<CycleLink> links;
-    for (auto at = first; at < runningEntries.end(); ++at)
-      links.push_back({std::string(sources.text(at->second->nameRange)),
-                       at->second->nameRange});
-    messages.reportRecursion(links);
+    for (auto at = first; at < running.end(); ++at)
+      links.push_back(
+          {std::string(evaluator.sources.text(at->second->nameRange)),
+           at->second->nameRange});
+    evaluator.messages.reportRecursion(links);
     entry.value = poison();
     return entry.value;
   }
   entry.state = ModuleEntry::State::running;
-  runningEntries.emplace_back(&module, &entry);
-  Limits::Level level(limits);
-  Value value = limits.takeStep(entry.nameRange) ? evaluateEntry(module, entry)
-                                                 : poison();
-  runningEntries.pop_back();
+  running.emplace_back(&module, &entry);
+  Limits::Level level(evaluator.limits);
+  Value value = evaluator.limits.takeStep(entry.nameRange)
+                    ? evaluateEntry(module, entry)
+                    : poison();
+  running.pop_back();
   entry.value = std::move(value);
   entry.state = ModuleEntry::State::done;
   return entry.value;
 }
 
-const ast::File* Evaluator::fileOf(SourceId source) const {
-  for (const auto& [path, module] : modules)
+Module* Modules::find(SourceId source) const {
+  for (const auto& [path, module] : byPath)
     if (module->file->source == source)
-      return module->file;
+      return module;
   return nullptr;
 }
 
-void Evaluator::checkDeclarations(Module& module) {
+void Modules::labelChain(diag::Builder& builder, size_t most) const {
+  size_t first = running.size() - std::min(running.size(), most);
+  for (size_t i = first; i < running.size(); ++i) {
+    SourceRange name = running[i].second->nameRange;
+    builder.label(name, "through `" +
+                            std::string(evaluator.sources.text(name)) + "`");
+  }
+}
+
+void Modules::checkDeclarations(Module& module) {
   for (auto& [name, entry] : module.entries) {
     const auto& node = entry.declaration->node;
     bool isRecipe = std::holds_alternative<ast::RecipeDecl>(node);
@@ -169,7 +191,7 @@ void Evaluator::checkDeclarations(Module& module) {
     if (!schema || (*schema)->file != module.file)
       continue;
     for (const Field& field : (*schema)->fields)
-      resolve(module.env, field.declaration->type);
+      evaluator.resolve(module.env, field.declaration->type);
   }
 }
 

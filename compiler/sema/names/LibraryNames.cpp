@@ -119,7 +119,8 @@ Evaluator::declarationKnownAs(std::string_view name) {
       continue;
     for (const ast::Declaration& declaration : file->declarations) {
       const ast::Name* own = declaredName(declaration);
-      bool isSeen = own && preludeModule && preludeModule->find(own->text);
+      bool isSeen =
+          own && modules.prelude() && modules.prelude()->find(own->text);
       auto values =
           isSeen ? listedAs(declaration.comments, name) : std::nullopt;
       if (values)
@@ -139,10 +140,10 @@ std::string Evaluator::aliasOf(const std::string& import,
 
 std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
   std::vector<std::string> names;
-  if (!preludeModule)
+  if (!modules.prelude())
     return names;
-  for (auto& [name, entry] : preludeModule->entries) {
-    const Value& value = entryValue(*preludeModule, entry);
+  for (auto& [name, entry] : modules.prelude()->entries) {
+    const Value& value = modules.entryValue(*modules.prelude(), entry);
     Object* const* object = value.get<Object*>();
     if (object && (*object)->schema == &schema)
       names.emplace_back(name);
@@ -151,17 +152,10 @@ std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
   return names;
 }
 
-const Module* Evaluator::moduleOf(SourceId source) const {
-  for (const auto& [path, module] : modules)
-    if (module->file->source == source)
-      return module;
-  return nullptr;
-}
-
 std::optional<Suggestion>
 Evaluator::modelNamed(const Value& value, const Type& type, SourceRange range) {
   const std::string* text = value.get<std::string>();
-  const Module* module = moduleOf(range.source);
+  const Module* module = modules.find(range.source);
   if (!text || !module || type.kind != Type::Kind::model)
     return std::nullopt;
   auto known = libraryName(*text, *module, true);

@@ -242,13 +242,13 @@ std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
   }
   for (Module* module = env.module; module; module = module->fallback)
     if (ModuleEntry* entry = module->find(name))
-      return entryValue(*module, *entry);
-  if (env.inBlock && opsModule)
-    if (ModuleEntry* entry = opsModule->find(name))
-      return entryValue(*opsModule, *entry);
-  if (preludeModule && env.module != opsModule)
-    if (ModuleEntry* entry = preludeModule->find(name))
-      return entryValue(*preludeModule, *entry);
+      return modules.entryValue(*module, *entry);
+  if (env.inBlock && modules.ops())
+    if (ModuleEntry* entry = modules.ops()->find(name))
+      return modules.entryValue(*modules.ops(), *entry);
+  if (modules.prelude() && env.module != modules.ops())
+    if (ModuleEntry* entry = modules.prelude()->find(name))
+      return modules.entryValue(*modules.prelude(), *entry);
   if (const BuiltinFunction* function = findBuiltin(name))
     return Value{Builtin{function}, {}};
   for (const Module* module = env.module; module; module = module->fallback)
@@ -284,8 +284,8 @@ std::vector<std::string> Evaluator::visibleNames(const Env& env) {
   for (Module* module = env.module; module; module = module->fallback)
     addModule(module);
   if (env.inBlock)
-    addModule(opsModule);
-  addModule(preludeModule);
+    addModule(modules.ops());
+  addModule(modules.prelude());
   for (const BuiltinFunction& function : builtinFunctions())
     names.emplace_back(function.name);
   return names;
@@ -501,19 +501,19 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
       return force(**object, *slot);
   } else if (Module* const* module = base.get<Module*>()) {
     if (ModuleEntry* entry = (*module)->find(member.text))
-      return entryValue(**module, *entry);
+      return modules.entryValue(**module, *entry);
   } else {
     auto builder = messages.report(diag::Kind::WrongType, range,
                                    "a value of type `" + typeNameOf(base) +
                                        "` has no `" + member.text + "`");
     // `hardware.cpu`: the schema has the name that the file's import would.
-    bool isKnown = base.is<const Schema*>() && preludeModule &&
-                   preludeModule->find(member.text);
+    bool isKnown = base.is<const Schema*>() && modules.prelude() &&
+                   modules.prelude()->find(member.text);
     if (isKnown)
       builder.help("write `" + member.text + "`")
           .fixIt(range, member.text, diag::Applicability::safe);
     else if (base.is<Tensor>() && !helpWithWord(builder, member))
-      builder.help(opsModule->find(member.text)
+      builder.help(modules.ops()->find(member.text)
                        ? "ops are called with their tensors: `" + member.text +
                              "(x)`"
                        : "ops are called with their tensors, as in `gelu(x)`; "

@@ -24,7 +24,8 @@ public:
 private:
   std::optional<recipe::Dataflow> trace(Object& settings);
   bool hasFailed() const {
-    return engine.errors() > errorsBefore || evaluator.hasBrokenImport;
+    return engine.errors() > errorsBefore ||
+           evaluator.modules.hasBrokenImport();
   }
 
   const Request& request;
@@ -81,11 +82,11 @@ std::optional<recipe::Recipe> Analysis::run() {
       findRecipe(*request.file, request.recipe);
   assert(declaration && "the file has no such recipe");
   name = declaration->name.text;
-  Module* module = evaluator.openFile(*request.file);
+  Module* module = evaluator.modules.open(*request.file);
   if (!module)
     return std::nullopt;
   evaluator.recipeRange = declaration->name.range;
-  evaluator.checkDeclarations(*module);
+  evaluator.modules.checkDeclarations(*module);
   Object* settings =
       requestedSettings(evaluator, request, *declaration, *module, name);
   if (!settings) {

@@ -36,7 +36,7 @@ private:
 };
 
 void FileCheck::run() {
-  module = evaluator.openFile(file);
+  module = evaluator.modules.open(file);
   if (!module)
     return;
   evaluator.isPartial = true;
@@ -50,7 +50,7 @@ void FileCheck::check(ModuleEntry& entry) {
   const auto& node = entry.declaration->node;
   if (std::holds_alternative<ast::Import>(node))
     return;
-  const Value& value = evaluator.entryValue(*module, entry);
+  const Value& value = evaluator.modules.entryValue(*module, entry);
   if (value.isPoison())
     return;
   if (std::holds_alternative<ast::Let>(node)) {

@@ -69,7 +69,7 @@ private:
 Object* Explainer::settings() {
   const ast::RecipeDecl* declaration =
       findRecipe(*request.file, request.recipe);
-  Module* module = evaluator.openFile(*request.file);
+  Module* module = evaluator.modules.open(*request.file);
   if (!module || !declaration)
     return nullptr;
   evaluator.recipeRange = declaration->name.range;

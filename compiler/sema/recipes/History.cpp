@@ -235,7 +235,8 @@ bool isSwept(const ast::File& file, const ast::RecipeDecl& recipe,
 } // namespace
 
 std::string ownerOf(const Evaluator& evaluator, SourceRange range) {
-  const ast::File* file = evaluator.fileOf(range.source);
+  const Module* module = evaluator.modules.find(range.source);
+  const ast::File* file = module ? module->file : nullptr;
   // Data declares nothing.
   bool isData =
       file && evaluator.sources.kind(range.source) == SourceKind::data;

@@ -11,12 +11,11 @@ namespace recipec::sema {
 const Schema* Evaluator::recipeSchema() {
   if (recipeDeclaration)
     return recipeDeclaration;
-  Loaded::State state;
-  Module* settings = loadModule("std/schema/recipe.recipe", state);
+  Module* settings = modules.load("std/schema/recipe.recipe");
   ModuleEntry* entry = settings ? settings->find("recipe") : nullptr;
   if (!entry)
     return nullptr;
-  if (auto* schema = entryValue(*settings, *entry).get<const Schema*>())
+  if (auto* schema = modules.entryValue(*settings, *entry).get<const Schema*>())
     recipeDeclaration = *schema;
   return recipeDeclaration;
 }
@@ -132,7 +131,7 @@ Object* Evaluator::settingsOf(const Mixin& mixin) {
 
 const Layer* Evaluator::overrideLayer(const Override& override,
                                       Module& module) {
-  Module* names = addOverrideModule(*override.file, module);
+  Module* names = modules.addOverride(*override.file, module);
   Layer& layer = store.make<Layer>();
   layer.env = &names->env;
   layer.isScope = true;
@@ -155,12 +154,12 @@ Object* Evaluator::withOverrides(const Object& settings, Module& module,
 }
 
 const Layer* Evaluator::layerOf(const LibraryMixin& named) {
-  Loaded::State state;
-  Module* module = loadModule(named.file, state);
+  Module* module = modules.load(named.file);
   assert(module && "the standard library lacks a file");
   ModuleEntry* entry = module->find(named.name);
   assert(entry && "the standard library lacks a mixin");
-  const Mixin* const* mixin = entryValue(*module, *entry).get<const Mixin*>();
+  const Mixin* const* mixin =
+      modules.entryValue(*module, *entry).get<const Mixin*>();
   assert(mixin && "what is applied is no mixin");
   return layerOf(**mixin, &store.make<Locals>());
 }
@@ -180,7 +179,7 @@ Object* Evaluator::settingsOf(const ast::RecipeDecl& recipe, Module& module,
   ModuleEntry* entry = module.find(recipe.name.text);
   if (!entry) // a second declaration of the name, reported
     return nullptr;
-  Object* const* object = entryValue(module, *entry).get<Object*>();
+  Object* const* object = modules.entryValue(module, *entry).get<Object*>();
   return object ? withOverrides(**object, module, overrides) : nullptr;
 }
 

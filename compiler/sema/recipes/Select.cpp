@@ -239,7 +239,7 @@ std::optional<std::vector<Selection>> Selector::run() {
     return std::nullopt;
   if (chosen->empty())
     return std::vector<Selection>();
-  Module* module = evaluator.openFile(*naming.file);
+  Module* module = evaluator.modules.open(*naming.file);
   if (!module)
     return std::nullopt;
   std::vector<Selection> selections;

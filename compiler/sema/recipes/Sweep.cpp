@@ -564,7 +564,7 @@ std::optional<Sweep> sweepOf(Evaluator& evaluator, const std::string& recipe,
 const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
                         size_t point) {
   Layer& layer = evaluator.store.make<Layer>();
-  layer.env = &evaluator.ops()->env;
+  layer.env = &evaluator.modules.ops()->env;
   layer.range = sweep.axes.back().range;
   Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
   const Layer& named = *evaluator.givenLayer("name", name);

@@ -85,7 +85,7 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   // What is computed from these would only repeat the mistake.
   for (const Operand& operand : operands)
     if (operand.slot && isNumeric(operand.value))
-      operand.slot->value = evaluator.poison();
+      operand.slot->value = poison();
 }
 
 } // namespace

@@ -117,7 +117,7 @@ const Layer* Evaluator::tailLayer(const Env& env,
 
 const Layer* Evaluator::givenLayer(std::string_view name, const Value& value) {
   Layer& layer = store.make<Layer>();
-  layer.env = &opsModule->env;
+  layer.env = &modules.ops()->env;
   layer.range = value.origin.range;
   Member member;
   member.path = std::span(

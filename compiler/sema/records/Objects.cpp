@@ -263,11 +263,7 @@ void Evaluator::labelChain(diag::Builder& builder, size_t most) const {
   for (size_t i = first; i < running.size(); ++i)
     builder.label(running[i].first->range,
                   "through `" + std::string(running[i].second->name) + "`");
-  first = runningEntries.size() - std::min(runningEntries.size(), most);
-  for (size_t i = first; i < runningEntries.size(); ++i) {
-    SourceRange name = runningEntries[i].second->nameRange;
-    builder.label(name, "through `" + std::string(sources.text(name)) + "`");
-  }
+  modules.labelChain(builder, most);
 }
 
 void Evaluator::reportCycle(Object& object, Slot& slot) {

@@ -55,7 +55,7 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
       names.push_back({std::string(key), {}});
   names.push_back({std::string(operand.slot->name), {}});
   Layer& layer = evaluator.store.make<Layer>();
-  layer.env = &evaluator.ops()->env;
+  layer.env = &evaluator.modules.ops()->env;
   Member member;
   member.path = names;
   member.given =

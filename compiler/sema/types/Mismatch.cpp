@@ -397,13 +397,13 @@ bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
                                 const Type& type, SourceRange range) {
   bool isPath = value.is<std::string>() || value.is<const ListValue*>();
   std::string text(sources.text(range));
-  if (!isPath || type.kind != Type::Kind::unionOf || !preludeModule ||
+  if (!isPath || type.kind != Type::Kind::unionOf || !modules.prelude() ||
       text.find('\n') != std::string::npos)
     return false;
   std::vector<std::string> ways;
   bool hasFields = false;
-  for (auto& [name, entry] : preludeModule->entries) {
-    const Value& named = entryValue(*preludeModule, entry);
+  for (auto& [name, entry] : modules.prelude()->entries) {
+    const Value& named = modules.entryValue(*modules.prelude(), entry);
     const Schema* const* schema = named.get<const Schema*>();
     if (!schema || (*schema)->fields.empty() ||
         !findAlternative(type, [&](const Type& member) {

@@ -54,11 +54,8 @@ std::string fieldNamed(const std::string& what) {
 
 std::optional<Value> Evaluator::namedIn(std::string_view path,
                                         SourceId source) {
-  std::vector<Module*> places;
-  for (const auto& [name, module] : modules)
-    if (module->file->source == source)
-      places.push_back(module);
-  places.push_back(preludeModule);
+  const std::initializer_list<Module*> places = {modules.find(source),
+                                                 modules.prelude()};
   size_t dot = path.find('.');
   for (Module* module : places) {
     ModuleEntry* entry = module ? module->find(path.substr(0, dot)) : nullptr;
@@ -73,9 +70,9 @@ std::optional<Value> Evaluator::namedIn(std::string_view path,
     }
     // To ask must not evaluate what is being evaluated.
     bool isSafe = entry && (entry->state == ModuleEntry::State::done ||
-                            runningEntries.empty());
+                            !modules.isEvaluating());
     if (isSafe)
-      return entryValue(*module, *entry);
+      return modules.entryValue(*module, *entry);
   }
   return std::nullopt;
 }

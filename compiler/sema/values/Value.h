@@ -110,6 +110,11 @@ struct Value {
   }
 };
 
+/// What stands for a value after its error has been reported.
+inline Value poison() {
+  return {};
+}
+
 // ---- types
 
 struct Type {
