@@ -2,10 +2,6 @@
 //
 // Split over files by feature:
 //   Recipes.cpp      recipes: parents, mixins, overrides
-//   Types.cpp        types as written, and their names
-//   Convert.cpp      values to the form that a type has
-//   Mismatch.cpp     messages about values that have another type
-//   Quotation.cpp    help where quotation marks or brackets are wrong
 //   Layers.cpp       what braces and arguments say about a record
 //   AssignedPaths.cpp  which of it is said twice
 //   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
@@ -21,7 +17,6 @@
 //   Bind.cpp         arguments to parameters
 //   Builtins.cpp     the functions that the language has by itself
 //   LibraryNames.cpp  what the library declares under another name
-//   Lower.cpp        finished values to recipe::Value
 // Tensors are the Tracer's (Trace.h).
 
 #ifndef RECIPEC_SEMA_EVALUATOR_H
@@ -29,6 +24,7 @@
 
 #include "compiler/sema/Messages.h"
 #include "compiler/sema/modules/Modules.h"
+#include "compiler/sema/types/Types.h"
 #include "compiler/sema/values/Limits.h"
 #include "compiler/sema/values/Store.h"
 
@@ -73,15 +69,6 @@ struct ScopeArguments {
   std::optional<BoundArgument> hf;
 };
 
-/// A way out, and the text that takes the place of what was written; empty
-/// where that is more than the value.
-struct Suggestion {
-  std::string help;
-  std::string replacement;
-  /// An edit elsewhere that belongs to it: an import.
-  std::optional<diag::FixIt> also = std::nullopt;
-};
-
 /// A declaration of the standard library by the name that an expression has to
 /// use, `llama.llama3_8b`, and the import that makes it one.
 struct KnownDeclaration {
@@ -96,6 +83,7 @@ struct LibraryName {
 };
 
 struct KnownField;
+struct Suggestion;
 
 class Evaluator {
 public:
@@ -113,10 +101,13 @@ public:
   Store store;
   Limits limits{*this};
   Modules modules;
+  Types types{*this};
   /// Set while a model is traced.
   Tracer* tracer = nullptr;
   /// The record of the recipe's settings; helps are tried out on copies of it.
   Object* root = nullptr;
+  /// The slot whose value is brought to its type, for messages.
+  std::pair<const Object*, const Slot*> typing = {};
   SourceRange recipeRange;
   /// Set for what is not launched as it stands, an abstract recipe say: what
   /// is missing is no mistake, and a `require` over it is not decided.
@@ -152,24 +143,6 @@ public:
                         const std::vector<Override>& overrides);
   Object* withChanges(const Object& settings, Module& module,
                       const Changes& changes);
-
-  // ---- types (Types.cpp, Convert.cpp, Mismatch.cpp)
-
-  const Type* resolve(const Env& env, ast::TypeId id);
-  static std::string nameOf(const Type& type);
-  static std::string typeNameOf(const Value& value);
-  /// The type with what a function takes and gives: `fun(int): float`.
-  std::string fullTypeNameOf(const Value& value);
-  /// The value as the type has it; none when it does not fit.
-  std::optional<Value> convert(const Value& value, const Type& type);
-  /// Whether the value would fit, of a map or record each of its values.
-  bool fits(const Value& value, const Type& type);
-  void reportMismatch(const Value& value, const Type& type, SourceRange range,
-                      const std::string& what);
-  /// Converts or reports; `what` names the place: `` `parallel.tp` ``.
-  Value expect(const Value& value, const Type& type, SourceRange range,
-               const std::string& what);
-  std::string describe(const Value& value);
 
   // ---- layers (Layers.cpp)
 
@@ -260,47 +233,7 @@ public:
   static std::vector<ParameterRef>
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
 
-  // ---- results (Lower.cpp)
-
-  /// A dimension becomes its size; the Tracer keeps those of attributes.
-  recipe::Value lower(const Value& value);
-
   recipe::Origin writtenAt(SourceRange range) const;
-
-private:
-  // Recipes.cpp
-  const Object* parentOf(Module& module, const ast::RecipeDecl& declaration);
-  const Layer* mixinLayer(Module& module, ast::ExprId id);
-  const Layer* layerOf(const Mixin& mixin, Locals* arguments);
-  const Layer* layerOf(const LibraryMixin& named);
-  const Layer* overrideLayer(const Override& override, Module& module);
-
-  // Types.cpp, Convert.cpp, Mismatch.cpp
-  struct TypeResolver;
-  const Type* resolveNamed(const Env& env, const ast::NamedType& node,
-                           SourceRange range);
-  std::optional<Value> convertList(const Value& value, const Type& type);
-  std::optional<Value> convertMap(const Value& value, const Type& type);
-  std::optional<Value> convertRecord(const Value& value, const Type& type);
-  std::optional<Value> convertModel(const Value& value);
-  std::optional<Value> convertFunction(const Value& value, const Type& type);
-  bool isDataText(const Value& value) const;
-  static Value fromDataText(const Value& value, const Type& type);
-  std::optional<Value> convertUnion(const Value& value, const Type& type);
-  const Type* nearestRecord(Object& object, const Type& type);
-  int64_t distanceTo(Object& object, const Schema& schema);
-  bool recordFits(Object& object, const Type& type);
-  bool keepsContract(const Function& function, const Type& type);
-  bool reportElementMismatch(const Value& value, const Type& type,
-                             SourceRange range, const std::string& what);
-  bool reportNumberMismatch(const Value& value, const Type& type,
-                            SourceRange range, const std::string& what);
-  bool reportUnitMismatch(const Value& value, const Type& type,
-                          SourceRange range, const std::string& what);
-  bool reportTextMismatch(const Value& value, const Type& type,
-                          SourceRange range, const std::string& what);
-  bool reportLiteralMismatch(const Value& value, const Type& type,
-                             SourceRange range, const std::string& what);
 
   // LibraryNames.cpp
   /// What the library declares under a name, or under one that is spelt alike:
@@ -317,29 +250,13 @@ private:
   std::optional<Suggestion> modelNamed(const Value& value, const Type& type,
                                        SourceRange range);
 
-  // Examples.cpp
-  /// A value of the type as a recipe writes it; empty where none comes to mind.
-  std::string exampleOf(const Type& type);
-  /// A record with what it asks for: `cosine(peak = 1e-4)`. `name` is the
-  /// schema's in the text.
-  std::string exampleOf(const Schema& schema, const std::string& name);
-  std::string fieldsOf(const Schema& schema, const std::string& name);
-  std::string defaultAsExample(const Type& type);
-  /// What has to stand behind the first field of a schema, as its comment says
-  /// line by line behind "Written with"; one empty form where nothing has to.
-  static std::vector<std::string> formsOf(const Schema& schema);
-
-  // Mismatch.cpp
-  void helpWithImport(diag::Builder& builder, const Value& value,
-                      SourceRange range);
-  void helpWithType(diag::Builder& builder, const Value& value,
-                    const Type& type, SourceRange range);
-  bool helpWithSibling(diag::Builder& builder, const Value& value,
-                       SourceRange range);
-  bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given,
-                     const Type& type);
-  bool helpWithSources(diag::Builder& builder, const Value& value,
-                       const Type& type, SourceRange range);
+private:
+  // Recipes.cpp
+  const Object* parentOf(Module& module, const ast::RecipeDecl& declaration);
+  const Layer* mixinLayer(Module& module, ast::ExprId id);
+  const Layer* layerOf(const Mixin& mixin, Locals* arguments);
+  const Layer* layerOf(const LibraryMixin& named);
+  const Layer* overrideLayer(const Override& override, Module& module);
 
   // Lookup.cpp
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
@@ -349,28 +266,6 @@ private:
   bool helpWithLibrary(diag::Builder& builder, const ast::Name& name,
                        const Env& env);
   static diag::Applicability applicabilityOf(const KnownField& field);
-
-  // Quotation.cpp
-  /// The value of a path that a file, or the prelude, has a name for.
-  std::optional<Value> namedIn(std::string_view path, SourceId source);
-  std::optional<Suggestion> withoutQuotes(const Value& value, const Type& type,
-                                          SourceRange range);
-  std::optional<Suggestion> inQuotes(const Value& value, const Type& type,
-                                     SourceRange range);
-  std::optional<Suggestion> withoutNames(const Value& value, const Type& type,
-                                         SourceRange range);
-  std::string argumentsBehind(const Type& element);
-  std::optional<Suggestion> inBrackets(const Value& value, const Type& type,
-                                       SourceRange range,
-                                       const std::string& what);
-  /// What to write instead of a value of the wrong type.
-  std::optional<Suggestion> correctionOf(const Value& value, const Type& type,
-                                         SourceRange range,
-                                         const std::string& what);
-  /// The text of a literal of the slot's type, or of a path where it takes any
-  /// string, that was written without quotation marks, at `place`.
-  std::optional<std::string> bareLiteral(const Object& object, const Slot& slot,
-                                         SourceRange* place);
 
   // Objects.cpp
   void buildSlots(Object& object);
@@ -440,11 +335,8 @@ private:
                     const Env& env);
 
   const Schema* recipeDeclaration = nullptr; // of recipeSchema
-  std::map<std::pair<const ast::File*, ast::TypeId>, const Type*> types;
 
   std::vector<std::pair<Object*, Slot*>> running; // slots under evaluation
-  /// The slot whose value is brought to its type, for messages.
-  std::pair<const Object*, const Slot*> typing = {};
   std::vector<const ast::FunDecl*> callStack;
 };
 

@@ -91,7 +91,7 @@ Value runLen(BuiltinCall& call) {
   call.evaluator.messages.report(
       diag::Kind::WrongType, call.places[0],
       "`len` takes a string, a list, a range or a map, and this is of type `" +
-          call.evaluator.fullTypeNameOf(value) + "`");
+          fullTypeNameOf(call.evaluator.sources, value) + "`");
   return {};
 }
 

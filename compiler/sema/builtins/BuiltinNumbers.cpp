@@ -7,6 +7,7 @@
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/builtins/BuiltinHandlers.h"
 #include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <charconv>
 #include <cmath>
@@ -47,8 +48,9 @@ std::optional<std::vector<Value>> candidates(BuiltinCall& call) {
   call.evaluator.messages
       .report(diag::Kind::MissingArgument, call.range,
               call.name() + " takes a list, or two arguments or more")
-      .label(call.places[0],
-             "this is of type `" + call.evaluator.fullTypeNameOf(first) + "`")
+      .label(call.places[0], "this is of type `" +
+                                 fullTypeNameOf(call.evaluator.sources, first) +
+                                 "`")
       .help("give it a list, as in `" + std::string(call.function.name) +
             "([1, 2])`");
   return std::nullopt;
@@ -139,7 +141,7 @@ Value reportUnconverted(BuiltinCall& call, const char* takes) {
   call.evaluator.messages.report(
       diag::Kind::WrongType, call.places[0],
       call.name() + " takes " + takes + ", and this is of type `" +
-          call.evaluator.fullTypeNameOf(call.arguments[0]) + "`");
+          fullTypeNameOf(call.evaluator.sources, call.arguments[0]) + "`");
   return {};
 }
 
@@ -197,7 +199,7 @@ Value runLog(BuiltinCall& call) {
   for (size_t i = 0; i < call.count(); ++i)
     if (call.real(i) <= 0) {
       call.reportValue(i, "`log` takes numbers above 0, and this is " +
-                              call.evaluator.describe(call.arguments[i]));
+                              describe(call.evaluator, call.arguments[i]));
       return {};
     }
   double value = call.real(0);

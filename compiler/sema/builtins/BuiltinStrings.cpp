@@ -5,6 +5,7 @@
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/builtins/BuiltinHandlers.h"
 #include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Limits.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Value mapped(BuiltinCall& call, char (*map)(char)) {
 
 std::string display(BuiltinCall& call, const Value& value) {
   const std::string* text = value.get<std::string>();
-  return text ? *text : call.evaluator.describe(value);
+  return text ? *text : describe(call.evaluator, value);
 }
 
 bool reportEmpty(BuiltinCall& call, size_t index, const char* what) {
@@ -130,7 +131,7 @@ Value runPad(BuiltinCall& call) {
     call.evaluator.messages
         .report(diag::Kind::WrongType, call.places[0],
                 "`pad` takes an `int` or a string, and this is of type `" +
-                    call.evaluator.fullTypeNameOf(value) + "`")
+                    fullTypeNameOf(call.evaluator.sources, value) + "`")
         .help("write `pad(str(...), ...)`");
     return {};
   }

@@ -7,14 +7,13 @@
 #include "compiler/sema/builtins/Builtins.h"
 
 #include "compiler/sema/builtins/BuiltinHandlers.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 #include <cstdint>
 
 namespace recipec::sema {
 namespace {
-
-constexpr size_t unlimited = SIZE_MAX;
 
 const std::vector<BuiltinFunction>& table() {
   static const std::vector<BuiltinFunction> functions = {
@@ -239,25 +238,6 @@ const std::vector<BuiltinFunction>& table() {
   return functions;
 }
 
-std::string_view typeNameOf(Takes takes) {
-  switch (takes) {
-  case Takes::integer:
-    return "int";
-  case Takes::number:
-    return "float";
-  case Takes::text:
-    return "string";
-  case Takes::list:
-    return "[any]";
-  case Takes::booleans:
-    return "[bool]";
-  case Takes::map:
-    return "map[string, any]";
-  default:
-    return "any";
-  }
-}
-
 /// Evaluates and checks the arguments of one call.
 class ArgumentReader {
 public:
@@ -321,17 +301,17 @@ private:
     case Takes::any:
       break;
     case Takes::integer:
-      value = evaluator.expect(value, Type::plain(Type::Kind::integer), range,
-                               what);
+      value = expect(evaluator, value, Type::plain(Type::Kind::integer), range,
+                     what);
       break;
     case Takes::number:
       if (!value.isNumber()) // an `int` stays one
-        value =
-            evaluator.expect(value, Type::plain(Type::Kind::real), range, what);
+        value = expect(evaluator, value, Type::plain(Type::Kind::real), range,
+                       what);
       break;
     case Takes::text:
-      value =
-          evaluator.expect(value, Type::plain(Type::Kind::string), range, what);
+      value = expect(evaluator, value, Type::plain(Type::Kind::string), range,
+                     what);
       break;
     case Takes::amount:
       if (!value.isNumber() && !value.is<recipe::Quantity>())
@@ -362,7 +342,7 @@ private:
       Type boolean = Type::plain(Type::Kind::boolean);
       Type list = Type::plain(Type::Kind::list);
       list.element = &boolean;
-      return evaluator.expect(value, list, range, what);
+      return expect(evaluator, value, list, range, what);
     }
     if (value.is<const ListValue*>())
       return value;
@@ -401,7 +381,7 @@ private:
                 "`" + std::string(parameter.name) + "` of " + call.name() +
                     " is of type `" + std::string(typeNameOf(parameter.takes)) +
                     "`, and this is of type `" +
-                    call.evaluator.fullTypeNameOf(value) + "`")
+                    fullTypeNameOf(call.evaluator.sources, value) + "`")
         .help(callHelp());
     return false;
   }
@@ -489,11 +469,11 @@ void BuiltinCall::reportElement(size_t list, size_t index,
   SourceRange whole = places[list];
   bool isInside = place.source == whole.source && place.begin >= whole.begin &&
                   place.end <= whole.end;
-  evaluator.messages.report(diag::Kind::WrongType, isInside ? place : whole,
-                            "element " + std::to_string(index) +
-                                " of the list of " + name() + " is " +
-                                std::string(due) + ", and this is of type `" +
-                                evaluator.fullTypeNameOf(element) + "`");
+  evaluator.messages.report(
+      diag::Kind::WrongType, isInside ? place : whole,
+      "element " + std::to_string(index) + " of the list of " + name() +
+          " is " + std::string(due) + ", and this is of type `" +
+          fullTypeNameOf(evaluator.sources, element) + "`");
 }
 
 diag::Builder BuiltinCall::reportValue(size_t index,
@@ -513,28 +493,6 @@ const BuiltinFunction* findBuiltin(std::string_view name) {
     if (function.name == name)
       return &function;
   return nullptr;
-}
-
-bool takesArguments(const BuiltinFunction& function, size_t count) {
-  return count >= function.required && count <= function.most;
-}
-
-std::string signatureOf(const BuiltinFunction& function) {
-  std::string text = "fun(";
-  for (const BuiltinParameter& parameter : function.parameters)
-    text += (text.size() > 4 ? ", " : "") +
-            std::string(typeNameOf(parameter.takes));
-  return text + "): any";
-}
-
-std::string formOf(const BuiltinFunction& function) {
-  std::string text = std::string(function.name) + "(";
-  for (size_t i = 0; i < function.parameters.size(); ++i) {
-    std::string name(function.parameters[i].name);
-    std::string written = i == 0 ? name : ", " + name;
-    text += i < function.required ? written : "[" + written + "]";
-  }
-  return text + (function.most == unlimited ? ", ...)" : ")");
 }
 
 Value Evaluator::callBuiltin(Builtin builtin, const ast::Call& node,

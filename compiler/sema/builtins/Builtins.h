@@ -13,6 +13,7 @@
 #define RECIPEC_SEMA_BUILTINS_BUILTINS_H
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/BuiltinFunction.h"
 
 #include <span>
 #include <string>
@@ -20,24 +21,6 @@
 #include <vector>
 
 namespace recipec::sema {
-
-/// What an argument has to be.
-enum class Takes {
-  any,
-  integer,
-  number,   // an `int`, `float` or `dim`
-  amount,   // a number or a quantity
-  text,     // a string
-  scalar,   // whatever an interpolation takes
-  list,     // a list, or a range, of which the handler sees a list
-  booleans, // a list of `bool`
-  map,      // a record, of a schema or not
-};
-
-struct BuiltinParameter {
-  std::string_view name;
-  Takes takes = Takes::any;
-};
 
 /// One call, its arguments checked.
 struct BuiltinCall {
@@ -62,22 +45,8 @@ struct BuiltinCall {
   std::string name() const;
 };
 
-struct BuiltinFunction {
-  std::string_view name;
-  std::string_view summary; // Markdown for users
-  std::vector<BuiltinParameter> parameters;
-  size_t required; // arguments at least
-  size_t most;     // at most; what follows the last parameter is like it
-  Value (*run)(BuiltinCall& call);
-};
-
 std::span<const BuiltinFunction> builtinFunctions();
 const BuiltinFunction* findBuiltin(std::string_view name);
-bool takesArguments(const BuiltinFunction& function, size_t count);
-/// Its type: `fun(string, int): any`.
-std::string signatureOf(const BuiltinFunction& function);
-/// How it is called: `pad(value, width)`, `range(begin, end[, step])`.
-std::string formOf(const BuiltinFunction& function);
 
 } // namespace recipec::sema
 

@@ -7,6 +7,8 @@
 // 3. What was not given has its default, or is reported.
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 
@@ -61,8 +63,9 @@ private:
 
   const Type& typeOf(const ParameterRef& parameter) const {
     ast::TypeId type = parameter.declaration->type;
-    return type == ast::TypeId::none ? *untyped
-                                     : *evaluator.resolve(*parameter.env, type);
+    return type == ast::TypeId::none
+               ? *untyped
+               : *evaluator.types.resolve(*parameter.env, type);
   }
 
   /// Reports a list whose brackets are missing, `f(a, b)` for `f([a, b])`,
@@ -131,7 +134,7 @@ private:
         .report(diag::Kind::WrongType, place,
                 "`" + parameters[parameter].declaration->name.text + "` of `" +
                     callee + "` is one argument of type `" +
-                    Evaluator::nameOf(typeOf(parameters[parameter])) +
+                    nameOf(typeOf(parameters[parameter])) +
                     "`, and these are " + std::to_string(end - first))
         .help("write `" + text + "`")
         .fixIt(place, text);
@@ -143,7 +146,7 @@ private:
 
   bool fits(size_t argument, const Type& type) const {
     return isPositional(argument) && !values[argument].isPoison() &&
-           evaluator.convert(values[argument], type);
+           convert(evaluator, values[argument], type);
   }
 
   std::string textOf(size_t first, size_t end) const {
@@ -182,8 +185,8 @@ private:
       return;
     }
     target.range = argument.name ? cover(argument.name->range, place) : place;
-    target.value = evaluator.expect(values[given], type, place,
-                                    "`" + name + "` of `" + callee + "`");
+    target.value = expect(evaluator, values[given], type, place,
+                          "`" + name + "` of `" + callee + "`");
     isGood = isGood && !target.value->isPoison();
   }
 
@@ -240,10 +243,10 @@ private:
     }
     Value value = evaluator.evaluate(parameter.defaultValue, outside);
     if (parameter.type != ast::TypeId::none)
-      value =
-          evaluator.expect(value, *evaluator.resolve(outside, parameter.type),
-                           (*outside.file)[parameter.defaultValue].range,
-                           "`" + parameter.name.text + "`");
+      value = expect(evaluator, value,
+                     *evaluator.types.resolve(outside, parameter.type),
+                     (*outside.file)[parameter.defaultValue].range,
+                     "`" + parameter.name.text + "`");
     value.origin.kind = recipe::Origin::Kind::defaultValue;
     isGood = isGood && !value.isPoison();
     bound[index] = {std::move(value), range};

@@ -2,6 +2,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 
@@ -39,10 +40,11 @@ Value Evaluator::callFunction(const Function& function, const ast::Call& node,
   result.origin = writtenAt(range);
   std::string what = "the result of `" + name + "`";
   if (declaration.result != ast::TypeId::none)
-    result = expect(result, *resolve(*function.env, declaration.result), range,
-                    what);
+    result =
+        expect(*this, result, *types.resolve(*function.env, declaration.result),
+               range, what);
   if (function.contract)
-    result = expect(result, *function.contract->element, range, what);
+    result = expect(*this, result, *function.contract->element, range, what);
   return result;
 }
 
@@ -54,7 +56,7 @@ bool Evaluator::keepArguments(const Function& function,
     if (parameter.type != ast::TypeId::none)
       continue; // compared when the function was passed
     arguments[i].value =
-        expect(*arguments[i].value, *types[i], arguments[i].range,
+        expect(*this, *arguments[i].value, *types[i], arguments[i].range,
                "`" + parameter.name.text + "` of `" +
                    function.declaration->name.text + "`");
     if (arguments[i].value->isPoison())

@@ -6,6 +6,7 @@
 
 #include "compiler/base/Utf8.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
 
 namespace recipec::sema {
 namespace {
@@ -46,7 +47,7 @@ Value Evaluator::contains(const Value& element, const Value& container,
   }
   if (const Range* bounds = container.get<Range>()) {
     std::optional<Value> whole =
-        convert(element, Type::plain(Type::Kind::integer));
+        convert(*this, element, Type::plain(Type::Kind::integer));
     if (const int64_t* number = whole ? whole->get<int64_t>() : nullptr)
       return {*number >= bounds->begin && *number < bounds->end, origin};
   }
@@ -71,7 +72,8 @@ Value Evaluator::indexValue(const Value& base, const Value& index,
   bool isIndexed = countOf(base).has_value();
   if (const Range* bounds = index.get<Range>(); bounds && isIndexed)
     return sliceOf(base, *bounds, range, indexRange);
-  std::optional<Value> whole = convert(index, Type::plain(Type::Kind::integer));
+  std::optional<Value> whole =
+      convert(*this, index, Type::plain(Type::Kind::integer));
   if (whole && isIndexed)
     return elementAt(base, *whole->get<int64_t>(), range, indexRange);
   return reportOperands("[]", base, index, range);

@@ -3,6 +3,8 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Loops.h"
 
 #include <cmath>
@@ -60,7 +62,7 @@ struct Evaluator::NodeEvaluator {
       if (value.isPoison())
         return poison();
       const std::string* string = value.get<std::string>();
-      text += string ? *string : self.describe(value);
+      text += string ? *string : describe(self, value);
       text += node.texts[i + 1];
       if (!self.limits.fitsString(text.size(), range))
         return poison();
@@ -94,8 +96,8 @@ struct Evaluator::NodeEvaluator {
       auto builder =
           self.messages.report(diag::Kind::WrongType, place,
                                "braces amend a record, and this is of type `" +
-                                   self.typeNameOf(base) + "`");
-      self.helpWithImport(builder, base, place);
+                                   typeNameOf(base) + "`");
+      helpWithImport(self, builder, base, place);
       return poison();
     }
     bool isScope = schema || (*object)->schema;
@@ -168,8 +170,8 @@ struct Evaluator::NodeEvaluator {
     Value value = evaluate(node.operand);
     if (value.isPoison())
       return value;
-    const Type& type = *self.resolve(env, node.type);
-    return {self.fits(value, type), origin()};
+    const Type& type = *self.types.resolve(env, node.type);
+    return {fits(self, value, type), origin()};
   }
   Value operator()(const ast::Conditional& node) const {
     std::optional<bool> value =

@@ -141,8 +141,9 @@ Value Evaluator::reportOperands(std::string_view what, const Value& left,
   bool isMixed = mixesUnits(left, right);
   auto builder = messages.report(
       isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
-      "`" + std::string(what) + "` does not take `" + fullTypeNameOf(left) +
-          "` and `" + fullTypeNameOf(right) + "`");
+      "`" + std::string(what) + "` does not take `" +
+          fullTypeNameOf(sources, left) + "` and `" +
+          fullTypeNameOf(sources, right) + "`");
   if (isMixed && (left.isNumber() || right.isNumber()))
     builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
   if (what == "+" && left.is<std::string>())

@@ -2,7 +2,9 @@
 
 #include "compiler/sema/models/Trace.h"
 
+#include "compiler/sema/types/Convert.h"
 #include "compiler/sema/values/Loops.h"
+#include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
 
@@ -99,7 +101,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
     evaluator.messages
         .report(diag::Kind::WrongType, result->origin.range,
                 "`forward` returns a `tensor`, and this is of type `" +
-                    Evaluator::typeNameOf(*result) + "`")
+                    typeNameOf(*result) + "`")
         .help("end it with `return` and what an op or a block made");
     return std::nullopt;
   }
@@ -284,12 +286,12 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
       name.empty() ? nullptr : evaluator.modules.ops()->find(name);
   Value other = left.is<Tensor>() ? right : left;
   Type real = Type::plain(Type::Kind::real);
-  std::optional<Value> factor = evaluator.convert(other, real);
+  std::optional<Value> factor = convert(evaluator, other, real);
   if (!entry || (!isPair && !factor)) {
     evaluator.messages
         .report(diag::Kind::WrongType, range,
-                "this operator does not take `" + Evaluator::typeNameOf(left) +
-                    "` and `" + Evaluator::typeNameOf(right) + "`")
+                "this operator does not take `" + typeNameOf(left) + "` and `" +
+                    typeNameOf(right) + "`")
         .help("tensors are added and multiplied with one another, and "
               "multiplied by a number");
     return {};
@@ -345,7 +347,7 @@ recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
       evaluator.messages
           .report(diag::Kind::WrongType, value.origin.range,
                   "a dimension is due here, and this is of type `" +
-                      Evaluator::typeNameOf(value) + "`")
+                      typeNameOf(value) + "`")
           .help("declare a field of type `dim` in the model");
       failed = true;
     } else if (auto id = dimOf(*dim, value.origin.range)) {
@@ -354,7 +356,7 @@ recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
     return lowered;
   }
   evaluator.finishValue(value);
-  return evaluator.lower(value);
+  return lower(evaluator, value);
 }
 
 bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
@@ -406,7 +408,7 @@ Value Tracer::record(const Block& op, std::vector<BoundArgument> arguments,
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Value& value = *arguments[i].value;
-    const Type& type = *evaluator.resolve(*op.env, parameters[i].type);
+    const Type& type = *evaluator.types.resolve(*op.env, parameters[i].type);
     bool isOperand = type.kind == Type::Kind::tensor;
     for (const Type* member : type.members)
       isOperand = isOperand || member->kind == Type::Kind::tensor;

@@ -191,7 +191,7 @@ void Modules::checkDeclarations(Module& module) {
     if (!schema || (*schema)->file != module.file)
       continue;
     for (const Field& field : (*schema)->fields)
-      evaluator.resolve(module.env, field.declaration->type);
+      evaluator.types.resolve(module.env, field.declaration->type);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/OtherNames.h"
+#include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 #include <cctype>

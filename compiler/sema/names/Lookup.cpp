@@ -4,6 +4,8 @@
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
+#include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/Quotation.h"
 
 #include <algorithm>
 
@@ -294,7 +296,8 @@ std::vector<std::string> Evaluator::visibleNames(const Env& env) {
 void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
   SourceRange place;
   if (!running.empty() &&
-      bareLiteral(*running.back().first, *running.back().second, &place) &&
+      bareLiteral(*this, *running.back().first, *running.back().second,
+                  &place) &&
       place.begin <= name.range.begin && name.range.end <= place.end) {
     // `a2a+p2p` is one mistake.
     auto builder =
@@ -347,7 +350,7 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     if (own->values.empty())
       builder.fixIt(name.range, own->name);
   } else if (isValue)
-    helpWithType(builder, {},
+    helpWithType(*this, builder, {},
                  *typeOf(*running.back().first, *running.back().second),
                  name.range);
   else if (sources.text(name.range.source).substr(name.range.end, 1) == "(")
@@ -365,7 +368,7 @@ bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
     return false;
   auto [object, slot] = running.back();
   SourceRange place;
-  auto literal = bareLiteral(*object, *slot, &place);
+  auto literal = bareLiteral(*this, *object, *slot, &place);
   if (!literal) {
     if (!isWholeValue(*slot, name.range))
       return false;
@@ -377,7 +380,7 @@ bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
     if (literals.empty())
       return false;
     if (!builder.suggest(name.range, name.text, literals, "\""))
-      helpWithType(builder, {}, *type, name.range);
+      helpWithType(*this, builder, {}, *type, name.range);
     return true;
   }
   std::string quoted = "\"" + *literal + "\"";

@@ -226,7 +226,7 @@ void NameCheck::statement(const ast::Item& item) {
 void NameCheck::parameters(const std::vector<ast::Parameter>& parameters) {
   for (const ast::Parameter& parameter : parameters) {
     if (parameter.type != ast::TypeId::none)
-      evaluator.resolve(scope, parameter.type);
+      evaluator.types.resolve(scope, parameter.type);
     check(parameter.defaultValue);
   }
   for (const ast::Parameter& parameter : parameters)
@@ -237,7 +237,7 @@ void NameCheck::check(const ast::FunDecl& function) {
   size_t before = locals.size();
   parameters(function.parameters);
   if (function.result != ast::TypeId::none)
-    evaluator.resolve(scope, function.result);
+    evaluator.types.resolve(scope, function.result);
   if (function.body != ast::BodyId::none) {
     bindAll(function.body);
     statements(function.body);

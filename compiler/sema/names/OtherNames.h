@@ -1,12 +1,4 @@
 // What other tools call a field: `micro_batch_size` is `batch.micro` here.
-//
-// The names stand in the `##` comments of the schemas, as their last lines:
-//
-//   ## Also known as `micro_batch_size`, `local_batch_size`.
-//
-// Words in parentheses behind a name say what its values are here:
-//
-//   ## Also known as `zero_stage` (3 is `"parameters"`).
 
 #ifndef RECIPEC_SEMA_NAMES_OTHERNAMES_H
 #define RECIPEC_SEMA_NAMES_OTHERNAMES_H
@@ -28,16 +20,6 @@ struct KnownField {
   /// numbers with a unit and without.
   bool hasOneMeaning = true;
 };
-
-/// What a comment says of the values of `name`, perhaps nothing, where its list
-/// of names has this one; none where it has not.
-std::optional<std::string> listedAs(const ast::Comments& comments,
-                                    std::string_view name);
-
-/// The first sentence of a comment, without its point; empty where it has none.
-std::string summaryOf(const ast::Comments& comments);
-/// That of a field's declaration.
-std::string summaryOf(const Schema& schema, std::string_view field);
 
 /// The first field of a schema, or of the records that its fields may hold,
 /// that another tool calls `name`.

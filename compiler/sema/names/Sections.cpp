@@ -10,7 +10,7 @@ std::vector<std::string> sectionsWith(Evaluator& evaluator,
   std::vector<std::string> sections;
   for (const Field& field : schema.fields) {
     const Type* type =
-        evaluator.resolve(*schema.layer.env, field.declaration->type);
+        evaluator.types.resolve(*schema.layer.env, field.declaration->type);
     if (type->kind == Type::Kind::schema && type->schema->find(name))
       sections.push_back(field.declaration->name.text);
   }

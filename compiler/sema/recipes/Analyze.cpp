@@ -5,6 +5,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/recipes/Sweep.h"
+#include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
 #include <cassert>
@@ -102,8 +103,8 @@ std::optional<recipe::Recipe> Analysis::run() {
   recipe::Recipe result;
   result.name = name;
   result.range = declaration->name.range;
-  result.settings =
-      evaluator.lower({settings, evaluator.writtenAt(declaration->name.range)});
+  result.settings = lower(
+      evaluator, {settings, evaluator.writtenAt(declaration->name.range)});
   result.model = std::move(*model);
   if (hasFailed()) // lowering ran into a limit
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/NameCheck.h"
 #include "compiler/sema/recipes/Sweep.h"
+#include "compiler/sema/types/Mismatch.h"
 
 namespace recipec::sema {
 namespace {
@@ -76,10 +77,9 @@ void FileCheck::checkParameters(const std::vector<ast::Parameter>& parameters) {
     if (parameter.defaultValue == ast::ExprId::none ||
         parameter.type == ast::TypeId::none)
       continue;
-    evaluator.expect(evaluator.evaluate(parameter.defaultValue, module->env),
-                     *evaluator.resolve(module->env, parameter.type),
-                     file[parameter.defaultValue].range,
-                     "`" + parameter.name.text + "`");
+    expect(evaluator, evaluator.evaluate(parameter.defaultValue, module->env),
+           *evaluator.types.resolve(module->env, parameter.type),
+           file[parameter.defaultValue].range, "`" + parameter.name.text + "`");
   }
 }
 
@@ -118,7 +118,7 @@ void FileCheck::checkSchema(const Schema& schema) {
   if (schema.file != module->file)
     return;
   for (const Field& field : schema.fields)
-    evaluator.resolve(module->env, field.declaration->type);
+    evaluator.types.resolve(module->env, field.declaration->type);
   Object* object = evaluator.makeObject(&schema, {}, schema.range);
   NameCheck names(evaluator, *evaluator.schemaScope(*object));
   for (const ast::Item& item : schema.body->items) {
@@ -179,7 +179,7 @@ void FileCheck::checkMixin(const Mixin& mixin) {
   const ast::MixinDecl& declaration = *mixin.declaration;
   for (const ast::Parameter& parameter : declaration.parameters)
     if (parameter.type != ast::TypeId::none)
-      evaluator.resolve(module->env, parameter.type);
+      evaluator.types.resolve(module->env, parameter.type);
   checkParameters(declaration.parameters);
   Object* settings = evaluator.settingsOf(mixin);
   if (!settings)

@@ -8,6 +8,9 @@
 #include "compiler/sema/recipes/History.h"
 #include "compiler/sema/recipes/Sweep.h"
 #include "compiler/sema/records/Operands.h"
+#include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/values/Comments.h"
+#include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
 #include <cassert>
@@ -82,8 +85,8 @@ Object* Explainer::settings() {
 void Explainer::reportNone(const Target& target, SourceRange range,
                            std::string_view what) {
   engine.report(diag::Kind::WrongType, range,
-                "a value of type `" + Evaluator::typeNameOf(target.value) +
-                    "` has no " + std::string(what));
+                "a value of type `" + typeNameOf(target.value) + "` has no " +
+                    std::string(what));
 }
 
 bool Explainer::takeName(Target& target, const std::string& name,
@@ -116,8 +119,8 @@ bool Explainer::takeName(Target& target, const std::string& name,
   target.value = evaluator.force(*object, *slot);
   target.type = object->elementType;
   if (slot->field)
-    target.type = evaluator.resolve(*object->schema->layer.env,
-                                    slot->field->declaration->type);
+    target.type = evaluator.types.resolve(*object->schema->layer.env,
+                                          slot->field->declaration->type);
   if (!target.isElement)
     target.names.push_back(name);
   return true;
@@ -231,8 +234,8 @@ std::string Explainer::textOf(const Value& value) {
   }
   bool isList = value.is<const ListValue*>() || value.is<Range>();
   return value.isScalar() || isList
-             ? recipe::formatValue(evaluator.lower(value), {})
-             : evaluator.describe(value);
+             ? recipe::formatValue(lower(evaluator, value), {})
+             : describe(evaluator, value);
 }
 
 std::vector<Explanation::Field> Explainer::fieldsOf(Object& object) {
@@ -281,8 +284,8 @@ std::optional<Explanation> Explainer::run(const std::vector<PathStep>& path) {
   Explanation result;
   result.path = sema::textOf(path);
   result.value = textOf(target->value);
-  result.type = target->type ? Evaluator::nameOf(*target->type)
-                             : Evaluator::typeNameOf(target->value);
+  result.type =
+      target->type ? nameOf(*target->type) : typeNameOf(target->value);
   result.comments = commentsOf(*target);
   result.origin = target->value.origin;
   result.owner = ownerOf(evaluator, result.origin.range);

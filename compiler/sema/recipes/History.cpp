@@ -56,8 +56,8 @@ private:
         container.schema ? container.schema->find(key) : nullptr;
     if (!field)
       return nullptr;
-    const Type* type = evaluator.resolve(*container.schema->layer.env,
-                                         field->declaration->type);
+    const Type* type = evaluator.types.resolve(*container.schema->layer.env,
+                                               field->declaration->type);
     return type->kind == Type::Kind::schema ? type->schema : nullptr;
   }
 
@@ -91,8 +91,8 @@ private:
       const Env* env = evaluator.schemaScope(object, names.front());
       inner = recordOf(evaluator.evaluate(expr, *env), object, names.front());
     } else {
-      const Type* type = evaluator.resolve(*object.schema->layer.env,
-                                           field->declaration->type);
+      const Type* type = evaluator.types.resolve(*object.schema->layer.env,
+                                                 field->declaration->type);
       if (type->kind == Type::Kind::schema)
         inner = recordOf(Value{type->schema, {}}, object, names.front());
     }

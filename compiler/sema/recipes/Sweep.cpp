@@ -11,6 +11,7 @@
 
 #include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 #include <cctype>
@@ -240,7 +241,7 @@ void SweepReader::readAxis(const Written& axis) {
   if (!value.is<const ListValue*>() && !value.is<Range>()) {
     fail(diag::Kind::WrongType, range,
          "an axis of a sweep is a list of values, and this is of type `" +
-             Evaluator::typeNameOf(value) + "`")
+             typeNameOf(value) + "`")
         .help("write `[" + std::string(evaluator.sources.text(range)) + "]`");
     return;
   }
@@ -345,7 +346,7 @@ std::string SweepReader::textOf(const Value& value, SourceRange range) {
     return realText(*real);
   const ListValue* const* list = value.get<const ListValue*>();
   if (!list)
-    return evaluator.describe(value);
+    return describe(evaluator, value);
   std::string text;
   for (const Value& element : (*list)->elements)
     text += (text.empty() ? "" : "+") + textOf(element, element.origin.range);
@@ -370,7 +371,7 @@ std::string SweepReader::namedText(const Path& path, const Value& value,
            set.end <= range.end;
   };
   describeLeaves(joined(path), record, isInElement, range, leaves);
-  std::string schema = Evaluator::typeNameOf(value);
+  std::string schema = typeNameOf(value);
   if (!leaves.empty() || !isComputed) {
     bool saysMore = rest.find_first_not_of("{}() \t\n") != rest.npos;
     if (leaves.empty() && saysMore) // the call of a function, say

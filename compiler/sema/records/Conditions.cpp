@@ -9,6 +9,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Remedies.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 
@@ -65,9 +66,10 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
       primary ? primary->value.origin.range : object.range,
       requireMessage(evaluator, require, env));
   // What the excerpt shows anyway needs no words.
-  bool isShown = primary && evaluator.sources.text(primary->value.origin.range)
-                                    .find(evaluator.describe(primary->value)) !=
-                                std::string_view::npos;
+  bool isShown =
+      primary && evaluator.sources.text(primary->value.origin.range)
+                         .find(describe(evaluator, primary->value)) !=
+                     std::string_view::npos;
   if (primary && !isShown)
     builder.label(operandText(evaluator, *primary));
   builder.note(isOneLine ? "required by `" + rule + "`"

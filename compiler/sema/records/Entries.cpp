@@ -9,6 +9,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/AssignedPaths.h"
+#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Loops.h"
 
 #include <algorithm>
@@ -83,9 +84,9 @@ private:
 
   void fillEntry(const ast::Entry& node, SourceRange range, const Env& env) {
     SourceRange place = (*env.file)[node.key].range;
-    Value key = evaluator.expect(evaluator.evaluate(node.key, env),
-                                 Type::plain(Type::Kind::string), place,
-                                 "the key of a map");
+    Value key =
+        expect(evaluator, evaluator.evaluate(node.key, env),
+               Type::plain(Type::Kind::string), place, "the key of a map");
     const std::string* text = key.get<std::string>();
     if (!text) {
       layer.isBroken = true;

@@ -13,6 +13,10 @@
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/records/Conditions.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 
@@ -283,7 +287,7 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
   auto builder = messages.reportRecursion(links);
   for (auto at = first; at < running.end(); ++at) {
     SourceRange place;
-    auto literal = bareLiteral(*at->first, *at->second, &place);
+    auto literal = bareLiteral(*this, *at->first, *at->second, &place);
     if (!literal)
       continue;
     std::string quoted = "\"" + *literal + "\"";
@@ -373,7 +377,8 @@ Value Evaluator::adoptElements(Object& object, const Slot& slot,
 const Type* Evaluator::typeOf(const Object& object, const Slot& slot) {
   if (!slot.field)
     return object.elementType;
-  return resolve(*object.schema->layer.env, slot.field->declaration->type);
+  return types.resolve(*object.schema->layer.env,
+                       slot.field->declaration->type);
 }
 
 Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
@@ -384,7 +389,7 @@ Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
   recipe::Origin origin = value.origin;
   std::string what = "`" + pathOf(object, slot.name) + "`";
   auto outer = std::exchange(typing, {&object, &slot});
-  Value typed = expect(value, *type, range, what);
+  Value typed = expect(*this, value, *type, range, what);
   typing = outer;
   typed.origin = origin;
   if (type->kind == Type::Kind::dim && !typed.isPoison()) {
@@ -400,13 +405,15 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
   const Member& member = *definition.member;
   const Env* env = scopeOf(object, definition, slot.name);
   Value value = member.given ? *member.given : evaluate(member.value, *env);
-  if (slot.field && isDataText(value)) // `auto`, say
-    value = convert(value, *typeOf(object, slot)).value_or(value);
+  if (slot.field && isDataText(*this, value)) // `auto`, say
+    value = convert(*this, value, *typeOf(object, slot)).value_or(value);
   // `auto` asks for what the schema derives.
   if (value.is<recipe::Auto>() && slot.field) {
     const ast::FieldDecl& declaration = *slot.field->declaration;
-    const Type* type = resolve(*object.schema->layer.env, declaration.type);
-    if (convert(value, *type) && declaration.defaultValue != ast::ExprId::none)
+    const Type* type =
+        types.resolve(*object.schema->layer.env, declaration.type);
+    if (convert(*this, value, *type) &&
+        declaration.defaultValue != ast::ExprId::none)
       return defaultValue(object, slot);
   }
   if (member.given)
@@ -441,7 +448,7 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
     value = typedSlot(object, slot, std::move(value), range);
     return value;
   }
-  const Type* type = resolve(*object.schema->layer.env, declaration.type);
+  const Type* type = types.resolve(*object.schema->layer.env, declaration.type);
   // Braces behind the name of a field make the record that it holds.
   if (type->kind == Type::Kind::schema && !slot.chain.empty()) {
     recipe::Origin origin{recipe::Origin::Kind::defaultValue,
@@ -460,7 +467,7 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
   }
   std::string path = pathOf(object, slot.name);
   const Type* type =
-      resolve(*object.schema->layer.env, slot.field->declaration->type);
+      types.resolve(*object.schema->layer.env, slot.field->declaration->type);
   auto builder =
       messages.report(diag::Kind::MissingField, object.range,
                       "`" + path + "` is not set, and it has no default");
@@ -507,7 +514,8 @@ void Evaluator::reportNoFields(Object& object, const Slot& slot,
   std::optional<Suggestion> list;
   if (const Type* type = typeOf(object, slot);
       type && addLayers(object, slot, first, false, layers))
-    list = withoutNames({makeObject(nullptr, layers, range), {}}, *type, range);
+    list = withoutNames(*this, {makeObject(nullptr, layers, range), {}}, *type,
+                        range);
   builder.help(list ? list->help : "set the whole value: `" + path + " = ...`");
 }
 
@@ -524,7 +532,7 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
     // `rope_scaling { factor = 8 }` where it was `none`: the one record that
     // the field may hold.
     const Type* type =
-        resolve(*object.schema->layer.env, slot.field->declaration->type);
+        types.resolve(*object.schema->layer.env, slot.field->declaration->type);
     const Schema* only = nullptr;
     for (const Type* member : type->members)
       if (member->kind == Type::Kind::schema)

@@ -9,6 +9,7 @@
 #include "compiler/sema/records/Operands.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 
@@ -221,7 +222,7 @@ bool followsDefaults(const std::vector<Operand>& operands) {
 std::string operandText(Evaluator& evaluator, const Operand& operand) {
   std::string quote = isNumeric(operand.value) ? "" : "`";
   return "`" + operand.text + "` is " + quote +
-         evaluator.describe(operand.value) + quote;
+         describe(evaluator, operand.value) + quote;
 }
 
 void noteOperands(Evaluator& evaluator, diag::Builder& builder,

@@ -11,6 +11,8 @@
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Conditions.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
 #include <cmath>
@@ -245,7 +247,7 @@ std::vector<Value> Remedies::otherValues(const Operand& operand) {
 
 diag::WayOut Remedies::wayOut(const Operand& operand, const Value& value,
                               std::string text) {
-  const std::string written = recipe::formatValue(evaluator.lower(value), {});
+  const std::string written = recipe::formatValue(lower(evaluator, value), {});
   if (!standsAlone(operand))
     return {
         std::move(text),
@@ -328,7 +330,7 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
                           "",
                           2};
   for (const Value& value : values) {
-    std::string text = recipe::formatValue(evaluator.lower(value), {});
+    std::string text = recipe::formatValue(lower(evaluator, value), {});
     bool isNumber = value.is<int64_t>() || value.is<double>();
     proposal.ways.push_back(
         wayOut(operand, value, isNumber ? text : "`" + text + "`"));
@@ -341,7 +343,7 @@ bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
       operand.slot ? evaluator.typeOf(*operand.object, *operand.slot) : nullptr;
   const Value text{std::string("text"), {}};
-  if (!type || !canBeTried(operand) || !evaluator.convert(text, *type))
+  if (!type || !canBeTried(operand) || !convert(evaluator, text, *type))
     return true;
   Messages::Muted muted(evaluator.messages);
   return holdsWith(operand, text);
@@ -355,8 +357,8 @@ Remedies::leaveOut(const std::vector<const Operand*>& candidates) {
   std::vector<const Operand*> optional;
   for (const Operand* operand : candidates)
     if (canBeTried(*operand) && !operand->value.is<recipe::None>() &&
-        evaluator.convert(none,
-                          *evaluator.typeOf(*operand->object, *operand->slot)))
+        convert(evaluator, none,
+                *evaluator.typeOf(*operand->object, *operand->slot)))
       optional.push_back(operand);
   if (optional.size() < 2)
     return std::nullopt;

@@ -5,10 +5,12 @@
 // of several record types the one that the record's keys fit best, so that a
 // wrong field is reported as such.
 
+#include "compiler/sema/types/Convert.h"
+
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/modules/DataText.h"
+#include "compiler/sema/values/BuiltinFunction.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,58 +77,59 @@ bool isWithin(const Type& narrow, const Type& wide) {
   }
 }
 
-} // namespace
-
 // ---- lists and records
 
-std::optional<Value> Evaluator::convertList(const Value& value,
-                                            const Type& type) {
+std::optional<Value> convertList(Evaluator& evaluator, const Value& value,
+                                 const Type& type) {
   const ListValue* const* list = value.get<const ListValue*>();
   const Range* range = value.get<Range>();
-  if (range && convert({int64_t(0), {}}, *type.element)) {
+  if (range && convert(evaluator, {int64_t(0), {}}, *type.element)) {
     std::optional<std::vector<Value>> numbers =
-        elementsOf(value, value.origin.range);
+        evaluator.elementsOf(value, value.origin.range);
     Value made =
-        numbers ? makeList(std::move(*numbers), value.origin.range) : poison();
-    return made.isPoison() ? made : convertList(made, type);
+        numbers ? evaluator.makeList(std::move(*numbers), value.origin.range)
+                : poison();
+    return made.isPoison() ? made : convertList(evaluator, made, type);
   }
   if (!list)
     return std::nullopt;
-  Limits::Level level(limits);
+  Limits::Level level(evaluator.limits);
   std::vector<Value> elements;
   elements.reserve((*list)->elements.size());
   for (const Value& element : (*list)->elements) {
-    if (!limits.takeStep(value.origin.range))
+    if (!evaluator.limits.takeStep(value.origin.range))
       return poison();
-    std::optional<Value> converted = convert(element, *type.element);
+    std::optional<Value> converted = convert(evaluator, element, *type.element);
     if (!converted)
       return std::nullopt;
     elements.push_back(std::move(*converted));
   }
-  Value result = makeList(std::move(elements), value.origin.range);
+  Value result = evaluator.makeList(std::move(elements), value.origin.range);
   result.origin = value.origin;
   return result;
 }
 
-std::optional<Value> Evaluator::convertMap(const Value& value,
-                                           const Type& type) {
+std::optional<Value> convertMap(Evaluator& evaluator, const Value& value,
+                                const Type& type) {
   Object* const* object = value.get<Object*>();
   if (!object || (*object)->schema)
     return std::nullopt;
   if ((*object)->elementType == type.element)
     return value;
   // Its values are converted when they are read.
-  Object* map = makeObject(nullptr, (*object)->layers, (*object)->range);
+  Object* map =
+      evaluator.makeObject(nullptr, (*object)->layers, (*object)->range);
   map->elementType = type.element;
   return Value{map, value.origin};
 }
 
-std::optional<Value> Evaluator::convertRecord(const Value& value,
-                                              const Type& type) {
+std::optional<Value> convertRecord(Evaluator& evaluator, const Value& value,
+                                   const Type& type) {
   if (const Schema* const* schema = value.get<const Schema*>()) {
     if (*schema != type.schema)
       return std::nullopt;
-    return Value{makeObject(*schema, {}, value.origin.range), value.origin};
+    return Value{evaluator.makeObject(*schema, {}, value.origin.range),
+                 value.origin};
   }
   Object* const* object = value.get<Object*>();
   if (!object)
@@ -135,15 +138,17 @@ std::optional<Value> Evaluator::convertRecord(const Value& value,
     return value;
   if ((*object)->schema)
     return std::nullopt;
-  return Value{makeObject(type.schema, (*object)->layers, (*object)->range),
-               value.origin};
+  return Value{
+      evaluator.makeObject(type.schema, (*object)->layers, (*object)->range),
+      value.origin};
 }
 
-std::optional<Value> Evaluator::convertModel(const Value& value) {
+std::optional<Value> convertModel(Evaluator& evaluator, const Value& value) {
   if (const Schema* const* schema = value.get<const Schema*>()) {
     if (!(*schema)->isModel)
       return std::nullopt;
-    return Value{makeObject(*schema, {}, value.origin.range), value.origin};
+    return Value{evaluator.makeObject(*schema, {}, value.origin.range),
+                 value.origin};
   }
   Object* const* object = value.get<Object*>();
   if (object && (*object)->schema && (*object)->schema->isModel)
@@ -153,7 +158,8 @@ std::optional<Value> Evaluator::convertModel(const Value& value) {
 
 // ---- functions
 
-bool Evaluator::keepsContract(const Function& function, const Type& type) {
+bool keepsContract(Evaluator& evaluator, const Function& function,
+                   const Type& type) {
   const std::vector<ast::Parameter>& parameters =
       function.declaration->parameters;
   size_t given = type.members.size();
@@ -167,31 +173,34 @@ bool Evaluator::keepsContract(const Function& function, const Type& type) {
       continue;
     }
     if (parameter.type != ast::TypeId::none &&
-        !isWithin(*type.members[i], *resolve(*function.env, parameter.type)))
+        !isWithin(*type.members[i],
+                  *evaluator.types.resolve(*function.env, parameter.type)))
       return false;
   }
   ast::TypeId result = function.declaration->result;
   return result == ast::TypeId::none ||
-         isWithin(*resolve(*function.env, result), *type.element);
+         isWithin(*evaluator.types.resolve(*function.env, result),
+                  *type.element);
 }
 
-std::optional<Value> Evaluator::convertFunction(const Value& value,
-                                                const Type& type) {
+std::optional<Value> convertFunction(Evaluator& evaluator, const Value& value,
+                                     const Type& type) {
   if (const Builtin* builtin = value.get<Builtin>())
     return takesArguments(*builtin->function, type.members.size())
                ? std::optional<Value>(value)
                : std::nullopt;
   const Function* const* function = value.get<const Function*>();
-  if (!function || !keepsContract(**function, type))
+  if (!function || !keepsContract(evaluator, **function, type))
     return std::nullopt;
   Function passed = **function;
   passed.contract = &type;
-  return Value{&std::as_const(store.make<Function>(passed)), value.origin};
+  return Value{&std::as_const(evaluator.store.make<Function>(passed)),
+               value.origin};
 }
 
 // ---- unions
 
-int64_t Evaluator::distanceTo(Object& object, const Schema& schema) {
+int64_t distanceTo(Evaluator& evaluator, Object& object, const Schema& schema) {
   int64_t distance = 0;
   for (Slot& slot : object.slots) {
     const Field* field = schema.find(slot.name);
@@ -200,10 +209,11 @@ int64_t Evaluator::distanceTo(Object& object, const Schema& schema) {
       continue;
     }
     // Literals tell record types apart: `kind : "moe"`.
-    const Type& type = *resolve(*schema.layer.env, field->declaration->type);
+    const Type& type =
+        *evaluator.types.resolve(*schema.layer.env, field->declaration->type);
     bool isLiteral = type.kind == Type::Kind::literal ||
                      type.kind == Type::Kind::integerLiteral;
-    if (isLiteral && !convert(force(object, slot), type))
+    if (isLiteral && !convert(evaluator, evaluator.force(object, slot), type))
       distance += unknownKeyDistance;
   }
   for (const Field& field : schema.fields) {
@@ -216,7 +226,8 @@ int64_t Evaluator::distanceTo(Object& object, const Schema& schema) {
   return distance;
 }
 
-const Type* Evaluator::nearestRecord(Object& object, const Type& type) {
+const Type* nearestRecord(Evaluator& evaluator, Object& object,
+                          const Type& type) {
   const Type* nearest = nullptr;
   int64_t least = 0;
   for (const Type* member : type.members) {
@@ -224,8 +235,8 @@ const Type* Evaluator::nearestRecord(Object& object, const Type& type) {
     if (!isMap && member->kind != Type::Kind::schema)
       continue;
     // A map takes what no record type knows all keys of.
-    int64_t distance =
-        isMap ? unknownKeyDistance - 1 : distanceTo(object, *member->schema);
+    int64_t distance = isMap ? unknownKeyDistance - 1
+                             : distanceTo(evaluator, object, *member->schema);
     if (nearest && distance >= least)
       continue;
     nearest = member;
@@ -234,19 +245,19 @@ const Type* Evaluator::nearestRecord(Object& object, const Type& type) {
   return nearest;
 }
 
-std::optional<Value> Evaluator::convertUnion(const Value& value,
-                                             const Type& type) {
+std::optional<Value> convertUnion(Evaluator& evaluator, const Value& value,
+                                  const Type& type) {
   Object* const* object = value.get<Object*>();
   if (object && !(*object)->schema) {
-    const Type* nearest = nearestRecord(**object, type);
-    return nearest ? convert(value, *nearest) : std::nullopt;
+    const Type* nearest = nearestRecord(evaluator, **object, type);
+    return nearest ? convert(evaluator, value, *nearest) : std::nullopt;
   }
   // A text of a data file stays one where the union has it.
-  if (isDataText(value))
+  if (isDataText(evaluator, value))
     for (const Type* member : type.members)
       if (member->kind != Type::Kind::quantity &&
           member->kind != Type::Kind::automatic)
-        if (std::optional<Value> converted = convert(value, *member))
+        if (std::optional<Value> converted = convert(evaluator, value, *member))
           return converted;
   // An `int` stays one where the union has it.
   if (value.is<int64_t>())
@@ -254,20 +265,23 @@ std::optional<Value> Evaluator::convertUnion(const Value& value,
       if (member->kind == Type::Kind::integer)
         return value;
   for (const Type* member : type.members)
-    if (std::optional<Value> converted = convert(value, *member))
+    if (std::optional<Value> converted = convert(evaluator, value, *member))
       return converted;
   return std::nullopt;
 }
 
+} // namespace
+
 // ---- data
 
-bool Evaluator::isDataText(const Value& value) const {
+bool isDataText(const Evaluator& evaluator, const Value& value) {
   SourceRange range = value.origin.range;
-  return value.is<std::string>() && range.isValid() && isData(range.source);
+  return value.is<std::string>() && range.isValid() &&
+         evaluator.isData(range.source);
 }
 
 /// YAML and JSON have neither units nor `auto`.
-Value Evaluator::fromDataText(const Value& value, const Type& type) {
+static Value fromDataText(const Value& value, const Type& type) {
   const std::string& text = *value.get<std::string>();
   if (type.kind == Type::Kind::automatic && text == "auto")
     return {recipe::Auto{}, value.origin};
@@ -279,9 +293,10 @@ Value Evaluator::fromDataText(const Value& value, const Type& type) {
 
 // ---- all types
 
-std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
+std::optional<Value> convert(Evaluator& evaluator, const Value& given,
+                             const Type& type) {
   Value read;
-  if (isDataText(given))
+  if (isDataText(evaluator, given))
     read = fromDataText(given, type);
   const Value& value = read.isPoison() ? given : read;
   if (value.isPoison())
@@ -330,64 +345,60 @@ std::optional<Value> Evaluator::convert(const Value& given, const Type& type) {
   case Type::Kind::automatic:
     return keepIf(value.is<recipe::Auto>());
   case Type::Kind::list:
-    return convertList(value, type);
+    return convertList(evaluator, value, type);
   case Type::Kind::map:
-    return convertMap(value, type);
+    return convertMap(evaluator, value, type);
   case Type::Kind::schema:
-    return convertRecord(value, type);
+    return convertRecord(evaluator, value, type);
   case Type::Kind::model:
-    return convertModel(value);
+    return convertModel(evaluator, value);
   case Type::Kind::function:
-    return convertFunction(value, type);
+    return convertFunction(evaluator, value, type);
   case Type::Kind::unionOf:
-    return convertUnion(value, type);
+    return convertUnion(evaluator, value, type);
   }
   return std::nullopt;
 }
 
 // ---- `is`
 
-bool Evaluator::fits(const Value& value, const Type& type) {
-  Limits::Level level(limits);
-  if (!limits.takeStep(value.origin.range))
-    return false;
-  auto fitsOne = [&](const Type* member) { return fits(value, *member); };
-  if (type.kind == Type::Kind::unionOf)
-    return std::any_of(type.members.begin(), type.members.end(), fitsOne);
-  const ListValue* const* list = value.get<const ListValue*>();
-  if (list && type.kind == Type::Kind::list)
-    return std::all_of(
-        (*list)->elements.begin(), (*list)->elements.end(),
-        [&](const Value& element) { return fits(element, *type.element); });
-  // A record without a schema would be converted, and its values when they are
-  // read; to ask reports nothing.
-  Object* const* object = value.get<Object*>();
-  if (object && !(*object)->schema)
-    return recordFits(**object, type);
-  return convert(value, type).has_value();
-}
-
-bool Evaluator::recordFits(Object& object, const Type& type) {
+static bool recordFits(Evaluator& evaluator, Object& object, const Type& type) {
   bool isMap = type.kind == Type::Kind::map;
   if (!isMap && type.kind != Type::Kind::schema)
     return type.kind == Type::Kind::any;
-  if (!isMap && distanceTo(object, *type.schema) > 0)
+  if (!isMap && distanceTo(evaluator, object, *type.schema) > 0)
     return false;
   return std::all_of(object.slots.begin(), object.slots.end(), [&](Slot& slot) {
     const Type* due = type.element;
     if (!isMap)
-      due = resolve(*type.schema->layer.env,
-                    type.schema->find(slot.name)->declaration->type);
-    return fits(force(object, slot), *due);
+      due = evaluator.types.resolve(
+          *type.schema->layer.env,
+          type.schema->find(slot.name)->declaration->type);
+    return fits(evaluator, evaluator.force(object, slot), *due);
   });
 }
 
-Value Evaluator::expect(const Value& value, const Type& type, SourceRange range,
-                        const std::string& what) {
-  if (std::optional<Value> converted = convert(value, type))
-    return *converted;
-  reportMismatch(value, type, range, what);
-  return poison();
+bool fits(Evaluator& evaluator, const Value& value, const Type& type) {
+  Limits::Level level(evaluator.limits);
+  if (!evaluator.limits.takeStep(value.origin.range))
+    return false;
+  auto fitsOne = [&](const Type* member) {
+    return fits(evaluator, value, *member);
+  };
+  if (type.kind == Type::Kind::unionOf)
+    return std::any_of(type.members.begin(), type.members.end(), fitsOne);
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (list && type.kind == Type::Kind::list)
+    return std::all_of((*list)->elements.begin(), (*list)->elements.end(),
+                       [&](const Value& element) {
+                         return fits(evaluator, element, *type.element);
+                       });
+  // A record without a schema would be converted, and its values when they are
+  // read; to ask reports nothing.
+  Object* const* object = value.get<Object*>();
+  if (object && !(*object)->schema)
+    return recordFits(evaluator, **object, type);
+  return convert(evaluator, value, type).has_value();
 }
 
 } // namespace recipec::sema

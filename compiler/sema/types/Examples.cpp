@@ -3,7 +3,10 @@
 // A record is shown with the arguments that it asks for, so that what is shown
 // can be copied.
 
+#include "compiler/sema/types/Examples.h"
+
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
 
 #include <algorithm>
 
@@ -22,7 +25,7 @@ bool isAskedFor(const ast::FieldDecl& field) {
 
 } // namespace
 
-std::vector<std::string> Evaluator::formsOf(const Schema& schema) {
+std::vector<std::string> formsOf(const Schema& schema) {
   std::vector<std::string> forms;
   if (schema.fields.empty())
     return {""};
@@ -42,10 +45,8 @@ std::vector<std::string> Evaluator::formsOf(const Schema& schema) {
   return forms.empty() ? std::vector<std::string>{""} : forms;
 }
 
-/// What the field that is being given a value has by default, where `type`
-/// takes it: a schedule's `peak` is a learning rate as `lr` is.
-std::string Evaluator::defaultAsExample(const Type& type) {
-  auto [object, slot] = typing;
+std::string defaultAsExample(Evaluator& evaluator, const Type& type) {
+  auto [object, slot] = evaluator.typing;
   if (!object || !object->schema || !slot || !slot->field)
     return {};
   const ast::ExprId id = slot->field->declaration->defaultValue;
@@ -53,18 +54,18 @@ std::string Evaluator::defaultAsExample(const Type& type) {
   if (id == ast::ExprId::none)
     return {};
   const ast::Expr& expr = (*env.file)[id];
-  std::string text(sources.text(expr.range));
+  std::string text(evaluator.sources.text(expr.range));
   const bool isPlain = std::holds_alternative<ast::IntLiteral>(expr.node) ||
                        std::holds_alternative<ast::FloatLiteral>(expr.node) ||
                        std::holds_alternative<ast::ListExpr>(expr.node);
   return isPlain && text.size() <= mostLetters &&
-                 convert(evaluate(id, env), type)
+                 convert(evaluator, evaluator.evaluate(id, env), type)
              ? text
              : std::string();
 }
 
-std::string Evaluator::exampleOf(const Schema& schema,
-                                 const std::string& name) {
+std::string exampleOf(Evaluator& evaluator, const Schema& schema,
+                      const std::string& name) {
   const std::string form = formsOf(schema).front();
   std::vector<const ast::FieldDecl*> asked;
   for (const Field& field : schema.fields)
@@ -76,11 +77,12 @@ std::string Evaluator::exampleOf(const Schema& schema,
     return name + " { ... }";
   std::string arguments;
   for (const ast::FieldDecl* field : asked) {
-    const Type& type = *resolve(*schema.layer.env, field->type);
-    std::string example = defaultAsExample(type);
+    const Type& type = *evaluator.types.resolve(*schema.layer.env, field->type);
+    std::string example = defaultAsExample(evaluator, type);
     if (example.empty())
-      example = type.kind == Type::Kind::unionOf ? exampleOf(*type.members[0])
-                                                 : exampleOf(type);
+      example = type.kind == Type::Kind::unionOf
+                    ? exampleOf(evaluator, *type.members[0])
+                    : exampleOf(evaluator, type);
     arguments += (arguments.empty() ? "" : ", ") + field->name.text + " = " +
                  (example.empty() ? "..." : example);
   }
@@ -88,11 +90,12 @@ std::string Evaluator::exampleOf(const Schema& schema,
 }
 
 /// A record that asks for nothing is shown with the fields that it may have.
-std::string Evaluator::fieldsOf(const Schema& schema, const std::string& name) {
+static std::string fieldsOf(Evaluator& evaluator, const Schema& schema,
+                            const std::string& name) {
   std::string fields;
   for (const Field& field : schema.fields) {
     if (isAskedFor(*field.declaration))
-      return exampleOf(schema, name);
+      return exampleOf(evaluator, schema, name);
     if (!field.declaration->isFixed)
       fields += (fields.empty() ? "" : ", ") + field.declaration->name.text +
                 " = ...";
@@ -102,7 +105,7 @@ std::string Evaluator::fieldsOf(const Schema& schema, const std::string& name) {
   return fields.empty() ? name + " {}" : name + " { " + fields + " }";
 }
 
-std::string Evaluator::exampleOf(const Type& type) {
+std::string exampleOf(Evaluator& evaluator, const Type& type) {
   switch (type.kind) {
   case Type::Kind::integer:
   case Type::Kind::dim:
@@ -127,9 +130,9 @@ std::string Evaluator::exampleOf(const Type& type) {
            : type.unit == recipe::Unit::tokens  ? "1G tokens"
                                                 : "500 steps";
   case Type::Kind::schema:
-    return fieldsOf(*type.schema, nameOf(type));
+    return fieldsOf(evaluator, *type.schema, nameOf(type));
   case Type::Kind::list: {
-    std::string element = exampleOf(*type.element);
+    std::string element = exampleOf(evaluator, *type.element);
     return element.empty() ? "" : "[" + element + "]";
   }
   case Type::Kind::mapping:

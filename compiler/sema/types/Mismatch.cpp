@@ -4,12 +4,18 @@
 // a unit that is missing or of another sort is a matter of its own; of a union
 // of literals, the help lists what there is.
 
+#include "compiler/sema/types/Mismatch.h"
+
 #include "compiler/recipe/Format.h"
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/modules/DataText.h"
-#include "compiler/sema/names/OtherNames.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/values/BuiltinFunction.h"
+#include "compiler/sema/values/Comments.h"
+#include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
 #include <cctype>
@@ -66,21 +72,46 @@ bool isInside(SourceRange inner, SourceRange outer) {
          inner.end <= outer.end;
 }
 
-} // namespace
+/// One value that does not fit.
+class Mismatch {
+public:
+  Mismatch(Evaluator& evaluator, const Value& value, const Type& type,
+           SourceRange range, const std::string& what)
+      : evaluator(evaluator), value(value), type(type), range(range),
+        what(what) {}
 
-bool Evaluator::reportElementMismatch(const Value& value, const Type& type,
-                                      SourceRange range,
-                                      const std::string& what) {
+  void report();
+
+private:
+  // Each reports the mistakes of its sort; false where it is another.
+  bool reportElement();
+  bool reportUnit();
+  bool reportLiteral();
+  bool reportNumber();
+  bool reportText();
+
+  bool helpWithSibling(diag::Builder& builder);
+  bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given);
+  bool helpWithSources(diag::Builder& builder);
+
+  Evaluator& evaluator;
+  const Value& value;
+  const Type& type;
+  SourceRange range;
+  const std::string& what;
+};
+
+bool Mismatch::reportElement() {
   const ListValue* const* list = value.get<const ListValue*>();
   const Type* lists = findAlternative(type, [](const Type& candidate) {
     return candidate.kind == Type::Kind::list;
   });
   for (size_t i = 0; list && lists && i < (*list)->elements.size(); ++i) {
     const Value& element = (*list)->elements[i];
-    if (convert(element, *lists->element))
+    if (convert(evaluator, element, *lists->element))
       continue;
     SourceRange place = element.origin.range;
-    reportMismatch(element, *lists->element,
+    reportMismatch(evaluator, element, *lists->element,
                    isInside(place, range) ? place : range,
                    "element " + std::to_string(i) + " of " + what);
     return true;
@@ -88,8 +119,7 @@ bool Evaluator::reportElementMismatch(const Value& value, const Type& type,
   return false;
 }
 
-bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
-                                   SourceRange range, const std::string& what) {
+bool Mismatch::reportUnit() {
   const Type* quantity = findAlternative(type, [](const Type& candidate) {
     return candidate.kind == Type::Kind::quantity;
   });
@@ -99,20 +129,20 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
            candidate.kind == Type::Kind::dim;
   });
   std::string start = what + " is of type `" + nameOf(type) + "`, and `" +
-                      describe(value) + "` ";
+                      describe(evaluator, value) + "` ";
   if (auto* given = value.get<recipe::Quantity>()) {
     if (!quantity && !number)
       return false;
-    auto builder = messages.report(
+    auto builder = evaluator.messages.report(
         diag::Kind::WrongUnit, range,
         start + "is of type `" +
             std::string(recipe::unitTypeName(given->unit)) + "`");
     bool isCount = given->unit != recipe::Unit::bytes &&
                    given->unit != recipe::Unit::seconds;
     if (!quantity && isCount) {
-      std::string plain = describe(value);
+      std::string plain = describe(evaluator, value);
       plain.resize(plain.find(' '));
-      if (!helpWithSibling(builder, value, range))
+      if (!helpWithSibling(builder))
         builder.help("write `" + plain + "`, without a unit")
             .fixIt(range, plain, diag::Applicability::safe);
     } else if (!quantity) {
@@ -123,30 +153,29 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
                 std::string(isBytes ? "bytes" : "seconds") + ", `" + plain +
                 "`")
           .fixIt(range, plain);
-    } else if (!helpWithSibling(builder, value, range) &&
-               !helpWithSteps(builder, *given, type)) {
-      helpWithType(builder, value, type, range);
+    } else if (!helpWithSibling(builder) && !helpWithSteps(builder, *given)) {
+      helpWithType(evaluator, builder, value, type, range);
     }
     return true;
   }
   if (!quantity || !value.isNumber())
     return false;
-  auto builder =
-      messages.report(diag::Kind::WrongUnit, range, start + "has no unit");
+  auto builder = evaluator.messages.report(diag::Kind::WrongUnit, range,
+                                           start + "has no unit");
   bool isCount = quantity->unit != recipe::Unit::bytes &&
                  quantity->unit != recipe::Unit::seconds;
   const double* real = value.get<double>();
   if (isCount && real && *real != std::floor(*real) &&
       recipe::isWhole(quantity->unit)) {
     builder.help("write a whole number of " + nameOf(*quantity) + ", as in `" +
-                 exampleOf(*quantity) + "`");
+                 exampleOf(evaluator, *quantity) + "`");
   } else if (isCount) {
-    std::string number(sources.text(range));
+    std::string number(evaluator.sources.text(range));
     const bool isPlain =
         !number.empty() &&
         number.find_first_not_of("0123456789.eE_+-") == number.npos;
-    std::string text =
-        (isPlain ? number : describe(value)) + " " + nameOf(*quantity);
+    std::string text = (isPlain ? number : describe(evaluator, value)) + " " +
+                       nameOf(*quantity);
     auto units = std::count_if(type.members.begin(), type.members.end(),
                                [](const Type* member) {
                                  return member->kind == Type::Kind::quantity;
@@ -158,14 +187,12 @@ bool Evaluator::reportUnitMismatch(const Value& value, const Type& type,
                           : diag::Applicability::maybe);
   } else {
     builder.help("write a unit behind the number, as in `" +
-                 exampleOf(*quantity) + "`");
+                 exampleOf(evaluator, *quantity) + "`");
   }
   return true;
 }
 
-bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
-                                      SourceRange range,
-                                      const std::string& what) {
+bool Mismatch::reportLiteral() {
   auto* text = value.get<std::string>();
   auto* number = value.get<int64_t>();
   bool isWord = value.is<bool>() || value.is<recipe::None>() ||
@@ -176,11 +203,12 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
       names.push_back(nameOf(*member));
   if ((!text && !number && !isWord) || names.empty())
     return false;
-  std::string given = text ? "\"" + *text + "\"" : describe(value);
-  auto correction = correctionOf(value, type, range, what);
-  auto builder = messages.report(diag::Kind::WrongType, range,
-                                 what + " is of type `" + nameOf(type) +
-                                     "`; it cannot be `" + given + "`");
+  std::string given = text ? "\"" + *text + "\"" : describe(evaluator, value);
+  auto correction = correctionOf(evaluator, value, type, range, what);
+  auto builder =
+      evaluator.messages.report(diag::Kind::WrongType, range,
+                                what + " is of type `" + nameOf(type) +
+                                    "`; it cannot be `" + given + "`");
   if (correction) {
     offer(builder, *correction, range);
     return true;
@@ -195,12 +223,10 @@ bool Evaluator::reportLiteralMismatch(const Value& value, const Type& type,
   return true;
 }
 
-bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
-                                     SourceRange range,
-                                     const std::string& what) {
+bool Mismatch::reportNumber() {
   const int64_t* whole = value.get<int64_t>();
   if (type.kind == Type::Kind::dim && whole) {
-    messages
+    evaluator.messages
         .report(diag::Kind::InvalidValue, range,
                 what + " is " + std::to_string(*whole) +
                     "; a dimension is at least 1")
@@ -216,7 +242,7 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   if (counts) {
     std::string name = nameOf(*counts);
     std::string number = recipe::formatReal(quantity->amount);
-    messages
+    evaluator.messages
         .report(diag::Kind::InvalidValue, range,
                 what + " is a whole number of " + name + ", and this is " +
                     number)
@@ -230,19 +256,19 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   });
   if (!real || !isWhole)
     return false;
-  auto builder =
-      messages.report(diag::Kind::WrongType, range,
-                      what + " is of type `" + nameOf(type) + "`, and " +
-                          recipe::formatReal(*real) + " is a `float`");
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, range,
+      what + " is of type `" + nameOf(type) + "`, and " +
+          recipe::formatReal(*real) + " is a `float`");
   bool isSmall = std::floor(*real) == *real && std::abs(*real) < 0x1p53;
-  std::string_view written = sources.text(range);
+  std::string_view written = evaluator.sources.text(range);
   bool isNumber =
       written.find_first_not_of("0123456789_.eE+-") == std::string_view::npos;
   if (isSmall && isNumber) {
     std::string whole = std::to_string(int64_t(*real));
     builder.help("write `" + whole + "`, which is an `int`")
         .fixIt(range, whole, diag::Applicability::safe);
-  } else if (isLibrary(range) || written.find('/') != written.npos) {
+  } else if (evaluator.isLibrary(range) || written.find('/') != written.npos) {
     builder.help("choose them so that `" + std::string(written) +
                  "` is a whole number");
   } else {
@@ -251,64 +277,175 @@ bool Evaluator::reportNumberMismatch(const Value& value, const Type& type,
   return true;
 }
 
-bool Evaluator::reportTextMismatch(const Value& value, const Type& type,
-                                   SourceRange range, const std::string& what) {
+bool Mismatch::reportText() {
   const Type* quantity = findAlternative(type, [](const Type& candidate) {
     return candidate.kind == Type::Kind::quantity;
   });
-  if (!quantity || !isDataText(value))
+  if (!quantity || !isDataText(evaluator, value))
     return false;
   if (auto other = quantityOf(*value.get<std::string>()))
-    return reportUnitMismatch({*other, value.origin}, type, range, what);
-  messages
+    return Mismatch(evaluator, {*other, value.origin}, type, range, what)
+        .reportUnit();
+  evaluator.messages
       .report(diag::Kind::WrongUnit, range,
               what + " is of type `" + nameOf(type) + "`, and `" +
-                  describe(value) + "` is no number with a unit of it")
-      .help("write it as in a recipe, `" + exampleOf(*quantity) + "`");
+                  describe(evaluator, value) +
+                  "` is no number with a unit of it")
+      .help("write it as in a recipe, `" + exampleOf(evaluator, *quantity) +
+            "`");
   return true;
 }
 
-void Evaluator::reportMismatch(const Value& value, const Type& type,
-                               SourceRange range, const std::string& what) {
-  // What a data file holds is at fault there, not where it is read.
-  SourceRange origin = value.origin.range;
-  if (origin.isValid() && isData(origin.source) && !isInside(origin, range)) {
-    reportMismatch(value, type, origin, what);
-    return;
+/// Another field of the same record that takes a value of this unit, where the
+/// field is named after its own: `epochs` for `steps = 4 epochs`, and not for
+/// `validate_every = 4 epochs`.
+bool Mismatch::helpWithSibling(diag::Builder& builder) {
+  auto [object, slot] = evaluator.typing;
+  if (!object || !object->schema || !value.is<recipe::Quantity>())
+    return false;
+  const bool isNamedAfterUnit = findAlternative(
+      *evaluator.typeOf(*object, *slot), [&](const Type& candidate) {
+        return candidate.kind == Type::Kind::quantity &&
+               nameOf(candidate) == slot->name;
+      });
+  if (!isNamedAfterUnit)
+    return false;
+  for (const Field& field : object->schema->fields) {
+    if (field.declaration->name.text == slot->name ||
+        field.declaration->isFixed ||
+        !convert(evaluator, value,
+                 *evaluator.types.resolve(*object->schema->layer.env,
+                                          field.declaration->type)))
+      continue;
+    const std::string& name = field.declaration->name.text;
+    std::string text =
+        name + " = " + std::string(evaluator.sources.text(range));
+    builder.help("`" + name + "` takes them: write `" + text + "`");
+    const Member* member =
+        slot->chain.empty() ? nullptr : slot->chain.front().member;
+    if (member && member->path.size() == 1 && member->path[0].range.isValid())
+      builder.fixIt(member->path[0].range, name);
+    return true;
   }
-  if (reportTextMismatch(value, type, range, what) ||
-      reportElementMismatch(value, type, range, what) ||
-      reportNumberMismatch(value, type, range, what) ||
-      reportUnitMismatch(value, type, range, what) ||
-      reportLiteralMismatch(value, type, range, what))
+  return false;
+}
+
+/// What a field that counts steps makes of epochs, tokens or time.
+bool Mismatch::helpWithSteps(diag::Builder& builder,
+                             const recipe::Quantity& given) {
+  const Type* steps = findAlternative(type, [](const Type& candidate) {
+    return candidate.kind == Type::Kind::quantity &&
+           candidate.unit == recipe::Unit::steps;
+  });
+  auto [object, slot] = evaluator.typing;
+  if (!steps || !slot)
+    return false;
+  std::string conversion;
+  if (given.unit == recipe::Unit::epochs)
+    conversion = "an epoch has as many as the data have sequences, divided by "
+                 "the global batch, and a run prints their number at its start";
+  else if (given.unit == recipe::Unit::tokens)
+    conversion = "a step takes the tokens of a sequence times the global batch";
+  else if (given.unit == recipe::Unit::seconds)
+    conversion = "`recipec estimate` predicts the time of one";
+  else
+    return false;
+  std::vector<std::string> examples;
+  for (const Type* member : alternatives(type))
+    if (member->kind == Type::Kind::quantity ||
+        member->kind == Type::Kind::real)
+      examples.push_back(exampleOf(evaluator, *member));
+  builder.help("`" + std::string(slot->name) +
+               "` is counted in steps: " + conversion +
+               "; write, for example, " + joinAlternatives(examples));
+  return true;
+}
+
+/// A path where a source of data is due: the schemas of the union that one text
+/// makes, by the names that the file has for them.
+bool Mismatch::helpWithSources(diag::Builder& builder) {
+  bool isPath = value.is<std::string>() || value.is<const ListValue*>();
+  std::string text(evaluator.sources.text(range));
+  if (!isPath || type.kind != Type::Kind::unionOf ||
+      !evaluator.modules.prelude() || text.find('\n') != std::string::npos)
+    return false;
+  std::vector<std::string> ways;
+  bool hasFields = false;
+  for (auto& [name, entry] : evaluator.modules.prelude()->entries) {
+    const Value& named =
+        evaluator.modules.entryValue(*evaluator.modules.prelude(), entry);
+    const Schema* const* schema = named.get<const Schema*>();
+    if (!schema || (*schema)->fields.empty() ||
+        !findAlternative(type, [&](const Type& member) {
+          return member.kind == Type::Kind::schema && member.schema == *schema;
+        }))
+      continue;
+    const Field& first = (*schema)->fields.front();
+    if (convert(evaluator, value,
+                *evaluator.types.resolve(*(*schema)->layer.env,
+                                         first.declaration->type)))
+      for (const std::string& form : formsOf(**schema)) {
+        ways.push_back(std::string(name) + "(" + text + form + ")");
+        hasFields |= !form.empty();
+      }
+  }
+  if (ways.size() < 2)
+    return false;
+  builder.help("say what it holds: " + joinAlternatives(ways) +
+               (hasFields ? ", with the names of the file's own fields" : ""));
+  return true;
+}
+
+void Mismatch::report() {
+  if (reportText() || reportElement() || reportNumber() || reportUnit() ||
+      reportLiteral())
     return;
-  auto correction = correctionOf(value, type, range, what);
+  auto correction = correctionOf(evaluator, value, type, range, what);
   std::string name = nameOf(type);
   std::string due =
       type.kind == Type::Kind::schema && what.ends_with(name + "`")
           ? " is a record of the schema `"
           : " is of type `";
-  auto builder =
-      messages.report(diag::Kind::WrongType, range,
-                      what + due + name + "`, and this is of type `" +
-                          fullTypeNameOf(value) + "`");
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, range,
+      what + due + name + "`, and this is of type `" +
+          fullTypeNameOf(evaluator.sources, value) + "`");
   if (correction)
     offer(builder, *correction, range);
-  else if (!value.is<Module*>() &&
-           !helpWithSources(builder, value, type, range))
-    helpWithType(builder, value, type, range);
+  else if (!value.is<Module*>() && !helpWithSources(builder))
+    helpWithType(evaluator, builder, value, type, range);
   if (type.kind == Type::Kind::model)
-    helpWithImport(builder, value, range);
+    helpWithImport(evaluator, builder, value, range);
 }
 
-/// A file where one of its declarations is meant: the one of its name, or the
-/// first model with sizes.
-void Evaluator::helpWithImport(diag::Builder& builder, const Value& value,
-                               SourceRange range) {
+} // namespace
+
+void reportMismatch(Evaluator& evaluator, const Value& value, const Type& type,
+                    SourceRange range, const std::string& what) {
+  // What a data file holds is at fault there, not where it is read.
+  SourceRange origin = value.origin.range;
+  if (origin.isValid() && evaluator.isData(origin.source) &&
+      !isInside(origin, range)) {
+    reportMismatch(evaluator, value, type, origin, what);
+    return;
+  }
+  Mismatch(evaluator, value, type, range, what).report();
+}
+
+Value expect(Evaluator& evaluator, const Value& value, const Type& type,
+             SourceRange range, const std::string& what) {
+  if (std::optional<Value> converted = convert(evaluator, value, type))
+    return *converted;
+  reportMismatch(evaluator, value, type, range, what);
+  return poison();
+}
+
+void helpWithImport(const Evaluator& evaluator, diag::Builder& builder,
+                    const Value& value, SourceRange range) {
   Module* const* module = value.get<Module*>();
   if (!module)
     return;
-  std::string written(sources.text(range));
+  std::string written(evaluator.sources.text(range));
   std::string example;
   for (auto& [name, entry] : (*module)->entries)
     if (std::holds_alternative<ast::Let>(entry.declaration->node)) {
@@ -327,109 +464,11 @@ void Evaluator::helpWithImport(diag::Builder& builder, const Value& value,
                  "`");
 }
 
-/// Another field of the same record that takes a value of this unit, where the
-/// field is named after its own: `epochs` for `steps = 4 epochs`, and not for
-/// `validate_every = 4 epochs`.
-bool Evaluator::helpWithSibling(diag::Builder& builder, const Value& value,
-                                SourceRange range) {
-  auto [object, slot] = typing;
-  if (!object || !object->schema || !value.is<recipe::Quantity>())
-    return false;
-  const bool isNamedAfterUnit =
-      findAlternative(*typeOf(*object, *slot), [&](const Type& candidate) {
-        return candidate.kind == Type::Kind::quantity &&
-               nameOf(candidate) == slot->name;
-      });
-  if (!isNamedAfterUnit)
-    return false;
-  for (const Field& field : object->schema->fields) {
-    if (field.declaration->name.text == slot->name ||
-        field.declaration->isFixed ||
-        !convert(value,
-                 *resolve(*object->schema->layer.env, field.declaration->type)))
-      continue;
-    const std::string& name = field.declaration->name.text;
-    std::string text = name + " = " + std::string(sources.text(range));
-    builder.help("`" + name + "` takes them: write `" + text + "`");
-    const Member* member =
-        slot->chain.empty() ? nullptr : slot->chain.front().member;
-    if (member && member->path.size() == 1 && member->path[0].range.isValid())
-      builder.fixIt(member->path[0].range, name);
-    return true;
-  }
-  return false;
-}
-
-/// What a field that counts steps makes of epochs, tokens or time.
-bool Evaluator::helpWithSteps(diag::Builder& builder,
-                              const recipe::Quantity& given, const Type& type) {
-  const Type* steps = findAlternative(type, [](const Type& candidate) {
-    return candidate.kind == Type::Kind::quantity &&
-           candidate.unit == recipe::Unit::steps;
-  });
-  auto [object, slot] = typing;
-  if (!steps || !slot)
-    return false;
-  std::string conversion;
-  if (given.unit == recipe::Unit::epochs)
-    conversion = "an epoch has as many as the data have sequences, divided by "
-                 "the global batch, and a run prints their number at its start";
-  else if (given.unit == recipe::Unit::tokens)
-    conversion = "a step takes the tokens of a sequence times the global batch";
-  else if (given.unit == recipe::Unit::seconds)
-    conversion = "`recipec estimate` predicts the time of one";
-  else
-    return false;
-  std::vector<std::string> examples;
-  for (const Type* member : alternatives(type))
-    if (member->kind == Type::Kind::quantity ||
-        member->kind == Type::Kind::real)
-      examples.push_back(exampleOf(*member));
-  builder.help("`" + std::string(slot->name) +
-               "` is counted in steps: " + conversion +
-               "; write, for example, " + joinAlternatives(examples));
-  return true;
-}
-
-/// A path where a source of data is due: the schemas of the union that one text
-/// makes, by the names that the file has for them.
-bool Evaluator::helpWithSources(diag::Builder& builder, const Value& value,
-                                const Type& type, SourceRange range) {
-  bool isPath = value.is<std::string>() || value.is<const ListValue*>();
-  std::string text(sources.text(range));
-  if (!isPath || type.kind != Type::Kind::unionOf || !modules.prelude() ||
-      text.find('\n') != std::string::npos)
-    return false;
-  std::vector<std::string> ways;
-  bool hasFields = false;
-  for (auto& [name, entry] : modules.prelude()->entries) {
-    const Value& named = modules.entryValue(*modules.prelude(), entry);
-    const Schema* const* schema = named.get<const Schema*>();
-    if (!schema || (*schema)->fields.empty() ||
-        !findAlternative(type, [&](const Type& member) {
-          return member.kind == Type::Kind::schema && member.schema == *schema;
-        }))
-      continue;
-    const Field& first = (*schema)->fields.front();
-    if (convert(value,
-                *resolve(*(*schema)->layer.env, first.declaration->type)))
-      for (const std::string& form : formsOf(**schema)) {
-        ways.push_back(std::string(name) + "(" + text + form + ")");
-        hasFields |= !form.empty();
-      }
-  }
-  if (ways.size() < 2)
-    return false;
-  builder.help("say what it holds: " + joinAlternatives(ways) +
-               (hasFields ? ", with the names of the file's own fields" : ""));
-  return true;
-}
-
-void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
-                             const Type& type, SourceRange range) {
+void helpWithType(Evaluator& evaluator, diag::Builder& builder,
+                  const Value& value, const Type& type, SourceRange range) {
   const std::string* name = value.get<std::string>();
   if (type.kind == Type::Kind::dim && name &&
-      sources.text(range) == "\"" + *name + "\"") {
+      evaluator.sources.text(range) == "\"" + *name + "\"") {
     builder
         .help("write `" + *name +
               "`, without the quotation marks: a dimension is a field of type "
@@ -442,7 +481,7 @@ void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
                  "`import std.models.llama`, or one of your own");
     return;
   }
-  auto [object, slot] = typing;
+  auto [object, slot] = evaluator.typing;
   // What stands for nothing is told by the field: 0, say.
   if (value.is<recipe::None>() && object && object->schema && slot) {
     std::string summary = summaryOf(*object->schema, slot->name);
@@ -455,13 +494,14 @@ void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
   }
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
-    examples = namesOf(*type.schema);
+    examples = evaluator.namesOf(*type.schema);
   for (const Type* member : alternatives(type)) {
     const bool mayBeDefault =
         member->kind == Type::Kind::real || member->kind == Type::Kind::list;
-    std::string example = mayBeDefault ? defaultAsExample(*member) : "";
+    std::string example =
+        mayBeDefault ? defaultAsExample(evaluator, *member) : "";
     if (example.empty())
-      example = exampleOf(*member);
+      example = exampleOf(evaluator, *member);
     if (!example.empty())
       examples.push_back(std::move(example));
   }
@@ -469,11 +509,11 @@ void Evaluator::helpWithType(diag::Builder& builder, const Value& value,
     builder.help("write, for example, " + joinAlternatives(examples));
 }
 
-std::string Evaluator::describe(const Value& value) {
+std::string describe(Evaluator& evaluator, const Value& value) {
   if (value.is<std::string>() || value.is<recipe::None>() ||
       value.is<recipe::Auto>() || value.is<bool>() || value.is<int64_t>() ||
       value.is<double>() || value.is<recipe::Quantity>() || value.is<DimRef>())
-    return recipe::formatValue(lower(value), {});
+    return recipe::formatValue(lower(evaluator, value), {});
   if (const Range* range = value.get<Range>())
     return std::to_string(range->begin) + ".." + std::to_string(range->end);
   if (const Function* const* function = value.get<const Function*>())
@@ -485,7 +525,8 @@ std::string Evaluator::describe(const Value& value) {
     std::string text = "[";
     for (const Value& element : (*list)->elements)
       text += (text.size() > 1 ? ", " : "") +
-              (element.is<const ListValue*>() ? "a list" : describe(element));
+              (element.is<const ListValue*>() ? "a list"
+                                              : describe(evaluator, element));
     return text + "]";
   }
   return "a " + typeNameOf(value);

@@ -4,8 +4,13 @@
 //
 // What is proposed has been tried: its value has the type that is due.
 
+#include "compiler/sema/types/Quotation.h"
+
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/modules/DataText.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
 #include <cctype>
@@ -50,12 +55,10 @@ std::string fieldNamed(const std::string& what) {
   return isPath ? what.substr(last + 1, what.size() - last - 2) : "";
 }
 
-} // namespace
-
-std::optional<Value> Evaluator::namedIn(std::string_view path,
-                                        SourceId source) {
-  const std::initializer_list<Module*> places = {modules.find(source),
-                                                 modules.prelude()};
+std::optional<Value> namedIn(Evaluator& evaluator, std::string_view path,
+                             SourceId source) {
+  const std::initializer_list<Module*> places = {evaluator.modules.find(source),
+                                                 evaluator.modules.prelude()};
   size_t dot = path.find('.');
   for (Module* module : places) {
     ModuleEntry* entry = module ? module->find(path.substr(0, dot)) : nullptr;
@@ -70,46 +73,46 @@ std::optional<Value> Evaluator::namedIn(std::string_view path,
     }
     // To ask must not evaluate what is being evaluated.
     bool isSafe = entry && (entry->state == ModuleEntry::State::done ||
-                            !modules.isEvaluating());
+                            !evaluator.modules.isEvaluating());
     if (isSafe)
-      return modules.entryValue(*module, *entry);
+      return evaluator.modules.entryValue(*module, *entry);
   }
   return std::nullopt;
 }
 
-std::optional<Suggestion> Evaluator::withoutQuotes(const Value& value,
-                                                   const Type& type,
-                                                   SourceRange range) {
+std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
+                                        const Value& value, const Type& type,
+                                        SourceRange range) {
   const std::string* text = value.get<std::string>();
-  bool isWritten = text && sources.text(range) == "\"" + *text + "\"";
+  bool isWritten = text && evaluator.sources.text(range) == "\"" + *text + "\"";
   if (!isWritten)
     return std::nullopt;
   std::string name = *text;
   std::optional<Value> meant = literalIn(name);
   if (!meant)
-    meant = namedIn(name, range.source);
+    meant = namedIn(evaluator, name, range.source);
   if (!meant) { // `"H100"`
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return std::tolower(c); });
-    meant = namedIn(name, range.source);
+    meant = namedIn(evaluator, name, range.source);
   }
-  if (!meant || meant->isPoison() || !convert(*meant, type))
+  if (!meant || meant->isPoison() || !convert(evaluator, *meant, type))
     return std::nullopt;
   if (const Schema* const* schema = meant->get<const Schema*>()) {
-    const std::string example = exampleOf(**schema, name);
+    const std::string example = exampleOf(evaluator, **schema, name);
     return Suggestion{"write `" + example + "`", example};
   }
   return Suggestion{"write `" + name + "`, without the quotation marks", name};
 }
 
 /// `none` for `"none"`, `4` for `"4"`.
-std::optional<Suggestion>
-Evaluator::inQuotes(const Value& value, const Type& type, SourceRange range) {
-  std::string text(sources.text(range));
+std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
+                                   const Type& type, SourceRange range) {
+  std::string text(evaluator.sources.text(range));
   bool isPlain = (value.isScalar() || value.isNumber()) &&
                  !value.is<std::string>() && !text.empty() &&
                  text.find_first_of("\"\\{}\n (") == std::string::npos;
-  if (!isPlain || !convert({text, {}}, type))
+  if (!isPlain || !convert(evaluator, {text, {}}, type))
     return std::nullopt;
   // Not every text: `true` is none where a path is due.
   auto isLiteral = [&](const Type* member) {
@@ -124,7 +127,7 @@ Evaluator::inQuotes(const Value& value, const Type& type, SourceRange range) {
 
 /// The elements of a list that a text was to be: between its commas; of a
 /// pattern, `M-M*`, each character; else the whole.
-static std::string elementsIn(std::string_view text) {
+std::string elementsIn(std::string_view text) {
   std::vector<std::string> parts(1);
   const bool hasCommas = text.find(',') != text.npos;
   bool hasWords = false;
@@ -150,8 +153,8 @@ static std::string elementsIn(std::string_view text) {
 
 /// `, b, c` of the call `blend(a, b, c)` whose first argument is at fault: what
 /// stands behind it and could be further elements of the list.
-std::string Evaluator::argumentsBehind(const Type& element) {
-  auto [object, slot] = typing;
+std::string argumentsBehind(Evaluator& evaluator, const Type& element) {
+  auto [object, slot] = evaluator.typing;
   std::string text;
   if (!object || !slot)
     return text;
@@ -164,21 +167,21 @@ std::string Evaluator::argumentsBehind(const Type& element) {
           given->member->given)
         break;
       const Env& env = *given->layer->env;
-      if (!convert(evaluate(given->member->value, env), element))
+      if (!convert(evaluator, evaluator.evaluate(given->member->value, env),
+                   element))
         break;
       text += ", ";
-      text += sources.text((*env.file)[given->member->value].range);
+      text += evaluator.sources.text((*env.file)[given->member->value].range);
     }
     isBehind |= &next == slot;
   }
   return text;
 }
 
-std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
-                                                const Type& type,
-                                                SourceRange range,
-                                                const std::string& what) {
-  std::string written(sources.text(range));
+std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
+                                     const Type& type, SourceRange range,
+                                     const std::string& what) {
+  std::string written(evaluator.sources.text(range));
   if (written.empty() || written.find('\n') != std::string::npos)
     return std::nullopt;
   std::vector<const Type*> members{&type};
@@ -186,9 +189,10 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
     members = type.members;
   const Schema* only = nullptr;
   for (const Type* member : members) {
-    if (member->kind == Type::Kind::list && convert(value, *member->element)) {
+    if (member->kind == Type::Kind::list &&
+        convert(evaluator, value, *member->element)) {
       const std::string* text = value.get<std::string>();
-      const std::string more = argumentsBehind(*member->element);
+      const std::string more = argumentsBehind(evaluator, *member->element);
       const std::string list =
           "[" + (text && more.empty() ? elementsIn(*text) : written + more) +
           "]";
@@ -202,8 +206,9 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
     return std::nullopt;
   const Field* taking = nullptr;
   for (const Field& field : only->fields) {
-    const Type* due = resolve(*only->layer.env, field.declaration->type);
-    if (field.declaration->isFixed || !convert(value, *due))
+    const Type* due =
+        evaluator.types.resolve(*only->layer.env, field.declaration->type);
+    if (field.declaration->isFixed || !convert(evaluator, value, *due))
       continue;
     // The first field is what its section is about, `precision.compute`, where
     // it takes certain words and not any text.
@@ -219,7 +224,8 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
     // Another program's spelling contains the choice: `"bf16-mixed"`.
     const std::string* text = value.get<std::string>();
     const Field& first = only->fields.front();
-    const Type* due = resolve(*only->layer.env, first.declaration->type);
+    const Type* due =
+        evaluator.types.resolve(*only->layer.env, first.declaration->type);
     for (const Type* member : due->members)
       if (text && member->kind == Type::Kind::literal &&
           text->find(member->literal) != std::string::npos)
@@ -234,10 +240,10 @@ std::optional<Suggestion> Evaluator::inBrackets(const Value& value,
                     ""};
 }
 
-/// `[0.9, 0.95]` for `{ beta1 = 0.9, beta2 = 0.95 }`.
-std::optional<Suggestion> Evaluator::withoutNames(const Value& value,
-                                                  const Type& type,
-                                                  SourceRange range) {
+} // namespace
+
+std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
+                                       const Type& type, SourceRange range) {
   Object* const* record = value.get<Object*>();
   if (!record || (*record)->schema || (*record)->slots.empty())
     return std::nullopt;
@@ -251,43 +257,43 @@ std::optional<Suggestion> Evaluator::withoutNames(const Value& value,
   bool isOrdered = true; // the names are in the order of the elements
   std::string_view last;
   for (Slot& slot : (*record)->slots) {
-    const Value element = force(**record, slot);
-    if (element.isPoison() || !convert(element, *list->element))
+    const Value element = evaluator.force(**record, slot);
+    if (element.isPoison() || !convert(evaluator, element, *list->element))
       return std::nullopt;
     isOrdered &= last < std::string_view(slot.name);
     last = slot.name;
-    elements += (elements.empty() ? "" : ", ") + describe(element);
+    elements += (elements.empty() ? "" : ", ") + describe(evaluator, element);
   }
   elements = "[" + elements + "]";
   // The braces of a section have no `=` before them.
   const std::string_view before =
-      sources.text(range.source).substr(0, range.begin);
+      evaluator.sources.text(range.source).substr(0, range.begin);
   const size_t sign = before.find_last_not_of(" \t\n");
   const bool isValue = sign != before.npos && before[sign] == '=';
   return Suggestion{"a list has no names: write `" + elements + "`",
                     isValue && isOrdered ? elements : std::string()};
 }
 
-std::optional<Suggestion> Evaluator::correctionOf(const Value& value,
-                                                  const Type& type,
-                                                  SourceRange range,
-                                                  const std::string& what) {
-  if (!range.isValid() || isData(range.source) || isLibrary(range))
+std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
+                                       const Type& type, SourceRange range,
+                                       const std::string& what) {
+  if (!range.isValid() || evaluator.isData(range.source) ||
+      evaluator.isLibrary(range))
     return std::nullopt;
-  if (auto suggestion = withoutQuotes(value, type, range))
+  if (auto suggestion = withoutQuotes(evaluator, value, type, range))
     return suggestion;
-  if (auto suggestion = modelNamed(value, type, range))
+  if (auto suggestion = evaluator.modelNamed(value, type, range))
     return suggestion;
-  if (auto suggestion = inQuotes(value, type, range))
+  if (auto suggestion = inQuotes(evaluator, value, type, range))
     return suggestion;
-  if (auto suggestion = withoutNames(value, type, range))
+  if (auto suggestion = withoutNames(evaluator, value, type, range))
     return suggestion;
-  return inBrackets(value, type, range, what);
+  return inBrackets(evaluator, value, type, range, what);
 }
 
-std::optional<std::string> Evaluator::bareLiteral(const Object& object,
-                                                  const Slot& slot,
-                                                  SourceRange* place) {
+std::optional<std::string> bareLiteral(Evaluator& evaluator,
+                                       const Object& object, const Slot& slot,
+                                       SourceRange* place) {
   bool isWritten = !slot.chain.empty() && slot.chain.front().isValue();
   if (!isWritten || !slot.field)
     return std::nullopt;
@@ -299,10 +305,10 @@ std::optional<std::string> Evaluator::bareLiteral(const Object& object,
   if (std::holds_alternative<ast::StringLiteral>(expr.node))
     return std::nullopt;
   std::string text;
-  for (char c : sources.text(expr.range)) // `a2a + p2p` is one, too
+  for (char c : evaluator.sources.text(expr.range)) // `a2a + p2p` is one, too
     if (c != ' ')
       text += c;
-  const Type* type = typeOf(object, slot);
+  const Type* type = evaluator.typeOf(object, slot);
   const bool isPath = text.find('/') != text.npos;
   auto isMeant = [&](const Type* member) {
     return (member->kind == Type::Kind::literal && member->literal == text) ||

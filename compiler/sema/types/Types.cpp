@@ -1,9 +1,10 @@
 // Types: from how they are written to Type, and back to text.
 
-#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Types.h"
 
 #include "compiler/recipe/Units.h"
-#include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/BuiltinFunction.h"
 
 namespace recipec::sema {
 namespace {
@@ -37,9 +38,9 @@ constexpr BuiltinType builtinTypes[] = {
 
 // ---- from syntax
 
-const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
-                                    SourceRange range) {
-  Type& type = store.make<Type>();
+const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
+                                SourceRange range) {
+  Type& type = evaluator.store.make<Type>();
   const ast::Name& first = node.path.front();
   if (node.path.size() == 1) {
     for (const BuiltinType& builtin : builtinTypes) {
@@ -51,20 +52,21 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
     }
   }
   // Types are named by the file; the fields of a record do not hide them.
-  std::optional<Value> value = lookUp(first.text, env.module->env);
+  std::optional<Value> value = evaluator.lookUp(first.text, env.module->env);
   if (!value) {
-    std::vector<std::string> names = visibleNames(env.module->env);
+    std::vector<std::string> names = evaluator.visibleNames(env.module->env);
     for (const BuiltinType& builtin : builtinTypes)
       names.emplace_back(builtin.name);
-    auto builder = messages.report(diag::Kind::UnknownName, first.range,
-                                   "there is no type `" + first.text + "`");
+    auto builder =
+        evaluator.messages.report(diag::Kind::UnknownName, first.range,
+                                  "there is no type `" + first.text + "`");
     if (!builder.suggest(first.range, first.text, names))
       builder.help("types are `dim`, `int`, `float`, `bool`, `string`, `[T]`, "
                    "units such as `bytes`, and names of schemas");
     return &type;
   }
   for (size_t i = 1; i < node.path.size() && !value->isPoison(); ++i)
-    value = memberOf(*value, node.path[i], range);
+    value = evaluator.memberOf(*value, node.path[i], range);
   if (value->isPoison())
     return &type;
   if (const Schema* const* schema = value->get<const Schema*>()) {
@@ -72,22 +74,22 @@ const Type* Evaluator::resolveNamed(const Env& env, const ast::NamedType& node,
     type.schema = *schema;
     return &type;
   }
-  messages
+  evaluator.messages
       .report(diag::Kind::WrongType, range,
-              "`" + std::string(sources.text(range)) + "` is a `" +
+              "`" + std::string(evaluator.sources.text(range)) + "` is a `" +
                   typeNameOf(*value) + "`, not a type")
       .help("types are `int`, `float`, `bool`, `string`, `[T]` and names of "
             "schemas");
   return &type;
 }
 
-struct Evaluator::TypeResolver {
-  Evaluator& self;
+struct Types::Resolution {
+  Types& self;
   const Env& env;
   SourceRange range;
 
   Type& make(Type::Kind kind) const {
-    return self.store.make<Type>(Type::plain(kind));
+    return self.evaluator.store.make<Type>(Type::plain(kind));
   }
   const Type* operator()(const ast::NamedType& node) const {
     return self.resolveNamed(env, node, range);
@@ -112,7 +114,7 @@ struct Evaluator::TypeResolver {
     bool isString =
         key->kind == Type::Kind::string || key->kind == Type::Kind::unknown;
     if (!isString)
-      self.messages
+      self.evaluator.messages
           .report(diag::Kind::WrongType, (*env.file)[node.key].range,
                   "the keys of a map are of type `string`, not `" +
                       nameOf(*key) + "`")
@@ -142,20 +144,20 @@ struct Evaluator::TypeResolver {
   }
 };
 
-const Type* Evaluator::resolve(const Env& env, ast::TypeId id) {
-  auto [known, isNew] = types.try_emplace({env.file, id}, nullptr);
+const Type* Types::resolve(const Env& env, ast::TypeId id) {
+  auto [known, isNew] = resolved.try_emplace({env.file, id}, nullptr);
   if (!isNew && known->second)
     return known->second;
   const ast::Type& syntax = (*env.file)[id];
   const Type* result =
-      std::visit(TypeResolver{*this, env, syntax.range}, syntax.node);
-  types[{env.file, id}] = result;
+      std::visit(Resolution{*this, env, syntax.range}, syntax.node);
+  resolved[{env.file, id}] = result;
   return result;
 }
 
 // ---- names
 
-std::string Evaluator::nameOf(const Type& type) {
+std::string nameOf(const Type& type) {
   switch (type.kind) {
   case Type::Kind::quantity:
     return std::string(recipe::unitTypeName(type.unit));
@@ -191,7 +193,7 @@ std::string Evaluator::nameOf(const Type& type) {
   }
 }
 
-std::string Evaluator::typeNameOf(const Value& value) {
+std::string typeNameOf(const Value& value) {
   struct Namer {
     std::string operator()(Poison) { return "unknown"; }
     std::string operator()(recipe::None) { return "none"; }
@@ -225,7 +227,7 @@ std::string Evaluator::typeNameOf(const Value& value) {
   return std::visit(Namer{}, value.data);
 }
 
-std::string Evaluator::fullTypeNameOf(const Value& value) {
+std::string fullTypeNameOf(const SourceMap& sources, const Value& value) {
   if (const Builtin* builtin = value.get<Builtin>())
     return signatureOf(*builtin->function);
   const Function* const* function = value.get<const Function*>();

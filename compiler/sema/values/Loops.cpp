@@ -47,7 +47,7 @@ std::optional<std::vector<Value>> Evaluator::elementsOf(const Value& value,
   messages
       .report(diag::Kind::WrongType, range,
               "a list or a range is due here, and this is of type `" +
-                  fullTypeNameOf(value) + "`")
+                  fullTypeNameOf(sources, value) + "`")
       .help("write a list, `[1, 2]`, or a range, `0..4`");
   return std::nullopt;
 }
@@ -72,7 +72,7 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
         diag::Kind::WrongType, range,
         "`for` goes over a list, a range or a map, and this "
         "is of type `" +
-            evaluator.fullTypeNameOf(value) + "`");
+            fullTypeNameOf(evaluator.sources, value) + "`");
     if (value.is<int64_t>() || value.is<DimRef>())
       builder.help("write `0.." + std::string(evaluator.sources.text(range)) +
                    "`");

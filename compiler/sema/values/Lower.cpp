@@ -2,7 +2,10 @@
 // function, a tensor) is reported by the type of its field, so that only poison
 // is left here, and becomes `none` in a result that is thrown away.
 
+#include "compiler/sema/values/Lower.h"
+
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/BuiltinFunction.h"
 
 namespace recipec::sema {
 namespace {
@@ -25,32 +28,36 @@ struct PlainLowering {
 
 } // namespace
 
-recipe::Value Evaluator::lower(const Value& value) {
+recipe::Value lower(Evaluator& evaluator, const Value& value) {
   recipe::Value result;
   result.origin = value.origin;
-  Limits::Level level(limits);
-  if (!limits.takeStep(value.origin.range))
+  Limits::Level level(evaluator.limits);
+  if (!evaluator.limits.takeStep(value.origin.range))
     return result;
   if (const ListValue* const* list = value.get<const ListValue*>()) {
     recipe::List elements;
     elements.reserve((*list)->elements.size());
     for (const Value& element : (*list)->elements)
-      elements.push_back(lower(element));
+      elements.push_back(lower(evaluator, element));
     result.data = std::move(elements);
     return result;
   }
   if (const Range* range = value.get<Range>()) {
     recipe::List elements;
     for (int64_t i = range->begin; i < range->end; ++i) {
-      if (!limits.takeStep(value.origin.range))
+      if (!evaluator.limits.takeStep(value.origin.range))
         break;
       elements.push_back({i, value.origin});
     }
     result.data = std::move(elements);
     return result;
   }
-  if (value.is<const Function*>() || value.is<Builtin>()) {
-    result.data = recipe::FunctionName{describe(value)};
+  if (const Function* const* function = value.get<const Function*>()) {
+    result.data = recipe::FunctionName{(*function)->declaration->name.text};
+    return result;
+  }
+  if (const Builtin* builtin = value.get<Builtin>()) {
+    result.data = recipe::FunctionName{std::string(builtin->function->name)};
     return result;
   }
   if (Object* const* object = value.get<Object*>()) {
@@ -59,8 +66,9 @@ recipe::Value Evaluator::lower(const Value& value) {
       record.schema = (*object)->schema->name;
     record.fields.reserve((*object)->slots.size());
     for (Slot& slot : (*object)->slots)
-      record.fields.emplace_back(std::string(slot.name),
-                                 lower(force(**object, slot)));
+      record.fields.emplace_back(
+          std::string(slot.name),
+          lower(evaluator, evaluator.force(**object, slot)));
     result.data = std::move(record);
     return result;
   }

@@ -1,0 +1,30 @@
+// Values of a type as a recipe writes them, for helps.
+
+#ifndef RECIPEC_SEMA_TYPES_EXAMPLES_H
+#define RECIPEC_SEMA_TYPES_EXAMPLES_H
+
+#include "compiler/sema/values/Value.h"
+
+#include <string>
+#include <vector>
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// A value of the type; empty where none comes to mind.
+std::string exampleOf(Evaluator& evaluator, const Type& type);
+/// A record with what it asks for: `cosine(peak = 1e-4)`. `name` is the
+/// schema's in the text.
+std::string exampleOf(Evaluator& evaluator, const Schema& schema,
+                      const std::string& name);
+/// What the field that is being given a value has by default, where `type`
+/// takes it: a schedule's `peak` is a learning rate as `lr` is.
+std::string defaultAsExample(Evaluator& evaluator, const Type& type);
+/// What has to stand behind the first field of a schema, as its comment says
+/// line by line behind "Written with"; one empty form where nothing has to.
+std::vector<std::string> formsOf(const Schema& schema);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_TYPES_EXAMPLES_H

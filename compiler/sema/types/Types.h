@@ -1,0 +1,40 @@
+// Types: from how they are written to Type, and back to text.
+
+#ifndef RECIPEC_SEMA_TYPES_TYPES_H
+#define RECIPEC_SEMA_TYPES_TYPES_H
+
+#include "compiler/sema/values/Value.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// The types that files write, each resolved once.
+class Types {
+public:
+  explicit Types(Evaluator& evaluator) : evaluator(evaluator) {}
+
+  /// Of kind `unknown` (reported) where it names no type.
+  const Type* resolve(const Env& env, ast::TypeId id);
+
+private:
+  struct Resolution;
+  const Type* resolveNamed(const Env& env, const ast::NamedType& node,
+                           SourceRange range);
+
+  Evaluator& evaluator;
+  std::map<std::pair<const ast::File*, ast::TypeId>, const Type*> resolved;
+};
+
+std::string nameOf(const Type& type);
+std::string typeNameOf(const Value& value);
+/// The type with what a function takes and gives: `fun(int): float`.
+std::string fullTypeNameOf(const SourceMap& sources, const Value& value);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_TYPES_TYPES_H

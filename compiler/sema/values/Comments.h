@@ -1,0 +1,34 @@
+// What the `##` comments of declarations say.
+//
+// Their last lines are the names that other tools have for a declaration:
+//
+//   ## Also known as `micro_batch_size`, `local_batch_size`.
+//
+// Words in parentheses behind a name say what its values are here:
+//
+//   ## Also known as `zero_stage` (3 is `"parameters"`).
+
+#ifndef RECIPEC_SEMA_VALUES_COMMENTS_H
+#define RECIPEC_SEMA_VALUES_COMMENTS_H
+
+#include "compiler/sema/values/Value.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace recipec::sema {
+
+/// What a comment says of the values of `name`, perhaps nothing, where its list
+/// of names has this one; none where it has not.
+std::optional<std::string> listedAs(const ast::Comments& comments,
+                                    std::string_view name);
+
+/// The first sentence of a comment, without its point; empty where it has none.
+std::string summaryOf(const ast::Comments& comments);
+/// That of a field's declaration.
+std::string summaryOf(const Schema& schema, std::string_view field);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_VALUES_COMMENTS_H
