@@ -1,7 +1,6 @@
 // Evaluates expressions, records and files; the state of one analysis.
 //
 // Split over files by feature:
-//   Recipes.cpp      recipes: parents, mixins, overrides
 //   Layers.cpp       what braces and arguments say about a record
 //   AssignedPaths.cpp  which of it is said twice
 //   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
@@ -24,6 +23,7 @@
 
 #include "compiler/sema/Messages.h"
 #include "compiler/sema/modules/Modules.h"
+#include "compiler/sema/recipes/Recipes.h"
 #include "compiler/sema/types/Types.h"
 #include "compiler/sema/values/Limits.h"
 #include "compiler/sema/values/Store.h"
@@ -37,9 +37,6 @@
 namespace recipec::sema {
 
 class Tracer;
-struct Changes;
-struct LibraryMixin;
-struct Override;
 struct Request;
 
 /// What a recipe holds beside the fields of its schema; see Sweep.h.
@@ -102,6 +99,7 @@ public:
   Limits limits{*this};
   Modules modules;
   Types types{*this};
+  Recipes recipes{*this};
   /// Set while a model is traced.
   Tracer* tracer = nullptr;
   /// The record of the recipe's settings; helps are tried out on copies of it.
@@ -122,27 +120,6 @@ public:
     return sources.kind(source) == SourceKind::data;
   }
   std::string pathOf(const Object& object, std::string_view name) const;
-
-  // ---- recipes (Recipes.cpp)
-
-  /// The schema of recipes; none when the library is broken.
-  const Schema* recipeSchema();
-  /// A recipe as it is declared.
-  Value recipeValue(Module& module, const ast::RecipeDecl& declaration);
-  /// The settings of a recipe under overrides, the last of which wins; none
-  /// (reported) where there are none.
-  Object* settingsOf(const ast::RecipeDecl& recipe, Module& module,
-                     const std::vector<Override>& overrides);
-  /// A mixin with its arguments, as `with` takes it.
-  Value callMixin(const Mixin& mixin, const ast::Call& node, SourceRange range,
-                  const Env& env);
-  /// The settings of a mixin by itself; what its parameters without defaults
-  /// give is not known.
-  Object* settingsOf(const Mixin& mixin);
-  Object* withOverrides(const Object& settings, Module& module,
-                        const std::vector<Override>& overrides);
-  Object* withChanges(const Object& settings, Module& module,
-                      const Changes& changes);
 
   // ---- layers (Layers.cpp)
 
@@ -251,13 +228,6 @@ public:
                                        SourceRange range);
 
 private:
-  // Recipes.cpp
-  const Object* parentOf(Module& module, const ast::RecipeDecl& declaration);
-  const Layer* mixinLayer(Module& module, ast::ExprId id);
-  const Layer* layerOf(const Mixin& mixin, Locals* arguments);
-  const Layer* layerOf(const LibraryMixin& named);
-  const Layer* overrideLayer(const Override& override, Module& module);
-
   // Lookup.cpp
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
   bool helpWithHole(diag::Builder& builder, const ast::Name& name);
@@ -333,8 +303,6 @@ private:
   // Builtins.cpp
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,
                     const Env& env);
-
-  const Schema* recipeDeclaration = nullptr; // of recipeSchema
 
   std::vector<std::pair<Object*, Slot*>> running; // slots under evaluation
   std::vector<const ast::FunDecl*> callStack;

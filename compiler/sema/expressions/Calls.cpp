@@ -114,7 +114,7 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
   if (const Builtin* builtin = callee.get<Builtin>())
     return callBuiltin(*builtin, node, range, env);
   if (const Mixin* const* mixin = callee.get<const Mixin*>())
-    return callMixin(**mixin, node, range, env);
+    return recipes.callMixin(**mixin, node, range, env);
   if (const Block* const* block = callee.get<const Block*>()) {
     if (env.inBlock && tracer)
       return tracer->call(**block, node, range, env);

@@ -122,7 +122,7 @@ Value Modules::evaluateEntry(Module& module, ModuleEntry& entry) {
     return {evaluator.makeSchema(module, model->name, model->body, true),
             origin};
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&node))
-    return evaluator.recipeValue(module, *recipe);
+    return evaluator.recipes.valueOf(module, *recipe);
   if (auto* mixin = std::get_if<ast::MixinDecl>(&node))
     return {&std::as_const(evaluator.store.make<Mixin>({mixin, &module.env})),
             origin};

@@ -428,12 +428,12 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
                                 const Env& env) {
   bool isInRecipe = false;
   for (const Env* at = &env; at && !isInRecipe; at = at->outer)
-    isInRecipe = at->object && recipeDeclaration &&
-                 at->object->schema == recipeDeclaration;
+    isInRecipe = at->object && recipes.loadedSchema() &&
+                 at->object->schema == recipes.loadedSchema();
   if (!isInRecipe)
     return false;
   std::vector<std::string> sections =
-      sectionsWith(*this, *recipeDeclaration, name.text);
+      sectionsWith(*this, *recipes.loadedSchema(), name.text);
   if (sections.size() == 1 || sections.size() == 2) {
     std::string first = sections.front() + "." + name.text;
     std::string second = sections.back() + "." + name.text;
@@ -444,7 +444,7 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
       builder.fixIt(name.range, first);
     return true;
   }
-  auto known = fieldKnownAs(*this, *recipeDeclaration, name.text);
+  auto known = fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
   if (known)
     builder.help(helpFor(*known))
         .fixIt(name.range, known->path, applicabilityOf(*known));

@@ -42,7 +42,7 @@ Object* requestedSettings(Evaluator& evaluator, const Request& request,
                           const ast::RecipeDecl& declaration, Module& module,
                           std::string& name) {
   Object* settings =
-      evaluator.settingsOf(declaration, module, request.overrides);
+      evaluator.recipes.settingsOf(declaration, module, request.overrides);
   if (!settings)
     return nullptr;
   if (request.point) {
@@ -59,7 +59,7 @@ Object* requestedSettings(Evaluator& evaluator, const Request& request,
     settings = evaluator.makeObject(settings->schema, std::move(layers),
                                     settings->range);
   }
-  return evaluator.withChanges(*settings, module, request.changes);
+  return evaluator.recipes.withChanges(*settings, module, request.changes);
 }
 
 namespace {

@@ -151,7 +151,7 @@ void FileCheck::checkModel(const Schema& schema) {
 void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   if (!recipe.isAbstract)
     return; // by itself, as it is launched
-  Object* settings = evaluator.settingsOf(recipe, *module, {});
+  Object* settings = evaluator.recipes.settingsOf(recipe, *module, {});
   if (!settings)
     return;
   evaluator.finish(*settings);
@@ -181,7 +181,7 @@ void FileCheck::checkMixin(const Mixin& mixin) {
     if (parameter.type != ast::TypeId::none)
       evaluator.types.resolve(module->env, parameter.type);
   checkParameters(declaration.parameters);
-  Object* settings = evaluator.settingsOf(mixin);
+  Object* settings = evaluator.recipes.settingsOf(mixin);
   if (!settings)
     return;
   evaluator.finish(*settings);

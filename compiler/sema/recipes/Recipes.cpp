@@ -1,5 +1,6 @@
-// Recipes: the layers of what they amend, of their mixins, of their own braces
-// and of what overrides set, in this order. The last that sets a field wins.
+// Recipes, mixins and overrides as layers; see Recipes.h.
+
+#include "compiler/sema/recipes/Recipes.h"
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/recipes/Analyze.h"
@@ -8,70 +9,69 @@
 
 namespace recipec::sema {
 
-const Schema* Evaluator::recipeSchema() {
-  if (recipeDeclaration)
-    return recipeDeclaration;
-  Module* settings = modules.load("std/schema/recipe.recipe");
+const Schema* Recipes::schema() {
+  if (declaration)
+    return declaration;
+  Module* settings = evaluator.modules.load("std/schema/recipe.recipe");
   ModuleEntry* entry = settings ? settings->find("recipe") : nullptr;
   if (!entry)
     return nullptr;
-  if (auto* schema = modules.entryValue(*settings, *entry).get<const Schema*>())
-    recipeDeclaration = *schema;
-  return recipeDeclaration;
+  if (auto* schema =
+          evaluator.modules.entryValue(*settings, *entry).get<const Schema*>())
+    declaration = *schema;
+  return declaration;
 }
 
-const Object* Evaluator::parentOf(Module& module,
-                                  const ast::RecipeDecl& declaration) {
-  Value parent = evaluate(declaration.parent, module.env);
+const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
+  Value parent = evaluator.evaluate(recipe.parent, module.env);
   if (parent.isPoison())
     return nullptr;
   Object* const* object = parent.get<Object*>();
-  if (object && (*object)->schema == recipeSchema())
+  if (object && (*object)->schema == schema())
     return *object;
-  messages
-      .report(diag::Kind::WrongType, (*module.file)[declaration.parent].range,
+  evaluator.messages
+      .report(diag::Kind::WrongType, (*module.file)[recipe.parent].range,
               "a recipe amends a recipe, and this is of type `" +
                   typeNameOf(parent) + "`")
       .help("write the name of a recipe behind `amends`");
   return nullptr;
 }
 
-Value Evaluator::recipeValue(Module& module,
-                             const ast::RecipeDecl& declaration) {
-  const Schema* schema = recipeSchema();
-  if (!schema)
+Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
+  const Schema* recipes = schema();
+  if (!recipes)
     return poison();
   std::vector<const Layer*> layers;
-  if (declaration.parent != ast::ExprId::none) {
-    const Object* parent = parentOf(module, declaration);
+  if (recipe.parent != ast::ExprId::none) {
+    const Object* parent = parentOf(module, recipe);
     if (!parent)
       return poison();
     layers = parent->layers;
   }
-  for (ast::ExprId id : declaration.mixins) {
+  for (ast::ExprId id : recipe.mixins) {
     const Layer* layer = mixinLayer(module, id);
     if (!layer)
       return poison();
     layers.push_back(layer);
   }
-  Value name{declaration.name.text, writtenAt(declaration.name.range)};
-  layers.push_back(givenLayer("name", name));
-  layers.push_back(bodyLayer(module.env, declaration.body, true));
+  Value name{recipe.name.text, evaluator.writtenAt(recipe.name.range)};
+  layers.push_back(evaluator.givenLayer("name", name));
+  layers.push_back(evaluator.bodyLayer(module.env, recipe.body, true));
   Object* object =
-      makeObject(schema, std::move(layers), declaration.name.range);
-  return {object, writtenAt(declaration.name.range)};
+      evaluator.makeObject(recipes, std::move(layers), recipe.name.range);
+  return {object, evaluator.writtenAt(recipe.name.range)};
 }
 
 // ---- mixins
 
-const Layer* Evaluator::mixinLayer(Module& module, ast::ExprId id) {
-  Value value = evaluate(id, module.env);
+const Layer* Recipes::mixinLayer(Module& module, ast::ExprId id) {
+  Value value = evaluator.evaluate(id, module.env);
   SourceRange range = (*module.file)[id].range;
   if (value.isPoison())
     return nullptr;
   const Mixin* const* mixin = value.get<const Mixin*>();
   if (!mixin) {
-    messages
+    evaluator.messages
         .report(diag::Kind::WrongType, range,
                 "`with` takes mixins, and this is of type `" +
                     typeNameOf(value) + "`")
@@ -86,53 +86,53 @@ const Layer* Evaluator::mixinLayer(Module& module, ast::ExprId id) {
   return mixin ? layerOf(**mixin, (*mixin)->arguments) : nullptr;
 }
 
-Value Evaluator::callMixin(const Mixin& mixin, const ast::Call& node,
-                           SourceRange range, const Env& env) {
+Value Recipes::callMixin(const Mixin& mixin, const ast::Call& node,
+                         SourceRange range, const Env& env) {
   const ast::MixinDecl& declaration = *mixin.declaration;
   if (mixin.arguments) {
-    messages.report(diag::Kind::WrongType, range,
-                    "`" + declaration.name.text +
-                        "` has its arguments already");
+    evaluator.messages.report(diag::Kind::WrongType, range,
+                              "`" + declaration.name.text +
+                                  "` has its arguments already");
     return poison();
   }
   Type any = Type::plain(Type::Kind::any);
-  auto bound = bind(parametersOf(declaration.parameters, mixin.env), node,
-                    range, env, declaration.name.text, nullptr, &any);
+  auto bound =
+      evaluator.bind(evaluator.parametersOf(declaration.parameters, mixin.env),
+                     node, range, env, declaration.name.text, nullptr, &any);
   if (!bound)
     return poison();
-  Locals& arguments = store.make<Locals>();
+  Locals& arguments = evaluator.store.make<Locals>();
   for (size_t i = 0; i < bound->size(); ++i)
     arguments.names.emplace_back(declaration.parameters[i].name.text,
                                  *(*bound)[i].value);
-  return {
-      &std::as_const(store.make<Mixin>({&declaration, mixin.env, &arguments})),
-      writtenAt(range)};
+  return {&std::as_const(evaluator.store.make<Mixin>(
+              {&declaration, mixin.env, &arguments})),
+          evaluator.writtenAt(range)};
 }
 
-const Layer* Evaluator::layerOf(const Mixin& mixin, Locals* arguments) {
-  Layer& layer =
-      store.make<Layer>(*bodyLayer(*mixin.env, mixin.declaration->body, true));
+const Layer* Recipes::layerOf(const Mixin& mixin, Locals* arguments) {
+  Layer& layer = evaluator.store.make<Layer>(
+      *evaluator.bodyLayer(*mixin.env, mixin.declaration->body, true));
   layer.locals = arguments;
   return &layer;
 }
 
-Object* Evaluator::settingsOf(const Mixin& mixin) {
-  const Schema* schema = recipeSchema();
-  if (!schema)
+Object* Recipes::settingsOf(const Mixin& mixin) {
+  const Schema* recipes = schema();
+  if (!recipes)
     return nullptr;
-  Locals& arguments = store.make<Locals>();
+  Locals& arguments = evaluator.store.make<Locals>();
   for (const ast::Parameter& parameter : mixin.declaration->parameters)
     arguments.names.emplace_back(parameter.name.text, poison());
-  return makeObject(schema, {layerOf(mixin, &arguments)},
-                    mixin.declaration->name.range);
+  return evaluator.makeObject(recipes, {layerOf(mixin, &arguments)},
+                              mixin.declaration->name.range);
 }
 
 // ---- overrides
 
-const Layer* Evaluator::overrideLayer(const Override& override,
-                                      Module& module) {
-  Module* names = modules.addOverride(*override.file, module);
-  Layer& layer = store.make<Layer>();
+const Layer* Recipes::overrideLayer(const Override& override, Module& module) {
+  Module* names = evaluator.modules.addOverride(*override.file, module);
+  Layer& layer = evaluator.store.make<Layer>();
   layer.env = &names->env;
   layer.isScope = true;
   Member member;
@@ -145,41 +145,44 @@ const Layer* Evaluator::overrideLayer(const Override& override,
   return &layer;
 }
 
-Object* Evaluator::withOverrides(const Object& settings, Module& module,
-                                 const std::vector<Override>& overrides) {
+Object* Recipes::withOverrides(const Object& settings, Module& module,
+                               const std::vector<Override>& overrides) {
   std::vector<const Layer*> layers = settings.layers;
   for (const Override& override : overrides)
     layers.push_back(overrideLayer(override, module));
-  return makeObject(settings.schema, std::move(layers), settings.range);
+  return evaluator.makeObject(settings.schema, std::move(layers),
+                              settings.range);
 }
 
-const Layer* Evaluator::layerOf(const LibraryMixin& named) {
-  Module* module = modules.load(named.file);
+const Layer* Recipes::layerOf(const LibraryMixin& named) {
+  Module* module = evaluator.modules.load(named.file);
   assert(module && "the standard library lacks a file");
   ModuleEntry* entry = module->find(named.name);
   assert(entry && "the standard library lacks a mixin");
   const Mixin* const* mixin =
-      modules.entryValue(*module, *entry).get<const Mixin*>();
+      evaluator.modules.entryValue(*module, *entry).get<const Mixin*>();
   assert(mixin && "what is applied is no mixin");
-  return layerOf(**mixin, &store.make<Locals>());
+  return layerOf(**mixin, &evaluator.store.make<Locals>());
 }
 
-Object* Evaluator::withChanges(const Object& settings, Module& module,
-                               const Changes& changes) {
+Object* Recipes::withChanges(const Object& settings, Module& module,
+                             const Changes& changes) {
   std::vector<const Layer*> layers = settings.layers;
   if (!changes.mixin.name.empty())
     layers.push_back(layerOf(changes.mixin));
   for (const Override& override : changes.overrides)
     layers.push_back(overrideLayer(override, module));
-  return makeObject(settings.schema, std::move(layers), settings.range);
+  return evaluator.makeObject(settings.schema, std::move(layers),
+                              settings.range);
 }
 
-Object* Evaluator::settingsOf(const ast::RecipeDecl& recipe, Module& module,
-                              const std::vector<Override>& overrides) {
+Object* Recipes::settingsOf(const ast::RecipeDecl& recipe, Module& module,
+                            const std::vector<Override>& overrides) {
   ModuleEntry* entry = module.find(recipe.name.text);
   if (!entry) // a second declaration of the name, reported
     return nullptr;
-  Object* const* object = modules.entryValue(module, *entry).get<Object*>();
+  Object* const* object =
+      evaluator.modules.entryValue(module, *entry).get<Object*>();
   return object ? withOverrides(**object, module, overrides) : nullptr;
 }
 

@@ -183,7 +183,8 @@ std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
                                           Module& module) {
   const std::string& name = recipe.name.text;
   std::vector<Selection> whole = {{name, std::nullopt, name, false}};
-  Object* settings = evaluator.settingsOf(recipe, module, naming.overrides);
+  Object* settings =
+      evaluator.recipes.settingsOf(recipe, module, naming.overrides);
   if (!settings || settings->sweeps.empty())
     return whole;
   evaluator.recipeRange = recipe.name.range;

@@ -79,7 +79,7 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
                               const Member& member) {
   const ast::Name& name = member.path.front();
   if (name.text == sweepName && object.schema &&
-      object.schema == recipeDeclaration) {
+      object.schema == recipes.loadedSchema()) {
     object.sweeps.push_back({&layer, &member, 0});
     return;
   }
@@ -116,7 +116,7 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   for (const Field& field : schema.fields)
     if (!field.declaration->isFixed)
       names.push_back(field.declaration->name.text);
-  if (&schema == recipeDeclaration)
+  if (&schema == recipes.loadedSchema())
     names.emplace_back(sweepName);
   if (builder.suggest(name.range, name.text, names))
     return;
@@ -126,8 +126,8 @@ void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
   }
   // Perhaps it belongs to one of the sections.
   std::vector<std::string> sections = sectionsWith(*this, schema, name.text);
-  if (sections.empty() && recipeDeclaration && !layer.isArguments)
-    sections = sectionsWith(*this, *recipeDeclaration, name.text);
+  if (sections.empty() && recipes.loadedSchema() && !layer.isArguments)
+    sections = sectionsWith(*this, *recipes.loadedSchema(), name.text);
   if (!sections.empty()) {
     bool isArgument =
         sources.kind(name.range.source) == SourceKind::commandLine;
@@ -157,13 +157,13 @@ bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
       builder.fixIt(name.range, own->path, applicabilityOf(*own));
     return true;
   }
-  if (!recipeDeclaration || &schema == recipeDeclaration)
+  if (!recipes.loadedSchema() || &schema == recipes.loadedSchema())
     return false;
   // A name of our own, `dir` say, is that of its sections.
-  if (!sectionsWith(*this, *recipeDeclaration, name.text).empty())
+  if (!sectionsWith(*this, *recipes.loadedSchema(), name.text).empty())
     return false;
   std::optional<KnownField> other =
-      fieldKnownAs(*this, *recipeDeclaration, name.text);
+      fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
   if (other)
     builder.help(helpFor(*other));
   return other.has_value();
