@@ -17,7 +17,6 @@
 #include "runtime/ops/QuantizationOps.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -149,15 +148,8 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
                   trafficOf(program, op) / device.bandwidth);
 }
 
-bool runs(const ir::Op& op, std::string_view when) {
-  return op.attributes.string("when") == when;
-}
-
-/// What is computed again counts once. So does what the first run of a function
-/// writes and the others add to: an op of the same product stands for both.
+/// What is computed again counts once.
 bool runsAgain(const ir::Function& function, const ir::Op& op) {
-  if (runs(op, "first"))
-    return true;
   return function.name.starts_with("backward") &&
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::LinearAdd ||
           op.kind == ir::OpKind::LinearJoint ||
@@ -209,12 +201,10 @@ double communicationOf(const ir::Module& program, const ir::Op& op,
 /// the other ops until their end op. Copies between device and host use their
 /// own link.
 Run runOf(const ir::Module& stage, const ir::Function& function,
-          const Device& device, bool isLast) {
+          const Device& device) {
   double seconds = 0, communication = 0, link = 0, hostLink = 0;
   std::map<ir::ValueId, double> arrivals;
   for (const ir::Op& op : function.ops) {
-    if (runs(op, "first") || (runs(op, "last") && !isLast))
-      continue;
     const ops::Traits& traits = ops::traitsOf(op.kind);
     if (traits.isCollective && traits.starts) {
       link = std::max(link, seconds) + secondsOf(stage, op, device);
@@ -239,17 +229,14 @@ Run runOf(const ir::Module& stage, const ir::Function& function,
   return {seconds, communication};
 }
 
-/// The functions of each stage by name: [0] is the last run of a step, [1] any
-/// other.
-using Runs = std::vector<std::map<std::string, std::array<Run, 2>>>;
+/// The functions of each stage by name.
+using Runs = std::vector<std::map<std::string, Run>>;
 
 Runs runsOf(const std::vector<ir::Module>& stages, const Device& device) {
   Runs runs(stages.size());
   for (size_t i = 0; i < stages.size(); ++i)
     for (const ir::Function& function : stages[i].functions)
-      for (bool isLast : {false, true})
-        runs[i][function.name][isLast ? 0 : 1] =
-            runOf(stages[i], function, device, isLast);
+      runs[i][function.name] = runOf(stages[i], function, device);
   return runs;
 }
 
@@ -257,8 +244,8 @@ Timeline trainTimeline(const std::vector<ir::Module>& stages, const Runs& runs,
                        const Device& device) {
   return simulate(
       stages, "train",
-      [&](int stage, const ir::Function& function, bool isLast) {
-        return runs[size_t(stage)].at(function.name)[isLast ? 0 : 1].seconds;
+      [&](int stage, const ir::Function& function) {
+        return runs[size_t(stage)].at(function.name).seconds;
       },
       [&](int stage, const ir::Transfer& transfer) {
         return double(ir::localBytes(stages[size_t(stage)], transfer.value)) /
@@ -270,15 +257,9 @@ Timeline trainTimeline(const std::vector<ir::Module>& stages, const Runs& runs,
 /// the stages. Time that a stage waits for another counts as bubble.
 double communicationFraction(const Timeline& timeline, const Runs& runs) {
   double seconds = 0;
-  for (size_t stage = 0; stage < timeline.stages.size(); ++stage) {
-    std::map<std::string, int> counts;
+  for (size_t stage = 0; stage < timeline.stages.size(); ++stage)
     for (const Interval& interval : timeline.stages[stage])
-      ++counts[interval.function];
-    for (const auto& [function, count] : counts) {
-      const std::array<Run, 2>& run = runs[stage].at(function);
-      seconds += run[0].communication + (count - 1) * run[1].communication;
-    }
-  }
+      seconds += runs[stage].at(interval.function).communication;
   return seconds / timeline.end / double(timeline.stages.size());
 }
 

@@ -33,16 +33,11 @@ public:
              const FunctionTime& functionTime, const TransferTime& transferTime)
       : stages(stages), functionTime(functionTime), transferTime(transferTime),
         schedules(stages.size(), nullptr), places(stages.size()),
-        clocks(stages.size()), runs(stages.size()), underway(stages.size()) {
+        clocks(stages.size()), underway(stages.size()) {
     for (size_t i = 0; i < stages.size(); ++i)
       for (const ir::Schedule& schedule : stages[i].schedules)
         if (schedule.name == name)
           schedules[i] = &schedule;
-    for (size_t i = 0; i < stages.size(); ++i)
-      if (schedules[i])
-        for (const ScheduleStep& step : schedules[i]->steps)
-          if (step.kind == ScheduleStep::Kind::run)
-            ++runs[i][step.function];
     result.stages.resize(stages.size());
   }
 
@@ -160,8 +155,7 @@ private:
     const ir::Function& function =
         *ir::findFunction(stages[stage], step.function);
     double begin = clocks[stage];
-    const bool isLast = --runs[stage][step.function] == 0;
-    clocks[stage] += functionTime(int(stage), function, isLast);
+    clocks[stage] += functionTime(int(stage), function);
     result.stages[stage].push_back(
         {step.function, function.chunk, step.microBatch, begin, clocks[stage]});
     return true;
@@ -173,7 +167,6 @@ private:
   std::vector<const ir::Schedule*> schedules;
   std::vector<size_t> places;
   std::vector<double> clocks;
-  std::vector<std::map<std::string, int>> runs; // runs left
   std::map<MessageName, Message> messages;
   std::vector<std::map<Slot, MessageName>> underway; // by stage
   std::map<int, double> links;                       // when each is free

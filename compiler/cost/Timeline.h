@@ -36,10 +36,7 @@ struct Timeline {
   std::vector<Blocked> deadlock;
 };
 
-/// Returns the seconds of one run; `isLast` marks the function's last run in
-/// the schedule.
-using FunctionTime =
-    std::function<double(int stage, const ir::Function&, bool isLast)>;
+using FunctionTime = std::function<double(int stage, const ir::Function&)>;
 using TransferTime = std::function<double(int stage, const ir::Transfer&)>;
 
 /// Simulates the schedules `name` of all stages with the runtime's rules for

@@ -36,6 +36,7 @@
 #include "compiler/passes/precision/Quantize.h"
 #include "compiler/passes/schedule/CheckChunks.h"
 #include "compiler/passes/schedule/Schedule.h"
+#include "compiler/passes/schedule/SplitRuns.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/shard/CheckDivisibility.h"
 #include "compiler/passes/shard/Shard.h"
@@ -84,7 +85,7 @@ public:
       return;
     for (const char* name : {"train", "evaluate"}) {
       cost::Timeline timeline = cost::simulate(
-          stages, name, [](int, const ir::Function&, bool) { return 1.0; },
+          stages, name, [](int, const ir::Function&) { return 1.0; },
           [](int, const ir::Transfer&) { return 0.0; });
       if (!timeline.deadlock.empty())
         fail("schedule", "the stages wait for one another");
@@ -313,6 +314,9 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   for (ir::Module& stage : stages)
     passes::planMemory(stage);
   verify(stages, "plan memory");
+  for (ir::Module& stage : stages)
+    passes::splitRuns(stage);
+  verify(stages, "split runs");
   return stages;
 }
 

@@ -112,9 +112,7 @@ std::string cells(const std::vector<Interval>& stage, size_t from, size_t to,
 cost::Timeline unitTimeline(const std::vector<ir::Module>& stages) {
   return cost::simulate(
       stages, "train",
-      [](int, const ir::Function& function, bool) {
-        return unitTime(function);
-      },
+      [](int, const ir::Function& function) { return unitTime(function); },
       [](int, const ir::Transfer&) { return 0.0; });
 }
 

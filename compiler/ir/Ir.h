@@ -219,7 +219,7 @@ struct Transfer {
   ValueId value = ValueId::none;
   int peer = 0; // stage
   int channel = 0;
-  std::string function; // the function that computes or reads the value
+  std::string function; // that makes it or reads it, before it is split by runs
   int link = 0;
 };
 

@@ -71,61 +71,25 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
     executor.notes.push_back(std::move(note));
   executor.functions.resize(stage.functions.size());
   executor.isRecordable.resize(stage.functions.size(), device.records());
-  for (size_t i = 0; i < stage.functions.size(); ++i) {
-    executor.functions[i].isAlike =
-        std::ranges::all_of(stage.functions[i].ops, [](const plan::Op& op) {
-          return op.attributes.string("when").empty();
-        });
+  for (size_t i = 0; i < stage.functions.size(); ++i)
     executor.functions[i].period = executor.period(stage.functions[i]);
-  }
-  for (const plan::Schedule& schedule : stage.schedules) {
-    const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
-    for (size_t i = 0; i < occurrences.size(); ++i)
-      if (const plan::ScheduleStep& step = schedule.steps[i];
-          step.kind == plan::ScheduleStep::Kind::run)
-        RECIPERUN_TRY(
-            executor.resolve(step.function, step.microBatch, occurrences[i]));
-  }
+  for (const plan::Schedule& schedule : stage.schedules)
+    for (const plan::ScheduleStep& step : schedule.steps)
+      if (step.kind == plan::ScheduleStep::Kind::run)
+        RECIPERUN_TRY(executor.resolve(step.function, step.microBatch));
   for (const plan::Bucket& bucket : plan.buckets)
-    RECIPERUN_TRY(executor.resolve(bucket.function, 0, Occurrence()));
+    RECIPERUN_TRY(executor.resolve(bucket.function, 0));
   return executor;
 }
 
-/// By step; those that run nothing have any.
-std::vector<Executor::Occurrence>
-Executor::occurrencesOf(const plan::Schedule& schedule) {
-  std::vector<Occurrence> occurrences(schedule.steps.size());
-  std::map<int, size_t> latest; // by function
-  for (size_t i = 0; i < occurrences.size(); ++i) {
-    const plan::ScheduleStep& step = schedule.steps[i];
-    if (step.kind != plan::ScheduleStep::Kind::run)
-      continue;
-    const auto [before, isFirst] = latest.emplace(step.function, i);
-    occurrences[i].isFirst = isFirst;
-    if (!isFirst)
-      occurrences[before->second].isLast = false;
-    before->second = i;
-  }
-  return occurrences;
-}
-
-bool Executor::takesPart(const plan::Op& op, Occurrence occurrence) {
-  const std::string& when = op.attributes.string("when");
-  return when.empty() || (when == "first" && occurrence.isFirst) ||
-         (when == "later" && !occurrence.isFirst) ||
-         (when == "last" && occurrence.isLast);
-}
-
-Status Executor::resolve(int function, int microBatch, Occurrence occurrence) {
-  ByOccurrence& known = functions[size_t(function)];
+Status Executor::resolve(int function, int microBatch) {
+  BySlots& known = functions[size_t(function)];
   const int64_t number = microBatch % known.period;
-  const auto [resolved, isNew] = known.of(occurrence).try_emplace(number);
+  const auto [resolved, isNew] = known.resolved.try_emplace(number);
   if (!isNew)
     return Status::ok();
   const plan::Function& described = stage.functions[size_t(function)];
   for (const plan::Op& op : described.ops) {
-    if (!takesPart(op, occurrence))
-      continue;
     Expected<Call> call = resolve(op, int(number));
     RECIPERUN_TRY(call);
     resolved->second.calls.push_back(std::move(*call));
@@ -189,12 +153,11 @@ Tensor Executor::tensor(int number, int microBatch) const {
 
 Status Executor::prepare(device::Share share) {
   std::vector<device::OpCall> all;
-  for (const ByOccurrence& function : functions)
-    for (const std::map<int64_t, Resolved>& occurrence : function.occurrences)
-      for (const auto& [number, resolved] : occurrence)
-        for (const Call& call : resolved.calls)
-          if (!call.isCollective)
-            all.push_back(described(call));
+  for (const BySlots& function : functions)
+    for (const auto& [number, resolved] : function.resolved)
+      for (const Call& call : resolved.calls)
+        if (!call.isCollective)
+          all.push_back(described(call));
   Expected<bool> isSpoiled = runner.prepare(all, share);
   RECIPERUN_TRY(isSpoiled);
   return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
@@ -206,14 +169,13 @@ Status Executor::rehearse() {
   for (size_t i = 0; i < functions.size(); ++i) {
     if (halfOf(stage.functions[i]))
       continue;
-    for (std::map<int64_t, Resolved>& occurrence : functions[i].occurrences) {
-      if (!occurrence.empty())
-        RECIPERUN_TRY(runOps(int(i), occurrence.begin()->second));
-      for (auto& [number, resolved] : occurrence) {
-        resolved.hasRun = true;
-        if (isRecordable[i])
-          RECIPERUN_TRY(record(int(i), resolved));
-      }
+    std::map<int64_t, Resolved>& known = functions[i].resolved;
+    if (!known.empty())
+      RECIPERUN_TRY(runOps(int(i), known.begin()->second));
+    for (auto& [number, resolved] : known) {
+      resolved.hasRun = true;
+      if (isRecordable[i])
+        RECIPERUN_TRY(record(int(i), resolved));
     }
   }
   RECIPERUN_TRY(wait());
@@ -228,15 +190,13 @@ const plan::Schedule* Executor::findSchedule(std::string_view name) const {
 }
 
 Status Executor::run(const plan::Schedule& schedule, const Load& load) {
-  const std::vector<Occurrence> occurrences = occurrencesOf(schedule);
-  for (size_t i = 0; i < occurrences.size(); ++i) {
-    const plan::ScheduleStep& step = schedule.steps[i];
+  for (const plan::ScheduleStep& step : schedule.steps) {
     if (observer)
       observer->beginsStep(step);
     if (step.kind == plan::ScheduleStep::Kind::load)
       RECIPERUN_TRY(load(step.microBatch));
     else if (step.kind == plan::ScheduleStep::Kind::run)
-      RECIPERUN_TRY(run(step.function, step.microBatch, occurrences[i]));
+      RECIPERUN_TRY(run(step.function, step.microBatch));
     else
       RECIPERUN_TRY(transfer(step));
     if (observer)
@@ -277,10 +237,10 @@ Status Executor::finish(int transfer, int microBatch) {
   return communicator.finish(message);
 }
 
-Status Executor::run(int function, int microBatch, Occurrence occurrence) {
-  ByOccurrence& known = functions[size_t(function)];
-  const auto found = known.of(occurrence).find(microBatch % known.period);
-  assert(found != known.of(occurrence).end() && "a run that is in no schedule");
+Status Executor::run(int function, int microBatch) {
+  BySlots& known = functions[size_t(function)];
+  const auto found = known.resolved.find(microBatch % known.period);
+  assert(found != known.resolved.end() && "a run that is in no schedule");
   Resolved& resolved = found->second;
   const Range range(runner, stage.functions[size_t(function)].name);
   if (isRecorded(function, resolved)) {

@@ -1,9 +1,7 @@
 // Runs the functions and schedules of a plan.
 //
 // 1. make: each op of each function is resolved to its kernel and to views of
-//    its buffers, once for every combination of their slots that occurs, and
-//    for the first, the last and the other runs of a function in a schedule
-//    where some op has no part in all of them.
+//    its buffers, once for every combination of their slots that occurs.
 // 2. run: a loop over those. What is run, on which data and in which order is
 //    the plan's; there is no policy here.
 // 3. A device that records work is given a function op by op once, which gets
@@ -63,11 +61,8 @@ public:
   /// names function, op and rank.
   Status run(const plan::Schedule& schedule, const Load& load);
 
-  /// Runs one function on the buffers of a micro-batch, as the first and last
-  /// run of it.
-  Status run(int function, int microBatch = 0) {
-    return run(function, microBatch, Occurrence());
-  }
+  /// Runs one function on the buffers of a micro-batch.
+  Status run(int function, int microBatch = 0);
 
   /// Waits until the device has done all that it was given. Fails where some of
   /// it has, or another rank has gone.
@@ -108,33 +103,20 @@ private:
     int collectives = 0; // the communicator's number of it
   };
 
-  /// Which of the runs of its function in a schedule one is.
-  struct Occurrence {
-    bool isFirst = true, isLast = true;
-  };
-  /// What a function is resolved to, by occurrence and then by the micro-batch
-  /// modulo the function's period, as far as there are such runs.
-  struct ByOccurrence {
-    bool isAlike = true; // all occurrences are one
+  /// What a function is resolved to, by the micro-batch modulo the function's
+  /// period, as far as there are such runs.
+  struct BySlots {
     int64_t period = 1;
-    std::map<int64_t, Resolved> occurrences[4];
-
-    std::map<int64_t, Resolved>& of(Occurrence occurrence) {
-      return occurrences[isAlike ? 0
-                                 : 2 * occurrence.isFirst + occurrence.isLast];
-    }
+    std::map<int64_t, Resolved> resolved;
   };
 
   Executor(const plan::Plan& plan, memory::Arena& arena,
            comm::Communicator& communicator, device::Device& device)
       : plan(plan), stage(plan::stageOf(plan, communicator.rank())),
         arena(arena), communicator(communicator), runner(device) {}
-  static std::vector<Occurrence> occurrencesOf(const plan::Schedule& schedule);
-  static bool takesPart(const plan::Op& op, Occurrence occurrence);
-  Status resolve(int function, int microBatch, Occurrence occurrence);
+  Status resolve(int function, int microBatch);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int64_t period(const plan::Function& function) const;
-  Status run(int function, int microBatch, Occurrence occurrence);
   Status runOps(int function, const Resolved& resolved);
   bool isRecorded(int function, const Resolved& resolved) const;
   Status record(int function, Resolved& resolved);
@@ -156,7 +138,7 @@ private:
   comm::Communicator& communicator;
   device::Device& runner;
   Observer* observer = nullptr;
-  std::vector<ByOccurrence> functions;
+  std::vector<BySlots> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
   /// By transfer and slot, the communicator's number of what is under way.

@@ -45,9 +45,10 @@ TRAITS = {  # fields of ops::Traits
     "alias": "isAlias",
     "runtime_only": "isRuntimeOnly",
 }
-# Any op may have them: in which runs of its function it takes part, and how many
-# bytes of workspace it needs.
-COMMON = [("when", "string", "", True), ("workspace", "integer", "", False)]
+# Any op of the compiler's may have them: in which runs of its function it takes
+# part (`first`, `later`, `last`; in all without it), and how many elements of
+# workspace it needs.
+COMMON = [("when", "string", "", False), ("workspace", "integer", "", False)]
 
 
 class Op:

@@ -57,12 +57,6 @@ bool checkPlaces(OpCheck& c) {
          c.fail("has a workspace on the host");
 }
 
-bool checkRuns(OpCheck& c) {
-  const std::string& when = c.op.attributes.string("when");
-  return when.empty() || when == "first" || when == "later" || when == "last" ||
-         c.fail("has a part in no run of its function: `" + when + "`");
-}
-
 bool checkAttributes(OpCheck& c) {
   for (const auto& [name, value] : c.op.attributes) {
     const ops::AttributeInfo* info = ops::findAttribute(c.op.kind, name);
@@ -86,7 +80,7 @@ bool isInPlans(OpCheck& c) {
 Status validateOp(const Plan& plan, const Stage& stage, const Op& op) {
   OpCheck check(plan, stage, op);
   isInPlans(check) && check.arity() && checkAttributes(check) &&
-      checkFamily(check) && checkPlaces(check) && checkRuns(check);
+      checkFamily(check) && checkPlaces(check);
   return check.failure;
 }
 

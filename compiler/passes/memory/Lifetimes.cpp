@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <cassert>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace recipec::passes {
 namespace {
@@ -120,22 +123,35 @@ void LifeBuilder::define(const ir::Op& op, int position) {
   }
 }
 
-/// Whether each micro-batch runs its backward pass right after its forward
-/// pass, so that saved values die before the next micro-batch.
-bool backwardFollowsForward(const ir::Module& program) {
+/// Whether a function computes all layers, in some of the runs or in all:
+/// `backward_first` and `backward` do, and `backward.1` does not.
+bool isWholePass(const std::string& function, std::string_view direction) {
+  return function.starts_with(direction) &&
+         function.find('.') == std::string::npos;
+}
+
+/// Functions of which the second goes backward right after the first has gone
+/// forward on the same micro-batch, so that what is saved in between dies
+/// before the next one begins. None where some micro-batch does not.
+std::set<std::pair<std::string, std::string>>
+jointPasses(const ir::Module& program) {
+  std::set<std::pair<std::string, std::string>> pairs;
   for (const ir::Schedule& schedule : program.schedules) {
     const ir::ScheduleStep* before = nullptr;
     for (const ir::ScheduleStep& step : schedule.steps) {
       if (step.kind != ir::ScheduleStep::Kind::run)
         continue;
-      bool isNext = before && before->function == "forward" &&
-                    before->microBatch == step.microBatch;
-      if (step.function == "backward" && !isNext)
-        return false;
+      const bool isNext = before && isWholePass(before->function, "forward") &&
+                          before->microBatch == step.microBatch;
+      if (isWholePass(step.function, "backward")) {
+        if (!isNext)
+          return {};
+        pairs.emplace(before->function, step.function);
+      }
       before = &step;
     }
   }
-  return true;
+  return pairs;
 }
 
 } // namespace
@@ -152,14 +168,18 @@ std::vector<Timeline> timelines(const ir::Module& program) {
     for (const ir::Op& op : function.ops)
       timeline.ops.push_back(&op);
   };
-  bool isJoint = backwardFollowsForward(program);
+  const auto joint = jointPasses(program);
   for (const ir::Function& function : program.functions) {
-    if (isJoint && function.name == "backward")
-      continue;
-    append(result.emplace_back(), function);
-    const ir::Function* backward = ir::findFunction(program, "backward");
-    if (isJoint && function.name == "forward" && backward)
-      append(result.back(), *backward);
+    bool isOfJoint = false;
+    for (const auto& [forward, backward] : joint) {
+      isOfJoint |= function.name == forward || function.name == backward;
+      if (function.name != forward)
+        continue;
+      append(result.emplace_back(), function);
+      append(result.back(), *ir::findFunction(program, backward));
+    }
+    if (!isOfJoint)
+      append(result.emplace_back(), function);
   }
   for (Timeline& timeline : result)
     LifeBuilder(program, timeline).run();

@@ -301,7 +301,7 @@ struct Overwritten {
 std::optional<Overwritten>
 findOverwritten(const std::vector<ir::Module>& stages) {
   const cost::Timeline timeline = cost::simulate(
-      stages, "train", [](int, const ir::Function&, bool) { return 1.0; },
+      stages, "train", [](int, const ir::Function&) { return 1.0; },
       [](int, const Transfer&) { return 0.0; });
   for (const cost::Blocked& blocked : timeline.deadlock) {
     const Transfer& transfer =

@@ -62,8 +62,7 @@ private:
 
 Timeline timelineOf(const Stages& stages) {
   return simulate(
-      stages.stages, "train",
-      [](int, const ir::Function&, bool) { return 1.0; },
+      stages.stages, "train", [](int, const ir::Function&) { return 1.0; },
       [](int, const Transfer&) { return 0.5; });
 }
 

@@ -93,36 +93,6 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
   EXPECT_FALSE(executor->tensor(-1).present());
 }
 
-TEST_F(ExecutorTest, opsHavePartInSomeRunsAlone) {
-  int one = plan::addBuffer(plan, "one", DType::f32, {16});
-  std::vector<int> counts;
-  std::vector<plan::Op> ops;
-  for (const char* when : {"first", "later", "last", ""}) {
-    counts.push_back(plan::addBuffer(plan, "count", DType::f32, {16}));
-    ops.push_back(plan::makeOp(OpKind::Add, "count", {counts.back(), one},
-                               {counts.back()}));
-    if (*when)
-      ops.back().attributes = {{"when", std::string(when)}};
-  }
-  plan.stages[0].functions = {{"backward", ops}};
-  plan.train.accumulation = 3;
-  plan.stages[0].schedules = {{"train", {call(0, 0), call(0, 1), call(0, 2)}},
-                              {"evaluate", {call(0, 0)}}};
-  make();
-  std::fill_n(executor->tensor(one).as<float>(), 16, 1.f);
-  auto expectCounts = [&](const char* schedule, std::vector<float> wanted) {
-    for (int count : counts)
-      std::fill_n(executor->tensor(count).as<float>(), 16, 0.f);
-    Status status = executor->run(*executor->findSchedule(schedule),
-                                  [](int) { return Status::ok(); });
-    ASSERT_TRUE(status.isOk()) << status.message();
-    for (size_t i = 0; i < counts.size(); ++i)
-      EXPECT_EQ(executor->tensor(counts[i]).as<float>()[15], wanted[i]) << i;
-  };
-  expectCounts("train", {1, 2, 1, 3});
-  expectCounts("evaluate", {1, 0, 1, 1});
-}
-
 /// A job in which no collective ever succeeds.
 class BrokenLink : public comm::LocalCommunicator {
 public:

@@ -340,19 +340,6 @@ TEST(Validate, attributesThatKernelsKnow) {
                  "has 1 `axes` for 3 dimensions");
 }
 
-TEST(Validate, opsHavePartInRunsThatThereAre) {
-  auto refusalOf = [](const char* when) {
-    return refusal([&](Plan& p) {
-      p.stages[0].functions[0].ops[0].attributes.add("when", std::string(when));
-    });
-  };
-  for (const char* when : {"first", "later", "last"})
-    EXPECT_EQ(refusalOf(when), "");
-  EXPECT_NE(refusalOf("second").find("has a part in no run of its function: "
-                                     "`second`"),
-            std::string::npos);
-}
-
 TEST(Validate, partsOfRows) {
   auto refusalWith = [](OpKind kind, std::vector<std::vector<int64_t>> shapes,
                         int64_t begin = 0) {
