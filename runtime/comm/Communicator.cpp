@@ -1,10 +1,114 @@
-// What every communicator can do by means of its collectives.
+// What is called of a communicator, as descriptions; and what every one can do
+// by means of its collectives.
 
 #include "runtime/comm/Communicator.h"
 
 #include "runtime/comm/Reduce.h"
 
 namespace reciperun::comm {
+namespace {
+
+constexpr int noLink = -1;
+
+} // namespace
+
+Status Communicator::allReduce(int group, const Tensor& in, const Tensor& out,
+                               Reduction reduction) {
+  return run({.kind = Collective::Kind::allReduce,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .reduction = reduction});
+}
+
+Status Communicator::allGather(int group, const Tensor& in, const Tensor& out,
+                               int dim) {
+  return run({.kind = Collective::Kind::allGather,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .dim = dim});
+}
+
+Status Communicator::reduceScatter(int group, const Tensor& in,
+                                   const Tensor& out, int dim) {
+  return run({.kind = Collective::Kind::reduceScatter,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .dim = dim});
+}
+
+Status Communicator::allToAll(int group, const Tensor& in, const Tensor& out,
+                              ShardExchange exchange) {
+  return run({.kind = Collective::Kind::allToAll,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .exchange = exchange});
+}
+
+Status Communicator::exchangeRows(int group, const Tensor& in,
+                                  const Tensor& counts, const Tensor& out,
+                                  ShardExchange exchange) {
+  return run({.kind = Collective::Kind::allToAll,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .exchange = exchange,
+              .counts = counts});
+}
+
+Status Communicator::send(int to, std::span<const std::byte> bytes) {
+  return move({Message::Kind::send, op, to, noLink, bytes, {}});
+}
+
+Status Communicator::receive(int from, std::span<std::byte> bytes) {
+  return move({Message::Kind::receive, op, from, noLink, {}, bytes});
+}
+
+Expected<int> Communicator::beginSend(int to, int link,
+                                      std::span<const std::byte> bytes) {
+  return begin(Message{Message::Kind::send, op, to, link, bytes, {}});
+}
+
+Expected<int> Communicator::beginReceive(int from, int link,
+                                         std::span<std::byte> bytes) {
+  return begin(Message{Message::Kind::receive, op, from, link, {}, bytes});
+}
+
+Expected<int> Communicator::beginAllGather(int group, const Tensor& in,
+                                           const Tensor& out) {
+  return begin(Collective{.kind = Collective::Kind::allGather,
+                          .op = op,
+                          .group = group,
+                          .in = in,
+                          .out = out});
+}
+
+Expected<int> Communicator::beginExchange(int group, const Tensor& in,
+                                          const Tensor& out) {
+  return begin(Collective{.kind = Collective::Kind::reduceScatter,
+                          .op = op,
+                          .group = group,
+                          .in = in,
+                          .out = out});
+}
+
+Expected<int> Communicator::beginShift(int group,
+                                       std::span<const Shift> shifts) {
+  return begin(Collective{.kind = Collective::Kind::shift,
+                          .op = op,
+                          .group = group,
+                          .in = {},
+                          .out = {},
+                          .shifts = shifts});
+}
 
 /// Of terms that the host can address, none of them left out.
 Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
@@ -13,12 +117,6 @@ Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
                     out.bytes(), int(terms.elements() / out.elements()),
                     out.elements(), out.as<std::byte>());
   return Status::ok();
-}
-
-Status Communicator::exchangeRows(int group, const Tensor& in,
-                                  const Tensor& /*counts*/, const Tensor& out,
-                                  ShardExchange exchange) {
-  return allToAll(group, in, out, exchange);
 }
 
 Expected<int64_t> Communicator::maximum(int64_t mine) {

@@ -10,28 +10,13 @@ namespace reciperun::comm {
 /// Collectives over one rank: copies.
 class LocalCommunicator : public Communicator {
 public:
-  int rank() const override { return 0; }
-  int ranks() const override { return 1; }
-  Status allReduce(int group, const Tensor& in, const Tensor& out,
-                   Reduction reduction) override;
-  Status allGather(int group, const Tensor& in, const Tensor& out,
-                   int dim) override;
-  Status reduceScatter(int group, const Tensor& in, const Tensor& out,
-                       int dim) override;
-  Status allToAll(int group, const Tensor& in, const Tensor& out,
-                  ShardExchange exchange) override;
-  Status send(int to, std::span<const std::byte> bytes) override;
-  Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int link,
-                          std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int link,
-                             std::span<std::byte> bytes) override;
+  LocalCommunicator() : Communicator(0, 1, nullptr) {}
+
+  Status run(const Collective& collective) override;
+  Expected<int> begin(const Collective& collective) override;
+  Status move(const Message& message) override;
+  Expected<int> begin(const Message& message) override;
   Status finish(int message) override;
-  Expected<int> beginAllGather(int group, const Tensor& in,
-                               const Tensor& out) override;
-  Expected<int> beginExchange(int group, const Tensor& in,
-                              const Tensor& out) override;
-  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status agree(const Status& mine) override { return mine; }
 };
 

@@ -69,8 +69,8 @@ Expected<int> mpiCount(int64_t elements) {
 } // namespace
 
 MpiCommunicator::MpiCommunicator(int rank, int ranks, Watch* watch)
-    : ownRank(rank), allRanks(ranks),
-      lookout(watch), all{MPI_COMM_WORLD, rank, ranks, nameOfAll(ranks)} {}
+    : Communicator(rank, ranks, watch), all{MPI_COMM_WORLD, rank, ranks,
+                                            nameOfAll(ranks)} {}
 
 MpiCommunicator::~MpiCommunicator() {
   const Watch::Wait wait = waitFor("the end of their groups", all);
@@ -100,14 +100,14 @@ MpiCommunicator::make(const plan::Mesh& mesh, int rank, int ranks,
 /// The group's instances are told apart by their lowest rank.
 Status MpiCommunicator::split(const plan::Mesh& mesh,
                               const plan::Group& group) {
-  std::vector<int> members = plan::groupMembers(mesh, group, ownRank);
+  std::vector<int> members = plan::groupMembers(mesh, group, rank());
   int color = members.empty() ? MPI_UNDEFINED : members.front();
   CommGroup commGroup;
   commGroup.name = nameOf(group, members);
   const Watch::Wait wait = waitFor("a split into groups", all);
-  RECIPERUN_TRY(meetOn(MPI_COMM_WORLD, ownRank));
+  RECIPERUN_TRY(meetOn(MPI_COMM_WORLD, rank()));
   RECIPERUN_TRY(
-      check(MPI_Comm_split(MPI_COMM_WORLD, color, ownRank, &commGroup.comm),
+      check(MPI_Comm_split(MPI_COMM_WORLD, color, rank(), &commGroup.comm),
             "MPI_Comm_split"));
   groups.push_back(commGroup);
   if (members.empty())
@@ -126,18 +126,52 @@ const MpiCommunicator::CommGroup& MpiCommunicator::commGroup(int group) const {
 }
 
 Status MpiCommunicator::check(int code, const char* call) const {
-  return checkMpi(code, call, ownRank);
+  return checkMpi(code, call, rank());
 }
 
 Watch::Wait MpiCommunicator::waitFor(std::string_view what,
-                                     const CommGroup& commGroup) const {
-  return Watch::Wait(lookout, {what, op, commGroup.name});
+                                     const CommGroup& commGroup,
+                                     std::string_view op) const {
+  return Watch::Wait(watch(), {what, op, commGroup.name});
 }
 
-Status MpiCommunicator::allReduce(int group, const Tensor& in,
-                                  const Tensor& out, Reduction reduction) {
-  const CommGroup& commGroup = this->commGroup(group);
-  const Watch::Wait wait = waitFor("all-reduce", commGroup);
+Status MpiCommunicator::run(const Collective& collective) {
+  switch (collective.kind) {
+  case Collective::Kind::allReduce:
+    return allReduce(collective);
+  case Collective::Kind::allGather:
+    return allGather(collective);
+  case Collective::Kind::reduceScatter:
+    return reduceScatter(collective);
+  case Collective::Kind::allToAll: // all rows, whatever the counts are
+    return allToAll(collective);
+  case Collective::Kind::shift:
+    break;
+  }
+  assert(false && "a shift begins and ends apart");
+  return Status::error("unknown collective");
+}
+
+Expected<int> MpiCommunicator::begin(const Collective& collective) {
+  switch (collective.kind) {
+  case Collective::Kind::allGather:
+    return beginAllGather(collective);
+  case Collective::Kind::reduceScatter:
+    return beginExchange(collective);
+  case Collective::Kind::shift:
+    return beginShift(collective);
+  case Collective::Kind::allReduce:
+  case Collective::Kind::allToAll:
+    break;
+  }
+  assert(false && "a collective without two halves");
+  return Status::error("unknown collective");
+}
+
+Status MpiCommunicator::allReduce(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
+  const Watch::Wait wait = waitFor("all-reduce", commGroup, collective.op);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type), elements = in.elements();
   if (commGroup.ranks == 1) {
@@ -146,14 +180,15 @@ Status MpiCommunicator::allReduce(int group, const Tensor& in,
     return Status::ok();
   }
   if (in.bytes() * commGroup.ranks <= smallBytes)
-    return reduceSmall(commGroup, in.type, reduction, elements, bytesOf(in),
-                       writableBytes(out));
+    return reduceSmall(commGroup, in.type, collective.reduction, elements,
+                       bytesOf(in), writableBytes(out));
   // No slice of a piece is larger than its part of the buffer.
   const int64_t piece = bufferBytes / size / commGroup.ranks * commGroup.ranks;
   for (int64_t begin = 0; begin < elements; begin += piece)
-    RECIPERUN_TRY(reducePiece(
-        commGroup, in.type, reduction, std::min(piece, elements - begin),
-        bytesOf(in) + begin * size, writableBytes(out) + begin * size));
+    RECIPERUN_TRY(reducePiece(commGroup, in.type, collective.reduction,
+                              std::min(piece, elements - begin),
+                              bytesOf(in) + begin * size,
+                              writableBytes(out) + begin * size));
   return Status::ok();
 }
 
@@ -191,22 +226,22 @@ Status MpiCommunicator::reducePiece(const CommGroup& commGroup,
       finishMpi(MPI_Ialltoallv(in, counts.data(), starts.data(), MPI_BYTE,
                                receiving.get(), received.data(), places.data(),
                                MPI_BYTE, commGroup.comm, &request),
-                request, "MPI_Ialltoallv", ownRank));
+                request, "MPI_Ialltoallv", rank()));
   reduceInRankOrder(type, reduction, receiving.get(), own, commGroup.ranks,
                     own / size, sending.get());
   return finishMpi(MPI_Iallgatherv(sending.get(), own, MPI_BYTE, out,
                                    counts.data(), starts.data(), MPI_BYTE,
                                    commGroup.comm, &request),
-                   request, "MPI_Iallgatherv", ownRank);
+                   request, "MPI_Iallgatherv", rank());
 }
 
-Status MpiCommunicator::allGather(int group, const Tensor& in,
-                                  const Tensor& out, int dim) {
-  const CommGroup& commGroup = this->commGroup(group);
-  const Watch::Wait wait = waitFor("all-gather", commGroup);
+Status MpiCommunicator::allGather(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
+  const Watch::Wait wait = waitFor("all-gather", commGroup, collective.op);
   assert(in.bytes() * commGroup.ranks == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  Blocks blocks = Blocks::of(in.shape, dim, commGroup.ranks, size);
+  Blocks blocks = Blocks::of(in.shape, collective.dim, commGroup.ranks, size);
   if (commGroup.ranks == 1) {
     if (in.data != out.data)
       std::memcpy(out.data, in.data, size_t(in.bytes()));
@@ -242,7 +277,7 @@ Status MpiCommunicator::gatherBytes(const CommGroup& commGroup, const void* in,
   MPI_Request request = MPI_REQUEST_NULL;
   return finishMpi(MPI_Iallgather(in, int(bytes), MPI_BYTE, out, int(bytes),
                                   MPI_BYTE, commGroup.comm, &request),
-                   request, "MPI_Iallgather", ownRank);
+                   request, "MPI_Iallgather", rank());
 }
 
 /// As many bytes from each rank to each other one, between the two buffers.
@@ -252,7 +287,7 @@ Status MpiCommunicator::exchangeBytes(const CommGroup& commGroup,
   return finishMpi(MPI_Ialltoall(sending.get(), int(bytes), MPI_BYTE,
                                  receiving.get(), int(bytes), MPI_BYTE,
                                  commGroup.comm, &request),
-                   request, "MPI_Ialltoall", ownRank);
+                   request, "MPI_Ialltoall", rank());
 }
 
 Status MpiCommunicator::gatherPiece(const CommGroup& commGroup,
@@ -267,13 +302,13 @@ Status MpiCommunicator::gatherPiece(const CommGroup& commGroup,
   return Status::ok();
 }
 
-Status MpiCommunicator::reduceScatter(int group, const Tensor& in,
-                                      const Tensor& out, int dim) {
-  const CommGroup& commGroup = this->commGroup(group);
-  const Watch::Wait wait = waitFor("reduce-scatter", commGroup);
+Status MpiCommunicator::reduceScatter(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
+  const Watch::Wait wait = waitFor("reduce-scatter", commGroup, collective.op);
   assert(out.bytes() * commGroup.ranks == in.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  Blocks blocks = Blocks::of(out.shape, dim, commGroup.ranks, size);
+  Blocks blocks = Blocks::of(out.shape, collective.dim, commGroup.ranks, size);
   if (commGroup.ranks == 1) {
     if (in.data != out.data)
       std::memcpy(out.data, in.data, size_t(in.bytes()));
@@ -302,13 +337,14 @@ Status MpiCommunicator::scatterPiece(const CommGroup& commGroup,
   return Status::ok();
 }
 
-Status MpiCommunicator::allToAll(int group, const Tensor& in, const Tensor& out,
-                                 ShardExchange exchange) {
-  const CommGroup& commGroup = this->commGroup(group);
-  const Watch::Wait wait = waitFor("all-to-all", commGroup);
+Status MpiCommunicator::allToAll(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
+  const Watch::Wait wait = waitFor("all-to-all", commGroup, collective.op);
   assert(in.bytes() == out.bytes() && in.type == out.type);
   int64_t size = plan::byteSize(in.type);
-  const auto [from, to] = exchange.endsOf(in.shape, commGroup.ranks, size);
+  const auto [from, to] =
+      collective.exchange.endsOf(in.shape, commGroup.ranks, size);
   int64_t elements = from.shardElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)
@@ -331,64 +367,53 @@ Status MpiCommunicator::exchangePiece(const CommGroup& commGroup,
   return Status::ok();
 }
 
-Status MpiCommunicator::send(int to, std::span<const std::byte> bytes) {
-  const std::string receiver = "rank " + std::to_string(to);
-  const Watch::Wait wait(lookout, {"the receipt of a message", {}, receiver});
+Status MpiCommunicator::move(const Message& message) {
+  const bool isSent = message.kind == Message::Kind::send;
+  const std::string peer = "rank " + std::to_string(message.peer);
+  const Watch::Wait wait(
+      watch(), {isSent ? "the receipt of a message" : "a message", {}, peer});
+  const size_t bytes = isSent ? message.sent.size() : message.received.size();
   MPI_Request request = MPI_REQUEST_NULL;
-  for (size_t at = 0; at < bytes.size(); at += bufferBytes)
-    RECIPERUN_TRY(finishMpi(
-        MPI_Isend(bytes.data() + at,
-                  int(std::min<size_t>(bufferBytes, bytes.size() - at)),
-                  MPI_BYTE, to, 0, MPI_COMM_WORLD, &request),
-        request, "MPI_Isend", ownRank));
+  for (size_t at = 0; at < bytes; at += bufferBytes) {
+    const int count = int(std::min<size_t>(bufferBytes, bytes - at));
+    RECIPERUN_TRY(
+        isSent
+            ? finishMpi(MPI_Isend(message.sent.data() + at, count, MPI_BYTE,
+                                  message.peer, 0, MPI_COMM_WORLD, &request),
+                        request, "MPI_Isend", rank())
+            : finishMpi(MPI_Irecv(message.received.data() + at, count, MPI_BYTE,
+                                  message.peer, 0, MPI_COMM_WORLD, &request),
+                        request, "MPI_Irecv", rank()));
+  }
   return Status::ok();
 }
 
-Status MpiCommunicator::receive(int from, std::span<std::byte> bytes) {
-  const std::string sender = "rank " + std::to_string(from);
-  const Watch::Wait wait(lookout, {"a message", {}, sender});
-  MPI_Request request = MPI_REQUEST_NULL;
-  for (size_t at = 0; at < bytes.size(); at += bufferBytes)
-    RECIPERUN_TRY(finishMpi(
-        MPI_Irecv(bytes.data() + at,
-                  int(std::min<size_t>(bufferBytes, bytes.size() - at)),
-                  MPI_BYTE, from, 0, MPI_COMM_WORLD, &request),
-        request, "MPI_Irecv", ownRank));
-  return Status::ok();
-}
-
-/// MPI counts in int; tag 0 is that of send and receive.
-Expected<int> MpiCommunicator::beginSend(int to, int link,
-                                         std::span<const std::byte> bytes) {
+/// MPI counts in int; tag 0 is that of move.
+Expected<int> MpiCommunicator::begin(const Message& message) {
+  const bool isSent = message.kind == Message::Kind::send;
+  const int tag = 1 + message.link;
+  const size_t bytes = isSent ? message.sent.size() : message.received.size();
   std::vector<MPI_Request> requests;
-  for (size_t at = 0; at < bytes.size(); at += messageBytes)
+  for (size_t at = 0; at < bytes; at += messageBytes) {
+    const int count = int(std::min(messageBytes, bytes - at));
+    MPI_Request& request = requests.emplace_back(MPI_REQUEST_NULL);
     RECIPERUN_TRY(
-        check(MPI_Isend(bytes.data() + at,
-                        int(std::min(messageBytes, bytes.size() - at)),
-                        MPI_BYTE, to, 1 + link, MPI_COMM_WORLD,
-                        &requests.emplace_back(MPI_REQUEST_NULL)),
-              "MPI_Isend"));
-  return keep({std::move(requests), "a message sent", op,
-               nameOfLink(ownRank, to, link)});
+        isSent ? check(MPI_Isend(message.sent.data() + at, count, MPI_BYTE,
+                                 message.peer, tag, MPI_COMM_WORLD, &request),
+                       "MPI_Isend")
+               : check(MPI_Irecv(message.received.data() + at, count, MPI_BYTE,
+                                 message.peer, tag, MPI_COMM_WORLD, &request),
+                       "MPI_Irecv"));
+  }
+  return keep({std::move(requests),
+               isSent ? "a message sent" : "a message received", message.op,
+               isSent ? nameOfLink(rank(), message.peer, message.link)
+                      : nameOfLink(message.peer, rank(), message.link)});
 }
 
-Expected<int> MpiCommunicator::beginReceive(int from, int link,
-                                            std::span<std::byte> bytes) {
-  std::vector<MPI_Request> requests;
-  for (size_t at = 0; at < bytes.size(); at += messageBytes)
-    RECIPERUN_TRY(
-        check(MPI_Irecv(bytes.data() + at,
-                        int(std::min(messageBytes, bytes.size() - at)),
-                        MPI_BYTE, from, 1 + link, MPI_COMM_WORLD,
-                        &requests.emplace_back(MPI_REQUEST_NULL)),
-              "MPI_Irecv"));
-  return keep({std::move(requests), "a message received", op,
-               nameOfLink(from, ownRank, link)});
-}
-
-Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
-                                              const Tensor& out) {
-  const CommGroup& commGroup = this->commGroup(group);
+Expected<int> MpiCommunicator::beginAllGather(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
   assert(in.bytes() * commGroup.ranks == out.bytes() && in.type == out.type);
   Expected<int> count = mpiCount(in.elements());
   RECIPERUN_TRY(count);
@@ -400,12 +425,13 @@ Expected<int> MpiCommunicator::beginAllGather(int group, const Tensor& in,
                                      type, out.data, *count, type,
                                      commGroup.comm, requests.data()),
                       "MPI_Iallgather"));
-  return keep({std::move(requests), "all-gather", op, commGroup.name});
+  return keep(
+      {std::move(requests), "all-gather", collective.op, commGroup.name});
 }
 
-Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
-                                             const Tensor& out) {
-  const CommGroup& commGroup = this->commGroup(group);
+Expected<int> MpiCommunicator::beginExchange(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
   assert(in.bytes() == out.bytes() && in.type == out.type &&
          in.elements() % commGroup.ranks == 0);
   Expected<int> count = mpiCount(in.elements() / commGroup.ranks);
@@ -415,18 +441,18 @@ Expected<int> MpiCommunicator::beginExchange(int group, const Tensor& in,
   RECIPERUN_TRY(check(MPI_Ialltoall(in.data, *count, type, out.data, *count,
                                     type, commGroup.comm, requests.data()),
                       "MPI_Ialltoall"));
-  return keep({std::move(requests), "reduce-scatter", op, commGroup.name});
+  return keep(
+      {std::move(requests), "reduce-scatter", collective.op, commGroup.name});
 }
 
 /// Both sides list the shifts in one order, so that messages of a pair need no
 /// tags.
-Expected<int> MpiCommunicator::beginShift(int group,
-                                          std::span<const Shift> shifts) {
-  const CommGroup& commGroup = this->commGroup(group);
+Expected<int> MpiCommunicator::beginShift(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
   const int next = (commGroup.rank + 1) % commGroup.ranks;
   const int before = (commGroup.rank + commGroup.ranks - 1) % commGroup.ranks;
   std::vector<MPI_Request> requests;
-  for (const Shift& shift : shifts) {
+  for (const Shift& shift : collective.shifts) {
     assert(shift.in.bytes() == shift.out.bytes());
     const auto bytes = size_t(shift.in.bytes());
     for (size_t at = 0; at < bytes; at += messageBytes) {
@@ -441,27 +467,28 @@ Expected<int> MpiCommunicator::beginShift(int group,
                           "MPI_Isend"));
     }
   }
-  return keep({std::move(requests), "a turn of a ring", op, commGroup.name});
+  return keep(
+      {std::move(requests), "a turn of a ring", collective.op, commGroup.name});
 }
 
 Status MpiCommunicator::finish(int message) {
-  Message ended = std::exchange(messages[size_t(message)], {});
-  const Watch::Wait wait(lookout, {ended.what, ended.op, ended.who});
-  return finishMpi(ended.requests, "MPI_Testall", ownRank);
+  Underway ended = std::exchange(underway[size_t(message)], {});
+  const Watch::Wait wait(watch(), {ended.what, ended.op, ended.who});
+  return finishMpi(ended.requests, "MPI_Testall", rank());
 }
 
-int MpiCommunicator::keep(Message message) {
+int MpiCommunicator::keep(Underway begun) {
   auto free =
-      std::find_if(messages.begin(), messages.end(),
-                   [](const Message& each) { return each.requests.empty(); });
-  if (free == messages.end())
-    free = messages.emplace(messages.end());
-  *free = std::move(message);
-  return int(free - messages.begin());
+      std::find_if(underway.begin(), underway.end(),
+                   [](const Underway& each) { return each.requests.empty(); });
+  if (free == underway.end())
+    free = underway.emplace(underway.end());
+  *free = std::move(begun);
+  return int(free - underway.begin());
 }
 
 Status MpiCommunicator::agree(const Status& mine) {
-  return agreeOnWorld(mine, ownRank, allRanks, lookout);
+  return agreeOnWorld(mine, rank(), ranks(), watch());
 }
 
 } // namespace reciperun::comm

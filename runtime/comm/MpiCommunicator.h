@@ -34,31 +34,12 @@ public:
 
   ~MpiCommunicator() override;
 
-  int rank() const override { return ownRank; }
-  int ranks() const override { return allRanks; }
-  Status allReduce(int group, const Tensor& in, const Tensor& out,
-                   Reduction reduction) override;
-  Status allGather(int group, const Tensor& in, const Tensor& out,
-                   int dim) override;
-  Status reduceScatter(int group, const Tensor& in, const Tensor& out,
-                       int dim) override;
-  Status allToAll(int group, const Tensor& in, const Tensor& out,
-                  ShardExchange exchange) override;
-  Status send(int to, std::span<const std::byte> bytes) override;
-  Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int link,
-                          std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int link,
-                             std::span<std::byte> bytes) override;
+  Status run(const Collective& collective) override;
+  Expected<int> begin(const Collective& collective) override;
+  Status move(const Message& message) override;
+  Expected<int> begin(const Message& message) override;
   Status finish(int message) override;
-  Expected<int> beginAllGather(int group, const Tensor& in,
-                               const Tensor& out) override;
-  Expected<int> beginExchange(int group, const Tensor& in,
-                              const Tensor& out) override;
-  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status agree(const Status& mine) override;
-  Watch* watch() override { return lookout; }
-  void startsOp(std::string_view name) override { op = name; }
 
 private:
   /// One group: its MPI communicator and this rank's place in it.
@@ -69,7 +50,7 @@ private:
     std::string name; // ``group `tp` of ranks 0, 2``
   };
   /// Something that has begun.
-  struct Message {
+  struct Underway {
     std::vector<MPI_Request> requests; // none: the number is free
     std::string_view what;             // `all-gather`
     std::string_view op;               // of the plan
@@ -80,6 +61,14 @@ private:
   Status split(const plan::Mesh& mesh, const plan::Group& group);
   const CommGroup& commGroup(int group) const;
   Status check(int code, const char* call) const;
+
+  Status allReduce(const Collective& collective);
+  Status allGather(const Collective& collective);
+  Status reduceScatter(const Collective& collective);
+  Status allToAll(const Collective& collective);
+  Expected<int> beginAllGather(const Collective& collective);
+  Expected<int> beginExchange(const Collective& collective);
+  Expected<int> beginShift(const Collective& collective);
 
   Status reduceSmall(const CommGroup& commGroup, plan::DType type,
                      Reduction reduction, int64_t elements, const std::byte* in,
@@ -103,18 +92,16 @@ private:
                        const Blocks& to, int64_t begin, int64_t end,
                        const std::byte* in, std::byte* out);
 
-  /// The host waits for the group as long as it lives.
-  Watch::Wait waitFor(std::string_view what, const CommGroup& commGroup) const;
+  /// The host waits for the group as long as it lives, for an op of the plan
+  /// where it is not empty.
+  Watch::Wait waitFor(std::string_view what, const CommGroup& commGroup,
+                      std::string_view op = {}) const;
   /// A number for a message, which is free again after finish.
-  int keep(Message message);
+  int keep(Underway begun);
 
-  int ownRank;
-  int allRanks;
-  Watch* lookout;
   CommGroup all;
   std::vector<CommGroup> groups;
-  std::vector<Message> messages;
-  std::string_view op; // of the plan, which what is called now is for
+  std::vector<Underway> underway;
   std::unique_ptr<std::byte[]> sending;
   std::unique_ptr<std::byte[]> receiving;
 };

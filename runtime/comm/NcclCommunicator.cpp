@@ -138,15 +138,51 @@ std::string NcclCommunicator::purposeOf(const char* what,
   return what + purpose + " by " + commGroup.name;
 }
 
-Status NcclCommunicator::allReduce(int group, const Tensor& in,
-                                   const Tensor& out, Reduction reduction) {
-  return collect("all-reduce", group,
+Status NcclCommunicator::run(const Collective& collective) {
+  op = collective.op;
+  switch (collective.kind) {
+  case Collective::Kind::allReduce:
+    return allReduce(collective);
+  case Collective::Kind::allGather:
+    return allGather(collective);
+  case Collective::Kind::reduceScatter:
+    return reduceScatter(collective);
+  case Collective::Kind::allToAll:
+    return allToAll(collective);
+  case Collective::Kind::shift:
+    break;
+  }
+  assert(false && "a shift begins and ends apart");
+  return Status::error("unknown collective");
+}
+
+Expected<int> NcclCommunicator::begin(const Collective& collective) {
+  op = collective.op;
+  switch (collective.kind) {
+  case Collective::Kind::allGather:
+    return beginAllGather(collective);
+  case Collective::Kind::reduceScatter:
+    return beginExchange(collective);
+  case Collective::Kind::shift:
+    return beginShift(collective);
+  case Collective::Kind::allReduce:
+  case Collective::Kind::allToAll:
+    break;
+  }
+  assert(false && "a collective without two halves");
+  return Status::error("unknown collective");
+}
+
+Status NcclCommunicator::allReduce(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  return collect("all-reduce", collective.group,
                  [&](const CommGroup& commGroup) -> Status {
                    if (commGroup.ranks == 1)
                      return copy(commGroup, in.data, out.data, in.bytes());
                    NCCL_TRY(commGroup, AllReduce, in.data, out.data,
                             size_t(in.elements()), ncclType(in.type),
-                            reduction == Reduction::sum ? ncclSum : ncclMax,
+                            collective.reduction == Reduction::sum ? ncclSum
+                                                                   : ncclMax,
                             commGroup.comm, commGroup.stream);
                    return Status::ok();
                  });
@@ -154,18 +190,19 @@ Status NcclCommunicator::allReduce(int group, const Tensor& in,
 
 // ---- all-gather
 
-Status NcclCommunicator::allGather(int group, const Tensor& in,
-                                   const Tensor& out, int dim) {
-  if (const CommGroup* commGroup = barrier(group, {&in, &out});
-      commGroup && partsOf(in, dim, *commGroup).contiguous())
+Status NcclCommunicator::allGather(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  if (const CommGroup* commGroup = barrier(collective.group, {&in, &out});
+      commGroup && partsOf(in, collective.dim, *commGroup).contiguous())
     return gatherByKernels(*commGroup, in, out);
   return collect(
-      "all-gather", group, [&](const CommGroup& commGroup) -> Status {
+      "all-gather", collective.group,
+      [&](const CommGroup& commGroup) -> Status {
         assert(in.bytes() * commGroup.ranks == out.bytes() &&
                in.type == out.type);
         if (commGroup.ranks == 1)
           return copy(commGroup, in.data, out.data, in.bytes());
-        const Blocks blocks = partsOf(in, dim, commGroup);
+        const Blocks blocks = partsOf(in, collective.dim, commGroup);
         const bool isOverlapping = overlap(in, out);
         if (blocks.contiguous()) {
           std::byte* own = writableBytes(out) + commGroup.rank * in.bytes();
@@ -214,18 +251,19 @@ Status NcclCommunicator::gatherPieces(const CommGroup& commGroup,
 
 // ---- reduce-scatter
 
-Status NcclCommunicator::reduceScatter(int group, const Tensor& in,
-                                       const Tensor& out, int dim) {
-  if (const CommGroup* commGroup = barrier(group, {&in, &out});
-      commGroup && partsOf(out, dim, *commGroup).contiguous())
+Status NcclCommunicator::reduceScatter(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  if (const CommGroup* commGroup = barrier(collective.group, {&in, &out});
+      commGroup && partsOf(out, collective.dim, *commGroup).contiguous())
     return scatterByKernels(*commGroup, in, out);
-  return collect("reduce-scatter", group,
+  return collect("reduce-scatter", collective.group,
                  [&](const CommGroup& commGroup) -> Status {
                    assert(out.bytes() * commGroup.ranks == in.bytes() &&
                           in.type == out.type);
                    if (commGroup.ranks == 1)
                      return copy(commGroup, in.data, out.data, in.bytes());
-                   const Blocks blocks = partsOf(out, dim, commGroup);
+                   const Blocks blocks =
+                       partsOf(out, collective.dim, commGroup);
                    if (blocks.contiguous())
                      return scatterContiguous(commGroup, in, out);
                    return blocks.rows <= fewRows && !overlap(in, out)
@@ -279,19 +317,20 @@ Status NcclCommunicator::scatterPieces(const CommGroup& commGroup,
 
 // ---- all-to-all
 
-Status NcclCommunicator::allToAll(int group, const Tensor& in,
-                                  const Tensor& out, ShardExchange exchange) {
-  if (const CommGroup* commGroup = barrier(group, {&out});
-      commGroup && areRuns(in, exchange, *commGroup))
-    return exchangeByKernels(*commGroup, in, nullptr, out);
+Status NcclCommunicator::allToAll(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  if (const CommGroup* commGroup = barrier(collective.group, {&out});
+      commGroup && areRuns(in, collective.exchange, *commGroup))
+    return exchangeByKernels(*commGroup, in, collective.counts, out);
   return collect(
-      "all-to-all", group, [&](const CommGroup& commGroup) -> Status {
+      "all-to-all", collective.group,
+      [&](const CommGroup& commGroup) -> Status {
         assert(in.bytes() == out.bytes() && in.type == out.type);
         if (commGroup.ranks == 1)
           return copy(commGroup, in.data, out.data, in.bytes());
         const int64_t size = plan::byteSize(in.type);
         const ShardExchange::Ends ends =
-            exchange.endsOf(in.shape, commGroup.ranks, size);
+            collective.exchange.endsOf(in.shape, commGroup.ranks, size);
         if (ends.contiguous())
           return exchangeParts(commGroup, bytesOf(in), writableBytes(out),
                                in.bytes() / commGroup.ranks);
@@ -308,15 +347,6 @@ Status NcclCommunicator::allToAll(int group, const Tensor& in,
         }
         return Status::ok();
       });
-}
-
-Status NcclCommunicator::exchangeRows(int group, const Tensor& in,
-                                      const Tensor& counts, const Tensor& out,
-                                      ShardExchange exchange) {
-  if (const CommGroup* commGroup = barrier(group, {&out});
-      commGroup && areRuns(in, exchange, *commGroup))
-    return exchangeByKernels(*commGroup, in, &counts, out);
-  return allToAll(group, in, out, exchange);
 }
 
 /// Sends so many bytes to each rank of the group and receives as many.
@@ -344,13 +374,13 @@ Status NcclCommunicator::follow(cudaStream_t stream) {
 
 Expected<int> NcclCommunicator::keep(const char* what,
                                      const CommGroup& commGroup) {
-  auto free = std::find_if(messages.begin(), messages.end(),
-                           [](const Message& each) { return each.isFree; });
-  if (free == messages.end()) {
+  auto free = std::find_if(underway.begin(), underway.end(),
+                           [](const Underway& each) { return each.isFree; });
+  if (free == underway.end()) {
     cudaEvent_t event = nullptr;
     RECIPERUN_CUDA_TRY(cudaEventCreateWithFlags, &event,
                        cudaEventDisableTiming);
-    free = messages.insert(messages.end(), {event, true});
+    free = underway.insert(underway.end(), {event, true});
   }
   // That enqueues something, which is to be waited for, too. Copies have told
   // the watch by themselves.
@@ -358,41 +388,37 @@ Expected<int> NcclCommunicator::keep(const char* what,
     RECIPERUN_TRY(watched(what, commGroup));
   RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, commGroup.stream);
   free->isFree = false;
-  return int(free - messages.begin());
+  return int(free - underway.begin());
 }
 
 Status NcclCommunicator::finish(int message) {
-  Message& begun = messages[size_t(message)];
+  Underway& begun = underway[size_t(message)];
   RECIPERUN_CUDA_TRY(cudaStreamWaitEvent, context.stream(), begun.done, 0);
   begun.isFree = true;
   return Status::ok();
 }
 
-Expected<int> NcclCommunicator::beginSend(int to, int link,
-                                          std::span<const std::byte> bytes) {
-  const CommGroup& pair = sending.at({to, link});
-  const Watch::Wait wait = waitFor("a message sent", pair);
+Expected<int> NcclCommunicator::begin(const Message& message) {
+  op = message.op;
+  const bool isSent = message.kind == Message::Kind::send;
+  const char* const what = isSent ? "a message sent" : "a message received";
+  const CommGroup& pair =
+      (isSent ? sending : receiving).at({message.peer, message.link});
+  const Watch::Wait wait = waitFor(what, pair);
   RECIPERUN_TRY(follow(pair.stream));
-  constexpr int receiver = 1;
-  NCCL_TRY(pair, Send, bytes.data(), bytes.size(), ncclInt8, receiver,
-           pair.comm, pair.stream);
-  return keep("a message sent", pair);
+  constexpr int sender = 0, receiver = 1;
+  if (isSent)
+    NCCL_TRY(pair, Send, message.sent.data(), message.sent.size(), ncclInt8,
+             receiver, pair.comm, pair.stream);
+  else
+    NCCL_TRY(pair, Recv, message.received.data(), message.received.size(),
+             ncclInt8, sender, pair.comm, pair.stream);
+  return keep(what, pair);
 }
 
-Expected<int> NcclCommunicator::beginReceive(int from, int link,
-                                             std::span<std::byte> bytes) {
-  const CommGroup& pair = receiving.at({from, link});
-  const Watch::Wait wait = waitFor("a message received", pair);
-  RECIPERUN_TRY(follow(pair.stream));
-  constexpr int sender = 0;
-  NCCL_TRY(pair, Recv, bytes.data(), bytes.size(), ncclInt8, sender, pair.comm,
-           pair.stream);
-  return keep("a message received", pair);
-}
-
-Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
-                                               const Tensor& out) {
-  Expected<const CommGroup*> found = commGroup(background, group);
+Expected<int> NcclCommunicator::beginAllGather(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  Expected<const CommGroup*> found = commGroup(background, collective.group);
   RECIPERUN_TRY(found);
   const CommGroup& commGroup = **found;
   const Watch::Wait wait = waitFor("all-gather", commGroup);
@@ -407,9 +433,9 @@ Expected<int> NcclCommunicator::beginAllGather(int group, const Tensor& in,
   return keep("all-gather", commGroup);
 }
 
-Expected<int> NcclCommunicator::beginExchange(int group, const Tensor& in,
-                                              const Tensor& out) {
-  Expected<const CommGroup*> found = commGroup(background, group);
+Expected<int> NcclCommunicator::beginExchange(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  Expected<const CommGroup*> found = commGroup(background, collective.group);
   RECIPERUN_TRY(found);
   const CommGroup& commGroup = **found;
   const Watch::Wait wait = waitFor("reduce-scatter", commGroup);
@@ -445,15 +471,14 @@ Status NcclCommunicator::copyParts(const char* what, const CommGroup& commGroup,
                         announced(what, commGroup), commGroup.stream);
 }
 
-Expected<int> NcclCommunicator::beginShift(int group,
-                                           std::span<const Shift> shifts) {
-  Expected<const CommGroup*> found = commGroup(background, group);
+Expected<int> NcclCommunicator::beginShift(const Collective& collective) {
+  Expected<const CommGroup*> found = commGroup(background, collective.group);
   RECIPERUN_TRY(found);
   const CommGroup& commGroup = **found;
   const Watch::Wait wait = waitFor("a turn of a ring", commGroup);
   RECIPERUN_TRY(follow(commGroup.stream));
   if (commGroup.ranks == 1) {
-    for (const Shift& shift : shifts)
+    for (const Shift& shift : collective.shifts)
       RECIPERUN_TRY(
           copy(commGroup, shift.out.data, shift.in.data, shift.in.bytes()));
     return keep("a turn of a ring", commGroup);
@@ -462,7 +487,7 @@ Expected<int> NcclCommunicator::beginShift(int group,
   const int before = (commGroup.rank + commGroup.ranks - 1) % commGroup.ranks;
   if (commGroup.copies >= 0) {
     std::vector<PeerCopies::Copy> copies;
-    for (const Shift& shift : shifts)
+    for (const Shift& shift : collective.shifts)
       copies.push_back({commGroup.members[size_t(next)], shift.out.data,
                         shift.in.data, shift.in.bytes()});
     const int senders[] = {commGroup.members[size_t(before)]};
@@ -472,7 +497,7 @@ Expected<int> NcclCommunicator::beginShift(int group,
     return keep("a turn of a ring", commGroup);
   }
   NCCL_TRY(commGroup, GroupStart);
-  for (const Shift& shift : shifts) {
+  for (const Shift& shift : collective.shifts) {
     NCCL_TRY(commGroup, Send, shift.out.data, size_t(shift.out.bytes()),
              ncclInt8, next, commGroup.comm, commGroup.stream);
     NCCL_TRY(commGroup, Recv, shift.in.data, size_t(shift.in.bytes()), ncclInt8,
@@ -495,8 +520,11 @@ Status NcclCommunicator::addTerms(int group, const Tensor& in,
                          out.elements(), writableBytes(out), context.stream());
 }
 
-Status NcclCommunicator::share(std::byte* memory, int64_t bytes) {
-  return peers ? peers->share(memory, bytes) : Status::ok();
+Expected<std::string> NcclCommunicator::share(std::byte* memory,
+                                              int64_t bytes) {
+  if (peers)
+    RECIPERUN_TRY(peers->share(memory, bytes));
+  return whyNoPeers;
 }
 
 // ---- recordings
@@ -511,12 +539,8 @@ Status NcclCommunicator::launched(int recording) {
 
 // ---- between processes
 
-Status NcclCommunicator::send(int to, std::span<const std::byte> bytes) {
-  return processes->send(to, bytes);
-}
-
-Status NcclCommunicator::receive(int from, std::span<std::byte> bytes) {
-  return processes->receive(from, bytes);
+Status NcclCommunicator::move(const Message& message) {
+  return processes->move(message);
 }
 
 Status NcclCommunicator::agree(const Status& mine) {

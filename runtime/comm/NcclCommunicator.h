@@ -1,7 +1,7 @@
 // Collectives of GPUs by NCCL, each ordered with the device's stream.
 //
 // Groups of the same ranks share a communicator, and another one for what runs
-// beside kernels (beginAllGather, beginExchange), which has a stream of its
+// beside kernels (begin), which has a stream of its
 // own, too. On one host such data goes by copies instead (PeerCopies.h), on a
 // stream for each group, and what such groups do in turn with parts that need
 // no packing is done by kernels that read and write the others' memory. So are
@@ -49,42 +49,21 @@ public:
        device::CudaContext& context);
   ~NcclCommunicator() override;
 
-  int rank() const override { return processes->rank(); }
-  int ranks() const override { return processes->ranks(); }
   Communicator& host() override { return *processes; }
 
-  Status allReduce(int group, const Tensor& in, const Tensor& out,
-                   Reduction reduction) override;
-  Status allGather(int group, const Tensor& in, const Tensor& out,
-                   int dim) override;
-  Status reduceScatter(int group, const Tensor& in, const Tensor& out,
-                       int dim) override;
-  Status allToAll(int group, const Tensor& in, const Tensor& out,
-                  ShardExchange exchange) override;
-  Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
-                      const Tensor& out, ShardExchange exchange) override;
-  Status send(int to, std::span<const std::byte> bytes) override;
-  Status receive(int from, std::span<std::byte> bytes) override;
-  Expected<int> beginSend(int to, int link,
-                          std::span<const std::byte> bytes) override;
-  Expected<int> beginReceive(int from, int link,
-                             std::span<std::byte> bytes) override;
+  Status run(const Collective& collective) override;
+  Expected<int> begin(const Collective& collective) override;
+  Status move(const Message& message) override;
+  Expected<int> begin(const Message& message) override;
   Status finish(int message) override;
-  Expected<int> beginAllGather(int group, const Tensor& in,
-                               const Tensor& out) override;
-  Expected<int> beginExchange(int group, const Tensor& in,
-                              const Tensor& out) override;
-  Expected<int> beginShift(int group, std::span<const Shift> shifts) override;
   Status addTerms(int group, const Tensor& in, const Tensor& terms,
                   const Tensor& out) override;
-  void startsOp(std::string_view name) override { op = name; }
   Status beginsRecording() override;
   int endsRecording() override { return waits.endRecording(); }
   Status launched(int recording) override;
   Status check() override;
   Status agree(const Status& mine) override;
-  Status share(std::byte* memory, int64_t bytes) override;
-  std::string note() const override { return whyNoPeers; }
+  Expected<std::string> share(std::byte* memory, int64_t bytes) override;
 
 private:
   /// Some ranks, this one among them, and where their collectives are enqueued.
@@ -102,7 +81,7 @@ private:
   /// By rank of the other side and link.
   using Links = std::map<std::pair<int, int>, CommGroup>;
   /// Something that has begun: when the device is done with it.
-  struct Message {
+  struct Underway {
     cudaEvent_t done = nullptr;
     bool isFree = true;
   };
@@ -133,6 +112,13 @@ private:
 
   static int64_t pieceElements(const CommGroup& commGroup,
                                int64_t elementBytes);
+  Status allReduce(const Collective& collective);
+  Status allGather(const Collective& collective);
+  Status reduceScatter(const Collective& collective);
+  Status allToAll(const Collective& collective);
+  Expected<int> beginAllGather(const Collective& collective);
+  Expected<int> beginExchange(const Collective& collective);
+  Expected<int> beginShift(const Collective& collective);
   template <class Body>
   Status collect(const char* what, int group, const Body& body);
   Status copy(const CommGroup& commGroup, const void* from, void* to,
@@ -163,7 +149,7 @@ private:
   Status scatterByKernels(const CommGroup& commGroup, const Tensor& in,
                           const Tensor& out);
   Status exchangeByKernels(const CommGroup& commGroup, const Tensor& in,
-                           const Tensor* counts, const Tensor& out);
+                           const Tensor& counts, const Tensor& out);
   PeerAddresses placesOf(const CommGroup& commGroup, std::byte* memory,
                          int64_t bytes) const;
   template <class Body>
@@ -202,7 +188,7 @@ private:
   std::string whyNoPeers;              // where it could otherwise
   int groupsOfCopies = 0;
   Links sending, receiving;
-  std::vector<Message> messages;
+  std::vector<Underway> underway;
   std::string_view op; // of the plan, which what is called now is for
   cudaEvent_t enqueued = nullptr;
   std::byte* sendBuffer = nullptr;

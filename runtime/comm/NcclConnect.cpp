@@ -47,13 +47,14 @@ ncclConfig_t configOf(int blocks) {
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host,
                                    device::CudaContext& context)
-    : processes(std::move(host)), context(context) {}
+    : Communicator(host->rank(), host->ranks(), host->watch()),
+      processes(std::move(host)), context(context) {}
 
 NcclCommunicator::~NcclCommunicator() {
   for (auto comm = comms.rbegin(); comm != comms.rend(); ++comm)
     nccl.CommDestroy(*comm);
-  for (const Message& message : messages)
-    cudaEventDestroy(message.done);
+  for (const Underway& each : underway)
+    cudaEventDestroy(each.done);
   for (cudaStream_t stream : streams)
     cudaStreamDestroy(stream);
   if (enqueued)

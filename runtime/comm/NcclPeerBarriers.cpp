@@ -88,16 +88,16 @@ bool NcclCommunicator::areRuns(const Tensor& in, ShardExchange exchange,
 /// Of parts with counts, the rows that are used.
 Status NcclCommunicator::exchangeByKernels(const CommGroup& commGroup,
                                            const Tensor& in,
-                                           const Tensor* counts,
+                                           const Tensor& counts,
                                            const Tensor& out) {
   assert(in.bytes() == out.bytes() && in.type == out.type);
   const int64_t bytes = in.bytes() / commGroup.ranks;
   CountedRows rows;
   int blocks = 1;
-  if (counts) {
-    rows = {counts->as<int32_t>(), int(counts->shape.back()),
+  if (counts.present()) {
+    rows = {counts.as<int32_t>(), int(counts.shape.back()),
             in.bytes() / (in.shape[0] * in.shape[1])};
-    blocks = int(counts->elements() / rows.members / commGroup.ranks);
+    blocks = int(counts.elements() / rows.members / commGroup.ranks);
   }
   std::byte* const part = out.as<std::byte>() + commGroup.rank * bytes;
   return meet("all-to-all", commGroup, [&](const PeerBarrier& barrier) {

@@ -24,64 +24,20 @@ void TimedCommunicator::startTiming() {
   isTiming = true;
 }
 
-Status TimedCommunicator::allReduce(int group, const Tensor& in,
-                                    const Tensor& out, Reduction reduction) {
-  return timed([&] { return inner.allReduce(group, in, out, reduction); });
+Status TimedCommunicator::run(const Collective& collective) {
+  return timed([&] { return inner.run(collective); });
 }
 
-Status TimedCommunicator::allGather(int group, const Tensor& in,
-                                    const Tensor& out, int dim) {
-  return timed([&] { return inner.allGather(group, in, out, dim); });
+Expected<int> TimedCommunicator::begin(const Collective& collective) {
+  return timedBegin([&] { return inner.begin(collective); });
 }
 
-Status TimedCommunicator::reduceScatter(int group, const Tensor& in,
-                                        const Tensor& out, int dim) {
-  return timed([&] { return inner.reduceScatter(group, in, out, dim); });
+Status TimedCommunicator::move(const Message& message) {
+  return timed([&] { return inner.move(message); });
 }
 
-Status TimedCommunicator::allToAll(int group, const Tensor& in,
-                                   const Tensor& out, ShardExchange exchange) {
-  return timed([&] { return inner.allToAll(group, in, out, exchange); });
-}
-
-Status TimedCommunicator::exchangeRows(int group, const Tensor& in,
-                                       const Tensor& counts, const Tensor& out,
-                                       ShardExchange exchange) {
-  return timed(
-      [&] { return inner.exchangeRows(group, in, counts, out, exchange); });
-}
-
-Status TimedCommunicator::send(int to, std::span<const std::byte> bytes) {
-  return timed([&] { return inner.send(to, bytes); });
-}
-
-Status TimedCommunicator::receive(int from, std::span<std::byte> bytes) {
-  return timed([&] { return inner.receive(from, bytes); });
-}
-
-Expected<int> TimedCommunicator::beginSend(int to, int link,
-                                           std::span<const std::byte> bytes) {
-  return timedBegin([&] { return inner.beginSend(to, link, bytes); });
-}
-
-Expected<int> TimedCommunicator::beginReceive(int from, int link,
-                                              std::span<std::byte> bytes) {
-  return timedBegin([&] { return inner.beginReceive(from, link, bytes); });
-}
-
-Expected<int> TimedCommunicator::beginAllGather(int group, const Tensor& in,
-                                                const Tensor& out) {
-  return timedBegin([&] { return inner.beginAllGather(group, in, out); });
-}
-
-Expected<int> TimedCommunicator::beginExchange(int group, const Tensor& in,
-                                               const Tensor& out) {
-  return timedBegin([&] { return inner.beginExchange(group, in, out); });
-}
-
-Expected<int> TimedCommunicator::beginShift(int group,
-                                            std::span<const Shift> shifts) {
-  return timedBegin([&] { return inner.beginShift(group, shifts); });
+Expected<int> TimedCommunicator::begin(const Message& message) {
+  return timedBegin([&] { return inner.begin(message); });
 }
 
 Status TimedCommunicator::beginsRecording() {

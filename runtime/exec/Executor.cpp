@@ -65,10 +65,11 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
                                   device::Device& device) {
   const plan::Stage& stage = plan::stageOf(plan, communicator.rank());
   assert(arena.bytes() >= stage.memory.arena && "the arena is the plan's");
-  RECIPERUN_TRY(communicator.share(arena.base(), arena.bytes()));
+  Expected<std::string> note = communicator.share(arena.base(), arena.bytes());
+  RECIPERUN_TRY(note);
   Executor executor(plan, arena, communicator, device);
-  if (std::string note = communicator.note(); !note.empty())
-    executor.notes.push_back(std::move(note));
+  if (!note->empty())
+    executor.notes.push_back(*std::move(note));
   executor.functions.resize(stage.functions.size());
   executor.isRecordable.resize(stage.functions.size(), device.records());
   for (size_t i = 0; i < stage.functions.size(); ++i)

@@ -26,31 +26,16 @@ struct Exchange {
 class ThreadRank final : public comm::Communicator {
 public:
   ThreadRank(Exchange& exchange, int own, int all)
-      : exchange(exchange), own(own), all(all) {}
+      : Communicator(own, all, nullptr), exchange(exchange) {}
 
-  int rank() const override { return own; }
-  int ranks() const override { return all; }
-
-  Status send(int to, std::span<const std::byte> bytes) override {
-    std::lock_guard lock(exchange.mutex);
-    exchange.queues[{own, to}].emplace_back(bytes.begin(), bytes.end());
-    exchange.arrived.notify_all();
-    return Status::ok();
-  }
-
-  Status receive(int from, std::span<std::byte> bytes) override {
-    std::unique_lock lock(exchange.mutex);
-    auto& queue = exchange.queues[{from, own}];
-    exchange.arrived.wait(lock, [&] { return !queue.empty(); });
-    if (queue.front().size() != bytes.size())
-      return Status::error("a message of another size");
-    std::copy(queue.front().begin(), queue.front().end(), bytes.begin());
-    queue.pop_front();
-    return Status::ok();
+  Status move(const comm::Message& message) override {
+    return message.kind == comm::Message::Kind::send
+               ? send(message.peer, message.sent)
+               : receive(message.peer, message.received);
   }
 
   Status agree(const Status& mine) override {
-    exchange.statuses[size_t(own)] = mine;
+    exchange.statuses[size_t(rank())] = mine;
     exchange.barrier.arrive_and_wait();
     Status first;
     for (const Status& status : exchange.statuses)
@@ -60,45 +45,37 @@ public:
     return first;
   }
 
-  Status allReduce(int, const comm::Tensor&, const comm::Tensor&,
-                   comm::Reduction) override {
+  Status run(const comm::Collective&) override {
     return Status::error("not offered");
   }
-  Status allGather(int, const comm::Tensor&, const comm::Tensor&,
-                   int) override {
+  Expected<int> begin(const comm::Collective&) override {
     return Status::error("not offered");
   }
-  Status reduceScatter(int, const comm::Tensor&, const comm::Tensor&,
-                       int) override {
-    return Status::error("not offered");
-  }
-  Status allToAll(int, const comm::Tensor&, const comm::Tensor&,
-                  comm::ShardExchange) override {
-    return Status::error("not offered");
-  }
-  Expected<int> beginSend(int, int, std::span<const std::byte>) override {
-    return Status::error("not offered");
-  }
-  Expected<int> beginReceive(int, int, std::span<std::byte>) override {
-    return Status::error("not offered");
-  }
-  Expected<int> beginAllGather(int, const comm::Tensor&,
-                               const comm::Tensor&) override {
-    return Status::error("not offered");
-  }
-  Expected<int> beginExchange(int, const comm::Tensor&,
-                              const comm::Tensor&) override {
-    return Status::error("not offered");
-  }
-  Expected<int> beginShift(int, std::span<const comm::Shift>) override {
+  Expected<int> begin(const comm::Message&) override {
     return Status::error("not offered");
   }
   Status finish(int) override { return Status::error("not offered"); }
 
 private:
+  Status send(int to, std::span<const std::byte> bytes) {
+    std::lock_guard lock(exchange.mutex);
+    exchange.queues[{rank(), to}].emplace_back(bytes.begin(), bytes.end());
+    exchange.arrived.notify_all();
+    return Status::ok();
+  }
+
+  Status receive(int from, std::span<std::byte> bytes) {
+    std::unique_lock lock(exchange.mutex);
+    auto& queue = exchange.queues[{from, rank()}];
+    exchange.arrived.wait(lock, [&] { return !queue.empty(); });
+    if (queue.front().size() != bytes.size())
+      return Status::error("a message of another size");
+    std::copy(queue.front().begin(), queue.front().end(), bytes.begin());
+    queue.pop_front();
+    return Status::ok();
+  }
+
   Exchange& exchange;
-  int own;
-  int all;
 };
 
 } // namespace

@@ -163,8 +163,9 @@ protected:
   /// Ranks of a host may copy there.
   void share(std::initializer_list<Pair*> pairs) {
     for (Pair* pair : pairs) {
-      Status status = nccl->share(pair->gpu.base(), pair->gpu.bytes());
-      ASSERT_TRUE(status.isOk()) << status.message();
+      Expected<std::string> note =
+          nccl->share(pair->gpu.base(), pair->gpu.bytes());
+      ASSERT_TRUE(note) << note.message();
     }
   }
 

@@ -96,8 +96,7 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
 /// A job in which no collective ever succeeds.
 class BrokenLink : public comm::LocalCommunicator {
 public:
-  Status allReduce(int, const Tensor&, const Tensor&,
-                   comm::Reduction) override {
+  Status run(const comm::Collective&) override {
     return Status::error("the cable is out");
   }
 };
@@ -126,20 +125,18 @@ TEST_F(ExecutorTest, aFailureNamesOpFunctionAndRank) {
 /// it is waited for.
 class Echo : public comm::LocalCommunicator {
 public:
-  Expected<int> beginAllGather(int, const Tensor& in,
-                               const Tensor& out) override {
+  using comm::LocalCommunicator::begin;
+  Expected<int> begin(const comm::Collective& collective) override {
+    Tensor in = collective.in;
+    const Tensor out = collective.out;
+    if (collective.kind == comm::Collective::Kind::reduceScatter)
+      in.shape = halfShape;
     pending = [=] {
       std::copy_n(in.as<float>(), in.elements(), out.as<float>());
       std::copy_n(in.as<float>(), in.elements(),
                   out.as<float>() + in.elements());
     };
     return 7;
-  }
-  Expected<int> beginExchange(int, const Tensor& in,
-                              const Tensor& out) override {
-    Tensor half = in;
-    half.shape = halfShape;
-    return beginAllGather(0, half, out);
   }
   Status finish(int message) override {
     EXPECT_EQ(message, 7);
