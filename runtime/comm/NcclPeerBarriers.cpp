@@ -1,36 +1,30 @@
-// Collectives in turn that kernels carry out by themselves, where the ranks of
-// a group map each other's memory: a kernel of each reads or writes the memory
-// of all, before and after which the ranks meet (CudaPeerBarrier.h).
-//
-// all-gather      each writes its part to where it belongs with all;
-// reduce-scatter  each adds up its part of what all have, in their order;
-// all-to-all      each writes its parts, or the rows of them that are used.
-//
-// Of the megabytes that layers exchange NCCL takes 1.3 to 1.8 times as long, by
-// the bandwidths that were measured for it.
+// See NcclPeerBarriers.h.
 
+#include "runtime/comm/NcclPeerBarriers.h"
+
+#include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/comm/CudaShards.h"
-#include "runtime/comm/NcclCommunicator.h"
 
 #include <algorithm>
 #include <cassert>
 
 namespace reciperun::comm {
 
-const NcclCommunicator::CommGroup*
-NcclCommunicator::barrier(int group,
-                          std::initializer_list<const Tensor*> tensors) const {
-  const auto found = barriers.find(group);
+const NcclGroup*
+NcclPeerBarriers::find(int group,
+                       std::initializer_list<const Tensor*> tensors) const {
+  const auto found = connections.barriers.find(group);
   const auto isShared = [&](const Tensor* tensor) {
-    return peers->holds(tensor->data, tensor->bytes());
+    return connections.peers->holds(tensor->data, tensor->bytes());
   };
-  return found != barriers.end() && std::ranges::all_of(tensors, isShared)
+  return found != connections.barriers.end() &&
+                 std::ranges::all_of(tensors, isShared)
              ? &found->second
              : nullptr;
 }
 
 /// Where each rank of the group has what is `memory` here.
-PeerAddresses NcclCommunicator::placesOf(const CommGroup& commGroup,
+PeerAddresses NcclPeerBarriers::placesOf(const NcclGroup& commGroup,
                                          std::byte* memory,
                                          int64_t bytes) const {
   PeerAddresses places;
@@ -38,25 +32,26 @@ PeerAddresses NcclCommunicator::placesOf(const CommGroup& commGroup,
     places.of[place] =
         place == commGroup.rank
             ? memory
-            : peers->placeOn(commGroup.members[size_t(place)], memory, bytes);
+            : connections.peers->placeOn(commGroup.members[size_t(place)],
+                                         memory, bytes);
   return places;
 }
 
 /// Has `body` enqueue a kernel for a barrier of the group.
 template <class Body>
-Status NcclCommunicator::meet(const char* what, const CommGroup& commGroup,
+Status NcclPeerBarriers::meet(const char* what, const NcclGroup& commGroup,
                               const Body& body) {
-  const Watch::Wait wait = waitFor(what, commGroup);
-  return body(PeerBarrier{commGroup.place, announced(what, commGroup)});
+  const Watch::Wait wait = progress.waitFor(what, commGroup);
+  return body(PeerBarrier{commGroup.place, progress.announce(what, commGroup)});
 }
 
-Status NcclCommunicator::gatherByKernels(const CommGroup& commGroup,
-                                         const Tensor& in, const Tensor& out) {
+Status NcclPeerBarriers::gather(const NcclGroup& commGroup, const Tensor& in,
+                                const Tensor& out) {
   assert(in.bytes() * commGroup.ranks == out.bytes() && in.type == out.type);
   std::byte* const own = out.as<std::byte>() + commGroup.rank * in.bytes();
   const bool isInPlace = overlap(in, out);
   if (isInPlace)
-    RECIPERUN_TRY(copy(commGroup, in.data, own, in.bytes()));
+    RECIPERUN_TRY(copyOwn(commGroup, in.data, own, in.bytes()));
   return meet("all-gather", commGroup, [&](const PeerBarrier& barrier) {
     return spreadWhole(isInPlace ? own : in.as<std::byte>(),
                        placesOf(commGroup, own, in.bytes()), commGroup.ranks,
@@ -65,8 +60,8 @@ Status NcclCommunicator::gatherByKernels(const CommGroup& commGroup,
 }
 
 /// As NCCL's, a sum may take the place of this rank's own part.
-Status NcclCommunicator::scatterByKernels(const CommGroup& commGroup,
-                                          const Tensor& in, const Tensor& out) {
+Status NcclPeerBarriers::scatter(const NcclGroup& commGroup, const Tensor& in,
+                                 const Tensor& out) {
   assert(out.bytes() * commGroup.ranks == in.bytes() && in.type == out.type);
   std::byte* const own = in.as<std::byte>() + commGroup.rank * out.bytes();
   std::byte* const target = overlap(in, out) ? own : out.as<std::byte>();
@@ -76,20 +71,17 @@ Status NcclCommunicator::scatterByKernels(const CommGroup& commGroup,
                                commGroup.ranks, out.elements(), target, barrier,
                                commGroup.stream);
       }));
-  return copy(commGroup, target, out.data, out.bytes());
+  return copyOwn(commGroup, target, out.data, out.bytes());
 }
 
-bool NcclCommunicator::areRuns(const Tensor& in, ShardExchange exchange,
-                               const CommGroup& commGroup) {
+bool NcclPeerBarriers::areRuns(const Tensor& in, ShardExchange exchange,
+                               const NcclGroup& commGroup) {
   return exchange.endsOf(in.shape, commGroup.ranks, plan::byteSize(in.type))
       .contiguous();
 }
 
-/// Of parts with counts, the rows that are used.
-Status NcclCommunicator::exchangeByKernels(const CommGroup& commGroup,
-                                           const Tensor& in,
-                                           const Tensor& counts,
-                                           const Tensor& out) {
+Status NcclPeerBarriers::exchange(const NcclGroup& commGroup, const Tensor& in,
+                                  const Tensor& counts, const Tensor& out) {
   assert(in.bytes() == out.bytes() && in.type == out.type);
   const int64_t bytes = in.bytes() / commGroup.ranks;
   CountedRows rows;

@@ -12,10 +12,10 @@
 // All ranks go through the same list, as each split is a collective of the
 // world's.
 
+#include "runtime/comm/NcclConnections.h"
 #include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
-#include "runtime/comm/NcclCommunicator.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/sizes/ConnectionWidths.h"
@@ -45,61 +45,47 @@ ncclConfig_t configOf(int blocks) {
 
 } // namespace
 
-NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host,
-                                   device::CudaContext& context)
-    : Communicator(host->rank(), host->ranks(), host->watch()),
-      processes(std::move(host)), context(context) {}
+Expected<std::unique_ptr<NcclConnections>>
+NcclConnections::make(const plan::Plan& plan, Communicator& processes,
+                      device::CudaContext& context) {
+  std::unique_ptr<NcclConnections> result(
+      new NcclConnections(processes, context));
+  RECIPERUN_TRY(result->connect(plan));
+  return result;
+}
 
-NcclCommunicator::~NcclCommunicator() {
+void NcclConnections::disconnect() {
   for (auto comm = comms.rbegin(); comm != comms.rend(); ++comm)
     nccl.CommDestroy(*comm);
-  for (const Underway& each : underway)
-    cudaEventDestroy(each.done);
+  comms.clear();
   for (cudaStream_t stream : streams)
     cudaStreamDestroy(stream);
-  if (enqueued)
-    cudaEventDestroy(enqueued);
-  cudaFree(sendBuffer);
-  cudaFree(receiveBuffer);
+  streams.clear();
 }
 
-Expected<std::unique_ptr<Communicator>>
-NcclCommunicator::make(const plan::Plan& plan,
-                       std::unique_ptr<Communicator> host,
-                       device::CudaContext& context) {
-  std::unique_ptr<NcclCommunicator> result(
-      new NcclCommunicator(std::move(host), context));
-  RECIPERUN_TRY(result->connect(plan));
-  return std::unique_ptr<Communicator>(std::move(result));
-}
-
-Status NcclCommunicator::connect(const plan::Plan& plan) {
-  RECIPERUN_CUDA_TRY(cudaEventCreateWithFlags, &enqueued,
-                     cudaEventDisableTiming);
+Status NcclConnections::connect(const plan::Plan& plan) {
   PlanConnections wanted = connectionsOf(plan);
   if (ranks() > 1) {
     Expected<NcclLibrary> library = NcclLibrary::open();
     // Nobody waits for a rank that lacks the library.
-    RECIPERUN_TRY(processes->agree(library.status()));
+    RECIPERUN_TRY(processes.agree(library.status()));
     nccl = *library;
     RECIPERUN_TRY(findHosts());
     connectPeers(plan.mesh, wanted);
   }
   Expected<PlanConnections> rest = byLibrary(plan.mesh, std::move(wanted));
-  RECIPERUN_TRY(processes->agree(rest.status()));
+  RECIPERUN_TRY(processes.agree(rest.status()));
   wanted = *std::move(rest);
+  packs = ranks() > 1 && wanted.packs;
   if (ranks() > 1)
     RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
   RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
-  RECIPERUN_TRY(connectLinks(plan.mesh, wanted));
-  if (Watch* host = processes->watch())
-    RECIPERUN_TRY(waits.start(*host));
-  return ranks() > 1 && wanted.packs ? takeBuffers() : Status::ok();
+  return connectLinks(plan.mesh, wanted);
 }
 
 /// Which ranks share a host. Hosts have equally many, in a row; where they do
 /// not, the largest counts, on all ranks.
-Status NcclCommunicator::findHosts() {
+Status NcclConnections::findHosts() {
   Expected<MPI_Comm> host = splitHost(rank());
   RECIPERUN_TRY(host);
   int64_t first = rank();
@@ -108,8 +94,8 @@ Status NcclCommunicator::findHosts() {
   RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", rank()));
   hosts.resize(size_t(ranks()));
   const int64_t one[] = {1}, all[] = {ranks()};
-  RECIPERUN_TRY(processes->allGather(world, {&first, plan::DType::i64, one},
-                                     {hosts.data(), plan::DType::i64, all}, 0));
+  RECIPERUN_TRY(processes.allGather(world, {&first, plan::DType::i64, one},
+                                    {hosts.data(), plan::DType::i64, all}, 0));
   std::map<int64_t, int> counts;
   for (int64_t each : hosts)
     ranksOnHost = std::max(ranksOnHost, ++counts[each]);
@@ -117,14 +103,14 @@ Status NcclCommunicator::findHosts() {
 }
 
 /// The communicator of all ranks is for all that runs in turn with kernels.
-Status NcclCommunicator::connectWorld(const plan::Mesh& mesh,
-                                      const PlanConnections& wanted) {
+Status NcclConnections::connectWorld(const plan::Mesh& mesh,
+                                     const PlanConnections& wanted) {
   const Watch::Wait wait = waitForConnection();
   ncclUniqueId id = {};
   Status drawn;
   if (rank() == 0)
     drawn = nccl.check(nccl.GetUniqueId(&id), "ncclGetUniqueId");
-  RECIPERUN_TRY(processes->agree(drawn));
+  RECIPERUN_TRY(processes.agree(drawn));
   RECIPERUN_TRY(broadcast(std::as_writable_bytes(std::span(&id, 1)), 0,
                           MPI_COMM_WORLD, rank()));
   ncclComm_t all = nullptr;
@@ -137,16 +123,16 @@ Status NcclCommunicator::connectWorld(const plan::Mesh& mesh,
                  "ncclCommInitRankConfig");
   if (made.isOk())
     comms.push_back(all);
-  return processes->agree(made);
+  return processes.agree(made);
 }
 
-Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
-                                       const PlanConnections& wanted) {
+Status NcclConnections::connectGroups(const plan::Mesh& mesh,
+                                      const PlanConnections& wanted) {
   auto connect = [&](const std::map<int, GroupUse>& used, cudaStream_t stream,
-                     std::map<int, CommGroup>& commGroups) -> Status {
+                     NcclGroups& commGroups) -> Status {
     const bool isBeside = stream != context.stream();
     const std::map<Extent, GroupUse> uses = usesByExtent(mesh, used);
-    std::map<Extent, CommGroup> known;
+    std::map<Extent, NcclGroup> known;
     for (const auto& [number, own] : used) {
       const plan::Group& group = mesh.groups[size_t(number)];
       const auto members = plan::groupMembers(mesh, group, rank());
@@ -155,7 +141,7 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
       const int blocks = blocksFor(uses.at(extent), members, ranksOnHost);
       auto [commGroup, isNew] = known.try_emplace(extent);
       if (isNew) {
-        Expected<CommGroup> made =
+        Expected<NcclGroup> made =
             !isBeside && isWorld(members) ? whole(stream)
             : isBeside && peers && areOnOneHost(mesh, group)
                 ? besideByCopies(members)
@@ -177,8 +163,8 @@ Status NcclCommunicator::connectGroups(const plan::Mesh& mesh,
 }
 
 /// Maps memory of the ranks of groups of one host each, where there are such.
-void NcclCommunicator::connectPeers(const plan::Mesh& mesh,
-                                    const PlanConnections& wanted) {
+void NcclConnections::connectPeers(const plan::Mesh& mesh,
+                                   const PlanConnections& wanted) {
   std::set<int> others;
   bool isWanted = false;
   for (const auto* list : {&wanted.background, &wanted.barriers})
@@ -193,7 +179,7 @@ void NcclCommunicator::connectPeers(const plan::Mesh& mesh,
   others.erase(rank());
   if (!isWanted)
     return;
-  peers = std::make_unique<PeerCopies>(*processes);
+  peers = std::make_unique<PeerCopies>(processes);
   whyNoPeers = peers->open({others.begin(), others.end()});
   if (whyNoPeers.empty())
     return;
@@ -205,15 +191,15 @@ void NcclCommunicator::connectPeers(const plan::Mesh& mesh,
 
 /// What is left for the library: exchanges among ranks of one host are written
 /// by kernels instead, where ranks map each other's memory.
-Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
-                                                      PlanConnections wanted) {
+Expected<PlanConnections> NcclConnections::byLibrary(const plan::Mesh& mesh,
+                                                     PlanConnections wanted) {
   for (const auto& [number, use] : std::exchange(wanted.barriers, {})) {
     const plan::Group& group = mesh.groups[size_t(number)];
     const auto members = plan::groupMembers(mesh, group, rank());
     const int size = plan::groupSize(mesh, group);
     if (peers && size > 1 && size <= PeerBarrierState::mostRanks &&
         areOnOneHost(mesh, group)) {
-      CommGroup& commGroup = barriers[number];
+      NcclGroup& commGroup = barriers[number];
       commGroup = byCopies(members, context.stream());
       commGroup.name = nameOf(group, members);
       Expected<PeerBarrierState*> place =
@@ -228,8 +214,8 @@ Expected<PlanConnections> NcclCommunicator::byLibrary(const plan::Mesh& mesh,
 }
 
 /// Whether each of the groups along these axes is of one host.
-bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
-                                    const plan::Group& group) const {
+bool NcclConnections::areOnOneHost(const plan::Mesh& mesh,
+                                   const plan::Group& group) const {
   for (int each = 0; each < ranks(); ++each) {
     const auto members = plan::groupMembers(mesh, group, each);
     for (int member : members)
@@ -240,17 +226,16 @@ bool NcclCommunicator::areOnOneHost(const plan::Mesh& mesh,
 }
 
 /// On a stream of its own: what one group waits for holds up no other one.
-Expected<NcclCommunicator::CommGroup>
-NcclCommunicator::besideByCopies(const std::vector<int>& members) {
+Expected<NcclGroup>
+NcclConnections::besideByCopies(const std::vector<int>& members) {
   Expected<cudaStream_t> stream = newStream();
   RECIPERUN_TRY(stream);
   return byCopies(members, *stream);
 }
 
-NcclCommunicator::CommGroup
-NcclCommunicator::byCopies(const std::vector<int>& members,
-                           cudaStream_t stream) {
-  CommGroup commGroup;
+NcclGroup NcclConnections::byCopies(const std::vector<int>& members,
+                                    cudaStream_t stream) {
+  NcclGroup commGroup;
   const auto own = std::find(members.begin(), members.end(), rank());
   commGroup.rank = own == members.end() ? 0 : int(own - members.begin());
   commGroup.ranks = std::max(1, int(members.size()));
@@ -261,8 +246,8 @@ NcclCommunicator::byCopies(const std::vector<int>& members,
 }
 
 /// Of a pair the sender is the first.
-Status NcclCommunicator::connectLinks(const plan::Mesh& mesh,
-                                      const PlanConnections& wanted) {
+Status NcclConnections::connectLinks(const plan::Mesh& mesh,
+                                     const PlanConnections& wanted) {
   const int own = plan::coordinate(mesh, rank(), "pp");
   for (const auto& [link, from, to] : wanted.links) {
     std::vector<int> pair;
@@ -277,11 +262,11 @@ Status NcclCommunicator::connectLinks(const plan::Mesh& mesh,
     }
     Expected<cudaStream_t> stream = newStream(/*isMine=*/!pair.empty());
     RECIPERUN_TRY(stream);
-    Expected<CommGroup> commGroup =
+    Expected<NcclGroup> commGroup =
         split(pair, *stream, name, configOf(blocks));
     RECIPERUN_TRY(commGroup);
     const Status greeted = commGroup->comm ? greet(*commGroup) : Status::ok();
-    RECIPERUN_TRY(processes->agree(greeted.withContext("the link of " + name)));
+    RECIPERUN_TRY(processes.agree(greeted.withContext("the link of " + name)));
     if (own == from)
       sending[{pair[1], link}] = *commGroup;
     if (own == to)
@@ -290,8 +275,8 @@ Status NcclCommunicator::connectLinks(const plan::Mesh& mesh,
   return Status::ok();
 }
 
-Watch::Wait NcclCommunicator::waitForConnection() const {
-  return Watch::Wait(processes->watch(),
+Watch::Wait NcclConnections::waitForConnection() const {
+  return Watch::Wait(processes.watch(),
                      {"NCCL to connect (with NCCL_DEBUG=INFO it says more)",
                       {},
                       "all ranks of the job"},
@@ -299,7 +284,7 @@ Watch::Wait NcclCommunicator::waitForConnection() const {
 }
 
 /// Sends a byte over a link, or receives it.
-Status NcclCommunicator::greet(const CommGroup& link) {
+Status NcclConnections::greet(const NcclGroup& link) {
   constexpr int sender = 0, receiver = 1;
   const Watch::Wait wait = waitForConnection();
   auto* const byte = context.scratch<std::byte>();
@@ -314,27 +299,22 @@ Status NcclCommunicator::greet(const CommGroup& link) {
   return Status::ok();
 }
 
-Status NcclCommunicator::takeBuffers() {
-  RECIPERUN_CUDA_TRY(cudaMalloc, &sendBuffer, size_t(sizes::packingBytes));
-  RECIPERUN_CUDA_TRY(cudaMalloc, &receiveBuffer, size_t(sizes::packingBytes));
-  return Status::ok();
-}
-
-bool NcclCommunicator::isWorld(const std::vector<int>& members) const {
+bool NcclConnections::isWorld(const std::vector<int>& members) const {
   return ranks() > 1 && int(members.size()) == ranks();
 }
 
 /// The communicator of all ranks.
-NcclCommunicator::CommGroup NcclCommunicator::whole(cudaStream_t stream) const {
+NcclGroup NcclConnections::whole(cudaStream_t stream) const {
   return {comms.front(), rank(), ranks(), stream, ""};
 }
 
 /// A communicator of the members, in their order; every rank calls this, with
 /// the members of its own, or none. Instances are told apart by their first.
-Expected<NcclCommunicator::CommGroup>
-NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
-                        std::string name, ncclConfig_t config) {
-  CommGroup commGroup;
+Expected<NcclGroup> NcclConnections::split(const std::vector<int>& members,
+                                           cudaStream_t stream,
+                                           std::string name,
+                                           ncclConfig_t config) {
+  NcclGroup commGroup;
   commGroup.name = std::move(name);
   commGroup.stream = stream;
   commGroup.ranks = std::max(1, int(members.size()));
@@ -350,13 +330,13 @@ NcclCommunicator::split(const std::vector<int>& members, cudaStream_t stream,
                            "ncclCommSplit", comms.front());
   if (commGroup.comm)
     comms.push_back(commGroup.comm);
-  RECIPERUN_TRY(processes->agree(made));
+  RECIPERUN_TRY(processes.agree(made));
   return commGroup;
 }
 
 /// What runs there goes before kernels that wait for a place on the device.
 /// Collective, also of ranks that take none.
-Expected<cudaStream_t> NcclCommunicator::newStream(bool isMine) {
+Expected<cudaStream_t> NcclConnections::newStream(bool isMine) {
   cudaStream_t stream = nullptr;
   auto make = [&]() -> Status {
     int least = 0, greatest = 0;
@@ -366,8 +346,18 @@ Expected<cudaStream_t> NcclCommunicator::newStream(bool isMine) {
     streams.push_back(stream);
     return Status::ok();
   };
-  RECIPERUN_TRY(processes->agree(isMine ? make() : Status::ok()));
+  RECIPERUN_TRY(processes.agree(isMine ? make() : Status::ok()));
   return stream;
+}
+
+Status NcclConnections::check() const {
+  for (ncclComm_t comm : comms) {
+    ncclResult_t failure = ncclSuccess;
+    RECIPERUN_TRY(nccl.check(nccl.CommGetAsyncError(comm, &failure),
+                             "ncclCommGetAsyncError", comm));
+    RECIPERUN_TRY(nccl.check(failure, "a collective of NCCL", comm));
+  }
+  return Status::ok();
 }
 
 } // namespace reciperun::comm
