@@ -1,4 +1,5 @@
-// Attributes by name, and the structs that the descriptions generate.
+// Access to attributes by name, for the structs generated from the
+// descriptions.
 
 #include "runtime/ops/Attributes.h"
 

@@ -1,4 +1,4 @@
-// The attributes of an op: what its description (*.ops) lists, by name.
+// The attributes of an op, keyed by the names in its description (*.ops).
 
 #ifndef RECIPERUN_OPS_ATTRIBUTES_H
 #define RECIPERUN_OPS_ATTRIBUTES_H
@@ -15,8 +15,9 @@ namespace reciperun::ops {
 using AttributeValue =
     std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 
-/// Attributes ordered by name; only those that were set are present. Each op's
-/// struct, such as RopeAttributes, reads them with the description's defaults.
+/// Attributes ordered by name. Only attributes that were set are present. Each
+/// op's struct, for example RopeAttributes, reads them with the defaults of the
+/// description.
 class Attributes {
 public:
   using Map = std::map<std::string, AttributeValue, std::less<>>;
@@ -24,7 +25,8 @@ public:
   Attributes() = default;
   Attributes(std::initializer_list<Map::value_type> values) : values(values) {}
 
-  /// The value of that name, `otherwise` where it is absent or of another type.
+  /// Return the value of the named attribute, or `otherwise` if the attribute
+  /// is absent or has another type.
   bool flag(std::string_view name, bool otherwise = false) const;
   int64_t integer(std::string_view name, int64_t otherwise = 0) const;
   double real(std::string_view name, double otherwise = 0) const;
@@ -37,7 +39,8 @@ public:
   }
   const AttributeValue& at(std::string_view name) const;
   AttributeValue& operator[](std::string_view name);
-  /// False, and no change, where there is one of that name.
+  /// Adds an attribute. Returns false and changes nothing if the name is
+  /// already present.
   bool add(std::string name, AttributeValue value) {
     return values.emplace(std::move(name), std::move(value)).second;
   }

@@ -1,4 +1,4 @@
-// How a parameter's first values are drawn.
+// The distribution of a parameter's initial values.
 
 #ifndef RECIPERUN_OPS_INITIALIZER_H
 #define RECIPERUN_OPS_INITIALIZER_H
@@ -8,8 +8,9 @@
 namespace reciperun::ops {
 
 struct Initializer {
-  /// `normal`, `uniform`, `zeros`, `ones`; `decay_rates` and `time_steps` of a
-  /// state space layer: kernels/Initialize.h says what they draw.
+  /// `normal`, `uniform`, `zeros` or `ones`; for state space layers
+  /// `decay_rates` or `time_steps`. kernels/Initialize.h defines the
+  /// distributions.
   std::string kind;
   /// The standard deviation of `normal`, the bound of `uniform`.
   double scale = 0;

@@ -1,4 +1,4 @@
-// The table of the ops, generated from their descriptions.
+// The op table, generated from the op descriptions.
 
 #include "runtime/ops/OpTable.h"
 

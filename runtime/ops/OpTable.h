@@ -1,5 +1,5 @@
-// What the descriptions (*.ops) say of each op: the table that the compiler's
-// IR and the plan share.
+// The op table that the compiler's IR and the plan share. It is generated from
+// the op descriptions (*.ops).
 
 #ifndef RECIPERUN_OPS_OPTABLE_H
 #define RECIPERUN_OPS_OPTABLE_H
@@ -16,38 +16,39 @@ namespace reciperun::ops {
 struct OperandInfo {
   std::string_view name;
   bool isOptional = false;
-  bool isAccumulated = false; // of a result that the op adds to
+  bool isAccumulated = false; // the op adds to this result
 };
 
 enum class AttributeType { flag, integer, real, string, strings };
 const char* nameOf(AttributeType type);
-/// Whether a value is of the type; an integer is real, too.
+/// Whether a value has the type. An integer also counts as a real.
 bool isOf(AttributeType type, const AttributeValue& value);
 
 struct AttributeInfo {
   std::string_view name;
   AttributeType type = AttributeType::flag;
-  bool isInPlans = true; // rather than in the compiler's Graph alone
+  bool isInPlans = true; // false: only in the compiler's Graph
 };
 
 struct Traits {
-  /// The passes that build, shard and differentiate a model have rules for it.
+  /// The passes that build, shard and differentiate a model have rules for the
+  /// op.
   bool isForward = false;
   /// Ranks of the op's group exchange data: the executor runs it with the
   /// communicator.
   bool isCollective = false;
-  /// It runs beside kernels of the device.
+  /// The op runs concurrently with GPU kernels.
   bool runsBesideKernels = false;
-  /// It is asynchronous, and an op that `finishes` completes it.
+  /// `starts`: the op is asynchronous. An op that `finishes` completes it.
   bool starts = false;
   bool finishes = false;
   /// All operands and results have one shape and type.
   bool isElementwise = false;
   /// A nonlinear elementwise op, which recomputation may run again.
   bool isActivation = false;
-  /// It names a part of a buffer and does nothing; no plan holds it.
+  /// The op names a slice of a buffer and does nothing. No plan contains it.
   bool isAlias = false;
-  /// The executor runs it as a part of another op; no plan holds it.
+  /// The executor runs the op as part of another op. No plan contains it.
   bool isRuntimeOnly = false;
 };
 
@@ -57,8 +58,9 @@ struct OpInfo {
   std::span<const OperandInfo> operands;
   std::span<const OperandInfo> results;
   std::span<const AttributeInfo> attributes;
-  /// The operand whose buffer the first result may take when the operand's life
-  /// ends there; -1 for ops that read an operand after they began to write.
+  /// The operand whose buffer the first result may reuse if the operand's
+  /// lifetime ends at this op. -1 for ops that still read operands after they
+  /// have written to the result.
   int reuse = -1;
   Traits traits;
 };
@@ -70,7 +72,7 @@ inline const Traits& traitsOf(OpKind kind) {
 inline const char* opName(OpKind kind) {
   return infoOf(kind).name;
 }
-/// Null where the op has no attribute of that name.
+/// Null if the op has no attribute with this name.
 const AttributeInfo* findAttribute(OpKind kind, std::string_view name);
 std::optional<OpKind> findOp(std::string_view name);
 

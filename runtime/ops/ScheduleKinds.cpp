@@ -1,4 +1,4 @@
-// Names of the kinds of a schedule's entries.
+// Names of the kinds of schedule entries.
 
 #include "runtime/ops/ScheduleKinds.h"
 

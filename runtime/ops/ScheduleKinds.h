@@ -1,4 +1,4 @@
-// The kinds of a schedule's entries.
+// The kinds of schedule entries.
 
 #ifndef RECIPERUN_OPS_SCHEDULEKINDS_H
 #define RECIPERUN_OPS_SCHEDULEKINDS_H
@@ -9,10 +9,10 @@
 namespace reciperun::ops {
 
 /// Fill the inputs of a micro-batch, run a function on it, start to send or to
-/// receive one of its values, or wait until that is done.
+/// receive one of its values, or wait until a transfer is done.
 enum class ScheduleStepKind { load, run, send, receive, wait };
 
-/// Which of the two stages of a transfer it is seen from.
+/// The side of a transfer that a stage is on.
 enum class TransferKind { send, receive };
 
 const char* nameOf(ScheduleStepKind kind);
