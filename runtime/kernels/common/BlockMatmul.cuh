@@ -1,10 +1,11 @@
-// A product of 128 by 128 elements by one block of 256 threads, summed in float
-// over as many steps as there are: bf16 on tensor cores, f32 by plain
-// multiplications.
+// A 128 by 128 matmul tile computed by one block of 256 threads. The tile
+// accumulates any number of steps in float: bf16 on tensor cores, f32 with
+// plain multiplications.
 //
-// An operand is given step by step as rows of [128, summed] or, `across`, of
-// [summed, 128]; behind its rows and columns are zeros. bf16: warps are 2 by 4,
-// each 64 by 32; the steps to come are copied while one is multiplied.
+// Each step supplies an operand tile as rows of [128, summed] or, if `across`,
+// of [summed, 128]. Elements outside its rows and columns are zeros. bf16:
+// warps form a 2 by 4 grid, each warp computes 64 by 32 elements, and copies of
+// the next steps overlap with the multiplication of the current one.
 
 #ifndef RECIPERUN_KERNELS_COMMON_BLOCKMATMUL_CUH
 #define RECIPERUN_KERNELS_COMMON_BLOCKMATMUL_CUH
@@ -18,7 +19,7 @@ namespace reciperun::kernels::cuda {
 inline constexpr int matmulSide = 128;
 inline constexpr int matmulThreads = 256;
 
-/// The operands of one step.
+/// The operand tiles of one step.
 template <class T> struct MatmulStep { RowSource<T> a, b; };
 
 template <class T, bool acrossA, bool acrossB> class BlockMatmul;
@@ -26,7 +27,7 @@ template <class T, bool acrossA, bool acrossB> class BlockMatmul;
 template <bool acrossA, bool acrossB>
 class BlockMatmul<Bf16, acrossA, acrossB> {
 public:
-  /// Summed elements of a step, and steps in shared memory.
+  /// Size of a step along the summed dimension, and steps in shared memory.
   static constexpr int depth = 64, stages = 3;
   static constexpr int operandBytes = matmulSide * depth * int(sizeof(Bf16));
   static constexpr int sharedBytes = stages * 2 * operandBytes;
@@ -36,8 +37,8 @@ public:
         rowBegin(int(threadIdx.x) / 32 / 4 * 64),
         columnBegin(int(threadIdx.x) / 32 % 4 * 32) {}
 
-  /// Sums `count` steps; step(i), asked in order, gives the operands of the
-  /// i-th.
+  /// Accumulates `count` steps. step(i) returns the operands of the i-th step
+  /// and is called in order.
   template <class Step> __device__ void run(int count, Step step) {
     for (int i = 0; i < stages - 1; ++i) {
       if (i < count)
@@ -55,8 +56,8 @@ public:
     waitForCopies<0>();
   }
 
-  /// Calls store(row, column, first, second) for neighbours in a row, until all
-  /// that this thread has summed is told.
+  /// Calls store(row, column, first, second) for pairs of neighbours in a row,
+  /// until all sums of this thread are stored.
   template <class Store> __device__ void forEachPair(Store store) const {
 #pragma unroll
     for (int m = 0; m < 4; ++m)
@@ -89,7 +90,8 @@ private:
   __device__ __forceinline__ void multiplyStage(int stage) {
     const Operands left(tileA(stage), lane);
     const Operands right(tileB(stage), lane);
-    // A warp's rows and columns are constants no more: addresses of its own.
+    // Different warps have different rows and columns, so these are not
+    // compile-time constants: each warp computes its own addresses.
 #pragma unroll
     for (int d = 0; d < depth; d += 16) {
       uint32_t b[2][4];
@@ -118,14 +120,14 @@ private:
   float sums[4][4][4] = {};
 };
 
-/// Thread (y, x) of 16 by 16 has rows y + 16 i and columns 2 x + 32 j and the
-/// next.
+/// Thread (y, x) of 16 by 16 holds rows y + 16 i and columns 2 x + 32 j and 2 x
+/// + 32 j + 1.
 template <bool acrossA, bool acrossB>
 class BlockMatmul<float, acrossA, acrossB> {
 public:
   static constexpr int depth = 16;
-  /// The distance of rows of 128 elements; of four banks, so that what a warp
-  /// writes across them does not meet in one.
+  /// The stride of rows of 128 elements. The padding of four banks avoids bank
+  /// conflicts when a warp writes across the rows.
   static constexpr int row = matmulSide + 4;
   static constexpr int sharedBytes = 2 * depth * row * int(sizeof(float));
 
@@ -153,7 +155,7 @@ public:
   }
 
 private:
-  /// To [summed, 128].
+  /// Copies an operand into the layout [summed, 128].
   template <bool across>
   __device__ static void copy(float* to, const RowSource<float>& from) {
     for (int i = int(threadIdx.x); i < depth * matmulSide; i += matmulThreads) {

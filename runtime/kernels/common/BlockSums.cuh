@@ -1,4 +1,5 @@
-// Sums over the threads of a block, in an order that does not depend on timing.
+// Reductions over the threads of a block, in an order that does not depend on
+// timing.
 
 #ifndef RECIPERUN_KERNELS_COMMON_BLOCKSUMS_CUH
 #define RECIPERUN_KERNELS_COMMON_BLOCKSUMS_CUH
@@ -15,8 +16,8 @@ struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-/// value of all `lanes` neighbouring lanes (a power of two up to 32), for all
-/// of them. Every lane of the warp is there.
+/// Reduces `value` over groups of `lanes` neighbouring lanes (a power of two up
+/// to 32). Every lane gets the result. All lanes of the warp must call it.
 template <class M, class Operation>
 __device__ M acrossLanes(M value, int lanes, Operation operation) {
 #pragma unroll
@@ -26,11 +27,11 @@ __device__ M acrossLanes(M value, int lanes, Operation operation) {
   return value;
 }
 
-/// `count` values of all threads of a row of the block (threads of one
-/// threadIdx.y), for all of them. A row is a power of two up to 32 threads, or
-/// it is the block and of whole warps; all threads of the block call it. `room`
-/// holds 32 * count values in shared memory; of two calls that follow one
-/// another each has its own.
+/// Reduces `count` values over a row of the block (the threads of one
+/// threadIdx.y). Every thread gets the results. A row is a power of two up to
+/// 32 threads, or it is the whole block and consists of whole warps. All
+/// threads of the block call it. `room` holds 32 * count values in shared
+/// memory; two consecutive calls need different rooms.
 template <int count, class M, class Operation>
 __device__ void acrossRow(M (&values)[count], M* room, Operation operation,
                           M neutral) {

@@ -1,4 +1,4 @@
-// The table from ops to the GPU's kernels.
+// The table from ops to GPU kernels.
 
 #include "runtime/kernels/common/CudaKernels.h"
 
@@ -6,7 +6,7 @@
 
 namespace reciperun::kernels {
 
-// A kernel is defined in its op's file: `relu2CudaKernel` of the op `relu2`.
+// Each op's file defines its kernel: `relu2CudaKernel` for the op `relu2`.
 #define NO_KERNEL(Enumerator)
 #define KERNEL(name) Status name##CudaKernel(const device::CudaKernelArgs&);
 #include "runtime/ops/Kernels.inc"

@@ -1,4 +1,4 @@
-// The kernels of GPUs, by op: the twin of Kernels.h.
+// The GPU kernels, by op: the counterpart of Kernels.h.
 
 #ifndef RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H
 #define RECIPERUN_KERNELS_COMMON_CUDAKERNELS_H
@@ -7,7 +7,7 @@
 
 namespace reciperun::kernels {
 
-/// The GPU's kernel of an op; null for a collective.
+/// Returns the GPU kernel of an op; null for a collective.
 device::CudaKernel findCudaKernel(plan::OpKind kind);
 
 } // namespace reciperun::kernels

@@ -1,5 +1,6 @@
-// How a type in the plan picks an instance of a GPU's kernel: f32 or bf16, both
-// computed in float. f64 checks gradients on the CPU and has none.
+// Selects the instance of a GPU kernel for a type in the plan: f32 or bf16,
+// both computed in float. GPU kernels have no f64 instance, because f64 only
+// serves gradient checks on the CPU.
 
 #ifndef RECIPERUN_KERNELS_COMMON_CUDATYPES_CUH
 #define RECIPERUN_KERNELS_COMMON_CUDATYPES_CUH
@@ -27,14 +28,14 @@ inline bool isDeviceType(plan::DType type) {
   return type == plan::DType::f32 || type == plan::DType::bf16;
 }
 
-/// What is said of an operand of another type.
+/// The error for an operand of another type.
 inline Status noDeviceType(const device::CudaKernelArgs& args) {
   return Status::error(std::string("`") + ops::opName(args.op.kind) +
                        "` computes in f32 and bf16 on GPUs, and an operand is "
                        "of another type");
 }
 
-/// Calls body(DeviceType<T>()) for a type that has been checked.
+/// Calls body(DeviceType<T>()) for a type that the caller has checked.
 template <class Body> auto withStoredType(plan::DType type, Body&& body) {
   assert(isDeviceType(type) && "the plan's types have been checked");
   if (type == plan::DType::bf16)
@@ -42,8 +43,8 @@ template <class Body> auto withStoredType(plan::DType type, Body&& body) {
   return body(DeviceType<float>());
 }
 
-/// Calls body(DeviceType<T>()), which launches kernels, for the type `type`;
-/// tells of the launches, or what `body` tells.
+/// Calls body(DeviceType<T>()), which launches kernels, for the type `type`.
+/// Returns the launch status, or the status that `body` returns.
 template <class Body>
 Status withDeviceType(const device::CudaKernelArgs& args, plan::DType type,
                       Body&& body) {

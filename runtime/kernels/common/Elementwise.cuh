@@ -1,8 +1,8 @@
 // Maps over all elements of tensors of one shape, on a GPU.
 //
-// A block takes a run of vectors; a thread loads all that it takes of them
-// before it computes, so that enough bytes are under way. Outputs may be
-// inputs: each element is written by the thread that has read it.
+// A block processes a run of vectors. Each thread loads all its vectors before
+// it computes, so that enough bytes are in flight. Outputs may be inputs: the
+// thread that writes an element has already read it.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ELEMENTWISE_CUH
 #define RECIPERUN_KERNELS_COMMON_ELEMENTWISE_CUH
@@ -15,7 +15,7 @@
 
 namespace reciperun::kernels {
 
-/// What a function of several results returns for an element.
+/// The results for one element of a function with several outputs.
 template <int outputs> struct Results { float values[outputs]; };
 
 template <class From, int inputs, class To, int outputs> struct MapOperands {
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(threads)
   for (int u = 0; u < unroll; ++u)
     if (const int64_t at = first + u * threads; at < vectors)
       store(operands, at * n, x[u], function);
-  // What is left of the last vector.
+  // The remaining elements, fewer than a vector.
   if (blockIdx.x == 0 && threadIdx.x < count - vectors * n) {
     Vector<From, 1> last[inputs];
     load(operands, vectors * n + threadIdx.x, last);
@@ -107,14 +107,14 @@ void launch(const device::CudaKernelArgs& args, int64_t count,
 } // namespace map
 
 /// y[o][i] = function(x[0][i], x[1][i], ...), computed in float. The function
-/// returns a float, or Results where there are several outputs.
+/// returns a float, or Results if there are several outputs.
 template <class Function, class From, int inputs, class To, int outputs>
 void mapElements(const device::CudaKernelArgs& args, int64_t count,
                  const MapOperands<From, inputs, To, outputs>& operands,
                  Function function) {
   if (count == 0)
     return;
-  // So that the widest of an element's operands moves by 16 bytes.
+  // The widest operand type moves 16 bytes per access.
   constexpr int n = std::min(vectorLength<From>, vectorLength<To>);
   bool aligned = true;
   for (const From* x : operands.x)
@@ -127,7 +127,8 @@ void mapElements(const device::CudaKernelArgs& args, int64_t count,
     map::launch<1>(args, count, operands, function);
 }
 
-/// An op of one output over all of its `inputs` inputs, of one type.
+/// Runs an op that has one output and maps over all of its `inputs` inputs, all
+/// of one type.
 template <int inputs, class Function>
 Status mapOp(const device::CudaKernelArgs& args, Function function) {
   const device::Tensor& y = args.outputs[0];

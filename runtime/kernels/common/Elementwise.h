@@ -11,7 +11,7 @@
 
 namespace reciperun::kernels {
 
-/// Elements below which a second thread costs more than it brings.
+/// Below this number of elements a second thread costs more than it saves.
 inline constexpr int64_t elementGrain = 8192;
 
 /// y[i] = function(x[i]) in Math<T>; y may be x.

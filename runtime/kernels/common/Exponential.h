@@ -1,9 +1,10 @@
-// e^x that vectorises.
+// e^x in a form that vectorises.
 //
 // For float: x = n ln 2 + r with |r| <= ln 2 / 2, e^r by a polynomial of degree
-// 6 (Cephes' expf, S. Moshier), times 2^n through the exponent bits. At most
-// 2 units in the last place wrong; 0 below -87.3, e^88 above 88. For double,
-// the library's: only gradient checks use it.
+// 6 (Cephes' expf, S. Moshier), times 2^n through the exponent bits. The error
+// is at most 2 units in the last place; the result is 0 below -87.3 and e^88
+// above 88. For double it calls the library, because only gradient checks use
+// double.
 
 #ifndef RECIPERUN_KERNELS_COMMON_EXPONENTIAL_H
 #define RECIPERUN_KERNELS_COMMON_EXPONENTIAL_H
@@ -18,7 +19,7 @@ inline float exponential(float x) {
   constexpr float lowest = -87.3f, highest = 88.0f;
   float bounded = x < lowest ? lowest : x;
   bounded = bounded > highest ? highest : bounded;
-  // Adding and taking away 1.5 * 2^23 rounds to the nearest integer.
+  // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
   constexpr float rounder = 12582912.0f;
   const float n = (bounded * 1.44269504088896341f + rounder) - rounder;
   const float r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;

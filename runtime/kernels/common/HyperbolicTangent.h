@@ -1,9 +1,9 @@
 // tanh for softcap, in a form that compilers vectorise.
 //
-// A rational function of x, odd, of degrees 13 and 6 (the minimax approximation
-// of Eigen's generic_fast_tanh_float), is right to 3e-7 of the result in float;
-// beyond 7.9 tanh rounds to 1. For doubles, which check the others, it is
-// std::tanh.
+// For float it is an odd rational function of x, of degrees 13 and 6 (the
+// minimax approximation of Eigen's generic_fast_tanh_float), with a relative
+// error of 3e-7; beyond 7.9 tanh rounds to 1. For double, which only serves as
+// a reference, it is std::tanh.
 
 #ifndef RECIPERUN_KERNELS_COMMON_HYPERBOLICTANGENT_H
 #define RECIPERUN_KERNELS_COMMON_HYPERBOLICTANGENT_H

@@ -1,4 +1,4 @@
-// The table from ops to the CPU's kernels.
+// The table from ops to CPU kernels.
 
 #include "runtime/kernels/common/Kernels.h"
 
@@ -6,7 +6,7 @@
 
 namespace reciperun::kernels {
 
-// A kernel is defined in its op's file: `relu2Kernel` of the op `relu2`.
+// Each op's file defines its kernel: `relu2Kernel` for the op `relu2`.
 #define NO_KERNEL(Enumerator)
 #define KERNEL(name) Status name##Kernel(const device::KernelArgs&);
 #include "runtime/ops/Kernels.inc"

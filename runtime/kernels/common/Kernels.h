@@ -1,7 +1,7 @@
-// The CPU's kernels: one for each op of runtime/ops that is not a collective.
+// The CPU kernels: one for each op of runtime/ops that is not a collective.
 //
 // Each file of this folder holds one op, forward and backward. The table of
-// findKernel names all ops, so that one without a kernel fails to link.
+// findKernel names all ops, so an op without a kernel fails to link.
 
 #ifndef RECIPERUN_KERNELS_COMMON_KERNELS_H
 #define RECIPERUN_KERNELS_COMMON_KERNELS_H
@@ -10,7 +10,7 @@
 
 namespace reciperun::kernels {
 
-/// The CPU's kernel of an op; null for a collective.
+/// Returns the CPU kernel of an op; null for a collective.
 device::Kernel findKernel(plan::OpKind kind);
 
 } // namespace reciperun::kernels

@@ -1,11 +1,11 @@
-// What a warp multiplies matrices with: the instruction m16n8k16 of bf16 with
-// sums in float, its operands out of shared memory, and copies into it.
+// Warp-level matmul primitives: the instruction m16n8k16 on bf16 with float
+// accumulators, its operands in shared memory, and the copies that load them.
 //
-// In a fragment, lane l holds of each 8 x 8 matrix the elements of row l / 4
-// and columns 2 (l % 4) and the next. A sum's 16 x 8 has rows l / 4 and l / 4
-// + 8. Tiles lie in shared memory by rows, the 16-byte chunks of row r
-// exchanged by r % 8, so that eight rows of one column of chunks are in eight
-// banks.
+// In a fragment, lane l holds the elements of row l / 4 and columns 2 (l % 4)
+// and 2 (l % 4) + 1 of each 8 x 8 matrix. The 16 x 8 accumulator has rows l / 4
+// and l / 4 + 8. Tiles are row-major in shared memory. The 16-byte chunks of
+// row r are swizzled by r % 8, so that eight rows of one column of chunks fall
+// into different banks.
 
 #ifndef RECIPERUN_KERNELS_COMMON_MATRIXFRAGMENTS_CUH
 #define RECIPERUN_KERNELS_COMMON_MATRIXFRAGMENTS_CUH
@@ -21,8 +21,8 @@ using Bf16 = __nv_bfloat16;
 /// Elements of a 16-byte chunk.
 inline constexpr int chunkSize = 8;
 
-/// A tile of rows of `width` elements, a multiple of 64, in shared memory, at a
-/// multiple of 128 bytes.
+/// A tile in shared memory, aligned to 128 bytes, with rows of `width`
+/// elements. `width` is a multiple of 64.
 template <int width> struct Tile {
   static_assert(width % 64 == 0, "rows are whole groups of eight chunks");
   static constexpr int chunks = width / chunkSize;
@@ -34,25 +34,26 @@ template <int width> struct Tile {
   }
 };
 
-/// A tile as one lane reads operands of it. Rows, columns and summed elements
-/// are multiples of 16, constants after unrolling, so that an address is one
-/// exclusive or away from the lane's own.
+/// A tile from which one lane reads operands. Row, column and summed indices
+/// are multiples of 16 and constants after unrolling, so that an address is one
+/// XOR away from the lane's base address.
 template <int width> class Operands {
 public:
-  /// The left operand, 16 rows by 16 summed elements, of a tile [rows, summed].
+  /// Loads the left operand, 16 rows by 16 summed elements, from a tile [rows,
+  /// summed].
   __device__ void left(uint32_t (&to)[4], int row, int summed) const {
     load(to, at(narrow, row, summed));
   }
-  /// The same of a tile [summed, rows].
+  /// Loads the left operand from a tile [summed, rows].
   __device__ void leftAcross(uint32_t (&to)[4], int row, int summed) const {
     loadTransposed(to, at(wide, summed, row));
   }
-  /// Two right operands, 16 summed elements by 16 columns, words 0, 1 and 2, 3,
-  /// of a tile [columns, summed].
+  /// Loads two right operands of 16 summed elements by 8 columns, in words 0, 1
+  /// and 2, 3, from a tile [columns, summed].
   __device__ void right(uint32_t (&to)[4], int column, int summed) const {
     load(to, at(wide, column, summed));
   }
-  /// The same of a tile [summed, columns].
+  /// Loads them from a tile [summed, columns].
   __device__ void rightAcross(uint32_t (&to)[4], int column, int summed) const {
     loadTransposed(to, at(narrow, summed, column));
   }
@@ -66,9 +67,9 @@ public:
   }
 
 private:
-  // Of the four 8 x 8 matrices that an instruction loads, lane l gives the
-  // address of row l % 8 of matrix l / 8. `narrow` has the second matrix below
-  // the first, `wide` beside it.
+  // An instruction loads four 8 x 8 matrices; lane l supplies the address of
+  // row l % 8 of matrix l / 8. In `narrow` the second matrix is below the
+  // first, in `wide` to its right.
   uint32_t narrow, wide;
 
   __device__ static uint32_t at(uint32_t lane, int row, int column) {
@@ -105,7 +106,7 @@ __device__ inline uint32_t pack(float first, float second) {
   return *reinterpret_cast<const uint32_t*>(&both);
 }
 
-/// The left operand that two sums side by side are: 16 rows, 16 columns.
+/// Converts two adjacent accumulators to a left operand: 16 rows, 16 columns.
 __device__ inline void asLeft(uint32_t (&to)[4], const float (&a)[4],
                               const float (&b)[4]) {
   to[0] = pack(a[0], a[1]);
@@ -114,7 +115,8 @@ __device__ inline void asLeft(uint32_t (&to)[4], const float (&a)[4],
   to[3] = pack(b[2], b[3]);
 }
 
-/// Two neighbours of a row of `columns` elements, as far as there are any.
+/// Stores two neighbours of a row of `columns` elements, except those beyond
+/// the end of the row.
 __device__ inline void storePair(Bf16* row, int column, int columns,
                                  bool isAligned, float first, float second) {
   if (isAligned) {
@@ -128,7 +130,8 @@ __device__ inline void storePair(Bf16* row, int column, int columns,
     row[column + 1] = __float2bfloat16(second);
 }
 
-/// 16 bytes from global to shared memory, or zeros where nothing is read.
+/// Copies 16 bytes from global to shared memory, or writes zeros if not
+/// `isRead`.
 __device__ inline void copyChunk(uint32_t to, const Bf16* from, bool isRead) {
   const int bytes = isRead ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
@@ -137,14 +140,14 @@ __device__ inline void copyChunk(uint32_t to, const Bf16* from, bool isRead) {
 __device__ inline void commitCopies() {
   asm volatile("cp.async.commit_group;");
 }
-/// Waits until at most `pending` of this thread's committed groups are under
-/// way.
+/// Waits until at most `pending` of this thread's committed groups are in
+/// flight.
 template <int pending> __device__ void waitForCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// Where a tile's elements come from: `rows` rows of `columns` elements, their
-/// distance `stride`. Behind them are zeros.
+/// The source of a tile's elements: `rows` rows of `columns` elements with a
+/// stride of `stride`. Elements beyond them are zeros.
 template <class T> struct RowSource {
   const T* data;
   int64_t stride;
@@ -153,7 +156,7 @@ template <class T> struct RowSource {
 };
 using TileSource = RowSource<Bf16>;
 
-/// Fills a tile element by element, as sources need that are not aligned.
+/// Fills a tile element by element, for unaligned sources.
 template <int rows, int threads, int width>
 __device__ __noinline__ void fillSlowly(Tile<width> tile, TileSource source) {
   for (int i = int(threadIdx.x); i < rows * width; i += threads) {
@@ -165,9 +168,9 @@ __device__ __noinline__ void fillSlowly(Tile<width> tile, TileSource source) {
   }
 }
 
-/// Begins to fill the first `rows` rows of a tile; all `threads` threads of the
-/// block call it. Eight threads take 128 bytes of a row, so that a thread's
-/// chunks all lie in one place of such pieces.
+/// Starts to fill the first `rows` rows of a tile. All `threads` threads of the
+/// block call it. Eight threads copy 128 bytes of a row, so that all chunks of
+/// a thread have the same position within such 128-byte pieces.
 template <int rows, int threads, int width>
 __device__ __forceinline__ void fill(Tile<width> tile,
                                      const TileSource& source) {

@@ -1,5 +1,6 @@
-// The rows of a norm, each normalised by itself. A token has as many as its
-// weight: one where that has the last dimension alone, or where there is none.
+// The rows of a norm, each normalised independently. A token has one row if the
+// weight covers only the last dimension or is absent; otherwise it has one row
+// for each row of the weight.
 
 #ifndef RECIPERUN_KERNELS_COMMON_NORMROWS_H
 #define RECIPERUN_KERNELS_COMMON_NORMROWS_H
@@ -17,8 +18,8 @@ struct NormRows {
         perToken(weight.present() ? weight.elements() / width : 1),
         tokens(x.elements() / width / perToken) {}
 
-  /// Calls body(row, j) for each row of the tokens [begin, end), `j` being the
-  /// place of the row's weight in that of the token.
+  /// Calls body(row, j) for each row of the tokens [begin, end). `j` is the
+  /// offset of the row's weight in the weight of a token.
   template <class Body> void of(int64_t begin, int64_t end, Body&& body) const {
     for (int64_t token = begin; token < end; ++token)
       for (int64_t i = 0; i < perToken; ++i)

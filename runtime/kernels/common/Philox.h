@@ -1,8 +1,8 @@
 // Philox4x32-10: random numbers as a function of a counter and a key.
 //
 // J. Salmon, M. Moraes, R. Dror, D. Shaw: "Parallel random numbers: as easy as
-// 1, 2, 3" (SC 2011). A number's place in the model is its counter, so that any
-// rank computes it without the others and every layout draws the same numbers.
+// 1, 2, 3" (SC 2011). The counter is an element's index in the model. Any rank
+// can compute it without the others, so every layout draws the same numbers.
 
 #ifndef RECIPERUN_KERNELS_COMMON_PHILOX_H
 #define RECIPERUN_KERNELS_COMMON_PHILOX_H
@@ -39,15 +39,15 @@ constexpr uint64_t scramble(uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// The key of one stream of numbers of a run: a parameter's initialisation or
-/// one dropout. Both words go through `scramble`, so that neighbouring seeds
-/// and streams share no key.
+/// The key of one random stream of a run: a parameter's initialisation or one
+/// dropout. Both words go through `scramble`, so that neighbouring seeds and
+/// streams have different keys.
 constexpr PhiloxKey philoxKey(uint64_t seed, uint64_t stream) {
   const uint64_t key = scramble(scramble(seed) ^ stream);
   return {uint32_t(key), uint32_t(key >> 32)};
 }
 
-/// 64-bit FNV-1a (Fowler, Noll, Vo): a stream's number from its name.
+/// The id of a stream: the 64-bit FNV-1a hash (Fowler, Noll, Vo) of its name.
 constexpr uint64_t streamOf(std::string_view name) {
   uint64_t hash = 0xCBF29CE484222325u;
   for (const char letter : name) {
@@ -63,8 +63,8 @@ constexpr PhiloxCounter philoxCounter(uint64_t block, uint64_t sequence = 0) {
           uint32_t(sequence >> 32)};
 }
 
-/// The words of sixteen blocks that follow one another, in their order: what
-/// sixteen calls of `philox` give, with a vector for each word of the counter.
+/// The words of sixteen consecutive blocks, in order. The result equals sixteen
+/// calls of `philox`, computed with one vector for each word of the counter.
 struct PhiloxWords {
   static constexpr int blocks = 16;
   alignas(64) uint32_t words[4 * blocks];

@@ -1,5 +1,6 @@
-// Copies of rows on a GPU: a row of the destination is a run of bytes from
-// somewhere, among zeros. Parts and joins of rows, rows of a table.
+// Copies of rows on a GPU. A destination row is a run of bytes from a source
+// row, padded with zeros. Used for slices and concatenations of rows and for
+// table lookups.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ROWCOPIES_CUH
 #define RECIPERUN_KERNELS_COMMON_ROWCOPIES_CUH
@@ -10,17 +11,17 @@
 
 namespace reciperun::kernels {
 
-/// Bytes of the destination's rows.
+/// The layout of the destination rows, in bytes.
 struct RowsToCopy {
   std::byte* to;
   int64_t rows;
-  int64_t stride; // from a row to the next
-  int64_t length; // that are written, from a row's beginning on
-  int64_t start;  // where the run begins, behind zeros
+  int64_t stride; // from one row to the next
+  int64_t length; // bytes written from the start of a row
+  int64_t start;  // offset of the run; zeros precede it
   int64_t run;    // zeros follow it
 };
 
-/// Rows that lie at equal distances, each of them used `repeat` times.
+/// Source rows with a constant stride. Each row is used `repeat` times.
 struct EvenRows {
   const std::byte* from;
   int64_t stride;
@@ -29,7 +30,7 @@ struct EvenRows {
   __device__ const std::byte* operator()(int64_t row) const {
     return from + (repeat == 1 ? row : row / repeat) * stride;
   }
-  /// What all its addresses are a multiple of.
+  /// A value whose trailing zero bits give the alignment of all its addresses.
   int64_t alignment() const {
     return int64_t(reinterpret_cast<uintptr_t>(from)) | stride;
   }
@@ -73,7 +74,7 @@ void launchCopy(const device::CudaKernelArgs& args, const RowsToCopy& rows,
 
 } // namespace rows
 
-/// Row i of the destination holds the run at source(i), zeros where that is
+/// Row i of the destination gets the run at source(i), or zeros if source(i) is
 /// null. Source and destination do not overlap.
 template <class Source>
 Status copyRows(const device::CudaKernelArgs& args, const RowsToCopy& rows,

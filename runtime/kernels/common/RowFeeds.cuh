@@ -1,10 +1,10 @@
-// How the rows of a kernel's operands come into its threads' registers: norms.
+// Loading of operand rows into the registers of a kernel's threads, for norms.
 //
-// A token has gridDim.y rows, and a block takes that of blockIdx.y of every
-// gridDim.x-th token (or of several, one for each threadIdx.y). Wide rows go
-// through a ring of slots in shared memory, which the bulk copy engine keeps
-// full: many bytes are under way, whatever the threads do. Others are loaded
-// directly.
+// A token has gridDim.y rows. A block processes row blockIdx.y of every
+// gridDim.x-th token (or of several tokens, one for each threadIdx.y). Wide
+// rows go through a ring of slots in shared memory. The bulk copy engine keeps
+// the ring full, so that many bytes are in flight whatever the threads do.
+// Other rows are loaded directly.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ROWFEEDS_CUH
 #define RECIPERUN_KERNELS_COMMON_ROWFEEDS_CUH
@@ -15,11 +15,11 @@
 
 namespace reciperun::kernels {
 
-/// The tensors that a kernel reads rows of, all of one shape; of those behind
-/// the first `count` all elements are 0.
+/// The tensors from which a kernel reads rows, all of one shape. Tensors after
+/// the first `count` are absent and read as 0.
 template <class T, int operands> struct RowOperands {
   const T* from[operands];
-  int64_t rows; // that a column of blocks shares: one of each token
+  int64_t rows; // of a column of blocks: one of each token
   int width;
   int count = operands;
   int slots = 0; // of the ring
@@ -28,19 +28,20 @@ template <class T, int operands> struct RowOperands {
     return operand == 0 || operand < count;
   }
 
-  /// Which of all rows a block's row is.
+  /// The index of a block's row among all rows.
   __device__ static int64_t place(int64_t row) {
     return row * gridDim.y + blockIdx.y;
   }
 };
 
-/// The dynamic shared memory of kernels that take rows.
+/// The dynamic shared memory of kernels that process rows.
 __device__ inline std::byte* rowRoom() {
   extern __shared__ uint4 bytesOfRows[];
   return reinterpret_cast<std::byte*>(bytesOfRows);
 }
 
-/// Rows from memory; `isAhead`: the next is loaded while one is worked on.
+/// Loads rows from global memory. If `isAhead`, it prefetches the next row
+/// while the kernel processes the current one.
 template <class T, class Part, int operands, bool isAhead> class LoadedRows {
 public:
   static constexpr bool isRing = false;
@@ -51,7 +52,8 @@ public:
       load(row, next);
   }
 
-  /// The parts of a row; zeros behind the last one. `step` leads to the next.
+  /// Takes the parts of a row; zeros after the last row. The next row is `row`
+  /// + `step`.
   __device__ void take(int64_t row, int64_t step, Part (&parts)[operands]) {
     if constexpr (isAhead) {
 #pragma unroll
@@ -79,8 +81,8 @@ private:
 
 inline constexpr int mostRingSlots = 4;
 
-/// Rows through the ring. A block has one row at a time, and all its threads
-/// call all functions.
+/// Loads rows through the ring. A block processes one row at a time, and all
+/// its threads call all functions.
 template <class T, class Part, int operands> class RingRows {
 public:
   static constexpr bool isRing = true;
@@ -105,8 +107,8 @@ public:
                     of.has(i) ? of.width : 0);
   }
 
-  /// Has the row's slot filled again: behind a barrier of the block that
-  /// follows take().
+  /// Refills the row's slot. The caller must have a __syncthreads() between
+  /// take() and release().
   __device__ void release(int64_t row, int64_t step) {
     fill(slot, row + of.slots * step);
     if (++slot == of.slots) {
@@ -141,14 +143,14 @@ private:
   uint32_t turn = 0;
 };
 
-/// A ring for blocks of rows of `slotBytes`; `slots` is 0 where none fits.
+/// The ring for blocks whose rows take `slotBytes`. `slots` is 0 if none fits.
 struct RingShape {
   int slots = 0;
   int64_t blocks = 0; // of each row of a token
   size_t bytes = 0;
 
   RingShape() = default;
-  /// With about `threadsWanted` threads a multiprocessor.
+  /// Plans for about `threadsWanted` threads per multiprocessor.
   RingShape(const device::CudaKernelArgs& args, const RowBlock& block,
             const NormRows& rows, int64_t slotBytes, int threadsWanted) {
     const auto& gpu = args.context.properties();
@@ -169,17 +171,18 @@ struct RingShape {
   }
 };
 
-/// How many blocks of `mostThreads` a multiprocessor is to hold.
+/// The number of blocks of `mostThreads` that a multiprocessor should hold.
 constexpr int residentBlocks(int mostThreads) {
   return mostThreads > rows::usualThreads ? 1 : 2;
 }
 
-/// Whether rows that are taken so may come through a ring.
+/// Whether rows with these template parameters may go through a ring.
 constexpr bool mayBeRing(int mostThreads, bool whole) {
   return whole && mostThreads == rows::usualThreads;
 }
 
-/// The ring for rows of T of so many operands; none for blocks of several rows.
+/// Returns the ring for rows of T with `operands` operands. Returns an empty
+/// ring for blocks of several rows.
 template <class T>
 RingShape ringOf(const device::CudaKernelArgs& args, const RowBlock& block,
                  const NormRows& rows, int operands, int threadsWanted) {
@@ -189,7 +192,7 @@ RingShape ringOf(const device::CudaKernelArgs& args, const RowBlock& block,
                    operands * rows.width * int64_t(sizeof(T)), threadsWanted);
 }
 
-/// So many blocks for each row of a token.
+/// A grid with `blocks` blocks for each row of a token.
 inline dim3 rowGrid(int64_t blocks, const NormRows& rows) {
   return dim3(unsigned(blocks), unsigned(rows.perToken));
 }
@@ -199,7 +202,7 @@ template <class Operands>
 void launchRing(void (*kernel)(Operands), const RingShape& ring,
                 const RowBlock& block, const NormRows& rows,
                 cudaStream_t stream, const Operands& operands) {
-  // A refusal shows in the launch's own error.
+  // If this fails, the launch reports the error.
   cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                        cudaFuncAttributeMaxDynamicSharedMemorySize,
                        int(ring.bytes));

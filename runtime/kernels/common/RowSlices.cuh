@@ -1,8 +1,8 @@
-// Rows that a GPU's threads hold in registers, so that a kernel reads each byte
-// once: norms.
+// Rows that GPU threads hold in registers, so that a kernel reads each byte
+// once. Used by norms.
 //
-// A row belongs to the threads of one threadIdx.y. Narrow rows take some lanes
-// of a warp and a block has several; a wide row takes the whole block.
+// The threads of one threadIdx.y hold a row. A narrow row uses some lanes of a
+// warp, and a block holds several rows; a wide row uses the whole block.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ROWSLICES_CUH
 #define RECIPERUN_KERNELS_COMMON_ROWSLICES_CUH
@@ -15,8 +15,8 @@
 
 namespace reciperun::kernels {
 
-/// A thread's part of a row: vector v holds the elements from column(v) on.
-/// `whole`: rows are of whole vectors, and aligned to them.
+/// A thread's slice of a row: vector v holds the elements from column(v) on.
+/// `whole`: a row consists of whole, aligned vectors.
 template <class T, int vectors, bool whole> struct RowPart {
   static constexpr int n = vectorLength<T>;
   Vector<T, n> parts[vectors];
@@ -25,7 +25,7 @@ template <class T, int vectors, bool whole> struct RowPart {
     return (v * int(blockDim.x) + int(threadIdx.x)) * n;
   }
 
-  /// Zeros where the row has ended.
+  /// Loads the slice, with zeros beyond the end of the row.
   __device__ void load(const T* row, int width) {
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
@@ -42,7 +42,7 @@ template <class T, int vectors, bool whole> struct RowPart {
     }
   }
 
-  /// row[column(v) + e] = values[e], where that is in the row.
+  /// row[column(v) + e] = values[e] for elements inside the row.
   __device__ static void store(T* row, int width, int v,
                                const float (&values)[n]) {
     if constexpr (whole) {
@@ -57,9 +57,9 @@ template <class T, int vectors, bool whole> struct RowPart {
   }
 };
 
-/// How a kernel takes its rows.
+/// The shape of the thread blocks of a kernel over rows.
 struct RowBlock {
-  dim3 threads; // x: of a row, y: rows of a block
+  dim3 threads; // x: threads of a row, y: rows of a block
   int vectors;
   bool whole;
 
@@ -68,10 +68,10 @@ struct RowBlock {
 
 namespace rows {
 
-// A thread of up to 512 has registers for what is computed of two vectors.
+// With up to 512 threads, a thread has enough registers for two vectors.
 inline constexpr int usualThreads = 512, mostThreads = 1024, mostVectors = 4;
 
-/// A row of `needed` vectors.
+/// The block for rows of `needed` vectors.
 inline RowBlock blockOf(int64_t needed, bool whole) {
   constexpr int lanes = 32, blockThreads = 256;
   if (needed <= 2 * lanes) {
@@ -91,10 +91,10 @@ template <int number> struct Constant { static constexpr int value = number; };
 
 } // namespace rows
 
-/// Calls body(vectors, mostThreads, whole), compile-time constants, and `block`
-/// for rows of `width` elements of T; `aligned` says whether all rows begin at
-/// multiples of 16 bytes if their width allows. Fails for rows that no block
-/// holds.
+/// Calls body(vectors, mostThreads, whole, block). The first three are
+/// compile-time constants; `block` is the block for rows of `width` elements of
+/// T. `aligned` says whether all rows start at multiples of 16 bytes if their
+/// width allows it. Fails for rows that are too wide for a block.
 template <class T, class Body>
 Status withRowBlock(int64_t width, bool aligned, Body&& body) {
   using namespace rows;
@@ -109,7 +109,7 @@ Status withRowBlock(int64_t width, bool aligned, Body&& body) {
       blockOf(ceilDivide(width, n), aligned && width % n == 0);
   using Usual = Constant<usualThreads>;
   if (!block.whole || block.threads.x > usualThreads) {
-    // The rare ones have one instance that fits all.
+    // Rare shapes share one instance that fits all of them.
     RowBlock widestBlock = block;
     widestBlock.vectors = mostVectors;
     if (block.whole)

@@ -1,9 +1,9 @@
-// Sums over the rows of a matrix, column by column, on a GPU: the gradients of
-// norms' weights and of biases.
+// Column sums of a matrix on a GPU: the gradients of norm weights and of
+// biases.
 //
-//   1. A kernel of the op sums pieces of the rows, one a block, into
+//   1. A kernel of the op sums pieces of the rows, one piece per block, into
 //      `partial` [pieces, width] in the context's scratch.
-//   2. addPieces adds them in a fixed order: no sum depends on timing.
+//   2. addPieces adds them in a fixed order, so no sum depends on timing.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ROWSUMS_CUH
 #define RECIPERUN_KERNELS_COMMON_ROWSUMS_CUH
@@ -15,8 +15,8 @@
 
 namespace reciperun::kernels {
 
-/// In how many pieces rows are summed that would fill `wanted` blocks, as far
-/// as the scratch holds their sums.
+/// The number of pieces in which rows are summed: `wanted`, unless the scratch
+/// cannot hold that many partial sums.
 inline int64_t rowPieces(int64_t wanted, int64_t width) {
   const int64_t room = device::CudaContext::scratchCapacity<float>() / width;
   return std::max<int64_t>(1, std::min(wanted, room));
@@ -26,15 +26,15 @@ namespace rows {
 
 inline constexpr int tile = 32;
 
-/// A block takes 32 columns. Thread (x, y) sums pieces y, y + 32, ... of column
-/// x; then a warp takes a column.
+/// A block processes 32 columns. Thread (x, y) sums pieces y, y + 32, ... of
+/// column x; then one warp reduces each column.
 template <class G>
 __global__ void __launch_bounds__(tile* tile)
     addPieces(int64_t pieces, int64_t width, const float* partial, G* total) {
   __shared__ float sums[tile][tile + 1];
   const int64_t column = int64_t(blockIdx.x) * tile + threadIdx.x;
   float sum = 0;
-  constexpr int atOnce = 8; // loads under way
+  constexpr int atOnce = 8; // loads in flight
   if (column < width)
     for (int64_t first = threadIdx.y; first < pieces; first += tile * atOnce) {
       float values[atOnce];

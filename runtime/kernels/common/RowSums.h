@@ -1,6 +1,6 @@
-// Sums over the rows of a matrix, column by column, in a fixed number of pieces
-// that are then added in order, so that the threads do not change them: the
-// gradients of norms' weights and of biases.
+// Column sums of a matrix: the gradients of norm weights and of biases. The
+// rows are summed in a fixed number of pieces that are then added in order, so
+// the number of threads does not change the sums.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ROWSUMS_H
 #define RECIPERUN_KERNELS_COMMON_ROWSUMS_H
@@ -14,11 +14,11 @@
 
 namespace reciperun::kernels {
 
-/// In how many pieces the rows are summed.
+/// The number of pieces.
 inline constexpr int64_t rowPieces = 32;
 
-/// Calls body(row, sum) for each row; `sum` [width] is that of the row's piece,
-/// zeros at first, and null where there is no `partial` [rowPieces, width].
+/// Calls body(row, sum) for each row. `sum` [width] is the sum of the row's
+/// piece, initially zero; it is null if `partial` [rowPieces, width] is null.
 template <class M, class Body>
 void forRows(int64_t rows, int64_t width, M* partial, int threads, Body body) {
   device::parallelFor(threads, rowPieces, 1, [&](int64_t begin, int64_t end) {
@@ -55,7 +55,7 @@ void addPieces(int64_t width, const M* partial, G* total, int threads) {
   });
 }
 
-/// The same for a gradient of any type that may hold it.
+/// Adds into a gradient of any type that may hold it.
 template <class M>
 void addPieces(const device::KernelArgs& args, const M* partial,
                const device::Tensor& total) {

@@ -1,9 +1,9 @@
-// Rows of a matrix cut into tiles for the blocks of a GPU: threads along a
-// row's vectors and down its rows, each with one column of vectors and several
-// rows.
+// Tiles of a matrix's rows for the blocks of a GPU. Threads are arranged along
+// the vectors of a row and down the rows. Each thread has one column of vectors
+// and several rows.
 //
-// Blocks are numbered flat, so that neither many rows nor long ones meet the
-// bounds of a grid's second dimension.
+// The grid is one-dimensional, so that neither many rows nor long rows exceed
+// the limit of a grid's second dimension.
 
 #ifndef RECIPERUN_KERNELS_COMMON_ROWTILES_CUH
 #define RECIPERUN_KERNELS_COMMON_ROWTILES_CUH
@@ -45,13 +45,13 @@ struct RowTiles {
   __device__ int64_t firstRow() const {
     return int64_t(blockIdx.x / chunks) * (int64_t(blockDim.y) * rowsPerThread);
   }
-  /// The thread's row number `u`; it may be behind the last.
+  /// The thread's row number `u`. It may be beyond the last row.
   __device__ int64_t row(int u) const {
     return firstRow() + u * int(blockDim.y) + int(threadIdx.y);
   }
 
-  /// Calls body(row, its number in the block) for the block's rows, each once,
-  /// and has the block wait for what was stored.
+  /// Calls body(row, row's index in the block) once for each of the block's
+  /// rows, then synchronizes the block.
   template <class Body> __device__ void forRowsOfBlock(Body body) const {
     const int count = int(blockDim.y) * rowsPerThread;
     const int thread = int(threadIdx.y * blockDim.x + threadIdx.x);

@@ -1,4 +1,4 @@
-// The context's scratch, dealt out to the kernels of one op.
+// Allocates the context's scratch to the kernels of one op.
 
 #ifndef RECIPERUN_KERNELS_COMMON_SCRATCH_CUH
 #define RECIPERUN_KERNELS_COMMON_SCRATCH_CUH
@@ -14,8 +14,8 @@ public:
   explicit Scratch(const device::CudaContext& context)
       : next(context.scratch<std::byte>()), left(device::cudaScratchBytes) {}
 
-  /// Room for `count` elements, aligned to 256 bytes; it may be used where
-  /// leftBytes() is not negative afterwards.
+  /// Allocates `count` elements, aligned to 256 bytes. The caller may use them
+  /// only if leftBytes() is not negative afterwards.
   template <class T> T* take(int64_t count) {
     const int64_t bytes =
         ceilDivide(count * int64_t(sizeof(T)), alignment) * alignment;

@@ -1,8 +1,8 @@
-// The numbers that the elements of a rank's shard of a parameter have in the
-// whole of it, for hosts and devices alike.
+// The global indices of the elements of a rank's shard of a parameter, for
+// hosts and devices.
 //
-// A dimension that is whole goes into the one before it: there are no more than
-// those that are split, and the first.
+// A dimension that is not sharded is merged into the one before it. The
+// remaining dimensions are the first one and those that are sharded.
 
 #ifndef RECIPERUN_KERNELS_COMMON_SHARDNUMBERING_H
 #define RECIPERUN_KERNELS_COMMON_SHARDNUMBERING_H
@@ -17,7 +17,7 @@
 
 namespace reciperun::kernels {
 
-/// A shard of a row-major tensor: turns local numbers into global ones.
+/// A shard of a row-major tensor. Converts local indices to global ones.
 struct ShardNumbering {
   static constexpr int mostDimensions = 8;
 
@@ -40,10 +40,10 @@ struct ShardNumbering {
     return shard;
   }
 
-  /// Elements that follow one another in the whole, too.
+  /// The number of elements that are contiguous in the global tensor too.
   constexpr int64_t rowLength() const { return local[dimensions - 1]; }
 
-  /// The global number of element `number` of the shard.
+  /// The global index of element `number` of the shard.
   constexpr int64_t globalOf(int64_t number) const {
     int64_t result = 0, stride = 1;
     for (int i = dimensions - 1; i >= 0; --i) {

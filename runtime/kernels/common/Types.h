@@ -1,4 +1,5 @@
-// The element types of kernels, and how a type in the plan picks an instance.
+// The element types of kernels, and the choice of an instance for a type in the
+// plan.
 //
 // A kernel is a template over the compute type T (float, bf16, double). It
 // computes in Math<T>: float for bf16, else T itself.
@@ -23,7 +24,7 @@ using Math = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
 
 template <class T> struct Type { using Element = T; };
 
-/// The plan's enumerator of a C++ type.
+/// The plan's enumerator for a C++ type.
 template <class T> constexpr plan::DType dtypeOf() {
   if constexpr (std::is_same_v<T, double>)
     return plan::DType::f64;
@@ -35,7 +36,7 @@ template <class T> constexpr plan::DType dtypeOf() {
   }
 }
 
-/// Calls body(Type<T>()) for the C++ type of `type`; fails for others.
+/// Calls body(Type<T>()) for the C++ type of `type`. Fails for other types.
 template <class Body>
 Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
   switch (type) {
@@ -62,8 +63,8 @@ Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
                        "another type");
 }
 
-/// Calls body(Type<S>()) for the type S that numbers are stored in of which
-/// kernels compute in M: M itself, or bf16 for float.
+/// Calls body(Type<S>()) for the storage type S of values that kernels compute
+/// in M: M itself, or bf16 for float.
 template <class M, class Body> void withStored(plan::DType type, Body&& body) {
   if constexpr (std::is_same_v<M, float>)
     if (type == plan::DType::bf16)

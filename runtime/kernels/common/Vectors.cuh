@@ -1,5 +1,5 @@
-// Elements in registers: 16 bytes of a tensor as one access moves them, widened
-// to float where they are computed with and rounded where they are stored.
+// Vectors of elements in registers. An access moves 16 bytes. Kernels convert
+// elements to float to compute and round them to store.
 
 #ifndef RECIPERUN_KERNELS_COMMON_VECTORS_CUH
 #define RECIPERUN_KERNELS_COMMON_VECTORS_CUH
@@ -11,11 +11,10 @@
 
 namespace reciperun::kernels {
 
-/// bf16 as device code knows it; the same bits as device::bf16.
+/// The device type of bf16; it has the same bits as device::bf16.
 using bfloat16 = __nv_bfloat16;
 
-/// Neighbouring elements; a load or store of it is one access of up to 16
-/// bytes.
+/// Neighbouring elements. A load or a store is one access of up to 16 bytes.
 template <class T, int n> struct alignas(sizeof(T) * n) Vector {
   T elements[n];
 
@@ -27,10 +26,10 @@ template <class T, int n> struct alignas(sizeof(T) * n) Vector {
   __device__ void store(T* to) const { *reinterpret_cast<Vector*>(to) = *this; }
 };
 
-/// How many elements of T an access of 16 bytes moves.
+/// The number of elements of T in an access of 16 bytes.
 template <class T> inline constexpr int vectorLength = 16 / int(sizeof(T));
 
-/// Rounds to nearest, ties to even, as device::bf16 does.
+/// Rounds to nearest, ties to even, like device::bf16.
 template <class T> __device__ T rounded(float value) {
   return T(value);
 }
@@ -58,16 +57,16 @@ __device__ Vector<T, n> rounded(const float (&values)[n]) {
   return result;
 }
 
-/// Whether accesses of `bytes` to all of these are aligned.
+/// Whether accesses of `bytes` to all of these pointers are aligned.
 template <class... Pointer>
 bool areAligned(int64_t bytes, const Pointer*... pointers) {
   return ((reinterpret_cast<uintptr_t>(pointers) % uintptr_t(bytes) == 0) &&
           ...);
 }
 
-/// Calls body(n), n elements of T being what an access moves: those of 16 bytes
-/// where rows of `width` elements from `rows` on consist of such, and else one.
-/// n is a std::integral_constant.
+/// Calls body(n), where n is the number of elements of T per access: 16 bytes
+/// if `rows` and rows of `width` elements are aligned to 16 bytes, else one
+/// element. n is a std::integral_constant.
 template <class T, class Body, class... Pointer>
 void withVectors(int64_t width, Body&& body, const Pointer*... rows) {
   constexpr int n = vectorLength<T>;

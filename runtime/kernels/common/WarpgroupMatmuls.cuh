@@ -1,13 +1,14 @@
-// What a warpgroup of Hopper multiplies matrices with: the instruction
-// m64n256k16 of bf16 with sums in float, its operands in shared memory, and the
-// barriers and copies that bring them there.
+// Warpgroup matmul primitives of Hopper: the instruction m64n256k16 on bf16
+// with float accumulators and operands in shared memory, and the barriers and
+// copies that load the operands.
 //
-// A tile in shared memory is made of boxes as device::mapMatrices has them: 64
-// columns of some rows, the chunks of a row exchanged, at a multiple of 1024
-// bytes. Of an operand whose rows are summed over (`across`) a box holds 64
-// rows of the sum and 64 of the operand's places, and the next box the next
-// places; of another the places are rows, and a box has 64 columns of the sum.
-// Descriptors: PTX ISA 8.5, 9.7.15.5.1, "Shared Memory Matrix Layout".
+// A tile in shared memory consists of boxes as device::mapMatrices defines
+// them: 64 columns of some rows, swizzled, aligned to 1024 bytes. If an
+// operand's rows are the summed dimension (`across`), a box holds 64 summed
+// rows by 64 of the operand's places, and the next box holds the next places.
+// Otherwise the rows are the places, and a box holds 64 columns of the summed
+// dimension. Descriptors: PTX ISA 8.5, 9.7.15.5.1, "Shared Memory Matrix
+// Layout".
 
 #ifndef RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH
 #define RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH
@@ -21,23 +22,23 @@ namespace reciperun::kernels::cuda {
 
 namespace ptx = ::cuda::ptx;
 
-/// In shared memory, at the same place in each block of a cluster. Turns are
-/// numbered from 0; one is over when all have arrived, and all bytes that it
-/// was told of.
+/// A barrier in shared memory, at the same address in each block of a cluster.
+/// Phases are numbered from 0. A phase is complete when all threads have
+/// arrived and all expected bytes have been copied.
 struct ClusterBarrier {
   uint64_t word;
 
   __device__ void open(uint32_t arrivals) {
     ptx::mbarrier_init(&word, arrivals);
   }
-  /// Arrives, and tells of bytes that copies bring.
+  /// Arrives, and adds `bytes` to the bytes that the phase expects from copies.
   __device__ void expect(uint32_t bytes) {
     ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta,
                                    ptx::space_shared, &word, bytes);
   }
-  /// Arrives at the barrier of a block of the cluster. What was read before is
-  /// done; what was written, other blocks may not see: to order a cluster's
-  /// writes at each step takes 30 % of a product's time on an H200.
+  /// Arrives at the barrier of a block of the cluster. Earlier reads are
+  /// complete, but other blocks may not see earlier writes: ordering a
+  /// cluster's writes at each step takes 30 % of a matmul's time on an H200.
   __device__ void arriveAt(uint32_t block) {
     asm volatile("{\n"
                  ".reg .b32 remote;\n"
@@ -47,13 +48,14 @@ struct ClusterBarrier {
                  "r"(block)
                  : "memory");
   }
-  /// Waits until a turn is over: the one that has begun, or the one before.
+  /// Waits until a phase is complete: the current one or the one before.
   __device__ void wait(uint32_t turn) {
     while (!ptx::mbarrier_try_wait_parity(&word, turn % 2)) {
     }
   }
 
-  /// Both where a block is to see what another has written.
+  /// Arrival and wait for blocks that read data which another block has
+  /// written.
   __device__ void arriveWithWrites(uint32_t block) {
     asm volatile("{\n"
                  ".reg .b32 remote;\n"
@@ -71,7 +73,7 @@ struct ClusterBarrier {
   }
 };
 
-/// Stores a number at the same place in a block of the cluster.
+/// Stores a number at the same address in a block of the cluster.
 __device__ inline void storeAt(uint32_t block, int32_t& place, int32_t number) {
   asm volatile("{\n"
                ".reg .b32 remote;\n"
@@ -89,7 +91,8 @@ __device__ inline void copyBox(const CUtensorMap& map, int column, int row,
   ptx::cp_async_bulk_tensor(ptx::space_cluster, ptx::space_global, to, &map, at,
                             &barrier.word);
 }
-/// The same to all blocks of a cluster, each of whose barriers is told.
+/// Starts to copy a box to all blocks of a cluster. It signals the barrier of
+/// each block.
 __device__ inline void copyBoxToAll(const CUtensorMap& map, int column, int row,
                                     int matrix, void* to,
                                     ClusterBarrier& barrier, uint16_t blocks) {
@@ -105,10 +108,10 @@ template <int count> __device__ void takeRegisters() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
 
-/// What the instruction is told of an operand in shared memory.
+/// The shared memory descriptor of an operand.
 template <bool across> class OperandTile {
 public:
-  /// The distance of boxes of 64 places, where the sum's rows are 64.
+  /// The stride of boxes of 64 places by 64 summed rows.
   static constexpr int boxBytes = 64 * 128;
 
   __device__ explicit OperandTile(const void* data)
@@ -116,7 +119,7 @@ public:
              (across ? uint64_t(boxBytes >> 4) : uint64_t(1)) << 16 |
              uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62) {}
 
-  /// From the `step`-th 16 of the sum on.
+  /// The descriptor of the `step`-th group of 16 summed elements.
   __device__ uint64_t at(int step) const {
     return bits + uint64_t(step * ((across ? 16 * 128 : 16 * 2) >> 4));
   }
@@ -125,8 +128,9 @@ private:
   uint64_t bits;
 };
 
-/// A warpgroup's 64 by 256 sums. Lane l of warp w has of each 8 columns those
-/// of 2 (l % 4) and the next, in rows 16 w + l / 4 and 8 further down.
+/// The 64 by 256 accumulators of a warpgroup. In each 8 columns, lane l of warp
+/// w holds columns 2 (l % 4) and 2 (l % 4) + 1, in rows 16 w + l / 4 and 16 w +
+/// l / 4 + 8.
 struct WideSums {
   float of[128];
 
@@ -135,26 +139,26 @@ struct WideSums {
     for (int i = 0; i < 128; ++i)
       of[i] = 0;
   }
-  /// Keeps what comes behind from being moved before, where the sums are not
-  /// there yet.
+  /// Prevents the compiler from moving later code before this point, where the
+  /// accumulators are not ready yet.
   __device__ __forceinline__ void pin() {
 #pragma unroll
     for (int i = 0; i < 128; ++i)
       asm volatile("" : "+f"(of[i])::"memory");
   }
-  /// The sums' registers may have been written to before.
+  /// Orders earlier writes to the accumulator registers before the matmuls.
   __device__ __forceinline__ static void begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   }
   __device__ __forceinline__ static void commit() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   }
-  /// Until at most `pending` groups are under way.
+  /// Waits until at most `pending` groups are in flight.
   template <int pending> __device__ __forceinline__ static void wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
   }
 
-  /// += left [64, 16] times right [16, 256].
+  /// Accumulates left [64, 16] times right [16, 256].
   template <bool acrossLeft, bool acrossRight>
   __device__ __forceinline__ void add(uint64_t left, uint64_t right);
 };
