@@ -1,4 +1,4 @@
-// y = a + b. Both gradients are dy itself, so that there is no backward.
+// y = a + b. Both gradients are dy, so the op has no backward.
 
 #include "runtime/kernels/common/Elementwise.h"
 #include "runtime/kernels/common/Kernels.h"

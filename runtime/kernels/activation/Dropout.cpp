@@ -1,8 +1,8 @@
-// Dropout (Srivastava et al. 2014) that every layout draws alike.
+// Dropout (Srivastava et al. 2014) with the same mask on every layout.
 //
-// Element e of sample s is kept where word e % 4 of Philox block (e / 4, s) is
-// at least p 2^32; e counts in the whole tensor without its batch dimension.
-// The backward is the same op on dy.
+// Element e of sample s is kept if word e % 4 of Philox block (e / 4, s) is at
+// least p 2^32. e is the index in the unsharded tensor without its batch
+// dimension. The backward is the same op on dy.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -22,8 +22,8 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// Rows of x: runs of its last dimension, which are runs of the whole too. What
-/// a token's index is in its row, `places` says.
+/// Rows of x: runs of its last dimension, which are contiguous in the unsharded
+/// tensor too. `places` gives a token's index in its row.
 class RowNumbering {
 public:
   explicit RowNumbering(const KernelArgs& args)
@@ -50,7 +50,7 @@ public:
     return row / rowsOfToken / tokensOfSample;
   }
 
-  /// The number in the whole sample of the first element of a row of x.
+  /// The index in the unsharded sample of the first element of a row of x.
   int64_t firstOf(int64_t row) const {
     int64_t result = 0, stride = 1;
     if (!local.empty()) {
@@ -68,16 +68,16 @@ public:
 
 private:
   const int32_t* places;
-  std::vector<int64_t> local, global, begin; // of the dimensions behind tokens
+  std::vector<int64_t> local, global, begin; // dimensions after the tokens
   int64_t rowsOfToken = 1;
   int64_t tokensOfSample = 1;
 };
 
-/// What decides whether an element is kept.
+/// The parameters that decide whether an element is kept.
 struct Draw {
   PhiloxKey key;
-  uint32_t threshold; // words below it drop
-  double scale;       // of what is kept
+  uint32_t threshold; // words below it drop the element
+  double scale;       // of kept elements
 };
 
 Draw drawOf(const plan::Op& op) {

@@ -1,7 +1,8 @@
-// Dropout on a GPU, by the same random numbers as on the CPU; see Dropout.cpp.
+// Dropout on a GPU, with the same random numbers as on the CPU; see
+// Dropout.cpp.
 //
-// A thread takes a vector of a row, whose elements' words come from one or two
-// blocks of Philox where the row begins at a multiple of four.
+// A thread processes a vector of a row. The random words of its elements come
+// from one or two Philox blocks if the row starts at a multiple of four.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/Philox.h"
@@ -19,23 +20,23 @@ using device::CudaKernelArgs;
 using device::Tensor;
 
 constexpr int rowsPerThread = 4;
-constexpr int mostDimensions = 6; // behind samples and tokens
+constexpr int mostDimensions = 6; // after samples and tokens
 
-/// Where the elements of a row of x, a run of its last dimension, are in their
-/// whole sample.
+/// Maps the rows of x, runs of its last dimension, to indices in the unsharded
+/// sample.
 struct RowNumbering {
   const int64_t* samples;
   const int32_t* places;
   int64_t tokensOfSample;
   int64_t rowsOfToken = 1;
-  int dimensions = 0; // behind samples and tokens
+  int dimensions = 0; // after samples and tokens
   int64_t local[mostDimensions], global[mostDimensions], begin[mostDimensions];
 
   __device__ uint64_t sampleOf(int64_t row) const {
     return uint64_t(samples[row / rowsOfToken / tokensOfSample]);
   }
 
-  /// The number in the whole sample of the first element of a row.
+  /// The index in the unsharded sample of the first element of a row.
   __device__ uint64_t firstOf(int64_t row) const {
     int64_t result = 0, stride = 1;
     if (dimensions > 0) {
@@ -72,11 +73,11 @@ RowNumbering numberingOf(const CudaKernelArgs& args) {
   return rows;
 }
 
-/// What decides whether an element is kept.
+/// The parameters that decide whether an element is kept.
 struct Draw {
   PhiloxKey key;
-  uint32_t threshold; // words below it drop
-  float scale;        // of what is kept
+  uint32_t threshold; // words below it drop the element
+  float scale;        // of kept elements
 };
 
 Draw drawOf(const plan::Op& op) {
@@ -86,7 +87,7 @@ Draw drawOf(const plan::Op& op) {
           uint32_t(std::floor(p * 0x1p32)), float(1 / (1 - p))};
 }
 
-/// The words of elements `number` to `number` + n of a sample.
+/// The random words of elements `number` to `number` + n of a sample.
 template <int n>
 __device__ void drawWords(const Draw& draw, uint64_t sample, uint64_t number,
                           uint32_t (&words)[n]) {
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
   constexpr int mostRows = RowTiles::blockThreads * rowsPerThread;
   __shared__ uint64_t sample[mostRows], first[mostRows];
   const int64_t width = tiles.columns * n, at = tiles.column() * n;
-  // Under way while the rows' numbers are computed.
+  // These loads are in flight while the row indices are computed.
   Vector<T, n> parts[rowsPerThread];
 #pragma unroll
   for (int u = 0; u < rowsPerThread; ++u)

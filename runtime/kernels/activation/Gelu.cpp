@@ -1,8 +1,8 @@
-// y = x Phi(x), Phi being the normal distribution function (Hendrycks & Gimpel
-// 2016), exact or by
+// y = x Phi(x), where Phi is the normal distribution function (Hendrycks &
+// Gimpel 2016), exact or approximated by
 //   Phi(x) = (1 + tanh u) / 2 = 1 / (1 + e^-2u), u = sqrt(2/pi) (x + c x^3),
-// c = 0.044715. Gradients: dx = dy (Phi(x) + x Phi'(x)), with the normal
-// density as Phi', or 2 u' s (1 - s) where s is the approximated Phi.
+// c = 0.044715. Gradient: dx = dy (Phi(x) + x Phi'(x)). Phi' is the normal
+// density, or 2 u' s (1 - s) for the approximation s of Phi.
 
 #include "runtime/kernels/common/Elementwise.h"
 #include "runtime/kernels/common/Exponential.h"

@@ -1,4 +1,4 @@
-// y = x Phi(x) and its gradient on a GPU, exact or by the approximation of
+// y = x Phi(x) and its gradient on a GPU, exact or with the approximation of
 // Gelu.cpp.
 
 #include "runtime/kernels/activation/Sigmoid.cuh"

@@ -1,4 +1,4 @@
-// y = a * b, elementwise. The gradients are muls of dy by the other factor.
+// y = a * b, elementwise. Each gradient is a mul of dy by the other factor.
 
 #include "runtime/kernels/common/Elementwise.h"
 #include "runtime/kernels/common/Kernels.h"

@@ -1,4 +1,4 @@
-// y = max(x, 0)^2 (So et al. 2021, section 3); its gradient dx = 2 dy max(x,
+// y = max(x, 0)^2 (So et al. 2021, section 3) and its gradient dx = 2 dy max(x,
 // 0).
 
 #include "runtime/kernels/common/Elementwise.h"
@@ -11,7 +11,7 @@ using device::KernelArgs;
 Status relu2Kernel(const KernelArgs& args) {
   return withType(args, args.outputs[0].type, [&]<class T>(Type<T>) {
     using M = Math<T>;
-    // A comparison, so that a number that is none stays none.
+    // Compare instead of max, so that NaN stays NaN.
     mapElements<T>(args, args.inputs[0], args.outputs[0],
                    [](M x) { return x < M(0) ? M(0) : x * x; });
   });

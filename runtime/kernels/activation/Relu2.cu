@@ -6,7 +6,7 @@
 namespace reciperun::kernels {
 namespace {
 
-// A comparison, so that a number that is none stays none.
+// Compares instead of max, so that NaN stays NaN.
 struct Forward {
   __device__ float operator()(float x) const { return x < 0 ? 0 : x * x; }
 };

@@ -1,4 +1,4 @@
-// y = 1 / (1 + exp(-x)), and with it the gradient dx = dy y (1 - y).
+// y = 1 / (1 + exp(-x)) and its gradient dx = dy y (1 - y).
 
 #include "runtime/kernels/activation/Silu.h"
 #include "runtime/kernels/common/Elementwise.h"

@@ -1,15 +1,15 @@
-// e^x, the sigmoid and tanh on a GPU, by its special function units.
+// e^x, the sigmoid and tanh on a GPU, using the special function units.
 //
-// 2^y is right to 2 units in the last place, and y = x log2(e) is rounded, so
-// that e^x is wrong by about (2 + |x|) 2^-23 of itself: nothing beside the
-// rounding of bf16, and little enough for f32.
+// 2^y has an error of at most 2 units in the last place, and y = x log2(e) is
+// rounded. The relative error of e^x is about (2 + |x|) 2^-23: negligible
+// compared with bf16 rounding, and small enough for f32.
 
 #ifndef RECIPERUN_KERNELS_ACTIVATION_SIGMOID_CUH
 #define RECIPERUN_KERNELS_ACTIVATION_SIGMOID_CUH
 
 namespace reciperun::kernels {
 
-/// 0 where it is below the smallest normal number.
+/// e^x; 0 if the result is below the smallest normal number.
 __device__ inline float fastExponential(float x) {
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.442695041f));

@@ -1,5 +1,5 @@
-// y = x sigmoid(x) (Elfwing et al. 2018), and with s = sigmoid(x) its gradient
-// dx = dy s (1 + x (1 - s)).
+// y = x sigmoid(x) (Elfwing et al. 2018) and its gradient dx = dy s (1 + x (1 -
+// s)) with s = sigmoid(x).
 
 #include "runtime/kernels/activation/Silu.h"
 

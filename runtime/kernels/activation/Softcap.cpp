@@ -1,5 +1,5 @@
-// y = c tanh(x / c), which keeps x between -c and c (Gemma Team 2024, section
-// 2); its gradient dx = dy (1 - tanh(x / c)^2).
+// y = c tanh(x / c), which bounds x to (-c, c) (Gemma Team 2024, section 2),
+// and its gradient dx = dy (1 - tanh(x / c)^2).
 
 #include "runtime/kernels/common/Elementwise.h"
 #include "runtime/kernels/common/HyperbolicTangent.h"

@@ -1,4 +1,4 @@
-// y = silu(gate) * up (Shazeer 2020, SwiGLU), fused; and its two gradients:
+// y = silu(gate) * up (Shazeer 2020, SwiGLU), fused, and its two gradients:
 //   dgate = dy up silu'(gate), dup = dy silu(gate).
 
 #include "runtime/kernels/activation/Silu.h"
@@ -10,7 +10,7 @@ namespace {
 
 using device::KernelArgs;
 
-/// `dgate` may be the buffer of `gate` and `dup` that of `up`.
+/// `dgate` may be the buffer of `gate`, and `dup` the buffer of `up`.
 template <class T> void swigluBackward(const KernelArgs& args) {
   using M = Math<T>;
   const T* dy = args.inputs[0].as<T>();

@@ -1,4 +1,4 @@
-// silu(gate) * up of one element and its two gradients, on a GPU.
+// silu(gate) * up and its two gradients for one element, on a GPU.
 
 #ifndef RECIPERUN_KERNELS_ACTIVATION_SWIGLU_CUH
 #define RECIPERUN_KERNELS_ACTIVATION_SWIGLU_CUH
@@ -14,7 +14,7 @@ struct Forward {
   }
 };
 
-/// dgate and dup.
+/// Returns dgate and dup.
 struct Backward {
   __device__ Results<2> operator()(float dy, float gate, float up) const {
     const float s = sigmoid(gate);
