@@ -1,5 +1,5 @@
-// y [..., over, n]: each row of x [..., n] `over` times; its gradient is the
-// sum of dy over them.
+// y [..., over, n] repeats each row of x [..., n] `over` times. The gradient
+// sums dy over the copies.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

@@ -1,5 +1,5 @@
-// y [..., over, n]: each row of x [..., n] `over` times, on a GPU; its gradient
-// is the sum of dy over them.
+// y [..., over, n] repeats each row of x [..., n] `over` times, on a GPU. The
+// gradient sums dy over the copies.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowCopies.cuh"

@@ -11,7 +11,7 @@ namespace {
 
 template <class From, class To>
 void castElements(const device::KernelArgs& args) {
-  // Through float unless both ends hold more: bf16 has float's range.
+  // Convert through float unless both types are double. bf16 has float's range.
   constexpr bool wide =
       std::is_same_v<From, double> && std::is_same_v<To, double>;
   using Between = std::conditional_t<wide, double, float>;

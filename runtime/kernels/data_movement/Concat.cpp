@@ -1,5 +1,5 @@
-// y [..., m + n]: each row of a [..., m] and behind it that of b [..., n]. The
-// gradients of the two are parts of that of y.
+// y [..., m + n]: each row of a [..., m] followed by the row of b [..., n]. The
+// gradients of a and b are slices of the gradient of y.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

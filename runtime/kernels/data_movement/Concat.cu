@@ -1,4 +1,5 @@
-// y [..., m + n]: rows of a [..., m] with those of b [..., n] behind, on a GPU.
+// y [..., m + n]: each row of a [..., m] followed by the row of b [..., n], on
+// a GPU.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowCopies.cuh"

@@ -1,7 +1,6 @@
 // y = x between the device's memory and the host's.
 //
-// On a CPU both are memory that the kernel can reach, and the copy is over
-// where it begins.
+// On a CPU the kernel can access both, and copy_begin completes the copy.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

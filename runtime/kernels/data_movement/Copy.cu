@@ -1,4 +1,5 @@
-// y = x between the GPU's memory and the host's, beside the ops that follow.
+// y = x between the GPU's memory and the host's, concurrently with the ops that
+// follow.
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/kernels/common/CudaKernels.h"

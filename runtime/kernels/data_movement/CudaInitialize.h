@@ -1,4 +1,5 @@
-// First values of parameters on a GPU, where they would take a host minutes.
+// Initial values of parameters, drawn on a GPU because a host would take
+// minutes.
 
 #ifndef RECIPERUN_KERNELS_DATA_MOVEMENT_CUDAINITIALIZE_H
 #define RECIPERUN_KERNELS_DATA_MOVEMENT_CUDAINITIALIZE_H
@@ -8,12 +9,13 @@
 
 namespace reciperun::kernels {
 
-/// Enqueues what Initialize.h does, from the same random bits. `zeros`, `ones`
-/// and `uniform` are the host's to the bit. Of the others each logarithm, sine
-/// and so on is rounded correctly, and a host's may be a unit in the last place
-/// off, of which four follow one another: a value is within 8 units in its last
-/// place as f32 of the host's (4 were seen in 4 million), and in bf16 nearly
-/// always the same. False for other types than f32 and bf16.
+/// Enqueues the work of Initialize.h, with the same random bits. `zeros`,
+/// `ones` and `uniform` match the host bit by bit. In the other kinds each
+/// logarithm, sine and so on is correctly rounded here, while a host's may be
+/// off by a unit in the last place, and up to four such functions are chained.
+/// Their f32 values are within 8 units in the last place of the host's (the
+/// most seen in 4 million was 4), and the bf16 values are nearly always the
+/// same. Returns false for types other than f32 and bf16.
 Expected<bool> drawFirstValues(const device::FirstValues& wanted,
                                device::CudaContext& context);
 

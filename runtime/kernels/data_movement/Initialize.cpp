@@ -1,9 +1,9 @@
 // Fills a shard of a parameter.
 //
-// 1. Cut the flat range into runs that lie in one row of the shard: such a run
-//    is contiguous in the global shape too.
-// 2. Find the run's first element in the global numbering.
-// 3. Draw: element g is lane g % 4 of the Philox block g / 4.
+//   1. Cut the flat range into runs that lie in one row of the shard. A run is
+//      contiguous in the global shape too.
+//   2. Find the global index of the run's first element.
+//   3. Draw: element g uses lane g % 4 of the Philox block g / 4.
 
 #include "runtime/kernels/data_movement/Initialize.h"
 
@@ -22,8 +22,8 @@
 namespace reciperun::kernels {
 namespace {
 
-/// Two normal numbers from two words of random bits (Box and Muller 1958). The
-/// half keeps the logarithm's argument above 0.
+/// Two normal numbers from two words of random bits (Box and Muller 1958).
+/// Adding 0.5 keeps the logarithm's argument above 0.
 std::array<float, 2> boxMuller(uint32_t first, uint32_t second) {
   const float uniform = (float(first >> 8) + 0.5f) * 0x1p-24f;
   const float angle =
@@ -38,7 +38,7 @@ std::array<float, 4> normals(const PhiloxCounter& bits, float deviation) {
   return {deviation * a, deviation * b, deviation * c, deviation * d};
 }
 
-/// Evenly from [0, 1): all 24 bits that a float has there.
+/// A uniform number in [0, 1), with all 24 bits that a float has there.
 float fraction(uint32_t word) {
   return float(word >> 8) * 0x1p-24f;
 }
@@ -47,13 +47,13 @@ float decayRate(float fraction) {
   return std::log(1 + 15 * fraction);
 }
 
-/// The number whose softplus is a step between 1/1000 and 1/10.
+/// The number whose softplus is a time step between 1/1000 and 1/10.
 float timeStep(float fraction) {
   const float step = std::exp(std::log(0.001f) + std::log(100.0f) * fraction);
   return step + std::log(-std::expm1(-step));
 }
 
-/// Four first values from four words of random bits.
+/// Draws four initial values from four words of random bits.
 using Draw = std::array<float, 4> (*)(const PhiloxCounter& bits, float scale);
 
 template <float value(float fraction)>
@@ -69,7 +69,7 @@ std::array<float, 4> uniforms(const PhiloxCounter& bits, float bound) {
   return values;
 }
 
-/// Nothing where a kind draws no random numbers.
+/// Null if the kind draws no random numbers.
 Draw drawOf(std::string_view kind) {
   return kind == "normal"        ? normals
          : kind == "uniform"     ? uniforms

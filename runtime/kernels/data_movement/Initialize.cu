@@ -1,10 +1,10 @@
 // Fills a shard of a parameter on a GPU.
 //
-// 1. A thread has four elements of the shard that follow one another.
-// 2. Where they are a block of Philox in the global numbering, it is drawn
-// once;
-//    at the ends of rows each element has its block drawn for it.
-// 3. Functions are computed in double and rounded: that is slow, and done once.
+//   1. A thread has four consecutive elements of the shard.
+//   2. If they are one Philox block in the global numbering, the thread draws
+//   it
+//      once. At the ends of rows it draws a block for each element.
+//   3. Compute functions in double and round. This is slow but runs only once.
 
 #include "runtime/kernels/common/CudaTypes.cuh"
 #include "runtime/kernels/common/Philox.h"
@@ -17,7 +17,7 @@
 namespace reciperun::kernels {
 namespace {
 
-/// Four numbers that a block of Philox gives.
+/// Four numbers drawn from one Philox block.
 struct Drawn {
   float values[4];
 
@@ -31,7 +31,7 @@ __device__ float fraction(uint32_t word) {
   return float(word >> 8) * 0x1p-24f;
 }
 
-// No product and sum of these is fused: the host's are not.
+// Multiplications and additions are not fused, to match the host.
 
 struct Normal {
   float deviation;
@@ -57,7 +57,7 @@ private:
   }
 };
 
-/// Each of the four by a function of its fraction.
+/// Applies a function to each of the four fractions.
 template <class Value> struct Each {
   Value value;
 
@@ -82,7 +82,7 @@ struct DecayRate {
 };
 
 struct TimeStep {
-  float least, range; // their logarithms
+  float least, range; // logarithms of both
 
   __device__ float operator()(float fraction) const {
     const float step =

@@ -1,4 +1,4 @@
-// First values of parameters, the same on every layout.
+// Initial values of parameters, identical on every layout.
 
 #ifndef RECIPERUN_KERNELS_DATA_MOVEMENT_INITIALIZE_H
 #define RECIPERUN_KERNELS_DATA_MOVEMENT_INITIALIZE_H
@@ -11,19 +11,20 @@
 
 namespace reciperun::kernels {
 
-/// Fills `values` (f32, f64 or bf16, flat) with a parameter's first values:
+/// Fills `values` (f32, f64 or bf16, flat) with a parameter's initial values:
 /// element i is element `first + i` of the rank's shard, row-major. A caller
 /// that keeps only a part of the shard (a sharded master copy) asks for that
 /// part; the whole shard is first = 0.
 ///
-/// `normal` is scale * N(0, 1) by Box-Muller, `uniform` U(-scale, scale). The
-/// other two start a state space (Dao and Gu 2024, their Mamba2 module):
-/// `decay_rates` are log U(1, 16), what A is minus the exponential of, and
-/// `time_steps` the numbers whose softplus is exp U(log 0.001, log 0.1).
+/// `normal` is scale * N(0, 1) by Box-Muller, `uniform` U(-scale, scale). Two
+/// kinds initialize a state space layer (Dao and Gu 2024, their Mamba2 module):
+/// `decay_rates` are log U(1, 16), where A is minus the exponential of the
+/// parameter, and `time_steps` are the numbers whose softplus is exp U(log
+/// 0.001, log 0.1).
 ///
-/// All are drawn in float from Philox4x32-10, keyed by the seed and the
-/// parameter's name, counted by the element's number in the global shape:
-/// neither the mesh nor the type changes a value but by rounding.
+/// All are drawn in float from Philox4x32-10. The key depends on the seed and
+/// the parameter's name, and the counter is the element's global index. The
+/// mesh does not change a value, and the type changes it only by rounding.
 void initialize(const plan::Parameter& parameter, int64_t seed,
                 const plan::Mesh& mesh, int rank, int64_t first,
                 device::Tensor values, int threads);

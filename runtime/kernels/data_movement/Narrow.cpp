@@ -1,5 +1,5 @@
-// Some elements of each row: y [..., m] = x [..., begin to begin + m], and its
-// transpose, which puts a row back where it was among zeros.
+// A slice of each row: y [..., m] = x [..., begin to begin + m], and its
+// transpose, which pads the slice with zeros.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -16,7 +16,8 @@ using device::Tensor;
 
 namespace {
 
-/// Bytes of rows of `wide`, and of the part of each that `part` holds.
+/// Sizes in bytes of the rows of `wide`, and of the slice of each row in
+/// `part`.
 struct RowBytes {
   RowBytes(const KernelArgs& args, const Tensor& wide, const Tensor& part)
       : rows(part.elements() / part.shape.back()), whole(wide.bytes() / rows),
@@ -50,7 +51,7 @@ Status padKernel(const KernelArgs& args) {
       args.context.threads(), at.rows, 16, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           std::byte* row = y.as<std::byte>() + i * at.whole;
-          // Zeros of all types are zero bytes.
+          // A zero of any type has only zero bytes.
           std::memset(row, 0, size_t(at.start));
           std::memcpy(row + at.start, x.as<std::byte>() + i * at.run,
                       size_t(at.run));

@@ -10,7 +10,8 @@ namespace {
 using device::CudaKernelArgs;
 using device::Tensor;
 
-/// Bytes of rows of `wide`, and of the part of each that `part` holds.
+/// Sizes in bytes of the rows of `wide`, and of the slice of each row in
+/// `part`.
 struct RowBytes {
   RowBytes(const CudaKernelArgs& args, const Tensor& wide, const Tensor& part)
       : rows(part.elements() / part.shape.back()), whole(wide.bytes() / rows),

@@ -1,9 +1,10 @@
-// The rows that a rank was sent, in blocks, as one block, and the way back.
+// Packs the rows that a rank received, in blocks, into one block, and unpacks
+// them.
 //
-// For each group: expert by expert the rows of each block are taken in their
-// order, from the row `begin` on and for as long as there are places. Rows
-// behind those are counted. Rows that are not taken are 0 on the way back. The
-// two are each other's transposes.
+// For each group, expert by expert, the rows of each block are packed in order,
+// starting at row `begin`, until the packed block is full. Rows that do not fit
+// are counted. Unpacking sets rows that were not packed to 0. Each op is the
+// transpose of the other.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/kernels/common/Kernels.h"
@@ -18,12 +19,12 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// Rows of all groups, and those of them that had no place.
+/// The number of rows of all groups, and of those that did not fit.
 struct RowCounts {
   int64_t all = 0, beyond = 0;
 };
 
-/// What moves between rows `x` of several blocks and `y` of one.
+/// The mapping between rows of `x`, in several blocks, and `y`, in one.
 class Packing {
 public:
   Packing(const KernelArgs& args, const Tensor& x, const Tensor& y)
@@ -34,8 +35,8 @@ public:
   int64_t rowBytes() const { return x.shape[2] * plan::byteSize(x.type); }
   int64_t experts() const { return rows.experts(); }
 
-  /// Calls body(expert, row of x, row of y, how many) for each run of rows that
-  /// has places, and leaves in `used` how many rows of y each group has.
+  /// Calls body(expert, row of x, row of y, count) for each run of rows that
+  /// fits, and stores in `used` the number of rows of y in each group.
   template <class Body> RowCounts run(int64_t* used, Body body) const {
     RowCounts result;
     int64_t before = 0; // rows of the group

@@ -1,10 +1,11 @@
-// The rows that a rank was sent, in blocks, as one block, and the way back, on
-// a GPU; see PackRows.cpp.
+// Packs the rows that a rank received, in blocks, into one block, and unpacks
+// them, on a GPU; see PackRows.cpp.
 //
-//   1. One block lays the runs, the rows of an expert in a block, one behind
-//      the other: expert by expert, of each the blocks in their order.
-//   2. A block a run notes which row goes where.
-//   3. Rows are copied from there; zeros where nothing goes.
+//   1. One thread block computes the offsets of the runs (a run is the rows of
+//      an expert in a block), expert by expert and within an expert block by
+//      block.
+//   2. One thread block per run stores the source index of each row.
+//   3. Rows are copied from their sources; rows without a source are zeros.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowCopies.cuh"
@@ -19,8 +20,8 @@ using device::Tensor;
 
 constexpr int lanes = 32, threads = 1024, noteThreads = 128;
 
-/// Rows x [groups, blocks * height, width] of several blocks and y [groups,
-/// places, width] of one.
+/// The mapping between rows x [groups, blocks * height, width] of several
+/// blocks and y [groups, places, width] of one.
 struct Packing {
   int groups, blocks, members;
   int64_t height, begin, places; // rows of a group from `begin` on are taken
@@ -35,22 +36,22 @@ struct Packing {
 
   __host__ __device__ int runsOfGroup() const { return members * blocks; }
   __host__ __device__ int runs() const { return groups * runsOfGroup(); }
-  /// The place in y of a row of a group, by how many rows are before it; the
-  /// nearest one where it has none.
+  /// The place in y of a row of a group that has `row` rows before it, clamped
+  /// to [0, places].
   __device__ int64_t placeOf(int64_t row) const {
     return min(max(row - begin, int64_t(0)), places);
   }
 };
 
-/// Rows that follow one another in x, behind `before` others of the group.
+/// Rows that are consecutive in x, after `before` other rows of the group.
 struct Run {
   int64_t x;
   int64_t before;
   int32_t count;
 };
 
-/// The rows of a member of a group in a block, bounded by the block, as counts
-/// are read from a buffer.
+/// The rows of a member of a group in a block. They are clamped to the block,
+/// because counts come from a buffer.
 __device__ Run runOf(const Packing& packing, int group, int member, int block) {
   const int64_t number = int64_t(group) * packing.blocks + block;
   const int32_t* own = packing.counts + number * packing.members;
@@ -62,7 +63,7 @@ __device__ Run runOf(const Packing& packing, int group, int member, int block) {
   return {number * packing.height + before, 0, int32_t(count)};
 }
 
-/// The sum of the values of all threads up to this one.
+/// The inclusive prefix sum of `value` over the threads of the block.
 __device__ int64_t sumUpTo(int64_t value, int64_t (&room)[lanes]) {
   const int lane = int(threadIdx.x) % lanes, warp = int(threadIdx.x) / lanes;
   for (int step = 1; step < lanes; step *= 2) {
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// Step 2: of each row of y where it is in x, or the other way about.
+/// Step 2: stores the row of x for each row of y, or the reverse.
 __global__ void __launch_bounds__(noteThreads)
     noteRows(Packing packing, const Run* runs, bool isPacked,
              int32_t* sources) {
@@ -135,9 +136,9 @@ __global__ void __launch_bounds__(noteThreads)
   }
 }
 
-/// Where each row comes from.
+/// Reads each row from its stored source.
 struct NotedRows {
-  const int32_t* sources; // -1: from nowhere
+  const int32_t* sources; // -1: no source, the row is 0
   const std::byte* from;
   int64_t bytes; // of a row
 
@@ -150,7 +151,7 @@ struct NotedRows {
   }
 };
 
-/// The rows of `to` from those of `from`; one of them is packed.
+/// Copies rows of `from` to rows of `to`; one of the two is packed.
 Status moveRows(const CudaKernelArgs& args, const Packing& packing,
                 const Tensor& from, const Tensor& to, bool isPacked,
                 int32_t* counts, double* overflow) {

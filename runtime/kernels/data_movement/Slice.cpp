@@ -1,5 +1,5 @@
-// This rank's shard of a whole tensor: along dimension `dim`, the part at the
-// rank's coordinate of `axis`. Its transpose is an all-gather.
+// This rank's shard of a tensor along dimension `dim`, at the rank's coordinate
+// on `axis`. The transpose of the op is an all-gather.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -20,8 +20,8 @@ Status sliceKernel(const device::KernelArgs& args) {
   int64_t outer = 1;
   for (size_t i = 0; i < dim; ++i)
     outer *= y.shape[i];
-  // Bytes that are contiguous in both: the shard's part of the dimension with
-  // all dimensions behind it.
+  // Bytes that are contiguous in both tensors: the shard's part of the
+  // dimension and all later dimensions.
   const int64_t run = y.bytes() / outer;
   const int64_t whole = x.bytes() / outer;
   const int64_t start =

@@ -1,4 +1,4 @@
-// This rank's shard of a whole tensor, along a dimension, on a GPU.
+// This rank's shard of a tensor along a dimension, on a GPU.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowCopies.cuh"
@@ -16,8 +16,8 @@ Status sliceCudaKernel(const device::CudaKernelArgs& args) {
     outer *= y.shape[i];
   if (y.elements() == 0)
     return Status::ok();
-  // Bytes that are contiguous in both: the shard's part of the dimension with
-  // all dimensions behind it.
+  // Bytes that are contiguous in both tensors: the shard's part of the
+  // dimension and all later dimensions.
   const int64_t run = y.bytes() / outer, whole = x.bytes() / outer;
   const int64_t start =
       args.coordinate(ops::SliceAttributes(args.op.attributes).axis) * run;

@@ -1,5 +1,5 @@
-// A matrix of 8 bits transposed, square by square, so that neither side jumps
-// from page to page.
+// Transposes an fp8 matrix square by square, so that both sides access few
+// pages at a time.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

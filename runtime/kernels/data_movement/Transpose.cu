@@ -1,5 +1,6 @@
-// A matrix of 8 bits transposed, on a GPU: a block has a tile, which goes the
-// way of the transposed layout of what a quantize makes (QuantizeTiles.cuh).
+// Transposes an fp8 matrix on a GPU. A block has a tile and writes it through
+// shared memory, in the same way as the transposed output of a quantize
+// (QuantizeTiles.cuh).
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/quantize/QuantizeTiles.cuh"
@@ -15,7 +16,7 @@ using narrow::piece;
 using narrow::side;
 using narrow::tileThreads;
 
-/// A thread's 8 rows of 8 bytes, and 0 where there is nothing.
+/// Loads a thread's 8 rows of 8 bytes, with zeros outside the matrix.
 template <bool isWhole>
 __device__ void loadBytes(const uint8_t* q, const narrow::Matrix& m,
                           int64_t row, int64_t column, Bytes& to) {
