@@ -1,10 +1,12 @@
-// A matrix in 8 bits, as it lies and transposed, and its scales: of what is
-// stored, or of what a swiglu or its gradient would store.
+// Quantizes a matrix and its transpose to fp8, with scales. The input is a
+// stored tensor, or the result of a swiglu or of its gradient, which is not
+// stored.
 //
-// 1. Find the scale of each block: of the whole, or of the past.
-// 2. Round each element of the block, times the scale's inverse.
-// Blocks of rows differ between the two layouts, so that each goes through the
-// elements by itself; squares and the whole do not.
+//   1. Find the scale of each block: of the whole matrix, or of the amax
+//   history.
+//   2. Multiply each element of the block by the scale's inverse, and round it.
+// Row blocks differ between the two layouts, so each layout has its own pass
+// over the elements. Squares and the whole matrix share one pass.
 
 #include "runtime/kernels/quantize/Quantize.h"
 
@@ -26,13 +28,13 @@ using device::f8e8m0;
 using device::KernelArgs;
 using device::Tensor;
 
-/// Elements [begin, end) of rows and columns.
+/// Rows and columns [begin, end).
 struct Block {
   int64_t row, rowEnd, column, columnEnd;
 };
 
-// What becomes 8 bits, by element: what is stored, or what another op would
-// store, in T, from its own operands.
+// The source of the values, by element: a stored tensor, or the result of
+// another op, computed from its operands and rounded to T.
 
 template <class T> struct Stored {
   const T* x;
@@ -46,7 +48,8 @@ template <class T> struct Swiglu {
   }
 };
 
-/// Of a swiglu's gradient, by the same operations in the same order.
+/// The gradient of a swiglu, with the same operations in the same order as the
+/// op.
 template <class T, bool isOfGate> struct SwigluSlope {
   const T *dy, *gate, *up;
   float operator[](int64_t i) const {
@@ -58,7 +61,7 @@ template <class T, bool isOfGate> struct SwigluSlope {
   }
 };
 
-/// x [rows, columns], which becomes numbers of F.
+/// Quantizes x [rows, columns] to F.
 template <class X, class F> class Quantization {
 public:
   Quantization(const KernelArgs& args, const QuantizeOperands& operands, X x)
@@ -84,7 +87,7 @@ public:
   }
 
 private:
-  /// What is not a number counts as nothing, and stays so.
+  /// The maximum ignores NaN; rounding keeps it.
   float mostOf(const Block& block) const {
     float most = 0;
     for (int64_t i = block.row; i < block.rowEnd; ++i)
@@ -104,7 +107,8 @@ private:
       }
   }
 
-  /// Calls body(block, down, right) for blocks of some rows and columns.
+  /// Calls body(block, down, right) for blocks of `height` rows and `width`
+  /// columns.
   template <class Body>
   void forBlocks(int64_t height, int64_t width, Body body) const {
     const int64_t across = (columns + width - 1) / width;
@@ -119,7 +123,7 @@ private:
     });
   }
 
-  /// The maximum does not depend on the order in which it is found.
+  /// The maximum does not depend on the order of the elements.
   float mostOfAll() const {
     constexpr int64_t pieces = 64;
     float most[pieces] = {};
@@ -141,7 +145,7 @@ private:
               });
   }
 
-  /// The maximum that the past tells, which `most` then joins.
+  /// The maximum of the amax history, to which the op then adds `most`.
   float fromHistory(float most) const {
     if (!operands.history.present())
       return most;
@@ -191,7 +195,7 @@ private:
                 });
   }
 
-  /// The block of `mx` that has this number in a row of q or of qt.
+  /// Quantizes block `number` of row `row` of q or of qt for `mx`.
   void roundMx(const Block& block, const Tensor& scales, int64_t row,
                int64_t number, F* q, F* qt) const {
     const auto scale = f8e8m0::above(mostOf(block), F::largestExponent);

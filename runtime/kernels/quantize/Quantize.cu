@@ -1,4 +1,4 @@
-// A matrix in 8 bits, as it lies and transposed, and its scales, on a GPU.
+// Quantizes a matrix and its transpose to fp8, with scales, on a GPU.
 
 #include "runtime/kernels/quantize/QuantizeLaunch.cuh"
 

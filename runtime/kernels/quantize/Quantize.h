@@ -1,4 +1,4 @@
-// What the kernels of matrices of 8 bits share, on CPUs and GPUs.
+// Shared parts of the quantization kernels on CPUs and GPUs.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZE_H
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZE_H
@@ -18,17 +18,16 @@ using sizes::mxBlockWidth;
 using Blocks = sizes::ScaleBlocks;
 inline constexpr int64_t blockWidth = sizes::scaleBlockWidth;
 
-/// The least normal number of f32: a scale below it would divide by less than
-/// its inverse can hold.
+/// The smallest normal f32. The inverse of a smaller scale would overflow.
 inline constexpr float leastScale = 0x1p-126f;
 
-/// Of what has this largest element, in numbers of F.
+/// The scale of values of F for a block whose largest magnitude is `most`.
 template <class F> float scaleOf(float most) {
   const float scale = most / F::largest();
   return scale < leastScale ? 1.0f : scale;
 }
 
-/// Where among the scales of `mx` is that of a row and a block of a matrix.
+/// The index in the scales of `mx` of a row and a block of a matrix.
 inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
                        int64_t block) {
   const int64_t tile =
@@ -38,8 +37,8 @@ inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
                               block % sizes::mxTileBlocks);
 }
 
-/// The operands of a `quantize`, by their names in ops/quantization.ops; of
-/// another op that makes what it would, without x.
+/// The operands of a `quantize`, by their names in ops/quantization.ops. An op
+/// that fuses a `quantize` has the same operands without x.
 struct QuantizeOperands {
   device::Tensor x, q, scale, qt, qtScale, history;
   Blocks blocks;
@@ -51,7 +50,7 @@ struct QuantizeOperands {
     return made;
   }
 
-  /// Of the op's tensor of that number (plan/Histories.h).
+  /// The operands of the op's tensor `number` (plan/Histories.h).
   template <class Args>
   static QuantizeOperands of(const Args& args, size_t number) {
     const auto [first, history] = plan::quantizedTensors(args.op.kind)[number];
@@ -76,8 +75,8 @@ struct QuantizeOperands {
   plan::DType type() const { return q.present() ? q.type : qt.type; }
 };
 
-/// Elements [begin, end) of a rank's part: those of the x of a `shard_amax`
-/// or a `quantize_shard`.
+/// Elements [begin, end) of a rank's part that belong to the x of a
+/// `shard_amax` or a `quantize_shard`.
 struct OwnRun {
   int64_t begin, end;
 };

@@ -1,5 +1,5 @@
-// Launches the kernels that make matrices of 8 bits: see QuantizeLine.cuh for
-// those without transposes that have one scale, QuantizeTiles.cuh for others.
+// Launches the quantization kernels: QuantizeLine.cuh for matrices with one
+// scale and no transpose, QuantizeTiles.cuh for the others.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZELAUNCH_CUH
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZELAUNCH_CUH
@@ -45,15 +45,15 @@ inline bool isWhole(const Matrix& m) {
          areAligned(16, m.q, m.qt);
 }
 
-/// The blocks of threads of a kernel that goes through a source in a line.
+/// The number of thread blocks of a kernel that processes a source linearly.
 inline int blocksOfLine(const device::CudaKernelArgs& args, const Matrix& any) {
   return int(
       std::min<int64_t>(blocksAtOnce * args.context.multiprocessors(),
                         ceilDivide(any.rows * any.columns, mostThreads)));
 }
 
-/// Gives the maxima of matrices whose scale is that of the whole their place,
-/// and finds them. `parts` blocks of threads will make the matrices.
+/// Allocates the maxima of matrices with one scale and computes them. `parts`
+/// thread blocks will quantize the matrices.
 template <class S>
 Status findScales(const device::CudaKernelArgs& args, const S& source,
                   const QuantizeOperands (&operands)[S::outputs], int64_t parts,
@@ -107,7 +107,7 @@ void launchLine(const S& source, const Matrices<S::outputs>& matrices,
   kernel<<<unsigned(blocks), mostThreads, 0, stream>>>(source, count, matrices);
 }
 
-/// Matrices that have one scale each.
+/// Quantizes matrices that have one scale each.
 template <class F, class S>
 Status launchWhole(const device::CudaKernelArgs& args, const S& source,
                    const QuantizeOperands (&operands)[S::outputs],
@@ -156,7 +156,7 @@ Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
   return device::launchStatus();
 }
 
-/// What a source gives, in 8 bits.
+/// Quantizes the values of a source.
 template <class S>
 Status quantizeSource(const device::CudaKernelArgs& args, const S& source,
                       const QuantizeOperands (&operands)[S::outputs]) {

@@ -1,12 +1,13 @@
-// Matrices in 8 bits as they lie, each with one scale, on a GPU: of what lies
-// in memory, or of what a function makes of it.
+// Quantizes matrices to fp8, without transposes and with one scale each, on a
+// GPU. The source is in memory or computed by a function.
 //
-// 1. findMost has found the largest elements, or a history tells them.
-// 2. A block of threads goes through all elements in steps of the whole grid,
-//    16 bytes an access, and has several of them under way. It begins where
-//    findMost ended, so that the cache still has what comes first.
-// 3. With a history: the largest of what the blocks make becomes its first
-//    number.
+//   1. findMost has found the largest elements, or an amax history supplies
+//   them.
+//   2. The thread blocks process all elements in steps of the whole grid, 16
+//      bytes per access with several accesses in flight. They start where
+//      findMost ended, so that the first elements are still in the cache.
+//   3. With an amax history: the maximum over the thread blocks becomes its
+//      first entry.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZELINE_CUH
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZELINE_CUH
@@ -15,7 +16,7 @@
 
 namespace reciperun::kernels::narrow {
 
-/// Rounds n elements, times the factor.
+/// Multiplies n elements by the factor and rounds them.
 template <class F, class T, int n>
 __device__ void writeBytes(const Vector<T, n>& from, float factor,
                            uint8_t* to) {
@@ -36,8 +37,8 @@ __device__ void writeBytes(const Vector<T, n>& from, float factor,
   }
 }
 
-/// There are n elements at least. What a thread loads beyond the last vector is
-/// that one, again: a load that may not be made would cost registers.
+/// Requires at least n elements. Loads beyond the last vector load the last
+/// vector again, because a conditional load would cost registers.
 template <class S, class F, int n>
 __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
     quantizeLine(const __grid_constant__ S source, int64_t count,
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
 #pragma unroll
     for (int k = 0; k < together; ++k)
       source.template load<n>(min(own + k * step, vectors - 1) * n, in[k]);
-    if (first == begin) // while the first ones are under way
+    if (first == begin) // while the first loads are in flight
       findFactors<F>(matrices, room, factors);
 #pragma unroll
     for (int k = 0; k < together; ++k)

@@ -1,6 +1,6 @@
-// A matrix in 8 bits with one scale, of which each rank makes a part: the
-// largest element of its part, and, once the largest of all parts is known, the
-// part.
+// Quantizes a matrix to fp8 with one scale, a part on each rank. The first op
+// finds the largest element of the rank's part; once the maximum over all parts
+// is known, the second op quantizes the part.
 
 #include "runtime/device/Float8.h"
 #include "runtime/device/cpu/CpuContext.h"
@@ -18,8 +18,7 @@ namespace {
 
 using device::KernelArgs;
 
-/// What is not a number counts as nothing. The maximum does not depend on the
-/// order in which it is found.
+/// The maximum ignores NaN and does not depend on the order of the elements.
 template <class T>
 float mostOf(const KernelArgs& args, const T* part, OwnRun run) {
   constexpr int64_t pieces = 64;

@@ -1,9 +1,9 @@
-// A matrix in 8 bits with one scale, of which each rank makes a part, on a GPU:
-// the largest element of its part, and, once the largest of all parts is known,
-// the part.
+// Quantizes a matrix to fp8 with one scale, a part on each rank, on a GPU. The
+// first op finds the largest element of the rank's part; once the maximum over
+// all parts is known, the second op quantizes the part.
 //
-// Magnitudes are not negative, so that their bits are in their order: blocks
-// join their maxima by an integer's atomic maximum, in any order.
+// Magnitudes are not negative, so their bits compare like integers. Blocks
+// combine their maxima with an atomic integer maximum, in any order.
 
 #include "runtime/kernels/common/BlockSums.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(threads)
     atomicMax(joined, __float_as_uint(most));
 }
 
-/// Elements from `at` on, as many as there are.
+/// Quantizes at most `chunk` elements from `at` on.
 template <class F, class T>
 __device__ void castOneByOne(const T* x, int64_t at, int64_t count,
                              float factor, uint8_t* q) {
@@ -90,7 +90,7 @@ void launchCast(const CudaKernelArgs& args, const T* x, int64_t count,
                 uint8_t* q) {
   auto* const kernel =
       areAligned(16, x, q) ? &castPart<F, T, true> : &castPart<F, T, false>;
-  // A rank without any of it has the scale nevertheless.
+  // A rank without elements of x writes the scale too.
   const int64_t blocks =
       std::max<int64_t>(1, ceilDivide(count, castThreads * chunk));
   kernel<<<unsigned(blocks), castThreads, 0, args.context.stream()>>>(

@@ -1,7 +1,7 @@
-// What becomes 8 bits on a GPU, and its largest element: values that lie in
-// memory, or that a function makes of them, element by element, in one or
-// several matrices. What a function makes is not kept: it is made anew wherever
-// it is read. And how a number of it becomes 8 bits.
+// The source of the values to quantize on a GPU, its maximum, and the rounding
+// of a value to fp8. The values are in memory, or a function computes them
+// element by element, for one or several matrices. Computed values are not
+// stored; each read computes them again.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZESOURCE_CUH
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZESOURCE_CUH
@@ -19,8 +19,8 @@
 namespace reciperun::kernels::narrow {
 
 inline constexpr int side = int(blockWidth); // of a tile
-// Of the kernels that go through all elements in a line, which have just as
-// many blocks as a GPU holds.
+// Launch bounds of the kernels that process all elements linearly. They launch
+// exactly as many blocks as a GPU can hold.
 inline constexpr int mostThreads = 512, blocksAtOnce = 2;
 
 struct E4m3 {
@@ -34,7 +34,8 @@ struct E5m2 {
   static constexpr int exponent = device::f8e5m2::largestExponent;
 };
 
-/// Whether the two layouts have other blocks, and so other numbers.
+/// Whether the two layouts have different blocks, and therefore different
+/// values.
 constexpr bool differInLayouts(Blocks blocks) {
   return blocks == Blocks::rows || blocks == Blocks::mx;
 }
@@ -43,7 +44,7 @@ constexpr bool differInLayouts(Blocks blocks) {
 template <class T, int n>
 __device__ void widen(const Vector<T, n>& from, float (&to)[n]) {
   if constexpr (sizeof(T) == 2 && n % 2 == 0) {
-    // The upper half of a word is a float but for what is below it.
+    // The upper half of a word is a float once the lower half is masked off.
     const auto* const words = reinterpret_cast<const uint32_t*>(from.elements);
 #pragma unroll
     for (int i = 0; i < n; i += 2) {
@@ -57,13 +58,13 @@ __device__ void widen(const Vector<T, n>& from, float (&to)[n]) {
   }
 }
 
-// ---- what becomes 8 bits
+// ---- sources of values
 
-/// Values as they lie.
+/// The function that returns stored values unchanged.
 struct Itself {};
 
-/// Of values of T at one place those of as many matrices at that place, which
-/// are rounded to T.
+/// Maps the values of T at one index of the inputs to the values of each output
+/// matrix at this index, rounded to T.
 template <class T, int inputCount, class Function = Itself, int outputCount = 1>
 struct Source {
   using Element = T;
@@ -109,16 +110,16 @@ private:
   }
 };
 
-// ---- what is made of it
+// ---- quantized matrices
 
 struct Matrix {
   uint8_t *q, *qt;
   float *scale, *qtScale;
-  uint8_t *mxScale, *mxQtScale; // in their place, for `mx`
+  uint8_t *mxScale, *mxQtScale; // instead of both, for `mx`
   int64_t rows, columns;
   int64_t stride, qtStride; // of rows of scales
-  // Of a scale for all of it: maxima that tell it, and where those of the parts
-  // go that blocks of threads make.
+  // For one scale of the whole matrix: the maxima that determine it, and the
+  // buffer for the maxima of the parts that the thread blocks quantize.
   const float *history, *maxima;
   int amaxHistoryLength, maximaCount;
   float* partMaxima;
@@ -127,7 +128,7 @@ struct Matrix {
   __device__ int64_t tilesAcross() const { return (columns + side - 1) / side; }
 };
 
-/// The matrices that a source gives.
+/// The matrices quantized from one source.
 template <int count> struct Matrices { Matrix of[count]; };
 
 template <class F> __device__ float scaleOf(float most) {
@@ -135,8 +136,8 @@ template <class F> __device__ float scaleOf(float most) {
   return scale < leastScale ? 1.0f : scale;
 }
 
-/// Of all threads of a block of up to 1024; `room` is not used again by a call
-/// that follows before all threads have met.
+/// The maximum over all threads of a block of up to 1024. A following call must
+/// not use the same `room` before a __syncthreads().
 __device__ inline float mostOfBlock(float value, float* room) {
   value = acrossLanes(value, 32, Larger());
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
@@ -154,8 +155,8 @@ __device__ inline float mostOf(const float* values, int count, float* room) {
   return mostOfBlock(most, room);
 }
 
-/// The scale of the whole matrix, which one thread of all writes down. All
-/// threads of all blocks call it.
+/// The scale of the whole matrix. One thread of the grid stores it. All threads
+/// of all blocks must call it.
 template <class F>
 __device__ float scaleOfAll(const Matrix& m, float (*room)[32]) {
   float most = 0;
@@ -192,7 +193,7 @@ __device__ uint32_t fourBytes(float a, float b, float c, float d) {
 
 // ---- the largest element
 
-/// The largest magnitude of vectors; a number wins over what is none.
+/// The largest magnitude of vectors. NaNs are ignored.
 template <class T> class Most {
 public:
   template <int n> __device__ void see(const Vector<T, n>& values) {
@@ -227,13 +228,13 @@ private:
   __nv_bfloat162 most = __float2bfloat162_rn(0);
 };
 
-/// How many vectors of each input a thread has on their way at a time.
+/// The number of vectors of each input that a thread has in flight.
 template <class S> inline constexpr int loadsAtOnce = S::inputs == 1 ? 4 : 2;
 
-/// From the end to the beginning: who made x has left its end in the cache, and
-/// who reads it next begins where this ends. fmaxf gives the number where the
-/// other is none. The maxima of a matrix are `blocks` numbers behind those of
-/// the one before.
+/// Runs from the end to the beginning: the kernel that wrote x has left its end
+/// in the cache, and the next kernel starts where this one ends. fmaxf ignores
+/// NaN. The maxima of a matrix are at `blocks` entries after the maxima of the
+/// matrix before.
 template <class S, int n>
 __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
     findMost(const __grid_constant__ S source, int64_t count,
@@ -242,7 +243,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
   using T = typename S::Element;
   constexpr int together = loadsAtOnce<S>;
   __shared__ float room[2 * S::outputs][32];
-  bool isKnown = true; // who reads the maxima knows better
+  bool isKnown = true; // scaleOfAll makes the same check
 #pragma unroll
   for (int o = 0; o < S::outputs; ++o) {
     const Matrix& m = matrices.of[o];
@@ -285,7 +286,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAtOnce)
   }
 }
 
-/// T is float: a template, so that several files may have it.
+/// T is float. It is a template so that several files can include it.
 template <class T>
 __global__ void moveAmaxHistory(T* history, int length, const float* maxima,
                                 int count) {

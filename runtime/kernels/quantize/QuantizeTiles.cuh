@@ -1,23 +1,23 @@
-// Matrices in 8 bits, as they lie and transposed, and their scales, on a GPU:
-// of what lies in memory, or of what a function makes of it, element by
-// element. Several matrices may be made of the same values at a time. Those of
-// one scale that are not transposed are QuantizeLine.cuh's.
+// Quantizes matrices and their transposes to fp8, with scales, on a GPU. The
+// source is in memory or computed by a function, element by element. One launch
+// may quantize several matrices from the same source. QuantizeLine.cuh handles
+// matrices with one scale and no transpose.
 //
-// 1. Of a scale for the whole matrix: find the largest element, in one maximum
-//    for each block; the next kernel takes the maximum of those. A history that
-//    tells it saves this pass. What a function makes is made twice rather than
-//    kept.
-// 2. A block has a tile of 128 by 128 elements, a thread 8 rows of 8 of them in
-//    registers. Find the scales of the tile, where it has its own: of a row
-//    across the 16 lanes that hold it, of a column across the block; of 32
-//    elements of a row across 4 lanes, of a column across 2 warps. Those are
-//    put into their order in shared memory.
-// 3. Round. q is written from registers, 8 bytes a thread and row. For qt a
-//    thread transposes its 8 by 8 bytes, and the block goes through shared
-//    memory, whose 8-byte chunks are permuted so that neither side has
-//    conflicts of banks; a column's 128 bytes then leave as 8 accesses of 16.
-// 4. With a history: the maxima of the tiles become its first number.
-// A maximum does not depend on its order, so that no result depends on timing.
+//   1. One scale for the whole matrix: find the largest element, one maximum
+//   per
+//      block; the next kernel reduces these. An amax history saves this pass.
+//      Values from a function are computed twice rather than stored.
+//   2. A block has a tile of 128 by 128 elements; a thread has 8 rows of 8
+//      elements in registers. If the tile has its own scales, find them: for a
+//      row across the 16 lanes that hold it, for a column across the block; for
+//      32 elements of a row across 4 lanes, of a column across 2 warps. The
+//      scales of 32 elements are put into their layout in shared memory.
+//   3. Round. q is written from registers, 8 bytes per thread and row. For qt a
+//      thread transposes its 8 by 8 bytes, and the block exchanges them through
+//      shared memory, whose 8-byte chunks are swizzled so that neither side has
+//      bank conflicts. A column's 128 bytes are written as 8 accesses of 16.
+//   4. With an amax history: the maximum of the tiles becomes its first entry.
+// A maximum does not depend on the order, so no result depends on timing.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZETILES_CUH
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZETILES_CUH
@@ -34,7 +34,7 @@ inline constexpr int tileThreads = groups * groups;
 
 // ---- tiles
 
-/// Tiles that a multiprocessor's registers hold at once.
+/// Tiles that fit into the registers of a multiprocessor.
 template <class S, Blocks blocks>
 inline constexpr int
     residentTiles = sizeof(typename S::Element) == 2 && S::outputs == 1 &&
@@ -67,15 +67,15 @@ template <class T> struct Piece {
   }
 };
 
-/// A piece of one of a source's matrices, in accesses of 16 bytes where
-/// `isWhole` says that it may be, and 0 where there is nothing.
+/// Loads a piece of one of a source's matrices, with zeros outside the matrix.
+/// `isWhole` allows accesses of 16 bytes.
 template <int output, bool isWhole, class S>
 __device__ void loadPiece(const S& source, int64_t rows, int64_t columns,
                           int64_t row, int64_t column,
                           Piece<typename S::Element>& to) {
   using T = typename S::Element;
   constexpr int n = isWhole ? vectorLength<T> : 1;
-  // As many rows on their way at a time as registers hold.
+  // The number of rows in flight that fit into registers.
   constexpr int together = piece >> (S::inputs - 1);
 #pragma unroll
   for (int i = 0; i < piece; i += together) {
@@ -91,7 +91,7 @@ __device__ void loadPiece(const S& source, int64_t rows, int64_t columns,
     for (int k = 0; k < together; ++k)
 #pragma unroll
       for (int j = 0; j < piece / n; ++j) {
-        Vector<T, n> made[S::outputs]; // of which one is used
+        Vector<T, n> made[S::outputs]; // only one of them is used
         source.template make<n>(in[k][j], made);
         *reinterpret_cast<Vector<T, n>*>(to.rows[i + k].elements + j * n) =
             made[output];
@@ -101,10 +101,10 @@ __device__ void loadPiece(const S& source, int64_t rows, int64_t columns,
   }
 }
 
-/// 8 rows of 8 bytes: columns 0 to 3 of a row in x, the others in y.
+/// 8 rows of 8 bytes. x holds columns 0 to 3 of a row, y the others.
 using Bytes = uint2[piece];
 
-/// Element (i, j) times across[i] or down[j], whichever is given.
+/// Rounds element (i, j) times ofRows[i] or ofColumns[j], whichever is given.
 template <class F, class T>
 __device__ void round(const Piece<T>& from, const float* ofRows,
                       const float* ofColumns, Bytes& to) {
@@ -119,7 +119,7 @@ __device__ void round(const Piece<T>& from, const float* ofRows,
   }
 }
 
-/// Four words of four bytes become their transpose.
+/// Transposes four words of four bytes.
 __device__ inline void turnFour(uint32_t& a, uint32_t& b, uint32_t& c,
                                 uint32_t& d) {
   const uint32_t low0 = __byte_perm(a, b, 0x5140),
@@ -162,8 +162,8 @@ __device__ void writeRows(const Matrix& m, const Bytes& bytes, int64_t row,
   }
 }
 
-/// The columns of a tile, of which each thread holds 8 by 8 bytes, transposed.
-/// Chunk number i of a column of group g of columns lies at place i xor g.
+/// Writes the columns of a tile from the transposed 8 by 8 bytes of each
+/// thread. Chunk i of a column in column group g is at position i xor g.
 template <bool isWhole>
 __device__ void writeColumns(const Matrix& m, const Bytes& turned, uint2* room,
                              int64_t row, int64_t column) {
@@ -195,7 +195,7 @@ __device__ void writeColumns(const Matrix& m, const Bytes& turned, uint2* room,
   }
 }
 
-/// Scales of one kind for all of a piece.
+/// Fills a piece with one scale.
 __device__ inline void fill(float (&factors)[piece], float scale) {
   const float factor = __frcp_rn(scale);
 #pragma unroll
@@ -203,8 +203,8 @@ __device__ inline void fill(float (&factors)[piece], float scale) {
     each = factor;
 }
 
-/// Of each column of a tile, the largest of the rows that a warp holds, in that
-/// warp's row of `ofWarps`. All threads see them afterwards.
+/// Stores the maximum over a warp's rows, for each column of a tile, in the
+/// warp's row of `ofWarps`. All threads see the result on return.
 template <class T>
 __device__ void shareMostOfColumns(const Piece<T>& elements,
                                    float (*ofWarps)[side]) {
@@ -220,7 +220,7 @@ __device__ void shareMostOfColumns(const Piece<T>& elements,
   __syncthreads();
 }
 
-/// The scales of a tile's rows of q and of its columns, which are rows of qt.
+/// The scales of a tile's rows in q, and of its columns, which are rows of qt.
 template <class F, class T>
 __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
                              int64_t row, int64_t column,
@@ -246,7 +246,7 @@ __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
     for (int i = 0; i < tileThreads / 32; ++i)
       most = fmaxf(most, ofWarps[i][j]);
     const float scale = scaleOf<F>(most);
-    ofWarps[0][j] = __frcp_rn(scale); // read by this thread alone so far
+    ofWarps[0][j] = __frcp_rn(scale); // only this thread has read it so far
     if (column + j < m.columns)
       m.qtScale[row / side * m.qtStride + column + j] = scale;
   }
@@ -256,7 +256,7 @@ __device__ void scalesOfRuns(const Matrix& m, const Piece<T>& elements,
     ofColumns[j] = ofWarps[0][right * piece + j];
 }
 
-/// The scales of a tile's runs of 32 elements, each layout's in a tile of
+/// The scales of a tile's runs of 32 elements. Each layout has its own tile of
 /// scales.
 template <class F, class T>
 __device__ void scalesOfMx(const Matrix& m, const Piece<T>& elements,
@@ -299,7 +299,7 @@ __device__ void scalesOfMx(const Matrix& m, const Piece<T>& elements,
   }
 }
 
-/// The scale of a square, and zeros behind the last one of a row of scales.
+/// Stores the scale of a square, and zeros after the last scale of a row.
 __device__ inline void placeScale(float* scales, int64_t stride, int64_t i,
                                   int64_t j, bool isLast, float scale) {
   if (!scales)
@@ -309,8 +309,8 @@ __device__ inline void placeScale(float* scales, int64_t stride, int64_t i,
     scales[i * stride + k] = 0;
 }
 
-/// Tiles that are made at a time are of several rows of tiles, so that longer
-/// runs of both layouts go to memory together.
+/// The tiles in flight span several rows of tiles, so that both layouts write
+/// longer contiguous runs to memory.
 __device__ inline TilePlace placeOfTile(const Matrix& m, int number) {
   constexpr int64_t together = 8;
   const int64_t inBands = together * m.tilesAcross();
@@ -320,7 +320,7 @@ __device__ inline TilePlace placeOfTile(const Matrix& m, int number) {
   return {first + inBand % height, inBand / height};
 }
 
-/// What a block shares while it makes a tile.
+/// The shared memory of a block for one tile.
 struct TileRoom {
   uint2 turned[side * groups];
   float maxima[3][32];
@@ -328,8 +328,8 @@ struct TileRoom {
   uint8_t scales[2][sizes::mxTileBytes];
 };
 
-/// A tile of one matrix, whose blocks have scales of their own; all threads
-/// call it.
+/// Quantizes a tile of one matrix whose blocks have their own scales. All
+/// threads call it.
 template <class F, Blocks blocks, bool isWhole, int output, class S>
 __device__ void makeTile(const S& source, const Matrix& m, int number,
                          TileRoom& room) {
@@ -373,14 +373,14 @@ __device__ void makeTile(const S& source, const Matrix& m, int number,
   writeColumns<isWhole>(m, bytes, room.turned, row, column);
 }
 
-/// A tile of all matrices of a source, each of which has one scale: elements
-/// are rounded as they are made.
+/// Quantizes a tile of all matrices of a source, each of which has one scale.
+/// Elements are rounded as soon as they are computed.
 template <class F, bool isWhole, class S>
 __device__ void makeTiles(const S& source, const Matrices<S::outputs>& matrices,
                           int number, TileRoom& room) {
   using T = typename S::Element;
   constexpr int n = isWhole ? vectorLength<T> : 1;
-  // As many rows on their way at a time as registers hold.
+  // The number of rows in flight that fit into registers.
   constexpr int together = piece >> (S::inputs - 1);
   const Matrix& any = matrices.of[0];
   const TilePlace tile = placeOfTile(any, number);
@@ -393,7 +393,8 @@ __device__ void makeTiles(const S& source, const Matrices<S::outputs>& matrices,
     for (int k = 0; k < together; ++k)
 #pragma unroll
       for (int j = 0; j < piece / n; ++j) {
-        // What is there instead of what is not changes no maximum.
+        // Elements outside the matrix repeat elements inside it, which changes
+        // no maximum.
         const int64_t i = min(ownRow + first + k, any.rows - 1),
                       from = min(ownColumn + j * n, any.columns - n);
         source.template load<n>(i * any.columns + from, in[k][j]);
@@ -453,9 +454,9 @@ __device__ void makeTiles(const S& source, const Matrices<S::outputs>& matrices,
   }
 }
 
-/// Of matrices whose blocks have scales of their own, blocks of threads that
-/// follow one another make one tile each, so that what they have in common
-/// comes from the cache.
+/// If blocks have their own scales, consecutive thread blocks process the same
+/// tile of the different matrices, so that they share their inputs in the
+/// cache.
 template <class S, class F, Blocks blocks, bool isWhole>
 __global__ void __launch_bounds__(tileThreads, residentTiles<S, blocks>)
     quantizeTiles(const __grid_constant__ S source,

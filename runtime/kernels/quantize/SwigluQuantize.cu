@@ -1,5 +1,5 @@
-// What a swiglu and its gradient make, in 8 bits, on a GPU. See
-// QuantizeLaunch.cuh: their bits are those of the two ops after one another.
+// Quantizes the results of a swiglu and of its gradient on a GPU. See
+// QuantizeLaunch.cuh. The bits equal those of the two ops in sequence.
 
 #include "runtime/kernels/activation/Swiglu.cuh"
 #include "runtime/kernels/quantize/QuantizeLaunch.cuh"
