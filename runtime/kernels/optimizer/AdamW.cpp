@@ -7,10 +7,10 @@
 //   param = master, rounded to the compute type: to nearest, ties away from
 //           zero (device/MasterHalves.h)
 //
-// All of it is computed in Math of the compute type. Gradient and moments may
-// be kept in bf16: moments are rounded to nearest, ties to even, as NVIDIA's
-// precision-aware optimizer does. What changes a moment by less than 2^-9 of it
-// is lost, so that beta2 above 1 - 2^-9 stops a second moment from falling.
+// All steps are computed in Math of the compute type. Gradient and moments may
+// be stored in bf16. Moments are rounded to nearest, ties to even, like in
+// NVIDIA's precision-aware optimizer. A change of less than 2^-9 of a moment is
+// lost, so a beta2 above 1 - 2^-9 keeps a second moment from decreasing.
 
 #include "runtime/device/MasterHalves.h"
 #include "runtime/kernels/common/Elementwise.h"
@@ -26,7 +26,7 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// The step's numbers, each computed once in f64 and rounded to M.
+/// The factors of the step, each computed once in f64 and rounded to M.
 template <class M> struct Factors {
   M gradient; // clipping
   M beta1, rest1, beta2, rest2;
@@ -61,9 +61,9 @@ template <class M> Factors<M> factorsOf(const KernelArgs& args) {
   return factors;
 }
 
-// ---- where the master is
+// ---- storage of the master
 
-/// A parameter's value of its master.
+/// The parameter value for a master.
 template <class T, class M> T narrowed(M master) {
   if constexpr (std::is_same_v<T, bf16>) {
     bf16 value;
@@ -74,7 +74,8 @@ template <class T, class M> T narrowed(M master) {
   }
 }
 
-/// In a buffer of its own, or in that of a parameter of its type.
+/// The master in its own buffer, or in the buffer of a parameter of the same
+/// type.
 template <class T> struct WideMaster {
   Math<T>* master;
   T* param;
@@ -86,7 +87,7 @@ template <class T> struct WideMaster {
   }
 };
 
-/// The parameter and its remainder.
+/// The master split into the parameter and its remainder.
 struct SplitMaster {
   uint16_t* remainder;
   bf16* param;
@@ -101,7 +102,7 @@ struct SplitMaster {
   }
 };
 
-/// The parameter alone: what rounding takes is lost.
+/// Only the parameter; the rounding error is lost.
 struct NarrowMaster {
   bf16* param;
 
@@ -111,7 +112,7 @@ struct NarrowMaster {
 
 // ---- the step
 
-/// In M, with gradients of type G and moments of type S.
+/// Updates in M, with gradients of type G and moments of type S.
 template <class M, class G, class S, class Master>
 void update(const KernelArgs& args, const Master master) {
   const Factors<M> f = factorsOf<M>(args);
@@ -157,8 +158,8 @@ template <class T> void update(const KernelArgs& args) {
 } // namespace
 
 Status adamwKernel(const device::KernelArgs& args) {
-  // The loop ends a run whose gradient is not finite, and looks for the cause
-  // in the state as it was.
+  // The training loop ends a run whose gradient is not finite and looks for the
+  // cause in the state before the update.
   if (!std::isfinite(*args.inputs[1].as<double>()))
     return Status::ok();
   return withType(args, args.outputs[0].type,

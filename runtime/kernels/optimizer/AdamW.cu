@@ -1,9 +1,9 @@
-// AdamW on a GPU; see AdamW.cpp for its formulas and for where the master is.
+// AdamW on a GPU; see AdamW.cpp for the formulas and the storage of the master.
 //
-// All that is kept of an element is read and written once. The step's numbers
-// follow from buffers of the device (learning rate, step, norm), so that a
-// graph of a step can be launched again: a thread of each block computes them,
-// and the blocks are few and go through the parameters in turns.
+// Each stored value of an element is read and written once. The factors of the
+// step depend on device buffers (learning rate, step, norm), so that a CUDA
+// graph of a step can be launched again. One thread of each block computes
+// them, and few blocks iterate over the parameters.
 
 #include "runtime/device/MasterHalves.h"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -20,7 +20,7 @@ using device::Tensor;
 
 constexpr int threads = 256;
 
-/// What the op says, and the step's buffers.
+/// The op's attributes and the step's buffers.
 struct Rule {
   double beta1, beta2, eps, decay, clip;
   const double* normSquared;
@@ -40,7 +40,7 @@ Rule ruleOf(const CudaKernelArgs& args) {
           args.inputs[3].as<int32_t>()};
 }
 
-/// The step's numbers, each computed once in f64 and rounded.
+/// The factors of the step, each computed once in f64 and rounded.
 struct Factors {
   float gradient; // clipping
   float beta1, rest1, beta2, rest2;
@@ -66,14 +66,14 @@ struct Factors {
   }
 };
 
-// ---- where the master is
+// ---- storage of the master
 
-/// A bf16 parameter's value of its master.
+/// The bf16 parameter value for a master.
 __device__ bfloat16 narrowed(float master) {
   return __ushort_as_bfloat16(device::splitMaster(master).parameter);
 }
 
-/// In a buffer of its own.
+/// The master in its own buffer.
 struct WideMaster {
   static constexpr int widest = 4; // bytes of an element
   float* master;
@@ -101,7 +101,7 @@ struct WideMaster {
   }
 };
 
-/// The parameter itself, in f32.
+/// The f32 parameter is its own master.
 struct OwnMaster {
   static constexpr int widest = 4;
   float* param;
@@ -121,7 +121,7 @@ struct OwnMaster {
   bool isAligned(int n) const { return areAligned(4 * n, param); }
 };
 
-/// The parameter and its remainder.
+/// The master split into the parameter and its remainder.
 struct SplitMaster {
   static constexpr int widest = 2;
   uint16_t* remainder;
@@ -155,7 +155,7 @@ struct SplitMaster {
   }
 };
 
-/// The bf16 parameter alone: what rounding takes is lost.
+/// Only the bf16 parameter; the rounding error is lost.
 struct NarrowMaster {
   static constexpr int widest = 2;
   bfloat16* param;
@@ -183,7 +183,7 @@ struct NarrowMaster {
 
 // ---- the step
 
-/// Gradients of type G, moments of type S.
+/// Buffers with gradients of type G and moments of type S.
 template <class G, class S, class Master> struct State {
   int64_t count;
   const G* grad;
@@ -217,8 +217,8 @@ __device__ void updateVector(const Factors& f, const State<G, S, Master>& state,
 template <int n, class G, class S, class Master>
 __global__ void __launch_bounds__(threads)
     update(Rule rule, State<G, S, Master> state) {
-  // The loop ends a run whose gradient is not finite, and looks for the cause
-  // in the state as it was.
+  // The training loop ends a run whose gradient is not finite and looks for the
+  // cause in the state before the update.
   if (!isfinite(*rule.normSquared))
     return;
   __shared__ Factors shared;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(threads)
   const int64_t first = int64_t(blockIdx.x) * threads + threadIdx.x;
   for (int64_t i = first; i < vectors; i += int64_t(gridDim.x) * threads)
     updateVector<n>(factors, state, i * n);
-  // What is left of the last vector.
+  // The remaining elements, fewer than a vector.
   if (first < state.count - vectors * n)
     updateVector<1>(factors, state, vectors * n + first);
 }
@@ -249,7 +249,7 @@ void update(const CudaKernelArgs& args, const Master& master) {
   const State<G, S, Master> state{
       args.outputs[0].elements(), args.inputs[0].as<G>(),
       args.outputs[2].as<S>(), args.outputs[3].as<S>(), master};
-  // So that the widest of an element's numbers moves by 16 bytes.
+  // The widest value of an element moves 16 bytes per access.
   constexpr int widest =
       std::max({int(sizeof(G)), int(sizeof(S)), Master::widest});
   constexpr int n = 16 / widest;

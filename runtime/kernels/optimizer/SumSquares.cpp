@@ -1,7 +1,8 @@
-// s += scale * sum of x^2: a rank's part of the gradient's squared norm.
+// s += scale * sum of x^2: a rank's contribution to the gradient's squared
+// norm.
 //
-// Summed in f64, in a fixed number of pieces that are then added in order: the
-// threads do not change the result.
+// The sum is computed in f64, in a fixed number of pieces that are added in
+// order, so it does not depend on the number of threads.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

@@ -1,7 +1,7 @@
 // s += scale * sum of x^2 on a GPU.
 //
-//   1. A fixed number of blocks sums pieces in f64, which costs nothing: the
-//      bytes of x come more slowly than its squares are added.
+//   1. A fixed number of blocks sums pieces in f64. This is free, because the
+//      kernel is bound by the memory bandwidth.
 //   2. One block adds the pieces in a fixed order.
 
 #include "runtime/kernels/common/BlockSums.cuh"
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(threads)
     for (int e = 0; e < n; ++e)
       add(part[e]);
   }
-  // What is left of the last vector.
+  // The remaining elements, fewer than a vector.
   if (blockIdx.x == 0 && threadIdx.x < count - vectors * n)
     add(float(x[vectors * n + threadIdx.x]));
   sumAcrossRow(sum, room);
