@@ -1,11 +1,13 @@
 // Cross-entropy over a vocabulary that may be sharded along an axis.
 //
-// The steps, between which the communicator reduces over the axis:
+// The steps, and the reductions over the axis that the communicator runs
+// between them:
 //   1. softmax_max: m = max of this rank's logits           (all-reduce max)
 //   2. softmax_sum: sum of exp(logit - m); the label's logit (all-reduce sum)
 //   3. nll: weights (log sum + m - label's logit), summed
 //   4. backward: weight scale (exp(logit - m) / sum - [label])
-// Rows whose weight is 0 cost nothing in 4 and may have any label.
+// Step 4 skips the computation for rows with weight 0, which may have any
+// label.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -24,13 +26,13 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// Logits as rows of this rank's part of the vocabulary.
+/// Logits as rows over this rank's shard of the vocabulary.
 struct Vocabulary {
   int64_t rows;
   int64_t width; // entries on this rank
   int64_t first; // the id of entry 0
 
-  /// The entry of a label, -1 where another rank holds it (or none does).
+  /// The entry of a label, -1 if another rank (or no rank) holds it.
   int64_t entryOf(int32_t label) const {
     const int64_t entry = label - first;
     return entry >= 0 && entry < width ? entry : -1;
@@ -74,7 +76,8 @@ void gradientRow(const T* logits, int64_t width, int64_t label, Math<T> m,
     std::fill_n(out, width, T());
     return;
   }
-  // Before `out` is written, which may be the buffer of `logits`.
+  // Read the label's logit before writing `out`, which may be the buffer of
+  // `logits`.
   const M share = label < 0 ? M(0) : exponential(M(logits[label]) - m) / sum;
   const M factor = weight / sum;
 #pragma omp simd

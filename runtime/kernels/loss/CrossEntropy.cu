@@ -1,6 +1,6 @@
 // Cross-entropy over a vocabulary that may be sharded, on a GPU; see
-// CrossEntropy.cpp for the steps. A block takes a row of logits and goes
-// through it by vectors; what is exponentiated stays in registers.
+// CrossEntropy.cpp for the steps. A block reads a row of logits in vectors and
+// keeps the values that it exponentiates in registers.
 
 #include "runtime/kernels/activation/Sigmoid.cuh"
 #include "runtime/kernels/common/BlockSums.cuh"
@@ -18,12 +18,12 @@ using device::Tensor;
 
 constexpr int rowThreads = 512, unroll = 4;
 
-/// Logits as rows of this rank's part of the vocabulary.
+/// Logits as rows over this rank's shard of the vocabulary.
 struct Vocabulary {
   int64_t width; // entries on this rank
   int64_t first; // the id of entry 0
 
-  /// The entry of a label, -1 where another rank holds it (or none does).
+  /// The entry of a label, -1 if another rank (or no rank) holds it.
   __device__ int64_t entryOf(int32_t label) const {
     const int64_t entry = label - first;
     return entry >= 0 && entry < width ? entry : -1;
@@ -38,8 +38,8 @@ Vocabulary vocabularyOf(const CudaKernelArgs& args, const Tensor& logits,
                       ops::SoftmaxSumAttributes(args.op.attributes).axis)};
 }
 
-/// Calls body(column, vector) for the thread's vectors of a row; `unroll` of
-/// them are under way at once.
+/// Calls body(column, vector) for the thread's vectors of a row. `unroll` loads
+/// are in flight at once.
 template <int n, class T, class Body>
 __device__ void forVectors(const T* row, int64_t width, Body body) {
   constexpr int step = rowThreads * n;
@@ -94,14 +94,14 @@ __global__ void __launch_bounds__(rowThreads)
   }
 }
 
-/// The largest number so far and the sum of exponentials of what is below it
-/// (Milakov & Gimelshein 2018, arXiv 1805.02867, algorithm 3).
+/// The largest logit so far and the sum of exponentials relative to it (Milakov
+/// & Gimelshein 2018, arXiv 1805.02867, algorithm 3).
 struct Softmax {
   float m = -INFINITY;
   float sum = 0;
 
-  /// `level` is at least m. The sum of nothing stays 0, what is no number
-  /// stays so.
+  /// The sum relative to `level`, which is at least m. An empty sum stays 0,
+  /// and NaN stays NaN.
   __device__ float sumBelow(float level) const {
     return sum == 0 ? 0 : sum * fastExponential(m - level);
   }
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(rowThreads)
 #pragma unroll
     for (int e = 0; e < n; ++e)
       most = fmaxf(most, part[e]);
-    if (most > mine.m) { // soon seldom
+    if (most > mine.m) { // rare after the first vectors
       mine.sum = mine.sumBelow(most);
       mine.m = most;
     }
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(rowThreads)
   }
 }
 
-/// One block: the terms are few.
+/// Runs in one block, because there are few terms.
 __global__ void __launch_bounds__(1024)
     sumLosses(int64_t rows, const float* m, const float* stats,
               const float* weights, const float* scale, double* loss) {
@@ -165,7 +165,7 @@ template <class T> struct Gradient {
   const int32_t* labels;
   const float* weights;
   const float* scale;
-  T* out; // may be logits: a thread writes what it has read
+  T* out; // may be logits: each thread writes the elements that it has read
 };
 
 template <class T, int n>
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(rowThreads) gradient(Gradient<T> a) {
       });
 }
 
-/// Calls body(DeviceType<T>(), n) for rows of logits, and of `other`.
+/// Calls body(DeviceType<T>(), n) for rows of logits and of `other`.
 template <class Body>
 Status withLogits(const CudaKernelArgs& args, const Tensor& logits,
                   int64_t width, const void* other, Body body) {
