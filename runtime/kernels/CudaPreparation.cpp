@@ -21,8 +21,8 @@ void prepareAttention(const CudaKernelArgs& args) {
     args.context.attentionPlans().forwardBytes(*known);
 }
 
-/// The library's kernels are faster than ours: a plan that leaves them no room
-/// is for another version of it.
+/// Warn about a plan whose workspace is too small for cuDNN's kernels, which
+/// are faster than ours. Such a plan was made for another version of cuDNN.
 std::string prepareAttentionBackward(const CudaKernelArgs& args) {
   const auto known = libraryGradient(args.op, args.inputs[2], args.inputs[3]);
   if (!known)

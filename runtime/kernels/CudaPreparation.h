@@ -1,5 +1,5 @@
-// What kernels of GPUs choose or compile before the first step, so that no step
-// waits for it.
+// Choices and compilations that GPU kernels make before the first step, so that
+// no step waits for them.
 
 #ifndef RECIPERUN_KERNELS_CUDAPREPARATION_H
 #define RECIPERUN_KERNELS_CUDAPREPARATION_H
@@ -10,10 +10,10 @@
 
 namespace reciperun::kernels {
 
-/// Gets ready for an op on its own buffers, whose contents are lost: the
-/// algorithm of a matrix product, the plan of an attention; nothing for others.
-/// What comes back is for the user: that it will be slower than it could be,
-/// and why.
+/// Prepares an op on its own buffers, whose contents are lost: chooses the
+/// algorithm of a matmul or builds the cuDNN plan of an attention. Does nothing
+/// for other ops. Returns a message for the user if the op will be slower than
+/// it could be, and why; empty otherwise.
 Expected<std::string> prepareCudaKernel(const device::CudaKernelArgs& args);
 
 } // namespace reciperun::kernels
