@@ -1,5 +1,5 @@
-// y = x + b, b once for each token; its gradient is the sum of dy over the
-// tokens. That of x is dy itself, so that it has no op.
+// y = x + b for each token. The gradient of b is the sum of dy over the tokens.
+// The gradient of x is dy, so it needs no op.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

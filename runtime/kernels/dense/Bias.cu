@@ -1,5 +1,6 @@
-// y = x + b, b once for each token, on a GPU; its gradient is the sum of dy
-// over the tokens: pieces of the rows first, then those (RowSums.cuh).
+// y = x + b for each token, on a GPU. The gradient of b is the sum of dy over
+// the tokens: first over pieces of the rows, then over the pieces
+// (RowSums.cuh).
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowSums.cuh"
@@ -47,8 +48,8 @@ void launchAdd(const CudaKernelArgs& args, int64_t width) {
 
 constexpr int lanes = 32, warps = 8;
 
-/// Block (piece, c) sums the piece's rows over the columns of chunk c: a warp
-/// every eighth of them, then all warps' sums.
+/// Block (piece, c) sums the piece's rows over the columns of chunk c. Each
+/// warp sums every eighth row, then the block adds the sums of all warps.
 template <class T, int n>
 __global__ void __launch_bounds__(lanes* warps)
     sumRows(int64_t rows, int64_t width, const T* dy, float* partial) {

@@ -1,8 +1,8 @@
-// Rows of a table by token, and the sum of gradients back into the table.
+// Table lookups by token, and the accumulation of gradients into the table.
 //
 // The table may be a rank's shard along an axis: row r is token r + rows *
-// coordinate. Tokens of other ranks give zeros, so that the sum over the ranks
-// is the whole.
+// coordinate. Tokens of other ranks give zeros, so the sum over the ranks is
+// the complete result.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -36,7 +36,8 @@ void gather(const EmbeddingRows& rows, const T* table, T* out, int threads) {
       });
 }
 
-/// Tokens whose row is here, those of a row side by side in their order.
+/// Sorts the tokens whose row is on this rank by row. Tokens of one row keep
+/// their order.
 void sortByRow(const EmbeddingRows& rows, std::vector<int32_t>& order) {
   order.clear();
   for (int64_t i = 0; i < rows.count; ++i)
@@ -47,9 +48,10 @@ void sortByRow(const EmbeddingRows& rows, std::vector<int32_t>& order) {
   });
 }
 
-/// Threads share out the columns, so that a row gets its gradients in the order
-/// of the tokens however many threads there are. A row's sum is taken in Math
-/// and stored once, which counts where the table is narrower.
+/// Each thread owns columns, so a row accumulates its gradients in the order of
+/// the tokens, whatever the number of threads. A row is summed in Math<T> and
+/// stored once, which avoids repeated rounding if the table has a narrower
+/// type.
 template <class T, class G>
 void scatterAdd(const EmbeddingRows& rows, const T* dy, G* dtable,
                 int threads) {

@@ -1,13 +1,14 @@
-// Rows of a table by token, and the sum of gradients back into the table, on a
-// GPU; see Embedding.cpp for tables that are a rank's shard.
+// Table lookups by token, and the accumulation of gradients into the table, on
+// a GPU; see Embedding.cpp for tables that are a rank's shard.
 //
 // Backward:
-//   1. Places are sorted by the rows of their tokens; those of one row stay in
-//      their order. The places of rows that other ranks hold come last.
-//   2. The sorted places are cut into pieces, and a piece's blocks add one row
-//      after another. A row whose places all lie in the piece goes to the
-//      table; what the piece has of another one is kept.
-//   3. Where such a row begins, its parts are added in order.
+//   1. Places (token indices) are sorted by the rows of their tokens; places of
+//      one row keep their order. Places whose rows other ranks hold come last.
+//   2. The sorted places are cut into pieces. The blocks of a piece sum one row
+//      after another. A row whose places all lie in the piece is added to the
+//      table; the partial sum of another row is stored.
+//   3. The piece in which such a row starts adds the row's partial sums in
+//      order.
 // A row is summed in f32 and rounded once.
 
 #include "runtime/kernels/common/CudaKernels.h"
@@ -26,7 +27,7 @@ namespace {
 using device::CudaKernelArgs;
 using device::Tensor;
 
-/// A token's row of the table.
+/// Reads the table row of a token.
 struct RowsOfTokens {
   EmbeddingRows rows;
   const std::byte* table;
@@ -44,8 +45,8 @@ struct RowsOfTokens {
 constexpr int numberThreads = 256, addThreads = 128, unroll = 4;
 constexpr int usualLength = 32; // places of a piece
 
-/// Step 1's input: the row of each place, `rows.rows` where another rank holds
-/// it, and the places themselves.
+/// Step 1's input: the row of each place (`rows.rows` if another rank holds it)
+/// and the places.
 __global__ void __launch_bounds__(numberThreads)
     numberPlaces(EmbeddingRows rows, uint32_t* keys, int32_t* places) {
   const int64_t place = int64_t(blockIdx.x) * numberThreads + threadIdx.x;
@@ -56,19 +57,19 @@ __global__ void __launch_bounds__(numberThreads)
   places[place] = int32_t(place);
 }
 
-/// Sorted places and the pieces they are cut into.
+/// The sorted places and their pieces.
 struct Pieces {
   const uint32_t* keys; // the rows of the table
   const int32_t* places;
   int count, length; // of all places; of a piece
   unsigned chunks;   // blocks along a row
-  float* parts;      // [pieces, 2, width]: of the first row, and of the last
+  float* parts;      // [pieces, 2, width]: sums of the first and the last row
 
   __device__ int begin(int piece) const { return piece * length; }
   __device__ int end(int piece) const {
     return min(count, begin(piece) + length);
   }
-  /// Whether places `at` - 1 and `at` are of one row.
+  /// Whether places `at` - 1 and `at` belong to the same row.
   __device__ bool isJoined(int at) const {
     return at > 0 && at < count && keys[at - 1] == keys[at];
   }
@@ -77,7 +78,7 @@ struct Pieces {
   }
 };
 
-/// Step 2. Blocks are numbered by pieces, and by chunks of a row's vectors.
+/// Step 2. Blocks are numbered by piece and by chunk of a row's vectors.
 template <class T, class G, int n>
 __global__ void __launch_bounds__(addThreads)
     addRows(EmbeddingRows rows, Pieces pieces, const T* dy, G* table) {
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(addThreads)
     Vector<T, n> slopes[unroll];
     Vector<G, n> before[unroll];
     bool isWhole[unroll];
-    // All that is read is under way before any of it is needed.
+    // Issue all loads before the first use.
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
       const int place = i + u;
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(addThreads)
   }
 }
 
-/// Step 3, for the row that begins in a piece and goes on behind it.
+/// Step 3, for the row that starts in a piece and continues after it.
 template <class G, int n>
 __global__ void __launch_bounds__(addThreads)
     joinRows(EmbeddingRows rows, Pieces pieces, G* table) {
@@ -181,7 +182,7 @@ __global__ void __launch_bounds__(addThreads)
   rounded<G, n>(sum.elements).store(to);
 }
 
-/// Step 1, and the cut of step 2.
+/// Step 1, and the cut into pieces of step 2.
 Status sortPlaces(const CudaKernelArgs& args, const EmbeddingRows& rows,
                   Pieces& pieces) {
   const cudaStream_t stream = args.context.stream();

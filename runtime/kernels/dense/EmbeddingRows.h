@@ -1,4 +1,4 @@
-// The rows of an embedding's table that a rank has, for both kinds of device.
+// The rows of an embedding table that a rank holds, for CPUs and GPUs.
 
 #ifndef RECIPERUN_KERNELS_DENSE_EMBEDDINGROWS_H
 #define RECIPERUN_KERNELS_DENSE_EMBEDDINGROWS_H
@@ -11,7 +11,7 @@
 
 namespace reciperun::kernels {
 
-/// A table's rows on this rank, and tokens in that numbering.
+/// A table's rows on this rank, and the mapping from tokens to these rows.
 struct EmbeddingRows {
   const int32_t* tokens;
   int64_t count; // of tokens
@@ -36,7 +36,7 @@ struct EmbeddingRows {
     return rows;
   }
 
-  /// The row of token number `place`, -1 where another rank holds it.
+  /// The row of token number `place`, -1 if another rank holds it.
   constexpr int64_t rowOf(int64_t place) const {
     const int64_t row = tokens[place] - first;
     return row >= 0 && row < rows ? row : -1;

@@ -1,9 +1,10 @@
-// See JointMatmuls.h. T is [tokens, n] and W [n, wide], both of all parts.
+// See JointMatmuls.h. T is [tokens, n] and W [n, wide], each concatenated from
+// all parts.
 //
-// - makeThin: bring W together, T = alpha X W^T, and take T apart.
-// - makeWide: bring T and W together, X = alpha T W.
-// - addToMatrices: bring T together, S = T^T X in f32, and add alpha S to the
-//   parts' matrices.
+//   - makeThin: pack W, compute T = alpha X W^T, and unpack T.
+//   - makeWide: pack T and W, compute X = alpha T W.
+//   - addToMatrices: pack T, compute S = T^T X in f32, and add alpha S to the
+//     parts' matrices.
 
 #include "runtime/kernels/dense/JointMatmuls.h"
 
@@ -24,12 +25,12 @@ using device::Tensor;
 
 constexpr int threads = 256, mostParts = 3;
 
-/// Rows of 16-byte vectors that go from one place to another.
+/// A copy of rows of 16-byte vectors.
 struct Copy {
   const uint4* from;
   uint4* to;
   int64_t width, fromStride, toStride;
-  int64_t first; // of its vectors among those of all copies
+  int64_t first; // index of its first vector among those of all copies
 };
 
 struct Copies {
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(threads)
 /// The gradients of the parts' matrices, [rows, wide] each.
 template <class G> struct Gradients {
   G* data[mostParts];
-  int64_t end[mostParts]; // of each part's elements among those of all
+  int64_t end[mostParts]; // end of each part among the elements of all
 };
 
 template <class G>
@@ -88,8 +89,8 @@ unsigned blocksFor(int64_t count) {
   return unsigned(ceilDivide(count, threads));
 }
 
-/// Where the parts are together, one behind the other: bytes from the
-/// beginning.
+/// The layout of the packed operands: offsets in bytes from the start of the
+/// buffer.
 struct Together {
   int64_t tokens, wide, columns = 0;
   int64_t matrices = 0, sums = 0, bytes = 0;
@@ -109,7 +110,7 @@ private:
   static int64_t aligned(int64_t bytes) { return ceilDivide(bytes, 256) * 256; }
 };
 
-/// Vectors of 16 bytes in that many elements of bf16.
+/// The number of 16-byte vectors in this many bf16 elements.
 int64_t vectorsIn(int64_t elements) {
   return elements / vectorLength<bfloat16>;
 }
@@ -188,7 +189,7 @@ private:
     return device::launchStatus();
   }
 
-  /// The parts' thin operands to their columns of T, or from there.
+  /// Copies the parts' thin operands to their columns of T, or back.
   void copyThin(bool isTogether) const {
     Copies copies;
     int64_t column = 0;

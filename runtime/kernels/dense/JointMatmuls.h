@@ -1,6 +1,7 @@
-// Several thin products of one wide operand (SkinnyMatmuls.h) as one of
-// cuBLASLt's: their thin operands are brought together side by side and their
-// matrices one under the other, which costs little beside the wide operand.
+// Runs several thin matmuls with one wide operand (SkinnyMatmuls.h) as one
+// cuBLASLt matmul. The thin operands are packed side by side and their matrices
+// one below the other, which costs little compared with reading the wide
+// operand.
 
 #ifndef RECIPERUN_KERNELS_DENSE_JOINTMATMULS_H
 #define RECIPERUN_KERNELS_DENSE_JOINTMATMULS_H
@@ -10,15 +11,15 @@
 
 namespace reciperun::kernels {
 
-/// Whether products that are thin are made so: two or three, whose parts
-/// together have room (PackedOperands.h), and which are added to nothing in
-/// bf16, since the library would round them before.
+/// Whether thin matmuls run as one matmul. There must be two or three, the
+/// packed parts must fit the buffer (PackedOperands.h), and they must not add
+/// to a bf16 tensor, because the library would round before the addition.
 bool areJoint(ThinKind kind, const SkinnyMatmuls& products);
 
 Status runJoint(const device::CudaKernelArgs& args, ThinKind kind,
                 const SkinnyMatmuls& products);
 
-/// Chooses the product's algorithm; what its operands hold is lost.
+/// Chooses the matmul's algorithm. Destroys the contents of the operands.
 Status prepareJoint(const device::CudaKernelArgs& args, ThinKind kind,
                     const SkinnyMatmuls& products);
 

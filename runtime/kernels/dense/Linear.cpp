@@ -1,5 +1,5 @@
-// y = alpha x w^T and its gradients, through the context's matrix products.
-// Operands may group dimensions as they like (LinearSizes.h).
+// y = alpha x w^T and its gradients, through the context's matmuls. Operands
+// may group dimensions in any way (LinearSizes.h).
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/kernels/common/Kernels.h"
@@ -17,12 +17,13 @@ using device::KernelArgs;
 using device::Tensor;
 using plan::OpKind;
 
-/// Of a weight, which is added to where nothing is said.
+/// Whether the op computes a weight gradient. Weight gradients accumulate by
+/// default.
 bool isGradient(OpKind kind) {
   return kind == OpKind::LinearWgrad || kind == OpKind::LinearJointWgrad;
 }
 
-/// How an op's product differs from one without attributes.
+/// Options of a matmul that come from the op's attributes.
 struct How {
   float alpha = 1;
   bool isAdded = false;

@@ -1,6 +1,6 @@
-// y = alpha x w^T and its gradients on a GPU: by our own kernels where one of
-// the three matrices is much wider than the others, else through the context's
-// matrix products. The sizes follow from the operands' elements, see
+// y = alpha x w^T and its gradients on a GPU. Our own kernels run matmuls in
+// which one of the three matrices is much wider than the others; the context's
+// matmuls run the others. The sizes follow from the operands' elements, see
 // Linear.cpp.
 
 #include "runtime/device/cuda/CudaContext.h"
@@ -30,7 +30,7 @@ using plan::OpKind;
 struct Matmul {
   Matmuls::Shape shape;
   Matmuls::Operands operands;
-  // What the product is made of, for those who measure it.
+  // The operands as tensors, for the measurements that choose an algorithm.
   Tensor a, b;
 };
 
@@ -74,14 +74,14 @@ Matmul ofWeight(const Tensor& x, const Tensor& dy, const Tensor& dw,
   return product;
 }
 
-/// Whether a `linear_wgrad` adds to what is there.
+/// Whether a `linear_wgrad` accumulates.
 bool isAddedToWeight(const plan::Op& op) {
   return ops::LinearWgradAttributes(op.attributes).accumulate;
 }
 
 constexpr size_t jointMatmuls = 3; // the last of which may be absent
 
-/// The products that an op is, in their order; none of another op.
+/// The matmuls of an op, in order; empty for other ops.
 std::vector<Matmul> matmulsOf(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto& out = args.outputs;
@@ -119,20 +119,21 @@ std::vector<Matmul> matmulsOf(const CudaKernelArgs& args) {
   }
 }
 
-// ---- thin products
+// ---- thin matmuls
 
-/// Matmuls of which the wide operand is read or written once.
+/// Matmuls that read or write the wide operand once.
 struct ThinOp {
   ThinKind kind;
   SkinnyMatmuls products;
 };
 
-/// A product by itself is thin in its weight's rows, or across, in its columns.
+/// For a single matmul: whether its weight is thin in its columns, not in its
+/// rows.
 bool isThinAcross(const Tensor& w) {
   return w.shape.front() > w.shape.back();
 }
 
-/// The products as they would be, whether or not there are kernels for them.
+/// The op as thin matmuls, whether or not the kernels support them.
 std::optional<ThinOp> asThin(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto& out = args.outputs;
@@ -192,7 +193,7 @@ std::optional<ThinOp> thinOp(const CudaKernelArgs& args) {
   return thin;
 }
 
-/// By one product of cuBLASLt, or by our own kernels.
+/// Runs one cuBLASLt matmul or our own kernels.
 Status run(const CudaKernelArgs& args, const ThinOp& thin) {
   if (areJoint(thin.kind, thin.products))
     return runJoint(args, thin.kind, thin.products);
@@ -222,8 +223,8 @@ Status run(const CudaKernelArgs& args) {
   return Status::ok();
 }
 
-/// Numbers between -1 and 1 without a pattern (the finalizer of MurmurHash3),
-/// to measure on.
+/// Pseudo-random numbers between -1 and 1 (the finalizer of MurmurHash3), for
+/// measurements.
 template <class T> __global__ void makeNoise(T* out, int64_t count) {
   const int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;

@@ -1,5 +1,4 @@
-// The matrix product that a linear op of the plan is, for those who choose its
-// algorithm before the first step.
+// Chooses the algorithms of the linear ops' matmuls before the first step.
 
 #ifndef RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H
 #define RECIPERUN_KERNELS_DENSE_LINEARMATMULS_H
@@ -8,12 +7,12 @@
 
 namespace reciperun::kernels {
 
-/// Chooses the algorithms of the products that a linear op is (any of the kinds
-/// whose names begin with `linear`) on its own operands; any other op is none
-/// of its concern. What operands hold is lost, and the device is waited for.
+/// Chooses the algorithms of the matmuls of a linear op (any op whose name
+/// begins with `linear`) on its own operands. Does nothing for other ops.
+/// Destroys the contents of the operands and waits for the device.
 Status prepareMatmul(const device::CudaKernelArgs& args);
 
-/// The same for a `scaled_matmul`.
+/// Does the same for a `scaled_matmul`.
 Status prepareScaledMatmul(const device::CudaKernelArgs& args);
 
 } // namespace reciperun::kernels

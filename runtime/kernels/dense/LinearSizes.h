@@ -1,8 +1,8 @@
-// The three sizes of a linear op's product, for both kinds of device.
+// The three sizes of a linear op's matmul, for CPUs and GPUs.
 //
-// Operands may group dimensions as they like ([b,s,heads,width] for [tokens,
-// heads * width]), so that the sizes follow from the elements alone: x has t k,
-// w has n k, y has t n, hence t^2 = x y / w.
+// Operands may group dimensions in any way ([b,s,heads,width] for [tokens,
+// heads * width]), so the sizes follow only from the number of elements: x has
+// t k, w has n k, y has t n, hence t^2 = x y / w.
 
 #ifndef RECIPERUN_KERNELS_DENSE_LINEARSIZES_H
 #define RECIPERUN_KERNELS_DENSE_LINEARSIZES_H
@@ -20,11 +20,11 @@ struct LinearSizes {
   int64_t out = 0;    // n
   int64_t in = 0;     // k
 
-  /// Of x [t,k], w [n,k] and y [t,n].
+  /// The sizes for x [t,k], w [n,k] and y [t,n].
   static LinearSizes of(const device::Tensor& x, const device::Tensor& w,
                         const device::Tensor& y) {
-    // x / w = t / n, and t / n times y = t n is t^2: exact in long double,
-    // whose mantissa holds 64 bits, up to a rounding that the root halves.
+    // x / w = t / n, and t / n times y = t n is t^2. Long double has a mantissa
+    // of 64 bits, so this is exact up to a rounding error that the root halves.
     const long double square =
         (long double)(x.elements()) / w.elements() * y.elements();
     LinearSizes sizes;

@@ -1,9 +1,10 @@
-// y = alpha a b^T of two matrices in 8 bits, in f32.
+// y = alpha a b^T for two fp8 matrices, computed in f32.
 //
-// 1. Cut y into tiles, each a thread's.
-// 2. Go along what is summed over in pieces of a block: turn the tile's rows of
-//    a and b into floats, times their scales, and add their product.
-// 3. Round the tile into y, once.
+//   1. Cut y into tiles, one thread per tile.
+//   2. Iterate over the summed dimension in blocks: convert the tile's rows of
+//   a
+//      and b to floats, times their scales, and accumulate their product.
+//   3. Round the tile into y once.
 
 #include "runtime/device/Float8.h"
 #include "runtime/device/cpu/CpuContext.h"
@@ -30,7 +31,7 @@ constexpr int64_t tileSize = tileWidth * blockWidth;
 constexpr auto e4m3 = device::f8e4m3::table();
 constexpr auto e5m2 = device::f8e5m2::table();
 
-/// A matrix [rows, width], of which pieces are wanted as floats.
+/// A quantized matrix [rows, width] that is read as floats.
 struct Narrow {
   const uint8_t* data;
   const float* values; // of the 256 patterns
@@ -44,7 +45,7 @@ struct Narrow {
         scales(scale), blocks(blocks), rows(matrix.shape[0]),
         width(matrix.shape[1]) {}
 
-  /// Of the element in a row and a column.
+  /// The scale of an element.
   float scaleOf(int64_t row, int64_t column) const {
     const float* all = scales.as<float>();
     const int64_t stride = scales.shape.back();
@@ -62,8 +63,7 @@ struct Narrow {
     return 0;
   }
 
-  /// Elements of some rows and of one piece of the width, as out[i * row + j *
-  /// column].
+  /// Reads some rows of one block of the width to out[i * row + j * column].
   void read(int64_t first, int64_t count, int64_t piece, float* out,
             int64_t row, int64_t column) const {
     const int64_t begin = piece * blockWidth;
@@ -76,7 +76,7 @@ struct Narrow {
   }
 
 private:
-  /// Elements of a row that have one scale.
+  /// Reads elements of a row that share a scale.
   void readRun(int64_t row, int64_t begin, int64_t end, float* out,
                int64_t step) const {
     const uint8_t* from = data + row * width;
@@ -86,7 +86,7 @@ private:
   }
 };
 
-/// Room for a tile and for the pieces that it is made of.
+/// The buffers of a thread: an output tile and the operands of one block.
 struct Tile {
   float sum[tileSize], a[tileSize], b[tileSize];
 };
@@ -98,7 +98,7 @@ void writeTile(const KernelArgs& args, const Tile& tile, int64_t row,
       float(ops::ScaledMatmulAttributes(args.op.attributes).alpha);
   const int64_t first = row * stride + column;
   T* y = args.outputs[0].as<T>() + first;
-  const T* base = nullptr; // y itself or apart from it
+  const T* base = nullptr; // y itself, or a buffer that does not overlap y
   if (args.op.kind == plan::OpKind::ScaledMatmulAdd)
     base = args.inputs[4].as<T>() + first;
   else if (ops::ScaledMatmulAttributes(args.op.attributes).accumulate)
@@ -119,7 +119,7 @@ void makeTile(const KernelArgs& args, const Narrow& a, const Narrow& b,
   const int64_t height = std::min(tileWidth, a.rows - row),
                 width = std::min(tileWidth, b.rows - column);
   std::fill_n(tile.sum, tileSize, 0.0f);
-  std::fill_n(tile.b, tileSize, 0.0f); // where b has fewer rows
+  std::fill_n(tile.b, tileSize, 0.0f); // b may have fewer rows
   for (int64_t piece = 0; piece * blockWidth < a.width; ++piece) {
     a.read(row, height, piece, tile.a, blockWidth, 1);
     b.read(column, width, piece, tile.b, 1, tileWidth);

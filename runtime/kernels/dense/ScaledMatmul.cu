@@ -1,5 +1,4 @@
-// y = alpha a b^T of two matrices in 8 bits on a GPU, through the context's
-// matrix products.
+// y = alpha a b^T for two fp8 matrices on a GPU, through the context's matmuls.
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
@@ -48,7 +47,8 @@ Matmuls::Shape shapeOf(const CudaKernelArgs& args) {
       attributes.accumulate || args.op.kind == plan::OpKind::ScaledMatmulAdd;
   shape.scalesA = scalesOf(attributes.aBlocks);
   shape.scalesB = scalesOf(attributes.bBlocks);
-  // Sums of blocks meet their scales in f32, whatever is asked for.
+  // Scales of blocks require f32 accumulation, so `fast` applies only to scales
+  // of whole tensors.
   shape.isFast = attributes.fast && shape.scalesA == Scales::tensor &&
                  shape.scalesB == Scales::tensor;
   return shape;
@@ -64,8 +64,8 @@ Matmuls::Operands operandsOf(const CudaKernelArgs& args) {
   return operands;
 }
 
-/// Patterns of 8 bits without a pattern of their own, all of them numbers
-/// between -2 and 2 in either type; and scales of 1.
+/// Pseudo-random fp8 bytes, which are numbers between -2 and 2 in both types,
+/// and scales of 1.
 __global__ void makeNoise(uint8_t* out, int64_t count) {
   const int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;

@@ -1,13 +1,14 @@
-// See SkinnyMatmuls.h, and SkinnyTiles.cuh for how operands are copied.
+// See SkinnyMatmuls.h, and SkinnyTiles.cuh for the copies of operands.
 //
-// - makeThin: a block has 64 tokens and goes along X by 64 elements, with the
-//   matrices beside it, several steps ahead of what it multiplies; half of its
-//   warps sum one half of each step.
-// - makeWide: a block has 64 tokens, keeps their thin operands, and goes along
-//   X by 128 elements; the next matrices and what is added to are copied while
-//   it multiplies.
-// - addToMatrices: a block has 128 elements of X and goes along a piece of the
-//   tokens by 64; sums of pieces go to the scratch and are added in order.
+//   - makeThin: a block has 64 tokens and iterates over X in steps of 64
+//     elements. Copies of X and of the matrices run several steps ahead. Each
+//     half of the warps accumulates one half of each step.
+//   - makeWide: a block has 64 tokens, keeps their thin operands, and iterates
+//     over X in steps of 128 elements. Copies of the next matrices and of the
+//     next elements to add to overlap with the multiplication.
+//   - addToMatrices: a block has 128 elements of X and iterates over a piece of
+//     the tokens in steps of 64. The sums of pieces go to the scratch and are
+//     added in order.
 
 #include "runtime/kernels/dense/SkinnyMatmuls.h"
 
@@ -46,8 +47,8 @@ constexpr int64_t fewestTokens = 256, fewestWide = 512, muchWider = 8;
 
 // ---- T = alpha X W^T
 
-/// The stages of makeThin that a hundred KiB hold: two blocks to a
-/// multiprocessor.
+/// The stages of makeThin that fit into 100 KiB, so that a multiprocessor holds
+/// two blocks.
 template <int groups, bool isAcross> struct ThinStages {
   static constexpr size_t bytes =
       tileBytes<64>(side) + (isAcross ? tileBytes<tileWidth<groups>>(64)
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(thinThreads)
   }
   cuda::waitForCopies<0>();
   __syncthreads();
-  // The second half's sums go through the tiles' memory.
+  // The second half passes its sums through the tiles' memory.
   float* const room = reinterpret_cast<float*>(wideTiles.data) +
                       threadIdx.x % (thinThreads / 2);
   auto roomOf = [&](int i, int j, int e) -> float& {
@@ -193,7 +194,8 @@ __global__ void __launch_bounds__(usualThreads)
 #pragma unroll
     for (int k = 0; k < groups * group; k += group)
       multiplyRows<!isAcross>(sums, left, rowBegin, right, columnBegin, k);
-    // Each thread adds what it has to the tile, which then leaves by rows.
+    // Each thread adds its sums to the tile; the block then writes the tile by
+    // rows.
     const Tile<span> tile = sumTile(turn);
 #pragma unroll
     for (int i = 0; i < 2; ++i)
@@ -237,7 +239,7 @@ template <int groups> struct MatrixStages {
 };
 
 /// Block (i, j) has the i-th 128 elements of X and the j-th piece of tokens.
-/// partial [pieces, 16 groups, wide].
+/// `partial` is [pieces, 16 groups, wide].
 template <int groups>
 __global__ void __launch_bounds__(usualThreads)
     matrixKernel(const __grid_constant__ Shape shape, const Bf16* x,
@@ -311,7 +313,7 @@ __global__ void __launch_bounds__(usualThreads)
       }
 }
 
-/// The gradients that sums of pieces go to.
+/// The gradients that the sums of the pieces are added to.
 template <class G> struct Matrices { G* data[mostParts]; };
 
 template <class G>
@@ -321,7 +323,7 @@ __global__ void __launch_bounds__(256)
   const int64_t i = int64_t(blockIdx.x) * 256 + threadIdx.x;
   if (i >= shape.parts.columns * shape.wide)
     return;
-  // Neighbours write neighbours.
+  // Neighbouring threads write neighbouring elements.
   const int64_t column = isAcross ? i / shape.parts.columns : i % shape.wide;
   const int row = int(isAcross ? i % shape.parts.columns : i / shape.wide);
   float sum = 0;
@@ -352,7 +354,8 @@ Shape shapeOf(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   return shape;
 }
 
-/// What body(an even number of groups that hold all columns) gives.
+/// Returns body(groups) for the smallest even number of groups that holds all
+/// columns.
 template <class Body> Status withGroups(const Shape& shape, Body body) {
   if (shape.parts.columns <= 32)
     return body(std::integral_constant<int, 2>());
@@ -363,7 +366,7 @@ template <class Body> Status withGroups(const Shape& shape, Body body) {
   return body(std::integral_constant<int, 8>());
 }
 
-/// What body(groups, isAcross) gives; what lies across is one part.
+/// Returns body(groups, isAcross). An `isAcross` matrix is a single part.
 template <class Body>
 Status withLayout(const Shape& shape, bool isAcross, Body body) {
   if (!isAcross)
@@ -414,7 +417,7 @@ bool areThin(const SkinnyMatmuls& products) {
       return false;
     columns += width;
   }
-  // A row of partial sums of all columns has its place in the scratch.
+  // A row of partial sums of all columns must fit into the scratch.
   return columns <= mostColumns && wide >= muchWider * columns &&
          mostColumns * wide <= device::CudaContext::scratchCapacity<float>();
 }
@@ -433,7 +436,8 @@ Status makeThin(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
 Status makeWide(const CudaKernelArgs& args, const SkinnyMatmuls& products) {
   const Shape shape = shapeOf(args, products);
   const int64_t rows = ceilDivide(shape.tokens, side);
-  // Enough blocks to take turns, each with several tiles to look ahead in.
+  // Enough blocks for several waves, each with several tiles so that copies can
+  // run ahead.
   const int64_t wanted =
       ceilDivide(int64_t(4) * args.context.multiprocessors(), rows);
   const int64_t pieces =

@@ -1,7 +1,7 @@
-// Matmuls in bf16 of a wide operand X [tokens, wide] and up to three thin ones
-// T_i [tokens, n_i], with matrices W_i [n_i, wide], or [wide, n_i] where they
-// lie across: the products of adapters. They cost what the bytes of X cost, if
-// X is read or written once.
+// Matmuls in bf16 of a wide operand X [tokens, wide] and up to three thin
+// operands T_i [tokens, n_i], with matrices W_i [n_i, wide], or [wide, n_i] if
+// `isAcross`. Adapters use them. Their cost is the memory traffic of X if X is
+// read or written only once.
 
 #ifndef RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H
 #define RECIPERUN_KERNELS_DENSE_SKINNYMATMULS_H
@@ -18,26 +18,27 @@ struct SkinnyMatmuls {
   };
 
   device::Tensor x;
-  std::vector<Part> parts; // one where matrices lie across
+  std::vector<Part> parts; // only one if `isAcross`
   bool isAcross = false;
-  /// What X is added to: X itself or apart from it, or nothing.
+  /// The tensor that makeWide adds to: X itself, a buffer that does not overlap
+  /// X, or null.
   const void* base = nullptr;
 
   int64_t widthOf(const Part& part) const {
     return part.thin.elements() / tokens();
   }
-  /// Of all parts: |X| |T| / |W| is the square of the tokens.
+  /// Computed over all parts: |X| |T| / |W| is the square of the tokens.
   int64_t tokens() const;
   int64_t wide() const { return x.elements() / tokens(); }
 };
 
-/// What is made of which: see the functions of these names.
+/// The operand that is computed; see the functions of the same names.
 enum class ThinKind { makeThin, makeWide, addToMatrices };
 
-/// Whether the kernels below take the products: bf16 but for gradients of
-/// matrices, whole vectors at aligned addresses, n_i up to 64 and 128 together,
-/// a wide operand that is much wider; and several products, or one that is
-/// added to something: one by itself cuBLASLt makes faster.
+/// Whether the kernels below support the matmuls: bf16 except for the gradients
+/// of matrices; whole, aligned vectors; n_i up to 64 and their sum up to 128; a
+/// wide operand that is much wider than the thin ones; and several matmuls, or
+/// one that adds to a tensor. cuBLASLt is faster for other single matmuls.
 bool areThin(const SkinnyMatmuls& products);
 
 /// T_i = alpha X W_i^T.

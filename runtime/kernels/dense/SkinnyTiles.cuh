@@ -1,8 +1,8 @@
-// Tiles of what SkinnyMatmuls.cu multiplies.
+// Operand tiles of SkinnyMatmuls.cu.
 //
-// The thin operands of all parts lie side by side as one [tokens, n], n up to
-// 128, taken in groups of 16; behind the last part are zeros. The matrices lie
-// below one another, n rows of X's width, or are one matrix that lies across.
+// The thin operands of all parts are concatenated to one [tokens, n], n up to
+// 128, in groups of 16 columns, with zeros after the last part. The matrices
+// are stacked to n rows of the width of X, or are one matrix [wide, n].
 
 #ifndef RECIPERUN_KERNELS_DENSE_SKINNYTILES_CUH
 #define RECIPERUN_KERNELS_DENSE_SKINNYTILES_CUH
@@ -19,18 +19,18 @@ using cuda::Bf16;
 using cuda::chunkSize;
 using cuda::Tile;
 
-/// Tokens of a tile; elements of X that a block takes at a time where it has
-/// its tokens' thin operands at hand; columns of a group.
+/// Tokens of a tile; elements of X per step of a block that keeps its tokens'
+/// thin operands; columns of a group.
 inline constexpr int side = 64, span = 128, group = 16;
 inline constexpr int mostParts = 3;
 
-/// The parts as a kernel sees them. Absent ones begin behind all columns.
+/// The parts as kernel arguments. Absent parts start after all columns.
 struct Parts {
   Bf16* thin[mostParts];
   const Bf16* matrix[mostParts];
   int width[mostParts];
   int first[mostParts] = {INT_MAX, INT_MAX, INT_MAX}; // column
-  int columns = 0;                                    // of all
+  int columns = 0;                                    // of all parts
 
   __device__ int partOf(int column) const {
     return (column >= first[1]) + (column >= first[2]);
@@ -39,25 +39,25 @@ struct Parts {
     const int part = partOf(column);
     return thin[part] + token * width[part] + (column - first[part]);
   }
-  /// Where row `column` of a matrix begins.
+  /// The start of row `column` of a matrix.
   __device__ const Bf16* rowAt(int column, int64_t wide) const {
     const int part = partOf(column);
     return matrix[part] + (column - first[part]) * wide;
   }
 };
 
-/// What all kernels are given.
+/// The arguments that all kernels have.
 struct Shape {
   Parts parts;
   int64_t tokens, wide;
   float alpha;
 };
 
-/// Columns of a tile that holds `groups` groups of 16.
+/// The columns of a tile that holds `groups` groups of 16.
 template <int groups>
 inline constexpr int tileWidth = groups* group <= 64 ? 64 : 128;
 
-/// Tiles one behind the other in the block's shared memory.
+/// Allocates tiles consecutively in the block's shared memory.
 class Tiles {
 public:
   __device__ Tiles() {
@@ -78,7 +78,7 @@ template <int width> constexpr size_t tileBytes(int rows) {
   return size_t(rows) * width * sizeof(Bf16);
 }
 
-/// Rows of the thin operands from a token on.
+/// Copies rows of the thin operands, starting at a token.
 template <int threads, int width>
 __device__ void fillThin(Tile<width> tile, const Shape& shape, int64_t token,
                          int64_t end) {
@@ -93,7 +93,7 @@ __device__ void fillThin(Tile<width> tile, const Shape& shape, int64_t token,
   }
 }
 
-/// Of all matrices' rows, `width` elements from `from` on.
+/// Copies `width` elements from `from` on, of the rows of all matrices.
 template <int threads, int groups, int width>
 __device__ void fillMatrices(Tile<width> tile, const Shape& shape,
                              int64_t from) {
@@ -109,7 +109,7 @@ __device__ void fillMatrices(Tile<width> tile, const Shape& shape,
   }
 }
 
-/// `rows` rows from `from` on of a matrix that lies across.
+/// Copies `rows` rows from `from` on, of a matrix [wide, n].
 template <int threads, int rows, int width>
 __device__ void fillAcross(Tile<width> tile, const Shape& shape, int64_t from) {
   const int columns = shape.parts.columns;
@@ -117,7 +117,8 @@ __device__ void fillAcross(Tile<width> tile, const Shape& shape, int64_t from) {
                                    columns, rows, columns, true});
 }
 
-/// Rows of X from a token on, `width` elements from `from` on.
+/// Copies `width` elements from `from` on, of the rows of X starting at a
+/// token.
 template <int threads, int width>
 __device__ void fillWide(Tile<width> tile, const Shape& shape, const Bf16* x,
                          int64_t token, int64_t end, int64_t from) {
@@ -126,9 +127,9 @@ __device__ void fillWide(Tile<width> tile, const Shape& shape, const Bf16* x,
       tile, {x + token * shape.wide + from, shape.wide, rows, width, true});
 }
 
-/// sums [32, 8 eights] += 32 rows of `left` from `row` on by the columns of
+/// sums [32, 8 eights] += 32 rows of `left` from `row` on times the columns of
 /// `right` from `column` on, over 16 elements from `k` on. `right` is a tile
-/// [columns, summed], or [summed, columns] where it lies across.
+/// [columns, summed], or [summed, columns] if `isAcross`.
 template <bool isAcross, int eights, int leftWidth, int rightWidth>
 __device__ __forceinline__ void
 multiplyRows(float (&sums)[2][eights][4], const cuda::Operands<leftWidth>& left,
