@@ -1,6 +1,6 @@
-// y = w (x - m) r, row by row (Ba et al. 2016, eq. 4), with the mean m of a row
-// and r = 1 / sqrt(its variance + eps). A centered weight is stored less 1; one
-// of several rows has one for each row of a token.
+// y = w (x - m) r for each row (Ba et al. 2016, eq. 4), with the mean m of a
+// row and r = 1 / sqrt(its variance + eps). A centered weight is stored minus
+// 1. A weight with several rows has one for each row of a token.
 //
 // Backward, with n = (x - m) r and h the row's length:
 //   dx = r (w dy - mean(w dy) - n mean(w dy n))
@@ -22,10 +22,11 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// What is kept of a row.
+/// The statistics of a row that the backward needs.
 template <class M> struct Row { M mean, rstd; };
 
-/// In two passes: the squares of what is left of the mean lose no digits to it.
+/// Uses two passes: squares of the differences from the mean lose no digits to
+/// cancellation.
 template <class T>
 Row<Math<T>> forwardRow(int64_t width, double eps, Math<T> first, const T* x,
                         const T* w, T* y) {
@@ -57,7 +58,7 @@ void backwardRow(int64_t width, Math<T> first, const T* dy, const T* x,
     product += pulled * (M(x[j]) - row.mean) * row.rstd;
   }
   const M level = sum / M(width), tilt = product / M(width);
-  // First dw: dx may be the buffer of dy.
+  // Compute dw first: dx may be the buffer of dy.
   if (dw) {
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j)
@@ -71,7 +72,7 @@ void backwardRow(int64_t width, Math<T> first, const T* dy, const T* x,
   }
 }
 
-/// What a stored weight is to be added to.
+/// The value that is added to a stored weight.
 template <class M> M firstOf(const KernelArgs& args) {
   return ops::LayerNormAttributes(args.op.attributes).centered ? M(1) : M(0);
 }

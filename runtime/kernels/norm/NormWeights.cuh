@@ -1,5 +1,5 @@
-// Weights of a norm in registers, and the sums of their gradients. A block has
-// the weight of its row of a token (RowFeeds.cuh).
+// Norm weights in registers, and the sums of their gradients. A block has the
+// weight of its row of a token (RowFeeds.cuh).
 
 #ifndef RECIPERUN_KERNELS_NORM_NORMWEIGHTS_CUH
 #define RECIPERUN_KERNELS_NORM_NORMWEIGHTS_CUH
@@ -10,10 +10,11 @@
 
 namespace reciperun::kernels {
 
-/// A norm's weight as it is stored: null for 1, and what is to be added to it.
+/// A norm's weight as stored (null for a weight of 1), and the value to add to
+/// it.
 template <class T> struct NormWeight {
   const T* data;
-  float first; // 1 where it is stored less 1
+  float first; // 1 if the weight is stored minus 1
 };
 
 template <class T>
@@ -24,7 +25,8 @@ NormWeight<T> normWeight(const device::CudaKernelArgs& args,
   return {w.as<T>(), isLessOne ? 1.0f : 0.0f};
 }
 
-/// A thread's part of the weight; absent, it is a row of zeros less 1.
+/// A thread's slice of the weight. An absent weight is a row of zeros, stored
+/// minus 1.
 template <class T, int vectors, bool whole> class WeightPart {
 public:
   __device__ WeightPart(NormWeight<T> weight, int width) : first(weight.first) {
@@ -41,9 +43,9 @@ private:
   float first;
 };
 
-/// The sums of a block's rows, of which each thread has those of its columns,
-/// to `to` [width]. `room` holds a row in float for each row of the block where
-/// there are several.
+/// Stores the sums of a block's rows to `to` [width]; each thread has the sums
+/// of its columns. If the block has several rows, `room` holds a row of floats
+/// for each.
 template <class Part, int vectors, int n>
 __device__ void storeBlockSums(const float (&sums)[vectors][n], float* room,
                                int width, float* to) {
@@ -67,16 +69,16 @@ __device__ void storeBlockSums(const float (&sums)[vectors][n], float* room,
   }
 }
 
-/// Bytes of that room.
+/// The size of `room` in bytes.
 inline size_t blockSumBytes(const RowBlock& block, int64_t width) {
   return block.threads.y > 1
              ? size_t(block.threads.y) * size_t(width) * sizeof(float)
              : 0;
 }
 
-/// So many blocks of this many threads a multiprocessor that its registers are
-/// taken, when each keeps rows and sums of columns in them; for each row of a
-/// token.
+/// The number of blocks for each row of a token. Together they fill the
+/// registers of the multiprocessors, where each thread keeps rows and column
+/// sums.
 inline int64_t blocksOfSums(const device::CudaKernelArgs& args,
                             const RowBlock& block, const NormRows& rows) {
   const int64_t threads = int64_t(block.threads.x) * block.threads.y;

@@ -1,12 +1,12 @@
-// y = w x / sqrt(mean(x^2) + eps), row by row (Zhang & Sennrich 2019, eq. 4). A
-// weight that is not there is 1, a centered one is stored less 1; one of
+// y = w x / sqrt(mean(x^2) + eps) for each row (Zhang & Sennrich 2019, eq. 4).
+// An absent weight is 1, and a centered weight is stored minus 1. A weight with
 // several rows has one for each row of a token.
 //
 // Backward, with r = 1 / sqrt(mean(x^2) + eps) kept from the forward and h the
 // row's length:
 //   dx = r w dy - x r^3 / h * sum(w dy x)
 //   dw = sum over rows of dy x r
-// Where it accumulates, dx is added to.
+// With `accumulate`, the result is added to dx.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -24,7 +24,8 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// The weight of each element, in Math<T>; `from` is that of a later row.
+/// The weight of each element, in Math<T>. `from` returns the weight of a later
+/// row.
 template <class T> struct Stored {
   const T* w;
   Math<T> operator()(int64_t j) const { return Math<T>(w[j]); }
@@ -73,7 +74,7 @@ void backwardRow(int64_t width, const T* dy, const T* x, Weight w, Math<T> rstd,
   for (int64_t j = 0; j < width; ++j)
     product += w(j) * M(dy[j]) * M(x[j]);
   const M pull = product * rstd * rstd * rstd / M(width);
-  // First dw: dx may be the buffer of dy.
+  // Compute dw first: dx may be the buffer of dy.
   if (dw) {
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j)
