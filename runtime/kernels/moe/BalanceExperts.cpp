@@ -1,6 +1,6 @@
-// Moves the bias that a router chooses by: up for an expert that got fewer
-// tokens than the mean, down for one that got more (Wang et al. 2024,
-// "Auxiliary- Loss-Free Load Balancing Strategy for Mixture-of-Experts",
+// Updates the bias that a router adds to choose experts: up for an expert with
+// fewer tokens than the mean, down for one with more (Wang et al. 2024,
+// "Auxiliary-Loss-Free Load Balancing Strategy for Mixture-of-Experts",
 // algorithm 1).
 
 #include "runtime/kernels/common/Kernels.h"
@@ -19,7 +19,8 @@ Status balanceExpertsKernel(const device::KernelArgs& args) {
   const float rate =
       float(ops::BalanceExpertsAttributes(args.op.attributes).rate);
   for (int64_t e = 0; e < experts; ++e) {
-    // Loads are whole numbers: times `experts` they compare without rounding.
+    // Loads are integers, so the product with `experts` compares without
+    // rounding.
     const double missing = all - load[e] * double(experts);
     bias[e] += missing > 0 ? rate : missing < 0 ? -rate : 0;
   }

@@ -1,4 +1,5 @@
-// Moves the bias that a router chooses by, on a GPU; see BalanceExperts.cpp.
+// Updates the bias that a router adds to choose experts, on a GPU; see
+// BalanceExperts.cpp.
 
 #include "runtime/kernels/common/BlockSums.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -10,7 +11,8 @@ namespace {
 
 constexpr int threads = 256;
 
-/// One block. Loads are whole numbers, whose sum no order changes.
+/// Runs in one block. Loads are integers, so the sum does not depend on the
+/// order.
 __global__ void __launch_bounds__(threads)
     balance(int experts, const double* load, float rate, float* bias) {
   __shared__ double room[32];
@@ -19,7 +21,7 @@ __global__ void __launch_bounds__(threads)
     all[0] += load[e];
   sumAcrossRow(all, room);
   for (int e = int(threadIdx.x); e < experts; e += threads) {
-    // Times `experts` they compare without rounding.
+    // The product with `experts` compares without rounding.
     const double missing = all[0] - load[e] * double(experts);
     bias[e] += missing > 0 ? rate : missing < 0 ? -rate : 0;
   }

@@ -1,8 +1,9 @@
-// What experts made of each token, summed: the transpose of dispatch. The rows
-// that were taken are copied where the gradient is to read them from there.
+// Sums the experts' outputs for each token: the transpose of dispatch. Copies
+// the summed rows to `taken` if the gradient reads them from there.
 //
-// Backward: each row gets its token's gradient times its gate, rows that no
-// token took get 0; dgates are the products of a token's gradient and its rows.
+// Backward: each row gets its token's gradient times its gate, and rows that no
+// token uses get 0. dgates are the dot products of a token's gradient and its
+// rows.
 
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/kernels/moe/ExpertRows.h"

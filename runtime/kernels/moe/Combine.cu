@@ -1,4 +1,4 @@
-// What experts made of each token, summed, and its gradient, on a GPU; see
+// Sums the experts' outputs for each token, and the gradient, on a GPU; see
 // Combine.cpp.
 
 #include "runtime/kernels/common/CudaKernels.h"

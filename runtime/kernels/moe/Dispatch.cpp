@@ -1,10 +1,11 @@
-// Tokens side by side for each expert, in their order, and the way back.
+// Sorts tokens by expert, keeping their order, and the way back.
 //
-// 1. Count the choices of each expert; those that are negative go nowhere. The
-//    experts of a group follow one another from the group's first place on.
-// 2. A choice of expert e takes the next row of e.
-// 3. Copy each token to its rows, times its gates where there are any.
-// Backward: dx is the sum over the token's rows; dgates the products of rows.
+//   1. Count the choices of each expert, ignoring negative choices. The experts
+//      of a group are consecutive, from the group's first row on.
+//   2. A choice of expert e takes the next row of e.
+//   3. Copy each token to its rows, times its gates if present.
+// Backward: dx is the sum over the token's rows, and dgates are dot products of
+// rows.
 
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/kernels/moe/ExpertRows.h"
@@ -21,8 +22,8 @@ template <class M> const M* optional(const Tensor& tensor) {
   return tensor.present() ? tensor.as<M>() : nullptr;
 }
 
-/// Step 1. Fails where a group would need more places than the plan has: a
-/// choice that the router sent is never lost silently.
+/// Step 1. Fails if a group needs more rows than the plan has, so that a choice
+/// of the router is never lost silently.
 Status countRows(const KernelArgs& args, const Tensor& choices,
                  const Tensor& counts, int64_t places) {
   const int64_t experts = counts.elements(), members = counts.shape[2];

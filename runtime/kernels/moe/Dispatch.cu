@@ -1,15 +1,14 @@
-// Tokens side by side for each expert, and the way back, on a GPU; see
-// Dispatch.cpp.
+// Sorts tokens by expert, and the way back, on a GPU; see Dispatch.cpp.
 //
-//   1. The choices are cut into tiles. A block counts those of a tile by
-//      expert, each warp a part of it.
-//   2. One block adds the tiles' counts, in their order: how many rows an
-//      expert has, where they begin, and where those of each tile do.
-//   3. A block numbers the rows of a tile: a warp's choices of one expert find
-//      one another by a vote, and the lower lane comes first.
+//   1. The choices are cut into tiles. A block counts the choices of a tile by
+//      expert; each warp counts a part of it.
+//   2. One block adds the tiles' counts in order: the number of rows of an
+//      expert, their first row, and the first row of each tile.
+//   3. A block numbers the rows of a tile. The lanes of a warp that choose the
+//      same expert find one another by a vote, and lower lanes come first.
 //   4. Rows of experts are copied from their tokens (ExpertRows.cuh).
-// What the CPU refuses, a choice that has no place, ends the process's work on
-// the GPU: it contradicts the plan, and is never lost silently.
+// A choice without a row, for which the CPU kernel returns an error, traps the
+// GPU: it contradicts the plan and must not be lost silently.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/moe/ExpertRows.cuh"
@@ -27,7 +26,7 @@ using sizes::mostExperts;
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int scanWarps = 32;
 
-/// Choices in tiles, each of whole turns of a block.
+/// The choices in tiles. A tile is a multiple of the block's threads.
 struct Tiles {
   const int32_t* choices;
   int64_t count;  // of choices
@@ -36,8 +35,8 @@ struct Tiles {
   int64_t places;  // of a group
   int32_t* begins; // [experts, tiles]: counts, then first rows
 
-  /// Calls body(choice, its expert; -1 for none) for the warp's part of the
-  /// block's tile, 32 at a time.
+  /// Calls body(choice, its expert or -1) for the warp's part of the block's
+  /// tile, 32 choices at a time.
   template <class Body> __device__ void forPart(Body body) const {
     const int64_t part = length / warps;
     const int64_t first = blockIdx.x * length + threadIdx.y * part;
@@ -53,8 +52,9 @@ struct Tiles {
   }
 };
 
-/// counts[expert] of the warp += its choices; their numbers among those of
-/// their expert in the warp's part, from what was counted before on.
+/// counts[expert] of the warp += its choices. Returns the index of each choice
+/// among the choices of its expert in the warp's part, starting at the previous
+/// count.
 __device__ int countChoice(int expert, int* counts) {
   const unsigned same = __match_any_sync(~0u, expert);
   const int before = __popc(same & ((1u << threadIdx.x) - 1));
@@ -98,7 +98,8 @@ __device__ int sumUpTo(int value) {
   return value;
 }
 
-/// Step 2. A warp takes an expert, then a thread.
+/// Step 2. A warp scans the tile counts of an expert; then a thread computes
+/// its first row.
 __global__ void __launch_bounds__(lanes* scanWarps)
     layExperts(Tiles tiles, int32_t* counts, int32_t* firsts) {
   for (int e = int(threadIdx.y); e < tiles.experts; e += scanWarps) {
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(threads)
                int32_t* choiceOf) {
   extern __shared__ int tileCounts[];
   countTile(tiles, tileCounts);
-  // From counts to the first row of each warp.
+  // Turn the counts into the first row of each warp.
   for (int e = int(threadIdx.y * lanes + threadIdx.x); e < tiles.experts;
        e += threads) {
     int next = firsts[e] + tiles.begins[int64_t(e) * tiles.tiles + blockIdx.x];
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
-/// Steps 1 to 3; leaves the rows' choices in `choiceOf`.
+/// Steps 1 to 3. Stores the choice of each row in `choiceOf`.
 Status layRows(const CudaKernelArgs& args, const ExpertRowsOnGpu& rows,
                int32_t*& choiceOf) {
   const Tensor &choices = args.inputs[1], &counts = args.outputs[2];

@@ -1,5 +1,5 @@
-// The rows of experts on a GPU, and the tiles that products cut them into.
-// Where an expert's rows are only its device knows: a warp finds it out.
+// The rows of experts on a GPU, and their tiles for matmuls. Only the device
+// knows the counts, so a warp computes where an expert's rows are.
 
 #ifndef RECIPERUN_KERNELS_MOE_EXPERTLAYOUT_CUH
 #define RECIPERUN_KERNELS_MOE_EXPERTLAYOUT_CUH
@@ -10,7 +10,7 @@
 
 namespace reciperun::kernels {
 
-/// Rows of experts, as ExpertPieces.h has them.
+/// Rows of experts, in the layout of ExpertPieces.h.
 struct ExpertLayout {
   int groups, blocks, members;
   int64_t height; // rows of a block
@@ -28,7 +28,7 @@ struct ExpertLayout {
   }
 };
 
-/// Some rows of an expert that follow one another.
+/// Consecutive rows of an expert.
 struct Run {
   int expert; // `members` of the layout: rows that belong to no token
   int64_t first, count;
@@ -42,12 +42,12 @@ __device__ inline int sumUpToLane(int value, int lane) {
   return value;
 }
 
-/// Walks over the runs of all blocks, and behind those of each over the rest of
-/// its rows, each cut into tiles of `tileRows`. A warp does it, 32 runs at a
-/// time.
+/// Iterates over the runs of all blocks, and after the runs of each block over
+/// the rest of its rows, each cut into tiles of `tileRows`. A warp executes it,
+/// 32 runs at a time.
 class TileWalk {
 public:
-  /// With `skipsRest` rows that belong to no token are in no tile.
+  /// With `skipsRest`, rows that belong to no token are in no tile.
   __device__ TileWalk(const ExpertLayout& layout, int tileRows, bool skipsRest,
                       int firstBlock, int blockCount)
       : layout(layout), tileRows(tileRows), skipsRest(skipsRest),
@@ -57,14 +57,14 @@ public:
   }
 
   struct Found {
-    Run run;    // the expert is its number in the group
+    Run run;    // the expert is its index in the group
     int group;  // of the run
     int tiles;  // of the run
-    int inside; // the place asked for, less those of the runs before
+    int inside; // the place, minus the places of earlier runs
   };
 
-  /// The run of a place, where each tile has `width` places; false behind the
-  /// last. Places are asked for in ascending order.
+  /// Finds the run of a place, where each tile has `width` places. Returns
+  /// false after the last place. Calls must pass ascending places.
   __device__ bool find(int place, int width, Found& found) {
     for (;;) {
       if (const unsigned votes =
@@ -92,12 +92,12 @@ private:
                : (rows + tileRows - 1) / tileRows;
   }
 
-  /// A lane's run, of the block's from `base` on.
+  /// Loads a run for each lane, from the block's run `base` on.
   __device__ void load() {
     const int height = int(layout.height), member = base + lane;
     const int32_t* const own = layout.counts + int64_t(block) * layout.members;
-    // Bounded, as counts are read from a buffer. Behind the experts all that is
-    // left is wanted.
+    // Counts come from a buffer, so clamp them. The entry after the experts
+    // takes all remaining rows.
     const int wanted = member < layout.members
                            ? min(max(own[member], 0), height)
                        : member == layout.members ? height
@@ -132,7 +132,8 @@ private:
   int first, count, tilesUpTo; // the lane's
 };
 
-/// The rows of an expert in a block of its group. A warp asks.
+/// The rows of an expert in a block of its group. All lanes of a warp must call
+/// it.
 __device__ inline Run runOf(const ExpertLayout& layout, int expert, int block) {
   const int group = expert / layout.members, member = expert % layout.members;
   const int number = group * layout.blocks + block;

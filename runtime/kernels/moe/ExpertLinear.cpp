@@ -1,7 +1,7 @@
-// y[e] = x[e] w[e]^T for each expert e, and its gradients: a grouped product.
+// y[e] = x[e] w[e]^T for each expert e, and its gradients: a grouped matmul.
 //
-// Rows that no token took are not multiplied; what is made of them is zeros.
-// With `stacked` w[e] is stored [from, to] instead of [to, from].
+// Rows that no token uses are not multiplied; their results are zeros. With
+// `stacked`, w[e] is stored [from, to] instead of [to, from].
 
 #include "runtime/kernels/common/Elementwise.h"
 #include "runtime/kernels/common/Kernels.h"
@@ -35,8 +35,8 @@ Gemm::Shape shapeOf(const KernelArgs& args, const Tensor& input,
   return shape;
 }
 
-/// out[e] = in[e] w[e], or with `isTransposed` in[e] w[e]^T: what forward and
-/// the gradient of x have in common.
+/// out[e] = in[e] w[e], or in[e] w[e]^T if `isTransposed`: shared by the
+/// forward and the gradient of x.
 Status multiply(const KernelArgs& args, bool isTransposed) {
   const Tensor &in = args.inputs[0], &w = args.inputs[1];
   const Tensor& out = args.outputs[0];
@@ -62,9 +62,9 @@ Status multiply(const KernelArgs& args, bool isTransposed) {
       .withContext("op `" + args.op.name + "`");
 }
 
-/// Where the pieces' products for dw [experts, matrix] are added up: dw itself,
-/// or where it is narrower an f32 matrix for the expert whose turn it is, which
-/// is then added to it and rounded once.
+/// The accumulator of the pieces' matmuls for dw [experts, matrix]. It is dw
+/// itself or, if dw is bf16, an f32 matrix for the current expert, which is
+/// then added to dw and rounded once.
 class ExpertSums {
 public:
   ExpertSums(const KernelArgs& args, const Tensor& dw, int64_t matrix)
@@ -128,7 +128,7 @@ Status expertLinearWgradKernel(const KernelArgs& args) {
   const int64_t to = dy.elements() / pieces.rows();
   const ops::ExpertLinearWgradAttributes attributes(args.op.attributes);
   const bool isStacked = attributes.stacked;
-  // An expert that no token chose has a gradient, too.
+  // An expert that no token chose also needs a gradient.
   if (!attributes.accumulate)
     std::memset(dw.data, 0, size_t(dw.bytes()));
   ExpertSums sums(args, dw, from * to);

@@ -1,17 +1,19 @@
 // y[e] = x[e] w[e]^T for each expert e on a GPU, and its gradients.
 //
-// Counts lie on the device and nobody waits for them. In bf16 the blocks of a
-// grid go from tile to tile (GroupedMatmul.cuh). Its copies want rows that
-// begin at multiples of 16 bytes; others, and f32, are multiplied by plain
-// blocks, of which a grid has as many as there can be tiles, and each finds its
-// own:
+// Counts are in device memory, and the host does not wait for them. In bf16 the
+// blocks of a grid iterate over the tiles (GroupedMatmul.cuh). Its copies
+// require rows that start at multiples of 16 bytes. Otherwise, and in f32,
+// simple blocks multiply: the grid has as many blocks as there can be tiles,
+// and each block finds its own:
 //   rows: a group's block of `height` rows is cut into the rows of its experts
-//     and the rest, each into tiles of 128; these are at most
-//     ceil(height / 128) + members. What is left over does nothing, and the
-//     tiles of the rest write zeros.
-//   weights: a tile of dw[e] is one block's, which sums the expert's rows in
-//     all blocks of its group in f32, in their order, and adds them to dw once.
-// The plan's workspace, which the CPU sums in, is not needed.
+//     and the rest, each into tiles of 128: at most ceil(height / 128) +
+//     members tiles. Extra blocks do nothing, and the tiles of the rest write
+//     zeros.
+//   weights: one block computes a tile of dw[e]. It accumulates the expert's
+//     rows in all blocks of its group in f32, in order, and adds them to dw
+//     once.
+// The GPU kernels do not use the plan's workspace, in which the CPU
+// accumulates.
 
 #include "runtime/device/cuda/TensorMaps.h"
 #include "runtime/kernels/common/BlockMatmul.cuh"
@@ -33,7 +35,7 @@ using device::Tensor;
 using plan::DType;
 using namespace cuda;
 
-/// What a product does to the elements it makes.
+/// Writes the results of a matmul.
 template <class Out> struct Target {
   Out* data;
   int64_t stride;
@@ -66,7 +68,7 @@ template <class T> struct RowsData {
   bool isAdded;
 };
 
-/// out = in w^T, expert by expert, or with `across` in w.
+/// out = in w^T, or in w if `across`, expert by expert.
 template <class T, bool across>
 __global__ __launch_bounds__(matmulThreads) void multiplyRows(
     const __grid_constant__ ExpertLayout layout,
@@ -120,7 +122,7 @@ template <class T, class Out> struct WeightsData {
   bool isAdded;
 };
 
-/// Walks over an expert's rows in steps of `depth`, block after block.
+/// Iterates over an expert's rows in steps of `depth`, block after block.
 template <int depth> class ExpertSteps {
 public:
   __device__ ExpertSteps(const ExpertLayout& layout, int expert)
@@ -189,13 +191,13 @@ unsigned tiles(int64_t count) {
 template <class Kernel, class... Argument>
 void start(Kernel kernel, dim3 grid, int sharedBytes, cudaStream_t stream,
            const Argument&... argument) {
-  // A refusal shows in the launch's own error.
+  // If this fails, the launch reports the error.
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        sharedBytes);
   kernel<<<grid, matmulThreads, size_t(sharedBytes), stream>>>(argument...);
 }
 
-/// Whether the GPU has warpgroups' products, and its copy engine takes the
+/// Whether the GPU has warpgroup matmuls and the bulk copy engine supports the
 /// rows.
 bool isForWarpgroups(const CudaKernelArgs& args, int64_t from, int64_t to,
                      std::initializer_list<const Tensor*> operands) {
@@ -242,7 +244,7 @@ Status multiplyPairs(const CudaKernelArgs& args, const ExpertLayout& layout,
                               attributes.accumulate});
 }
 
-/// Tiles are beside one another where that leaves few columns over.
+/// The tiles of a pair are side by side if this wastes few columns.
 template <bool across>
 Status multiplyByWarpgroups(const CudaKernelArgs& args,
                             const ExpertLayout& layout, int64_t from,
@@ -275,8 +277,8 @@ void multiplyByBlocks(const CudaKernelArgs& args, const ExpertLayout& layout,
           stream, layout, data);
 }
 
-/// out[e] = in[e] w[e], or with `isTransposed` in[e] w[e]^T: what forward and
-/// the gradient of x have in common.
+/// out[e] = in[e] w[e], or in[e] w[e]^T if `isTransposed`: shared by the
+/// forward and the gradient of x.
 Status multiply(const CudaKernelArgs& args, bool isTransposed) {
   const Tensor &in = args.inputs[0], &w = args.inputs[1];
   const Tensor& out = args.outputs[0];
@@ -345,7 +347,7 @@ Status expertLinearWgradCudaKernel(const CudaKernelArgs& args) {
     return Status::ok();
   const int64_t from = x.elements() / layout.rows();
   const int64_t to = dy.elements() / layout.rows();
-  // A weight's rows are of what it makes, stacked ones of what it takes.
+  // The rows of a weight are outputs; the rows of a stacked weight are inputs.
   const bool isStacked =
       ops::ExpertLinearWgradAttributes(args.op.attributes).stacked;
   const Tensor &left = isStacked ? x : dy, &right = isStacked ? dy : x;

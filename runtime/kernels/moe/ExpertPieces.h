@@ -1,11 +1,11 @@
-// The rows of experts as products take them: cut into pieces of few heights.
+// The rows of experts, cut into pieces of a few heights for matmuls.
 //
 // Rows [groups, places, width] are blocks of equal size, one for each rank that
-// sent some. In a block the rows of the group's experts follow one another, as
-// many of each as `counts` [groups, blocks, members] says; what is behind them
-// belongs to no token. A product's primitive is made for a number of rows, so
-// that an expert's are taken by powers of two: first `tallest` at a time, then
-// the rest bit by bit.
+// sent rows. In a block the rows of the group's experts are consecutive;
+// `counts` [groups, blocks, members] has their numbers. The rows after them
+// belong to no token. A matmul primitive is compiled for a number of rows, so
+// an expert's rows are cut into powers of two: first pieces of `tallest` rows,
+// then the rest bit by bit.
 
 #ifndef RECIPERUN_KERNELS_MOE_EXPERTPIECES_H
 #define RECIPERUN_KERNELS_MOE_EXPERTPIECES_H
@@ -33,8 +33,8 @@ public:
     int64_t first, count;
   };
 
-  /// The rows of an expert in a block of its group. Bounded by the block, as
-  /// counts are read from a buffer.
+  /// The rows of an expert in a block of its group. They are clamped to the
+  /// block, because counts come from a buffer.
   Run runOf(int64_t expert, int64_t block) const {
     const int64_t group = expert / members, member = expert % members;
     const int32_t* own = counts + (group * blocks + block) * members;
@@ -76,8 +76,8 @@ public:
   }
 
 private:
-  /// Enough rows for a product to be bound by arithmetic: a weight that is read
-  /// once is used as often.
+  /// Enough rows for a matmul to be bound by arithmetic: each weight is read
+  /// once and used this many times.
   static constexpr int64_t tallest = 64;
 
   int64_t groups, blocks, members;

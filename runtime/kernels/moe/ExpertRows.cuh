@@ -1,8 +1,9 @@
-// Rows of experts by the tokens that chose them, on a GPU; see ExpertRows.h.
+// Maps rows of experts to the tokens that chose them, on a GPU; see
+// ExpertRows.h.
 //
-// A row has one choice at most. Rows of experts are written from where they
-// are: `choiceOf` [rows], in the scratch, says which choice took each, so that
-// a row is stored once, and zeros where no token is.
+// A row has at most one choice. Kernels that write rows of experts iterate over
+// the rows: `choiceOf` [rows], in the scratch, has the choice of each row, so
+// that each row is stored once, and rows without a token are zeros.
 
 #ifndef RECIPERUN_KERNELS_MOE_EXPERTROWS_CUH
 #define RECIPERUN_KERNELS_MOE_EXPERTROWS_CUH
@@ -13,7 +14,7 @@
 
 namespace reciperun::kernels {
 
-/// Tokens' choices and where they went.
+/// The tokens' choices and their rows.
 struct ExpertRowsOnGpu {
   int64_t tokens, width;
   int choices;
@@ -28,14 +29,15 @@ struct ExpertRowsOnGpu {
         width(atTokens.shape.back()), choices(int(numbers.shape.back())),
         count(atExperts.elements() / width), rows(numbers.as<int32_t>()) {}
 
-  /// The row of a choice; -1 for none. Bounded, as it is read from a buffer.
+  /// The row of a choice, or -1. It is checked against `count`, because it
+  /// comes from a buffer.
   __device__ int64_t rowOf(int64_t choice) const {
     const int32_t row = rows[choice];
     return row >= 0 && row < count ? row : -1;
   }
 };
 
-/// What is said where the scratch does not hold a number for each row.
+/// The error if the scratch cannot hold a number for each row.
 inline Status tooManyExpertRows(int64_t rows) {
   return Status::error("its experts have " + std::to_string(rows) +
                        " rows, which are more than the scratch of a GPU "
@@ -55,7 +57,7 @@ inline __global__ void __launch_bounds__(256)
     choiceOf[row] = int32_t(choice);
 }
 
-/// Rows are those of experts.
+/// The tiles' rows are rows of experts.
 template <class T, int n>
 __global__ void __launch_bounds__(RowTiles::blockThreads)
     scatter(RowTiles tiles, int choices, const int32_t* choiceOf, const T* x,
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
   }
 }
 
-/// Rows are tokens.
+/// The tiles' rows are tokens.
 template <class T, int n>
 __global__ void __launch_bounds__(RowTiles::blockThreads)
     gather(RowTiles tiles, ExpertRowsOnGpu experts, const T* y,
@@ -129,7 +131,7 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
   rounded<T, n>(sum).store(out + token * width + at);
 }
 
-/// A warp takes a choice.
+/// One warp per choice.
 template <class T, int n>
 __global__ void __launch_bounds__(32 * gateWarps)
     multiply(ExpertRowsOnGpu experts, bool isByChoice, const T* atTokens,
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(32 * gateWarps)
     dgates[choice] = product;
 }
 
-/// Calls body(a number of elements n) for rows of T.
+/// Calls body(n), where n is the number of elements of T per access.
 template <class T, class Body>
 void withVectors(int64_t width, bool aligned, Body body) {
   constexpr int n = vectorLength<T>;
@@ -169,7 +171,7 @@ void withVectors(int64_t width, bool aligned, Body body) {
 
 } // namespace experts
 
-/// choiceOf[row] = the choice that took it, or -1.
+/// choiceOf[row] = the choice that uses the row, or -1.
 inline void invertRows(const device::CudaKernelArgs& args,
                        const ExpertRowsOnGpu& rows, int32_t* choiceOf) {
   const cudaStream_t stream = args.context.stream();
@@ -178,8 +180,8 @@ inline void invertRows(const device::CudaKernelArgs& args,
   experts::invert<<<unsigned(blocks), 256, 0, stream>>>(rows, choiceOf);
 }
 
-/// out[row] = gate x[token] for each choice, 0 elsewhere. Without `gates` each
-/// is 1.
+/// out[row] = gate x[token] for each choice, 0 elsewhere. The gate is 1 if
+/// `gates` is null.
 template <class T>
 void scatterToExperts(const device::CudaKernelArgs& args,
                       const ExpertRowsOnGpu& rows, const int32_t* choiceOf,
@@ -193,8 +195,9 @@ void scatterToExperts(const device::CudaKernelArgs& args,
   });
 }
 
-/// out[token] = the sum of gate y[row] over its choices, in their order; and
-/// taken[choice] = its row, 0 for one that went nowhere, where that is wanted.
+/// out[token] = the sum of gate y[row] over its choices, in order. If `taken`
+/// is not null, taken[choice] = the choice's row, or 0 for a choice without a
+/// row.
 template <class T>
 void gatherFromExperts(const device::CudaKernelArgs& args,
                        const ExpertRowsOnGpu& rows, const T* y,
@@ -208,9 +211,9 @@ void gatherFromExperts(const device::CudaKernelArgs& args,
       });
 }
 
-/// dgates[choice] = the product of its token's row of `atTokens` and its row of
-/// `others`, which are numbered by choices or by rows; 0 for a choice that went
-/// nowhere.
+/// dgates[choice] = the dot product of its token's row of `atTokens` and its
+/// row of `others`, which is indexed by choice if `isByChoice`, else by row; 0
+/// for a choice without a row.
 template <class T>
 void gradientOfGates(const device::CudaKernelArgs& args,
                      const ExpertRowsOnGpu& rows, bool isByChoice,

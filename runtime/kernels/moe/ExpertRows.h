@@ -1,9 +1,9 @@
-// Rows of experts by the tokens that chose them: what dispatch, combine and
-// their gradients share.
+// Maps rows of experts to the tokens that chose them, for dispatch, combine and
+// their gradients.
 //
-// `rows` [tokens, choices] numbers the row of [groups * places, width] that a
-// choice takes, -1 for a choice that goes nowhere. A row has one choice at
-// most, so that both directions are copies without collisions.
+// `rows` [tokens, choices] has the row of [groups * places, width] for each
+// choice, or -1 for a choice without a row. A row has at most one choice, so
+// copies in both directions have no collisions.
 
 #ifndef RECIPERUN_KERNELS_MOE_EXPERTROWS_H
 #define RECIPERUN_KERNELS_MOE_EXPERTROWS_H
@@ -16,7 +16,7 @@
 
 namespace reciperun::kernels {
 
-/// Tokens' choices and where they went.
+/// The tokens' choices and their rows.
 struct ExpertRows {
   int64_t tokens, choices, width;
   int64_t count; // rows of all experts
@@ -30,18 +30,19 @@ struct ExpertRows {
         choices(numbers.shape.back()), width(atTokens.shape.back()),
         count(atExperts.elements() / width), rows(numbers.as<int32_t>()) {}
 
-  /// The row of a choice; -1 for none. Bounded, as it is read from a buffer.
+  /// The row of a choice, or -1. It is checked against `count`, because it
+  /// comes from a buffer.
   int64_t rowOf(int64_t choice) const {
     const int32_t row = rows[choice];
     return row < count ? row : -1;
   }
 };
 
-/// Tokens below which a second thread costs more than it brings.
+/// Below this number of tokens a second thread costs more than it saves.
 inline constexpr int64_t tokenGrain = 4;
 
-/// out[row] = gate x[token] for each choice, 0 elsewhere. Without `gates` each
-/// is 1.
+/// out[row] = gate x[token] for each choice, 0 elsewhere. The gate is 1 if
+/// `gates` is null.
 template <class T>
 void scatterToExperts(const device::KernelArgs& args, const ExpertRows& experts,
                       const T* x, const Math<T>* gates, T* out) {
@@ -71,13 +72,13 @@ void scatterToExperts(const device::KernelArgs& args, const ExpertRows& experts,
       });
 }
 
-/// out[token] = the sum of gate y[row] over its choices, in their order.
+/// out[token] = the sum of gate y[row] over its choices, in order.
 template <class T>
 void gatherFromExperts(const device::KernelArgs& args,
                        const ExpertRows& experts, const T* y,
                        const Math<T>* gates, T* out) {
   using M = Math<T>;
-  constexpr int64_t tile = 128; // columns whose sums are kept at a time
+  constexpr int64_t tile = 128; // columns that are summed at a time
   auto token = [&](int64_t t, int64_t first, int64_t count) {
     M sum[tile] = {};
     for (int64_t j = 0; j < experts.choices; ++j) {
@@ -103,7 +104,7 @@ void gatherFromExperts(const device::KernelArgs& args,
                       });
 }
 
-/// out[choice] = its row of `atExperts`, 0 for a choice that went nowhere.
+/// out[choice] = its row of `atExperts`, or 0 for a choice without a row.
 template <class T>
 void takeFromExperts(const device::KernelArgs& args, const ExpertRows& experts,
                      const T* atExperts, T* out) {
@@ -121,8 +122,8 @@ void takeFromExperts(const device::KernelArgs& args, const ExpertRows& experts,
                       });
 }
 
-/// dgates[choice] = the product of its token's row of `atTokens` and row number
-/// placeOf(choice) of `others`; 0 for a choice that went nowhere.
+/// dgates[choice] = the dot product of its token's row of `atTokens` and row
+/// placeOf(choice) of `others`; 0 for a choice without a row.
 template <class T, class PlaceOf>
 void gradientOfGates(const device::KernelArgs& args, const ExpertRows& experts,
                      const T* atTokens, const T* others, PlaceOf placeOf,

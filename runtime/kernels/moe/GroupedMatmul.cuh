@@ -1,18 +1,18 @@
-// Matmuls of experts in bf16 by the warpgroups of Hopper.
+// Grouped matmuls of experts in bf16 with the warpgroups of Hopper.
 //
-// One block a multiprocessor, for all tiles of 128 by 256. Two blocks that are
-// a cluster take two tiles beside one another, so that each copies half of the
-// left operand's rows and both get them; or two below one another, where the
-// right operand's are shared: no narrow matrix's columns are left over, but an
-// expert's rows are cut into taller pairs.
+// One block per multiprocessor processes tiles of 128 by 256. The two blocks of
+// a cluster process two adjacent tiles. If the tiles are side by side, each
+// block copies half of the left operand's rows to both. If one is below the
+// other, they share the right operand's rows in the same way: no columns of a
+// narrow matrix are wasted, but an expert's rows are cut into taller pairs.
 //   1. A warp draws the numbers of the cluster's tiles from a counter, so that
-//      clusters that wait for another kernel's end make fewer.
-//   2. A warp copies: step by step, 64 of the sum each, both operands' boxes
-//      into the next free stage of a ring.
-//   3. Two warpgroups multiply, 64 rows each, and free the stage before.
-//   4. They store their sums; meanwhile the copies of the next tile begin.
-// Which tiles there are follows from the counts, which each warp reads for
-// itself. Who makes a tile depends on timing, what is added in it does not.
+//      clusters that wait for the end of another kernel process fewer tiles.
+//   2. A warp copies both operands' boxes, 64 summed elements per step, into
+//      the next free stage of a ring.
+//   3. Two warpgroups multiply 64 rows each, and free the previous stage.
+//   4. They store their accumulators while the copies of the next tile start.
+// The counts determine the tiles; each warp reads them itself. Timing decides
+// which block computes a tile, but not the order of the sums in it.
 
 #ifndef RECIPERUN_KERNELS_MOE_GROUPEDMATMUL_CUH
 #define RECIPERUN_KERNELS_MOE_GROUPEDMATMUL_CUH
@@ -26,33 +26,33 @@
 
 namespace reciperun::kernels::cuda {
 
-/// Of a block; of the sum, a step.
+/// Rows and columns of a block's tile, and summed elements per step.
 inline constexpr int wideRows = 128, wideColumns = 256, wideDepth = 64;
 inline constexpr int wideThreads = 3 * 128, wideCluster = 2;
 inline constexpr int consumerWarps = 8;
-/// Rows and columns of a cluster's tiles, which are beside one another or
-/// below.
+/// Rows and columns of a cluster's pair of tiles, which are side by side if
+/// `beside`, else one below the other.
 inline constexpr int pairRows(bool beside) {
   return (beside ? 1 : wideCluster) * wideRows;
 }
 inline constexpr int pairColumns(bool beside) {
   return (beside ? wideCluster : 1) * wideColumns;
 }
-/// Rows of the boxes that tiles are copied in: of an operand whose rows are
-/// summed over, and of a left and a right one whose are not.
+/// Rows of the boxes that tiles are copied in: for an operand whose rows are
+/// the summed dimension, and for a left and a right operand with other rows.
 inline constexpr int acrossBox = wideDepth, leftBox = 64, rightBox = 128;
 
-/// A cluster's tiles.
+/// A cluster's pair of tiles.
 struct PairOfTiles {
-  int place, column; // of the left operand's, and the right's
-  int64_t rows;      // of the result from `place` on; more than these two have
+  int place, column; // first row of the left, first column of the right
+  int64_t rows;      // of the result from `place` on; may exceed the pair
   int expert;
-  bool isUnused; // rows of no token
+  bool isUnused; // the rows belong to no token
 };
 
-/// Of `tiles` rows of tiles and `columns` columns the one that comes
-/// `number`-th: bands of 8 rows, in each column by column, so that the tiles
-/// that are made at a time share operands.
+/// Position `number` in the order of `tiles` rows and `columns` columns of
+/// tiles: bands of 8 rows, column by column in each, so that concurrent tiles
+/// share operands.
 struct TilePlace {
   int row, column;
 
@@ -66,8 +66,8 @@ struct TilePlace {
   }
 };
 
-/// out = in w^T, expert by expert, or with `across` in w; `beside` as of
-/// pairRows().
+/// out = in w^T, or in w if `across`, expert by expert. See pairRows() for
+/// `beside`.
 template <bool across, bool beside_> struct RowMatmuls {
   using Out = Bf16;
   static constexpr bool beside = beside_;
@@ -107,12 +107,13 @@ template <bool across, bool beside_> struct RowMatmuls {
     TileWalk walk;
   };
 
-  /// Calls body(where the step begins in the sum, how much of it counts).
+  /// Calls body(start of the step in the summed dimension, number of valid
+  /// elements).
   template <class Body>
   __device__ __forceinline__ void forSteps(const PairOfTiles& tile,
                                            Body body) const {
     for (int at = 0; at < (tile.isUnused ? 0 : from); at += wideDepth)
-      body(at, wideDepth); // zeros are behind both operands' columns
+      body(at, wideDepth); // both operands are zero beyond their columns
   }
   __device__ int matrixOf(const PairOfTiles& tile) const { return tile.expert; }
   __device__ bool addsNothing(int) const { return false; }
@@ -123,7 +124,7 @@ template <bool across, bool beside_> struct RowMatmuls {
   }
 };
 
-/// dw [experts, height, columns] += left^T right, or = where not `isAdded`.
+/// dw [experts, height, columns] += left^T right, or = if not `isAdded`.
 template <class Out_> struct WeightMatmuls {
   using Out = Out_;
   static constexpr bool beside = false;
@@ -177,12 +178,12 @@ template <class Out_> struct WeightMatmuls {
   }
 };
 
-/// The stages in shared memory, and who may use them.
+/// The stages in shared memory and the barriers that guard them.
 template <bool acrossLeft, bool acrossRight> class StageRing {
 public:
   static constexpr int stages = 4;
-  /// Of a place in a stage: 64 of the sum. Boxes of operands whose rows are
-  /// summed over have 64 places, which take as much.
+  /// Bytes of a row of 64 summed elements. A box of an operand whose rows are
+  /// the summed dimension has 64 places, which take the same size.
   static constexpr int rowBytes = wideDepth * 2, boxPlaces = 64;
   static constexpr int leftBytes = wideRows * wideDepth * 2;
   static constexpr int rightBytes = wideColumns * wideDepth * 2;
@@ -195,7 +196,7 @@ public:
         full(reinterpret_cast<ClusterBarrier*>(shared + stages * stageBytes)),
         empty(full + stages) {}
 
-  /// By one thread, before the cluster's blocks meet.
+  /// Called by one thread before the cluster barrier.
   __device__ void open() {
     for (int i = 0; i < stages; ++i) {
       full[i].open(1);
@@ -206,12 +207,12 @@ public:
   __device__ char* left() const { return data + stage() * stageBytes; }
   __device__ char* right() const { return left() + leftBytes; }
 
-  /// Waits for the stage's room in both blocks.
+  /// Waits until the stage is free in both blocks.
   __device__ void waitForRoom() const {
     if (step >= stages)
       empty[stage()].wait(step / stages - 1);
   }
-  /// One thread starts a stage's copies.
+  /// One thread starts the copies of a stage.
   template <class Work>
   __device__ void copy(const Work& work, const PairOfTiles& tile, int rank,
                        int at) const {
@@ -230,13 +231,13 @@ public:
   }
 
   __device__ void waitForData() const { full[stage()].wait(step / stages); }
-  /// Frees the stage before by each warp, in both blocks.
+  /// Frees the previous stage in both blocks. Each warp calls it.
   __device__ void freeBefore(int lane) const {
     if (lane < wideCluster)
       empty[(step + stages - 1) % stages].arriveAt(uint32_t(lane));
   }
 
-  /// To the next stage.
+  /// Moves to the next stage.
   __device__ void advance() { ++step; }
 
 private:
@@ -244,8 +245,9 @@ private:
 
   __device__ uint32_t stage() const { return step % stages; }
 
-  /// Copies places of an operand from `place` on to where in a tile those from
-  /// `inside` on are; to the block's own, or to that of `blocks`.
+  /// Copies places of an operand, from `place` on, to a tile, from row `inside`
+  /// on. The destination is the block itself, or the given `blocks` of the
+  /// cluster.
   template <int places, class Work>
   __device__ void copyLeft(const Work& work, int place, int at, int inside,
                            uint16_t blocks) const {
@@ -284,8 +286,8 @@ private:
   uint32_t step = 0;
 };
 
-/// The numbers of a cluster's next tiles, which one warp of its first block
-/// draws for all.
+/// The numbers of a cluster's next tiles. One warp of the first block draws
+/// them for both blocks.
 class TileFeed {
 public:
   static constexpr int slots = 2, takingWarps = consumerWarps + 1;
@@ -296,7 +298,7 @@ public:
 
   __device__ explicit TileFeed(Shared* shared) : shared(shared) {}
 
-  /// By one thread, before the cluster's blocks meet.
+  /// Called by one thread before the cluster barrier.
   __device__ void open() {
     for (int i = 0; i < slots; ++i) {
       shared->ready[i].open(1);
@@ -304,7 +306,7 @@ public:
     }
   }
 
-  /// Gives a number to both blocks.
+  /// Sends a number to both blocks.
   __device__ void give(int32_t number) {
     const uint32_t slot = turn % slots, lane = threadIdx.x % 32;
     if (turn >= slots)
@@ -315,7 +317,7 @@ public:
     }
     ++turn;
   }
-  /// A warp takes the next.
+  /// Returns the next number to a warp.
   __device__ int32_t take() {
     const uint32_t slot = turn++ % slots;
     shared->ready[slot].waitForWrites((turn - 1) / slots);
@@ -331,8 +333,8 @@ private:
   uint32_t turn = 0;
 };
 
-/// Exchanges among four neighbouring lanes: what lane l has at i, lane i gets
-/// at l.
+/// Transposes a 4 x 4 matrix among four neighbouring lanes: element i of lane l
+/// becomes element l of lane i.
 __device__ __forceinline__ void exchange(uint32_t (&of)[4]) {
 #pragma unroll
   for (int bit = 1; bit < 4; bit *= 2)
@@ -348,8 +350,8 @@ __device__ __forceinline__ void exchange(uint32_t (&of)[4]) {
     }
 }
 
-/// Loads of which several are under way: the compiler keeps them in their order
-/// and before what is stored behind them. Zeros where nothing is read.
+/// Loads that can overlap. The compiler keeps their order and does not move
+/// them after later stores. They return zeros if not `isRead`.
 __device__ __forceinline__ float2 loadPair(const float* from, bool isRead) {
   float2 pair = {};
   asm volatile("{\n"
@@ -373,8 +375,8 @@ __device__ __forceinline__ uint4 loadChunk(const Bf16* from, bool isRead) {
   return chunk;
 }
 
-/// Where a warpgroup's sums go: `rows` and `columns` are those from `data` on
-/// that there are.
+/// The destination of a warpgroup's accumulators. `rows` and `columns` are the
+/// numbers that exist from `data` on.
 template <class Out> struct SumsTarget {
   Out* data;
   int64_t stride;
@@ -388,8 +390,8 @@ template <class Out> struct SumsTarget {
   }
 
 private:
-  /// Of each 16 rows the upper 8 or the lower. Sums are registers, so that
-  /// which ones is a constant.
+  /// Stores the upper or lower 8 of each 16 rows. The accumulators are
+  /// registers, so `half` must be a constant.
   template <int half>
   __device__ __forceinline__ void storeHalf(const WideSums& sums) const {
     const int lane = int(threadIdx.x) % 32;
@@ -400,7 +402,7 @@ private:
       storeWide<half>(sums, row, lane % 4 * 2);
   }
 
-  /// A lane has 8 neighbours of each 32 columns, from `column` on.
+  /// A lane stores 8 neighbours of each 32 columns, from `column` on.
   template <int half>
   __device__ __forceinline__ void storeNarrow(const WideSums& sums, int row,
                                               int column) const {
@@ -436,7 +438,7 @@ private:
     }
   }
 
-  /// A lane has 2 neighbours of each 8 columns.
+  /// A lane stores 2 neighbours of each 8 columns.
   template <int half>
   __device__ __forceinline__ void storeWide(const WideSums& sums, int row,
                                             int column) const {
@@ -461,8 +463,8 @@ private:
   }
 };
 
-/// Makes zeros of the rows of a stage behind the first `count` of the sum,
-/// which are another expert's. Both warpgroups call it.
+/// Zeros the summed rows of a stage after the first `count`, which belong to
+/// another expert. Both warpgroups call it.
 __device__ inline void clearBehind(char* stage, int count) {
   constexpr int consumers = 256, chunks = 8;
   constexpr int boxes = (wideRows + wideColumns) / 64;
@@ -476,7 +478,8 @@ __device__ inline void clearBehind(char* stage, int count) {
   asm volatile("bar.sync 1, %0;" ::"n"(consumers) : "memory");
 }
 
-/// Draws tiles until there are no more; what is drawn last tells the others.
+/// Draws tiles until none are left. The last number tells the other warps to
+/// stop.
 template <class Work>
 __device__ void drawTiles(const Work& work, TileFeed feed, int* next) {
   typename Work::Tiles tiles(work);
@@ -510,7 +513,7 @@ __device__ __forceinline__ void multiplyTiles(const Work& work, TileFeed feed,
                                               Ring ring, int rank) {
   const int lane = int(threadIdx.x) % 32;
   const int group = int(threadIdx.x) / 128 - 1;
-  // A warpgroup's rows are 64 of the left tile's.
+  // A warpgroup processes 64 rows of the left tile.
   const int leftAt = group * OperandTile<true>::boxBytes;
   typename Work::Tiles tiles(work);
   PairOfTiles tile;
@@ -554,7 +557,7 @@ __device__ __forceinline__ void multiplyTiles(const Work& work, TileFeed feed,
   }
 }
 
-/// `next` is a counter that begins at 0.
+/// `next` is a counter that starts at 0.
 template <class Work>
 __global__ void __cluster_dims__(wideCluster) __launch_bounds__(wideThreads, 1)
     groupedMatmul(const __grid_constant__ Work work, int* next) {
@@ -582,7 +585,8 @@ __global__ void __cluster_dims__(wideCluster) __launch_bounds__(wideThreads, 1)
     takeRegisters<224>();
     multiplyTiles(work, feed, ring, rank);
   }
-  // A block's shared memory is written to by the other until both are done.
+  // The other block of the cluster writes to this block's shared memory until
+  // both are done.
   ptx::barrier_cluster_arrive();
   ptx::barrier_cluster_wait();
 #endif

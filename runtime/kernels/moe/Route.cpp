@@ -1,20 +1,23 @@
-// Which experts a token goes to, and with what weights ("gates").
+// Chooses the experts of each token, and their weights ("gates").
 //
-// For each sequence by itself, so that no layout changes a result:
-// 1. Scores of a token: softmax or sigmoid of its logits. Of score + bias the
-//    largest are chosen, where there are groups from the best of them: those
-//    whose few largest sum to the most (DeepSeek-V3, arXiv 2412.19437, 2.1.2).
-// 2. A gate is the score, over the sum of the chosen ones where normalised,
-//    times the scale. Of equal scores the expert of the lower number wins.
-// 3. An expert that more than `limit` tokens of the sequence chose keeps those
-//    of the largest gates, of equal ones the first. The others' choice e
-//    becomes ~e and their gate 0; gates that stay are not normalised again.
-// 4. With n tokens that are no padding, of which n_e chose expert e, p their
-//    scores as shares of 1, and w the sequence's part of the whole loss:
-//      aux_loss w experts sum_e (n_e / (k n)) (mean p_e)  (Fedus 2021, eq. 4-6)
-//      z_loss w mean (log sum exp logits)^2               (Zoph 2022, eq. 5)
-//    w is the sum of the sequence's loss weights times loss_scale: over a
-//    global batch it adds up to 1, however that is cut into micro-batches.
+// Each sequence is routed independently, so no layout changes a result:
+//   1. The scores of a token are the softmax or sigmoid of its logits. The
+//      router chooses the largest values of score + bias. With groups it
+//      chooses only from the best groups: those with the largest sums of their
+//      few largest values (DeepSeek-V3, arXiv 2412.19437, 2.1.2).
+//   2. A gate is the score, divided by the sum of the chosen scores if
+//      normalised, times the scale. For equal values the expert with the lower
+//      index wins.
+//   3. An expert that more than `limit` tokens of the sequence chose keeps
+//      those with the largest gates, and the first of equal gates. The others'
+//      choice e becomes ~e and their gate 0. The remaining gates are not
+//      normalised again.
+//   4. With n tokens that are not padding, of which n_e chose expert e, p their
+//      scores normalised to sum 1, and w the sequence's share of the loss:
+//       aux_loss w experts sum_e (n_e / (k n)) (mean p_e) (Fedus 2021, eq. 4-6)
+//       z_loss w mean (log sum exp logits)^2              (Zoph 2022, eq. 5)
+//      w is the sum of the sequence's loss weights times loss_scale. Over a
+//      global batch it adds up to 1, for any split into micro-batches.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -37,8 +40,8 @@ public:
       : routing(routing), groups(attributes.groups),
         kept(attributes.topGroups) {}
 
-  /// Leaves the chosen experts in `indices`, the best first. `values` [experts]
-  /// are what is compared, and are lost.
+  /// Stores the chosen experts in `indices`, the best first. It compares
+  /// `values` [experts] and overwrites them.
   void run(M* values, int32_t* indices) const {
     if (kept < groups)
       dropGroups(values);
@@ -51,7 +54,7 @@ public:
   }
 
 private:
-  // Below what is compared, which is bounded by the bias.
+  // Less than all compared values, which the bias bounds.
   static constexpr M dropped = -std::numeric_limits<M>::max();
   static constexpr M taken = -std::numeric_limits<M>::infinity();
 
@@ -64,7 +67,7 @@ private:
     M sum = 0, last = std::numeric_limits<M>::infinity();
     int64_t lastAt = -1;
     for (int64_t i = 0; i < count; ++i) {
-      // The next in the order of (value descending, number ascending).
+      // The next in the order of (value descending, index ascending).
       int64_t best = -1;
       for (int64_t e = 0; e < width(); ++e) {
         const bool isBehind =
@@ -73,7 +76,7 @@ private:
           best = e;
       }
       if (best < 0)
-        break; // not a number
+        break; // NaN
       last = group[best];
       lastAt = best;
       sum += last;
@@ -93,7 +96,7 @@ private:
   }
 
   void dropGroups(M* values) const {
-    uint64_t keeps = 0; // one bit a group: decided before any is dropped
+    uint64_t keeps = 0; // one bit per group, set before any group is dropped
     for (int64_t group = 0; group < groups; ++group)
       keeps |= uint64_t(isKept(values, group)) << group;
     for (int64_t group = 0; group < groups; ++group)
@@ -121,12 +124,12 @@ void chooseExperts(const Routing& routing, const Choice<M>& choice,
     gates[j] = scores[indices[j]] * factor;
 }
 
-/// One token's choice of the expert at work in step 3.
+/// A token's choice of the current expert in step 3.
 template <class M> struct Candidate {
   M gate;
-  int64_t at; // among the choices of the sequence
+  int64_t at; // index among the choices of the sequence
 
-  /// Whether it keeps its place before the other.
+  /// Whether this choice is kept in preference to the other.
   bool operator<(const Candidate& other) const {
     return gate > other.gate || (gate == other.gate && at < other.at);
   }
@@ -149,16 +152,16 @@ void dropBeyond(const Routing& routing, int64_t limit, int64_t expert,
   }
 }
 
-/// A sequence of the batch, its operands and results.
+/// The operands and results of one sequence of the batch.
 template <class T> struct Sequence {
   const T* logits;
   const int32_t* segments;
-  const float* weights; // null where there is no loss
+  const float* weights; // null if there is no loss
   int32_t* indices;
   Math<T>* gates;
 };
 
-/// Steps 1 to 3. Padding chooses nothing: -1 with gates of 0.
+/// Steps 1 to 3. Padding tokens have choices of -1 and gates of 0.
 template <class T>
 void route(const KernelArgs& args, const Routing& routing,
            const Sequence<T>& row, int thread) {
@@ -219,8 +222,8 @@ double lossOf(const KernelArgs& args, const Routing& routing,
                          routing.square * squares / tokens);
 }
 
-/// Adds a sequence's choices to the load of the experts and to what is told of
-/// those without a place.
+/// Adds a sequence's choices to the load of the experts and to the statistics
+/// of dropped choices.
 template <class T>
 void count(const KernelArgs& args, const Routing& routing,
            const Sequence<T>& row) {

@@ -1,12 +1,12 @@
-// Which experts a token goes to on a GPU; see Route.cpp for the steps.
+// Chooses the experts of each token on a GPU; see Route.cpp for the steps.
 //
-//   1. A warp takes a token (steps 1 and 2): its scores, and what is compared,
-//      are in shared memory; of equal ones the lower number wins.
-//   2. With a limit, a block takes an expert of a sequence (step 3): it finds
-//      the smallest gate that stays digit by digit, as bits that compare like
-//      floats, and of equal gates keeps the first.
-//   3. A block takes the totals of a sequence, warps the losses of tokens, and
-//      one block adds them in a fixed order (step 4).
+//   1. A warp processes a token (steps 1 and 2). Its scores and the compared
+//      values are in shared memory. For equal values the lower index wins.
+//   2. With a limit, a block processes an expert of a sequence (step 3). It
+//      finds the smallest remaining gate digit by digit, on bits that compare
+//      like floats, and keeps the first of equal gates.
+//   3. A block computes the totals of a sequence, warps compute the losses of
+//      tokens, and one block adds them in a fixed order (step 4).
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/Scratch.cuh"
@@ -23,7 +23,7 @@ using device::Tensor;
 
 // ---- steps 1 and 2
 
-/// An expert and what it is compared by.
+/// An expert and its compared value.
 struct Candidate {
   float value;
   int expert;
@@ -39,7 +39,7 @@ __device__ float valueOfGroup(const float* group, int width, int count) {
   float sum = 0, last = INFINITY;
   int lastAt = -1;
   for (int i = 0; i < count; ++i) {
-    // The next in the order of (value descending, number ascending).
+    // The next in the order of (value descending, index ascending).
     int best = -1;
     for (int e = 0; e < width; ++e) {
       const bool isBehind = group[e] < last || (group[e] == last && e > lastAt);
@@ -47,7 +47,7 @@ __device__ float valueOfGroup(const float* group, int width, int count) {
         best = e;
     }
     if (best < 0)
-      break; // not a number
+      break; // NaN
     last = group[best];
     lastAt = best;
     sum += last;
@@ -55,8 +55,8 @@ __device__ float valueOfGroup(const float* group, int width, int count) {
   return sum;
 }
 
-/// Lowers the values of all groups but the `kept` best; at most 64, of which a
-/// lane takes two.
+/// Lowers the values of all groups except the `kept` best. There are at most 64
+/// groups, two per lane.
 __device__ void dropGroups(const RoutingSizes& routing, int groups, int kept,
                            float* values) {
   const int width = routing.experts / groups;
@@ -81,7 +81,7 @@ __device__ void dropGroups(const RoutingSizes& routing, int groups, int kept,
   __syncwarp();
 }
 
-/// The expert of the largest value, for all lanes.
+/// Returns the expert with the largest value to all lanes.
 __device__ int largestOf(const float* values, int experts) {
   Candidate best{-INFINITY, experts - 1};
   for (int e = int(threadIdx.x); e < experts; e += lanes) {
@@ -153,14 +153,14 @@ __global__ void __launch_bounds__(lanes* mostWarps) choose(Choosing<T> a) {
 
 constexpr int limitThreads = 256, digits = 256;
 
-/// Bits that compare as the numbers do.
+/// Maps a float to bits that compare in the same order.
 __device__ uint32_t orderedBits(float value) {
   const uint32_t bits = __float_as_uint(value);
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-/// How many threads of the block before this one say so, and how many do in
-/// all.
+/// The number of earlier threads of the block with `isSet`, and the number of
+/// all threads with it.
 struct Before {
   int count, all;
 };
@@ -191,8 +191,8 @@ __global__ void __launch_bounds__(limitThreads)
   const int64_t all = routing.sequence * routing.choices;
   choices += blockIdx.y * all;
   gates += blockIdx.y * all;
-  // The bits of the last gate that stays, from the highest digit on, and how
-  // many gates with the digits found so far stay.
+  // The bits of the last gate that stays, found from the highest digit on, and
+  // the number of gates with these digits that stay.
   uint32_t found = 0, mask = 0;
   int stay = limit;
   for (int shift = 24; shift >= 0; shift -= 8) {
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(limitThreads)
     }
     __syncthreads();
     if (int(chosenDigit) < 0)
-      return; // all of them stay
+      return; // all choices stay
     stay = leftOver;
     found |= chosenDigit << shift;
     mask |= uint32_t(digits - 1) << shift;
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(limitThreads)
 
 // ---- step 4
 
-/// A token's parts of both losses, less their factors.
+/// A token's terms of both losses, without their factors.
 struct LossPart {
   double balance, square;
 };
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(lanes* mostWarps)
     parts[token] = {balance, double(logSum) * double(logSum)};
 }
 
-/// One block, for all sequences.
+/// One block for all sequences.
 __global__ void __launch_bounds__(totalThreads)
     sumLosses(RoutingSizes routing, const LossPart* parts,
               const SequenceTotals* totals, double share, double* loss) {
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(totalThreads)
     *loss += whole * share;
 }
 
-/// Adds the sequences' choices to what is told of experts.
+/// Adds the sequences' choices to the experts' statistics.
 __global__ void __launch_bounds__(totalThreads)
     addStatistics(RoutingSizes routing, const int32_t* counts,
                   const SequenceTotals* totals, double* load, double* dropped) {

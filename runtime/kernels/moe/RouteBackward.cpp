@@ -1,13 +1,13 @@
-// The gradient of route with respect to the logits: through the gates, and of
-// the balancing losses (Route.cpp has their formulas and names).
+// The gradient of route with respect to the logits, through the gates and the
+// balancing losses (Route.cpp has the formulas and names).
 //
 // With g = scale s_c / Z for the chosen c and Z the sum of their scores:
 //   ds_c = scale (dg_c - sum_i dg_i s_i / Z) / Z          normalised
 //   ds_c = scale dg_c                                     otherwise
-// A choice that had no place has a gate of 0 whatever its score: dg = 0.
-//   ds_e += aux_loss w experts n_e / (k n^2) / S          with S = 1 for
-//   softmax;
-// for the sigmoid p_e = s_e / S, whose own derivative takes the mean away.
+// A choice without capacity has a gate of 0 for any score, so dg = 0.
+//   ds_e += aux_loss w experts n_e / (k n^2) / S
+// S is 1 for softmax. For the sigmoid p_e = s_e / S, and the derivative of this
+// normalisation subtracts the mean.
 //   dlogit = s (ds - sum_i ds_i s_i)                      softmax
 //   dlogit = s (1 - s) ds                                 sigmoid
 //   dlogit += z_loss w 2 / n log sum exp (softmax)
@@ -22,7 +22,7 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// ds of the gates of one token, added to `slopes` [experts].
+/// Adds ds of one token's gates to `slopes` [experts].
 template <class M>
 void addGates(const Routing& routing, const M* scores, const int32_t* indices,
               const M* dgates, M* slopes) {
@@ -40,7 +40,8 @@ void addGates(const Routing& routing, const M* scores, const int32_t* indices,
   }
 }
 
-/// ds of the balancing loss of one token: `factor` n_e for each share of 1.
+/// Adds ds of one token's balancing loss: `factor` n_e for each normalised
+/// score.
 template <class M>
 void addBalance(const Routing& routing, const M* scores, const int64_t* counts,
                 double factor, M* slopes) {
@@ -52,8 +53,8 @@ void addBalance(const Routing& routing, const M* scores, const int64_t* counts,
     slopes[e] += M(factor) * (M(counts[e]) - mean) / sum;
 }
 
-/// From ds to the logits of one token, with `pressure`
-/// times the log of their sum times its softmax.
+/// Converts ds to the gradient of one token's logits, and adds `pressure` times
+/// the log of the sum of their exponentials times the softmax.
 template <class T>
 void toLogits(const Routing& routing, const T* logits, const Math<T>* scores,
               const Math<T>* slopes, double pressure, T* dlogits) {
@@ -115,7 +116,7 @@ private:
     }
   }
 
-  /// What a token's losses are multiplied by.
+  /// The factors of a token's losses.
   void factors(int64_t first, const int32_t* segments, double& balance,
                double& square) const {
     if (!routing.hasLoss() || !args.inputs[4].present())

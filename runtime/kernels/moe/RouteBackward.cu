@@ -1,8 +1,8 @@
-// The gradient of route on a GPU; see RouteBackward.cpp for its formulas.
+// The gradient of route on a GPU; see RouteBackward.cpp for the formulas.
 //
-//   1. Where there are balancing losses, a block takes the totals of a
-//      sequence.
-//   2. A warp takes a token: its scores and their slopes are in shared memory.
+//   1. With balancing losses, a block computes the totals of a sequence.
+//   2. A warp processes a token. Its scores and their gradients are in shared
+//      memory.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/Scratch.cuh"
@@ -20,13 +20,13 @@ template <class T> struct Backward {
   const T* logits;
   const int32_t* segments;
   const int32_t* choices;
-  const int32_t* counts;        // [batch, experts]; null where there is no loss
+  const int32_t* counts;        // [batch, experts]; null without a loss
   const SequenceTotals* totals; // [batch]
   T* dlogits;
 };
 
-/// ds of a token's gates, added to `slopes`. Its experts are few, and one lane
-/// takes them in their order.
+/// Adds ds of a token's gates to `slopes`. A token has few experts, so one lane
+/// processes them in order.
 __device__ void addGates(const RoutingSizes& routing, const float* scores,
                          const int32_t* choices, const float* dgates,
                          float* slopes) {
@@ -43,7 +43,7 @@ __device__ void addGates(const RoutingSizes& routing, const float* scores,
   }
 }
 
-/// ds of the balancing loss: `factor` counts[e] for each share of 1.
+/// Adds ds of the balancing loss: `factor` counts[e] for each normalised score.
 __device__ void addBalance(const RoutingSizes& routing, const float* scores,
                            const int32_t* counts, float factor, float* slopes) {
   const float sum = warpSumOfScores(routing, scores);

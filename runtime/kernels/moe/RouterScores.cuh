@@ -1,7 +1,7 @@
-// What route and its gradient share on a GPU: sizes, a token's scores, and the
-// numbers of a sequence that its balancing losses are made of.
+// Shared parts of route and its gradient on a GPU: sizes, a token's scores, and
+// the totals of a sequence for its balancing losses.
 //
-// A warp takes a token and keeps its scores in shared memory.
+// A warp processes a token and keeps its scores in shared memory.
 
 #ifndef RECIPERUN_KERNELS_MOE_ROUTERSCORES_CUH
 #define RECIPERUN_KERNELS_MOE_ROUTERSCORES_CUH
@@ -14,7 +14,7 @@ namespace reciperun::kernels {
 
 inline constexpr int lanes = 32, mostWarps = 8;
 
-/// A Routing as kernels take it.
+/// A Routing as a kernel argument.
 struct RoutingSizes {
   int64_t sequence, tokens; // of a sequence, of all
   int experts, choices;
@@ -33,14 +33,15 @@ struct RoutingSizes {
   }
 };
 
-/// Blocks of warps, each with two rows of `experts` floats in shared memory.
+/// Blocks of warps; each warp has two rows of `experts` floats in shared
+/// memory.
 struct TokenBlocks {
   int warps;
   unsigned blocks;
   size_t sharedBytes;
 
   TokenBlocks(int64_t tokens, int experts) {
-    constexpr int64_t room = 48 << 10; // what a block has without asking
+    constexpr int64_t room = 48 << 10; // the default limit of a block
     const int64_t ofWarp = 2 * int64_t(experts) * int64_t(sizeof(float));
     warps = int(std::clamp<int64_t>(room / ofWarp, 1, mostWarps));
     blocks = unsigned(ceilDivide(tokens, warps));
@@ -49,7 +50,7 @@ struct TokenBlocks {
   dim3 threads() const { return dim3(lanes, unsigned(warps)); }
 };
 
-/// The most experts whose scores a warp keeps.
+/// The most experts whose scores fit into a warp's shared memory.
 inline constexpr int64_t mostRoutedExperts = 6144;
 
 inline Status checkRoutedExperts(int64_t experts) {
@@ -60,7 +61,7 @@ inline Status checkRoutedExperts(int64_t experts) {
                        std::to_string(mostRoutedExperts));
 }
 
-/// log sum exp of a token's logits, for all lanes.
+/// Returns log sum exp of a token's logits to all lanes.
 template <class T> __device__ float warpLogSum(const T* logits, int experts) {
   float highest = -INFINITY;
   for (int e = int(threadIdx.x); e < experts; e += lanes)
@@ -72,8 +73,8 @@ template <class T> __device__ float warpLogSum(const T* logits, int experts) {
   return highest + logf(acrossLanes(sum, lanes, Plus()));
 }
 
-/// A token's scores to shared memory; lane l writes those of experts l, l + 32,
-/// ... Returns the log of the sum where it is needed for them, else 0.
+/// Writes a token's scores to shared memory; lane l writes experts l, l + 32,
+/// ... Returns log sum exp of the logits for softmax, else 0.
 template <class T>
 __device__ float warpScores(const RoutingSizes& routing, const T* logits,
                             float* scores) {
@@ -85,7 +86,7 @@ __device__ float warpScores(const RoutingSizes& routing, const T* logits,
   return logSum;
 }
 
-/// The sum of a token's scores, by which they become shares of 1.
+/// The sum of a token's scores, by which they are normalised to sum 1.
 __device__ inline float warpSumOfScores(const RoutingSizes& routing,
                                         const float* scores) {
   if (!routing.isSigmoid)
@@ -96,17 +97,17 @@ __device__ inline float warpSumOfScores(const RoutingSizes& routing,
   return float(tinyScore) + acrossLanes(sum, lanes, Plus());
 }
 
-/// What the losses and the statistics of a sequence need.
+/// The totals of a sequence for its losses and statistics.
 struct SequenceTotals {
   double weight;  // the sum of its loss weights times the loss scale
-  int32_t tokens; // that are no padding
-  int32_t lost;   // choices without a place
+  int32_t tokens; // without padding
+  int32_t lost;   // choices without capacity
 };
 
 inline constexpr int totalThreads = 1024;
 
-/// Block b: the totals of sequence b, and how many tokens chose each expert.
-/// Whole numbers are counted, in whatever order.
+/// Block b computes the totals of sequence b and the number of tokens of each
+/// expert. These are integers, so the order does not matter.
 inline __global__ void __launch_bounds__(totalThreads)
     totalSequences(RoutingSizes routing, const int32_t* segments,
                    const int32_t* choices, const float* weights,

@@ -1,5 +1,5 @@
-// What route and its gradient share: sizes, a token's scores, and the numbers
-// of a sequence that its balancing losses are made of.
+// Shared parts of route and its gradient: sizes, a token's scores, and the
+// totals of a sequence for its balancing losses.
 
 #ifndef RECIPERUN_KERNELS_MOE_ROUTERSCORES_H
 #define RECIPERUN_KERNELS_MOE_ROUTERSCORES_H
@@ -13,7 +13,7 @@
 
 namespace reciperun::kernels {
 
-/// Sizes and settings of a routing, from its op and operands.
+/// Sizes and settings of a route op.
 struct Routing {
   int64_t batch, sequence, experts, choices;
   bool isSigmoid, isNormalized;
@@ -35,8 +35,8 @@ struct Routing {
 
   bool hasLoss() const { return balance != 0 || square != 0; }
 
-  /// The expert that a choice means, whether or not it had a place. Bounded, as
-  /// the number is read from a buffer.
+  /// The expert of a choice, with or without capacity. It is clamped, because
+  /// the choice comes from a buffer.
   int64_t expertOf(int32_t choice) const {
     return std::min<int64_t>(choice < 0 ? ~choice : choice, experts - 1);
   }
@@ -68,10 +68,10 @@ void scoresOf(const Routing& routing, const T* logits, Math<T>* scores) {
     scores[e] = std::exp(M(logits[e]) - logSum);
 }
 
-/// Keeps the sum of scores from being a divisor of 0.
+/// Prevents a division by a sum of scores of 0.
 inline constexpr double tinyScore = 1e-20;
 
-/// The sum of a token's scores, by which they become shares of 1.
+/// The sum of a token's scores, by which they are normalised to sum 1.
 template <class M> M sumOfScores(const Routing& routing, const M* scores) {
   if (!routing.isSigmoid)
     return M(1);
@@ -81,7 +81,8 @@ template <class M> M sumOfScores(const Routing& routing, const M* scores) {
   return sum;
 }
 
-/// How much of the loss a sequence has, and how many tokens that count.
+/// A sequence's share of the loss, and the number of its tokens without
+/// padding.
 struct SequenceShare {
   double weight = 0; // the sum of its loss weights times the loss scale
   int64_t tokens = 0;
@@ -95,8 +96,8 @@ struct SequenceShare {
   }
 };
 
-/// counts[e] = the tokens of a sequence that chose expert e, with a place or
-/// without.
+/// counts[e] = the number of tokens of a sequence that chose expert e, with or
+/// without capacity.
 inline void countChoices(const Routing& routing, const int32_t* segments,
                          const int32_t* indices, int64_t* counts) {
   std::fill_n(counts, routing.experts, 0);
