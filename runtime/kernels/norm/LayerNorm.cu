@@ -1,5 +1,5 @@
-// y = w (x - m) r and its gradients on a GPU; see LayerNorm.cpp, and RmsNorm.cu
-// for how rows are taken.
+// y = w (x - m) r and its gradients on a GPU; see LayerNorm.cpp for the
+// formulas and RmsNorm.cu for the loading of rows.
 
 #include "runtime/kernels/norm/NormLaunch.cuh"
 #include "runtime/ops/NormOps.h"
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
   int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   Rows rows(a.x, row);
   const WeightPart<T, vectors, whole> weight(a.weight, a.x.width);
-  // All threads of a block go round as often.
+  // All threads of a block run the same number of iterations.
   for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.x.rows;
        first += step, row += step) {
     const int width = row < a.x.rows ? a.x.width : 0;
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
     sumAcrossRow(sum, room[0]);
     rows.release(row, step);
     const float mean = sum[0] / float(a.x.width);
-    // The squares of what is left of the mean lose no digits to it.
+    // Squares of the differences from the mean lose no digits to cancellation.
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
 #pragma unroll
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(mostThreads,
   int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   Rows rows(a.of, row);
   int turn = 0;
-  // All threads of a block go round as often.
+  // All threads of a block run the same number of iterations.
   for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.of.rows;
        first += step, row += step) {
     Part parts[3];
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(mostThreads,
     const bool isInside = row < a.of.rows;
     const float mean = isInside ? a.mean[a.of.place(row)] : 0;
     const float rstd = isInside ? a.rstd[a.of.place(row)] : 0;
-    // dy is 0 behind the row's end, and with it all that is summed.
+    // dy is 0 beyond the row's end, so all terms are 0 there.
     float sums[2] = {0, 0};
 #pragma unroll
     for (int v = 0; v < vectors; ++v)

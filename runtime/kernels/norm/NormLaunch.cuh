@@ -1,9 +1,9 @@
-// How the kernels of norms are given their tensors and launched; both kinds of
-// norm take and give the same ones but for the mean, which RMSNorm has none of.
+// Prepares the tensors of norm kernels and launches them. Both kinds of norm
+// have the same tensors, except that RMSNorm has no mean.
 //
 // `Kernels` describes a norm: its kernels as functions that take NormForward
 // and NormBackward, forward<T, vectors, mostThreads, whole, Rows>() and
-// likewise backward; the attributes of its ops, Attributes and
+// backward with the same parameters; the attributes of its ops, Attributes and
 // BackwardAttributes; and keepsMean, whether forward writes the mean of a row
 // for backward.
 
@@ -23,20 +23,20 @@ template <class T> struct NormForward {
   float eps;
   NormWeight<T> weight;
   T* y;
-  float* mean; // null where the norm keeps none
+  float* mean; // null if the norm has no mean
   float* rstd;
 };
 
 template <class T> struct NormBackward {
-  RowOperands<T, 3> of; // dy, x, and dx where it is added to
+  RowOperands<T, 3> of; // dy, x, and dx if the op accumulates into it
   NormWeight<T> weight;
-  const float* mean; // null where the norm keeps none
+  const float* mean; // null if the norm has no mean
   const float* rstd;
   T* dx;
   float* partial; // [blocks, perToken, width], or null
 };
 
-/// (x, w) -> (y, mean where it is kept, rstd).
+/// (x, w) -> (y, mean if the norm keeps it, rstd).
 template <class Kernels, class T>
 NormForward<T> normForward(const device::CudaKernelArgs& args,
                            const NormRows& rows) {
@@ -50,7 +50,7 @@ NormForward<T> normForward(const device::CudaKernelArgs& args,
           kept[Kernels::keepsMean].template as<float>()};
 }
 
-/// (dy, x, w, mean where it is kept, rstd) -> (dx, dw).
+/// (dy, x, w, mean if the norm keeps it, rstd) -> (dx, dw).
 template <class Kernels, class T>
 NormBackward<T> normBackward(const device::CudaKernelArgs& args,
                              const NormRows& rows) {
@@ -149,7 +149,7 @@ Status runNormForward(const device::CudaKernelArgs& args) {
   });
 }
 
-/// The kernel of its gradient's op.
+/// The kernel of the gradient's op.
 template <class Kernels>
 Status runNormBackward(const device::CudaKernelArgs& args) {
   return withDeviceType(args, args.inputs[0].type, [&]<class T>(DeviceType<T>) {

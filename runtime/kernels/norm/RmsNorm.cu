@@ -1,8 +1,8 @@
 // y = w x / sqrt(mean(x^2) + eps) and its gradients on a GPU; see RmsNorm.cpp.
 //
-// Forward, a row is read once, into registers. Backward, a block goes through
-// many rows, loads the next one while it works on one, and keeps the sums of
-// its columns' weight gradients in registers.
+// The forward reads a row once, into registers. In the backward a block
+// processes many rows, prefetches the next row, and accumulates the weight
+// gradients of its columns in registers.
 
 #include "runtime/kernels/norm/NormLaunch.cuh"
 #include "runtime/ops/NormOps.h"
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
   Rows rows(a.x, row);
   const WeightPart<T, vectors, whole> weight(a.weight, width);
   int turn = 0;
-  // All threads of a block go round as often.
+  // All threads of a block run the same number of iterations.
   for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.x.rows;
        first += step, row += step) {
     Part x[1];
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(mostThreads,
   int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   Rows rows(a.of, row);
   int turn = 0;
-  // All threads of a block go round as often.
+  // All threads of a block run the same number of iterations.
   for (int64_t first = int64_t(blockIdx.x) * blockDim.y; first < a.of.rows;
        first += step, row += step) {
     Part parts[3];
