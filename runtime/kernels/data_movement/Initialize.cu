@@ -2,8 +2,7 @@
 //
 //   1. A thread has four consecutive elements of the shard.
 //   2. If they are one Philox block in the global numbering, the thread draws
-//   it
-//      once. At the ends of rows it draws a block for each element.
+//      it once. At the ends of rows it draws a block for each element.
 //   3. Compute functions in double and round. This is slow but runs only once.
 
 #include "runtime/kernels/common/CudaTypes.cuh"

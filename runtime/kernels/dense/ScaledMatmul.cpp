@@ -2,8 +2,7 @@
 //
 //   1. Cut y into tiles, one thread per tile.
 //   2. Iterate over the summed dimension in blocks: convert the tile's rows of
-//   a
-//      and b to floats, times their scales, and accumulate their product.
+//      a and b to floats, times their scales, and accumulate their product.
 //   3. Round the tile into y once.
 
 #include "runtime/device/Float8.h"

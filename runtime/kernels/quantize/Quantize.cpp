@@ -3,7 +3,7 @@
 // stored.
 //
 //   1. Find the scale of each block: of the whole matrix, or of the amax
-//   history.
+//      history.
 //   2. Multiply each element of the block by the scale's inverse, and round it.
 // Row blocks differ between the two layouts, so each layout has its own pass
 // over the elements. Squares and the whole matrix share one pass.

@@ -50,7 +50,7 @@ struct QuantizeOperands {
     return made;
   }
 
-  /// The operands of the op's tensor `number` (plan/Histories.h).
+  /// The operands of the op's tensor `number` (plan/AmaxHistories.h).
   template <class Args>
   static QuantizeOperands of(const Args& args, size_t number) {
     const auto [first, history] = plan::quantizedTensors(args.op.kind)[number];

@@ -2,7 +2,7 @@
 // GPU. The source is in memory or computed by a function.
 //
 //   1. findMost has found the largest elements, or an amax history supplies
-//   them.
+//      them.
 //   2. The thread blocks process all elements in steps of the whole grid, 16
 //      bytes per access with several accesses in flight. They start where
 //      findMost ended, so that the first elements are still in the cache.

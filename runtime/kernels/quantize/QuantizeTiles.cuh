@@ -4,9 +4,8 @@
 // matrices with one scale and no transpose.
 //
 //   1. One scale for the whole matrix: find the largest element, one maximum
-//   per
-//      block; the next kernel reduces these. An amax history saves this pass.
-//      Values from a function are computed twice rather than stored.
+//      per block; the next kernel reduces these. An amax history saves this
+//      pass. Values from a function are computed twice rather than stored.
 //   2. A block has a tile of 128 by 128 elements; a thread has 8 rows of 8
 //      elements in registers. If the tile has its own scales, find them: for a
 //      row across the 16 lanes that hold it, for a column across the block; for
