@@ -1,11 +1,12 @@
-// A convolution of each channel along its sequence: a token sees itself and the
-// k - 1 tokens before it, those of its own document alone.
+// A convolution of each channel along its sequence. A token sees itself and the
+// k - 1 tokens before it, but only tokens of its own document.
 //   y_t  = sum over i < k of w[i] x_{t-k+1+i}
-//   dx_t = sum over i < k of w[i] dy_{t+k-1-i}    the same, to the other side
-//   dw[i] = sum over t of dy_t x_{t-k+1+i}
+//   dx_t = sum over i < k of w[i] dy_{t+k-1-i}    the same in the other
+//   direction dw[i] = sum over t of dy_t x_{t-k+1+i}
 //
-// By tiles of channels, of which a token's lie side by side. A tile of dw has
-// one owner, who sums the tokens piece by piece: threads change nothing.
+// The kernels work on tiles of channels, which are contiguous for a token. One
+// thread owns a tile of dw and sums the tokens piece by piece, so the number of
+// threads does not change the result.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -40,7 +41,7 @@ struct Sizes {
   int64_t sequences, tokens, channels, taps;
 };
 
-/// Some tokens of a sequence and some of their channels.
+/// A range of tokens of a sequence and a range of their channels.
 struct Tile {
   Tile(const Sizes& sizes, int64_t number) {
     const int64_t across = tilesOf(sizes.channels, tileChannels);
@@ -65,8 +66,8 @@ struct Documents {
   const int32_t* segments;
   int64_t tokens;
 
-  /// How many tokens before `token` (side -1) or behind it (1), at most `most`,
-  /// are of its document.
+  /// The number of tokens before `token` (side -1) or after it (1), at most
+  /// `most`, that belong to its document.
   int64_t reach(int64_t token, int side, int64_t most) const {
     most = std::min(most, side < 0 ? token : tokens - 1 - token);
     int64_t count = 0;
@@ -77,8 +78,8 @@ struct Documents {
   }
 };
 
-/// One tile of to_t = the sum over i of w[k-1-i] from_{t + side i}.
-/// `weights` is room for [taps, tileChannels].
+/// One tile of to_t = the sum over i of w[k-1-i] from_{t + side i}. `weights`
+/// is a buffer of [taps, tileChannels].
 template <class T>
 void convolve(const Sizes& sizes, const Tile& tile, const Documents& documents,
               int side, const T* w, const T* from, T* to, Math<T>* weights) {
@@ -140,8 +141,8 @@ void correlate(const Sizes& sizes, const Tile& tile, const Documents& documents,
   }
 }
 
-/// dw of the channels of tile number `across`, added once. `room` is for two
-/// sums of [taps, tileChannels].
+/// Adds dw of the channels of tile number `across` once. `room` holds two sums
+/// of [taps, tileChannels].
 template <class T, class G>
 void addWeightTile(const Sizes& sizes, int64_t across, const int32_t* segments,
                    const T* dy, const T* x, G* dw, Math<T>* room) {

@@ -1,10 +1,10 @@
 // A convolution of each channel along its sequence and its gradients, on a GPU;
 // CausalConv.cpp has the formulas.
 //
-// A lane takes neighbouring channels, as many as an access of 16 bytes moves, a
-// warp the tokens of a tile in turn; the rows that a token sees come out of the
-// first-level cache. Of dw a block sums a piece of the tokens, each warp a part
-// of it; the pieces are added in order (RowSums.cuh).
+// A lane processes neighbouring channels, 16 bytes per access. The warps of a
+// block share the tokens of a tile. The rows that a token sees come from the L1
+// cache. For dw a block sums a piece of the tokens, each warp a part of it, and
+// the pieces are added in order (RowSums.cuh).
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowSums.cuh"
@@ -18,9 +18,9 @@ using device::Tensor;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int tileTokens = 64;
-/// Taps of dw that a block takes at a time.
+/// The taps of dw that a block processes at a time.
 constexpr int tapsAtOnce = 4;
-/// Of a block, without asking for more.
+/// The default shared memory limit of a block.
 constexpr int sharedBytes = 48 << 10;
 
 /// x [sequences, tokens, channels] and w [channels, taps].
@@ -34,8 +34,8 @@ struct Sizes {
   bool isEmpty() const { return sequences * tokens * channels == 0; }
 };
 
-/// How many tokens before `token` (side -1) or behind it (1), at most `most`,
-/// are of its document.
+/// The number of tokens before `token` (side -1) or after it (1), at most
+/// `most`, that belong to its document.
 __device__ inline int reachOf(const int32_t* segments, int64_t tokens,
                               int64_t token, int side, int64_t most) {
   most = min(most, side < 0 ? token : tokens - 1 - token);
@@ -84,7 +84,7 @@ __global__ __launch_bounds__(threads) void convolve(Sizes sizes, int side,
   }
 }
 
-/// Block (piece of all tokens, chunk of channels, some taps): partial
+/// Block (piece of all tokens, chunk of channels, some taps): `partial`
 /// [pieces, channels, taps] of dw.
 template <int n, class T>
 __global__ __launch_bounds__(threads) void correlate(Sizes sizes,
@@ -137,7 +137,7 @@ __global__ __launch_bounds__(threads) void correlate(Sizes sizes,
   }
 }
 
-/// Calls body(n) with the channels that a lane takes at a time.
+/// Calls body(n), where n is the number of channels of a lane per access.
 template <class T, class... Pointer, class Body>
 void withChannels(const Sizes& sizes, Body body, const Pointer*... rows) {
   const int64_t bytes =
@@ -184,7 +184,7 @@ void launchCorrelation(const CudaKernelArgs& args, const Sizes& sizes,
   withChannels<T>(sizes, run, dy.as<T>(), x.as<T>());
 }
 
-/// Refuses what the kernels are not made for.
+/// Rejects sizes that the kernels do not support.
 Status checkTaps(const Sizes& sizes) {
   constexpr int64_t most = sharedBytes / int64_t(sizeof(float)) / lanes;
   if (sizes.taps > most)

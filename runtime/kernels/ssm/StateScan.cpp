@@ -1,12 +1,12 @@
 // The state space of Mamba 2 (Dao & Gu 2024, arXiv 2405.21060, eq. 2), token by
-// token. Of each head, with D_t = softplus(dt_t + dt_bias) and a_t = exp(-exp(
-// a_log) D_t), of each of its channels with a state S of n numbers:
+// token. A head has D_t = softplus(dt_t + dt_bias) and a_t = exp(-exp(a_log)
+// D_t). Each of its channels has a state S of n numbers:
 //   S_t = a_t S_{t-1} + D_t x_t b_t
 //   y_t = S_t . c_t + d x_t
-// A document begins with S = 0, whatever there was before.
+// Each document starts with S = 0.
 //
-// A thread takes a head of a sequence from its first token to its last. The
-// state before each chunk is kept for the gradient.
+// A thread processes a head of a sequence from its first token to its last. It
+// stores the state before each chunk for the gradient.
 
 #include "runtime/kernels/ssm/StateScan.h"
 #include "runtime/device/cpu/CpuContext.h"
@@ -59,7 +59,7 @@ private:
     }
   }
 
-  /// Takes one channel's state to the next token and reads it.
+  /// Advances one channel's state to the next token. Returns S . c.
   M advance(M decay, M input, const M* b, const M* c, M* state) const {
     M sum = 0;
 #pragma omp simd reduction(+ : sum)

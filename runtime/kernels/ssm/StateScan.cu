@@ -1,13 +1,14 @@
 // The state space of Mamba 2, token by token, on a GPU; StateScan.cpp has the
 // formulas.
 //
-// A channel's state lies in the registers of neighbouring lanes, 16 numbers
-// each, as fours in turn; a block takes some channels of a head of a sequence:
-//   1. bring the tokens of a tile into shared memory: b and c, which have come
-//      into registers meanwhile, x, and of each token the step and its decay;
-//   2. token by token, each lane takes its numbers on and adds up their part of
-//      y, which the channel's lanes then share;
-//   3. the state before each chunk is kept for the gradient.
+// A channel's state is in the registers of neighbouring lanes, 16 numbers per
+// lane, as interleaved groups of four. A block processes some channels of a
+// head of a sequence:
+//   1. It writes the tokens of a tile to shared memory: b and c (prefetched
+//      into registers), x, and the step and decay of each token.
+//   2. Token by token, each lane advances its numbers and sums their part of y;
+//      the channel's lanes then reduce y.
+//   3. It stores the state before each chunk for the gradient.
 
 #include "runtime/kernels/common/BlockSums.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -22,15 +23,15 @@ using namespace cuda;
 constexpr int threads = 128;
 constexpr int tileTokens = 16;
 static_assert(tileTokens * sizeof(bool) == sizeof(uint4));
-/// Fours of a state that a lane has.
+/// The groups of four numbers of a state per lane.
 constexpr int fours = 4;
 
-/// How a block's threads are dealt out.
+/// The assignment of a block's threads.
 struct Layout {
-  int lanes;      // of a channel: a power of two up to 32
-  int channels;   // of a block
-  int padded;     // numbers of a state that the lanes have room for
-  bool isAligned; // states move by fours
+  int lanes;      // per channel: a power of two up to 32
+  int channels;   // per block
+  int padded;     // the numbers of a state that the lanes can hold
+  bool isAligned; // accesses move four numbers of a state
 
   int sharedBytes() const {
     return tileTokens * (2 * padded + 2 * channels + 2) * int(sizeof(float)) +
@@ -99,13 +100,14 @@ public:
   }
 
 private:
-  /// Elements of b and c that an access moves, and the most that a thread takes
-  /// of a tile.
+  /// Elements of b and c per access, and the most accesses of a thread per
+  /// tile.
   static constexpr int n = isAligned ? vectorLength<T> : 1;
   static constexpr int most =
       isAligned ? tileTokens * widestState / (n * threads) : 1;
 
-  /// Brings b and c of a tile into registers, while the one before is computed.
+  /// Prefetches b and c of a tile into registers while the previous tile is
+  /// computed.
   __device__ void fetch(int begin) {
     if constexpr (isAligned) {
 #pragma unroll
@@ -131,7 +133,7 @@ private:
                                             from[e + 3]};
   }
 
-  /// Puts a tile into shared memory.
+  /// Writes a tile to shared memory.
   __device__ void place(int begin, int tokens) {
     if constexpr (isAligned) {
 #pragma unroll
@@ -162,8 +164,8 @@ private:
     }
   }
 
-  /// Takes the state on by tokens of the tile. Lanes without a channel go
-  /// along, since others exchange with them.
+  /// Advances the state over tokens of the tile. Lanes without a channel also
+  /// call it, because other lanes exchange with them.
   __device__ void advance(int begin, int end) {
     const uint4 marks = *reinterpret_cast<const uint4*>(tile.isFirst);
     if (marks.x | marks.y | marks.z | marks.w) {
@@ -181,7 +183,7 @@ private:
       advance(i);
   }
 
-  /// Takes the state to token i of the tile and reads it.
+  /// Advances the state to token i of the tile and computes y.
   __device__ __forceinline__ void advance(int i) {
     const bool isOwner = channel < count;
     const float x = isOwner ? tile.x[i * layout.channels + channel] : 0.0f;

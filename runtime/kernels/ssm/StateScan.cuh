@@ -1,6 +1,6 @@
-// What the state space scan and its gradient share on a GPU: sizes, places of
-// elements, and the steps of time. StateScan.cpp has the formulas, StateScan.h
-// the same for the CPU.
+// Shared parts of the state space scan and its gradient on a GPU: sizes,
+// offsets of elements, and time steps. StateScan.cpp has the formulas;
+// StateScan.h is the CPU's counterpart.
 
 #ifndef RECIPERUN_KERNELS_SSM_STATESCAN_CUH
 #define RECIPERUN_KERNELS_SSM_STATESCAN_CUH
@@ -18,7 +18,7 @@ namespace reciperun::kernels::cuda {
 
 using sizes::widestState;
 
-/// log(1 + e^x), which no x overflows, and its derivative.
+/// log(1 + e^x) without overflow, and its derivative.
 __device__ inline float softplus(float x) {
   return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x)));
 }
@@ -31,8 +31,8 @@ struct ScanHead {
   int sequence, group, head;
 };
 
-/// The inputs of `state_scan`, from x to the segments, and where their elements
-/// are. Channels of a group are counted over its heads.
+/// The inputs of `state_scan`, from x to the segments, and the offsets of their
+/// elements. Channel indices of a group run over all its heads.
 template <class T> struct ScanInputs {
   const T *x, *dt, *b, *c, *aLog, *d, *dtBias;
   const int32_t* segments;
@@ -62,7 +62,7 @@ template <class T> struct ScanInputs {
   __device__ int64_t channelAt(const ScanHead& at, int token) const {
     return row(at, token) * channels + at.head * headWidth();
   }
-  /// Of the states of a head's channels before a chunk.
+  /// The offset of the states of a head's channels before a chunk.
   __device__ int64_t statesAt(const ScanHead& at, int number) const {
     return (((int64_t(at.sequence) * groups + at.group) * chunks() + number) *
                 channels +
@@ -74,7 +74,7 @@ template <class T> struct ScanInputs {
     return token == 0 || own[-1] != own[0];
   }
 
-  /// What is one for all tokens of a head.
+  /// The index of a head's parameters, which all tokens share.
   __device__ int parameterAt(const ScanHead& at) const {
     return at.group * heads + at.head;
   }
@@ -84,14 +84,14 @@ template <class T> struct ScanInputs {
   __device__ float skip(const ScanHead& at) const {
     return float(d[parameterAt(at)]);
   }
-  /// What softplus makes a step of.
+  /// The argument of the softplus that gives the step.
   __device__ float rawStep(const ScanHead& at, int token) const {
     return float(dt[row(at, token) * heads + at.head]) +
            float(dtBias[parameterAt(at)]);
   }
 };
 
-/// Refuses what the kernels are not made for.
+/// Rejects sizes that the kernels do not support.
 template <class T> Status checkScan(const ScanInputs<T>& in) {
   if (in.state > widestState)
     return Status::error("state spaces on GPUs take states of up to " +

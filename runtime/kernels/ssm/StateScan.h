@@ -1,5 +1,5 @@
-// What the state space scan and its gradient share: sizes, places of elements,
-// and the steps of time. StateScan.cpp has the formulas.
+// Shared parts of the state space scan and its gradient: sizes, offsets of
+// elements, and time steps. StateScan.cpp has the formulas.
 
 #ifndef RECIPERUN_KERNELS_SSM_STATESCAN_H
 #define RECIPERUN_KERNELS_SSM_STATESCAN_H
@@ -15,7 +15,7 @@
 
 namespace reciperun::kernels {
 
-/// log(1 + e^x), which no x overflows.
+/// log(1 + e^x) without overflow.
 template <class M> M softplus(M x) {
   return std::max(x, M(0)) + std::log1p(std::exp(-std::abs(x)));
 }
@@ -30,8 +30,8 @@ struct ScanHead {
   int64_t sequence, group, head;
 };
 
-/// The inputs of `state_scan`, from x to the segments, and where their elements
-/// are. Channels of a group are counted over its heads.
+/// The inputs of `state_scan`, from x to the segments, and the offsets of their
+/// elements. Channel indices of a group run over all its heads.
 template <class T> struct ScanInputs {
   using M = Math<T>;
 
@@ -48,15 +48,15 @@ template <class T> struct ScanInputs {
   int64_t headWidth() const { return channels / heads; }
   int64_t chunks() const { return (tokens - 1) / chunk + 1; }
 
-  /// The index of a token's group, of which each has its own channels, heads
-  /// and states side by side.
+  /// The index of a token's group. Each group has its own contiguous channels,
+  /// heads and states.
   int64_t row(const ScanHead& at, int64_t token) const {
     return (at.sequence * tokens + token) * groups + at.group;
   }
   int64_t channelAt(const ScanHead& at, int64_t token) const {
     return row(at, token) * channels + at.head * headWidth();
   }
-  /// Of the states of a group's channels before a chunk.
+  /// The offset of the states of a head's channels before a chunk.
   int64_t statesAt(const ScanHead& at, int64_t number) const {
     return (((at.sequence * groups + at.group) * chunks() + number) * channels +
             at.head * headWidth()) *
@@ -68,7 +68,7 @@ template <class T> struct ScanInputs {
     return token == 0 || own[-1] != own[0];
   }
 
-  /// What is one for all tokens of a head.
+  /// The index of a head's parameters, which all tokens share.
   int64_t parameterAt(const ScanHead& at) const {
     return at.group * heads + at.head;
   }
@@ -76,7 +76,7 @@ template <class T> struct ScanInputs {
     return std::exp(M(aLog[parameterAt(at)]));
   }
   M skip(const ScanHead& at) const { return M(d[parameterAt(at)]); }
-  /// What softplus makes a step of.
+  /// The argument of the softplus that gives the step.
   M rawStep(const ScanHead& at, int64_t token) const {
     return M(dt[row(at, token) * heads + at.head]) + M(dtBias[parameterAt(at)]);
   }
@@ -86,7 +86,7 @@ template <class T> struct ScanInputs {
   int64_t sequences, tokens, groups, channels, heads, state, chunk;
 };
 
-/// to[i] = from[i] in the type that kernels compute in.
+/// to[i] = from[i] in the compute type.
 template <class T> void widen(int64_t count, const T* from, Math<T>* to) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i)

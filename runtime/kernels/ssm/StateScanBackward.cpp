@@ -1,19 +1,20 @@
 // The gradient of the state space scan (StateScan.cpp has the formulas).
 //
-// With G_t that of S_t, from the last token to the first:
-//   G_t = dy_t c_t + a_{t+1} G_{t+1},   a_{t+1} = 0 where a document begins
+// With G_t the gradient of S_t, from the last token to the first:
+//   G_t = dy_t c_t + a_{t+1} G_{t+1},   a_{t+1} = 0 where a document starts
 //   dc_t = sum over channels of dy_t S_t,   db_t = sum of D_t x_t G_t
 //   dx_t = D_t (G_t . b_t) + d dy_t,        dd = sum of dy_t x_t
 //   da_t = G_t . S_{t-1}, summed over a head's channels
 //   dD_t = sum of x_t (G_t . b_t) - exp(a_log) a_t da_t
-//   ddt_t = dD_t sigmoid(dt_t + dt_bias), and ddt_bias its sum
+//   ddt_t = dD_t sigmoid(dt_t + dt_bias), and ddt_bias is its sum
 //   da_log = -exp(a_log) sum of D_t a_t da_t
 //
-// A thread takes a group of a sequence, chunk by chunk from the last:
-// 1. Of each channel compute the states of the chunk again from the one before.
-// 2. Go back through them; db and dc of the chunk are sums over the channels.
-// 3. What G owes the token before the chunk waits for the next one.
-// Sums over tokens are in f64, those over sequences are taken last, in order.
+// A thread processes a group of a sequence, chunk by chunk from the last:
+//   1. For each channel recompute the states of the chunk from the state before
+//      it.
+//   2. Go back through them, and sum db and dc of the chunk over the channels.
+//   3. Keep the gradient of the state before the chunk for the next chunk.
+// Sums over tokens are in f64. Sums over sequences are computed last, in order.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -52,12 +53,13 @@ public:
   }
 
 private:
-  /// What a head of a sequence adds to its parameters.
+  /// The contribution of a head of a sequence to the gradients of its
+  /// parameters.
   struct Sums {
     double aLog = 0, d = 0, dtBias = 0;
   };
 
-  /// A thread's numbers for one chunk of one group.
+  /// A thread's buffers for one chunk of one group.
   struct Scratch {
     Scratch(device::CpuContext& context, int thread, const ScanInputs<T>& in) {
       const int64_t n = in.state, tokens = in.chunk;
@@ -74,9 +76,9 @@ private:
         *vector = take(tokens);
     }
 
-    M* owed;                          // [channels, n], to the token before
-    M *b, *c, *db, *dc;               // [chunk, n]
-    M* path;                          // [chunk + 1, n], one channel's states
+    M* owed;            // [channels, n]: gradient of the previous state
+    M *b, *c, *db, *dc; // [chunk, n]
+    M* path;            // [chunk + 1, n], one channel's states
     M *step, *decay, *dstep, *ddecay; // [chunk], one head's
   };
 
@@ -127,7 +129,7 @@ private:
     }
   }
 
-  /// Step 1: path [count + 1, n].
+  /// Step 1: recomputes path [count + 1, n].
   void retrace(const ScanHead& at, int64_t p, const Chunk& chunk,
                const Scratch& s) const {
     const int64_t n = in.state;
@@ -149,7 +151,7 @@ private:
     }
   }
 
-  /// Step 2.
+  /// Step 2 for one channel.
   void runChannel(const ScanHead& at, int64_t p, const Chunk& chunk,
                   const Scratch& s) {
     M* owed = s.owed + (at.head * in.headWidth() + p) * in.state;
@@ -169,7 +171,7 @@ private:
     sumsOf(at).d += products;
   }
 
-  /// One token of one channel; gives G . b.
+  /// Processes one token of one channel. Returns G . b.
   M pullBack(int64_t i, M slope, M input, const Scratch& s, M* owed) const {
     const int64_t n = in.state;
     const M *b = s.b + i * n, *c = s.c + i * n;
@@ -190,7 +192,7 @@ private:
     return inward;
   }
 
-  /// The rows of a chunk, rounded.
+  /// Stores the rows of a chunk, rounded.
   void store(const ScanHead& at, const Chunk& chunk, const M* from, T* to) {
     for (int64_t i = 0; i < chunk.count; ++i) {
       T* row = to + in.row(at, chunk.begin + i) * in.state;

@@ -1,28 +1,28 @@
 // The gradient of the state space scan on a GPU; StateScanBackward.cpp has the
-// formulas token by token. Here a tile of tokens is taken at once, in the form
-// of matrices (Dao & Gu 2024, arXiv 2405.21060, section 6). Within a tile
+// formulas token by token. This kernel processes a tile of tokens at once, in
+// matrix form (Dao & Gu 2024, arXiv 2405.21060, section 6). Within a tile
 //   l_t     the log of token t's decay, s_t their sum up to t, D_t its step
-//   L_ij    exp(s_i - s_j) where j <= i are of one document, else 0
-//   e_j     exp(s_last - s_j) where j is of the last token's document, else 0
-//   f_i     exp(s_i) where i is of the document before the tile, else 0
-//   S, E    the state before the tile, and what later tokens owe the one behind
-//   K = c b^T, W = dy x^T, of which L K and L W are products by elements
+//   L_ij    exp(s_i - s_j) if j <= i are of one document, else 0
+//   e_j     exp(s_last - s_j) if j is of the last token's document, else 0
+//   f_i     exp(s_i) if i is of the document before the tile, else 0
+//   S, E    the state before the tile, and the gradient of the state after it
+//           from later tokens
+//   K = c b^T, W = dy x^T; L K and L W are elementwise products
 // Then
 //   G_j . b = (L K)^T dy + e_j E b_j =: r_j    dx_j = D_j r_j + d dy_j
 //   db_j = D_j ((L W)^T c + e_j x_j E)         dc_i = (L W) D b + f_i dy_i S
-//   a_t da_t = the sum of L K W D over i >= t > j, of f_i dy_i S c_i over i
-//   from
-//              t on, of e_j D_j x_j E b_j over j < t, and f_last E . S
+//   a_t da_t = the sum of L K W D over i >= t > j, of f_i dy_i S c_i over
+//              i >= t, of e_j D_j x_j E b_j over j < t, and f_last E . S
 //   E of the tile before = (f dy)^T c + f_last E
 //
-// A block takes some channels of a head of a sequence. Chunks go from the last
-// to the first, in launches of as many tiles as the scratch has room for:
-//   1. of each tile bring S here from the state before the chunk, tile by tile;
-//   2. the products above, in bf16 on tensor cores, else in f32; db and dc of
-//      these channels go to the scratch, and so do ddt's part and, at the
-//      launch's end, E;
-//   3. another kernel adds up a group's blocks, in order.
-// Sums over tokens that parameters get are in f64.
+// A block processes some channels of a head of a sequence. Chunks run from the
+// last to the first, in launches of as many tiles as fit into the scratch:
+//   1. For each tile advance S from the state before the chunk, tile by tile.
+//   2. Compute the matmuls above, in bf16 on tensor cores, else in f32. Store
+//      db and dc of these channels, ddt's part and, at the end of the launch, E
+//      to the scratch.
+//   3. Another kernel adds up a group's blocks, in order.
+// Sums over tokens for the gradients of parameters are in f64.
 
 #include "runtime/kernels/common/BlockSums.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -40,7 +40,7 @@ using namespace cuda;
 
 constexpr int threads = 256;
 
-/// The kernel of steps 1 and 2, and what it takes.
+/// The kernel of steps 1 and 2, and its launch parameters.
 template <class T> struct ScanKernel {
   void (*run)(ScanCall<T>, ScanSpan);
   int threads, sharedBytes;
@@ -63,7 +63,7 @@ template <int width> ScanKernel<bfloat16> tensorKernel() {
           width};
 }
 
-/// Tensor cores serve bf16, as far as registers hold the states.
+/// Tensor cores run bf16 if the states fit into registers.
 template <class T> ScanKernel<T> kernelFor(int state) {
   if constexpr (std::is_same_v<T, bfloat16>) {
     if (state <= 64)
@@ -103,7 +103,8 @@ __global__ __launch_bounds__(threads) void addShares(
   }
 }
 
-/// A thread takes a head of a group; `sums` begin with the first part's.
+/// One thread per head of a group. `sums` starts with the sums of the first
+/// part.
 template <class T, class G>
 __global__ void addParameters(const __grid_constant__ ScanCall<T> call,
                               const double* sums, G* total) {
@@ -124,8 +125,8 @@ __global__ void addParameters(const __grid_constant__ ScanCall<T> call,
 
 // ---- launches
 
-/// Lays the scratch out for `units` units and `call.tiles` tiles at a time;
-/// whether it has the room.
+/// Allocates the scratch for `units` units and `call.tiles` tiles at a time.
+/// Returns whether it fits.
 template <class T>
 bool layOut(const CudaKernelArgs& args, int units, ScanCall<T>& call) {
   Scratch room(args.context);
@@ -139,7 +140,7 @@ bool layOut(const CudaKernelArgs& args, int units, ScanCall<T>& call) {
   return room.leftBytes() >= 0;
 }
 
-/// How many units go at a time; 0 where there is no room for one.
+/// The number of units per launch; 0 if not even one fits.
 template <class T>
 int chooseUnits(const CudaKernelArgs& args, ScanCall<T>& call) {
   int units = call.in.sequences * call.in.groups;
@@ -155,7 +156,7 @@ int chooseUnits(const CudaKernelArgs& args, ScanCall<T>& call) {
   return units;
 }
 
-/// From the last tokens of some units to their first.
+/// Processes some units, from their last tokens to their first.
 template <class T>
 Status runUnits(const CudaKernelArgs& args, const ScanKernel<T>& kernel,
                 const ScanCall<T>& call, int units) {

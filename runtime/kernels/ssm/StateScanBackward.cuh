@@ -1,5 +1,5 @@
-// What the kernels of the scan's gradient share: the call, and what each launch
-// of it takes.
+// Shared parts of the kernels of the scan's gradient: the call and the span of
+// each launch.
 
 #ifndef RECIPERUN_KERNELS_SSM_STATESCANBACKWARD_CUH
 #define RECIPERUN_KERNELS_SSM_STATESCANBACKWARD_CUH
@@ -8,24 +8,24 @@
 
 namespace reciperun::kernels::cuda {
 
-/// What a head of a sequence adds to its parameters.
+/// The contribution of a head of a sequence to the gradients of its parameters.
 struct ParameterSums {
   double aLog, d, dtBias;
 };
 constexpr int parameters = int(sizeof(ParameterSums) / sizeof(double));
 
-/// What is the same for all launches of a call. A unit is a group of a
-/// sequence, a part the channels of a block of it.
+/// The arguments that all launches of a call share. A unit is a group of a
+/// sequence; a part is the channels of one block of a unit.
 template <class T> struct ScanCall {
   ScanInputs<T> in;
   const T* dy;
   const float* states;
   T *dx, *ddt, *db, *dc;
   int side = 0;      // tokens of a tile, and channels of a block
-  int padded = 0;    // numbers of a state, in whole columns of products
+  int padded = 0;    // numbers of a state, padded to whole column blocks
   int parts = 0;     // of a unit
   int firstUnit = 0; // of the launch
-  int tiles = 0;     // of a launch, at most
+  int tiles = 0;     // per launch, at most
   ParameterSums* sums = nullptr; // [all units, parts]
   float* owed = nullptr;         // [units, parts, channels, padded]
   float* shares = nullptr; // [units, parts, tiles, tokens, 2, state]: db, dc
@@ -38,10 +38,10 @@ template <class T> struct ScanCall {
   }
 };
 
-/// Some tiles of a chunk.
+/// A run of tiles of a chunk.
 struct ScanSpan {
   int chunk, firstTile, tiles;
-  bool isFirst; // from the end of the sequence
+  bool isFirst; // the first span, at the end of the sequence
 };
 
 } // namespace reciperun::kernels::cuda

@@ -1,10 +1,10 @@
 // The gradient of the state space scan in bf16 on tensor cores;
 // StateScanBackward.cu has the algorithm.
 //
-// A block of eight warps takes tiles of 64 tokens and 64 channels. Of each
-// product a warp has 16 rows and one half of the columns. S and E are f32 in
-// registers, and in bf16 in shared memory, where products read them; so are L
-// K, L W and L W D. Sums of products are f32.
+// A block of eight warps processes tiles of 64 tokens and 64 channels. In each
+// matmul a warp computes 16 rows and one half of the columns. S and E are f32
+// in registers, and bf16 in shared memory, where matmuls read them, like L K, L
+// W and L W D. Matmuls accumulate in f32.
 
 #ifndef RECIPERUN_KERNELS_SSM_STATESCANBACKWARDBF16_CUH
 #define RECIPERUN_KERNELS_SSM_STATESCANBACKWARDBF16_CUH
@@ -15,29 +15,29 @@
 
 namespace reciperun::kernels::cuda {
 
-/// `width` is that of a state, padded to 64 or 128.
+/// `width` is the size of a state, padded to 64 or 128.
 template <int width> class TensorScanBlock {
 public:
   static constexpr int threads = 256, side = 64;
 
 private:
-  static constexpr int halves = 2; // of the columns, by warps
-  /// Columns of eight that a warp has of tokens and of a state.
+  static constexpr int halves = 2; // of the columns, one per warp
+  /// A warp's blocks of eight columns, of tokens and of a state.
   static constexpr int narrow = side / 8 / halves, wide = width / 8 / halves;
   static constexpr int matmulRow = side + 1;
 
   using Narrow = float[narrow][4];
   using Wide = float[wide][4];
 
-  /// What is known of each token of a tile.
+  /// The values of each token of a tile.
   struct Tokens {
-    double sums[side];                                  // s
-    float step[side], raw[side];                        // D, and of softplus
-    float toLast[side], fromBefore[side];               // e, f
+    double sums[side];                    // s
+    float step[side], raw[side];          // D, and the argument of its softplus
+    float toLast[side], fromBefore[side]; // e, f
     float inward[halves][side], ofBefore[halves][side]; // x r; f dy S c
     float ofOwed[halves][side];                         // D x e E b
     float skips[side], pulls[side];
-    int run[side]; // documents begun in the tile; -1 behind its end
+    int run[side]; // documents started in the tile; -1 after its end
     float whole, states[threads / 32]; // f_last; E . S of each warp
   };
 
@@ -88,7 +88,7 @@ public:
   }
 
 private:
-  // ---- where a lane's elements of a product are
+  // ---- positions of a lane's elements of a matmul
 
   __device__ int rowOf(int i) const { return firstRow + i / 2 * 8 + lane / 4; }
   __device__ int narrowColumn(int n, int i) const {
@@ -113,7 +113,8 @@ private:
       for (int i = 0; i < 4; ++i)
         body(n, i);
   }
-  /// E of a thread between launches: only the same thread reads it.
+  /// The index of E of a thread between launches. Only the same thread reads
+  /// it.
   __device__ int keptAt(int n, int i) const {
     return (n * 4 + i) * threads + int(threadIdx.x);
   }
@@ -122,14 +123,14 @@ private:
     return __bfloat162float(
         tile.at(row, column / chunkSize)[column % chunkSize]);
   }
-  /// Two neighbours of a row.
+  /// Writes two neighbours of a row.
   template <int columns>
   __device__ static void write(Tile<columns> tile, int row, int column,
                                float first, float second) {
     *reinterpret_cast<uint32_t*>(tile.at(row, column / chunkSize) +
                                  column % chunkSize) = pack(first, second);
   }
-  /// Rows [64, width] of a warp's sums in bf16.
+  /// Stores rows [64, width] of a warp's accumulators in bf16.
   __device__ __forceinline__ void store(Tile<width> to,
                                         const Wide& from) const {
 #pragma unroll
@@ -139,9 +140,9 @@ private:
         write(to, rowOf(i), wideColumn(n, i), from[n][i], from[n][i + 1]);
   }
 
-  // ---- products: sum += left right; `depth` is summed over, from `begin` on
+  // ---- matmuls: sum += left right, summed over [begin, end)
 
-  /// Left rows are the warp's, right columns its half.
+  /// The left rows are the warp's; the right columns are its half.
   template <int count, class Left, class Right>
   __device__ __forceinline__ void multiply(float (&sum)[count][4], int begin,
                                            int end, Left left,
@@ -159,7 +160,7 @@ private:
       }
     }
   }
-  /// Operands of a tile [rows, summed], and of one [summed, rows].
+  /// Left operands from a tile [rows, summed] and from a tile [summed, rows].
   template <int columns> __device__ auto leftOf(Tile<columns> tile) const {
     return [operands = Operands<columns>(tile, lane), row = firstRow](
                uint32_t(&to)[4], int k) { operands.left(to, row, k); };
@@ -168,7 +169,8 @@ private:
     return [operands = Operands<columns>(tile, lane), row = firstRow](
                uint32_t(&to)[4], int k) { operands.leftAcross(to, row, k); };
   }
-  /// Of a tile [columns, summed], and of one [summed, columns].
+  /// Right operands from a tile [columns, summed] and from a tile [summed,
+  /// columns].
   template <int columns> __device__ auto rightOf(Tile<columns> tile) const {
     return [operands = Operands<columns>(tile, lane)](uint32_t(&to)[4],
                                                       int column, int k) {
@@ -205,7 +207,8 @@ private:
                        call.isAligned});
   }
 
-  /// Steps, documents and decays of a tile: a warp does it, a lane two tokens.
+  /// Computes the steps, documents and decays of a tile, in one warp with two
+  /// tokens per lane.
   __device__ void measure(int begin, int count) {
     if (warp != 0)
       return;
@@ -258,7 +261,7 @@ private:
       tokens.whole = lastRun == 0 ? expf(float(all)) : 0.0f;
   }
 
-  /// Rows of a tile of channels times a number of their token.
+  /// Multiplies the rows of a tile of channels by a factor of their token.
   template <class Weight>
   __device__ void weigh(Tile<side> rows, Weight weight) const {
     for (int i = int(threadIdx.x); i < side * side / 2; i += threads) {
@@ -300,7 +303,7 @@ private:
     giveSteps(tile, count);
   }
 
-  /// Step 1: the states before the tile.
+  /// Step 1: computes the states before the tile.
   __device__ void restore(int tile) {
     const float* const from = call.states + in.statesAt(at, span.chunk) +
                               int64_t(firstChannel) * in.state;
@@ -333,10 +336,10 @@ private:
     multiply(to, 0, side, leftAcross(weighted), rightAcross(columns));
   }
 
-  /// K and W, and what is made of them element by element.
+  /// Computes K and W, and the elementwise products with them.
   __device__ void relate() {
     Narrow k = {}, w = {};
-    // Above the diagonal all is 0.
+    // All elements above the diagonal are 0.
     if (firstRow + 16 > half * (side / halves)) {
       multiply(k, 0, width, leftOf(c), rightOf(b));
       multiply(w, 0, side, leftOf(dy), rightOf(x));
@@ -372,8 +375,8 @@ private:
                : 0.0f;
   }
 
-  /// Adds up what a lane has of rows: the halves of a row's columns are kept
-  /// apart.
+  /// Sums a lane's elements of rows over its four lanes. The halves of a row's
+  /// columns stay separate.
   __device__ void keepRows(const float (&ofRows)[2],
                            float (&to)[halves][side]) const {
 #pragma unroll
@@ -384,7 +387,7 @@ private:
     }
   }
 
-  /// dx; x r, and D x e E b.
+  /// Computes dx, x r, and D x e E b.
   __device__ void giveInputs(int begin, int count) {
     Narrow sum = {};
     multiply(sum, 0, width, leftOf(b), rightOf(owed));
@@ -396,7 +399,7 @@ private:
           tokens.step[j] * read(x, j, narrowColumn(n, i)) * sum[n][i];
     });
     keepRows(ofOwed, tokens.ofOwed);
-    // Tokens before the rows do not read them.
+    // L K is 0 for tokens i before these rows.
     multiply(sum, firstRow, side, leftAcross(scores), rightAcross(dy));
 #pragma unroll
     for (int n = 0; n < narrow; ++n)
@@ -416,14 +419,14 @@ private:
     keepRows(inward, tokens.inward);
   }
 
-  /// Where a token's share of db is; dc's follows.
+  /// The address of a token's share of db; the share of dc follows it.
   __device__ float* shareOf(int tile, int token) const {
     return call.shares +
            call.shareAt(unit, part, (tile - span.firstTile) * side + token) *
                2 * in.state;
   }
 
-  /// dc, and f dy S c.
+  /// Computes dc, and f dy S c.
   __device__ void giveReads(int tile, int count) {
     Wide sum = {};
     multiply(sum, 0, side, leftOf(dy), rightAcross(before));
@@ -442,7 +445,7 @@ private:
     });
   }
 
-  /// db.
+  /// Computes db.
   __device__ void giveWrites(int tile, int count) {
     Wide sum = {};
     multiply(sum, 0, side, leftOf(x), rightAcross(owed));
@@ -455,7 +458,7 @@ private:
     });
   }
 
-  /// E . S, by warps.
+  /// Computes E . S, per warp.
   __device__ void compareStates() {
     float sum = 0;
     forWide([&](int n, int i) { sum += owes[n][i] * states[n][i]; });
@@ -464,8 +467,8 @@ private:
       tokens.states[warp] = sum;
   }
 
-  /// Matmuls become the sums of those before them in their rows. Four lanes
-  /// take a row; nobody else reads it until then.
+  /// Replaces each product by the sum of the products before it in its row.
+  /// Four lanes process a row; no other lane reads it until then.
   __device__ void sumMatmulsBefore() {
     constexpr int piece = side / 4;
     float* const own = products + int(threadIdx.x) / 4 * matmulRow +
@@ -487,7 +490,7 @@ private:
       own[j] += before;
   }
 
-  /// Then their sums over the rows from t on: products of i >= t > j.
+  /// Sums these over the rows from t on: the products of i >= t > j.
   __device__ void sumMatmulsBehind() {
     const int t = int(threadIdx.x) / 4;
     float sum = 0;
@@ -498,7 +501,8 @@ private:
       tokens.pulls[t] = sum;
   }
 
-  /// ddt and what parameters get: a warp does it, a lane two tokens.
+  /// Computes ddt and the gradients of parameters, in one warp with two tokens
+  /// per lane.
   __device__ void giveSteps(int tile, int count) {
     if (warp != 0)
       return;
@@ -511,7 +515,7 @@ private:
     }
     for (float ofWarp : tokens.states)
       allStates += ofWarp;
-    // Sums over the tokens of lanes behind, and of lanes before.
+    // Sums over the tokens of later lanes, and of earlier lanes.
     float behind = later[0] + later[1], before = earlier[0] + earlier[1];
     for (int step = 1; step < 32; step *= 2) {
       const float down = __shfl_down_sync(~0u, behind, unsigned(step));

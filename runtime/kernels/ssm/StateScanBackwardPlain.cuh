@@ -1,7 +1,7 @@
-// The gradient of the state space scan by plain multiplications in f32;
+// The gradient of the state space scan with plain f32 multiplications;
 // StateScanBackward.cu has the algorithm.
 //
-// Thread (y, x) of 16 x 16 has rows y and y + 16 of all products.
+// Thread (y, x) of 16 x 16 has rows y and y + 16 of all matmuls.
 
 #ifndef RECIPERUN_KERNELS_SSM_STATESCANBACKWARDPLAIN_CUH
 #define RECIPERUN_KERNELS_SSM_STATESCANBACKWARDPLAIN_CUH
@@ -15,18 +15,20 @@ namespace plainScan {
 
 inline constexpr int threads = 256, side = 16;
 inline constexpr int tileTokens = 32, tileChannels = 32;
-/// Distances of rows in shared memory: fours of them are in other banks.
+/// Strides of rows in shared memory. The padding puts float4 accesses of
+/// different rows into different banks.
 inline constexpr int narrowRow = tileChannels + 4,
                      square = tileTokens * narrowRow;
 static_assert(tileTokens == tileChannels);
 
-// ---- products in shared memory
+// ---- matmuls in shared memory
 
 struct Place {
   int x = int(threadIdx.x) % side, y = int(threadIdx.x) / side;
 };
 
-/// Left operands: four neighbours of a row, in the dimension summed over.
+/// A left operand that reads four neighbours of a row, along the summed
+/// dimension.
 struct AlongRows {
   const float* data;
   int stride;
@@ -34,7 +36,7 @@ struct AlongRows {
     return *reinterpret_cast<const float4*>(data + row * stride + k);
   }
 };
-/// Columns of a matrix, each row of it times its weight.
+/// A left operand of matrix columns, each row of the matrix times its weight.
 struct WeightedColumns {
   const float *data, *weights;
   __device__ float4 operator()(int row, int k) const {
@@ -45,11 +47,12 @@ struct WeightedColumns {
   }
 };
 
-/// A thread's columns of a right operand whose rows are summed over.
+/// A thread's columns of a right operand whose rows are the summed dimension.
 template <int columns> __device__ int columnOf(int c) {
   return Place().x * columns + c;
 }
-/// Of one whose columns are.
+/// A thread's columns of a right operand whose columns are the summed
+/// dimension.
 __device__ inline int columnAcross(int c) {
   return Place().x + c * side;
 }
@@ -105,7 +108,7 @@ template <class Body> __device__ void forColumns(int padded, Body body) {
     body(first);
 }
 
-// ---- what a block keeps in shared memory
+// ---- shared memory of a block
 
 struct Shared {
   float *b, *c;                            // [tokens, padded]
@@ -116,10 +119,10 @@ struct Shared {
   float* products;                         // [i, j]: L K W D
   float* fromOwed;                         // [j, channels]: e_j E b_j
   double* sums;                            // [tokens]: s
-  float *step, *raw, *toLast, *fromBefore; // [tokens]: D, of softplus, e, f
+  float *step, *raw, *toLast, *fromBefore; // [tokens]: D, its argument, e, f
   float* weights;                          // [tokens]: e D, or f
   float *inward, *ofBefore, *ofOwed, *skips, *pulls; // [tokens]
-  int* run;     // [tokens]: documents begun in the tile; -1 behind its end
+  int* run;     // [tokens]: documents started in the tile; -1 after its end
   float* whole; // f_last, then E . S of each warp
 
   static constexpr int vectors = 13 * tileTokens + 1 + threads / 32;
@@ -256,7 +259,7 @@ private:
     }
   }
 
-  /// Steps, documents and decays of a tile; a warp does it.
+  /// Computes the steps, documents and decays of a tile, in one warp.
   __device__ void measure(int begin, int count) {
     if (threadIdx.x >= tileTokens)
       return;
@@ -284,7 +287,7 @@ private:
       s.whole[0] = lastRun == 0 ? expf(float(all)) : 0.0f;
   }
 
-  /// Step 1: `before` is the state before the tile.
+  /// Step 1: computes `before`, the state before the tile.
   __device__ void restore(int tile) {
     __syncthreads();
     const float* const from = call.states + in.statesAt(at, span.chunk) +
@@ -322,7 +325,7 @@ private:
     });
   }
 
-  /// Calls body(row, number of the thread's column, element).
+  /// Calls body(row, index of the thread's column, element).
   template <int columns, class Body>
   __device__ __forceinline__ void forElements(const float (&sum)[2][columns],
                                               Body body) const {
@@ -335,7 +338,7 @@ private:
 
   // ---- step 2
 
-  /// K and W, and what is made of them element by element.
+  /// Computes K and W, and the elementwise products with them.
   __device__ void relate() {
     float k[2][2] = {}, w[2][2] = {};
     multiplyAcross(k, call.padded, AlongRows{s.c, stride},
@@ -359,7 +362,7 @@ private:
       }
   }
 
-  /// e_j E b_j, and D_j x_j of it.
+  /// Computes e_j E b_j, and its product with D_j x_j.
   __device__ void readOwed() {
     float sum[2][2] = {};
     multiplyAcross(sum, call.padded, AlongRows{s.b, stride},
@@ -381,7 +384,7 @@ private:
     }
   }
 
-  /// dx, and x_j r_j.
+  /// Computes dx, and x_j r_j.
   __device__ void giveInputs(int begin, int count) {
     float sum[2][2] = {};
     multiply(sum, tileTokens, AlongRows{s.scores, narrowRow}, s.dy, narrowRow);
@@ -404,7 +407,7 @@ private:
     }
   }
 
-  /// Where a token's share of db is; dc's follows.
+  /// The address of a token's share of db; the share of dc follows it.
   __device__ float* shareOf(int tile, int token) const {
     return call.shares +
            call.shareAt(unit, part,
@@ -412,7 +415,7 @@ private:
                2 * in.state;
   }
 
-  /// dc, and f_i dy_i S c_i.
+  /// Computes dc, and f_i dy_i S c_i.
   __device__ void giveReads(int tile, int count) {
     float ofBefore[2] = {};
     forColumns(call.padded, [&](int first) {
@@ -445,7 +448,7 @@ private:
     }
   }
 
-  /// db.
+  /// Computes db.
   __device__ void giveWrites(int tile, int count) {
     forColumns(call.padded, [&](int first) {
       float sum[2][wideColumns] = {};
@@ -466,7 +469,7 @@ private:
     });
   }
 
-  /// E . S, by warps.
+  /// Computes E . S, per warp.
   __device__ void compareStates() {
     float sum = 0;
     for (int i = int(threadIdx.x); i < tileChannels * call.padded;
@@ -481,7 +484,7 @@ private:
       s.weights[threadIdx.x] = s.fromBefore[threadIdx.x];
   }
 
-  /// E of the tile before; and the sums over i >= t > j.
+  /// Computes E of the tile before, and the sums over i >= t > j.
   __device__ void pass() {
     carry(s.owed, s.dy, s.c);
     constexpr int lanes = threads / tileTokens;
@@ -495,12 +498,12 @@ private:
       s.pulls[t] = sum;
   }
 
-  /// ddt and what parameters get; a warp does it.
+  /// Computes ddt and the gradients of parameters, in one warp.
   __device__ void giveSteps(int tile, int begin, int count) {
     if (threadIdx.x >= tileTokens)
       return;
     const int t = int(threadIdx.x);
-    // Sums over those from t on, and over those before t.
+    // Sums over the tokens from t on, and over the tokens before t.
     float later = s.ofBefore[t], earlier = s.ofOwed[t];
     for (int step = 1; step < tileTokens; step *= 2) {
       const float behind = __shfl_down_sync(~0u, later, unsigned(step));
