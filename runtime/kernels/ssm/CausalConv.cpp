@@ -1,8 +1,8 @@
 // A convolution of each channel along its sequence. A token sees itself and the
 // k - 1 tokens before it, but only tokens of its own document.
 //   y_t  = sum over i < k of w[i] x_{t-k+1+i}
-//   dx_t = sum over i < k of w[i] dy_{t+k-1-i}    the same in the other
-//   direction dw[i] = sum over t of dy_t x_{t-k+1+i}
+//   dx_t = sum over i < k of w[i] dy_{t+k-1-i}   in the other direction
+//   dw[i] = sum over t of dy_t x_{t-k+1+i}
 //
 // The kernels work on tiles of channels, which are contiguous for a token. One
 // thread owns a tile of dw and sums the tokens piece by piece, so the number of
