@@ -1,4 +1,5 @@
-// What an error has to say: a refusal for another reason is no pass.
+// Checks that an error's text contains what the test expects: a refusal for
+// another reason is not a pass.
 
 #ifndef RECIPERUN_TEST_SAYS_H
 #define RECIPERUN_TEST_SAYS_H
@@ -7,7 +8,7 @@
 
 namespace reciperun {
 
-/// For `EXPECT_PRED2(says, refusal, "part")`, which prints both.
+/// For `EXPECT_PRED2(says, refusal, "part")`, which prints both on failure.
 inline bool says(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

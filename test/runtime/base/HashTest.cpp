@@ -1,4 +1,4 @@
-// Hashes against values of xxhsum, the program of the hash's author.
+// Compares hashes with those of xxhsum, the program of the hash's author.
 
 #include "runtime/base/Hash.h"
 
@@ -14,7 +14,8 @@ std::span<const std::byte> bytesOf(std::string_view text) {
 }
 
 TEST(Hash, IsXxh3) {
-  // printf abc | xxhsum -H2, printf '' | xxhsum -H2, and the same with -H3.
+  // From printf abc | xxhsum -H2 and printf '' | xxhsum -H2, then both with
+  // -H3.
   EXPECT_EQ(hashOf("abc").text(), "06b05ab6733a618578af5f94892f3950");
   EXPECT_EQ(hashOf("").text(), "99aa06d3014798d86001c324468d497f");
   EXPECT_EQ(hexText(checksumOf(bytesOf("abc"))), "78af5f94892f3950");

@@ -1,7 +1,7 @@
-// What is opened, what is not, and what a failing disk looks like.
+// InputFile: which paths open, which are refused, and read errors.
 //
-// No disk at hand fails when it is wanted, so this program has a pread of its
-// own in front of the system's.
+// The program defines its own pread in front of the C library's to simulate a
+// failing disk.
 
 #include "runtime/base/InputFile.h"
 
@@ -21,8 +21,8 @@
 
 namespace {
 
-int failingCall = 0;   // the error of calls behind `failsFrom`; 0: none
-int64_t failsFrom = 0; // bytes of the file
+int failingCall = 0;   // errno of reads from `failsFrom` on; 0: no error
+int64_t failsFrom = 0; // offset in bytes
 size_t mostBytes = SIZE_MAX;
 
 } // namespace

@@ -1,4 +1,4 @@
-// The reader of JSON: what it takes, where it ends, and its words.
+// The JSON reader: accepted input, where a value ends, and messages.
 
 #include "runtime/base/ParseJson.h"
 
@@ -65,7 +65,7 @@ TEST(ParseJson, RefusesAKeyTwice) {
             "line 1, column 17: an object holds `a` twice");
 }
 
-/// Members are looked up one by one where they keep their order.
+/// An object that keeps its order looks members up by linear search.
 TEST(ParseJson, BoundsTheMembersOfAnOrderedObject) {
   std::string text = "{";
   for (int i = 0; i < 256; ++i)
@@ -122,7 +122,7 @@ TEST(ParseJson, TakesInfinityWhereAskedTo) {
             "line 1, column 12: JSON has no `NaN`");
 }
 
-/// No text makes the reader fail, and none of the library's words come out.
+/// The reader survives any text, and no message contains the library's wording.
 TEST(ParseJson, SurvivesEveryFlippedByteAndTruncation) {
   const std::string whole = R"({"a":[1,-2.5e3,null,true],"b":{"c":"\u00e9\n)"
                             "\xC3\xA9\"},\"d\":[{},[]]}";

@@ -1,4 +1,4 @@
-// Signals that end a run are noted as long as it wants that.
+// Stop signals are noted as long as a run asks for it.
 
 #include "runtime/base/StopSignal.h"
 

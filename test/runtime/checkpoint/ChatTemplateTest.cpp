@@ -1,4 +1,4 @@
-// The Jinja text of chat templates. exports_chat.test renders one by Jinja.
+// The Jinja text of chat templates. exports_chat.test renders one with Jinja.
 
 #include "runtime/checkpoint/ChatTemplate.h"
 

@@ -1,4 +1,4 @@
-// Which checkpoints appear, which stay, and which one is the newest.
+// Which checkpoints are published, which are kept, and which is the newest.
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 
@@ -44,7 +44,7 @@ TEST(CheckpointFolder, DoesWithoutThoseThatOthersMoved) {
   std::filesystem::remove_all(folder.checkpoint(1));
   ASSERT_TRUE(publish(folder, 2, {1, 0}).isOk());
   EXPECT_TRUE(folder.takeLeftovers().empty());
-  // Something is in the way of what is to be removed.
+  // A directory blocks the removal.
   std::filesystem::create_directories(folder.staging(2) / "full");
   ASSERT_TRUE(publish(folder, 3, {1, 0}).isOk());
   const std::vector<std::string> left = folder.takeLeftovers();
@@ -64,7 +64,8 @@ TEST(CheckpointFolder, KeepsTheBestAndTheLast) {
     ASSERT_TRUE(publish(folder, step, {1, 2}, losses[step - 1]).isOk());
   EXPECT_EQ(test.names(),
             (Names{"step-00000002", "step-00000003", "step-00000005"}));
-  // One that was not validated is the last, and none of the best.
+  // A checkpoint without a validation loss is the last but never among the
+  // best.
   ASSERT_TRUE(publish(folder, 6, {1, 2}).isOk());
   ASSERT_TRUE(publish(folder, 7, {1, 2}, 6.0).isOk());
   EXPECT_EQ(test.names(),
@@ -137,11 +138,11 @@ TEST(CheckpointFolder, PassesOverDamagedCheckpoints) {
   EXPECT_EQ(again.faults()[1].step, 3);
   EXPECT_NE(again.faults()[1].reason.find("ends inside a value"),
             std::string::npos);
-  // They are never removed.
+  // Damaged checkpoints are never removed.
   ASSERT_TRUE(publish(again, 4, {1, 0}).isOk());
   EXPECT_EQ(test.names(),
             (Names{"step-00000002", "step-00000003", "step-00000004"}));
-  // What takes the name of one leaves it under another.
+  // A new checkpoint of the same name renames the damaged one.
   ASSERT_TRUE(publish(again, 3, {1, 0}).isOk());
   ASSERT_EQ(again.takeLeftovers().size(), 1u);
   EXPECT_EQ(test.names(),
@@ -159,7 +160,7 @@ TEST(CheckpointFolder, DoesNotTakeUnreadableForAbsent) {
     return again.checkNewest().message();
   };
   EXPECT_EQ(foundBy(), "");
-  // Of a newer version.
+  // A manifest of a newer version.
   const std::string whole = readBytes(test / "step-00000002/manifest.json");
   std::string newer = whole;
   newer.replace(newer.find("\"version\":1"), 11, "\"version\":7");
@@ -169,11 +170,11 @@ TEST(CheckpointFolder, DoesNotTakeUnreadableForAbsent) {
             std::string::npos)
       << foundBy();
   EXPECT_NE(foundBy().find("is of version 7"), std::string::npos);
-  // A folder where the manifest should be cannot be read either.
+  // A directory in place of the manifest cannot be read either.
   std::filesystem::remove(test / "step-00000002/manifest.json");
   std::filesystem::create_directory(test / "step-00000002/manifest.json");
   EXPECT_NE(foundBy().find("cannot be read"), std::string::npos) << foundBy();
-  // None is left where all are damaged.
+  // No checkpoint remains when all are damaged.
   std::filesystem::remove(test / "step-00000002/manifest.json");
   test.write("step-00000001/manifest.json", "");
   EXPECT_NE(foundBy().find("of the 2 checkpoints in `"), std::string::npos)

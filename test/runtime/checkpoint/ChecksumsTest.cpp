@@ -1,4 +1,4 @@
-// Checksums of chunks, however the bytes come.
+// Checksums of chunks do not depend on how the bytes are split into calls.
 
 #include "runtime/checkpoint/Checksums.h"
 
@@ -51,8 +51,8 @@ TEST(Checksums, FindTheChunkThatDiffers) {
             std::nullopt);
 }
 
-// Data of several tensors in one piece, an empty tensor between them and one in
-// the end.
+// One piece holds the data of several tensors; one empty tensor is in the
+// middle and one at the end.
 TEST(Checksums, AreInTheHeaderOfAFile) {
   TestFolder folder;
   const std::vector<TensorSpec> specs = {{"a", "U8", {chunkBytes + 5}},

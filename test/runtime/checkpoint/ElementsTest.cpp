@@ -1,5 +1,5 @@
-// Conversions of stored elements, against values worked out by hand from IEEE
-// 754 and against exhaustive properties.
+// Conversions of stored elements, compared with values computed by hand from
+// IEEE 754 and checked exhaustively for properties.
 
 #include "runtime/checkpoint/Elements.h"
 
@@ -46,7 +46,7 @@ TEST(Elements, KeepsEveryBf16ByWayOfFloat) {
 }
 
 TEST(Elements, ConvertsBetweenAllTypes) {
-  const double values[] = {0, 1, -2.5, 0.15625}; // exact in all of them
+  const double values[] = {0, 1, -2.5, 0.15625}; // exact in every type
   const uint16_t half[] = {0, 0x3c00, 0xc100, 0x3100};
   const uint16_t brain[] = {0, 0x3f80, 0xc020, 0x3e20};
   float single[4];

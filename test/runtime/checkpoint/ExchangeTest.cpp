@@ -1,5 +1,5 @@
-// Import and export of a small model: bits survive, layouts do not matter, and
-// what does not fit is refused before anything is changed.
+// Import and export of a small model: bits survive, the layout does not matter,
+// and a mismatch is refused before anything changes.
 
 #include "runtime/checkpoint/HuggingFaceExport.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
@@ -29,8 +29,8 @@ struct Shape {
   std::vector<int64_t> stored;
 };
 
-/// A plan of parameters alone: an embedding split by rows, a projection split
-/// in its middle, an output split by columns, a norm that all hold.
+/// A plan with parameters only: an embedding split by rows, a projection split
+/// in the middle dimension, an output split by columns, and a replicated norm.
 plan::Plan planOf(plan::DType type, int dp, int tp) {
   plan::Plan plan;
   plan.stages.resize(1);
@@ -69,7 +69,7 @@ plan::Plan planOf(plan::DType type, int dp, int tp) {
   return plan;
 }
 
-/// A LoRA adapter of rank 2 on `q.weight`: two parameters behind the others.
+/// Adds a rank-2 LoRA adapter on `q.weight`: two parameters after the others.
 void adapt(plan::Plan& plan) {
   const Shape shapes[] = {
       {"base_model.model.q.lora_A.weight", {2, 6}, {"", ""}, {2, 6}},
@@ -108,7 +108,7 @@ constexpr std::string_view header =
     R"("o.weight":{"dtype":"BF16","shape":[6,8],"data_offsets":[192,288]},)"
     R"("norm.weight":{"dtype":"BF16","shape":[6],"data_offsets":[288,300]}})";
 
-/// Distinct bit patterns of finite numbers, subnormal ones among them.
+/// Distinct bit patterns of finite numbers, including subnormal ones.
 std::string patterns() {
   std::vector<uint16_t> bits;
   for (int i = 0; bits.size() < 150; ++i)
@@ -123,7 +123,7 @@ void writeModel(const TestFolder& folder, std::string_view fileHeader = header,
   folder.write("in/model.safetensors", safetensorsBytes(fileHeader, data));
 }
 
-/// The data of the tensors of a file, in the order of the plan.
+/// The data of a file's tensors, in the order of the plan.
 std::string dataOf(const std::filesystem::path& directory,
                    const plan::Plan& plan) {
   auto model = ModelFiles::open(directory);
@@ -143,7 +143,7 @@ std::string dataOf(const std::filesystem::path& directory,
   return data;
 }
 
-/// Imports `in`, then exports to `out`, on all ranks of the plan.
+/// Imports `in`, then exports to `out`, on every rank of the plan.
 void passThrough(const plan::Plan& plan, const TestFolder& folder,
                  const ExportOptions& options = {}) {
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
@@ -195,7 +195,8 @@ TEST(Exchange, SplitsIntoFilesThatItReads) {
 }
 
 TEST(Exchange, ReadsWindowsOfLargeTensors) {
-  // 3 MiB a tensor: windows end inside rows; runs are short and long.
+  // 3 MiB per tensor: windows end inside rows, and runs are both short and
+  // long.
   for (const std::vector<std::string>& axes :
        {std::vector<std::string>{"tp", ""}, {"", "tp"}}) {
     TestFolder folder;
@@ -239,7 +240,8 @@ TEST(Exchange, MergesLoraAndWritesTheAdapter) {
       device::CpuDevice device(1);
       ArenaParameters access(plan, rank, arena.data(), device);
       ASSERT_TRUE(loadHuggingFace(plan, rank, folder / "in", access).isOk());
-      // A[r, i] = i + 10 r; B[o, r] = o - r, of which the rank has its rows.
+      // A[r, i] = i + 10 r; B[o, r] = o - r, where the rank holds its rows of
+      // B.
       std::vector<float> a, b;
       for (int r = 0; r < 2; ++r)
         for (int i = 0; i < 6; ++i)
@@ -291,7 +293,7 @@ TEST(Exchange, DumpsGradientsUnderTheirNames) {
     ASSERT_TRUE(
         loadHuggingFace(plan, communicator.rank(), folder / "in", access)
             .isOk());
-    // Values and gradients share their buffers here.
+    // Values and gradients share buffers in this test.
     ASSERT_TRUE(dumpGradients(plan, access, communicator, folder / "g").isOk());
   });
   auto file = SafetensorsFile::open(folder / "g");
@@ -333,7 +335,8 @@ TEST(Exchange, DumpsGradientsOfEachExpert) {
 
 // ---- refusals
 
-/// The message of an import of `in` that must fail and leave the arena alone.
+/// The message of an import of `in` that must fail and leave the arena
+/// unchanged.
 std::string refusal(const TestFolder& folder,
                     plan::Plan plan = planOf(plan::DType::f32, 1, 1)) {
   std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena),
@@ -449,8 +452,7 @@ TEST(Exchange, AFailedExportIsToldToAllRanksAndLeavesTheOldOne) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"in", "out"}));
 }
 
-/// The pattern with one value replaced: 50 is in `q.weight`, at row 0,
-/// column 2.
+/// The pattern with one value replaced: 50 is at row 0, column 2 of `q.weight`.
 std::string patternsWith(size_t place, uint16_t bits) {
   std::string data = patterns();
   data.replace(place * 2, 2, bytesOf<uint16_t>({bits}));
@@ -499,8 +501,8 @@ TEST(Exchange, RefusesToWriteWeightsThatAreNotFinite) {
   EXPECT_EQ(dataOf(folder / "out", plan), patterns());
 }
 
-/// A link may name any file of the machine; an export hands none on that is not
-/// what it is called.
+/// A link may point to any file of the machine. Export does not copy a file
+/// whose contents do not match its name.
 TEST(Exchange, CopiesNothingThatIsNoTokenizer) {
   constexpr std::string_view tokenizer = R"({"model":{"vocab":{"a":0}}})";
   const std::tuple<const char*, const char*, const char*> cases[] = {
@@ -523,7 +525,7 @@ TEST(Exchange, CopiesNothingThatIsNoTokenizer) {
     EXPECT_NE(status.message().find(message), std::string::npos)
         << name << ": " << status.message();
     EXPECT_FALSE(std::filesystem::exists(folder / "out" / name));
-    // A link as such is how Hugging Face's cache is made.
+    // Links are fine: Hugging Face's cache consists of them.
     folder.write("blobs/1", std::string_view(name).ends_with("jinja")
                                 ? "{{ messages }}"
                                 : tokenizer);

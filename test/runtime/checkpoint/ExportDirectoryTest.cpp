@@ -1,4 +1,4 @@
-// Folders that take their place whole, and that never cost a user's files.
+// Export directories are replaced as a whole and never delete a user's files.
 
 #include "runtime/checkpoint/ExportDirectory.h"
 
@@ -72,7 +72,7 @@ std::string stagingName(const TestFolder& folder) {
   return output->path().filename().string();
 }
 
-/// The number of a process that has ended.
+/// The id of a process that has ended.
 pid_t deadProcess() {
   pid_t child = fork();
   if (child == 0)
@@ -86,8 +86,8 @@ TEST(ExportDirectory, RemovesWhatDeadProcessesHaveLeft) {
   const std::string own = stagingName(folder);
   const std::string stem = own.substr(0, own.rfind('-') + 1);
   const std::string kept[] = {
-      stem + std::to_string(getppid()), // runs
-      stem + "12x",                     // of somebody else
+      stem + std::to_string(getppid()), // still runs
+      stem + "12x",                     // not our name
       "model.tmp-elsewhere-1",          // of another host
       "other" + stem.substr(5) + std::to_string(deadProcess()),
   };

@@ -1,7 +1,7 @@
-// Files on a file system that wants larger units than others do.
+// Writing to a file system whose direct I/O needs larger units than usual.
 //
-// None that is at hand does, so this program has a pwrite of its own in front
-// of the system's, which refuses what such a file system would.
+// The program defines its own pwrite in front of the system's, which refuses
+// what such a file system would refuse.
 
 #include "runtime/checkpoint/Files.h"
 #include "runtime/memory/Arena.h"
@@ -18,8 +18,8 @@
 
 namespace {
 
-/// Writes around the system's cache: what their sizes and places must be
-/// multiples of, in bytes, and how many were taken and refused.
+/// Direct I/O: the unit in bytes that sizes and offsets must be multiples of,
+/// and the number of writes accepted and refused.
 struct AroundCache {
   size_t unit = 1;
   int taken = 0;
@@ -58,8 +58,8 @@ protected:
   }
   void TearDown() override { aroundCache = {}; }
 
-  /// Writes pieces of so many units, each of a letter of its own, and expects
-  /// them to be what the file then has.
+  /// Writes pieces of the given numbers of units, each filled with its own
+  /// letter, and checks the file's contents.
   void write(std::initializer_list<size_t> pieces) {
     auto memory = memory::Arena::allocate(8 * unit);
     ASSERT_TRUE(memory) << memory.message();

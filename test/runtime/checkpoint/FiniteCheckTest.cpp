@@ -1,4 +1,5 @@
-// NaN and infinity in weights: found in every type, and told with their place.
+// NaN and infinity in weights are found in every type and reported with their
+// index.
 
 #include "runtime/checkpoint/FiniteCheck.h"
 
@@ -69,7 +70,7 @@ TEST(FiniteCheck, AddsUpPiecesOfAnyOrder) {
             std::string::npos);
 }
 
-/// Pieces of a file's window begin at any byte.
+/// A piece of a file's window may begin at any byte.
 TEST(FiniteCheck, ReadsUnalignedBytes) {
   std::string bytes = "x" + bytesOf<float>({1, float(nan)});
   FiniteCheck check;

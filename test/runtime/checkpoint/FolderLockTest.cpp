@@ -1,4 +1,5 @@
-// A lock keeps a second job out, and ends with the first, however that ends.
+// A lock keeps a second job out and is released when the first job ends, even
+// by a crash.
 
 #include "runtime/checkpoint/FolderLock.h"
 

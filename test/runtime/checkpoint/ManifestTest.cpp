@@ -1,4 +1,4 @@
-// Manifests survive being written and read; damaged ones are refused.
+// Manifests round-trip through JSON; damaged ones are refused.
 
 #include "runtime/checkpoint/Manifest.h"
 
@@ -45,7 +45,7 @@ TEST(Manifest, KnowsTheLayoutThatWroteIt) {
   ASSERT_TRUE(manifest) << manifest.message();
   EXPECT_TRUE(manifest->wasWrittenBy(statePlan({1, 2, 2}).mesh));
   EXPECT_FALSE(manifest->wasWrittenBy(statePlan({1, 4, 1}).mesh));
-  manifest->mesh.clear(); // what was converted has none
+  manifest->mesh.clear(); // converted checkpoints have no mesh
   EXPECT_FALSE(manifest->wasWrittenBy(statePlan({1, 2, 2}).mesh));
 }
 
@@ -55,7 +55,8 @@ TEST(Manifest, RefusesEveryCutText) {
     ASSERT_FALSE(parseManifest(text.substr(0, end))) << end;
 }
 
-/// Without any one field a manifest is damaged, and says which one it is.
+/// A manifest that lacks any one field is damaged, and the message names the
+/// field.
 void removeEach(const Json& whole, Json& node) {
   if (!node.is_structured())
     return;
@@ -95,9 +96,9 @@ TEST(Manifest, RefusesAnyOtherValue) {
   ASSERT_FALSE(manifest);
   EXPECT_EQ(manifest.message(), "the manifest is damaged: it is not the one "
                                 "that was written (checksum)");
-  // Laid out in another way it is the same.
+  // Whitespace does not change the checksum.
   EXPECT_TRUE(parseManifest(Json::parse(toJson(sample())).dump(2)));
-  // Older ones have no checksum.
+  // Older manifests have no checksum.
   json.erase("checksum");
   EXPECT_TRUE(parseManifest(json.dump()));
 }

@@ -1,5 +1,5 @@
-// config.json against the plan's: what must agree, what may differ, and the
-// two spellings of rope.
+// config.json compared with the plan's: fields that must agree, fields that may
+// differ, and the two spellings of rope.
 
 #include "runtime/checkpoint/ModelConfig.h"
 #include "test/runtime/Says.h"

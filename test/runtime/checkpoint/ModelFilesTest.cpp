@@ -1,4 +1,4 @@
-// Sets of safetensors files: found by their index, split by size.
+// Sets of safetensors files: found by their index and split by size.
 
 #include "runtime/checkpoint/ModelFiles.h"
 
@@ -53,8 +53,8 @@ TEST(ModelFiles, RefusesADamagedIndex) {
             std::string::npos);
 }
 
-/// Left out, a tensor would be missing without a word; in two files, one of
-/// them would be read by chance.
+/// If the index omits a tensor, the tensor would silently be missing. If two
+/// files hold it, either one could be read.
 TEST(ModelFiles, RefusesAnIndexThatLeavesATensorOut) {
   TestFolder folder;
   folder.write("first.safetensors", oneTensor("a", 1));
@@ -82,7 +82,7 @@ TEST(ModelFiles, RefusesAnIndexThatLeavesATensorOut) {
 
 TEST(ModelFiles, WritesNoTwoTensorsOfOneName) {
   TestFolder folder;
-  // In two files, so that neither of these holds it twice.
+  // The size limit puts each of the two in its own file.
   auto writer = ModelWriter::create(folder.path(),
                                     {{"x", "F32", {2}}, {"x", "F32", {2}}}, 8);
   EXPECT_EQ(writer.message(), "two tensors are called `x`");
@@ -100,7 +100,8 @@ TEST(ModelFiles, SaysWhatIsMissing) {
 
 TEST(ModelFiles, SplitsByASizeAndReadsItself) {
   TestFolder folder;
-  // 8, 8 and 20 bytes at a limit of 16: two fit, the third stands alone.
+  // Tensors of 8, 8 and 20 bytes with a limit of 16: two fit in one file, the
+  // third gets its own.
   auto writer = ModelWriter::create(
       folder.path(), {{"x", "F32", {2}}, {"y", "F32", {2}}, {"z", "F32", {5}}},
       16);

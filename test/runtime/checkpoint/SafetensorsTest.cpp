@@ -1,5 +1,5 @@
-// One safetensors file: files laid out by hand after the format's description,
-// damage of every kind, and the writer's bytes.
+// One safetensors file: files written by hand from the format's description,
+// every kind of damage, and the writer's bytes.
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/memory/Arena.h"
@@ -13,8 +13,8 @@
 namespace reciperun::checkpoint {
 namespace {
 
-/// Spacing, key order and metadata as other writers have them; `b` lies before
-/// `a` in the data, and `e` has no elements.
+/// Spacing, key order and metadata as other writers emit them. `b` precedes `a`
+/// in the data, and `e` has no elements.
 constexpr std::string_view foreignHeader =
     R"({ "__metadata__": {"made by": "hand"}, )"
     R"("a": {"shape": [2, 3], "data_offsets": [4, 28], "dtype": "F32"}, )"
@@ -66,7 +66,7 @@ TEST(Safetensors, RefusesEveryTruncation) {
 struct Damage {
   const char* what;
   const char* header;
-  const char* message; // a part of it
+  const char* message; // a substring
 };
 
 class DamagedHeader : public testing::TestWithParam<Damage> {};
@@ -156,7 +156,7 @@ TEST(Safetensors, WritesTheFormat) {
       folder / "x.safetensors", {{"w", "BF16", {2, 1}}, {"s", "F32", {}}});
   ASSERT_TRUE(writer) << writer.message();
   std::string data = bytesOf<uint16_t>({0x3f80, 0x7fc1}) + bytesOf<float>({2});
-  // In uneven pieces, as shards come.
+  // Uneven pieces, like those of shards.
   ASSERT_TRUE(writer->append(std::as_bytes(std::span(data).first(3))).isOk());
   ASSERT_TRUE(writer->append(std::as_bytes(std::span(data).subspan(3))).isOk());
   ASSERT_TRUE(writer->finish().isOk());
@@ -170,7 +170,7 @@ TEST(Safetensors, WritesTheFormat) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"x.safetensors"});
 }
 
-/// What the specs come from may be damaged, and no file is written then.
+/// The specs may be damaged; the writer then creates no file.
 TEST(Safetensors, WritesNoFileThatItCouldNotRead) {
   TestFolder folder;
   auto message = [&](std::vector<TensorSpec> specs) {
@@ -198,8 +198,8 @@ TEST(Safetensors, WritesNoFileThatItCouldNotRead) {
   EXPECT_TRUE(folder.names().empty());
 }
 
-// Of three pieces the second can go around the system's cache, the others lie
-// wrong in memory or in the file.
+// Of three pieces, the second can bypass the page cache; the others are
+// misaligned in memory or in the file.
 TEST(Safetensors, WritesPiecesOfAnyAlignment) {
   constexpr size_t unit = OutputFile::unitBytes;
   constexpr int64_t pieces[] = {unit, 3 * unit + 100, 5 * unit};

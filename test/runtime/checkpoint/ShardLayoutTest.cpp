@@ -1,4 +1,5 @@
-// Blocks as runs, against going through every element's coordinates.
+// Shards as runs of elements, compared with enumerating every element's
+// coordinates.
 
 #include "runtime/checkpoint/ShardLayout.h"
 
@@ -14,7 +15,7 @@ plan::Mesh meshOf(int dp, int tp) {
   return mesh;
 }
 
-/// The block's elements as numbers of the whole tensor, by counting.
+/// Indices in the whole tensor of the block's elements, by enumeration.
 std::vector<int64_t> blockOf(const plan::Parameter& parameter, int parts,
                              int own) {
   std::vector<int64_t> numbers;

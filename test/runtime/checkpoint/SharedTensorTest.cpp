@@ -1,5 +1,5 @@
-// Parameters that are rows of one tensor of a Hugging Face checkpoint: in and
-// out of it, and through checkpoints, in every layout.
+// Parameters that are rows of one tensor of a Hugging Face checkpoint: import,
+// export and checkpoints, in every layout.
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Convert.h"
@@ -25,7 +25,7 @@ namespace {
 struct Ranks {
   int dp = 1;
   int tp = 1;
-  bool inParts = false; // a rank keeps no whole parameters
+  bool inParts = false; // a rank keeps no whole parameters (FSDP)
 
   std::string text() const {
     return "dp " + std::to_string(dp) + ", tp " + std::to_string(tp) +
@@ -51,7 +51,7 @@ int addBuffer(plan::Plan& plan, int64_t elements) {
   return int(plan.stages[0].buffers.size()) - 1;
 }
 
-/// Lays parameters out as the compiler does; masters are the values.
+/// Lays parameters out as the compiler does; values and masters share memory.
 void addRegion(plan::Plan& plan, std::vector<int> members,
                const std::string& shardAxis, bool inParts) {
   plan::Region region;
@@ -91,8 +91,8 @@ void addRegion(plan::Plan& plan, std::vector<int> members,
 
 enum { t, z, norm, b };
 
-/// `mix.weight` [12, 4] of three parameters, which the plan does not have in
-/// the order of its rows, and a parameter between them that is a tensor alone.
+/// `mix.weight` [12, 4] consists of three parameters, which the plan lists in
+/// another order than their rows. A parameter between them is a whole tensor.
 plan::Plan planOf(const Ranks& ranks) {
   plan::Plan plan;
   plan.stages.resize(1);
@@ -161,7 +161,7 @@ std::string dataOf(const std::filesystem::path& directory) {
   return data;
 }
 
-/// Does `body` on every rank, with the rank's parameters as `in` holds them.
+/// Runs `body` on every rank with the parameters imported from `in`.
 template <class Body>
 void withModel(const plan::Plan& plan, const TestFolder& folder,
                const Body& body) {
@@ -240,7 +240,7 @@ TEST(SharedTensor, OfGradientsIsDumpedWhole) {
       plan, folder,
       [&](comm::Communicator& communicator, ArenaParameters& access,
           const memory::Arena&) {
-        // Values and gradients share their buffers here.
+        // Values and gradients share buffers in this test.
         ASSERT_TRUE(
             dumpGradients(plan, access, communicator, folder / "g").isOk());
       });
@@ -307,7 +307,7 @@ void save(const TestFolder& folder, const Ranks& ranks) {
   ASSERT_TRUE(published.isOk()) << published.message();
 }
 
-/// Starts from a checkpoint on the ranks of a layout, and exports to `out`.
+/// Starts from a checkpoint on the ranks of a layout and exports to `out`.
 void startFrom(const TestFolder& folder, const std::string& checkpoint,
                const Ranks& ranks) {
   plan::Plan plan = planOf(ranks);
@@ -352,7 +352,8 @@ TEST(SharedTensor, ConvertsBothWays) {
   EXPECT_EQ(dataOf(folder / "hf"), patterns());
   converted = huggingFaceToCheckpoint(folder / "hf", folder / "saved");
   ASSERT_TRUE(converted.isOk()) << converted.message();
-  // There the tensor is a parameter, of which each of the plan's has its rows.
+  // The manifest stores the tensor as one parameter; each of the plan's
+  // parameters maps to its rows.
   for (const Ranks& to : layouts) {
     startFrom(folder, "saved", to);
     EXPECT_EQ(dataOf(folder / "out"), patterns()) << to.text();
@@ -363,7 +364,7 @@ TEST(SharedTensor, ConvertsBothWays) {
             readBytes(folder / "hf/model.safetensors"));
 }
 
-/// A checkpoint whose manifest a test edits.
+/// A checkpoint whose manifest the test edits.
 class EditedCheckpoint : public testing::Test {
 protected:
   void SetUp() override {
@@ -389,7 +390,7 @@ protected:
 TEST_F(EditedCheckpoint, MayKnowTheRowsByOtherNames) {
   for (const char* file :
        {"rank-00000.safetensors", "rank-00001.safetensors"}) {
-    // Names of as many letters, so that the header keeps its length.
+    // The new name has the same length, so that the header's size is unchanged.
     std::string path = std::string(name) + "/" + file;
     std::string bytes = readBytes(folder / path);
     for (size_t at = 0; (at = bytes.find(".weight", at)) != std::string::npos;)
@@ -398,7 +399,8 @@ TEST_F(EditedCheckpoint, MayKnowTheRowsByOtherNames) {
   }
   for (SavedParameter& saved : manifest.parameters)
     saved.name.replace(saved.name.find(".weight"), 7, ".matrix");
-  Status sealed = sealFiles(manifest, folder / name); // of the other headers
+  Status sealed =
+      sealFiles(manifest, folder / name); // hashes of the edited headers
   ASSERT_TRUE(sealed.isOk()) << sealed.message();
   write();
   startFrom(folder, name, {2, 1});

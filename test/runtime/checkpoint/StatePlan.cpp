@@ -1,5 +1,5 @@
-// Stages laid out as the compiler does: regions flat, members inside them,
-// masters apart where the compute type is narrower.
+// Stages laid out as the compiler does: flat regions, members inside them, and
+// separate masters when the compute type is narrower.
 
 #include "StatePlan.h"
 
@@ -106,7 +106,7 @@ private:
 
 enum { embed, out, norm, base };
 
-/// Exact in bf16 where it is a weight: 8 bits of it count.
+/// Weights are exact in bf16: they use 8 significant bits.
 float numberOf(int parameter, StateKind kind, int64_t global) {
   if (kind == StateKind::weight)
     return float((global * 7 + parameter * 31) % 251 + 1);
@@ -201,9 +201,9 @@ float masterOf(int parameter, int64_t global) {
 
 } // namespace
 
-/// Calls visit(master, parameter in bf16, other half or master) for every
-/// element that a rank keeps of a master, and visit(master, value, null) for
-/// every value; null, too, where there is no such half.
+/// Calls visit(master, bf16 parameter, other half or master) for every master
+/// element that a rank keeps, and visit(master, value, null) for every value.
+/// The second argument is also null when there is no upper half.
 template <class Visit> void StateRanks::visitMasters(const Visit& visit) const {
   for (int rank = 0; rank < count(); ++rank) {
     const plan::Stage& own = plan::stageOf(whole, rank);

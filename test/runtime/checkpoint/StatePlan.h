@@ -1,4 +1,4 @@
-// Plans of parameters, regions and state alone, in any layout, for tests of
+// Plans with only parameters, regions and state, in any layout, for tests of
 // checkpoints.
 
 #ifndef RECIPEC_TEST_RUNTIME_CHECKPOINT_STATEPLAN_H
@@ -12,20 +12,21 @@
 
 namespace reciperun::checkpoint {
 
-/// Ranks by axis, and whether several stages hold the embedding.
+/// Mesh axis sizes, and whether several stages hold the embedding.
 struct Layout {
   int pp = 1;
   int dp = 1;
   int tp = 1;
   bool shardState = true;
   plan::DType compute = plan::DType::f32;
-  plan::DType master = plan::DType::f32; // beside parameters in bf16
+  plan::DType master = plan::DType::f32; // in addition to bf16 parameters
 };
 
-/// Four parameters: `embed`, which the first and the last stage hold, split by
-/// rows; `out`, split in its middle, and `norm`, not split, of the last; and
-/// `base`, frozen, split by columns, of the first. The state of what `tp`
-/// splits is sharded over dp, that of `norm` over both.
+/// Four parameters. `embed`, held by the first and the last stage, is split by
+/// rows. `out`, split in the middle dimension, and `norm`, not split, belong to
+/// the last stage. `base`, frozen and split by columns, belongs to the first.
+/// The state of parameters split over `tp` is sharded over dp, that of `norm`
+/// over both.
 plan::Plan statePlan(const Layout& layout);
 
 /// The arenas of all ranks of a plan.
@@ -37,15 +38,15 @@ public:
   const plan::Plan& plan() const { return whole; }
   const memory::Arena& arena(int rank) const { return arenas[size_t(rank)]; }
 
-  /// Gives every element of values and state a number that says which it is;
-  /// the values get what the weights round to.
+  /// Fills values and state with a number unique to each element. Values get
+  /// the rounded weights.
   void fill();
-  /// How many elements of the values, and of the state but for `weightsAlone`,
-  /// are not those numbers.
+  /// Counts the elements of values and state that differ from those numbers;
+  /// with `weightsAlone` only values and weights.
   int64_t wrong(bool weightsAlone = false) const;
 
-  /// Likewise of masters of trained parameters in bf16 layouts, which bf16 does
-  /// not hold, some of them in the middle between two that it does.
+  /// The same for masters of trained parameters in bf16 layouts. bf16 cannot
+  /// represent these masters, and some lie halfway between two bf16 numbers.
   void fillMasters();
   int64_t wrongMasters() const;
 

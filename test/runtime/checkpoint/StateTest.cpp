@@ -1,4 +1,4 @@
-// State that goes out of the ranks of one layout and into those of another.
+// State saved by the ranks of one layout and loaded by those of another.
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/RankFile.h"
@@ -34,7 +34,7 @@ const Layout layouts[] = {
 
 const SaveId first = {"0123456789abcdef", 1};
 
-/// Saves the ranks' state as a step of `folder`, the first by default.
+/// Saves the ranks' state as a step of `folder`, the first one by default.
 void save(const StateRanks& ranks, const std::filesystem::path& folder,
           const SaveId& saveId = first) {
   CheckpointFolder checkpoints(folder);
@@ -146,7 +146,7 @@ TEST(State, LeavesMomentsWhereWeightsAloneAreTaken) {
   EXPECT_GT(target.wrong(), 0);
 }
 
-/// A checkpoint of two ranks whose files a test damages.
+/// A checkpoint of two ranks whose files the test damages.
 class DamagedState : public testing::Test {
 protected:
   void SetUp() override {
@@ -154,7 +154,7 @@ protected:
     source.fill();
     save(source, folder.path());
   }
-  /// As checkpoints were before they had checksums.
+  /// Makes the manifest one from before headers had checksums.
   void dropHeaderHashes() {
     auto manifest = readManifest(folder / name);
     ASSERT_TRUE(manifest);
@@ -162,7 +162,7 @@ protected:
       file.header.clear();
     folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
   }
-  /// Copies a file of another save of the same state into the checkpoint.
+  /// Copies a file from another save of the same state into the checkpoint.
   void mix(const SaveId& other) {
     StateRanks source({1, 2, 1});
     source.fill();

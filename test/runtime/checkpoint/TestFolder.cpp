@@ -1,4 +1,4 @@
-// Temporary folders by mkdtemp, and the frame of a safetensors file.
+// Temporary folders by mkdtemp, and the framing of a safetensors file.
 
 #include "TestFolder.h"
 

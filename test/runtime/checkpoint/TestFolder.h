@@ -1,4 +1,4 @@
-// A folder of a test's own, and files in it.
+// A temporary folder of one test, and files in it.
 
 #ifndef RECIPEC_TEST_RUNTIME_CHECKPOINT_TESTFOLDER_H
 #define RECIPEC_TEST_RUNTIME_CHECKPOINT_TESTFOLDER_H
@@ -11,7 +11,7 @@
 
 namespace reciperun::checkpoint {
 
-/// Empty when made, removed at the end.
+/// A folder that is empty at construction and removed at destruction.
 class TestFolder {
 public:
   TestFolder();
@@ -23,10 +23,10 @@ public:
   std::filesystem::path operator/(std::string_view name) const {
     return folder / name;
   }
-  /// Writes a file, making the folders above it.
+  /// Writes a file and creates its parent folders.
   std::filesystem::path write(std::string_view name,
                               std::string_view bytes) const;
-  /// The names in the folder, in order.
+  /// The names in the folder, sorted.
   std::vector<std::string> names() const;
 
 private:
@@ -39,7 +39,7 @@ std::string readBytes(const std::filesystem::path& path);
 /// header, the header's text as given, the data.
 std::string safetensorsBytes(std::string_view header, std::string_view data);
 
-/// The bytes of numbers as they lie in memory.
+/// The bytes of the numbers in memory order.
 template <class T> std::string bytesOf(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()),
           values.size() * sizeof(T)};

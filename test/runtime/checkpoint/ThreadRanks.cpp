@@ -1,4 +1,4 @@
-// Messages through a queue for each pair of ranks; agreement at a barrier.
+// Messages go through one queue per pair of ranks; agreement uses a barrier.
 
 #include "ThreadRanks.h"
 

@@ -1,4 +1,4 @@
-// Ranks as threads of the test, for collectives without MPI.
+// Ranks as threads of the test process, for collectives without MPI.
 
 #ifndef RECIPEC_TEST_RUNTIME_CHECKPOINT_THREADRANKS_H
 #define RECIPEC_TEST_RUNTIME_CHECKPOINT_THREADRANKS_H
@@ -9,8 +9,8 @@
 
 namespace reciperun::checkpoint {
 
-/// Runs `body` once a rank, each on a thread with a communicator that can send,
-/// receive and agree; the other collectives fail.
+/// Runs `body` once per rank, each on its own thread with a communicator that
+/// can send, receive and agree. The other collectives fail.
 void runRanks(int ranks, const std::function<void(comm::Communicator&)>& body);
 
 } // namespace reciperun::checkpoint

@@ -1,4 +1,4 @@
-// What `--help` prints.
+// The output of `--help`.
 
 #include "runtime/cli/Help.h"
 #include "runtime/cli/Options.h"

@@ -1,4 +1,4 @@
-// From arguments to values, or to a message.
+// Arguments are read into values or give a message.
 
 #include "runtime/cli/Read.h"
 #include "runtime/cli/Options.h"
@@ -10,14 +10,14 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// A program of two commands, one of which has subcommands.
+/// A program with two commands, one of which has subcommands.
 struct Tool {
   Texts files, passedOn, sets, nexts, listed;
   std::string output;
   std::string style = "none";
   bool json = false, all = false;
   Program program;
-  Reading reading; // of the last call
+  Reading reading; // result of the last call
 
   Tool() {
     Option out = text("--output", "OUT", "", output);
@@ -54,7 +54,7 @@ struct Tool {
                .version = [] { return std::string("tool 1\n"); }};
   }
 
-  /// The two lines of the mistake in a call; empty where there is none.
+  /// The two lines of the message for a wrong call; empty for a valid one.
   std::string operator()(const Texts& arguments) {
     reading = read(program, arguments);
     return reading.error ? toText(*reading.error) : "";

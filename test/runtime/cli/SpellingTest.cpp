@@ -1,4 +1,4 @@
-// The nearest of some names.
+// Nearest-name suggestions.
 
 #include "runtime/cli/Spelling.h"
 

@@ -12,7 +12,7 @@ namespace reciperun::comm {
 namespace {
 
 TEST(Blocks, packAndUnpackInPiecesAreInverse) {
-  // A whole of [2, 6, 2] split in three along dimension 1.
+  // A tensor [2, 6, 2] split in three along dimension 1.
   const int64_t partShape[] = {2, 2, 2};
   Blocks blocks = Blocks::of(partShape, 1, 3, sizeof(int16_t));
   EXPECT_EQ(blocks.shardElements(), 8);

@@ -1,8 +1,8 @@
-// Every collective, type and dimension, on the ranks that mpirun gives it.
+// Tests every collective, type and dimension on the ranks that mpirun starts.
 //
 // Run by collectives.test with 1, 2 and 4 ranks. Values are functions of (rank,
-// element), so that each rank knows what it has to receive. Sums are compared
-// with the sum in rank order, to the bit.
+// element), so that each rank can compute what it must receive. Sums are
+// compared bit by bit with the sum in rank order.
 
 #include "runtime/comm/MpiSession.h"
 #include "runtime/device/BFloat16.h"
@@ -27,7 +27,7 @@ using device::bf16;
 using device::f8e4m3;
 using plan::DType;
 
-/// The job of this process; set once by main.
+/// The MPI session of this process; set once by main.
 MpiSession*& session() {
   static MpiSession* current = nullptr;
   return current;
@@ -58,7 +58,7 @@ template <class T> constexpr DType typeOf() {
     return DType::i64;
 }
 
-/// What rank `rank` contributes at element i: values whose sums are rounded.
+/// The contribution of rank `rank` at element i. Sums of these values round.
 template <class T> T valueOf(int rank, int64_t i) {
   double value = double((i * 7919 + rank * 104729) % 2003 - 1000);
   if constexpr (std::is_integral_v<T>)
@@ -67,7 +67,7 @@ template <class T> T valueOf(int rank, int64_t i) {
     return T(float(value / 300.0));
 }
 
-/// Sums are kept in float for bf16.
+/// bf16 sums are kept in float.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
 
@@ -130,7 +130,7 @@ protected:
     });
   }
 
-  /// Asks only once for all elements: an EXPECT for each takes seconds.
+  /// Checks all elements in one EXPECT: one EXPECT per element takes seconds.
   static void expectEach(int64_t elements,
                          const std::function<bool(int64_t)>& holds) {
     for (int64_t i = 0; i < elements; ++i)
@@ -140,7 +140,7 @@ protected:
       }
   }
 
-  /// Element number of the whole for element i of part `part`.
+  /// Index in the whole tensor of element i of part `part`.
   static int64_t inWhole(const Shape& part, int dim, int parts, int number,
                          int64_t i) {
     int64_t block = std::accumulate(part.begin() + dim, part.end(), int64_t(1),
@@ -158,7 +158,7 @@ protected:
     whole[size_t(dim)] *= parts;
     int64_t elements = plan::elementCount(part);
 
-    // Where buffers are shared, the part starts where the whole does.
+    // With shared buffers, the part starts at the beginning of the whole.
     std::vector<T> out(size_t(elements * parts));
     std::vector<T> in = contribution(elements);
     if (sharing)
@@ -183,7 +183,7 @@ protected:
     });
   }
 
-  /// Both go on at once, and end in the other order.
+  /// Runs both at once and waits for them in the reverse order.
   void gatherAndExchangeMeanwhile(int group, int64_t elements) {
     std::vector<int> members =
         plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
@@ -211,7 +211,7 @@ protected:
     });
   }
 
-  /// Two turns under way at a time, each of two tensors.
+  /// Keeps two ring shifts in flight, each of two tensors.
   void shift(int group, int64_t elements) {
     std::vector<int> members =
         plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
@@ -299,7 +299,7 @@ TYPED_TEST(Collectives, gatherIntoTheOwnPart) {
                        valueOf<TypeParam>(members[m], i)));
 }
 
-/// Numbers of 8 bits travel, and are never added up.
+/// fp8 is only moved, never summed.
 class Bytes : public Collectives<f8e4m3> {};
 
 TEST_F(Bytes, gatherAndExchangeMeanwhile) {
@@ -343,7 +343,7 @@ TEST_F(Agreement, refusesAMeshOfAnotherSize) {
   EXPECT_FALSE(session()->connect(other));
 }
 
-/// Processor time of this thread so far.
+/// CPU time used by this thread so far.
 double processorSeconds() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -352,16 +352,15 @@ double processorSeconds() {
 
 constexpr auto delay = std::chrono::milliseconds(100);
 
-/// Of a wait, the share that a rank has a core for at the most. One that spins
-/// has it all the time where cores are free, and half of it where each has
-/// another process; with naps it is a few percent.
+/// The largest share of a wait during which a rank may use a core. A spinning
+/// rank uses all of it on a free core and half of it when two processes share
+/// the core; a rank that sleeps between polls uses a few percent.
 constexpr double mostAwake = 0.3;
 
-/// A rank that waits for another one leaves the core to others, whatever it
-/// waits for.
+/// A rank that waits for another one yields the core, whatever it waits for.
 class Waiting : public Collectives<float> {
 protected:
-  /// All but rank 0 come late to `part`, which all ranks call.
+  /// Every rank but 0 delays its call of the collective `part`.
   void expectRest(const char* name, const std::function<Status()>& part) {
     ASSERT_TRUE(communicator->agree(Status::ok()).isOk());
     if (rank != 0)
@@ -430,8 +429,8 @@ TEST_F(Waiting, beforeAndBetweenSteps) {
   expectRest("groups", [&] { return session()->connect(mesh).status(); });
 }
 
-/// The end of the job, where rank 0 waits for the others. Prints it where that
-/// takes the processor's time.
+/// Ends the job, in which rank 0 waits for the others. Prints a message when
+/// that uses the CPU.
 bool endsAtRest(std::optional<MpiSession> session) {
   const bool waits = session->ranks() > 1 && session->rank() == 0;
   if (!waits)

@@ -1,7 +1,7 @@
-// Packing and adding on a GPU: the same bits as on the host, for splits along
-// every dimension, ranges that begin anywhere, and sizes that no vector
-// divides. Kernels that meet those of other ranks do so with themselves here,
-// again and again. Skipped where there is no GPU.
+// Packing and adding on a GPU gives the same bits as on the host, for splits
+// along every dimension, ranges that begin anywhere, and sizes that are no
+// multiple of a vector. Kernels with a barrier between ranks meet themselves
+// here, repeatedly. Skipped when there is no GPU.
 
 #include "runtime/comm/CudaShards.h"
 
@@ -45,7 +45,7 @@ protected:
     cudaFreeHost(word);
   }
 
-  /// A copy on the GPU, which lives as long as the arena.
+  /// Copies to the GPU; the arena owns the copy.
   memory::Arena onGpu(const Bytes& bytes) {
     auto arena = gpu->allocate(int64_t(bytes.size()), 0);
     EXPECT_TRUE(arena) << arena.message();
@@ -112,7 +112,7 @@ protected:
     addPlaces(type, source, count, elements, sum);
   }
 
-  /// The same terms, where they are.
+  /// Adds the same terms at their given addresses.
   void addPlaces(plan::DType type, const memory::Arena& terms, int count,
                  int64_t elements, const Bytes& sum) {
     PeerAddresses places;
@@ -125,7 +125,8 @@ protected:
     EXPECT_EQ(onHost(there), sum) << count << " places of " << elements;
   }
 
-  /// Three parts of two blocks; places are parts of one memory, apart.
+  /// Three parts of two blocks; the destinations are slices of one buffer,
+  /// `apart` bytes apart.
   void spread(int64_t rowBytes, int64_t rows,
               const std::vector<int32_t>& counts, int64_t apart) {
     constexpr int ranks = 3, blocks = 2, members = 2;
@@ -162,7 +163,7 @@ protected:
         << rows << " rows of " << rowBytes << " bytes";
   }
 
-  /// The same bytes to three places, so far apart.
+  /// Copies the same bytes to three destinations, `apart` bytes apart.
   void spreadToAll(int64_t bytes, int64_t apart) {
     constexpr int ranks = 3;
     const Bytes given = countedBytes(size_t(bytes));
@@ -180,7 +181,7 @@ protected:
     EXPECT_EQ(onHost(out), expected) << bytes << " bytes, " << apart;
   }
 
-  /// Opens a group of this rank alone.
+  /// Opens a barrier group with this rank only.
   void openPlace() {
     constexpr size_t flags = PeerBarrierState::flagKinds * sizeof(uint32_t);
     Bytes raw(sizeof(PeerBarrierState) + flags);
@@ -200,7 +201,7 @@ protected:
     return {reinterpret_cast<PeerBarrierState*>(place.base()),
             {word, ++barriers}};
   }
-  /// A kernel that has met leaves everything ready for the next one.
+  /// Checks that a kernel leaves the barrier ready for the next one.
   void expectDone() {
     PeerBarrierState left;
     std::memcpy(&left, onHost(place).data(), sizeof left);
@@ -211,7 +212,7 @@ protected:
 
   std::unique_ptr<device::CudaDevice> gpu;
   memory::Arena place;
-  uint32_t* word = nullptr; // what the host sees
+  uint32_t* word = nullptr; // the host's address
   uint32_t barriers = 0;
 };
 
@@ -233,7 +234,7 @@ TEST_F(CudaParts, writesRowsThatBelongToTokens) {
   for (int64_t rowBytes : {16, 18, 4096})
     for (int64_t apart : {0, 16, 1}) {
       spread(rowBytes, 40, {0, 0, 1, 0, 0, 40, 20, 20, 17, 6, 39, 0}, apart);
-      // What a block cannot hold, or is no count, stays within it.
+      // Counts that are negative or exceed the block write nothing outside it.
       spread(rowBytes, 40, {41, 0, -3, 1, 7, 90, 1, 1, 0, 0, 2, 2}, apart);
     }
 }

@@ -1,10 +1,10 @@
-// Collectives of GPUs beside those of the host, on the ranks that mpirun gives
-// it, each with a GPU of its own; without GPUs it is skipped.
+// Compares GPU collectives with host collectives on the ranks that mpirun
+// starts, each with its own GPU. Skipped without GPUs.
 //
-// Every collective is done twice: by NCCL on the GPUs' memory and by MPI on the
-// host's. What is moved has to be the same bits. Sums of two ranks are, too; of
-// more ranks NCCL adds in another order and rounds bf16 each time, which makes
-// a difference of some units in the last place of the largest partial sum.
+// Every collective runs twice: by NCCL on GPU memory and by MPI on host memory.
+// Moved data must have the same bits, and so must sums of two ranks. With more
+// ranks, NCCL adds in another order and rounds bf16 at each addition, which
+// differs by a few units in the last place of the largest partial sum.
 
 #include "runtime/comm/MpiSession.h"
 #include "runtime/comm/NcclCommunicator.h"
@@ -31,13 +31,13 @@ using plan::OpKind;
 using Shape = std::vector<int64_t>;
 using Bytes = std::vector<std::byte>;
 
-/// The job of this process; set once by main.
+/// The MPI session of this process; set once by main.
 MpiSession*& session() {
   static MpiSession* current = nullptr;
   return current;
 }
 
-/// One that moves much makes its group's communicator a wide one.
+/// `isLarge` adds a large output, which gives the group a wide communicator.
 plan::Op opOf(OpKind kind, int group, bool isLarge) {
   plan::Op op{kind, "op", {1}, {}, group, -1, {}};
   if (isLarge)
@@ -50,8 +50,9 @@ plan::Op opOf(OpKind kind, int group, bool isLarge) {
   return op;
 }
 
-/// Two axes, and a group of each op that needs one, of which that of `tp` and
-/// that of all ranks move much; one line each way between the stages.
+/// Two axes, and a group for each op that needs one. The groups `tp` and of all
+/// ranks have large ops. One pipeline line in each direction connects the
+/// stages.
 plan::Plan testPlan() {
   plan::Plan plan;
   const int ranks = session()->ranks(), stages = ranks > 1 ? 2 : 1;
@@ -79,7 +80,7 @@ plan::Plan testPlan() {
   return plan;
 }
 
-/// A tensor on the host and on the GPU, with the same contents.
+/// A tensor on the host and on the GPU with the same contents.
 struct Pair {
   Bytes host;
   memory::Arena gpu;
@@ -129,7 +130,7 @@ protected:
     return plan::groupSize(plan.mesh, plan.mesh.groups[size_t(group)]);
   }
 
-  /// Numbers that depend on rank and element, and are rounded when added.
+  /// Values that depend on rank and element and whose sums round.
   Pair filled(DType type, int64_t elements) {
     Pair pair{Bytes(size_t(elements * plan::byteSize(type))), {}};
     for (int64_t i = 0; i < elements; ++i) {
@@ -150,7 +151,7 @@ protected:
       else
         store(int32_t(value * 300));
     }
-    // Smaller memory is a part of what a process lets others map.
+    // Smaller memory is part of an allocation that the process maps for others.
     constexpr int64_t least = int64_t(2) << 20;
     auto arena =
         device->allocate(std::max(least, int64_t(pair.host.size())), 0);
@@ -160,7 +161,7 @@ protected:
     return pair;
   }
 
-  /// Ranks of a host may copy there.
+  /// Lets ranks of the same host copy directly into this memory.
   void share(std::initializer_list<Pair*> pairs) {
     for (Pair* pair : pairs) {
       Expected<std::string> note =
@@ -197,7 +198,7 @@ protected:
     }
   }
 
-  /// Of sums of values up to 3.4 over the group.
+  /// For sums over the group of values up to 3.4.
   double toleranceOf(DType type, int group) const {
     const int ranks = sizeOf(group);
     if (ranks <= 2 || type == DType::i32 || type == DType::i64)
@@ -209,8 +210,8 @@ protected:
                                  : 0x1p-53);
   }
 
-  /// Where memory is mapped by the others kernels meet, as far as parts are
-  /// runs.
+  /// With mapped memory, kernels with a barrier copy directly when parts are
+  /// contiguous runs.
   void gatherAndScatter(DType type, int group, Shape part, int dim,
                         bool sharing, bool isMapped) {
     Shape whole = part;
@@ -249,7 +250,7 @@ protected:
                "reduce-scatter, " + what);
   }
 
-  /// Where a rank is, for the log of a run that hangs.
+  /// Prints the current step, for the log of a run that hangs.
   void tell(const std::string& what) const {
     std::fprintf(stderr, "rank %d: %s\n", rank, what.c_str());
   }
@@ -287,7 +288,7 @@ void Nccl::testAllReduce() {
 
 void Nccl::testGatherAndScatter() {
   tell("gathers and scatters");
-  // Memory that has once been mapped may be used again.
+  // Memory that was mapped once may be used again.
   for (bool isMapped : {false, true}) {
     for (DType type : {DType::f32, DType::bf16})
       for (int group : {0, 1, 2})
@@ -296,7 +297,7 @@ void Nccl::testGatherAndScatter() {
             for (int64_t rows : {1, 3, 40})
               gatherAndScatter(type, group, {rows, 6, 35 + rows % 2}, dim,
                                sharing, isMapped);
-    // More than the buffers hold at a time.
+    // More data than the staging buffers hold at a time.
     for (bool sharing : {false, true})
       gatherAndScatter(DType::f32, 2, {300, 1, 30'000}, isMapped ? 0 : 1,
                        sharing, isMapped);
@@ -331,8 +332,8 @@ void Nccl::testAllToAll() {
     }
 }
 
-/// Rows of experts there and back: those that belong to tokens arrive, and the
-/// others stay what they were.
+/// Sends rows to the experts and back. Rows that belong to tokens arrive, and
+/// the others keep their contents.
 void Nccl::testExchangeRows() {
   tell("exchanges rows");
   for (int group : {0, 1, 2})
@@ -469,8 +470,8 @@ void Nccl::testSwap(int64_t elements) {
   expectSame(in, DType::f32, elements, 0, "messages between stages");
 }
 
-/// The first stage runs ahead of the second by one message, which has begun to
-/// receive it when it sends what the first stage waits for.
+/// The first stage runs one message ahead of the second. The second has already
+/// posted its receive when it sends the message that the first stage waits for.
 void Nccl::testPipeline(int64_t elements) {
   tell("pipelines " + std::to_string(elements) + " elements");
   constexpr int rounds = 6;
@@ -523,7 +524,7 @@ void Nccl::testPipeline(int64_t elements) {
   expectSame(slots, DType::f32, 2 * elements, 0, "a pipeline's messages");
 }
 
-// One test makes one set of communicators: each takes seconds.
+// A single test creates one set of communicators: each takes seconds.
 TEST_F(Nccl, doesWhatMpiDoes) {
   testAllReduce();
   testGatherAndScatter();
@@ -531,7 +532,7 @@ TEST_F(Nccl, doesWhatMpiDoes) {
   testExchangeRows();
   testBesideKernels();
   testShift();
-  // A sender of the larger ones waits for its receiver.
+  // A send of a large message waits for its receiver.
   if (session()->ranks() > 1)
     for (int64_t elements : {1000, 10'000'000}) {
       testSwap(elements);

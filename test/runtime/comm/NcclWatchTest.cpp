@@ -1,4 +1,4 @@
-// A GPU that waits too long ends its process, and one that does not goes on.
+// A GPU that waits longer than the timeout ends its process; any other goes on.
 
 #include "runtime/comm/NcclWatch.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A watch, and a stream that is busy for a while, as with a message whose
-/// other side does not come.
+/// A watch, and a stream that is busy for a while, like one with a message
+/// whose peer does not answer.
 class BusyStream {
 public:
   BusyStream() { cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking); }
@@ -28,7 +28,7 @@ public:
     cudaStreamSynchronize(stream);
   }
 
-  /// The same in a graph, which is launched twice: between two collectives.
+  /// The same in a graph that is launched twice, between two collectives.
   void runGraph(std::chrono::milliseconds busy,
                 std::chrono::milliseconds limit) {
     Watch host(/*rank=*/3, limit);

@@ -1,4 +1,4 @@
-// How long a rank sleeps between two looks.
+// How long a rank sleeps between two polls.
 
 #include "runtime/comm/MpiWait.h"
 
@@ -22,7 +22,7 @@ TEST(Patience, sleepsForAShareOfTheWait) {
   EXPECT_EQ(Patience::napAfter(std::chrono::hours(1)), milliseconds(5));
 }
 
-/// A wait of 10 ms is noticed some 100 times, not thousands of times.
+/// A wait of 10 ms polls about 100 times, not thousands of times.
 TEST(Patience, looksSeldomInALongWait) {
   Patience::Duration waited = microseconds(100);
   int looks = 0;

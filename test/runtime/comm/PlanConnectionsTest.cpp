@@ -1,4 +1,4 @@
-// Which connections a plan wants, and how wide they are. Needs no GPU.
+// Which connections a plan needs, and how wide they are. Needs no GPU.
 
 #include "runtime/comm/PlanConnections.h"
 
@@ -17,8 +17,8 @@ using plan::OpKind;
 
 constexpr int64_t mebibyte = int64_t(1) << 20;
 
-/// Two stages of four ranks, two by two; group 0 is `dp`, 1 `tp`, 2 both, 3
-/// `tp` by another name, since `cp` has one rank.
+/// Two stages of 2 x 2 ranks. Group 0 is `dp`, 1 is `tp`, 2 is both, and 3 has
+/// the ranks of `tp` under another name, since `cp` has one rank.
 plan::Plan testPlan() {
   plan::Plan plan;
   plan.mesh.axes = {{"pp", 2}, {"dp", 2}, {"cp", 1}, {"tp", 2}};
@@ -68,7 +68,7 @@ TEST(PlanConnections, takeStreamsForWhatRunsBesideAndForTheLibrary) {
   const auto streams = [&] {
     return streamsOf(plan.mesh, connectionsOf(plan));
   };
-  EXPECT_EQ(streams(), 2); // of the communicator of all
+  EXPECT_EQ(streams(), 2); // communicator of all ranks
   add(plan, 0, OpKind::AllReduce, 1, 0);
   add(plan, 1, OpKind::AllReduce, 3, 0); // the same ranks
   EXPECT_EQ(streams(), 4);
@@ -95,11 +95,11 @@ TEST(PlanConnections, kernelsMeetWhereMemoryIsMapped) {
   add(plan, 0, OpKind::ReduceScatter, 1, 1);
   EXPECT_TRUE(connectionsOf(plan).barriers.empty());
   EXPECT_EQ(connectionsOf(plan).groups.at(1).bytes, 8 * mebibyte);
-  // `tp` by its other name.
+  // `tp` under its other name.
   add(plan, 1, OpKind::AllGatherStart, 3, 0);
   EXPECT_TRUE(connectionsOf(plan).groups.empty());
   EXPECT_EQ(connectionsOf(plan).barriers.at(1).bytes, 8 * mebibyte);
-  // Along the second dimension parts are no runs.
+  // Parts along the second dimension are not contiguous.
   add(plan, 0, OpKind::AllGather, 1, 1, {{"dim", 1}});
   EXPECT_EQ(connectionsOf(plan).groups.size(), 1u);
   EXPECT_EQ(connectionsOf(plan).barriers.size(), 1u);
@@ -147,7 +147,7 @@ TEST(PlanConnections, areAsWideAsWhatGoesByThem) {
   EXPECT_EQ(blocksFor(exchange, {0, 1, 2, 3}, 8), sizes::unboundedBlocks);
   EXPECT_EQ(blocksFor(exchange, {0, 1, 8, 9}, 8), 16);
   EXPECT_EQ(blocksFor(much, {0, 1, 8, 9}, 8), sizes::unboundedBlocks);
-  // One of each host.
+  // One rank on each host.
   EXPECT_EQ(blocksFor(much, {0, 8, 16}, 8), 8);
   EXPECT_EQ(blocksFor(exchange, {3, 7}, 4), 8);
   EXPECT_EQ(sizes::blocksOfLine(/*isNear=*/true), 8);

@@ -1,4 +1,4 @@
-// A process that waits too long is ended, and one that does not goes on.
+// A process that waits longer than the timeout is ended; any other goes on.
 
 #include "runtime/comm/Watch.h"
 #include "runtime/comm/GroupName.h"
@@ -22,7 +22,7 @@ constexpr auto pause = 50ms;
 constexpr Awaited reduction = {"all-reduce", "embed",
                                "group `dp` of ranks 0, 1"};
 
-/// A device that waits for something, and may get on with it.
+/// A device that waits for something and may make progress.
 struct Device final : Lookout {
   bool hasMoved() override { return moves; }
   std::string awaited() override { return what; }
@@ -131,15 +131,15 @@ TEST(WatchTest, tellsWhatADeviceWaitsForFirst) {
 
 TEST(WatchTest, letsOthersGoOn) {
   Watch watch(/*rank=*/0, 1s, pause);
-  // What a rank does by itself.
+  // Work without a wait does not count.
   std::this_thread::sleep_for(1500ms);
-  // Waits that end, one behind the other and in one another.
+  // Waits that end, in sequence and nested.
   for (int i = 0; i < 15; ++i) {
     const Watch::Wait outer(&watch, {"an agreement", {}, "all 2 ranks"});
     const Watch::Wait wait(&watch, reduction);
     std::this_thread::sleep_for(100ms);
   }
-  // A device that gets on, and one that goes.
+  // A device that makes progress, and one that is removed.
   Device device;
   device.moves = true;
   watch.add(device);
